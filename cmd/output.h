@@ -1,0 +1,43 @@
+/*
+ * How commands write names, JSON lines and times to stdout.
+ */
+#ifndef CMD_OUTPUT_H
+#define CMD_OUTPUT_H
+
+#include "archive/entry.h"
+#include "core/buf.h"
+#include "core/name.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sb_shards;
+
+/* Buffered (64 KiB) writes to stdout; a failure is handled as message_close_stdout says. */
+void output_bytes(const void *data, size_t size);
+void output_text(const char *text);
+void output_char(char c);
+void output_flush(void);
+
+/* Raw on a pipe, as GNU ls quotes on a terminal; `nul` ends it with NUL and writes raw. */
+void output_name(const char *name, size_t size);
+void output_line(const char *name, size_t size, bool nul);
+
+/* Appends a JSON string (with quotes) for text that is UTF-8. */
+enum sb_code json_string(struct sb_buf *out, const char *text, size_t size) SB_CHECKED;
+
+/*
+ * Appends `"key":"..."`, or `"key_base64":"..."` for bytes that are not UTF-8.
+ */
+enum sb_code json_name(struct sb_buf *out, const char *key, const char *name,
+                       size_t size) SB_CHECKED;
+
+/*
+ * The object of `ls --json` and `find --json`, without the newline: path, type, size, mode, uid,
+ * gid, mtime_ns (null where unknown), for files shard, offset, crc32c, for links target where the
+ * shard is there. shards may be NULL.
+ */
+enum sb_code json_entry(struct sb_buf *out, const struct sb_entry *entry,
+                        struct sb_shards *shards) SB_CHECKED;
+
+#endif

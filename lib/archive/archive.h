@@ -1,0 +1,110 @@
+/*
+ * Reading a Barecat archive: an SQLite index over shard files.
+ *
+ * Format facts are in man/shardbox-archive.5. Nothing in an archive is trusted: the schema is held
+ * against an allow-list before any query runs, every row's types and ranges are checked, triggers
+ * and views never run.
+ *
+ * A struct sb_archive and its cursors belong to one thread; struct sb_shards may be shared.
+ * No lock is held between calls: cursors fetch rows in batches, by key.
+ */
+#ifndef SB_ARCHIVE_ARCHIVE_H
+#define SB_ARCHIVE_ARCHIVE_H
+
+#include "archive/entry.h"
+#include "core/buf.h"
+#include "core/error.h"
+
+struct sqlite3;
+struct sb_archive;
+struct sb_shards;
+
+enum sb_schema {
+    SB_SCHEMA_OLD, /* files and directories, no config, before versions */
+    SB_SCHEMA_02,  /* 0.1 and 0.2: faulty triggers, index beside the name */
+    SB_SCHEMA_03,
+    SB_SCHEMA_NEWER, /* a minor version that we read but never write */
+};
+
+/* Looks whether path (or path-sqlite-index) is an SQLite file; says nothing of its schema. */
+bool sb_archive_looks_like(const char *path);
+
+/*
+ * Opens for reading. Errors: SB_NOENT (says so when an interrupted pack left PATH.new), SB_FORMAT
+ * (not an archive, or a schema that must not be trusted), SB_LOCKED, SB_DAMAGED, SB_SYSTEM. A hot
+ * journal is rolled back where the index can be written, else the open fails. A WAL-mode index is
+ * read in place, also from a read-only directory when it has no left-over WAL.
+ */
+enum sb_code sb_archive_open(struct sb_archive **out, const char *path,
+                             struct sb_error *err) SB_CHECKED;
+void sb_archive_free(struct sb_archive *archive);
+
+const char *sb_archive_path(const struct sb_archive *archive);       /* as given */
+const char *sb_archive_index_path(const struct sb_archive *archive); /* the SQLite file, absolute */
+enum sb_schema sb_archive_schema(const struct sb_archive *archive);
+void sb_archive_version(const struct sb_archive *archive, int *major, int *minor);
+
+/* config.shard_size_limit; INT64_MAX for none. */
+int64_t sb_archive_shard_limit(const struct sb_archive *archive);
+
+/* The SQLite connection, for queries of the rooms above (read-only). */
+struct sqlite3 *sb_archive_database(struct sb_archive *archive);
+
+/* SB_CHANGED when another index was renamed over the one that is open. Ask before calling bytes
+ * damaged. */
+enum sb_code sb_archive_still_current(struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
+
+/*
+ * Looks up one name, a file or else a directory. A directory that has no row but has something
+ * below it is found too (has = 0, statistics 0). SB_NOENT without text when it is not there. A row
+ * that cannot be used is SB_OK with entry->defect. The entry's strings live until the next call on
+ * this archive.
+ */
+enum sb_code sb_archive_lookup(struct sb_archive *archive, const char *path, size_t size,
+                               struct sb_entry *entry, struct sb_error *err) SB_CHECKED;
+
+/*
+ * Between these, look-ups share one read transaction (and its lock): for a batch of look-ups
+ * without waiting in between. Each call of begin needs its end.
+ */
+enum sb_code sb_archive_begin(struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
+void sb_archive_end(struct sb_archive *archive);
+
+enum sb_order {
+    SB_BY_PATH,    /* bytewise by whole path; a directory comes before what is below it */
+    SB_BY_ADDRESS, /* by shard, offset; files and links only */
+};
+
+struct sb_query {
+    enum sb_order order;
+    bool files;   /* files and links */
+    bool dirs;    /* directories; SB_BY_PATH only */
+    bool shallow; /* SB_BY_PATH only: just the direct children of `under`; directories without a row
+                     are found too. Takes time proportional to the children. */
+    const char *under;    /* SB_BY_PATH only: what is below this directory, itself excluded; "" or
+                             NULL: everything, the root    row excluded */
+    uint32_t shard_first; /* SB_BY_ADDRESS only: this shard ... */
+    uint32_t shard_last;  /* ... to this one; 0, 0 is read as "all" when all_shards is set */
+    bool all_shards;
+};
+
+struct sb_cursor;
+
+/* Copies what it needs of the query. */
+enum sb_code sb_cursor_open(struct sb_cursor **out, struct sb_archive *archive,
+                            const struct sb_query *query, struct sb_error *err) SB_CHECKED;
+void sb_cursor_free(struct sb_cursor *cursor);
+
+/* SB_END after the last. The entry's strings live until the next call on this cursor. */
+enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry,
+                            struct sb_error *err) SB_CHECKED;
+
+/* Rows of files, counted through the statistics of the root where it has them. */
+enum sb_code sb_archive_count_files(struct sb_archive *archive, int64_t *out,
+                                    struct sb_error *err) SB_CHECKED;
+
+/* One more than the highest shard number that a usable row names; 0 without files. */
+enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out,
+                                    struct sb_error *err) SB_CHECKED;
+
+#endif

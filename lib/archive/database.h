@@ -1,0 +1,55 @@
+/*
+ * SQLite files, opened so that a hostile one cannot do more than be refused.
+ *
+ * Every connection: no URI names, only a regular file (checked before SQLite sees it), no
+ * triggers, views or extensions, untrusted schema, defensive mode, limits on lengths and
+ * expression depth, no memory mapping, a bounded page cache, temporary files where
+ * sb_temp_directory says. A connection belongs to one thread.
+ */
+#ifndef SB_ARCHIVE_DATABASE_H
+#define SB_ARCHIVE_DATABASE_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+enum sb_database_mode {
+    SB_DB_READ, /* a hot journal is rolled back where that can be written; a WAL file in a read-only
+                   place is read in place unless a WAL stands beside it */
+    SB_DB_WRITE,  /* an existing file */
+    SB_DB_CREATE, /* made with O_EXCL, SB_EXISTS if it is there; not durable until committed and
+                     synced */
+};
+
+/*
+ * file is the SQLite file itself. Errors: SB_NOENT, SB_EXISTS, SB_FORMAT (not a regular file, not a
+ * database), SB_LOCKED, SB_SYSTEM, SB_DAMAGED. The database was read from once at SB_OK.
+ */
+enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_database_mode mode,
+                              struct sb_error *err) SB_CHECKED;
+
+/* NULL is allowed. */
+void sb_database_close(struct sqlite3 *db);
+
+/* The error of the last failed call on db, as a code and text: "FILE: what SQLite says". */
+enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err);
+
+/* Runs statements that yield no rows. */
+enum sb_code sb_database_run(struct sqlite3 *db, const char *sql, struct sb_error *err) SB_CHECKED;
+
+enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out, const char *sql,
+                                 struct sb_error *err) SB_CHECKED;
+
+/* First column of the first row; `absent` when there is no row or it is NULL. */
+enum sb_code sb_database_integer(struct sqlite3 *db, const char *sql, int64_t absent, int64_t *out,
+                                 struct sb_error *err) SB_CHECKED;
+
+/* The index file of an archive: PATH, or PATH-sqlite-index where only that stands; caller frees.
+ * Links are resolved (the result is absolute). NULL with err set otherwise. */
+char *sb_index_file(const char *archive, struct sb_error *err);
+
+#endif

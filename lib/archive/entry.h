@@ -1,0 +1,56 @@
+/*
+ * One thing in a container: a file, a directory or a symbolic link.
+ */
+#ifndef SB_ARCHIVE_ENTRY_H
+#define SB_ARCHIVE_ENTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sb_type {
+    SB_FILE,
+    SB_DIR,
+    SB_LINK, /* a files row whose mode says S_IFLNK; its bytes are the target */
+};
+
+/* Bits of sb_entry.has: which of the fields that may be NULL in the index are known. */
+enum {
+    SB_HAS_CRC = 1 << 0,
+    SB_HAS_MODE = 1 << 1,
+    SB_HAS_UID = 1 << 2,
+    SB_HAS_GID = 1 << 3,
+    SB_HAS_MTIME = 1 << 4,
+};
+
+struct sb_entry {
+    const char *path; /* stored name, NUL-terminated; "" is the root directory */
+    size_t path_size; /* without the NUL */
+    enum sb_type type;
+    unsigned has;
+    uint32_t mode; /* as stored: whole st_mode, or permission bits only */
+    int64_t uid;
+    int64_t gid;
+    int64_t mtime_ns; /* since 1970, may be negative */
+
+    /* Files and links */
+    int64_t size;
+    int64_t offset;
+    uint32_t shard;
+    uint32_t crc32c;
+
+    /* Directories: the tree statistics as stored (0 where the row is missing) */
+    int64_t num_subdirs;
+    int64_t num_files;
+    int64_t num_files_tree;
+    int64_t size_tree;
+
+    /*
+     * NULL, or why the row cannot be used ("size is negative", "path is not text"): a row of any
+     * type and range can stand in an index. Then only path is good, and as far as it goes: it is
+     * the text that SQLite makes of it.
+     */
+    const char *defect;
+};
+
+#endif

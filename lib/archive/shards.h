@@ -1,0 +1,55 @@
+/*
+ * The shard files of an archive, for reading: ARCHIVE-shard-00000 and on.
+ *
+ * Shards are opened when first needed, and at most 24 at once. While a replaced or grown archive
+ * still has shards under their temporary names (config.shardbox_shard_prefix, see
+ * shardbox-archive(5)) those are found there. Only regular files, also through symbolic links, are
+ * opened: anything else fails at once. Thread-safe.
+ */
+#ifndef SB_ARCHIVE_SHARDS_H
+#define SB_ARCHIVE_SHARDS_H
+
+#include "core/buf.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#define SB_SHARD_MAX 99999 /* five digits in the name */
+
+struct sb_archive;
+struct sb_shards;
+
+/* Independent of the archive afterwards. */
+enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive,
+                            struct sb_error *err) SB_CHECKED;
+void sb_shards_free(struct sb_shards *shards);
+
+/*
+ * Reads exactly size bytes. SB_DAMAGED when the shard ends before them, SB_NOENT when it is not
+ * there, SB_FORMAT when it is not a regular file (or a link to one).
+ */
+enum sb_code sb_shards_read(struct sb_shards *shards, uint32_t shard, int64_t offset, void *data,
+                            size_t size, struct sb_error *err) SB_CHECKED;
+
+/* stat of the shard through links; SB_NOENT and SB_FORMAT as above. */
+enum sb_code sb_shards_stat(struct sb_shards *shards, uint32_t shard, struct stat *out,
+                            struct sb_error *err) SB_CHECKED;
+
+/* The file name of a shard as it stands now. */
+enum sb_code sb_shards_path(struct sb_shards *shards, uint32_t shard,
+                            struct sb_buf *out) SB_CHECKED;
+
+/*
+ * Feeds the bytes of an extent, in blocks of at most 1 MiB, to `each`, and checks the whole against
+ * *crc32c unless that is NULL: SB_DAMAGED when they differ, after all blocks were fed. A code from
+ * `each` ends it.
+ */
+enum sb_code sb_shards_stream(struct sb_shards *shards, uint32_t shard, int64_t offset,
+                              int64_t size, const uint32_t *crc32c,
+                              enum sb_code (*each)(void *context, const void *data, size_t size,
+                                                   struct sb_error *err),
+                              void *context, struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * Writing a Barecat archive: a new one, one in place of an old one, or additions.
+ *
+ * Order of calls: open; then for each file place, write, add_file, and add_dir for directories;
+ * then commit; free at any time (without a commit it undoes everything). What is on disk after each
+ * step, and how an interrupted run is put right by the next one, is in shardbox-archive(5).
+ *
+ * sb_writer_place, sb_writer_add_* and the rest belong to one thread at a time (calls must not
+ * overlap); sb_writer_write may be called from any thread at any time between place and commit.
+ */
+#ifndef SB_ARCHIVE_WRITER_H
+#define SB_ARCHIVE_WRITER_H
+
+#include "archive/entry.h"
+#include "core/error.h"
+
+struct sb_writer;
+
+enum sb_writer_mode {
+    SB_CREATE,  /* SB_EXISTS when there is an archive, or shards that nothing explains */
+    SB_REPLACE, /* an archive that stands there is replaced at commit; else as SB_CREATE */
+    SB_APPEND,  /* SB_NOENT when there is none; SB_FORMAT for schemas that are not 0.3 */
+};
+
+struct sb_writer_options {
+    enum sb_writer_mode mode;
+    int64_t shard_size; /* bytes; 0: as the archive has it, none for a new one */
+    bool seal;          /* additions open a new shard */
+};
+
+enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
+                            const struct sb_writer_options *options,
+                            struct sb_error *err) SB_CHECKED;
+void sb_writer_free(struct sb_writer *writer);
+
+/* What the archive holds under this name; for SB_APPEND, else SB_NOENT. As sb_archive_lookup. */
+enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t size,
+                              struct sb_entry *entry, struct sb_error *err) SB_CHECKED;
+
+/* Reserves the next `size` bytes; a new shard is begun where they would pass the limit. */
+enum sb_code sb_writer_place(struct sb_writer *writer, int64_t size, uint32_t *shard,
+                             int64_t *offset, struct sb_error *err) SB_CHECKED;
+
+/*
+ * Gives back the end of the last reserved extent (input that was shorter than announced, or of
+ * unknown length), or makes it longer: it must be the last, and for growth the shard limit may be
+ * passed.
+ */
+enum sb_code sb_writer_resize_last(struct sb_writer *writer, int64_t old_size, int64_t new_size,
+                                   struct sb_error *err) SB_CHECKED;
+
+enum sb_code sb_writer_write(struct sb_writer *writer, uint32_t shard, int64_t offset,
+                             const void *data, size_t size, struct sb_error *err) SB_CHECKED;
+
+/* Index rows. Fastest in bytewise order of path. The entry is copied. A name may be added once. */
+enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry *entry,
+                                struct sb_error *err) SB_CHECKED;
+
+/* A directory and its metadata; parents need no call. For one that exists, its metadata is
+ * replaced. */
+enum sb_code sb_writer_add_dir(struct sb_writer *writer, const struct sb_entry *entry,
+                               struct sb_error *err) SB_CHECKED;
+
+/* Drops a file that the archive holds (as sb_writer_lookup found it), to be added anew. */
+enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry *old,
+                                 struct sb_error *err) SB_CHECKED;
+
+/* Data synced, then the index; after SB_OK the archive is whole and on disk. */
+enum sb_code sb_writer_commit(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,90 @@
+#include "core/buf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sb_buf_release(struct sb_buf *buf)
+{
+    free(buf->data);
+    *buf = (struct sb_buf){0};
+}
+
+void sb_buf_clear(struct sb_buf *buf)
+{
+    sb_buf_cut(buf, 0);
+}
+
+enum sb_code sb_buf_reserve(struct sb_buf *buf, size_t more)
+{
+    size_t need, room;
+    char *data;
+
+    if (__builtin_add_overflow(buf->size, more, &need) || __builtin_add_overflow(need, 1, &need))
+        return SB_NOMEM;
+    if (need <= buf->room)
+        return SB_OK;
+    room = buf->room < 32 ? 32 : buf->room;
+    while (room < need) {
+        if (__builtin_mul_overflow(room, 2, &room))
+            return SB_NOMEM;
+    }
+    data = realloc(buf->data, room);
+    if (!data)
+        return SB_NOMEM;
+    buf->data = data;
+    buf->room = room;
+    buf->data[buf->size] = '\0';
+    return SB_OK;
+}
+
+enum sb_code sb_buf_add(struct sb_buf *buf, const void *data, size_t size)
+{
+    if (sb_buf_reserve(buf, size))
+        return SB_NOMEM;
+    if (size)
+        memcpy(buf->data + buf->size, data, size);
+    buf->size += size;
+    buf->data[buf->size] = '\0';
+    return SB_OK;
+}
+
+enum sb_code sb_buf_add_text(struct sb_buf *buf, const char *text)
+{
+    return sb_buf_add(buf, text, strlen(text));
+}
+
+enum sb_code sb_buf_add_char(struct sb_buf *buf, char c)
+{
+    return sb_buf_add(buf, &c, 1);
+}
+
+enum sb_code sb_buf_add_format(struct sb_buf *buf, const char *format, ...)
+{
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length < 0 || sb_buf_reserve(buf, (size_t)length))
+        return SB_NOMEM;
+    va_start(args, format);
+    vsnprintf(buf->data + buf->size, (size_t)length + 1, format, args);
+    va_end(args);
+    buf->size += (size_t)length;
+    return SB_OK;
+}
+
+enum sb_code sb_buf_set(struct sb_buf *buf, const void *data, size_t size)
+{
+    sb_buf_clear(buf);
+    return sb_buf_add(buf, data, size);
+}
+
+void sb_buf_cut(struct sb_buf *buf, size_t size)
+{
+    buf->size = size;
+    if (buf->data)
+        buf->data[size] = '\0';
+}

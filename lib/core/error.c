@@ -1,0 +1,63 @@
+#include "core/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static void set_text(struct sb_error *err, enum sb_code code, const char *format, va_list args)
+{
+    err->code = code;
+    err->sys_errno = 0;
+    vsnprintf(err->text, sizeof(err->text), format, args);
+}
+
+enum sb_code sb_fail(struct sb_error *err, enum sb_code code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    set_text(err, code, format, args);
+    va_end(args);
+    return code;
+}
+
+enum sb_code sb_fail_errno(struct sb_error *err, int error_number, const char *format, ...)
+{
+    va_list args;
+    char reason[128];
+    size_t used;
+    enum sb_code code = SB_SYSTEM;
+
+    if (error_number == ENOMEM)
+        code = SB_NOMEM;
+    else if (error_number == ENOENT)
+        code = SB_NOENT;
+
+    va_start(args, format);
+    set_text(err, code, format, args);
+    va_end(args);
+    err->sys_errno = error_number;
+    used = strlen(err->text);
+    snprintf(err->text + used, sizeof(err->text) - used, ": %s",
+             strerror_r(error_number, reason, sizeof(reason)));
+    return code;
+}
+
+enum sb_code sb_fail_memory(struct sb_error *err)
+{
+    return sb_fail(err, SB_NOMEM, "out of memory");
+}
+
+void sb_tell(const struct sb_notify *notify, enum sb_level level, const char *kind,
+             const char *subject, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+
+    if (!notify || !notify->call)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    notify->call(notify->context, level, kind, subject, text);
+}

@@ -1,0 +1,75 @@
+/*
+ * What went wrong, for every room of the library.
+ *
+ * The library never prints and never exits. A function that can fail returns an enum sb_code and
+ * takes a struct sb_error * (may not be NULL) which it fills only when the code is not SB_OK (and
+ * not SB_END). The text is one line without a trailing full stop or newline; it names the object
+ * and says what is wrong and, where there is something, what to do. Names stand in it as they are:
+ * the printer of messages masks control characters.
+ *
+ * A struct sb_error belongs to one thread at a time.
+ */
+#ifndef SB_CORE_ERROR_H
+#define SB_CORE_ERROR_H
+
+#include <stdarg.h>
+
+enum sb_code {
+    SB_OK = 0,
+    SB_END,       /* no more items; not an error, no text */
+    SB_NOMEM,     /* memory ran out */
+    SB_SYSTEM,    /* a system call failed; sys_errno is set */
+    SB_NOENT,     /* the named thing is not there */
+    SB_EXISTS,    /* the named thing is there already */
+    SB_FORMAT,    /* this is not a container of that kind, or one that we must not trust */
+    SB_DAMAGED,   /* stored data or its description is wrong (checksum, bounds, types) */
+    SB_LOCKED,    /* another process is in the way */
+    SB_INVALID,   /* an argument, name or value that cannot be used */
+    SB_LIMIT,     /* more than the format or an option allows */
+    SB_CHANGED,   /* a source changed, vanished or was replaced while it was read */
+    SB_INTERRUPT, /* SIGINT or SIGTERM arrived */
+};
+
+struct sb_error {
+    enum sb_code code;
+    int sys_errno; /* for SB_SYSTEM, else 0 */
+    char text[1024];
+};
+
+#define SB_CHECKED      __attribute__((warn_unused_result))
+#define SB_PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+/* Fills err and returns code, so that a failing function can end in `return sb_fail(...)`. */
+enum sb_code sb_fail(struct sb_error *err, enum sb_code code, const char *format, ...)
+    SB_PRINTF(3, 4);
+
+/* As sb_fail with SB_SYSTEM (SB_NOMEM for ENOMEM, SB_NOENT for ENOENT); ": strerror" is added. */
+enum sb_code sb_fail_errno(struct sb_error *err, int error_number, const char *format, ...)
+    SB_PRINTF(3, 4);
+
+/* As sb_fail with SB_NOMEM. */
+enum sb_code sb_fail_memory(struct sb_error *err);
+
+/* How bad an event is that does not end the work. */
+enum sb_level {
+    SB_NOTE,    /* said under -v only */
+    SB_WARNING, /* said; exit status unchanged */
+    SB_PROBLEM, /* said; exit status at least 1: damage, or something left out */
+};
+
+/*
+ * A sink for events of a running task. kind is a stable word for machines ("missing", "special",
+ * "checksum"); subject is the path or object it is about, NULL for the whole; text is what is
+ * wrong and what to do, without the subject. The strings live only during the call. Tasks call it
+ * from the thread that called the task, never from their workers.
+ */
+struct sb_notify {
+    void (*call)(void *context, enum sb_level level, const char *kind, const char *subject,
+                 const char *text);
+    void *context;
+};
+
+void sb_tell(const struct sb_notify *notify, enum sb_level level, const char *kind,
+             const char *subject, const char *format, ...) SB_PRINTF(5, 6);
+
+#endif

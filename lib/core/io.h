@@ -1,0 +1,39 @@
+/*
+ * Full reads and writes, syncs, and small file chores.
+ *
+ * All of them go on after EINTR and short counts. `what` is the name for messages.
+ * Thread-safe.
+ */
+#ifndef SB_CORE_IO_H
+#define SB_CORE_IO_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Reads until size bytes or the end of the file; *got says how many. */
+enum sb_code sb_read_full(int fd, void *data, size_t size, size_t *got, const char *what,
+                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pread_full(int fd, void *data, size_t size, int64_t offset, size_t *got,
+                           const char *what, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_write_full(int fd, const void *data, size_t size, const char *what,
+                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pwrite_full(int fd, const void *data, size_t size, int64_t offset, const char *what,
+                            struct sb_error *err) SB_CHECKED;
+
+/* fsync of the directory that holds path; a file system that cannot (EINVAL) is no error. */
+enum sb_code sb_sync_directory_of(const char *path, struct sb_error *err) SB_CHECKED;
+
+enum sb_code sb_fsync(int fd, const char *what, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_rename(const char *from, const char *to, struct sb_error *err) SB_CHECKED;
+
+/* The directory for temporary files: TMPDIR if set, else that of `beside`. Caller frees. */
+char *sb_temp_directory(const char *beside);
+
+/* Number of cores this process may use, at most 4: the default of --threads. */
+unsigned sb_default_threads(void);
+
+#endif

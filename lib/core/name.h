@@ -1,0 +1,66 @@
+/*
+ * Names of entries inside a container, and how they are shown.
+ *
+ * A stored name is a run of bytes: components separated by single '/', no leading or trailing '/',
+ * no empty, "." or ".." component, no NUL. The root directory is the empty name. Names need not be
+ * UTF-8. Pure functions, thread-safe.
+ */
+#ifndef SB_CORE_NAME_H
+#define SB_CORE_NAME_H
+
+#include "core/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SB_COMPONENT_MAX 255 /* bytes; what every usual file system allows */
+#define SB_DEPTH_MAX     900 /* directories above a file; SQLite's trigger depth ends at 1000 */
+
+/*
+ * NULL for a name that may be stored and unpacked, else what is wrong with it, as a short phrase
+ * ("has a .. component"). The empty name is wrong here.
+ */
+const char *sb_name_problem(const char *name, size_t size);
+
+bool sb_is_utf8(const char *text, size_t size);
+
+/* Length of the name of the directory that holds `name`: 0 at the top. */
+size_t sb_parent_size(const char *name, size_t size);
+
+/* Number of '/' in it. */
+size_t sb_name_depth(const char *name, size_t size);
+
+/* Is `name` equal to `dir` or below it? The root (dir_size 0) holds everything. */
+bool sb_name_within(const char *name, size_t size, const char *dir, size_t dir_size);
+
+/*
+ * Whether SQLite's expression for `parent`, rtrim(rtrim(path, replace(path, '/', '')), '/'), yields
+ * the parent of this name. Always so for UTF-8; for other bytes SQLite reads the set of
+ * characters to trim as it reads broken UTF-8, and may trim too much or too little.
+ */
+bool sb_parent_is_computable(const char *name, size_t size);
+
+/*
+ * Turns an argument into a stored name, as tar does: leading "/" are dropped, with every component
+ * up to the last ".." ; "." components and repeated "/" vanish. *stripped is set when
+ * something other than "./" was taken from the front. The result may be empty (the root).
+ */
+enum sb_code sb_name_normalize(const char *text, struct sb_buf *out, bool *stripped) SB_CHECKED;
+
+/*
+ * Drops the first `count` components; false when nothing is left.
+ */
+bool sb_strip_components(const char **name, size_t *size, unsigned count);
+
+/* How sb_quote writes a name. */
+enum sb_quoting {
+    SB_RAW,    /* the bytes */
+    SB_SHELL,  /* as GNU ls on a terminal: 'a b', 'a'$'\n''b', only where needed */
+    SB_ESCAPE, /* for messages: control characters, broken UTF-8 and bidirectional controls as \n,
+                  \033 */
+};
+
+enum sb_code sb_quote(struct sb_buf *out, const char *name, size_t size,
+                      enum sb_quoting quoting) SB_CHECKED;
+
+#endif
