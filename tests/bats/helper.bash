@@ -1,0 +1,168 @@
+# What every test file loads. A test starts in an empty directory of its own, $BATS_TEST_TMPDIR.
+#
+#   sb ARGS...                  the program under test
+#   run_ok COMMAND...           runs it; it must exit 0
+#   run_fail STATUS COMMAND...  runs it; it must exit with STATUS
+#   output_is / stderr_is TEXT  the whole of what it wrote
+#   output_has / stderr_has TEXT, output_lacks / stderr_lacks TEXT
+#
+# run_ok and run_fail leave $status, $output, $stderr, $lines and $stderr_lines, as bats' `run
+# --separate-stderr` does. A death by signal, a sanitizer's report or a timeout is never a pass.
+
+bats_require_minimum_version 1.5.0
+
+PROJECT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+SHARDBOX=$(realpath -- "${SHARDBOX:-$PROJECT/build/release/shardbox}")
+export SHARDBOX
+export LC_ALL=C.UTF-8 TZ=UTC
+unset LS_COLORS NO_COLOR TMPDIR
+umask 022
+
+# An exit status that no command of ours has, so that a report cannot pass as "damage".
+export ASAN_OPTIONS="exitcode=99:${ASAN_OPTIONS:-}"
+export UBSAN_OPTIONS="exitcode=99:print_stacktrace=1:${UBSAN_OPTIONS:-}"
+export TSAN_OPTIONS="exitcode=99:${TSAN_OPTIONS:-}"
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+sb() {
+    "$SHARDBOX" "$@"
+}
+
+# Shows what the command did and fails.
+fail() {
+    printf '%s\n' "$*"
+    printf 'status: %s\n--- stdout\n%s\n--- stderr\n%s\n' "${status-}" "${output-}" "${stderr-}"
+    return 1
+}
+
+# The statuses that mean a crash, a sanitizer's report or a hang.
+refuse_crash() {
+    if ((status >= 124 || status == 99)); then
+        fail "crashed, hung or was reported by a sanitizer: $*"
+    fi
+    case ${stderr-} in
+    *Sanitizer* | *"runtime error:"*) fail "sanitizer report: $*" ;;
+    esac
+}
+
+run_ok() {
+    run --separate-stderr "$@"
+    refuse_crash "$@" || return
+    ((status == 0)) || fail "exit status is not 0: $*"
+}
+
+run_fail() {
+    local wanted=$1
+    shift
+    run --separate-stderr "$@"
+    refuse_crash "$@" || return
+    ((status == wanted)) || fail "exit status is not $wanted: $*"
+}
+
+output_is() {
+    [[ $output == "$1" ]] || fail "stdout is not: $1"
+}
+
+stderr_is() {
+    [[ $stderr == "$1" ]] || fail "stderr is not: $1"
+}
+
+output_has() {
+    [[ $output == *"$1"* ]] || fail "not on stdout: $1"
+}
+
+stderr_has() {
+    [[ $stderr == *"$1"* ]] || fail "not on stderr: $1"
+}
+
+output_lacks() {
+    [[ $output != *"$1"* ]] || fail "on stdout: $1"
+}
+
+stderr_lacks() {
+    [[ $stderr != *"$1"* ]] || fail "on stderr: $1"
+}
+
+# A small tree: odd names, an empty file, empty directories, links, a deep path, names whose order
+# by bytes differs from the order of a walk. Modes and times (with nanoseconds) are always the same.
+make_tree() {
+    local dir=$1 deep
+    deep=$dir/deep/$(printf 'd%d/' {1..20})
+    mkdir -p "$dir"/{sub/dir,sub.d,empty-dir/inner,'with space'} "$deep"
+    printf 'hello\n' >"$dir/a.txt"
+    : >"$dir/empty"
+    printf 'x' >"$dir/one"
+    printf 'below sub\n' >"$dir/sub/file"
+    printf 'below sub/dir\n' >"$dir/sub/dir/file.bin"
+    printf 'between\n' >"$dir/sub-file"
+    printf 'dotted\n' >"$dir/sub.d/file"
+    printf 'bottom\n' >"${deep}bottom"
+    printf 'hidden\n' >"$dir/.hidden"
+    printf 'dash\n' >"$dir/-dash"
+    printf 'space\n' >"$dir/with space/a b"
+    printf 'newline\n' >"$dir/"$'new\nline'
+    printf 'escape\n' >"$dir/"$'esc\033[31m'
+    printf 'umlaut\n' >"$dir/ünïcödé"
+    printf 'glob\n' >"$dir/star*[x]?"
+    printf 'backslash\n' >"$dir/back\\slash"
+    printf 'quote\n' >"$dir/it's \"quoted\""
+    seq 60000 >"$dir/numbers"
+    ln -s a.txt "$dir/link"
+    ln -s nowhere/at/all "$dir/dangling"
+    ln -s .. "$dir/sub/up"
+    chmod 600 "$dir/one"
+    chmod 755 "$dir/sub/file"
+    chmod 750 "$dir/sub.d"
+    chmod 700 "$dir/empty-dir/inner"
+    find "$dir" -depth -exec touch -h -d '2001-02-03 04:05:06.123456789Z' {} +
+}
+
+# Adds names that are not UTF-8, whose parent SQLite computes rightly all the same.
+make_raw_names() {
+    printf 'latin\n' >"$1/"$'caf\xe9'
+    mkdir -p "$1/"$'r\xe9p'
+    printf 'below latin\n' >"$1/"$'r\xe9p/file'
+}
+
+# pack of the small tree: leaves tree/ and a.barecat.
+make_archive() {
+    make_tree tree
+    sb pack "$@" a.barecat -C tree .
+}
+
+# Every name below a directory with type, mode, size (not of directories), time and link target.
+describe_tree() {
+    (cd "$1" && find . -mindepth 1 \( -type d -printf '%P %y %m - %T@\0' \) -o \
+        -printf '%P %y %m %s %T@ %l\0') | LC_ALL=C sort -z
+}
+
+# Two trees that hold the same names, bytes, modes and times.
+same_tree() {
+    diff -r --no-dereference "$1" "$2" >&2 || return
+    cmp <(describe_tree "$1") <(describe_tree "$2")
+}
+
+# sql FILE STATEMENT...: runs SQL on an index with SQLite's own program.
+sql() {
+    local file=$1
+    shift
+    printf '%s\n' "$*" | sqlite3 -batch -bail "$file"
+}
+
+# flip_byte FILE OFFSET: inverts one byte.
+flip_byte() {
+    local value
+    value=$(od -An -tu1 -j "$2" -N 1 "$1")
+    # shellcheck disable=SC2059 # the format is the escape of one byte
+    printf "\\x$(printf %02x $((value ^ 255)))" |
+        dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
+# within SECONDS COMMAND...: killed after that many seconds, with a status that no test accepts.
+# (Through env, a shell function cannot be given: for sb write "$SHARDBOX".)
+within() {
+    timeout --signal=KILL "$@"
+}
