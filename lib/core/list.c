@@ -1,0 +1,180 @@
+#include "core/list.h"
+
+#include "core/interrupt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BLOCK_SIZE 65536
+
+struct sb_list {
+    int fd;
+    bool owns_fd;
+    char end;
+    bool at_eof;
+    const char *what;    /* for messages */
+    char *data;          /* room bytes, and one for the NUL of the last name */
+    size_t room;         /* without that one */
+    size_t begin;        /* of what was not yet given out */
+    size_t scanned;      /* no end of a name stands before this place */
+    size_t size;         /* end of what was read */
+    struct sb_error err; /* of a read that sb_list_ready did; code SB_OK: none */
+    char name[];         /* the file's name, `what` points here */
+};
+
+enum sb_code sb_list_open(struct sb_list **out, const char *path, char end, struct sb_error *err)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    size_t name_size = strlen(path) + 1;
+    struct sb_list *list = calloc(1, sizeof(*list) + name_size);
+
+    *out = NULL;
+    if (!list)
+        return sb_fail_memory(err);
+    memcpy(list->name, path, name_size);
+    list->what = is_stdin ? "standard input" : list->name;
+    list->end = end;
+    list->owns_fd = !is_stdin;
+    list->room = BLOCK_SIZE;
+    list->data = malloc(list->room + 1);
+    list->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (!list->data)
+        sb_fail_memory(err);
+    else if (list->fd < 0)
+        sb_fail_errno(err, errno, "%s", path);
+    else
+        *out = list;
+    if (!*out)
+        sb_list_free(list);
+    return *out ? SB_OK : err->code;
+}
+
+void sb_list_free(struct sb_list *list)
+{
+    if (!list)
+        return;
+    if (list->owns_fd && list->fd >= 0)
+        close(list->fd);
+    free(list->data);
+    free(list);
+}
+
+/* Makes room behind what was read, by moving it to the front or by growing. */
+static enum sb_code make_room(struct sb_list *list, struct sb_error *err)
+{
+    size_t room = list->room * 2;
+    char *data;
+
+    if (list->begin > 0) {
+        memmove(list->data, list->data + list->begin, list->size - list->begin);
+        list->size -= list->begin;
+        list->scanned -= list->begin;
+        list->begin = 0;
+    }
+    if (list->size < list->room)
+        return SB_OK;
+    if (list->size > SB_LIST_NAME_MAX)
+        return sb_fail(err, SB_LIMIT, "%s: a name of more than %d bytes; are names ended by %s?",
+                       list->what, SB_LIST_NAME_MAX, list->end ? "newlines" : "NULs");
+    data = realloc(list->data, room + 1);
+    if (!data)
+        return sb_fail_memory(err);
+    list->data = data;
+    list->room = room;
+    return SB_OK;
+}
+
+/* poll is what a signal ends, whatever the handler says of restarting. */
+static enum sb_code wait_for_input(struct sb_list *list, struct sb_error *err)
+{
+    struct pollfd wanted = {.fd = list->fd, .events = POLLIN};
+
+    while (poll(&wanted, 1, -1) < 0) {
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (errno != EINTR)
+            return sb_fail_errno(err, errno, "%s", list->what);
+    }
+    return SB_OK;
+}
+
+static enum sb_code read_more(struct sb_list *list, struct sb_error *err)
+{
+    ssize_t got;
+
+    if (make_room(list, err))
+        return err->code;
+    for (;;) {
+        if (wait_for_input(list, err))
+            return err->code;
+        got = read(list->fd, list->data + list->size, list->room - list->size);
+        if (got >= 0)
+            break;
+        if (errno != EINTR && errno != EAGAIN)
+            return sb_fail_errno(err, errno, "%s", list->what);
+    }
+    list->at_eof = got == 0;
+    list->size += (size_t)got;
+    return SB_OK;
+}
+
+/* The end of the next name, or NULL while it was not read yet. */
+static char *find_end(struct sb_list *list)
+{
+    char *end = NULL;
+
+    if (list->scanned < list->size)
+        end = memchr(list->data + list->scanned, list->end, list->size - list->scanned);
+    if (!end)
+        list->scanned = list->size;
+    else
+        list->scanned = (size_t)(end - list->data);
+    return end;
+}
+
+enum sb_code sb_list_next(struct sb_list *list, const char **name, size_t *size,
+                          struct sb_error *err)
+{
+    char *end;
+
+    if (list->err.code) {
+        *err = list->err;
+        return err->code;
+    }
+    while (!(end = find_end(list)) && !list->at_eof) {
+        if (read_more(list, err))
+            return err->code;
+    }
+    if (!end && list->begin == list->size)
+        return SB_END;
+    if (!end)
+        end = list->data + list->size;
+    *end = '\0';
+    *name = list->data + list->begin;
+    *size = (size_t)(end - *name);
+    list->begin += *size + 1;
+    if (list->begin > list->size)
+        list->begin = list->size;
+    list->scanned = list->begin;
+    if (*size > SB_LIST_NAME_MAX)
+        return sb_fail(err, SB_LIMIT, "%s: a name of more than %d bytes", list->what,
+                       SB_LIST_NAME_MAX);
+    return SB_OK;
+}
+
+bool sb_list_ready(struct sb_list *list)
+{
+    struct pollfd wanted = {.fd = list->fd, .events = POLLIN};
+
+    while (!list->err.code && !list->at_eof && !find_end(list)) {
+        if (poll(&wanted, 1, 0) <= 0)
+            return false;
+        if (read_more(list, &list->err))
+            break;
+    }
+    return true;
+}
