@@ -21,8 +21,7 @@ enum sb_database_mode {
     SB_DB_READ, /* a hot journal is rolled back where that can be written; a WAL file in a read-only
                    place is read in place unless a WAL stands beside it */
     SB_DB_WRITE,  /* an existing file */
-    SB_DB_CREATE, /* made with O_EXCL, SB_EXISTS if it is there; not durable until committed and
-                     synced */
+    SB_DB_CREATE, /* an empty file that the caller just made and locked; no defensive mode */
 };
 
 /*

@@ -1,0 +1,309 @@
+#include "archive/database.h"
+
+#include "core/io.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* No row of ours comes near; a hostile one must not make SQLite allocate more. */
+#define MAX_VALUE_BYTES (1 << 20)
+
+#define BUSY_MILLISECONDS 10000
+
+static enum sb_code code_of(int sqlite_code)
+{
+    switch (sqlite_code & 0xff) {
+    case SQLITE_NOMEM:
+        return SB_NOMEM;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return SB_LOCKED;
+    case SQLITE_NOTADB:
+        return SB_FORMAT;
+    case SQLITE_CORRUPT:
+    case SQLITE_MISMATCH:
+    case SQLITE_TOOBIG:
+        return SB_DAMAGED;
+    case SQLITE_CONSTRAINT:
+        return SB_EXISTS;
+    default:
+        return SB_SYSTEM;
+    }
+}
+
+enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err)
+{
+    int extended = sqlite3_extended_errcode(db);
+    enum sb_code code = code_of(extended);
+    const char *file = sqlite3_db_filename(db, "main");
+    int error_number = sqlite3_system_errno(db);
+
+    if (!file || !*file)
+        file = "index";
+    if (code == SB_NOMEM)
+        return sb_fail_memory(err);
+    if (code == SB_LOCKED)
+        return sb_fail(err, code, "%s: locked by another process; try again when it has finished",
+                       file);
+    if ((extended & 0xff) == SQLITE_FULL)
+        error_number = ENOSPC;
+    if (code == SB_SYSTEM && error_number)
+        return sb_fail_errno(err, error_number, "%s", file);
+    return sb_fail(err, code, "%s: %s", file, sqlite3_errmsg(db));
+}
+
+enum sb_code sb_database_run(struct sqlite3 *db, const char *sql, struct sb_error *err)
+{
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return sb_database_fail(db, err);
+    return SB_OK;
+}
+
+enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out, const char *sql,
+                                 struct sb_error *err)
+{
+    *out = NULL;
+    if (sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL) != SQLITE_OK)
+        return sb_database_fail(db, err);
+    return SB_OK;
+}
+
+enum sb_code sb_database_integer(struct sqlite3 *db, const char *sql, int64_t absent, int64_t *out,
+                                 struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code;
+    int rc;
+
+    *out = absent;
+    code = sb_database_prepare(db, &statement, sql, err);
+    if (code)
+        return code;
+    rc = sqlite3_step(statement);
+    if (rc == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
+        *out = sqlite3_column_int64(statement, 0);
+    else if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        code = sb_database_fail(db, err);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+/* Sorts that outgrow memory go here; SQLite itself prefers TMPDIR where that is set. */
+static void choose_temp_directory(const char *file)
+{
+    char *directory;
+
+    if (sqlite3_temp_directory || getenv("SQLITE_TMPDIR") || getenv("TMPDIR"))
+        return;
+    directory = sb_temp_directory(file);
+    if (directory)
+        sqlite3_temp_directory = sqlite3_mprintf("%s", directory);
+    free(directory);
+}
+
+static int harden(sqlite3 *db, enum sb_database_mode mode)
+{
+    int rc = SQLITE_OK;
+
+    sqlite3_extended_result_codes(db, 1);
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
+    sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, 100);
+    sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000);
+    sqlite3_limit(db, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
+    sqlite3_busy_timeout(db, BUSY_MILLISECONDS);
+    rc |= sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    rc |= sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    rc |= sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    rc |= sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+    rc |= sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+    /* Defensive mode forbids journal_mode=OFF, which a new index that nobody sees yet uses. */
+    if (mode != SB_DB_CREATE)
+        rc |= sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    return rc;
+}
+
+/* The first statement that reads the file: this is where a bad header, a hot journal or a lock
+ * shows. */
+static int first_read(sqlite3 *db)
+{
+    int rc = sqlite3_exec(db,
+                          "PRAGMA mmap_size=0; PRAGMA temp_store=FILE; PRAGMA cell_size_check=ON;"
+                          "SELECT count(*) FROM sqlite_schema",
+                          NULL, NULL, NULL);
+
+    if (rc)
+        return rc;
+    return sqlite3_exec(db, "PRAGMA cache_size=-40960", NULL, NULL, NULL);
+}
+
+static int open_raw(sqlite3 **out, const char *name, int flags, enum sb_database_mode mode)
+{
+    int rc = sqlite3_open_v2(name, out, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
+
+    if (rc)
+        return rc;
+    rc = harden(*out, mode);
+    return rc ? rc : first_read(*out);
+}
+
+static bool stands_with_content(const char *file, const char *suffix)
+{
+    char name[PATH_MAX + 16];
+    struct stat st;
+
+    snprintf(name, sizeof(name), "%s%s", file, suffix);
+    return stat(name, &st) == 0 && st.st_size > 0;
+}
+
+/* `file:` URI of an absolute path, every byte that could mean something escaped. */
+static char *immutable_uri(const char *file)
+{
+    char *uri = malloc(3 * strlen(file) + 32);
+    char *end;
+
+    if (!uri)
+        return NULL;
+    end = uri + sprintf(uri, "file:");
+    for (; *file; file++) {
+        if (*file == '/')
+            *end++ = '/';
+        else
+            end += sprintf(end, "%%%02X", (unsigned char)*file);
+    }
+    sprintf(end, "?immutable=1");
+    return uri;
+}
+
+/*
+ * An index in WAL mode cannot be opened where -shm cannot be made. Without a WAL beside it the file
+ * is complete and nobody can be writing here, so it may be read as it stands.
+ */
+static int open_immutable(sqlite3 **out, const char *file)
+{
+    char *uri;
+    int rc;
+
+    if (stands_with_content(file, "-wal") || stands_with_content(file, "-journal"))
+        return SQLITE_CANTOPEN;
+    uri = immutable_uri(file);
+    if (!uri)
+        return SQLITE_NOMEM;
+    sb_database_close(*out);
+    *out = NULL;
+    rc = open_raw(out, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, SB_DB_READ);
+    free(uri);
+    return rc;
+}
+
+/* A journal of a writer that died is rolled back by opening for writing once. */
+static int open_after_rollback(sqlite3 **out, const char *file)
+{
+    int rc;
+
+    sb_database_close(*out);
+    *out = NULL;
+    rc = open_raw(out, file, SQLITE_OPEN_READWRITE, SB_DB_READ);
+    if (rc)
+        return rc;
+    sb_database_close(*out);
+    *out = NULL;
+    return open_raw(out, file, SQLITE_OPEN_READONLY, SB_DB_READ);
+}
+
+static int open_for_reading(sqlite3 **out, const char *file)
+{
+    int rc = open_raw(out, file, SQLITE_OPEN_READONLY, SB_DB_READ);
+
+    if (rc == SQLITE_READONLY_ROLLBACK || rc == SQLITE_READONLY_RECOVERY)
+        return open_after_rollback(out, file);
+    if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY)
+        return open_immutable(out, file);
+    return rc;
+}
+
+static enum sb_code fail_open(sqlite3 *db, const char *file, int rc, struct sb_error *err)
+{
+    if (rc == SQLITE_NOTADB)
+        return sb_fail(err, SB_FORMAT, "%s: not a Barecat archive (no SQLite index)", file);
+    if (stands_with_content(file, "-journal") || stands_with_content(file, "-wal"))
+        return sb_fail(err, code_of(rc) == SB_LOCKED ? SB_LOCKED : SB_SYSTEM,
+                       "%s: an interrupted change must be rolled back first, and that cannot be "
+                       "done here (%s); open it once where it can be written",
+                       file, sqlite3_errstr(rc));
+    if (!db)
+        return sb_fail(err, code_of(rc), "%s: %s", file, sqlite3_errstr(rc));
+    return sb_database_fail(db, err);
+}
+
+enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_database_mode mode,
+                              struct sb_error *err)
+{
+    struct stat st;
+    enum sb_code code;
+    int rc;
+
+    *out = NULL;
+    /* Before SQLite sees it: a FIFO would hang it, and /dev/zero reads as an empty database. */
+    if (stat(file, &st))
+        return sb_fail_errno(err, errno, "%s", file);
+    if (S_ISDIR(st.st_mode))
+        return sb_fail(err, SB_FORMAT, "%s: is a directory, not an archive", file);
+    if (!S_ISREG(st.st_mode))
+        return sb_fail(err, SB_FORMAT, "%s: not a regular file", file);
+    if (st.st_size == 0 && mode != SB_DB_CREATE)
+        return sb_fail(err, SB_FORMAT, "%s: an empty file, not an archive", file);
+    if (mode == SB_DB_READ && access(file, R_OK))
+        return sb_fail_errno(err, errno, "%s", file);
+
+    choose_temp_directory(file);
+    if (mode == SB_DB_READ)
+        rc = open_for_reading(out, file);
+    else
+        rc = open_raw(out, file, SQLITE_OPEN_READWRITE, mode);
+    if (rc == SQLITE_OK && mode == SB_DB_WRITE && sqlite3_db_readonly(*out, "main") == 1) {
+        code = sb_fail_errno(err, EACCES, "%s", file);
+        goto fail;
+    }
+    if (rc == SQLITE_OK)
+        return SB_OK;
+    code = fail_open(*out, file, rc, err);
+fail:
+    sb_database_close(*out);
+    *out = NULL;
+    return code;
+}
+
+void sb_database_close(struct sqlite3 *db)
+{
+    sqlite3_close_v2(db);
+}
+
+char *sb_index_file(const char *archive, struct sb_error *err)
+{
+    struct stat st;
+    char *name = NULL, *resolved;
+    int reason;
+
+    reason = stat(archive, &st) ? errno : S_ISDIR(st.st_mode) ? EISDIR : 0;
+    if (!reason) {
+        resolved = realpath(archive, NULL);
+        if (!resolved)
+            sb_fail_errno(err, errno, "%s", archive);
+        return resolved;
+    }
+    if (asprintf(&name, "%s-sqlite-index", archive) < 0) {
+        sb_fail_memory(err);
+        return NULL;
+    }
+    resolved = realpath(name, NULL);
+    free(name);
+    if (!resolved)
+        sb_fail_errno(err, reason, "%s", archive);
+    return resolved;
+}
