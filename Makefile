@@ -1,33 +1,206 @@
-# make            the release binary: libraries linked statically, libc shared
-# make help       the other targets
+# make        the release binary: SQLite linked in, only libc shared
+# make help   every other target
+#
+# CC, CFLAGS, LDFLAGS, BUILD (where objects go), PREFIX, DESTDIR and the switches that `make help`
+# shows may be given on the command line. Each switch builds in a directory of its own.
 
-CC ?= gcc
-BUILD ?= build/release
-CFLAGS ?= -O2 -g
-WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
-	-Wwrite-strings -Wvla -Wformat=2 -Wundef -Werror
-CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilib -Icmd
-ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(CFLAGS) -pthread
+ifeq ($(origin CC),default)
+CC = gcc
+endif
 
-LIBRARY_SOURCES := $(wildcard lib/*/*.c)
-COMMAND_SOURCES := $(wildcard cmd/*.c)
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
+FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
+
+WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
+	-Wpointer-arith -Wwrite-strings -Wvla -Wformat=2 -Wundef -Werror
+CFLAGS ?= $(DEFAULT_CFLAGS)
+LDFLAGS ?=
+
+# What each switch changes
+
+DEFAULT_CFLAGS = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+LIBS = -l:libsqlite3.a -lm -pthread
+variant = release
+
+ifdef SHARED
+variant = shared
+LIBS = -lsqlite3 -pthread
+endif
+
+ifdef STATIC
+variant = static
+LINK_MODE = -static
+endif
+
+ifdef SANITIZE
+ifeq ($(SANITIZE),thread)
+variant = thread
+SANITIZERS = -fsanitize=thread
+else
+variant = sanitize
+SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=all
+endif
+# gcc takes its own instrumentation for uses of what was not set
+DEFAULT_CFLAGS = -O1 -g -fno-omit-frame-pointer -Wno-maybe-uninitialized
+endif
+
+BUILD ?= build/$(variant)
+SHARDBOX = $(BUILD)/shardbox
+
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilib -Icmd $(CPPFLAGS) \
+	$(WARNINGS) $(CFLAGS) $(SANITIZERS) -pthread
+LINK = $(CC) $(ALL_CFLAGS) $(LINK_MODE) $(LDFLAGS)
+
+# The program
+
+LIBRARY_SOURCES := $(sort $(wildcard lib/*/*.c))
+COMMAND_SOURCES := $(sort $(wildcard cmd/*.c))
+UNIT_SOURCES := $(sort $(wildcard tests/unit/*.c))
+FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/*_fuzz.c))
+
 LIBRARY_OBJECTS = $(LIBRARY_SOURCES:%.c=$(BUILD)/%.o)
 COMMAND_OBJECTS = $(COMMAND_SOURCES:%.c=$(BUILD)/%.o)
+UNIT_TESTS = $(UNIT_SOURCES:%.c=$(BUILD)/%)
+FUZZERS = $(FUZZ_SOURCES:%.c=$(BUILD)/%)
 
-LIBS = -l:libsqlite3.a -lm -ldl -pthread
+## make                      the release binary, build/release/shardbox; SHARED=1: system's SQLite
+all: $(SHARDBOX)
 
-all: $(BUILD)/shardbox
+$(SHARDBOX): $(COMMAND_OBJECTS) $(LIBRARY_OBJECTS)
+	$(LINK) -o $@ $^ $(LIBS)
 
-$(BUILD)/shardbox: $(COMMAND_OBJECTS) $(LIBRARY_OBJECTS)
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
-
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# Changes when the commands above do, so that objects of different flags are never mixed.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LINK) $(LIBS)' | cmp -s - $@ || echo '$(LINK) $(LIBS)' >$@
+
+-include $(patsubst %.c,$(BUILD)/%.d,$(LIBRARY_SOURCES) $(COMMAND_SOURCES) $(UNIT_SOURCES) $(FUZZ_SOURCES))
+
+## make static               libc linked in too, for a machine with an older one
+static:
+	$(MAKE) STATIC=1 all
+
+# Tests
+
+# What has threads, and so is worth the time that the thread sanitizer takes.
+THREADED_TESTS = $(BUILD)/tests/unit/pipeline \
+	$(wildcard $(addprefix tests/bats/,pack.bats unpack.bats verify.bats cat.bats))
+
+ifeq ($(SANITIZE),thread)
+TEST_FILES = $(THREADED_TESTS)
+else
+TEST_FILES = $(UNIT_TESTS) $(wildcard tests/bats/*.bats)
+endif
+export SHARDBOX
+export FAULT_SHIM = $(abspath $(BUILD)/tests/faults/shim.so)
+
+## make test                 every unit test and bats file; FILES="..." for some of them
+## make test SANITIZE=1      the same under the address and undefined behaviour sanitizers
+## make test SANITIZE=thread what has threads, under the thread sanitizer
+test: test-dependencies
+	$(MAKE) test-built
+
+test-built: $(SHARDBOX) $(UNIT_TESTS) $(FAULT_SHIM)
+	tests/tools/run-tests $(BUILD)/test-log $(or $(FILES),$(TEST_FILES))
+
+test-unit: $(UNIT_TESTS)
+	tests/tools/run-tests $(BUILD)/test-log $(UNIT_TESTS)
+
+test-bats: $(SHARDBOX) $(FAULT_SHIM)
+	tests/tools/run-tests $(BUILD)/test-log $(or $(FILES),$(wildcard tests/bats/*.bats))
+
+$(UNIT_TESTS): %: %.o $(LIBRARY_OBJECTS)
+	$(LINK) -o $@ $^ $(LIBS)
+
+$(FAULT_SHIM): tests/faults/shim.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(filter-out $(SANITIZERS) -D_FILE_OFFSET_BITS=64,$(ALL_CFLAGS)) -fPIC -shared -o $@ $< -ldl
+
+test-dependencies:
+	scripts/deps build test
+
+## make test-peers           against Barecat from PyPI (skipped where PyPI is out of reach)
+test-peers: $(SHARDBOX)
+	tests/peers/run
+
+## make test-faults          every write, sync, rename and allocation fails once; kills; bit flips
+test-faults: $(SHARDBOX) $(FAULT_SHIM) build/oom/shardbox
+	tests/faults/run
+
+FUZZ_SECONDS ?= 60
+## make fuzz                 libFuzzer, FUZZ_SECONDS=60 for each target
+fuzz:
+	scripts/deps build fuzz
+	$(MAKE) CC=clang BUILD=build/fuzz SANITIZERS='-fsanitize=address,undefined,fuzzer-no-link \
+		-fno-sanitize-recover=all' CFLAGS='-O1 -g' fuzz-built
+
+fuzz-built: $(FUZZERS)
+	tests/fuzz/run $(FUZZ_SECONDS) $(FUZZERS)
+
+$(FUZZERS): %: %.o $(LIBRARY_OBJECTS)
+	$(LINK) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+
+## make lint                 clang, clang-format, clang-tidy, cppcheck, shellcheck, mandoc
+lint:
+	scripts/deps build lint
+	$(MAKE) CC=clang BUILD=build/clang all
+	scripts/lint
+
+## make bench                the figures of README.md
+bench: all
+	tests/bench/run $(SHARDBOX)
+
+# Use
+
+## make demo                 packs, lists, reads, verifies and unpacks a real tree
+demo:
+	scripts/deps build
+	@$(MAKE) --no-print-directory all
+	@scripts/demo $(SHARDBOX)
+
+## make deps                 installs what building needs (Debian)
+deps:
+	scripts/deps build
+
+## make install              DESTDIR, PREFIX=/usr/local; and make uninstall
+install: all
+	install -d $(addprefix $(DESTDIR),$(BINDIR) $(MANDIR)/man1 $(MANDIR)/man5 \
+		$(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS))
+	install -m 755 $(SHARDBOX) $(DESTDIR)$(BINDIR)/shardbox
+	$(SHARDBOX) --list | while read -r name _; do \
+		ln -sf shardbox $(DESTDIR)$(BINDIR)/shardbox-$$name || exit; \
+	done
+	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(MANDIR)/man1
+	install -m 644 $(wildcard man/*.5) $(DESTDIR)$(MANDIR)/man5
+	install -m 644 completions/shardbox.bash $(DESTDIR)$(BASH_COMPLETIONS)/shardbox
+	install -m 644 completions/_shardbox $(DESTDIR)$(ZSH_COMPLETIONS)/_shardbox
+	install -m 644 completions/shardbox.fish $(DESTDIR)$(FISH_COMPLETIONS)/shardbox.fish
+
+uninstall: all
+	$(SHARDBOX) --list | while read -r name _; do rm -f $(DESTDIR)$(BINDIR)/shardbox-$$name; done
+	rm -f $(DESTDIR)$(BINDIR)/shardbox $(DESTDIR)$(BASH_COMPLETIONS)/shardbox \
+		$(DESTDIR)$(ZSH_COMPLETIONS)/_shardbox $(DESTDIR)$(FISH_COMPLETIONS)/shardbox.fish \
+		$(patsubst man/%,$(DESTDIR)$(MANDIR)/man1/%,$(wildcard man/*.1)) \
+		$(patsubst man/%,$(DESTDIR)$(MANDIR)/man5/%,$(wildcard man/*.5))
+
+## make clean                removes build/
 clean:
 	rm -rf build
 
--include $(LIBRARY_OBJECTS:.o=.d) $(COMMAND_OBJECTS:.o=.d)
+help:
+	@sed -n 's/^## //p' Makefile
 
-.PHONY: all clean
+FORCE:
+
+.PHONY: all static test test-built test-unit test-bats test-dependencies test-peers test-faults fuzz \
+	fuzz-built lint bench demo deps install uninstall clean help FORCE
+.DELETE_ON_ERROR:
+.SECONDARY:
