@@ -1,0 +1,452 @@
+#include "store/tree.h"
+
+#include "core/buf.h"
+#include "core/glob.h"
+#include "store/names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Room for the directory of the start, and one being opened. */
+#define OPEN_LEVELS (SB_TREE_OPEN_MAX - 2)
+
+struct sb_tree_dir {
+    atomic_uint references;
+    int fd;
+};
+
+/* A directory whose contents are being walked. */
+struct level {
+    struct sb_tree_dir *dir; /* NULL while closed to save descriptors */
+    dev_t dev;
+    ino_t ino;
+    size_t name_size; /* of its stored name */
+    size_t disk_size; /* of its disk path */
+    struct sb_names names;
+    size_t next; /* place in names */
+};
+
+struct sb_tree {
+    struct sb_tree_options options;
+    struct level *levels; /* depth of them in use; the memory of the others waits */
+    size_t depth;
+    size_t room;
+    struct sb_buf name; /* of the current item */
+    struct sb_buf disk;
+
+    struct sb_tree_dir *base; /* the directory that holds the start, opened from base_fd */
+    int base_fd;
+    struct sb_buf base_path;
+    struct sb_buf component; /* the start within it */
+    bool follow_start;
+    bool start_waits;
+    dev_t start_dev;
+};
+
+struct sb_tree_dir *sb_tree_dir_ref(struct sb_tree_dir *dir)
+{
+    atomic_fetch_add_explicit(&dir->references, 1, memory_order_relaxed);
+    return dir;
+}
+
+void sb_tree_dir_unref(struct sb_tree_dir *dir)
+{
+    if (!dir || atomic_fetch_sub_explicit(&dir->references, 1, memory_order_acq_rel) > 1)
+        return;
+    close(dir->fd);
+    free(dir);
+}
+
+int sb_tree_dir_fd(const struct sb_tree_dir *dir)
+{
+    return dir->fd;
+}
+
+/* Takes over fd, also when it fails. */
+static struct sb_tree_dir *dir_new(int fd)
+{
+    struct sb_tree_dir *dir = malloc(sizeof(*dir));
+
+    if (!dir) {
+        close(fd);
+        return NULL;
+    }
+    atomic_init(&dir->references, 1);
+    dir->fd = fd;
+    return dir;
+}
+
+static int open_directory(int at, const char *path, bool follow)
+{
+    return openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
+}
+
+enum sb_code sb_tree_new(struct sb_tree **out, const struct sb_tree_options *options,
+                         struct sb_error *err)
+{
+    *out = calloc(1, sizeof(**out));
+    if (!*out)
+        return sb_fail_memory(err);
+    (*out)->options = *options;
+    return SB_OK;
+}
+
+static void leave(struct sb_tree *tree)
+{
+    struct level *level = &tree->levels[--tree->depth];
+
+    sb_tree_dir_unref(level->dir);
+    level->dir = NULL;
+}
+
+void sb_tree_free(struct sb_tree *tree)
+{
+    if (!tree)
+        return;
+    while (tree->depth > 0)
+        leave(tree);
+    for (size_t i = 0; i < tree->room; i++)
+        sb_names_release(&tree->levels[i].names);
+    free(tree->levels);
+    sb_tree_dir_unref(tree->base);
+    sb_buf_release(&tree->name);
+    sb_buf_release(&tree->disk);
+    sb_buf_release(&tree->base_path);
+    sb_buf_release(&tree->component);
+    free(tree);
+}
+
+/* Splits path into the directory to open and the component in it. */
+static enum sb_code split_start(struct sb_tree *tree, const char *path, struct sb_buf *base)
+{
+    size_t end = strlen(path);
+    size_t last;
+
+    tree->follow_start = tree->options.dereference || (end > 0 && path[end - 1] == '/');
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    last = end;
+    while (last > 0 && path[last - 1] != '/')
+        last--;
+    if (end == 0 || (end - last == 1 && path[last] == '.') ||
+        (end - last == 2 && path[last] == '.' && path[last + 1] == '.')) {
+        if (sb_buf_set(base, path, strlen(path)))
+            return SB_NOMEM;
+        return sb_buf_set(&tree->component, ".", 1);
+    }
+    if (sb_buf_set(base, last > 0 ? path : ".", last > 0 ? last : 1))
+        return SB_NOMEM;
+    return sb_buf_set(&tree->component, path + last, end - last);
+}
+
+static enum sb_code open_base(struct sb_tree *tree, int base_fd, const struct sb_buf *path,
+                              struct sb_error *err)
+{
+    int fd;
+
+    if (tree->base && tree->base_fd == base_fd && tree->base_path.size == path->size &&
+        memcmp(tree->base_path.data, path->data, path->size) == 0)
+        return SB_OK;
+    sb_tree_dir_unref(tree->base);
+    tree->base = NULL;
+    fd = open_directory(base_fd, path->data, true);
+    if (fd < 0)
+        return sb_fail_errno(err, errno, "%s", tree->disk.data);
+    tree->base = dir_new(fd);
+    tree->base_fd = base_fd;
+    if (!tree->base || sb_buf_set(&tree->base_path, path->data, path->size))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, const char *name,
+                           size_t name_size, struct sb_error *err)
+{
+    struct sb_buf base = {0};
+    enum sb_code code = SB_OK;
+
+    while (tree->depth > 0)
+        leave(tree);
+    tree->start_waits = false;
+    if (path[0] == '\0')
+        return sb_fail(err, SB_INVALID, "an empty path");
+    if (split_start(tree, path, &base) || sb_buf_set(&tree->name, name, name_size) ||
+        sb_buf_set(&tree->disk, path, strlen(path)))
+        code = sb_fail_memory(err);
+    else
+        code = open_base(tree, base_fd, &base, err);
+    sb_buf_release(&base);
+    tree->start_waits = code == SB_OK;
+    return code;
+}
+
+static void problem(struct sb_tree *tree, const char *kind, const char *text, int error_number)
+{
+    char reason[128];
+
+    if (error_number)
+        sb_tell(tree->options.notify, SB_PROBLEM, kind, tree->disk.data, "%s: %s", text,
+                strerror_r(error_number, reason, sizeof(reason)));
+    else
+        sb_tell(tree->options.notify, SB_PROBLEM, kind, tree->disk.data, "%s", text);
+}
+
+static bool is_ancestor(const struct sb_tree *tree, const struct stat *st)
+{
+    for (size_t i = 0; i < tree->depth; i++) {
+        if (tree->levels[i].ino == st->st_ino && tree->levels[i].dev == st->st_dev)
+            return true;
+    }
+    return false;
+}
+
+static enum sb_code grow(struct sb_tree *tree, struct sb_error *err)
+{
+    size_t room = tree->room ? tree->room * 2 : 16;
+    struct level *levels;
+
+    if (tree->depth < tree->room)
+        return SB_OK;
+    levels = reallocarray(tree->levels, room, sizeof(*levels));
+    if (!levels)
+        return sb_fail_memory(err);
+    memset(levels + tree->room, 0, (room - tree->room) * sizeof(*levels));
+    tree->levels = levels;
+    tree->room = room;
+    return SB_OK;
+}
+
+/* Makes the directory behind fd, which is taken over, the one that is walked next. */
+static enum sb_code enter(struct sb_tree *tree, int fd, const struct stat *st, struct sb_error *err)
+{
+    struct sb_tree_dir *dir = dir_new(fd);
+    struct level *level;
+    enum sb_code code;
+
+    if (!dir)
+        return sb_fail_memory(err);
+    if (grow(tree, err)) {
+        sb_tree_dir_unref(dir);
+        return err->code;
+    }
+    level = &tree->levels[tree->depth++];
+    level->dir = dir;
+    level->dev = st->st_dev;
+    level->ino = st->st_ino;
+    level->name_size = tree->name.size;
+    level->disk_size = tree->disk.size;
+    level->next = 0;
+    if (tree->depth > OPEN_LEVELS) {
+        struct level *far = &tree->levels[tree->depth - 1 - OPEN_LEVELS];
+
+        sb_tree_dir_unref(far->dir);
+        far->dir = NULL;
+    }
+    code = sb_names_read(&level->names, fd, SB_NAMES_AS_PATH, tree->options.dereference, err);
+    if (code == SB_SYSTEM || code == SB_NOENT) {
+        problem(tree, "unreadable", "cannot be read, its contents are left out", err->sys_errno);
+        level->names.count = 0;
+        return SB_OK;
+    }
+    return code;
+}
+
+static bool stat_directory(int at, const char *component, bool follow, struct stat *st)
+{
+    return fstatat(at, component, st, follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(st->st_mode);
+}
+
+/*
+ * The stat of a directory, and a descriptor for its contents: -1 when they cannot be had or are not
+ * wanted. SB_END: it was said why it is not an item.
+ */
+static enum sb_code look_into(struct sb_tree *tree, int at, const char *component, bool follow,
+                              int *fd, struct stat *st, struct sb_error *err)
+{
+    int why;
+
+    *fd = -1;
+    if (tree->options.no_recursion && stat_directory(at, component, follow, st))
+        return SB_OK;
+    *fd = open_directory(at, component, follow);
+    if (*fd >= 0 && fstat(*fd, st) == 0)
+        return SB_OK;
+    why = errno;
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+    if (why == EMFILE || why == ENFILE || why == ENOMEM)
+        return sb_fail_errno(err, why, "%s", tree->disk.data);
+    if (why == ENOENT) {
+        problem(tree, "vanished", "vanished while the tree was read", 0);
+        return SB_END;
+    }
+    if (!stat_directory(at, component, follow, st)) {
+        problem(tree, "changed", "changed while the tree was read", why);
+        return SB_END;
+    }
+    problem(tree, "unreadable", "cannot be opened, its contents are left out", why);
+    return SB_OK;
+}
+
+/* A directory as an item, entered unless options say otherwise. SB_END: it is no item. */
+static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *item, bool follow,
+                                   struct sb_error *err)
+{
+    const struct sb_tree_options *options = &tree->options;
+    bool is_start = tree->depth == 0;
+    bool elsewhere, taken;
+    int fd;
+    enum sb_code code;
+
+    if (tree->name.size > 0 && sb_filter_prunes(options->filter, tree->name.data, tree->name.size))
+        return SB_END;
+    taken = tree->name.size == 0 ||
+            sb_filter_takes(options->filter, tree->name.data, tree->name.size, true);
+    code =
+        look_into(tree, sb_tree_dir_fd(item->dir), item->component, follow, &fd, &item->stat, err);
+    if (code)
+        return code;
+    if (follow && is_ancestor(tree, &item->stat)) {
+        problem(tree, "loop", "links back to a directory above it; left out", 0);
+        close(fd);
+        return SB_END;
+    }
+    if (is_start)
+        tree->start_dev = item->stat.st_dev;
+    elsewhere = options->one_file_system && item->stat.st_dev != tree->start_dev;
+    if (elsewhere)
+        sb_tell(options->notify, SB_NOTE, "mount", tree->disk.data,
+                "is on another file system, its contents are left out");
+    if (fd >= 0 && elsewhere)
+        close(fd);
+    else if (fd >= 0 && enter(tree, fd, &item->stat, err))
+        return err->code;
+    return taken ? SB_OK : SB_END;
+}
+
+/* The item called component in item->dir, of a type as S_IFMT bits. SB_END: it is none. */
+static enum sb_code take(struct sb_tree *tree, struct sb_tree_item *item, unsigned type,
+                         bool follow, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    item->mode = type;
+    if (type == S_IFDIR) {
+        item->node = SB_NODE_DIR;
+        code = take_directory(tree, item, follow, err);
+    } else if (!sb_filter_takes(tree->options.filter, tree->name.data, tree->name.size, false)) {
+        code = SB_END;
+    } else if (type == S_IFLNK && follow) {
+        problem(tree, "dangling", "a link that leads nowhere; left out", 0);
+        code = SB_END;
+    } else {
+        item->node = type == S_IFREG   ? SB_NODE_FILE
+                     : type == S_IFLNK ? SB_NODE_LINK
+                                       : SB_NODE_OTHER;
+    }
+    item->name = tree->name.data;
+    item->name_size = tree->name.size;
+    item->disk_path = tree->disk.data;
+    return code;
+}
+
+static enum sb_code take_start(struct sb_tree *tree, struct sb_tree_item *item,
+                               struct sb_error *err)
+{
+    struct stat st;
+    int at = sb_tree_dir_fd(tree->base);
+    bool follow = tree->follow_start;
+
+    tree->start_waits = false;
+    item->dir = tree->base;
+    item->component = tree->component.data;
+    if (fstatat(at, item->component, &st, AT_SYMLINK_NOFOLLOW))
+        return sb_fail_errno(err, errno, "%s", tree->disk.data);
+    if (S_ISLNK(st.st_mode) && follow && fstatat(at, item->component, &st, 0) &&
+        !tree->options.dereference)
+        return sb_fail_errno(err, errno, "%s", tree->disk.data);
+    return take(tree, item, st.st_mode & S_IFMT, follow, err);
+}
+
+/* Opens again a directory that was closed to save descriptors; its name may lead elsewhere now. */
+static enum sb_code reopen(struct sb_tree *tree, struct level *level, struct sb_error *err)
+{
+    size_t target = (size_t)(level - tree->levels);
+    bool follow = tree->options.dereference;
+    struct stat st;
+    int fd = open_directory(sb_tree_dir_fd(tree->base), tree->component.data, tree->follow_start);
+
+    for (size_t i = 0; i < target && fd >= 0; i++) {
+        const struct level *above = &tree->levels[i];
+        unsigned type;
+        int below = open_directory(fd, sb_names_at(&above->names, above->next - 1, &type), follow);
+
+        close(fd);
+        fd = below;
+    }
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == level->ino && st.st_dev == level->dev) {
+        level->dir = dir_new(fd);
+        return level->dir ? SB_OK : sb_fail_memory(err);
+    }
+    if (fd >= 0)
+        close(fd);
+    problem(tree, "changed", "was moved while the tree was read; the rest of it is left out", 0);
+    level->next = level->names.count;
+    return SB_OK;
+}
+
+static enum sb_code name_item(struct sb_tree *tree, const struct level *level,
+                              const char *component, struct sb_error *err)
+{
+    sb_buf_cut(&tree->name, level->name_size);
+    sb_buf_cut(&tree->disk, level->disk_size);
+    if ((tree->name.size > 0 && sb_buf_add_char(&tree->name, '/')) ||
+        sb_buf_add_text(&tree->name, component) ||
+        (tree->disk.data[tree->disk.size - 1] != '/' && sb_buf_add_char(&tree->disk, '/')) ||
+        sb_buf_add_text(&tree->disk, component))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+/* The next name of the innermost directory. SB_END: it is no item. */
+static enum sb_code take_next(struct sb_tree *tree, struct sb_tree_item *item, struct sb_error *err)
+{
+    struct level *level = &tree->levels[tree->depth - 1];
+    unsigned type;
+
+    if (!level->dir) {
+        sb_buf_cut(&tree->disk, level->disk_size);
+        if (reopen(tree, level, err))
+            return err->code;
+        if (!level->dir)
+            return SB_END;
+    }
+    item->dir = level->dir;
+    item->component = sb_names_at(&level->names, level->next++, &type);
+    if (name_item(tree, level, item->component, err))
+        return err->code;
+    return take(tree, item, type, tree->options.dereference, err);
+}
+
+enum sb_code sb_tree_next(struct sb_tree *tree, struct sb_tree_item *item, struct sb_error *err)
+{
+    enum sb_code code = SB_END;
+
+    if (tree->start_waits)
+        code = take_start(tree, item, err);
+    while (code == SB_END && tree->depth > 0) {
+        const struct level *level = &tree->levels[tree->depth - 1];
+
+        if (level->next == level->names.count)
+            leave(tree);
+        else
+            code = take_next(tree, item, err);
+    }
+    return code;
+}
