@@ -14,6 +14,10 @@
 /* CRC of what `crc` (0 for nothing) covered, followed by data. */
 uint32_t sb_crc32c(uint32_t crc, const void *data, size_t size);
 
+/* CRC of a run of bytes followed by another, of which only the CRCs and the second's size are
+ * known. */
+uint32_t sb_crc32c_combine(uint32_t first, uint32_t second, int64_t second_size);
+
 /* The form in use: "sse4.2", "armv8" or "table". */
 const char *sb_crc32c_form(void);
 
