@@ -93,13 +93,14 @@ static enum sb_code wait_for_input(struct sb_list *list, struct sb_error *err)
 {
     struct pollfd wanted = {.fd = list->fd, .events = POLLIN};
 
-    while (poll(&wanted, 1, -1) < 0) {
+    for (;;) {
         if (sb_interrupted())
             return sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (poll(&wanted, 1, -1) >= 0)
+            return SB_OK;
         if (errno != EINTR)
             return sb_fail_errno(err, errno, "%s", list->what);
     }
-    return SB_OK;
 }
 
 static enum sb_code read_more(struct sb_list *list, struct sb_error *err)

@@ -1,0 +1,201 @@
+/*
+ * shardbox cat: files of an archive to standard output, by name, as many as are asked for, also
+ * from a stream of names whose answers another program waits for.
+ */
+#include "command.h"
+#include "message.h"
+
+#include "archive/archive.h"
+#include "core/io.h"
+#include "core/list.h"
+#include "core/number.h"
+#include "task/fetch.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+struct settings {
+    const char *files_from;
+    bool nul;
+    bool batch;
+    bool no_check;
+    int order;
+    int64_t threads;
+    bool ranged;
+    int64_t range_offset;
+    int64_t range_size;
+};
+
+static const char *const synopsis[] = {
+    "ARCHIVE PATH...",
+    "[-0] -T FILE ARCHIVE [PATH...]",
+    NULL,
+};
+
+enum { ORDER_INPUT, ORDER_ADDRESS };
+static const char *const orders[] = {"input", "address", NULL};
+
+/* "OFFSET:" is to the end, ":LENGTH" from the beginning. */
+static bool split_range(struct settings *settings, const char *value)
+{
+    const char *colon = strchr(value, ':');
+    char offset[32] = "0";
+    size_t size = colon ? (size_t)(colon - value) : 0;
+
+    if (!colon || size >= sizeof(offset) || strcmp(value, ":") == 0)
+        return false;
+    if (size > 0) {
+        memcpy(offset, value, size);
+        offset[size] = '\0';
+    }
+    settings->ranged = true;
+    settings->range_size = INT64_MAX;
+    return sb_parse_size(offset, &settings->range_offset) &&
+           (!colon[1] || sb_parse_size(colon + 1, &settings->range_size));
+}
+
+static bool parse_range(void *settings, const char *value)
+{
+    if (split_range(settings, value))
+        return true;
+    message_usage("--range: '%s' is not OFFSET:LENGTH in bytes", value);
+    return false;
+}
+
+static const struct option options[] = {
+    OPTION_TEXT('T', "files-from", struct settings, files_from, "FILE",
+                "also the files named in FILE, a line each; - is standard input", OPERAND_FILE),
+    OPTION_FLAG('0', "null", struct settings, nul,
+                "names in FILE, and lines of --batch, end in NUL"),
+    OPTION_FLAG(0, "batch", struct settings, batch,
+                "frame answers: a line 'PATH SIZE', the bytes, a newline"),
+    OPTION_CALL(0, "range", "OFFSET:LENGTH", parse_range,
+                "only these bytes of each file, unchecked", OPERAND_NONE),
+    OPTION_CHOICE(0, "order", struct settings, order, "ORDER", orders,
+                  "'address' reads in the order on disk, not that of the names"),
+    OPTION_FLAG(0, "no-check", struct settings, no_check, "do not check the bytes' CRC32C"),
+    OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
+                   "threads that read ahead (default: the cores, at most 4)"),
+    OPTION_END,
+};
+
+/* The operands, then the list. */
+struct input {
+    char **operands;
+    char **end;
+    struct sb_list *list; /* may be NULL */
+};
+
+static enum sb_code next_name(void *context, const char **name, size_t *size, struct sb_error *err)
+{
+    struct input *input = context;
+
+    if (input->operands < input->end) {
+        *name = *input->operands++;
+        *size = strlen(*name);
+        return SB_OK;
+    }
+    return input->list ? sb_list_next(input->list, name, size, err) : SB_END;
+}
+
+static bool name_is_ready(void *context)
+{
+    struct input *input = context;
+
+    return input->operands < input->end || !input->list || sb_list_ready(input->list);
+}
+
+/* Answers come in large pieces: stdio would only copy them. */
+static enum sb_code write_stdout(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    int64_t *written = context;
+    enum sb_code code = sb_write_full(STDOUT_FILENO, data, size, "standard output", err);
+
+    *written += (int64_t)size;
+    if (!code)
+        message_progress_update(*written, 0, 0);
+    return code;
+}
+
+static void report_batch(const struct sb_fetch_counts *counts)
+{
+    if (counts->missing > 0)
+        message_problem("%" PRId64 " of the names asked for %s not a file in the archive",
+                        counts->missing, counts->missing == 1 ? "is" : "are");
+}
+
+static enum sb_code fetch(const struct settings *settings, const char *path, struct input *input,
+                          struct sb_error *err)
+{
+    struct sb_fetch_options wanted = {
+        .threads = (unsigned)settings->threads,
+        .by_address = settings->order == ORDER_ADDRESS,
+        .no_check = settings->no_check,
+        .ranged = settings->ranged,
+        .range_offset = settings->range_offset,
+        .range_size = settings->range_size,
+        .framed = settings->batch,
+        .frame_end = settings->nul ? '\0' : '\n',
+    };
+    struct sb_fetch_names names = {.next = next_name, .ready = name_is_ready, .context = input};
+    int64_t written = 0;
+    struct sb_fetch_output output = {.write = write_stdout, .context = &written};
+    struct sb_fetch_counts counts;
+    struct sb_archive *archive;
+    enum sb_code code = sb_archive_open(&archive, path, err);
+
+    if (code)
+        return code;
+    code = sb_fetch(archive, &wanted, &names, &output, &message_notify, &counts, err);
+    message_progress_end();
+    if (!code && settings->batch)
+        report_batch(&counts);
+    sb_archive_free(archive);
+    return code;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {0};
+    struct input input = {.end = argv + argc};
+    struct sb_error err;
+    enum sb_code code = SB_OK;
+    int first;
+
+    switch (options_parse(self, argc, argv, &settings, &first, NULL)) {
+    case OPTIONS_DONE:
+        return STATUS_CLEAN;
+    case OPTIONS_BAD:
+        return STATUS_ERROR;
+    case OPTIONS_RUN:
+        break;
+    }
+    if (first == argc)
+        return message_usage("no archive given");
+    if (first + 1 == argc && !settings.files_from)
+        return message_usage("%s: no PATH given; for all files: "
+                             "shardbox find -0 --type=f ARCHIVE | shardbox cat -0 -T - ARCHIVE",
+                             argv[first]);
+    input.operands = argv + first + 1;
+    if (settings.threads == 0)
+        settings.threads = sb_default_threads();
+    if (!settings.files_from && argc - first == 2)
+        settings.threads = 1;
+    if (settings.files_from)
+        code = sb_list_open(&input.list, settings.files_from, settings.nul ? '\0' : '\n', &err);
+    if (!code)
+        code = fetch(&settings, argv[first], &input, &err);
+    sb_list_free(input.list);
+    return code ? message_failure(&err) : message_status();
+}
+
+const struct command cat_command = {
+    .name = "cat",
+    .summary = "write files of an archive to standard output",
+    .synopsis = synopsis,
+    .options = options,
+    .notes = "Exit status: 0 all were written, 1 some are missing or damaged, 2 error.",
+    .operands = OPERAND_ARCHIVE_PATHS,
+    .run = run,
+};
