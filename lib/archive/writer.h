@@ -52,6 +52,10 @@ enum sb_code sb_writer_resize_last(struct sb_writer *writer, int64_t old_size, i
 enum sb_code sb_writer_write(struct sb_writer *writer, uint32_t shard, int64_t offset,
                              const void *data, size_t size, struct sb_error *err) SB_CHECKED;
 
+/* Says that so many bytes placed will not be written: they stay a gap. From any thread. */
+enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t size,
+                            struct sb_error *err) SB_CHECKED;
+
 /* Index rows. Fastest in bytewise order of path. The entry is copied. A name may be added once. */
 enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry *entry,
                                 struct sb_error *err) SB_CHECKED;

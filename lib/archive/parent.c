@@ -1,0 +1,106 @@
+#include "archive/parent.h"
+
+#include "archive/database.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* One character as SQLite steps over it: a byte from 0xC0 up takes the continuation bytes along. */
+static size_t character_size(const unsigned char *text)
+{
+    size_t size = 1;
+
+    if (text[0] < 0xC0)
+        return 1;
+    while ((text[size] & 0xC0) == 0x80)
+        size++;
+    return size;
+}
+
+/* Is the end of text[0..size) one of the characters of the NUL-terminated set? Its size, or 0. */
+static size_t last_in_set(const unsigned char *text, size_t size, const unsigned char *set)
+{
+    size_t step;
+
+    for (; *set; set += step) {
+        step = character_size(set);
+        if (step <= size && memcmp(text + size - step, set, step) == 0)
+            return step;
+    }
+    return 0;
+}
+
+/* False when the set has bytes beyond ASCII: then characters, not bytes, are what is trimmed. */
+static bool ascii_set(const unsigned char *set, bool in_set[256])
+{
+    memset(in_set, 0, 256 * sizeof(bool));
+    for (; *set; set++) {
+        if (*set >= 0x80)
+            return false;
+        in_set[*set] = true;
+    }
+    return true;
+}
+
+static void fast_rtrim(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    const unsigned char *text, *set;
+    bool in_set[256];
+    size_t size, step;
+
+    (void)count;
+    text = sqlite3_value_text(values[0]);
+    set = sqlite3_value_text(values[1]);
+    if (!text || !set)
+        return;
+    size = (size_t)sqlite3_value_bytes(values[0]);
+    if (ascii_set(set, in_set)) {
+        while (size && in_set[text[size - 1]])
+            size--;
+    } else {
+        while (size && (step = last_in_set(text, size, set)))
+            size -= step;
+    }
+    sqlite3_result_text(context, (const char *)text, (int)size, SQLITE_TRANSIENT);
+}
+
+/* Only replace(X, one byte, '') is made fast: it is the form that stands in the schema. */
+static void fast_replace(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    const char *text, *pattern;
+    char *result;
+    size_t size, kept = 0;
+
+    (void)count;
+    text = (const char *)sqlite3_value_text(values[0]);
+    pattern = (const char *)sqlite3_value_text(values[1]);
+    if (!text || !pattern || sqlite3_value_type(values[2]) == SQLITE_NULL)
+        return;
+    size = (size_t)sqlite3_value_bytes(values[0]);
+    if (sqlite3_value_bytes(values[1]) != 1 || sqlite3_value_bytes(values[2]) != 0) {
+        sqlite3_result_error(context, "replace() here takes one character and the empty text", -1);
+        return;
+    }
+    result = sqlite3_malloc64(size + 1);
+    if (!result) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    for (size_t i = 0; i < size; i++) {
+        result[kept] = text[i];
+        kept += text[i] != pattern[0];
+    }
+    result[kept] = '\0';
+    sqlite3_result_text(context, result, (int)kept, sqlite3_free);
+}
+
+enum sb_code sb_register_parent_functions(struct sqlite3 *db, struct sb_error *err)
+{
+    const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
+
+    if (sqlite3_create_function_v2(db, "rtrim", 2, flags, NULL, fast_rtrim, NULL, NULL, NULL) ||
+        sqlite3_create_function_v2(db, "replace", 3, flags, NULL, fast_replace, NULL, NULL, NULL))
+        return sb_database_fail(db, err);
+    return SB_OK;
+}

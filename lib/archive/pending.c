@@ -1,0 +1,331 @@
+#include "archive/pending.h"
+
+#include "archive/database.h"
+#include "archive/shards.h"
+#include "core/io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SHARD_DIGITS 5
+
+/* SQLite's lock bytes: PENDING_BYTE and the RESERVED byte behind it. */
+#define SQLITE_LOCK_START 0x40000000
+#define SQLITE_LOCK_BYTES 2
+
+/* Process that holds a lock on these bytes, 0 when none on this machine is known to. */
+static pid_t lock_holder(int fd, off_t start, off_t size)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = size};
+
+    if (fcntl(fd, F_GETLK, &lock) || lock.l_type == F_UNLCK || lock.l_pid < 0)
+        return 0;
+    return lock.l_pid;
+}
+
+static enum sb_code fail_locked(struct sb_error *err, const char *path, pid_t holder)
+{
+    if (holder)
+        return sb_fail(err, SB_LOCKED, "%s: process %ld is writing this archive; wait for it", path,
+                       (long)holder);
+    return sb_fail(err, SB_LOCKED,
+                   "%s: another process, perhaps on another machine, is writing this archive; "
+                   "wait for it",
+                   path);
+}
+
+static enum sb_code lock_first_byte(int fd, const char *path, struct sb_error *err)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+
+    if (fcntl(fd, F_SETLK, &lock) == 0)
+        return SB_OK;
+    if (errno == EACCES || errno == EAGAIN)
+        return fail_locked(err, path, lock_holder(fd, 0, 1));
+    return sb_fail_errno(err, errno, "%s: locks do not work here, so nothing can be written safely",
+                         path);
+}
+
+/* Is the open file still the one that the name means? A writer that ended may have renamed it. */
+static bool is_named(int fd, const char *path)
+{
+    struct stat opened, named;
+
+    return fstat(fd, &opened) == 0 && lstat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+           opened.st_ino == named.st_ino;
+}
+
+enum sb_code sb_new_lock_take(struct sb_new_lock *lock, const char *path, struct sb_error *err)
+{
+    struct stat st;
+    enum sb_code code;
+
+    for (;;) {
+        lock->was_there = lstat(path, &st) == 0;
+        if (lock->was_there && !S_ISREG(st.st_mode))
+            return sb_fail(err, SB_EXISTS, "%s: in the way, and not a file of ours; remove it",
+                           path);
+        lock->fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (lock->fd < 0)
+            return sb_fail_errno(err, errno, "%s", path);
+        code = lock_first_byte(lock->fd, path, err);
+        if (code == SB_OK && is_named(lock->fd, path))
+            return SB_OK;
+        sb_new_lock_drop(lock);
+        if (code)
+            return code;
+    }
+}
+
+void sb_new_lock_drop(struct sb_new_lock *lock)
+{
+    if (lock->fd >= 0)
+        close(lock->fd);
+    lock->fd = -1;
+}
+
+/*
+ * Opening the file a second time is allowed only because this process holds no lock on it: closing
+ * any descriptor of a file drops all POSIX locks that the process has on it.
+ */
+static enum sb_code name_index_holder(const char *file, struct sb_error *err)
+{
+    pid_t holder = 0;
+    int fd = open(file, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd >= 0) {
+        holder = lock_holder(fd, SQLITE_LOCK_START, SQLITE_LOCK_BYTES);
+        close(fd);
+    }
+    return fail_locked(err, file, holder);
+}
+
+enum sb_code sb_lock_index(struct sqlite3 *db, const char *file, struct sb_error *err)
+{
+    int moved = 0;
+    enum sb_code code;
+
+    sqlite3_busy_timeout(db, 0);
+    code = sb_database_run(db, "BEGIN IMMEDIATE", err);
+    sqlite3_busy_timeout(db, 10000);
+    if (code == SB_LOCKED)
+        return name_index_holder(file, err);
+    if (code)
+        return code;
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (!moved)
+        return SB_OK;
+    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return sb_fail(err, SB_CHANGED, "%s: was replaced by another process just now; try again",
+                   file);
+}
+
+/* Number of a shard named PREFIX-shard-NNNNN; false for any other name. */
+static bool shard_number(const char *name, const char *prefix, uint32_t *number)
+{
+    size_t size = strlen(prefix);
+    const char *digits;
+
+    if (strncmp(name, prefix, size) != 0 || strncmp(name + size, "-shard-", 7) != 0)
+        return false;
+    digits = name + size + 7;
+    if (strlen(digits) != SHARD_DIGITS || strspn(digits, "0123456789") != SHARD_DIGITS)
+        return false;
+    *number = (uint32_t)strtoul(digits, NULL, 10);
+    return true;
+}
+
+/* Calls each for every file named ARCHIVE<suffix>-shard-NNNNN, with its directory open. */
+static enum sb_code for_each_shard(const char *archive, const char *suffix,
+                                   enum sb_code (*each)(void *context, int dir_fd, const char *name,
+                                                        uint32_t number, struct sb_error *err),
+                                   void *context, struct sb_error *err)
+{
+    char *dir_copy = strdup(archive), *base_copy = strdup(archive), *prefix = NULL;
+    const struct dirent *entry;
+    enum sb_code code = SB_OK;
+    DIR *dir = NULL;
+    uint32_t number;
+
+    if (!dir_copy || !base_copy || asprintf(&prefix, "%s%s", basename(base_copy), suffix) < 0) {
+        prefix = NULL;
+        code = sb_fail_memory(err);
+        goto out;
+    }
+    dir = opendir(dirname(dir_copy));
+    if (!dir) {
+        code = sb_fail_errno(err, errno, "%s", dir_copy);
+        goto out;
+    }
+    while (code == SB_OK && (errno = 0, entry = readdir(dir))) {
+        if (shard_number(entry->d_name, prefix, &number))
+            code = each(context, dirfd(dir), entry->d_name, number, err);
+    }
+    if (code == SB_OK && errno)
+        code = sb_fail_errno(err, errno, "%s", dir_copy);
+out:
+    if (dir)
+        closedir(dir);
+    free(prefix);
+    free(base_copy);
+    free(dir_copy);
+    return code;
+}
+
+static enum sb_code rename_one(void *context, int dir_fd, const char *name, uint32_t number,
+                               struct sb_error *err)
+{
+    const char *base = context;
+    enum sb_code code = SB_OK;
+    char *to;
+
+    if (asprintf(&to, "%s-shard-%05u", base, number) < 0)
+        return sb_fail_memory(err);
+    if (renameat(dir_fd, name, dir_fd, to))
+        code = sb_fail_errno(err, errno, "cannot rename %s to %s", name, to);
+    free(to);
+    return code;
+}
+
+enum sb_code sb_pending_rename_shards(const char *archive, struct sb_error *err)
+{
+    char *copy = strdup(archive);
+    enum sb_code code;
+
+    if (!copy)
+        return sb_fail_memory(err);
+    code = for_each_shard(archive, ".new", rename_one, basename(copy), err);
+    free(copy);
+    if (code == SB_OK)
+        code = sb_sync_directory_of(archive, err);
+    return code;
+}
+
+static enum sb_code remove_one(void *context, int dir_fd, const char *name, uint32_t number,
+                               struct sb_error *err)
+{
+    const uint32_t *from = context;
+
+    if (number >= *from && unlinkat(dir_fd, name, 0) && errno != ENOENT)
+        return sb_fail_errno(err, errno, "cannot remove %s", name);
+    return SB_OK;
+}
+
+enum sb_code sb_pending_remove_shards(const char *archive, struct sb_error *err)
+{
+    uint32_t from = 0;
+
+    return for_each_shard(archive, ".new", remove_one, &from, err);
+}
+
+enum sb_code sb_pending_remove_from(const char *archive, uint32_t from, struct sb_error *err)
+{
+    return for_each_shard(archive, "", remove_one, &from, err);
+}
+
+static enum sb_code refuse_one(void *context, int dir_fd, const char *name, uint32_t number,
+                               struct sb_error *err)
+{
+    (void)dir_fd;
+    (void)number;
+    return sb_fail(err, SB_EXISTS,
+                   "%s: there is no index, but %s stands there and may be data; move the shards "
+                   "away or choose another name",
+                   (const char *)context, name);
+}
+
+enum sb_code sb_pending_refuse_shards(const char *archive, struct sb_error *err)
+{
+    char *copy = strdup(archive);
+    enum sb_code code;
+
+    if (!copy)
+        return sb_fail_memory(err);
+    code = for_each_shard(archive, "", refuse_one, copy, err);
+    free(copy);
+    return code;
+}
+
+/*
+ * The number of shards that the row states, -1 without one. A row that is not as we write it, or
+ * that disowns shards which files name, would make us remove data: it is damage.
+ */
+static enum sb_code pending_count(struct sqlite3 *db, const char *archive, int64_t *count,
+                                  struct sb_error *err)
+{
+    static const char query[] = "SELECT value_text, value_int,"
+                                " (SELECT coalesce(max(shard), -1) FROM files)"
+                                " FROM config WHERE key = '" SB_PENDING_KEY "'";
+    const char *base = strrchr(archive, '/') ? strrchr(archive, '/') + 1 : archive;
+    const char *prefix;
+    sqlite3_stmt *row;
+    enum sb_code code;
+    int rc;
+
+    *count = -1;
+    code = sb_database_prepare(db, &row, query, err);
+    if (code)
+        return code;
+    rc = sqlite3_step(row);
+    if (rc == SQLITE_ROW) {
+        prefix = (const char *)sqlite3_column_text(row, 0);
+        *count = sqlite3_column_int64(row, 1);
+        if (!prefix || strncmp(prefix, base, strlen(base)) != 0 ||
+            strcmp(prefix + strlen(base), ".new") != 0 || *count < 1 || *count > SB_SHARD_MAX + 1 ||
+            *count <= sqlite3_column_int64(row, 2))
+            code = sb_fail(err, SB_DAMAGED, "%s: the config row %s makes no sense", archive,
+                           SB_PENDING_KEY);
+    } else if (rc != SQLITE_DONE) {
+        code = sb_database_fail(db, err);
+    }
+    sqlite3_finalize(row);
+    return code;
+}
+
+enum sb_code sb_pending_finish(struct sqlite3 *db, const char *archive, const char *file,
+                               struct sb_error *err)
+{
+    int64_t count;
+    enum sb_code code;
+
+    code = pending_count(db, archive, &count, err);
+    if (code || count < 0)
+        return code;
+    code = sb_lock_index(db, file, err);
+    if (code)
+        return code;
+    /* Once more, now that nobody else can be finishing it. */
+    code = pending_count(db, archive, &count, err);
+    if (code == SB_OK && count >= 0) {
+        code = sb_pending_rename_shards(archive, err);
+        if (code == SB_OK)
+            code = sb_pending_remove_from(archive, (uint32_t)count, err);
+    }
+    if (code == SB_OK)
+        code =
+            sb_database_run(db, "DELETE FROM config WHERE key = '" SB_PENDING_KEY "'; COMMIT", err);
+    if (code)
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return code;
+}
+
+enum sb_code sb_pending_is_complete(struct sqlite3 *db, const char *archive, bool *complete,
+                                    struct sb_error *err)
+{
+    int64_t count;
+    enum sb_code code;
+
+    *complete = false;
+    code = pending_count(db, archive, &count, err);
+    if (code == SB_OK)
+        *complete = count >= 0;
+    return code;
+}

@@ -1,0 +1,69 @@
+/*
+ * What a writer has under way beside an archive, and what one that was killed left behind.
+ *
+ * A writer of ARCHIVE makes ARCHIVE.new (an index; also its lock) and ARCHIVE.new-shard-NNNNN.
+ * While config has the row shardbox_shard_prefix (value_text: the prefix; value_int: the number of
+ * shards), shards that still stand under the prefix belong to the archive. The whole protocol is in
+ * shardbox-archive(5).
+ */
+#ifndef SB_ARCHIVE_PENDING_H
+#define SB_ARCHIVE_PENDING_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sqlite3;
+
+#define SB_PENDING_KEY "shardbox_shard_prefix"
+
+/* ARCHIVE.new as a lock: a POSIX lock on its first byte, gone with the process that holds it. */
+struct sb_new_lock {
+    int fd;         /* -1: not held */
+    bool was_there; /* a run that was killed had left the file */
+};
+
+/*
+ * Makes path or takes over a left-over one, and locks it. SB_LOCKED names the process that holds
+ * it. SB_SYSTEM also where the file system has no locks.
+ */
+enum sb_code sb_new_lock_take(struct sb_new_lock *lock, const char *path,
+                              struct sb_error *err) SB_CHECKED;
+void sb_new_lock_drop(struct sb_new_lock *lock);
+
+/*
+ * Starts a write transaction on db (index file `file`), so that no other writer can; SB_LOCKED
+ * names the process in the way, SB_CHANGED says that another index was renamed over this one.
+ */
+enum sb_code sb_lock_index(struct sqlite3 *db, const char *file, struct sb_error *err) SB_CHECKED;
+
+/*
+ * Renames the shards that still stand under the prefix and drops the row that says so, in
+ * transactions of its own (none may be open). Nothing to do is SB_OK. Also called by the run that
+ * made them.
+ */
+enum sb_code sb_pending_finish(struct sqlite3 *db, const char *archive, const char *file,
+                               struct sb_error *err) SB_CHECKED;
+
+/*
+ * Whether db, a left-over ARCHIVE.new, is a complete index that only waited for its renames. An
+ * error where db cannot be read as one.
+ */
+enum sb_code sb_pending_is_complete(struct sqlite3 *db, const char *archive, bool *complete,
+                                    struct sb_error *err) SB_CHECKED;
+
+/* Renames ARCHIVE.new-shard-* to ARCHIVE-shard-*, and syncs the directory. */
+enum sb_code sb_pending_rename_shards(const char *archive, struct sb_error *err) SB_CHECKED;
+
+/* Removes ARCHIVE.new-shard-*. Only under the lock. */
+enum sb_code sb_pending_remove_shards(const char *archive, struct sb_error *err) SB_CHECKED;
+
+/* Removes ARCHIVE-shard-* from number `from` on. Only where it is known whose they are. */
+enum sb_code sb_pending_remove_from(const char *archive, uint32_t from,
+                                    struct sb_error *err) SB_CHECKED;
+
+/* SB_EXISTS, naming one, when there are ARCHIVE-shard-* files. */
+enum sb_code sb_pending_refuse_shards(const char *archive, struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,309 @@
+#include "archive/shardout.h"
+
+#include "archive/shards.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* From this size on, the kernel is asked to begin writing to disk, so that the final sync is short.
+ */
+#define WRITE_BEHIND_BYTES (256 * 1024)
+
+struct shard_file {
+    uint32_t number;
+    int fd;
+    int64_t pending; /* bytes placed and not yet written or skipped */
+    int64_t end;     /* of the last extent placed */
+    char *path;
+    struct shard_file *next;
+};
+
+struct sb_shard_out {
+    pthread_mutex_t mutex; /* guards the list and `pending` */
+    struct shard_file *open;
+    struct shard_file *current; /* in the list; extents go here; NULL before the first */
+    char *prefix;
+    uint32_t first;
+    uint32_t next;
+    int64_t limit;
+    char *continued_path;  /* NULL, or the existing shard ... */
+    int64_t continued_end; /* ... and its length in use at the start */
+};
+
+static void free_file(struct shard_file *file)
+{
+    if (!file)
+        return;
+    if (file->fd >= 0)
+        close(file->fd);
+    free(file->path);
+    free(file);
+}
+
+enum sb_code sb_shard_out_new(struct sb_shard_out **out, const char *prefix, uint32_t first,
+                              int64_t limit, struct sb_error *err)
+{
+    struct sb_shard_out *made = calloc(1, sizeof(*made));
+
+    *out = NULL;
+    if (!made)
+        return sb_fail_memory(err);
+    made->prefix = strdup(prefix);
+    if (!made->prefix) {
+        free(made);
+        return sb_fail_memory(err);
+    }
+    pthread_mutex_init(&made->mutex, NULL);
+    made->first = first;
+    made->next = first;
+    made->limit = limit;
+    *out = made;
+    return SB_OK;
+}
+
+void sb_shard_out_free(struct sb_shard_out *out)
+{
+    struct shard_file *file;
+
+    if (!out)
+        return;
+    while ((file = out->open)) {
+        out->open = file->next;
+        free_file(file);
+    }
+    pthread_mutex_destroy(&out->mutex);
+    free(out->continued_path);
+    free(out->prefix);
+    free(out);
+}
+
+/* Takes over `path`, also when it fails. */
+static enum sb_code open_file(struct sb_shard_out *out, char *path, uint32_t number, int flags,
+                              struct sb_error *err)
+{
+    struct shard_file *file = calloc(1, sizeof(*file));
+
+    if (!file || !path) {
+        free(file);
+        free(path);
+        return sb_fail_memory(err);
+    }
+    file->number = number;
+    file->path = path;
+    file->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
+    if (file->fd < 0) {
+        sb_fail_errno(err, errno, "%s", path);
+        free_file(file);
+        return err->code;
+    }
+    pthread_mutex_lock(&out->mutex);
+    file->next = out->open;
+    out->open = file;
+    out->current = file;
+    pthread_mutex_unlock(&out->mutex);
+    return SB_OK;
+}
+
+enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path, int64_t end,
+                                   struct sb_error *err)
+{
+    enum sb_code code;
+
+    out->continued_path = strdup(path);
+    if (!out->continued_path)
+        return sb_fail_memory(err);
+    code = open_file(out, strdup(path), out->first - 1, 0, err);
+    if (code)
+        return code;
+    if (ftruncate(out->current->fd, end))
+        return sb_fail_errno(err, errno, "%s", path);
+    out->current->end = end;
+    out->continued_end = end;
+    return SB_OK;
+}
+
+static enum sb_code finish_file(struct shard_file *file, struct sb_error *err)
+{
+    enum sb_code code;
+    int fd = file->fd;
+
+    code = sb_fsync(fd, file->path, err);
+    file->fd = -1;
+    if (close(fd) && code == SB_OK)
+        code = sb_fail_errno(err, errno, "%s", file->path);
+    return code;
+}
+
+/* Takes a shard that is full and written out of the list; NULL when it is neither. */
+static struct shard_file *detach_if_done(struct sb_shard_out *out, struct shard_file *file)
+{
+    struct shard_file **link;
+
+    if (file == out->current || file->pending > 0)
+        return NULL;
+    for (link = &out->open; *link != file; link = &(*link)->next)
+        continue;
+    *link = file->next;
+    return file;
+}
+
+static enum sb_code begin_shard(struct sb_shard_out *out, struct sb_error *err)
+{
+    struct shard_file *full = out->current, *done = NULL;
+    char *path;
+    enum sb_code code;
+
+    if (out->next > SB_SHARD_MAX)
+        return sb_fail(err, SB_LIMIT, "more than %d shards; give a larger shard size",
+                       SB_SHARD_MAX + 1);
+    if (asprintf(&path, "%s-shard-%05u", out->prefix, out->next) < 0)
+        path = NULL;
+    code = open_file(out, path, out->next, O_CREAT | O_EXCL, err);
+    if (code)
+        return code;
+    out->next++;
+    if (!full)
+        return SB_OK;
+    pthread_mutex_lock(&out->mutex);
+    done = detach_if_done(out, full);
+    pthread_mutex_unlock(&out->mutex);
+    if (done)
+        code = finish_file(done, err);
+    free_file(done);
+    return code;
+}
+
+enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t *shard,
+                                int64_t *offset, struct sb_error *err)
+{
+    struct shard_file *file = out->current;
+    enum sb_code code;
+
+    if (!file || (file->end > 0 && size > out->limit - file->end)) {
+        code = begin_shard(out, err);
+        if (code)
+            return code;
+        file = out->current;
+    }
+    *shard = file->number;
+    *offset = file->end;
+    pthread_mutex_lock(&out->mutex);
+    file->end += size;
+    file->pending += size;
+    pthread_mutex_unlock(&out->mutex);
+    return SB_OK;
+}
+
+enum sb_code sb_shard_out_resize_last(struct sb_shard_out *out, int64_t old_size, int64_t new_size,
+                                      struct sb_error *err)
+{
+    struct shard_file *file = out->current;
+    int64_t end;
+
+    if (__builtin_add_overflow(file->end - old_size, new_size, &end))
+        return sb_fail(err, SB_LIMIT, "%s: the shard would pass 2^63 - 1 bytes", file->path);
+    pthread_mutex_lock(&out->mutex);
+    file->end = end;
+    file->pending += new_size - old_size;
+    pthread_mutex_unlock(&out->mutex);
+    return SB_OK;
+}
+
+static struct shard_file *find_file(struct sb_shard_out *out, uint32_t number)
+{
+    struct shard_file *file;
+
+    pthread_mutex_lock(&out->mutex);
+    for (file = out->open; file && file->number != number; file = file->next)
+        continue;
+    pthread_mutex_unlock(&out->mutex);
+    return file;
+}
+
+static enum sb_code settle(struct sb_shard_out *out, struct shard_file *file, int64_t size,
+                           struct sb_error *err)
+{
+    struct shard_file *done;
+    enum sb_code code = SB_OK;
+
+    pthread_mutex_lock(&out->mutex);
+    file->pending -= size;
+    done = detach_if_done(out, file);
+    pthread_mutex_unlock(&out->mutex);
+    if (done)
+        code = finish_file(done, err);
+    free_file(done);
+    return code;
+}
+
+enum sb_code sb_shard_out_write(struct sb_shard_out *out, uint32_t shard, int64_t offset,
+                                const void *data, size_t size, struct sb_error *err)
+{
+    struct shard_file *file = find_file(out, shard);
+    enum sb_code code;
+
+    code = sb_pwrite_full(file->fd, data, size, offset, file->path, err);
+    if (code)
+        return code;
+    if (size >= WRITE_BEHIND_BYTES)
+        sync_file_range(file->fd, offset, (off_t)size, SYNC_FILE_RANGE_WRITE);
+    return settle(out, file, (int64_t)size, err);
+}
+
+enum sb_code sb_shard_out_skip(struct sb_shard_out *out, uint32_t shard, int64_t size,
+                               struct sb_error *err)
+{
+    return settle(out, find_file(out, shard), size, err);
+}
+
+uint32_t sb_shard_out_count(const struct sb_shard_out *out)
+{
+    return out->next;
+}
+
+uint32_t sb_shard_out_made(const struct sb_shard_out *out)
+{
+    return out->next - out->first;
+}
+
+enum sb_code sb_shard_out_finish(struct sb_shard_out *out, struct sb_error *err)
+{
+    struct shard_file *file;
+    enum sb_code code = SB_OK;
+
+    if (!out->current && out->next == 0)
+        code = begin_shard(out, err);
+    while (code == SB_OK && (file = out->open)) {
+        out->open = file->next;
+        /* Every extent in use lies within the file, also when its last bytes were skipped. */
+        if (ftruncate(file->fd, file->end))
+            code = sb_fail_errno(err, errno, "%s", file->path);
+        if (code == SB_OK)
+            code = finish_file(file, err);
+        free_file(file);
+    }
+    out->current = NULL;
+    return code;
+}
+
+void sb_shard_out_undo(struct sb_shard_out *out)
+{
+    char *path;
+
+    for (uint32_t number = out->first; number < out->next; number++) {
+        if (asprintf(&path, "%s-shard-%05u", out->prefix, number) < 0)
+            continue;
+        unlink(path);
+        free(path);
+    }
+    /* Best effort: what stays behind the end is cut off by the next writer. */
+    if (out->continued_path && truncate(out->continued_path, out->continued_end))
+        return;
+}

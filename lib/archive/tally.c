@@ -1,0 +1,398 @@
+#include "archive/tally.h"
+
+#include "archive/database.h"
+#include "core/buf.h"
+#include "core/name.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct counts {
+    int64_t subdirs;
+    int64_t files;
+    int64_t files_tree;
+    int64_t size_tree;
+};
+
+struct metadata {
+    unsigned has; /* SB_HAS_... bits, 0 where none was given */
+    int64_t mode, uid, gid, mtime_ns;
+};
+
+struct frame {
+    size_t key_size; /* of the directory's key, its '/' included */
+    struct counts counts;
+    struct metadata metadata;
+    bool exists; /* in `dirs`, while applying */
+};
+
+/*
+ * A directory's key is its path with a '/' behind it (the root's is empty), so that in the order of
+ * keys all that is below a directory follows it at once: of "a", "a-b", "a/c" it would not.
+ */
+struct sb_tally {
+    sqlite3 *db;
+    sqlite3_stmt *save;
+    struct sb_buf key; /* of the innermost directory on the stack */
+    struct frame *frames;
+    size_t depth;
+    size_t room;
+};
+
+static const char make_table[] =
+    "CREATE TEMP TABLE tally (key TEXT PRIMARY KEY, files INTEGER, files_tree INTEGER,"
+    " size_tree INTEGER, has INTEGER, mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER)"
+    " WITHOUT ROWID";
+
+static const char save_frame[] =
+    "INSERT INTO temp.tally VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+    " ON CONFLICT (key) DO UPDATE SET files = files + excluded.files,"
+    " files_tree = files_tree + excluded.files_tree,"
+    " size_tree = size_tree + excluded.size_tree,"
+    " mode = iif(excluded.has, excluded.mode, mode), uid = iif(excluded.has, excluded.uid, uid),"
+    " gid = iif(excluded.has, excluded.gid, gid),"
+    " mtime_ns = iif(excluded.has, excluded.mtime_ns, mtime_ns), has = has | excluded.has";
+
+enum sb_code sb_tally_new(struct sb_tally **out, struct sqlite3 *db, struct sb_error *err)
+{
+    struct sb_tally *tally = calloc(1, sizeof(*tally));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!tally)
+        return sb_fail_memory(err);
+    tally->db = db;
+    code = sb_database_run(db, make_table, err);
+    if (code == SB_OK)
+        code = sb_database_prepare(db, &tally->save, save_frame, err);
+    if (code) {
+        sb_tally_free(tally);
+        return code;
+    }
+    *out = tally;
+    return SB_OK;
+}
+
+void sb_tally_free(struct sb_tally *tally)
+{
+    if (!tally)
+        return;
+    sqlite3_finalize(tally->save);
+    sb_buf_release(&tally->key);
+    free(tally->frames);
+    free(tally);
+}
+
+static enum sb_code step_done(struct sb_tally *tally, sqlite3_stmt *statement, struct sb_error *err)
+{
+    int rc = sqlite3_step(statement);
+
+    sqlite3_reset(statement);
+    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(tally->db, err);
+}
+
+static int bind_known(sqlite3_stmt *statement, int column, bool known, int64_t value)
+{
+    return known ? sqlite3_bind_int64(statement, column, value)
+                 : sqlite3_bind_null(statement, column);
+}
+
+static void bind_metadata(sqlite3_stmt *statement, int column, const struct metadata *metadata)
+{
+    bind_known(statement, column, metadata->has & SB_HAS_MODE, metadata->mode);
+    bind_known(statement, column + 1, metadata->has & SB_HAS_UID, metadata->uid);
+    bind_known(statement, column + 2, metadata->has & SB_HAS_GID, metadata->gid);
+    bind_known(statement, column + 3, metadata->has & SB_HAS_MTIME, metadata->mtime_ns);
+}
+
+static enum sb_code add_checked(int64_t *sum, int64_t more, struct sb_error *err)
+{
+    if (__builtin_add_overflow(*sum, more, sum))
+        return sb_fail(err, SB_LIMIT, "the sizes add up to more than 2^63 - 1 bytes");
+    return SB_OK;
+}
+
+static enum sb_code save_innermost(struct sb_tally *tally, struct sb_error *err)
+{
+    const struct frame *frame = &tally->frames[tally->depth - 1];
+    sqlite3_stmt *save = tally->save;
+
+    sqlite3_bind_text(save, 1, tally->key.data ? tally->key.data : "", (int)tally->key.size,
+                      SQLITE_STATIC);
+    sqlite3_bind_int64(save, 2, frame->counts.files);
+    sqlite3_bind_int64(save, 3, frame->counts.files_tree);
+    sqlite3_bind_int64(save, 4, frame->counts.size_tree);
+    sqlite3_bind_int64(save, 5, frame->metadata.has);
+    bind_metadata(save, 6, &frame->metadata);
+    return step_done(tally, save, err);
+}
+
+/* Hands the sums of the innermost directory to its parent and takes it off the stack. */
+static enum sb_code pop(struct sb_tally *tally, struct sb_error *err)
+{
+    struct frame *frame = &tally->frames[tally->depth - 1];
+    enum sb_code code = SB_OK;
+
+    tally->depth--;
+    if (tally->depth == 0)
+        return SB_OK;
+    code = add_checked(&frame[-1].counts.files_tree, frame->counts.files_tree, err);
+    if (code == SB_OK)
+        code = add_checked(&frame[-1].counts.size_tree, frame->counts.size_tree, err);
+    sb_buf_cut(&tally->key, frame[-1].key_size);
+    return code;
+}
+
+static enum sb_code push(struct sb_tally *tally, size_t key_size, struct sb_error *err)
+{
+    struct frame *grown;
+    size_t room;
+
+    if (tally->depth > SB_DEPTH_MAX)
+        return sb_fail(err, SB_LIMIT, "%s: more than %d directories deep", tally->key.data,
+                       SB_DEPTH_MAX);
+    if (tally->depth == tally->room) {
+        room = tally->room ? 2 * tally->room : 16;
+        grown = realloc(tally->frames, room * sizeof(*grown));
+        if (!grown)
+            return sb_fail_memory(err);
+        tally->frames = grown;
+        tally->room = room;
+    }
+    tally->frames[tally->depth++] = (struct frame){.key_size = key_size};
+    return SB_OK;
+}
+
+static bool innermost_holds(const struct sb_tally *tally, const char *key, size_t key_size)
+{
+    size_t size = tally->frames[tally->depth - 1].key_size;
+
+    return size <= key_size && (size == 0 || memcmp(tally->key.data, key, size) == 0);
+}
+
+/* Makes the directory with this key the innermost one. */
+static enum sb_code enter(struct sb_tally *tally, const char *key, size_t key_size,
+                          struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    const char *slash;
+    size_t end;
+
+    while (tally->depth > 0 && !innermost_holds(tally, key, key_size)) {
+        code = save_innermost(tally, err);
+        if (code == SB_OK)
+            code = pop(tally, err);
+        if (code)
+            return code;
+    }
+    if (tally->depth == 0)
+        code = push(tally, 0, err);
+    while (code == SB_OK && tally->frames[tally->depth - 1].key_size < key_size) {
+        end = tally->frames[tally->depth - 1].key_size;
+        slash = memchr(key + end, '/', key_size - end);
+        end = (size_t)(slash - key) + 1;
+        if (sb_buf_set(&tally->key, key, end))
+            return sb_fail_memory(err);
+        code = push(tally, end, err);
+    }
+    return code;
+}
+
+enum sb_code sb_tally_file(struct sb_tally *tally, const char *path, size_t path_size, int files,
+                           int64_t bytes, struct sb_error *err)
+{
+    size_t parent_size = sb_parent_size(path, path_size);
+    struct frame *frame;
+    enum sb_code code;
+
+    code = enter(tally, path, parent_size ? parent_size + 1 : 0, err);
+    if (code)
+        return code;
+    frame = &tally->frames[tally->depth - 1];
+    frame->counts.files += files;
+    frame->counts.files_tree += files;
+    return add_checked(&frame->counts.size_tree, bytes, err);
+}
+
+enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry,
+                          struct sb_error *err)
+{
+    struct sb_buf key = {0};
+    enum sb_code code;
+
+    if (sb_buf_add(&key, entry->path, entry->path_size) ||
+        (entry->path_size && sb_buf_add_char(&key, '/'))) {
+        code = sb_fail_memory(err);
+        goto out;
+    }
+    code = enter(tally, key.data, key.size, err);
+    if (code)
+        goto out;
+    tally->frames[tally->depth - 1].metadata = (struct metadata){
+        .has = entry->has,
+        .mode = entry->mode,
+        .uid = entry->uid,
+        .gid = entry->gid,
+        .mtime_ns = entry->mtime_ns,
+    };
+out:
+    sb_buf_release(&key);
+    return code;
+}
+
+/* The statements of sb_tally_apply; `find` and `update` are unused for a fresh archive. */
+struct target {
+    sqlite3_stmt *find;
+    sqlite3_stmt *update;
+    sqlite3_stmt *insert;
+};
+
+static enum sb_code prepare_target(struct sb_tally *tally, struct target *target,
+                                   struct sb_error *err)
+{
+    enum sb_code code;
+
+    code = sb_database_prepare(tally->db, &target->find,
+                               "SELECT num_subdirs, num_files, num_files_tree, size_tree"
+                               " FROM main.dirs WHERE path = ?1",
+                               err);
+    if (code)
+        return code;
+    code = sb_database_prepare(tally->db, &target->update,
+                               "UPDATE main.dirs SET num_subdirs = ?2, num_files = ?3,"
+                               " num_files_tree = ?4, size_tree = ?5,"
+                               " mode = iif(?10, ?6, mode), uid = iif(?10, ?7, uid),"
+                               " gid = iif(?10, ?8, gid), mtime_ns = iif(?10, ?9, mtime_ns)"
+                               " WHERE path = ?1",
+                               err);
+    if (code)
+        return code;
+    return sb_database_prepare(tally->db, &target->insert,
+                               "INSERT INTO main.dirs (path, num_subdirs, num_files,"
+                               " num_files_tree, size_tree, mode, uid, gid, mtime_ns)"
+                               " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                               err);
+}
+
+static void release_target(struct target *target)
+{
+    sqlite3_finalize(target->find);
+    sqlite3_finalize(target->update);
+    sqlite3_finalize(target->insert);
+}
+
+static void bind_path(struct sb_tally *tally, sqlite3_stmt *statement)
+{
+    size_t size = tally->key.size ? tally->key.size - 1 : 0;
+
+    sqlite3_bind_text(statement, 1, tally->key.data ? tally->key.data : "", (int)size,
+                      SQLITE_STATIC);
+}
+
+/* Adds what the directory's row has already, if it has one. */
+static enum sb_code look_up(struct sb_tally *tally, struct target *target, struct frame *frame,
+                            struct sb_error *err)
+{
+    struct counts *counts = &frame->counts;
+    enum sb_code code = SB_OK;
+    int rc;
+
+    bind_path(tally, target->find);
+    rc = sqlite3_step(target->find);
+    if (rc == SQLITE_ROW) {
+        frame->exists = true;
+        counts->subdirs = sqlite3_column_int64(target->find, 0);
+        counts->files += sqlite3_column_int64(target->find, 1);
+        code = add_checked(&counts->files_tree, sqlite3_column_int64(target->find, 2), err);
+        if (code == SB_OK)
+            code = add_checked(&counts->size_tree, sqlite3_column_int64(target->find, 3), err);
+    } else if (rc != SQLITE_DONE) {
+        code = sb_database_fail(tally->db, err);
+    }
+    sqlite3_reset(target->find);
+    return code;
+}
+
+/* The innermost directory is complete: all below it was seen. */
+static enum sb_code write_innermost(struct sb_tally *tally, struct target *target,
+                                    struct sb_error *err)
+{
+    const struct frame *frame = &tally->frames[tally->depth - 1];
+    sqlite3_stmt *statement = frame->exists ? target->update : target->insert;
+    enum sb_code code;
+
+    bind_path(tally, statement);
+    sqlite3_bind_int64(statement, 2, frame->counts.subdirs);
+    sqlite3_bind_int64(statement, 3, frame->counts.files);
+    sqlite3_bind_int64(statement, 4, frame->counts.files_tree);
+    sqlite3_bind_int64(statement, 5, frame->counts.size_tree);
+    bind_metadata(statement, 6, &frame->metadata);
+    if (frame->exists)
+        sqlite3_bind_int(statement, 10, frame->metadata.has != 0);
+    code = step_done(tally, statement, err);
+    tally->depth--;
+    sb_buf_cut(&tally->key, tally->depth ? tally->frames[tally->depth - 1].key_size : 0);
+    return code;
+}
+
+static enum sb_code apply_row(struct sb_tally *tally, struct target *target, sqlite3_stmt *row,
+                              bool fresh, struct sb_error *err)
+{
+    const char *key = (const char *)sqlite3_column_text(row, 0);
+    size_t key_size = (size_t)sqlite3_column_bytes(row, 0);
+    struct frame *frame;
+    enum sb_code code = SB_OK;
+
+    while (code == SB_OK && tally->depth > 0 && !innermost_holds(tally, key, key_size))
+        code = write_innermost(tally, target, err);
+    if (code == SB_OK)
+        code = push(tally, key_size, err);
+    if (code)
+        return code;
+    if (sb_buf_set(&tally->key, key, key_size))
+        return sb_fail_memory(err);
+
+    frame = &tally->frames[tally->depth - 1];
+    frame->counts.files = sqlite3_column_int64(row, 1);
+    frame->counts.files_tree = sqlite3_column_int64(row, 2);
+    frame->counts.size_tree = sqlite3_column_int64(row, 3);
+    frame->metadata.has = (unsigned)sqlite3_column_int(row, 4);
+    frame->metadata.mode = sqlite3_column_int64(row, 5);
+    frame->metadata.uid = sqlite3_column_int64(row, 6);
+    frame->metadata.gid = sqlite3_column_int64(row, 7);
+    frame->metadata.mtime_ns = sqlite3_column_int64(row, 8);
+    if (!fresh)
+        code = look_up(tally, target, frame, err);
+    if (!frame->exists && tally->depth > 1)
+        frame[-1].counts.subdirs++;
+    return code;
+}
+
+enum sb_code sb_tally_apply(struct sb_tally *tally, bool fresh, struct sb_error *err)
+{
+    struct target target = {0};
+    sqlite3_stmt *rows = NULL;
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+
+    code = enter(tally, "", 0, err);
+    while (code == SB_OK && tally->depth > 0) {
+        code = save_innermost(tally, err);
+        if (code == SB_OK)
+            code = pop(tally, err);
+    }
+    if (code == SB_OK)
+        code = prepare_target(tally, &target, err);
+    if (code == SB_OK)
+        code = sb_database_prepare(tally->db, &rows, "SELECT * FROM temp.tally ORDER BY key", err);
+    while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW)
+        code = apply_row(tally, &target, rows, fresh, err);
+    if (code == SB_OK && rc != SQLITE_DONE)
+        code = sb_database_fail(tally->db, err);
+    while (code == SB_OK && tally->depth > 0)
+        code = write_innermost(tally, &target, err);
+    sqlite3_finalize(rows);
+    release_target(&target);
+    return code;
+}

@@ -1,0 +1,38 @@
+/*
+ * Tree statistics summed by the writer while rows come in, instead of by triggers.
+ *
+ * Counts of the directories on the way down to the current one are kept on a stack; a directory
+ * that is left is added to a temporary table. Rows in path order leave each directory once; any
+ * other order is right too, only slower. Memory grows with the depth only. Belongs to the thread of
+ * its connection.
+ */
+#ifndef SB_ARCHIVE_TALLY_H
+#define SB_ARCHIVE_TALLY_H
+
+#include "archive/entry.h"
+#include "core/error.h"
+
+struct sqlite3;
+struct sb_tally;
+
+/* Makes its temporary table on db. */
+enum sb_code sb_tally_new(struct sb_tally **out, struct sqlite3 *db,
+                          struct sb_error *err) SB_CHECKED;
+void sb_tally_free(struct sb_tally *tally);
+
+/* Counts files (+1 or -1) of so many bytes (+ or -) below the directory of `path`. */
+enum sb_code sb_tally_file(struct sb_tally *tally, const char *path, size_t path_size, int files,
+                           int64_t bytes, struct sb_error *err) SB_CHECKED;
+
+/* A directory itself, with its metadata; "" is the root. */
+enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry,
+                          struct sb_error *err) SB_CHECKED;
+
+/*
+ * Writes all of it to `dirs`: rows that exist are added to (and take over metadata that was given),
+ * missing ones are made, and counted by their parents. fresh: nothing but the tally's rows is in
+ * `dirs`, so that nothing need be looked up. Inside the caller's transaction.
+ */
+enum sb_code sb_tally_apply(struct sb_tally *tally, bool fresh, struct sb_error *err) SB_CHECKED;
+
+#endif

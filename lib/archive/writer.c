@@ -1,0 +1,321 @@
+#include "archive/writer_private.h"
+
+#include "archive/archive.h"
+#include "archive/database.h"
+#include "archive/schema.h"
+#include "core/name.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The directory's links resolved: SQLite refuses them, and a rename must meet the same directory.
+ */
+static char *resolve(const char *path, struct sb_error *err)
+{
+    char *dir_copy = strdup(path), *base_copy = strdup(path), *dir = NULL, *out = NULL;
+    const char *base;
+
+    if (!dir_copy || !base_copy) {
+        sb_fail_memory(err);
+        goto out;
+    }
+    base = basename(base_copy);
+    if (strcmp(base, "/") == 0 || strcmp(base, ".") == 0 || strcmp(base, "..") == 0 ||
+        path[strlen(path) - 1] == '/') {
+        sb_fail(err, SB_INVALID, "%s: a directory's name; an archive needs a file name", path);
+        goto out;
+    }
+    dir = realpath(dirname(dir_copy), NULL);
+    if (!dir) {
+        sb_fail_errno(err, errno, "%s", dir_copy);
+        goto out;
+    }
+    if (asprintf(&out, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, base) < 0) {
+        out = NULL;
+        sb_fail_memory(err);
+    }
+out:
+    free(dir);
+    free(base_copy);
+    free(dir_copy);
+    return out;
+}
+
+static enum sb_code find_existing(struct sb_writer *writer, struct sb_error *err)
+{
+    struct stat st;
+
+    if (lstat(writer->path, &st) == 0 && S_ISLNK(st.st_mode))
+        return sb_fail(err, SB_INVALID,
+                       "%s: a symbolic link; give the name of the archive itself to write to it",
+                       writer->path);
+    writer->file = sb_index_file(writer->path, err);
+    if (writer->file || err->code == SB_NOENT)
+        return SB_OK;
+    return err->code;
+}
+
+enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
+                            const struct sb_writer_options *options, struct sb_error *err)
+{
+    struct sb_writer *writer = calloc(1, sizeof(*writer));
+    enum sb_code code = SB_NOMEM;
+
+    *out = NULL;
+    if (!writer)
+        return sb_fail_memory(err);
+    writer->lock.fd = -1;
+    writer->mode = options->mode;
+    writer->seal = options->seal;
+    writer->limit = options->shard_size;
+    writer->path = resolve(path, err);
+    if (!writer->path) {
+        code = err->code;
+        goto fail;
+    }
+    if (asprintf(&writer->new_path, "%s.new", writer->path) < 0) {
+        writer->new_path = NULL;
+        code = sb_fail_memory(err);
+        goto fail;
+    }
+    code = find_existing(writer, err);
+    if (code)
+        goto fail;
+    code = writer->mode == SB_APPEND ? sb_writer_open_append(writer, err)
+                                     : sb_writer_open_new(writer, err);
+    if (code)
+        goto fail;
+    *out = writer;
+    return SB_OK;
+fail:
+    sb_writer_free(writer);
+    return code;
+}
+
+void sb_writer_free(struct sb_writer *writer)
+{
+    struct sb_error ignored;
+    bool removed = true;
+
+    if (!writer)
+        return;
+    if (!writer->committed) {
+        /* While the locks are still held: what is undone is nobody else's. */
+        if (writer->shards)
+            sb_shard_out_undo(writer->shards);
+        if (writer->renaming)
+            removed = sb_pending_remove_from(writer->path, 0, &ignored) == SB_OK;
+        /* As long as renamed shards stand, the index beside them says whose they are. */
+        if (removed && writer->lock.fd >= 0)
+            unlink(writer->new_path);
+    }
+    sb_shard_out_free(writer->shards);
+    sb_tally_free(writer->tally);
+    sqlite3_finalize(writer->add_file);
+    sqlite3_finalize(writer->drop_file);
+    sqlite3_finalize(writer->find_file);
+    sqlite3_finalize(writer->find_dir);
+    sb_database_close(writer->db);
+    sb_database_close(writer->leftover);
+    sb_new_lock_drop(&writer->lock);
+    sb_database_close(writer->replaced);
+    free(writer->file);
+    free(writer->new_path);
+    free(writer->path);
+    free(writer);
+}
+
+static enum sb_code vet(const struct sb_writer *writer, sqlite3 *db, bool to_append,
+                        enum sb_schema *schema, struct sb_error *err)
+{
+    enum sb_code code;
+    int major, minor;
+
+    code = sb_schema_vet(db, schema, &major, &minor, to_append, err);
+    if (code || !to_append || *schema == SB_SCHEMA_03)
+        return code;
+    if (*schema == SB_SCHEMA_NEWER)
+        return sb_fail(err, SB_FORMAT,
+                       "%s: schema %d.%d is newer than this program, which can only read it",
+                       writer->file, major, minor);
+    return sb_fail(err, SB_FORMAT, "%s: an older schema; run 'shardbox upgrade %s' first",
+                   writer->file, writer->path);
+}
+
+enum sb_code sb_writer_open_existing(struct sb_writer *writer, bool to_append, sqlite3 **out,
+                                     struct sb_error *err)
+{
+    enum sb_schema schema;
+    enum sb_code code;
+
+    code = sb_database_open(out, writer->file, SB_DB_WRITE, err);
+    if (code == SB_OK)
+        code = vet(writer, *out, to_append, &schema, err);
+    if (code)
+        return code;
+    /* EXTRA syncs the directory after a commit too: bytes of a shard may be overwritten after it.
+     */
+    code = sb_database_run(*out, "PRAGMA journal_mode=DELETE; PRAGMA synchronous=EXTRA", err);
+    if (code == SB_OK && schema != SB_SCHEMA_OLD)
+        code = sb_pending_finish(*out, writer->path, writer->file, err);
+    if (code == SB_OK)
+        code = sb_lock_index(*out, writer->file, err);
+    return code;
+}
+
+enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t pending_count,
+                                  struct sb_error *err)
+{
+    const char *base = strrchr(writer->path, '/') + 1;
+    sqlite3_stmt *put;
+    enum sb_code code;
+
+    code = sb_database_prepare(writer->db, &put,
+                               "INSERT OR REPLACE INTO main.config (key, value_text, value_int)"
+                               " SELECT 'shard_size_limit', NULL, ?1"
+                               " UNION ALL SELECT '" SB_PENDING_KEY "', ?2 || '.new', ?3"
+                               " WHERE ?3 > 0",
+                               err);
+    if (code)
+        return code;
+    sqlite3_bind_int64(put, 1, writer->limit);
+    sqlite3_bind_text(put, 2, base, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(put, 3, pending_count);
+    if (sqlite3_step(put) != SQLITE_DONE)
+        code = sb_database_fail(writer->db, err);
+    sqlite3_finalize(put);
+    return code;
+}
+
+static int64_t known_integer(sqlite3_stmt *row, int column, unsigned bit, unsigned *has)
+{
+    if (sqlite3_column_type(row, column) == SQLITE_INTEGER)
+        *has |= bit;
+    return sqlite3_column_int64(row, column);
+}
+
+static void take_file_row(sqlite3_stmt *row, struct sb_entry *entry)
+{
+    entry->shard = (uint32_t)sqlite3_column_int64(row, 0);
+    entry->offset = sqlite3_column_int64(row, 1);
+    entry->size = sqlite3_column_int64(row, 2);
+    entry->crc32c = (uint32_t)known_integer(row, 3, SB_HAS_CRC, &entry->has);
+    entry->mode = (uint32_t)known_integer(row, 4, SB_HAS_MODE, &entry->has);
+    entry->mtime_ns = known_integer(row, 5, SB_HAS_MTIME, &entry->has);
+    if ((entry->has & SB_HAS_MODE) && S_ISLNK(entry->mode))
+        entry->type = SB_LINK;
+}
+
+enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t size,
+                              struct sb_entry *entry, struct sb_error *err)
+{
+    enum sb_code code = SB_NOENT;
+    int rc;
+
+    if (!writer->find_file)
+        return SB_NOENT;
+    *entry = (struct sb_entry){.path = path, .path_size = size, .type = SB_FILE};
+    sqlite3_bind_text(writer->find_file, 1, path, (int)size, SQLITE_STATIC);
+    rc = sqlite3_step(writer->find_file);
+    if (rc == SQLITE_ROW) {
+        take_file_row(writer->find_file, entry);
+        code = SB_OK;
+    } else if (rc == SQLITE_DONE) {
+        sqlite3_bind_text(writer->find_dir, 1, path, (int)size, SQLITE_STATIC);
+        rc = sqlite3_step(writer->find_dir);
+        if (rc == SQLITE_ROW) {
+            entry->type = SB_DIR;
+            code = SB_OK;
+        }
+    }
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        code = sb_database_fail(writer->db, err);
+    sqlite3_reset(writer->find_file);
+    sqlite3_reset(writer->find_dir);
+    return code;
+}
+
+enum sb_code sb_writer_place(struct sb_writer *writer, int64_t size, uint32_t *shard,
+                             int64_t *offset, struct sb_error *err)
+{
+    return sb_shard_out_place(writer->shards, size, shard, offset, err);
+}
+
+enum sb_code sb_writer_resize_last(struct sb_writer *writer, int64_t old_size, int64_t new_size,
+                                   struct sb_error *err)
+{
+    return sb_shard_out_resize_last(writer->shards, old_size, new_size, err);
+}
+
+enum sb_code sb_writer_write(struct sb_writer *writer, uint32_t shard, int64_t offset,
+                             const void *data, size_t size, struct sb_error *err)
+{
+    return sb_shard_out_write(writer->shards, shard, offset, data, size, err);
+}
+
+enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t size,
+                            struct sb_error *err)
+{
+    return sb_shard_out_skip(writer->shards, shard, size, err);
+}
+
+static void bind_if(sqlite3_stmt *statement, int column, bool known, int64_t value)
+{
+    if (known)
+        sqlite3_bind_int64(statement, column, value);
+    else
+        sqlite3_bind_null(statement, column);
+}
+
+enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry *entry,
+                                struct sb_error *err)
+{
+    sqlite3_stmt *add = writer->add_file;
+    int rc;
+
+    sqlite3_bind_text(add, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
+    sqlite3_bind_int64(add, 2, entry->shard);
+    sqlite3_bind_int64(add, 3, entry->offset);
+    sqlite3_bind_int64(add, 4, entry->size);
+    bind_if(add, 5, entry->has & SB_HAS_CRC, entry->crc32c);
+    bind_if(add, 6, entry->has & SB_HAS_MODE, entry->mode);
+    bind_if(add, 7, entry->has & SB_HAS_UID, entry->uid);
+    bind_if(add, 8, entry->has & SB_HAS_GID, entry->gid);
+    bind_if(add, 9, entry->has & SB_HAS_MTIME, entry->mtime_ns);
+    rc = sqlite3_step(add);
+    sqlite3_reset(add);
+    if (rc != SQLITE_DONE)
+        return sb_database_fail(writer->db, err);
+    return sb_tally_file(writer->tally, entry->path, entry->path_size, 1, entry->size, err);
+}
+
+enum sb_code sb_writer_add_dir(struct sb_writer *writer, const struct sb_entry *entry,
+                               struct sb_error *err)
+{
+    return sb_tally_dir(writer->tally, entry, err);
+}
+
+enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry *old,
+                                 struct sb_error *err)
+{
+    int rc;
+
+    sqlite3_bind_text(writer->drop_file, 1, old->path, (int)old->path_size, SQLITE_STATIC);
+    rc = sqlite3_step(writer->drop_file);
+    sqlite3_reset(writer->drop_file);
+    if (rc != SQLITE_DONE)
+        return sb_database_fail(writer->db, err);
+    return sb_tally_file(writer->tally, old->path, old->path_size, -1, -old->size, err);
+}
+
+enum sb_code sb_writer_commit(struct sb_writer *writer, struct sb_error *err)
+{
+    return writer->mode == SB_APPEND ? sb_writer_commit_append(writer, err)
+                                     : sb_writer_commit_new(writer, err);
+}

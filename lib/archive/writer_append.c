@@ -1,0 +1,202 @@
+/*
+ * Additions to an archive. The index stays as it is, and readable, until one final transaction;
+ * rows wait in temporary tables until then.
+ */
+#include "archive/writer_private.h"
+
+#include "archive/database.h"
+#include "archive/parent.h"
+#include "archive/shards.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* How long the commit waits for readers to let go of the index. */
+#define COMMIT_WAIT_MILLISECONDS 60000
+
+static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
+{
+    static const char tables[] =
+        "PRAGMA cache_size=-24576;"
+        "CREATE TEMP TABLE added (path TEXT PRIMARY KEY, shard INTEGER, offset INTEGER,"
+        " size INTEGER, crc32c INTEGER, mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER)"
+        " WITHOUT ROWID;"
+        "CREATE TEMP TABLE dropped (path TEXT PRIMARY KEY) WITHOUT ROWID";
+    enum sb_code code;
+
+    code = sb_register_parent_functions(writer->db, err);
+    if (code == SB_OK)
+        code = sb_database_run(writer->db, tables, err);
+    if (code == SB_OK)
+        code = sb_tally_new(&writer->tally, writer->db, err);
+    if (code == SB_OK)
+        code = sb_database_prepare(
+            writer->db, &writer->add_file,
+            "INSERT INTO temp.added VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)", err);
+    if (code == SB_OK)
+        code = sb_database_prepare(writer->db, &writer->drop_file,
+                                   "INSERT INTO temp.dropped VALUES (?1)", err);
+    if (code == SB_OK)
+        code = sb_database_prepare(writer->db, &writer->find_file,
+                                   "SELECT shard, offset, size, crc32c, mode, mtime_ns"
+                                   " FROM main.files WHERE path = ?1",
+                                   err);
+    if (code == SB_OK)
+        code = sb_database_prepare(writer->db, &writer->find_dir,
+                                   "SELECT 1 FROM main.dirs WHERE path = ?1", err);
+    return code;
+}
+
+/* The furthest end among the extents of a shard, or among its last ones by offset. */
+static enum sb_code furthest_end(struct sb_writer *writer, uint32_t shard, bool of_last,
+                                 int64_t *end, struct sb_error *err)
+{
+    char query[160];
+
+    snprintf(query, sizeof(query),
+             "SELECT max(offset + size) FROM (SELECT offset, size FROM main.files"
+             " WHERE shard = %u%s)",
+             shard, of_last ? " ORDER BY offset DESC LIMIT 1000" : "");
+    return sb_database_integer(writer->db, query, 0, end, err);
+}
+
+/*
+ * Where the used part of a shard ends. As a rule that is the end of its last extent, found at once
+ * in the index by address; where the file is longer (a killed run, or files that were deleted),
+ * every extent is asked, since what is behind the result will be cut off.
+ */
+static enum sb_code used_end(struct sb_writer *writer, uint32_t shard, int64_t file_size,
+                             int64_t *end, struct sb_error *err)
+{
+    enum sb_code code;
+
+    code = furthest_end(writer, shard, true, end, err);
+    if (code == SB_OK && *end < file_size)
+        code = furthest_end(writer, shard, false, end, err);
+    if (code == SB_OK && (*end < 0 || *end > file_size))
+        code = sb_fail(err, SB_DAMAGED,
+                       "%s: shard %05u is shorter than the index says; run 'shardbox verify'",
+                       writer->path, shard);
+    return code;
+}
+
+/* May bytes be written into this shard? Not through links: they may be another archive's. */
+static bool may_continue(const struct sb_writer *writer, const struct stat *st, const char *path)
+{
+    return !writer->seal && S_ISREG(st->st_mode) && st->st_nlink == 1 && access(path, W_OK) == 0;
+}
+
+/*
+ * Counts the shards that stand there, and goes on in the last one where that may be. `in_use` is
+ * one more than the last shard that a file is in; empty shards, or a shard whose files were all
+ * deleted, may follow.
+ */
+static enum sb_code open_shards(struct sb_writer *writer, uint32_t in_use, struct sb_error *err)
+{
+    uint32_t count = in_use ? in_use - 1 : 0;
+    char *path = NULL, *last = NULL;
+    struct stat st, last_st = {0};
+    enum sb_code code = SB_OK;
+    int64_t end;
+
+    for (;; count++) {
+        if (asprintf(&path, "%s-shard-%05u", writer->path, count) < 0) {
+            path = NULL;
+            code = sb_fail_memory(err);
+            goto out;
+        }
+        if (lstat(path, &st))
+            break;
+        free(last);
+        last = path;
+        last_st = st;
+    }
+    if (count < in_use) {
+        code = sb_fail_errno(err, errno, "%s", path);
+        goto out;
+    }
+    code = sb_shard_out_new(&writer->shards, writer->new_path, count, writer->limit, err);
+    if (code || !last || !may_continue(writer, &last_st, last))
+        goto out;
+    if (count > in_use && last_st.st_size > 0)
+        goto out;
+    code = used_end(writer, count - 1, last_st.st_size, &end, err);
+    /* A commit that freed the bytes behind `end` must be on disk before they are cut off. */
+    if (code == SB_OK && end < last_st.st_size)
+        code = sb_sync_directory_of(writer->file, err);
+    if (code == SB_OK)
+        code = sb_shard_out_continue(writer->shards, last, end, err);
+out:
+    free(last);
+    free(path);
+    return code;
+}
+
+enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *err)
+{
+    int64_t last, limit;
+    enum sb_code code = SB_OK;
+
+    if (!writer->file)
+        code = sb_writer_roll_forward(writer, err);
+    if (code == SB_OK)
+        code = sb_writer_open_existing(writer, true, &writer->db, err);
+    if (code == SB_OK)
+        code = sb_database_integer(
+            writer->db, "SELECT value_int FROM main.config WHERE key = 'shard_size_limit'",
+            INT64_MAX, &limit, err);
+    if (code == SB_OK)
+        code = sb_database_integer(writer->db, "SELECT max(shard) FROM main.files", -1, &last, err);
+    if (code)
+        return code;
+    if (writer->limit <= 0)
+        writer->limit = limit > 0 ? limit : INT64_MAX;
+    if (last < -1 || last > SB_SHARD_MAX)
+        return sb_fail(err, SB_DAMAGED, "%s: a file is in shard %lld, which cannot be",
+                       writer->file, (long long)last);
+    code = sb_pending_remove_shards(writer->path, err);
+    if (code == SB_OK)
+        code = prepare(writer, err);
+    if (code == SB_OK)
+        code = open_shards(writer, (uint32_t)(last + 1), err);
+    return code;
+}
+
+enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *err)
+{
+    uint32_t made;
+    enum sb_code code;
+
+    code = sb_shard_out_finish(writer->shards, err);
+    if (code == SB_OK)
+        code = sb_sync_directory_of(writer->path, err);
+    if (code == SB_OK)
+        code = sb_database_run(writer->db,
+                               "DELETE FROM main.files"
+                               " WHERE path IN (SELECT path FROM temp.dropped);"
+                               "INSERT INTO main.files (path, shard, offset, size, crc32c,"
+                               " mode, uid, gid, mtime_ns) SELECT * FROM temp.added ORDER BY path",
+                               err);
+    if (code == SB_OK)
+        code = sb_tally_apply(writer->tally, false, err);
+    made = sb_shard_out_made(writer->shards);
+    if (code == SB_OK)
+        code = sb_writer_put_config(writer, made ? sb_shard_out_count(writer->shards) : 0, err);
+    if (code)
+        return code;
+    sqlite3_busy_timeout(writer->db, COMMIT_WAIT_MILLISECONDS);
+    /*
+     * When the commit fails for another reason than a lock, it may be on disk all the same: then
+     * the bytes it speaks of must stay. The next writer tells, and cuts off what is not in use.
+     */
+    code = sb_database_run(writer->db, "COMMIT", err);
+    writer->committed = code != SB_LOCKED;
+    if (code)
+        return code;
+    return made ? sb_pending_finish(writer->db, writer->path, writer->file, err) : SB_OK;
+}

@@ -1,0 +1,261 @@
+/*
+ * A new archive, or one in place of an old one: built as ARCHIVE.new beside it.
+ */
+#include "archive/writer_private.h"
+
+#include "archive/database.h"
+#include "archive/ddl.h"
+#include "archive/parent.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * Under the lock of path.new: what a killed run left there goes. Shards that it had renamed already
+ * are known to be its own by the complete index that it left.
+ */
+static enum sb_code clear_leftover(struct sb_writer *writer, struct sb_error *err)
+{
+    struct sb_error ignored;
+    bool complete = false;
+    enum sb_code code;
+
+    if (writer->lock.was_there && !writer->file &&
+        sb_database_open(&writer->leftover, writer->new_path, SB_DB_READ, &ignored) == SB_OK &&
+        sb_pending_is_complete(writer->leftover, writer->path, &complete, &ignored))
+        complete = false;
+    if (complete) {
+        code = sb_pending_remove_from(writer->path, 0, err);
+        if (code)
+            return code;
+    }
+    if (ftruncate(writer->lock.fd, 0))
+        return sb_fail_errno(err, errno, "%s", writer->new_path);
+    return sb_pending_remove_shards(writer->path, err);
+}
+
+/*
+ * Nobody reads this index before it is whole, and a killed run starts over: no journal, no syncs
+ * until the end. The first commit makes it a database that can be told from rubbish.
+ */
+static enum sb_code make_index(struct sb_writer *writer, struct sb_error *err)
+{
+    enum sb_code code;
+
+    code = sb_database_open(&writer->db, writer->new_path, SB_DB_CREATE, err);
+    if (code == SB_OK)
+        code = sb_register_parent_functions(writer->db, err);
+    if (code == SB_OK)
+        code = sb_database_run(writer->db,
+                               "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+                               "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-24576; BEGIN",
+                               err);
+    if (code == SB_OK)
+        code = sb_database_run(writer->db, sb_ddl_tables, err);
+    if (code == SB_OK)
+        code = sb_database_run(writer->db, "COMMIT; BEGIN EXCLUSIVE", err);
+    if (code == SB_OK)
+        code = sb_database_prepare(writer->db, &writer->add_file,
+                                   "INSERT INTO main.files (path, shard, offset, size, crc32c,"
+                                   " mode, uid, gid, mtime_ns)"
+                                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                                   err);
+    if (code == SB_OK)
+        code = sb_tally_new(&writer->tally, writer->db, err);
+    return code;
+}
+
+enum sb_code sb_writer_open_new(struct sb_writer *writer, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (writer->file && writer->mode == SB_CREATE)
+        return sb_fail(err, SB_EXISTS,
+                       "%s: there is an archive already; use --append to add to it, or --force to "
+                       "replace it",
+                       writer->path);
+    if (writer->limit <= 0)
+        writer->limit = INT64_MAX;
+    /* Only what is an archive is replaced: --force must not cost a stranger's database. */
+    if (writer->file)
+        code = sb_writer_open_existing(writer, false, &writer->replaced, err);
+    if (code == SB_OK)
+        code = sb_new_lock_take(&writer->lock, writer->new_path, err);
+    if (code == SB_OK)
+        code = clear_leftover(writer, err);
+    if (code == SB_OK && !writer->file)
+        code = sb_pending_refuse_shards(writer->path, err);
+    if (code == SB_OK)
+        code = make_index(writer, err);
+    if (code == SB_OK)
+        code = sb_shard_out_new(&writer->shards, writer->new_path, 0, writer->limit, err);
+    return code;
+}
+
+struct sync_job {
+    struct sb_shard_out *shards;
+    enum sb_code code;
+    struct sb_error error;
+};
+
+static void *sync_shards(void *argument)
+{
+    struct sync_job *job = argument;
+
+    job->code = sb_shard_out_finish(job->shards, &job->error);
+    return NULL;
+}
+
+static enum sb_code build_indexes(struct sb_writer *writer, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (const struct sb_ddl_object *index = sb_ddl_indexes; code == SB_OK && index->sql; index++)
+        code = sb_database_run(writer->db, index->sql, err);
+    if (code == SB_OK)
+        code = sb_tally_apply(writer->tally, true, err);
+    for (const struct sb_ddl_object *t = sb_ddl_triggers; code == SB_OK && t->sql; t++)
+        code = sb_database_run(writer->db, t->sql, err);
+    return code;
+}
+
+/* The shards go to disk while the index is being finished. */
+static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
+{
+    struct sync_job job = {.shards = writer->shards};
+    pthread_t thread;
+    bool threaded = pthread_create(&thread, NULL, sync_shards, &job) == 0;
+    enum sb_code code;
+
+    code = build_indexes(writer, err);
+    if (threaded)
+        pthread_join(thread, NULL);
+    else
+        sync_shards(&job);
+    if (code)
+        return code;
+    if (job.code) {
+        *err = job.error;
+        return job.code;
+    }
+    code = sb_writer_put_config(writer, sb_shard_out_count(writer->shards), err);
+    if (code == SB_OK)
+        code = sb_database_run(writer->db, "COMMIT", err);
+    if (code == SB_OK)
+        code = sb_fsync(writer->lock.fd, writer->new_path, err);
+    return code;
+}
+
+/* A journal left beside the old index would be played into the new one, which has its name. */
+static enum sb_code refuse_journal(struct sb_writer *writer, struct sb_error *err)
+{
+    static const char *const suffixes[] = {"-journal", "-wal"};
+    enum sb_code code = SB_OK;
+    char *name;
+
+    for (size_t i = 0; code == SB_OK && i < 2; i++) {
+        if (asprintf(&name, "%s%s", writer->path, suffixes[i]) < 0)
+            return sb_fail_memory(err);
+        if (access(name, F_OK) == 0)
+            code = sb_fail(err, SB_LOCKED,
+                           "%s: a journal stands beside the index, so it must not be replaced; "
+                           "end its writer, or remove the journal if there is none",
+                           name);
+        free(name);
+    }
+    return code;
+}
+
+static enum sb_code rename_into_place(struct sb_writer *writer, struct sb_error *err)
+{
+    enum sb_code code;
+
+    code = refuse_journal(writer, err);
+    /* Over an old archive the index goes first: its config row leads to the shards meanwhile. */
+    if (code == SB_OK && !writer->file) {
+        writer->renaming = true;
+        code = sb_pending_rename_shards(writer->path, err);
+    }
+    if (code == SB_OK)
+        code = sb_sync_directory_of(writer->path, err);
+    if (code == SB_OK)
+        code = sb_rename(writer->new_path, writer->path, err);
+    if (code)
+        return code;
+    writer->committed = true;
+    code = sb_sync_directory_of(writer->path, err);
+    if (code == SB_OK && writer->file && strcmp(writer->file, writer->path) != 0 &&
+        unlink(writer->file))
+        code = sb_fail_errno(err, errno, "%s", writer->file);
+    return code;
+}
+
+static enum sb_code tidy_up(struct sb_writer *writer, struct sb_error *err)
+{
+    sqlite3 *db;
+    enum sb_code code;
+
+    code = sb_database_open(&db, writer->path, SB_DB_WRITE, err);
+    if (code)
+        return code;
+    code = sb_database_run(db, "PRAGMA synchronous=EXTRA", err);
+    if (code == SB_OK)
+        code = sb_pending_finish(db, writer->path, writer->path, err);
+    /* Another writer got in first: then it has finished this for us. */
+    if (code == SB_LOCKED)
+        code = SB_OK;
+    sb_database_close(db);
+    return code;
+}
+
+enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err)
+{
+    enum sb_code code;
+
+    code = finish_files(writer, err);
+    if (code == SB_OK)
+        code = rename_into_place(writer, err);
+    if (code)
+        return code;
+    sqlite3_finalize(writer->add_file);
+    writer->add_file = NULL;
+    sb_tally_free(writer->tally);
+    writer->tally = NULL;
+    sb_database_close(writer->db);
+    writer->db = NULL;
+    sb_new_lock_drop(&writer->lock);
+    return tidy_up(writer, err);
+}
+
+enum sb_code sb_writer_roll_forward(struct sb_writer *writer, struct sb_error *err)
+{
+    bool complete = false;
+    enum sb_code code;
+
+    if (access(writer->new_path, F_OK))
+        return sb_fail(err, SB_NOENT, "%s: no such archive", writer->path);
+    code = sb_new_lock_take(&writer->lock, writer->new_path, err);
+    if (code)
+        return code;
+    code = sb_database_open(&writer->leftover, writer->new_path, SB_DB_READ, err);
+    if (code == SB_OK)
+        code = sb_pending_is_complete(writer->leftover, writer->path, &complete, err);
+    if (code == SB_OK && complete)
+        code = sb_pending_rename_shards(writer->path, err);
+    if (code == SB_OK && complete)
+        code = sb_rename(writer->new_path, writer->path, err);
+    sb_database_close(writer->leftover);
+    writer->leftover = NULL;
+    sb_new_lock_drop(&writer->lock);
+    if (code || !complete)
+        return sb_fail(err, SB_NOENT,
+                       "%s: no such archive; an interrupted pack left %s, pack it again",
+                       writer->path, writer->new_path);
+    writer->file = strdup(writer->path);
+    return writer->file ? sb_sync_directory_of(writer->path, err) : sb_fail_memory(err);
+}

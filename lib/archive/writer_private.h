@@ -1,0 +1,61 @@
+/*
+ * What the files of the writer share; nobody else includes it.
+ */
+#ifndef SB_ARCHIVE_WRITER_PRIVATE_H
+#define SB_ARCHIVE_WRITER_PRIVATE_H
+
+#include "archive/pending.h"
+#include "archive/shardout.h"
+#include "archive/tally.h"
+#include "archive/writer.h"
+
+#include <sqlite3.h>
+
+struct sb_writer {
+    enum sb_writer_mode mode;
+    bool seal;
+    bool committed; /* or perhaps so: nothing may be undone */
+    bool renaming;  /* shards of a new archive may have their final names already */
+    int64_t limit;  /* bytes in a shard */
+
+    char *path;     /* of the archive: its directory resolved, its own name as given */
+    char *new_path; /* path.new */
+    char *file;     /* the index that stands there (absolute); NULL where there is none */
+
+    sqlite3 *db;       /* rows go here: path.new's index, or for SB_APPEND the archive's */
+    sqlite3 *replaced; /* SB_REPLACE: the old index, locked */
+    sqlite3
+        *leftover; /* a left-over path.new; open to the end, for closing it would drop the lock */
+    struct sb_new_lock lock;
+
+    struct sb_shard_out *shards;
+    struct sb_tally *tally;
+    sqlite3_stmt *add_file;
+    sqlite3_stmt *drop_file;
+    sqlite3_stmt *find_file;
+    sqlite3_stmt *find_dir;
+};
+
+/* writer_new.c: SB_CREATE and SB_REPLACE */
+enum sb_code sb_writer_open_new(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* An interrupted run that had only its renames left is completed, as if it had not been killed. */
+enum sb_code sb_writer_roll_forward(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* writer_append.c */
+enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/*
+ * writer.c: opens the index that stands there for writing, in DELETE mode, with nothing pending,
+ * and locks it. to_append: only a schema that we write.
+ */
+enum sb_code sb_writer_open_existing(struct sb_writer *writer, bool to_append, sqlite3 **out,
+                                     struct sb_error *err) SB_CHECKED;
+
+/* Stores the limit, and the row that names the prefix of shards not yet renamed (count > 0). */
+enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t pending_count,
+                                  struct sb_error *err) SB_CHECKED;
+
+#endif
