@@ -1,0 +1,330 @@
+# shardbox cat: files of an archive to standard output, by name.
+
+load helper
+
+# damage NAME: inverts the first stored byte of a file.
+damage() {
+    local at
+    at=$(sql a.barecat "SELECT offset FROM files WHERE path = '$1'")
+    flip_byte a.barecat-shard-00000 "$at"
+}
+
+# A large file (over 64 MB, so that it is not held), a small one before and after it.
+make_large_archive() {
+    mkdir large
+    echo before >large/a
+    truncate -s 67M large/big
+    echo after >large/c
+    sb pack a.barecat -C large .
+}
+
+@test "one file is written as it was packed" {
+    make_archive
+    sb cat a.barecat numbers | cmp - tree/numbers
+}
+
+@test "several files come in the order in which they are named, also twice" {
+    make_archive
+    run_ok sb cat a.barecat sub/file a.txt empty sub/dir/file.bin a.txt
+    output_is $'below sub\nhello\nbelow sub/dir\nhello'
+}
+
+@test "every name of a tree gives the file's bytes, whatever is in the name" {
+    make_archive
+    (cd tree && find . -type f -printf '%P\0' | LC_ALL=C sort -z) >names
+    sb cat -0 -T names a.barecat >got
+    (cd tree && xargs -0 cat -- <../names) | cmp - got
+}
+
+@test "names that are not UTF-8 are found" {
+    make_tree tree
+    make_raw_names tree
+    sb pack -q a.barecat -C tree .
+    run_ok sb cat a.barecat $'caf\xe9' $'r\xe9p/file'
+    output_is $'latin\nbelow latin'
+}
+
+@test "a leading slash or ./ does not matter" {
+    make_archive
+    run_ok sb cat a.barecat /a.txt ./sub/file sub//dir/file.bin
+    output_is $'hello\nbelow sub\nbelow sub/dir'
+}
+
+@test "a name that begins with a dash goes behind --" {
+    make_archive
+    run_ok sb cat a.barecat -- -dash
+    output_is dash
+}
+
+@test "a missing path is named, the rest is done, exit 1" {
+    make_archive
+    run_fail 1 sb cat a.barecat a.txt no/such one sub
+    output_is $'hello\nx'
+    stderr_has "shardbox cat: no/such: no such file in the archive"
+    stderr_has "shardbox cat: sub: is a directory"
+}
+
+@test "the stored target of a symbolic link is written" {
+    make_archive
+    run_ok sb cat a.barecat dangling
+    output_is nowhere/at/all
+}
+
+@test "a pattern is a name, and not expanded" {
+    make_archive
+    run_ok sb cat a.barecat 'star*[x]?'
+    output_is glob
+    run_fail 1 sb cat a.barecat '*.txt'
+}
+
+@test "without a PATH it is wrong usage, with a hint" {
+    make_archive
+    run_fail 2 sb cat a.barecat
+    stderr_has "no PATH given"
+    stderr_has "shardbox find"
+    run_fail 2 sb cat
+}
+
+@test "a list of names may lack its last newline or NUL" {
+    make_archive
+    printf 'a.txt\none' >names
+    run_ok sb cat -T names a.barecat
+    output_is $'hello\nx'
+    printf 'new\nline\0a.txt' >names
+    run_ok sb cat -0 --files-from=names a.barecat
+    output_is $'newline\nhello'
+}
+
+@test "operands come before the list, and the list may be standard input" {
+    make_archive
+    run_ok sb cat -T - a.barecat sub/file <<<a.txt
+    output_is $'below sub\nhello'
+}
+
+@test "an empty list asks for nothing; an empty name is not there" {
+    make_archive
+    run_ok sb cat -T /dev/null a.barecat
+    output_is ""
+    run_fail 1 sb cat --batch -T - a.barecat <<<""
+    output_is " missing"
+}
+
+@test "a list that cannot be read is an error" {
+    make_archive
+    run_fail 2 sb cat -T no-list a.barecat
+    stderr_has no-list
+    run_fail 2 sb cat -T . a.barecat
+}
+
+@test "a list without an end to its first name is refused, not held in memory" {
+    make_archive
+    head -c 2000000 /dev/zero >names
+    run_fail 2 within 20 "$SHARDBOX" cat -T names a.barecat
+    stderr_has "are names ended by newlines?"
+}
+
+@test "--batch frames each answer" {
+    make_archive
+    printf '%s\n' a.txt no/such empty sub /one >names
+    run_fail 1 sb cat --batch -T names a.barecat
+    output_is $'a.txt 6\nhello\n\nno/such missing\nempty 0\n\nsub missing\n/one 1\nx'
+    stderr_has "sub: is a directory"
+    stderr_has "2 of the names asked for are not a file in the archive"
+    stderr_lacks "no/such"
+}
+
+@test "--batch -0 ends its lines in NUL" {
+    make_archive
+    printf 'new\nline\0no\nsuch\0' | sb cat --batch -0 -T - a.barecat >got || [ $? -eq 1 ]
+    printf 'new\nline 8\0newline\n\nno\nsuch missing\0' | cmp - got
+}
+
+@test "answers come while input pauses, with any number of threads" {
+    make_archive
+    for threads in 1 2 5; do
+        coproc CAT { exec "$SHARDBOX" cat --batch -j $threads -T - a.barecat; }
+        for name in a.txt one sub/file a.txt; do
+            printf '%s\n' $name >&"${CAT[1]}"
+            read -r -t 20 asked size <&"${CAT[0]}"
+            [ "$asked" = $name ]
+            head -c "$size" <&"${CAT[0]}" | cmp - tree/$name
+            IFS= read -r -t 20 empty <&"${CAT[0]}"
+            [ -z "$empty" ]
+        done
+        pid=$CAT_PID
+        eval "exec ${CAT[1]}>&-"
+        wait "$pid"
+    done
+}
+
+@test "half a name does not hold back the answers before it" {
+    make_archive
+    coproc CAT { exec "$SHARDBOX" cat -T - a.barecat; }
+    printf 'a.txt\non' >&"${CAT[1]}"
+    read -r -t 20 line <&"${CAT[0]}"
+    [ "$line" = hello ]
+    printf 'e\n' >&"${CAT[1]}"
+    read -r -n 1 -t 20 line <&"${CAT[0]}"
+    [ "$line" = x ]
+    pid=$CAT_PID
+    eval "exec ${CAT[1]}>&-"
+    wait "$pid"
+}
+
+@test "--range writes these bytes only, as far as the file goes" {
+    make_archive
+    run_ok sb cat --range=1:3 a.barecat a.txt
+    output_is ell
+    run_ok sb cat --range=4: a.barecat a.txt
+    output_is o
+    run_ok sb cat --range=:2 a.barecat a.txt numbers
+    output_is $'he1'
+    run_ok sb cat --range=100:5 a.barecat a.txt
+    output_is ""
+    sb cat --range=1K:2K a.barecat numbers | cmp - <(tail -c +1025 tree/numbers | head -c 2048)
+    run_ok sb cat --batch --range=1:3 a.barecat a.txt one
+    output_is $'a.txt 3\nell\none 0'
+}
+
+@test "a range that is none is wrong usage" {
+    make_archive
+    for range in 5 : a:b 1:-1 -1:1 1:2:3; do
+        run_fail 2 sb cat --range=$range a.barecat a.txt
+        stderr_has "is not OFFSET:LENGTH"
+    done
+}
+
+@test "a damaged file is named and not written, the others are" {
+    make_archive
+    damage a.txt
+    run_fail 1 sb cat a.barecat one a.txt sub/file
+    output_is $'xbelow sub'
+    stderr_has "shardbox cat: a.txt: "
+    stderr_has CRC32C
+    run_fail 1 sb cat --batch a.barecat one a.txt sub/file
+    output_is $'one 1\nx\na.txt damaged\nsub/file 10\nbelow sub'
+}
+
+@test "one damaged file among neighbours that are read at once is left out alone" {
+    make_archive
+    damage sub.d/file
+    sb find -0 --type=f --sort=address a.barecat >names
+    for threads in 1 3; do
+        sb cat -j $threads -0 -T names a.barecat >got 2>said || [ $? -eq 1 ]
+        (cd tree && grep -zvxF sub.d/file ../names | xargs -0 cat --) | cmp - got
+        [ "$(wc -l <said)" -eq 1 ]
+        grep -q 'sub.d/file: ' said
+    done
+}
+
+@test "--no-check and --range write damaged bytes without a word" {
+    make_archive
+    damage a.txt
+    run_ok sb cat --no-check a.barecat one a.txt
+    output_has ello
+    run_ok sb cat --range=1:3 a.barecat a.txt
+    output_is ell
+}
+
+@test "a row that cannot be used is damage" {
+    make_archive
+    sql a.barecat "UPDATE files SET size = -5 WHERE path = 'a.txt'"
+    run_fail 1 sb cat a.barecat a.txt one
+    output_is x
+    stderr_has "a.txt: "
+}
+
+@test "files of a shard that is missing or too short are named" {
+    make_archive
+    truncate -s 2 a.barecat-shard-00000
+    run_fail 1 sb cat --batch a.barecat numbers empty
+    output_is $'numbers damaged\nempty 0'
+    rm a.barecat-shard-00000
+    run_fail 1 sb cat a.barecat numbers empty
+    output_is ""
+    stderr_has "numbers: "
+    stderr_has shard-00000
+}
+
+@test "files that are too large to hold are streamed, and checked on the way" {
+    make_large_archive
+    sb cat a.barecat a big c | cmp - <(cat large/a large/big large/c)
+    { printf 'big %s\n' $((67 << 20)) && cat large/big && echo; } >wanted
+    sb cat --batch a.barecat big | cmp - wanted
+    flip_byte a.barecat-shard-00000 $((66 << 20))
+    run_fail 1 sb cat a.barecat big c
+    [[ $output == *after ]]
+    stderr_has "big: "
+}
+
+@test "damage found within the frame of a large file ends the run there" {
+    make_large_archive
+    flip_byte a.barecat-shard-00000 $((66 << 20))
+    sb cat --batch a.barecat a big c >got 2>said || [ $? -eq 1 ]
+    [ "$(tail -c 1 got | od -An -tx1)" = " 00" ]
+    [ "$(stat -c %s got)" -eq $((4 + 8 + 13 + (67 << 20))) ]
+    grep -q 'the output ends within this file' said
+    rm a.barecat-shard-00000
+    run_fail 1 sb cat --batch a.barecat big c
+    output_is $'big damaged\nc damaged'
+}
+
+@test "--order=address answers in the order on disk, missing names first" {
+    make_archive
+    sb find --type=f --sort=address a.barecat | head -5 >by-address
+    { tac by-address && echo no/such; } >names
+    sb cat --batch --order=address -T names a.barecat >got || [ $? -eq 1 ]
+    grep -a -E '^[^ ]+ ([0-9]+|missing)$' got | sed 's/ .*//' | cmp - <(echo no/such && cat by-address)
+}
+
+@test "the output does not depend on the number of threads" {
+    mkdir tree
+    for i in {1..400}; do
+        head -c $((i * 97)) /dev/zero | tr '\0' "${i: -1}" >tree/$i
+    done
+    head -c 3000000 /dev/urandom >tree/5000
+    sb pack a.barecat -C tree .
+    (ls tree && ls tree | tac && echo absent) >names
+    sb cat --batch -j 1 -T names a.barecat >one || [ $? -eq 1 ]
+    for threads in 2 3 16; do
+        sb cat --batch -j $threads -T names a.barecat >got || [ $? -eq 1 ]
+        cmp one got
+    done
+    (cd tree && xargs cat) <<<"$(ls tree)" >wanted
+    sb cat -T <(ls tree) a.barecat | cmp - wanted
+}
+
+@test "an archive that is replaced under a running cat gives no wrong bytes" {
+    make_archive
+    coproc CAT { exec "$SHARDBOX" cat --batch -T - a.barecat 2>said; }
+    echo absent >&"${CAT[1]}"
+    read -r -t 20 line <&"${CAT[0]}"
+    [ "$line" = "absent missing" ]
+    mkdir other
+    head -c 500000 /dev/urandom >other/numbers
+    sb pack --force a.barecat -C other .
+    echo numbers >&"${CAT[1]}"
+    line=
+    read -r -t 20 line <&"${CAT[0]}" || true
+    [ -z "$line" ]
+    status=0
+    wait "$CAT_PID" || status=$?
+    [ $status -eq 1 ]
+    [ -s said ]
+}
+
+@test "a full disk is an error, a reader that has enough is none" {
+    make_archive
+    run_fail 2 bash -c '"$SHARDBOX" cat a.barecat numbers >/dev/full'
+    stderr_has "standard output"
+    run_ok bash -c '"$SHARDBOX" cat a.barecat numbers numbers numbers | head -1'
+    output_is 1
+    stderr_is ""
+}
+
+@test "what is not an archive is an error" {
+    echo text >file
+    run_fail 2 sb cat file a
+    run_fail 2 sb cat no-archive a
+    stderr_has no-archive
+}
