@@ -1,0 +1,51 @@
+#include "core/interrupt.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+static const int caught_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+#define SIGNAL_COUNT (sizeof(caught_signals) / sizeof(caught_signals[0]))
+
+static atomic_int arrived;
+
+/* Lets go of all of them, so that a second one kills at once. */
+static void note_signal(int number)
+{
+    struct sigaction action, fallback = {.sa_handler = SIG_DFL};
+
+    atomic_store_explicit(&arrived, number, memory_order_relaxed);
+    for (size_t i = 0; i < SIGNAL_COUNT; i++) {
+        if (sigaction(caught_signals[i], NULL, &action) == 0 && action.sa_handler == note_signal)
+            sigaction(caught_signals[i], &fallback, NULL);
+    }
+}
+
+void sb_catch_interrupts(void)
+{
+    /* Without SA_RESTART, so that a read that waits for its input comes back. */
+    struct sigaction action, ours = {.sa_handler = note_signal};
+
+    sigemptyset(&ours.sa_mask);
+    for (size_t i = 0; i < SIGNAL_COUNT; i++)
+        sigaddset(&ours.sa_mask, caught_signals[i]);
+
+    /* What nohup, or a shell for a job in the background, has set to be ignored stays so. */
+    for (size_t i = 0; i < SIGNAL_COUNT; i++) {
+        if (sigaction(caught_signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaction(caught_signals[i], &ours, NULL);
+    }
+    action = (struct sigaction){.sa_handler = SIG_IGN};
+    sigaction(SIGXFSZ, &action, NULL);
+}
+
+bool sb_interrupted(void)
+{
+    return sb_interrupt_signal() != 0;
+}
+
+int sb_interrupt_signal(void)
+{
+    return atomic_load_explicit(&arrived, memory_order_relaxed);
+}

@@ -1,0 +1,199 @@
+#include "core/io.h"
+#include "core/interrupt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_THREADS_MAX 4
+
+/*
+ * What to do after a failed transfer: SB_OK to try again. A descriptor that came to us in
+ * non-blocking mode (another program on the same terminal or pipe may set it) is waited for.
+ */
+static enum sb_code after_failure(int fd, short events, const char *doing, const char *what,
+                                  struct sb_error *err)
+{
+    struct pollfd wait = {.fd = fd, .events = events};
+    int error_number = errno;
+
+    if (error_number == EAGAIN) {
+        if (poll(&wait, 1, -1) >= 0)
+            return SB_OK;
+        error_number = errno;
+    }
+    if (error_number != EINTR)
+        return sb_fail_errno(err, error_number, "%s: cannot %s", what, doing);
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    return SB_OK;
+}
+
+/* offset is NULL for a transfer at the descriptor's own position. */
+static enum sb_code read_all(int fd, char *data, size_t size, const int64_t *offset, size_t *got,
+                             const char *what, struct sb_error *err)
+{
+    enum sb_code code;
+    ssize_t count;
+
+    *got = 0;
+    while (*got < size) {
+        if (offset)
+            count = pread(fd, data + *got, size - *got, (off_t)(*offset + (int64_t)*got));
+        else
+            count = read(fd, data + *got, size - *got);
+        if (count == 0)
+            break;
+        if (count > 0) {
+            *got += (size_t)count;
+            continue;
+        }
+        code = after_failure(fd, POLLIN, "read", what, err);
+        if (code)
+            return code;
+    }
+    return SB_OK;
+}
+
+static enum sb_code write_all(int fd, const char *data, size_t size, const int64_t *offset,
+                              const char *what, struct sb_error *err)
+{
+    enum sb_code code;
+    size_t done = 0;
+    ssize_t count;
+
+    while (done < size) {
+        if (offset)
+            count = pwrite(fd, data + done, size - done, (off_t)(*offset + (int64_t)done));
+        else
+            count = write(fd, data + done, size - done);
+        if (count == 0)
+            return sb_fail_errno(err, EIO, "%s: cannot write", what);
+        if (count > 0) {
+            done += (size_t)count;
+            continue;
+        }
+        code = after_failure(fd, POLLOUT, "write", what, err);
+        if (code)
+            return code;
+    }
+    return SB_OK;
+}
+
+/* An offset that the kernel would take for a negative one is the caller's untrusted number. */
+static enum sb_code check_range(size_t size, int64_t offset, const char *what, struct sb_error *err)
+{
+    int64_t end;
+
+    if (offset < 0 || __builtin_add_overflow(offset, size, &end))
+        return sb_fail(err, SB_INVALID, "%s: offset %lld is out of range", what, (long long)offset);
+    return SB_OK;
+}
+
+enum sb_code sb_read_full(int fd, void *data, size_t size, size_t *got, const char *what,
+                          struct sb_error *err)
+{
+    return read_all(fd, data, size, NULL, got, what, err);
+}
+
+enum sb_code sb_pread_full(int fd, void *data, size_t size, int64_t offset, size_t *got,
+                           const char *what, struct sb_error *err)
+{
+    enum sb_code code = check_range(size, offset, what, err);
+
+    *got = 0;
+    return code ? code : read_all(fd, data, size, &offset, got, what, err);
+}
+
+enum sb_code sb_write_full(int fd, const void *data, size_t size, const char *what,
+                           struct sb_error *err)
+{
+    return write_all(fd, data, size, NULL, what, err);
+}
+
+enum sb_code sb_pwrite_full(int fd, const void *data, size_t size, int64_t offset, const char *what,
+                            struct sb_error *err)
+{
+    enum sb_code code = check_range(size, offset, what, err);
+
+    return code ? code : write_all(fd, data, size, &offset, what, err);
+}
+
+/* The directory part of a path, as an allocated string; NULL without memory. */
+static char *directory_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return strdup(".");
+    if (slash == path)
+        return strdup("/");
+    return strndup(path, (size_t)(slash - path));
+}
+
+enum sb_code sb_sync_directory_of(const char *path, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    char *directory = directory_of(path);
+    int fd;
+
+    if (!directory)
+        return sb_fail_memory(err);
+    fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        code = sb_fail_errno(err, errno, "%s: cannot open the directory", directory);
+    else if (fsync(fd) && errno != EINVAL && errno != ENOTSUP)
+        code = sb_fail_errno(err, errno, "%s: cannot sync the directory", directory);
+    if (fd >= 0)
+        close(fd);
+    free(directory);
+    return code;
+}
+
+enum sb_code sb_fsync(int fd, const char *what, struct sb_error *err)
+{
+    /* Never again after EIO: the kernel would then say that all is well. */
+    while (fsync(fd)) {
+        if (errno != EINTR)
+            return sb_fail_errno(err, errno, "%s: cannot sync", what);
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_rename(const char *from, const char *to, struct sb_error *err)
+{
+    if (rename(from, to))
+        return sb_fail_errno(err, errno, "%s: cannot rename to %s", from, to);
+    return SB_OK;
+}
+
+char *sb_temp_directory(const char *beside)
+{
+    const char *chosen = getenv("TMPDIR");
+
+    if (chosen && *chosen)
+        return strdup(chosen);
+    return directory_of(beside);
+}
+
+unsigned sb_default_threads(void)
+{
+    cpu_set_t set;
+    long cores;
+
+    /* A machine of more cores than cpu_set_t holds makes the first one fail. */
+    if (sched_getaffinity(0, sizeof(set), &set) == 0)
+        cores = CPU_COUNT(&set);
+    else
+        cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (cores < 1)
+        return 1;
+    return cores > DEFAULT_THREADS_MAX ? DEFAULT_THREADS_MAX : (unsigned)cores;
+}
