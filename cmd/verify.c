@@ -1,0 +1,237 @@
+/*
+ * shardbox verify: is an archive sound?
+ */
+#include "task/verify.h"
+#include "archive/archive.h"
+#include "command.h"
+#include "core/buf.h"
+#include "core/io.h"
+#include "core/name.h"
+#include "core/number.h"
+#include "message.h"
+#include "options.h"
+#include "output.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct settings {
+    bool quick;
+    bool strict;
+    bool present;
+    bool json;
+    int64_t threads;
+};
+
+static const struct option options[] = {
+    OPTION_FLAG('Q', "quick", struct settings, quick,
+                "check the index and the shards' sizes, read no file's bytes"),
+    OPTION_FLAG(0, "strict", struct settings, strict, "a file without a checksum is a defect"),
+    OPTION_FLAG(0, "present", struct settings, present,
+                "check the shards that have arrived, and list the others"),
+    OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
+                   "read with N threads (default: the cores, at most 4)"),
+    OPTION_FLAG(0, "json", struct settings, json, "print each defect as a line of JSON"),
+    OPTION_END,
+};
+
+static const char *const synopsis[] = {"[OPTION...] ARCHIVE [PATH|GLOB...]", NULL};
+
+/* kind: path: text */
+static enum sb_code format_text(struct sb_buf *line, const struct sb_defect *defect)
+{
+    enum sb_code code = sb_buf_add_format(line, "%s: ", defect->kind);
+
+    if (code == SB_OK && defect->path && defect->path_size == 0)
+        code = sb_buf_add_text(line, "root directory: ");
+    else if (code == SB_OK && defect->path) {
+        code = sb_quote(line, defect->path, defect->path_size, SB_ESCAPE);
+        if (code == SB_OK)
+            code = sb_buf_add_text(line, ": ");
+    }
+    if (code == SB_OK)
+        code = sb_quote(line, defect->text, strlen(defect->text), SB_ESCAPE);
+    return code;
+}
+
+static enum sb_code format_json(struct sb_buf *line, const struct sb_defect *defect)
+{
+    struct sb_buf text = {0};
+    enum sb_code code = sb_buf_add_format(line, "{\"kind\":\"%s\"", defect->kind);
+
+    if (code == SB_OK && defect->path) {
+        code = sb_buf_add_char(line, ',');
+        if (code == SB_OK)
+            code = json_name(line, "path", defect->path, defect->path_size);
+    }
+    if (code == SB_OK && defect->shard >= 0)
+        code = sb_buf_add_format(line, ",\"shard\":%" PRId64, defect->shard);
+    if (code == SB_OK && defect->offset >= 0)
+        code = sb_buf_add_format(line, ",\"offset\":%" PRId64, defect->offset);
+    if (code == SB_OK)
+        code = sb_buf_add_text(line, ",\"text\":");
+    /* The text may name a file whose name is not UTF-8. */
+    if (code == SB_OK)
+        code = sb_quote(&text, defect->text, strlen(defect->text), SB_ESCAPE);
+    if (code == SB_OK)
+        code = json_string(line, text.data ? text.data : "", text.size);
+    if (code == SB_OK)
+        code = sb_buf_add_char(line, '}');
+    sb_buf_release(&text);
+    return code;
+}
+
+static void print_defect(void *context, const struct sb_defect *defect)
+{
+    const struct settings *settings = context;
+    struct sb_buf line = {0};
+    enum sb_code code = settings->json ? format_json(&line, defect) : format_text(&line, defect);
+
+    if (code == SB_OK)
+        code = sb_buf_add_char(&line, '\n');
+    if (code == SB_OK)
+        output_bytes(line.data, line.size);
+    else
+        message_error("out of memory while naming a defect");
+    sb_buf_release(&line);
+}
+
+static void show_progress(void *context, int64_t done, int64_t total, int64_t files)
+{
+    (void)context;
+    message_progress_update(done, total, files);
+}
+
+/* What to do next, by the gravest thing found. */
+static const char *advice(unsigned remedies)
+{
+    if (remedies & SB_REMEDY_INDEX)
+        return "the index is damaged: take it from another copy, or pack the files anew";
+    if (remedies & SB_REMEDY_SHARDS)
+        return "copy the damaged shards again, or pack the files named anew with 'shardbox pack "
+               "--append --update'";
+    if (remedies & SB_REMEDY_ENTRIES)
+        return "unpack what is sound with 'shardbox unpack' and pack it anew";
+    if (remedies & SB_REMEDY_FETCH)
+        return "fetch the missing shards, then verify again";
+    if (remedies & SB_REMEDY_UPGRADE)
+        return "'shardbox upgrade' puts this right";
+    return "'shardbox upgrade --checksums' computes them";
+}
+
+static void add_count(struct sb_buf *line, int64_t count, const char *one, const char *many)
+{
+    if (sb_buf_add_format(line, "%" PRId64 " %s", count, count == 1 ? one : many) != SB_OK)
+        message_error("out of memory");
+}
+
+static void summarize_sound(const char *path, const struct settings *settings,
+                            const struct sb_verify_result *result)
+{
+    char size[SB_HUMAN_SIZE];
+
+    sb_format_human(result->bytes_read, size);
+    if (settings->quick)
+        message_warning("%s: the index%s is sound; --quick has read no file's bytes: 'shardbox "
+                        "verify' without it does",
+                        path, result->selected ? " of what was selected" : "");
+    else
+        message_note("%s: sound; %" PRId64 " files (%s) match their checksums, %" PRId64
+                     " directories%s",
+                     path, result->files_read, size, result->dirs,
+                     result->selected ? "; only what was selected was looked at" : "");
+    if (result->shared > 0)
+        message_note("%s: %" PRId64 " files share the bytes of another one in a linked shard", path,
+                     result->shared);
+    if (result->raw_names > 0)
+        message_note("%s: %" PRId64 " names are not UTF-8: Barecat cannot list this archive", path,
+                     result->raw_names);
+}
+
+static void summarize(const char *path, const struct settings *settings,
+                      const struct sb_verify_result *result)
+{
+    struct sb_buf line = {0};
+
+    if (result->unchecked > 0 && !settings->strict)
+        message_warning("%s: %" PRId64 " of %" PRId64
+                        " files have no checksum, so their bytes cannot be checked; 'shardbox "
+                        "upgrade --checksums' computes them",
+                        path, result->unchecked, result->files);
+    if (result->defects == 0) {
+        summarize_sound(path, settings, result);
+        return;
+    }
+    add_count(&line, result->defects, "defect", "defects");
+    if (result->absent > 0 && settings->present && sb_buf_add_text(&line, "; ") == SB_OK)
+        add_count(&line, result->absent, "file was passed over", "files were passed over");
+    if (settings->quick && sb_buf_add_text(&line, "; no file's bytes were read (--quick)") != SB_OK)
+        message_error("out of memory");
+    message_problem("%s: %s; %s", path, line.data ? line.data : "", advice(result->remedies));
+    sb_buf_release(&line);
+}
+
+static enum sb_code verify(const struct settings *settings, const char *path, char **paths,
+                           size_t path_count, struct sb_error *err)
+{
+    struct sb_verify_options wanted = {
+        .quick = settings->quick,
+        .strict = settings->strict,
+        .present = settings->present,
+        .threads = settings->threads ? (unsigned)settings->threads : sb_default_threads(),
+        .paths = paths,
+        .path_count = path_count,
+    };
+    struct sb_verify_events events = {
+        .context = (void *)(uintptr_t)settings, .found = print_defect, .progress = show_progress};
+    struct sb_verify_result result = {0};
+    struct sb_archive *archive;
+    int major, minor;
+    enum sb_code code = sb_archive_open(&archive, path, err);
+
+    if (code != SB_OK)
+        return code;
+    if (sb_archive_schema(archive) == SB_SCHEMA_NEWER) {
+        sb_archive_version(archive, &major, &minor);
+        message_warning("%s: schema %d.%d is newer than this program, which may miss defects", path,
+                        major, minor);
+    }
+    code = sb_verify(archive, &wanted, &events, &message_notify, &result, err);
+    message_progress_end();
+    output_flush();
+    if (code == SB_OK)
+        summarize(path, settings, &result);
+    sb_archive_free(archive);
+    return code;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {0};
+    struct sb_error err;
+    int first;
+
+    switch (options_parse(self, argc, argv, &settings, &first, NULL)) {
+    case OPTIONS_DONE:
+        return STATUS_CLEAN;
+    case OPTIONS_BAD:
+        return STATUS_ERROR;
+    case OPTIONS_RUN:
+        break;
+    }
+    if (first == argc)
+        return message_usage("no archive given");
+    if (verify(&settings, argv[first], argv + first + 1, (size_t)(argc - first - 1), &err) != SB_OK)
+        return message_failure(&err);
+    return message_status();
+}
+
+const struct command verify_command = {
+    .name = "verify",
+    .summary = "check an archive: its index, its shards and every byte",
+    .synopsis = synopsis,
+    .options = options,
+    .notes = "Exit status: 0 sound, 1 defects were found, 2 error or not an archive.",
+    .operands = OPERAND_ARCHIVE_PATHS,
+    .run = run,
+};

@@ -1,0 +1,264 @@
+#include "task/checksum.h"
+
+#include "core/buf.h"
+#include "core/crc32c.h"
+#include "core/pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Read at once. Larger saves nothing, and leaves the cache of a core before its CRC is computed. */
+#define RUN_BYTES ((int64_t)512 << 10)
+
+/* A hole that is cheaper to read than to seek over. */
+#define GAP_BYTES ((int64_t)32 << 10)
+
+#define RUN_PIECES     512
+#define RUN_NAME_BYTES ((size_t)64 << 10)
+
+#define SLOTS_PER_THREAD 4
+#define SLOTS_MAX        32
+
+/* An extent, or a part of a long one, within a run. */
+struct piece {
+    struct sb_extent extent; /* its name is at name_at in the run's names */
+    size_t name_at;
+    int64_t offset; /* of this part */
+    int64_t size;
+    uint32_t crc;
+    enum sb_code code; /* why it could not be read */
+};
+
+/* Neighbouring pieces of one shard, read together: what a slot of the pipeline holds. */
+struct run {
+    uint32_t shard;
+    int64_t offset;
+    int64_t end;
+    struct piece *pieces;
+    size_t count;
+    struct sb_buf names;
+    unsigned char *data;
+    struct sb_error failure; /* of the first piece that has a code */
+};
+
+struct job {
+    struct sb_shards *shards;
+    const struct sb_checksum_ops *ops;
+    void *context;
+
+    /* The next piece, which did not fit into the last run; its extent's name is in `name`. */
+    struct piece ahead;
+    bool has_ahead;
+    bool ended;
+    struct sb_buf name;
+
+    /* What the parts so far of a long extent add up to. */
+    uint32_t crc;
+    bool part_failed;
+};
+
+static enum sb_code run_init(struct run *run)
+{
+    run->pieces = calloc(RUN_PIECES, sizeof(*run->pieces));
+    run->data = malloc((size_t)RUN_BYTES);
+    return run->pieces && run->data ? SB_OK : SB_NOMEM;
+}
+
+static void run_release(struct run *run)
+{
+    free(run->pieces);
+    free(run->data);
+    sb_buf_release(&run->names);
+}
+
+static bool is_last_part(const struct piece *piece)
+{
+    return piece->offset + piece->size == piece->extent.offset + piece->extent.size;
+}
+
+static void cut_part(struct piece *piece, int64_t offset)
+{
+    int64_t left = piece->extent.offset + piece->extent.size - offset;
+
+    piece->offset = offset;
+    piece->size = left < RUN_BYTES ? left : RUN_BYTES;
+}
+
+/* Makes job->ahead the next piece: the next part of a long extent, or the next extent. */
+static enum sb_code look_ahead(struct job *job, struct sb_error *err)
+{
+    struct piece *piece = &job->ahead;
+
+    if (job->has_ahead)
+        return SB_OK;
+    if (piece->size > 0 && !is_last_part(piece)) {
+        cut_part(piece, piece->offset + piece->size);
+        job->has_ahead = true;
+        return SB_OK;
+    }
+    if (job->ended)
+        return SB_END;
+    enum sb_code code = job->ops->next(job->context, &piece->extent, err);
+    if (code != SB_OK) {
+        job->ended = true;
+        piece->size = 0;
+        return code;
+    }
+    if (sb_buf_set(&job->name, piece->extent.name, piece->extent.name_size) != SB_OK)
+        return sb_fail_memory(err);
+    cut_part(piece, piece->extent.offset);
+    job->has_ahead = true;
+    return SB_OK;
+}
+
+static bool fits(const struct run *run, const struct job *job)
+{
+    const struct piece *piece = &job->ahead;
+
+    if (run->count == 0)
+        return true;
+    return run->count < RUN_PIECES && piece->extent.shard == run->shard &&
+           piece->offset >= run->offset && piece->offset - run->end <= GAP_BYTES &&
+           piece->offset - run->offset <= RUN_BYTES - piece->size &&
+           run->names.size + job->name.size < RUN_NAME_BYTES;
+}
+
+static enum sb_code add_piece(struct run *run, const struct job *job)
+{
+    struct piece *piece = &run->pieces[run->count];
+    int64_t end = job->ahead.offset + job->ahead.size;
+
+    *piece = job->ahead;
+    piece->code = SB_OK;
+    piece->name_at = run->names.size;
+    if (sb_buf_add(&run->names, job->name.data, job->name.size) != SB_OK ||
+        sb_buf_add_char(&run->names, '\0') != SB_OK)
+        return SB_NOMEM;
+    if (run->count == 0) {
+        run->shard = piece->extent.shard;
+        run->offset = piece->offset;
+        run->end = end;
+    } else if (end > run->end) {
+        run->end = end;
+    }
+    run->count++;
+    return SB_OK;
+}
+
+static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+{
+    struct job *job = context;
+    struct run *run = slot;
+
+    run->count = 0;
+    sb_buf_clear(&run->names);
+    for (;;) {
+        enum sb_code code = look_ahead(job, err);
+        if (code == SB_END)
+            return run->count > 0 ? SB_OK : SB_END;
+        if (code != SB_OK)
+            return code;
+        if (!fits(run, job))
+            return SB_OK;
+        if (add_piece(run, job) != SB_OK)
+            return sb_fail_memory(err);
+        job->has_ahead = false;
+    }
+}
+
+/* One that cannot be read must not take its neighbours along. */
+static void read_apart(struct job *job, struct run *run)
+{
+    bool failed = false;
+
+    for (size_t i = 0; i < run->count; i++) {
+        struct piece *piece = &run->pieces[i];
+        struct sb_error err;
+        piece->code = sb_shards_read(job->shards, run->shard, piece->offset, run->data,
+                                     (size_t)piece->size, &err);
+        if (piece->code == SB_OK) {
+            piece->crc = sb_crc32c(0, run->data, (size_t)piece->size);
+        } else if (!failed) {
+            run->failure = err;
+            failed = true;
+        }
+    }
+}
+
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+{
+    struct job *job = context;
+    struct run *run = slot;
+    (void)turns;
+
+    enum sb_code code = sb_shards_read(job->shards, run->shard, run->offset, run->data,
+                                       (size_t)(run->end - run->offset), err);
+    if (code == SB_NOMEM || code == SB_INTERRUPT)
+        return code;
+    if (code != SB_OK) {
+        read_apart(job, run);
+        return SB_OK;
+    }
+    for (size_t i = 0; i < run->count; i++) {
+        struct piece *piece = &run->pieces[i];
+        piece->crc = sb_crc32c(0, run->data + (piece->offset - run->offset), (size_t)piece->size);
+    }
+    return SB_OK;
+}
+
+static enum sb_code drain_piece(struct job *job, const struct run *run, const struct piece *piece,
+                                struct sb_error *err)
+{
+    struct sb_extent extent = piece->extent;
+    extent.name = run->names.data + piece->name_at;
+
+    if (piece->offset == extent.offset) {
+        job->crc = piece->crc;
+        job->part_failed = false;
+    } else {
+        job->crc = sb_crc32c_combine(job->crc, piece->crc, piece->size);
+    }
+    if (job->part_failed)
+        return SB_OK;
+    if (piece->code != SB_OK) {
+        job->part_failed = true;
+        return job->ops->done(job->context, &extent, 0, &run->failure, err);
+    }
+    if (!is_last_part(piece))
+        return SB_OK;
+    return job->ops->done(job->context, &extent, job->crc, NULL, err);
+}
+
+static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+{
+    struct run *run = slot;
+
+    for (size_t i = 0; i < run->count; i++) {
+        enum sb_code code = drain_piece(context, run, &run->pieces[i], err);
+        if (code != SB_OK)
+            return code;
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_checksum(struct sb_shards *shards, const struct sb_checksum_ops *ops, void *context,
+                         unsigned threads, struct sb_error *err)
+{
+    static const struct sb_pipeline_ops pipeline = {.fill = fill, .work = work, .drain = drain};
+    struct job job = {.shards = shards, .ops = ops, .context = context};
+    struct run slots[SLOTS_MAX] = {0};
+    unsigned count =
+        threads < SLOTS_MAX / SLOTS_PER_THREAD ? threads * SLOTS_PER_THREAD : SLOTS_MAX;
+    enum sb_code code = SB_OK;
+
+    for (unsigned i = 0; i < count && code == SB_OK; i++) {
+        if (run_init(&slots[i]) != SB_OK)
+            code = sb_fail_memory(err);
+    }
+    if (code == SB_OK)
+        code = sb_pipeline_run(&pipeline, &job, slots, sizeof(slots[0]), count, threads, err);
+    for (unsigned i = 0; i < count; i++)
+        run_release(&slots[i]);
+    sb_buf_release(&job.name);
+    return code;
+}

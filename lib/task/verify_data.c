@@ -1,0 +1,185 @@
+#include "task/checksum.h"
+#include "task/verify_impl.h"
+
+#include "core/crc32c.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How often a file is looked up again whose bytes moved while they were read. */
+#define MOVES_MAX 3
+
+struct data {
+    struct verify *verify;
+    struct sb_select *select; /* NULL: all, by `cursor` */
+    struct sb_cursor *cursor;
+    bool ended;
+};
+
+static enum sb_code next_entry(struct data *data, struct sb_entry *entry, struct sb_error *err)
+{
+    if (data->select)
+        return sb_select_next(data->select, entry, err);
+    return sb_cursor_next(data->cursor, entry, err);
+}
+
+/* An empty file has no bytes to read, but may have the checksum of others. */
+static enum sb_code check_empty(struct verify *verify, const struct sb_entry *entry,
+                                struct sb_error *err)
+{
+    verify->result->files_read++;
+    if (entry->crc32c == 0)
+        return SB_OK;
+    return report(verify, SB_REMEDY_SHARDS, "checksum", place_of(entry), err,
+                  "is empty, but its CRC32C in the index is %08x", entry->crc32c);
+}
+
+/* Is there something of this entry to be read? */
+static enum sb_code is_wanted(struct verify *verify, const struct sb_entry *entry, bool *wanted,
+                              struct sb_error *err)
+{
+    bool holds = true;
+    enum sb_code code = integrity_collect(verify, false, err);
+
+    *wanted = false;
+    if (code != SB_OK || entry->type == SB_DIR || entry->defect)
+        return code;
+    if (entry->size > 0) {
+        code = shard_holds(verify, entry, &holds, err);
+        if (code != SB_OK)
+            return code;
+    }
+    verify->result->absent += !holds;
+    if (!holds || !(entry->has & SB_HAS_CRC))
+        return SB_OK;
+    if (entry->size == 0)
+        return check_empty(verify, entry, err);
+    *wanted = true;
+    return SB_OK;
+}
+
+static enum sb_code next(void *context, struct sb_extent *extent, struct sb_error *err)
+{
+    struct data *data = context;
+    struct sb_entry entry;
+    bool wanted = false;
+    enum sb_code code = data->ended ? SB_END : SB_OK;
+
+    while (code == SB_OK && !wanted) {
+        code = next_entry(data, &entry, err);
+        if (code == SB_OK)
+            code = is_wanted(data->verify, &entry, &wanted, err);
+    }
+    if (code != SB_OK) {
+        data->ended = true;
+        code = index_failure(data->verify, code, err);
+        return code == SB_OK ? SB_END : code;
+    }
+    *extent = (struct sb_extent){
+        .shard = entry.shard,
+        .offset = entry.offset,
+        .size = entry.size,
+        .name = entry.path,
+        .name_size = entry.path_size,
+        .expected = entry.crc32c,
+    };
+    return SB_OK;
+}
+
+static enum sb_code no_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    (void)context;
+    (void)data;
+    (void)size;
+    (void)err;
+    return SB_OK;
+}
+
+/*
+ * The index was changed since it was read: a defrag may have moved the bytes. *good when they are
+ * right where the index has them now, or when the name is gone.
+ */
+static enum sb_code look_again(struct verify *verify, const struct sb_extent *extent, bool *good,
+                               struct sb_error *err)
+{
+    *good = false;
+    for (int i = 0; i < MOVES_MAX && !*good; i++) {
+        struct sb_entry entry;
+        enum sb_code code =
+            sb_archive_lookup(verify->archive, extent->name, extent->name_size, &entry, err);
+        if (code == SB_NOENT) {
+            *good = true;
+            return SB_OK;
+        }
+        if (code != SB_OK)
+            return code;
+        if (entry.defect || entry.type == SB_DIR || !(entry.has & SB_HAS_CRC))
+            return SB_OK;
+        code = sb_shards_stream(verify->shards, entry.shard, entry.offset, entry.size,
+                                &entry.crc32c, no_block, NULL, err);
+        if (code == SB_NOMEM || code == SB_INTERRUPT)
+            return code;
+        *good = code == SB_OK;
+    }
+    return SB_OK;
+}
+
+static enum sb_code report_data(struct verify *verify, const struct sb_extent *extent, uint32_t crc,
+                                const struct sb_error *failure, struct sb_error *err)
+{
+    struct place place = {extent->name, extent->name_size, extent->shard, extent->offset};
+    bool moved, good;
+    enum sb_code code = sb_archive_still_current(verify->archive, err);
+
+    if (code == SB_OK)
+        code = index_moved(verify, &moved, err);
+    if (code == SB_OK && moved) {
+        code = look_again(verify, extent, &good, err);
+        if (code == SB_OK && good)
+            return SB_OK;
+    }
+    if (code != SB_OK)
+        return code;
+    if (failure)
+        report_anyway(verify, SB_REMEDY_SHARDS, "unreadable", place, "%s", failure->text);
+    else
+        report_anyway(verify, SB_REMEDY_SHARDS, "checksum", place,
+                      "its %lld bytes at %lld in shard %u have CRC32C %08x, the index says %08x",
+                      (long long)extent->size, (long long)extent->offset, extent->shard, crc,
+                      extent->expected);
+    return SB_OK;
+}
+
+static enum sb_code done(void *context, const struct sb_extent *extent, uint32_t crc,
+                         const struct sb_error *failure, struct sb_error *err)
+{
+    struct data *data = context;
+    struct verify *verify = data->verify;
+    struct sb_verify_result *result = verify->result;
+
+    if (failure || crc != extent->expected)
+        return report_data(verify, extent, crc, failure, err);
+    result->files_read++;
+    result->bytes_read += extent->size;
+    if (verify->events->progress)
+        verify->events->progress(verify->events->context, result->bytes_read, result->bytes,
+                                 result->files_read);
+    return SB_OK;
+}
+
+enum sb_code check_data(struct verify *verify, struct sb_select *select, struct sb_error *err)
+{
+    static const struct sb_checksum_ops ops = {.next = next, .done = done};
+    struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
+    struct data data = {.verify = verify, .select = select};
+    enum sb_code code = SB_OK;
+
+    if (!select)
+        code = sb_cursor_open(&data.cursor, verify->archive, &query, err);
+    if (code == SB_OK)
+        code = sb_checksum(verify->shards, &ops, &data, verify->options->threads, err);
+    else
+        code = index_failure(verify, code, err);
+    sb_cursor_free(data.cursor);
+    return code;
+}

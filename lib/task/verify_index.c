@@ -1,0 +1,221 @@
+#include "archive/database.h"
+#include "archive/ddl.h"
+#include "archive/parent.h"
+#include "core/interrupt.h"
+#include "task/verify_impl.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Lines that SQLite may say; a wholly broken index has one for every page. */
+#define INTEGRITY_LINES 100
+#define TEXT(number)    TEXT_OF(number)
+#define TEXT_OF(number) #number
+
+/* Its pages are read once: a large cache would only take memory from the rest. */
+#define INTEGRITY_CACHE_KIB 16384
+
+struct integrity {
+    sqlite3 *db;
+    pthread_t thread;
+    bool running; /* the thread is to be joined */
+    bool quick;
+    atomic_bool stop;
+    atomic_bool ended;
+    char *lines[INTEGRITY_LINES];
+    int line_count;
+    enum sb_code code;
+    struct sb_error err;
+};
+
+static int asked_to_stop(void *context)
+{
+    struct integrity *check = context;
+
+    return atomic_load(&check->stop) || sb_interrupted();
+}
+
+static void keep_line(struct integrity *check, const char *line)
+{
+    if (check->line_count == INTEGRITY_LINES || strcmp(line, "ok") == 0)
+        return;
+    check->lines[check->line_count] = strdup(line);
+    if (check->lines[check->line_count])
+        check->line_count++;
+    else
+        check->code = sb_fail_memory(&check->err);
+}
+
+static void *run_integrity(void *context)
+{
+    struct integrity *check = context;
+    sqlite3_stmt *statement = NULL;
+    int rc;
+
+    check->code =
+        sb_database_prepare(check->db, &statement,
+                            check->quick ? "PRAGMA quick_check(" TEXT(INTEGRITY_LINES) ")"
+                                         : "PRAGMA integrity_check(" TEXT(INTEGRITY_LINES) ")",
+                            &check->err);
+    if (check->code == SB_OK) {
+        while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+            const char *line = (const char *)sqlite3_column_text(statement, 0);
+            keep_line(check, line ? line : "not said");
+        }
+        if (rc != SQLITE_DONE)
+            check->code = sb_database_fail(check->db, &check->err);
+    }
+    sqlite3_finalize(statement);
+    atomic_store(&check->ended, true);
+    return NULL;
+}
+
+enum sb_code integrity_start(struct verify *verify, struct sb_error *err)
+{
+    struct integrity *check = calloc(1, sizeof(*check));
+    enum sb_code code;
+
+    if (!check)
+        return sb_fail_memory(err);
+    verify->integrity = check;
+    check->quick = verify->options->quick;
+    code = sb_database_open(&check->db, sb_archive_index_path(verify->archive), SB_DB_READ, err);
+    if (code == SB_OK)
+        code = sb_register_parent_functions(check->db, err);
+    if (code == SB_OK)
+        code = sb_database_run(check->db, "PRAGMA cache_size=-" TEXT(INTEGRITY_CACHE_KIB), err);
+    if (code != SB_OK)
+        return code;
+    sqlite3_progress_handler(check->db, 10000, asked_to_stop, check);
+    int error_number = pthread_create(&check->thread, NULL, run_integrity, check);
+    if (error_number)
+        return sb_fail_errno(err, error_number, "cannot start a thread");
+    check->running = true;
+    return SB_OK;
+}
+
+void integrity_free(struct integrity *check)
+{
+    if (!check)
+        return;
+    atomic_store(&check->stop, true);
+    if (check->running)
+        pthread_join(check->thread, NULL);
+    sb_database_close(check->db);
+    for (int i = 0; i < check->line_count; i++)
+        free(check->lines[i]);
+    free(check);
+}
+
+enum sb_code integrity_collect(struct verify *verify, bool wait, struct sb_error *err)
+{
+    struct integrity *check = verify->integrity;
+    enum sb_code code;
+
+    if (!check || (!wait && !atomic_load(&check->ended)))
+        return SB_OK;
+    pthread_join(check->thread, NULL);
+    check->running = false;
+    verify->integrity = NULL;
+    for (int i = 0; i < check->line_count; i++)
+        report_anyway(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", check->lines[i]);
+    if (check->line_count == INTEGRITY_LINES)
+        report_anyway(verify, SB_REMEDY_INDEX, "integrity", NOWHERE,
+                      "SQLite has more to say; its first %d lines are above", INTEGRITY_LINES);
+    code = check->code;
+    if (code == SB_DAMAGED)
+        report_anyway(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", check->err.text);
+    else if (code != SB_OK)
+        *err = check->err;
+    integrity_free(check);
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    return code == SB_DAMAGED ? SB_OK : code;
+}
+
+static enum sb_code config_value(struct verify *verify, const char *key, bool *there, bool *whole,
+                                 int64_t *value, struct sb_error *err)
+{
+    sqlite3 *db = sb_archive_database(verify->archive);
+    sqlite3_stmt *statement;
+    enum sb_code code =
+        sb_database_prepare(db, &statement, "SELECT value_int FROM config WHERE key = ?1", err);
+    int rc;
+
+    *there = false;
+    *whole = false;
+    *value = 0;
+    if (code != SB_OK)
+        return code;
+    sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
+    rc = sqlite3_step(statement);
+    if (rc == SQLITE_ROW) {
+        *there = true;
+        *whole = sqlite3_column_type(statement, 0) == SQLITE_INTEGER;
+        *value = sqlite3_column_int64(statement, 0);
+    } else if (rc != SQLITE_DONE) {
+        code = sb_database_fail(db, err);
+    }
+    sqlite3_finalize(statement);
+    return code;
+}
+
+enum sb_code check_config(struct verify *verify, struct sb_error *err)
+{
+    bool there, whole;
+    int64_t value;
+    enum sb_code code;
+
+    if (sb_archive_schema(verify->archive) == SB_SCHEMA_OLD)
+        return SB_OK;
+    code = config_value(verify, "use_triggers", &there, &whole, &value, err);
+    if (code == SB_OK && (!there || !whole || value != 1))
+        code = report(verify, SB_REMEDY_UPGRADE, "triggers", NOWHERE, err,
+                      "config.use_triggers is not 1: an interrupted bulk change left it so, and "
+                      "tree statistics may be wrong");
+    if (code != SB_OK)
+        return code;
+    code = config_value(verify, "shard_size_limit", &there, &whole, &value, err);
+    if (code == SB_OK && (!there || !whole || value <= 0))
+        code = report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE, err,
+                      "config.shard_size_limit is %s", there ? "not a positive number" : "missing");
+    return code;
+}
+
+static enum sb_code check_object(struct verify *verify, sqlite3_stmt *statement, const char *type,
+                                 const char *name, struct sb_error *err)
+{
+    int rc;
+
+    sqlite3_bind_text(statement, 1, type, -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
+    rc = sqlite3_step(statement);
+    sqlite3_reset(statement);
+    if (rc == SQLITE_ROW)
+        return SB_OK;
+    if (rc != SQLITE_DONE)
+        return sb_database_fail(sb_archive_database(verify->archive), err);
+    return report(verify, SB_REMEDY_UPGRADE, "schema", NOWHERE, err,
+                  "the standard %s %s is missing", type, name);
+}
+
+enum sb_code check_objects(struct verify *verify, struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code;
+
+    if (sb_archive_schema(verify->archive) != SB_SCHEMA_03)
+        return SB_OK;
+    code = sb_database_prepare(sb_archive_database(verify->archive), &statement,
+                               "SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2", err);
+    for (const struct sb_ddl_object *index = sb_ddl_indexes; code == SB_OK && index->name; index++)
+        code = check_object(verify, statement, "index", index->name, err);
+    for (const struct sb_ddl_object *trigger = sb_ddl_triggers; code == SB_OK && trigger->name;
+         trigger++)
+        code = check_object(verify, statement, "trigger", trigger->name, err);
+    sqlite3_finalize(statement);
+    return code;
+}

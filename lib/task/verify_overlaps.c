@@ -1,0 +1,85 @@
+#include "core/buf.h"
+#include "core/interrupt.h"
+#include "task/verify_impl.h"
+
+#include <string.h>
+
+/* The extent, of those seen so far in this shard, that ends last. */
+struct holder {
+    struct sb_entry entry; /* its path is in `name` */
+    struct sb_buf name;
+    bool any;
+};
+
+/* Hard links of a wrapped tar: the same bytes under two names, in a shard that is only linked. */
+static bool shares_lawfully(const struct verify *verify, const struct sb_entry *a,
+                            const struct sb_entry *b)
+{
+    return a->offset == b->offset && a->size == b->size && (a->has & b->has & SB_HAS_CRC) &&
+           a->crc32c == b->crc32c && a->shard < verify->shard_count &&
+           verify->shard_info[a->shard].linked;
+}
+
+static enum sb_code hold(struct holder *holder, const struct sb_entry *entry, struct sb_error *err)
+{
+    if (sb_buf_set(&holder->name, entry->path, entry->path_size) != SB_OK)
+        return sb_fail_memory(err);
+    holder->entry = *entry;
+    holder->entry.path = holder->name.data;
+    holder->any = true;
+    return SB_OK;
+}
+
+static enum sb_code report_overlap(struct verify *verify, const struct sb_entry *first,
+                                   const struct sb_entry *second, struct sb_error *err)
+{
+    int64_t first_end = first->offset + first->size, second_end = second->offset + second->size;
+
+    return report(verify, SB_REMEDY_ENTRIES, "overlap", place_of(second), err,
+                  "shares bytes %lld to %lld of shard %u with %s", (long long)second->offset,
+                  (long long)(first_end < second_end ? first_end : second_end), second->shard,
+                  first->path);
+}
+
+static enum sb_code check_extent(struct verify *verify, struct holder *holder,
+                                 const struct sb_entry *entry, struct sb_error *err)
+{
+    const struct sb_entry *held = &holder->entry;
+    bool touches =
+        holder->any && held->shard == entry->shard && entry->offset < held->offset + held->size;
+    enum sb_code code = SB_OK;
+
+    if (touches && shares_lawfully(verify, held, entry))
+        verify->result->shared++;
+    else if (touches)
+        code = report_overlap(verify, held, entry, err);
+    if (code != SB_OK)
+        return code;
+    if (touches && entry->offset + entry->size <= held->offset + held->size)
+        return SB_OK;
+    return hold(holder, entry, err);
+}
+
+enum sb_code check_overlaps(struct verify *verify, struct sb_error *err)
+{
+    struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
+    struct holder holder = {0};
+    struct sb_cursor *cursor = NULL;
+    struct sb_entry entry;
+    enum sb_code code;
+
+    if (verify->apart)
+        return SB_OK;
+    code = sb_cursor_open(&cursor, verify->archive, &query, err);
+    while (code == SB_OK) {
+        code = sb_cursor_next(cursor, &entry, err);
+        if (code == SB_OK && !entry.defect && entry.size > 0)
+            code = check_extent(verify, &holder, &entry, err);
+        if (code == SB_OK && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+    }
+    code = index_failure(verify, code == SB_END ? SB_OK : code, err);
+    sb_cursor_free(cursor);
+    sb_buf_release(&holder.name);
+    return code;
+}

@@ -1,0 +1,223 @@
+#include "archive/database.h"
+#include "core/buf.h"
+#include "core/name.h"
+#include "task/treestat.h"
+#include "task/verify_impl.h"
+
+#include <string.h>
+
+struct pass {
+    struct verify *verify;
+    struct sb_treestat *tree; /* NULL where only a selection is looked at */
+    struct sb_buf last;       /* name of the last row */
+    enum sb_type last_type;
+    bool begun;
+    uint32_t shard; /* where the last extent lies, and ends */
+    int64_t end;
+};
+
+/* Tree statistics as a row has them against what they should be. */
+static enum sb_code closed(void *context, const struct sb_treestat_dir *dir, struct sb_error *err)
+{
+    struct verify *verify = context;
+    const struct sb_tree_sums *is = &dir->stored, *should = &dir->computed;
+    bool all = sb_archive_schema(verify->archive) != SB_SCHEMA_OLD;
+    struct place place = NOWHERE;
+
+    place.path = dir->path;
+    place.path_size = dir->path_size;
+    if (!dir->has_row)
+        return report(verify, SB_REMEDY_UPGRADE, "parent", place, err,
+                      "the directory has no row in the index");
+    if (is->num_files_tree == should->num_files_tree && is->size_tree == should->size_tree &&
+        (!all || (is->num_files == should->num_files && is->num_subdirs == should->num_subdirs)))
+        return SB_OK;
+    return report(verify, SB_REMEDY_UPGRADE, "statistics", place, err,
+                  "tree statistics are %lld subdirectories, %lld files, %lld files and %lld bytes "
+                  "in all; should be %lld, %lld, %lld, %lld",
+                  (long long)is->num_subdirs, (long long)is->num_files,
+                  (long long)is->num_files_tree, (long long)is->size_tree,
+                  (long long)should->num_subdirs, (long long)should->num_files,
+                  (long long)should->num_files_tree, (long long)should->size_tree);
+}
+
+static enum sb_code check_name(struct verify *verify, const struct sb_entry *entry,
+                               struct sb_error *err)
+{
+    const char *problem = sb_name_problem(entry->path, entry->path_size);
+
+    if (!problem && sb_name_depth(entry->path, entry->path_size) > SB_DEPTH_MAX)
+        problem = "lies deeper than SQLite's triggers reach";
+    if (!problem && !sb_is_utf8(entry->path, entry->path_size)) {
+        verify->result->raw_names++;
+        if (!sb_parent_is_computable(entry->path, entry->path_size))
+            problem = "is not UTF-8, and SQLite computes its parent wrongly";
+    }
+    if (!problem)
+        return SB_OK;
+    return report(verify, SB_REMEDY_ENTRIES, "name", place_of_name(entry), err, "name %s", problem);
+}
+
+/* Rows of one name follow each other. */
+static enum sb_code check_repeated(struct pass *pass, const struct sb_entry *entry,
+                                   struct sb_error *err)
+{
+    bool again = pass->begun && pass->last.size == entry->path_size &&
+                 memcmp(pass->last.data, entry->path, entry->path_size) == 0;
+    bool was_dir = pass->last_type == SB_DIR, is_dir = entry->type == SB_DIR;
+
+    pass->begun = true;
+    pass->last_type = entry->type;
+    if (sb_buf_set(&pass->last, entry->path, entry->path_size) != SB_OK)
+        return sb_fail_memory(err);
+    if (!again)
+        return SB_OK;
+    if (was_dir != is_dir)
+        return report(pass->verify, SB_REMEDY_ENTRIES, "conflict", place_of_name(entry), err,
+                      "is both a file and a directory");
+    return report(pass->verify, SB_REMEDY_ENTRIES, "duplicate", place_of(entry), err,
+                  "the name stands twice in the index");
+}
+
+static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry,
+                                 struct sb_error *err)
+{
+    struct verify *verify = pass->verify;
+    struct shard_info *info;
+    int64_t end = entry->offset + entry->size;
+    enum sb_code code = shard_look(verify, entry->shard, &info, err);
+
+    if (code != SB_OK)
+        return code;
+    if (entry->shard < pass->shard || (entry->shard == pass->shard && entry->offset < pass->end))
+        verify->apart = false;
+    pass->shard = entry->shard;
+    pass->end = end;
+    if (info && end > info->needed)
+        info->needed = end;
+    if (verify->options->present)
+        return SB_OK;
+    if (!info || info->state != SHARD_THERE)
+        return report(verify, SB_REMEDY_SHARDS, "bounds", place_of(entry), err,
+                      "its %lld bytes are in shard %u, which cannot be read",
+                      (long long)entry->size, entry->shard);
+    if (end > info->size)
+        return report(verify, SB_REMEDY_SHARDS, "bounds", place_of(entry), err,
+                      "its bytes %lld to %lld of shard %u lie beyond the shard's end at %lld",
+                      (long long)entry->offset, (long long)end, entry->shard,
+                      (long long)info->size);
+    return SB_OK;
+}
+
+static enum sb_code check_file(struct pass *pass, const struct sb_entry *entry,
+                               struct sb_error *err)
+{
+    struct verify *verify = pass->verify;
+
+    verify->result->files++;
+    if (entry->defect)
+        return SB_OK;
+    verify->result->bytes += entry->size;
+    if (!(entry->has & SB_HAS_CRC)) {
+        verify->result->unchecked++;
+        if (verify->options->strict) {
+            enum sb_code code = report(verify, SB_REMEDY_SUMS, "unchecked", place_of(entry), err,
+                                       "has no checksum");
+            if (code != SB_OK)
+                return code;
+        }
+    }
+    return entry->size > 0 ? check_bounds(pass, entry, err) : SB_OK;
+}
+
+static enum sb_code add_to_tree(struct pass *pass, const struct sb_entry *entry,
+                                struct sb_error *err)
+{
+    struct sb_tree_sums sums = {entry->num_subdirs, entry->num_files, entry->num_files_tree,
+                                entry->size_tree};
+
+    if (!pass->tree)
+        return SB_OK;
+    if (entry->type == SB_DIR)
+        return sb_treestat_dir(pass->tree, entry->path, entry->path_size, &sums, 0, err);
+    return sb_treestat_file(pass->tree, entry->path, entry->path_size,
+                            entry->defect ? 0 : entry->size, err);
+}
+
+static enum sb_code check_row(struct pass *pass, const struct sb_entry *entry, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (entry->defect)
+        code = report(pass->verify, SB_REMEDY_ENTRIES, "row", place_of_name(entry), err, "%s",
+                      entry->defect);
+    if (code == SB_OK && !(entry->type == SB_DIR && entry->path_size == 0)) {
+        code = check_name(pass->verify, entry, err);
+        if (code == SB_OK)
+            code = check_repeated(pass, entry, err);
+    }
+    if (code == SB_OK) {
+        if (entry->type == SB_DIR)
+            pass->verify->result->dirs++;
+        else
+            code = check_file(pass, entry, err);
+    }
+    return code == SB_OK ? add_to_tree(pass, entry, err) : code;
+}
+
+static enum sb_code next_row(struct sb_cursor *cursor, struct sb_select *select,
+                             struct sb_entry *entry, struct sb_error *err)
+{
+    return select ? sb_select_next(select, entry, err) : sb_cursor_next(cursor, entry, err);
+}
+
+/* Cursors leave it out, and a look-up finds it even without a row. */
+static enum sb_code check_root(struct pass *pass, struct sb_error *err)
+{
+    struct sb_archive *archive = pass->verify->archive;
+    bool old = sb_archive_schema(archive) == SB_SCHEMA_OLD;
+    struct sb_entry root;
+    int64_t rows;
+    enum sb_code code = sb_database_integer(sb_archive_database(archive),
+                                            old ? "SELECT count(*) FROM directories WHERE path = ''"
+                                                : "SELECT count(*) FROM dirs WHERE path = ''",
+                                            0, &rows, err);
+
+    if (code != SB_OK || rows == 0)
+        return code;
+    code = sb_archive_lookup(archive, "", 0, &root, err);
+    return code == SB_OK ? check_row(pass, &root, err) : code;
+}
+
+enum sb_code check_rows(struct verify *verify, struct sb_select *select, struct sb_error *err)
+{
+    struct sb_query query = {.order = SB_BY_PATH, .files = true, .dirs = true};
+    struct pass pass = {.verify = verify};
+    struct sb_cursor *cursor = NULL;
+    struct sb_entry entry;
+    enum sb_code code = SB_OK;
+
+    verify->apart = true;
+    if (!select) {
+        code = sb_cursor_open(&cursor, verify->archive, &query, err);
+        if (code != SB_OK)
+            goto out;
+        pass.tree = sb_treestat_new(closed, verify);
+        code = pass.tree ? check_root(&pass, err) : sb_fail_memory(err);
+    }
+    while (code == SB_OK) {
+        code = next_row(cursor, select, &entry, err);
+        if (code == SB_OK)
+            code = check_row(&pass, &entry, err);
+    }
+    if (code == SB_END)
+        code = pass.tree ? sb_treestat_end(pass.tree, err) : SB_OK;
+out:
+    if (code == SB_DAMAGED)
+        verify->apart = false;
+    code = index_failure(verify, code, err);
+    sb_treestat_free(pass.tree);
+    sb_cursor_free(cursor);
+    sb_buf_release(&pass.last);
+    return code;
+}

@@ -1,0 +1,167 @@
+#include "core/buf.h"
+#include "task/verify_impl.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* Room for the state of shards up to this one: at most SB_SHARD_MAX + 1 of them. */
+static enum sb_code make_room(struct verify *verify, uint32_t shard)
+{
+    size_t count = verify->shard_count ? verify->shard_count : 16;
+
+    if (shard < verify->shard_count)
+        return SB_OK;
+    while (count <= shard)
+        count *= 2;
+    struct shard_info *items = reallocarray(verify->shard_info, count, sizeof(*items));
+    if (!items)
+        return SB_NOMEM;
+    for (size_t i = verify->shard_count; i < count; i++)
+        items[i] = (struct shard_info){0};
+    verify->shard_info = items;
+    verify->shard_count = count;
+    return SB_OK;
+}
+
+static bool is_link(const char *path)
+{
+    struct stat status;
+
+    return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+}
+
+/* Asks the file system; under `present` a shard that is missing is told of at the end. */
+static enum sb_code look(struct verify *verify, uint32_t shard, struct shard_info *info,
+                         struct sb_error *err)
+{
+    struct sb_buf path = {0};
+    struct stat status;
+    struct sb_error reason;
+    enum sb_code code = sb_shards_stat(verify->shards, shard, &status, &reason);
+
+    if (code == SB_NOMEM || sb_shards_path(verify->shards, shard, &path) != SB_OK) {
+        sb_buf_release(&path);
+        return sb_fail_memory(err);
+    }
+    info->state = code == SB_OK ? SHARD_THERE : code == SB_NOENT ? SHARD_MISSING : SHARD_UNUSABLE;
+    info->size = code == SB_OK ? status.st_size : 0;
+    info->linked = is_link(path.data);
+    struct place place = NOWHERE;
+    place.shard = shard;
+    if (info->state == SHARD_MISSING && !verify->options->present)
+        code = report(verify, SB_REMEDY_SHARDS, "shard", place, err, "%s: is not there", path.data);
+    else if (info->state == SHARD_UNUSABLE)
+        code = report(verify, SB_REMEDY_SHARDS, "shard", place, err, "%s", reason.text);
+    else
+        code = SB_OK;
+    sb_buf_release(&path);
+    return code;
+}
+
+enum sb_code shard_look(struct verify *verify, uint32_t shard, struct shard_info **out,
+                        struct sb_error *err)
+{
+    *out = NULL;
+    if (shard > SB_SHARD_MAX)
+        return SB_OK;
+    if (make_room(verify, shard) != SB_OK)
+        return sb_fail_memory(err);
+    struct shard_info *info = &verify->shard_info[shard];
+    if (info->state == SHARD_UNSEEN) {
+        enum sb_code code = look(verify, shard, info, err);
+        if (code != SB_OK)
+            return code;
+    }
+    *out = info;
+    return SB_OK;
+}
+
+enum sb_code shard_holds(struct verify *verify, const struct sb_entry *entry, bool *holds,
+                         struct sb_error *err)
+{
+    struct shard_info *info;
+    enum sb_code code = shard_look(verify, entry->shard, &info, err);
+
+    *holds = code == SB_OK && info && info->state == SHARD_THERE &&
+             entry->offset + entry->size <= info->size &&
+             (!verify->options->present || info->needed <= info->size);
+    return code;
+}
+
+static enum sb_code list_absent(struct verify *verify, uint32_t shard, struct sb_error *err)
+{
+    const struct shard_info *info = &verify->shard_info[shard];
+    struct place place = NOWHERE;
+    struct sb_buf path = {0};
+    enum sb_code code = SB_OK;
+
+    if (info->needed == 0 || info->state == SHARD_UNUSABLE ||
+        (info->state == SHARD_THERE && info->needed <= info->size))
+        return SB_OK;
+    if (sb_shards_path(verify->shards, shard, &path) != SB_OK) {
+        sb_buf_release(&path);
+        return sb_fail_memory(err);
+    }
+    place.shard = shard;
+    if (info->state == SHARD_MISSING)
+        code = report(verify, SB_REMEDY_FETCH, "missing", place, err,
+                      "%s: has not arrived (%lld bytes)", path.data, (long long)info->needed);
+    else
+        code = report(verify, SB_REMEDY_FETCH, "missing", place, err,
+                      "%s: only %lld of %lld bytes have arrived", path.data, (long long)info->size,
+                      (long long)info->needed);
+    sb_buf_release(&path);
+    return code;
+}
+
+/*
+ * Barecat numbers the shards that it finds from 0, so one that is missing shifts all that follow,
+ * also where no file uses it. A row can name any number: a run of them is one defect.
+ */
+static enum sb_code check_holes(struct verify *verify, uint32_t end, struct sb_error *err)
+{
+    uint32_t hole = 0;
+    bool in_hole = false;
+
+    for (uint32_t shard = 0; shard <= end; shard++) {
+        bool missing = false;
+        if (shard < end && verify->shard_info[shard].needed == 0) {
+            struct stat status;
+            struct sb_error reason;
+            missing = sb_shards_stat(verify->shards, shard, &status, &reason) == SB_NOENT;
+        }
+        if (missing && !in_hole)
+            hole = shard;
+        if (!missing && in_hole) {
+            struct place place = NOWHERE;
+            place.shard = hole;
+            enum sb_code code =
+                report(verify, SB_REMEDY_SHARDS, "shard", place, err,
+                       "shards %u to %u are not there; no file uses them, but Barecat finds "
+                       "those that follow only by counting",
+                       hole, shard - 1);
+            if (code != SB_OK)
+                return code;
+        }
+        in_hole = missing;
+    }
+    return SB_OK;
+}
+
+enum sb_code check_shards(struct verify *verify, struct sb_error *err)
+{
+    uint32_t end = 0;
+
+    for (uint32_t shard = 0; shard < verify->shard_count; shard++) {
+        if (verify->shard_info[shard].needed > 0)
+            end = shard + 1;
+    }
+    if (!verify->options->present)
+        return verify->result->selected ? SB_OK : check_holes(verify, end, err);
+    for (uint32_t shard = 0; shard < end; shard++) {
+        enum sb_code code = list_absent(verify, shard, err);
+        if (code != SB_OK)
+            return code;
+    }
+    return SB_OK;
+}
