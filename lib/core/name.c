@@ -1,6 +1,5 @@
 #include "core/name.h"
 
-#include <stdint.h>
 #include <string.h>
 
 static bool is_continuation(unsigned char byte)
@@ -8,11 +7,7 @@ static bool is_continuation(unsigned char byte)
     return (byte & 0xc0) == 0x80;
 }
 
-/*
- * Length of the UTF-8 character at text and its code point; 0 for what is none: continuations
- * without a lead, overlong forms, surrogates, what is cut short or beyond U+10FFFF.
- */
-static size_t utf8_character(const char *text, size_t size, uint32_t *code_point)
+size_t sb_utf8_character(const char *text, size_t size, uint32_t *code_point)
 {
     static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned char lead = (unsigned char)text[0];
@@ -55,7 +50,7 @@ bool sb_is_utf8(const char *text, size_t size)
                 continue;
             }
         }
-        length = utf8_character(text + at, size - at, &code_point);
+        length = sb_utf8_character(text + at, size - at, &code_point);
         if (!length)
             return false;
         at += length;
@@ -275,7 +270,7 @@ static bool is_printable(uint32_t c)
 static size_t printable_character(const char *text, size_t size)
 {
     uint32_t code_point;
-    size_t length = utf8_character(text, size, &code_point);
+    size_t length = sb_utf8_character(text, size, &code_point);
 
     return length && is_printable(code_point) ? length : 0;
 }

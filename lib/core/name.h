@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define SB_COMPONENT_MAX 255 /* bytes; what every usual file system allows */
 #define SB_DEPTH_MAX     900 /* directories above a file; SQLite's trigger depth ends at 1000 */
@@ -23,6 +24,13 @@
 const char *sb_name_problem(const char *name, size_t size);
 
 bool sb_is_utf8(const char *text, size_t size);
+
+/*
+ * Length of the UTF-8 character at text and its code point; 0 for what is none: a continuation
+ * without its lead, an overlong form, a surrogate, what is cut short or beyond U+10FFFF. size is
+ * at least 1.
+ */
+size_t sb_utf8_character(const char *text, size_t size, uint32_t *code_point);
 
 /* Length of the name of the directory that holds `name`: 0 at the top. */
 size_t sb_parent_size(const char *name, size_t size);
