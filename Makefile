@@ -61,11 +61,13 @@ LIBRARY_SOURCES := $(sort $(wildcard lib/*/*.c))
 COMMAND_SOURCES := $(sort $(wildcard cmd/*.c))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/*.c))
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/*_fuzz.c))
+BENCH_SOURCES := $(sort $(wildcard tests/bench/*.c))
 
 LIBRARY_OBJECTS = $(LIBRARY_SOURCES:%.c=$(BUILD)/%.o)
 COMMAND_OBJECTS = $(COMMAND_SOURCES:%.c=$(BUILD)/%.o)
 UNIT_TESTS = $(UNIT_SOURCES:%.c=$(BUILD)/%)
 FUZZERS = $(FUZZ_SOURCES:%.c=$(BUILD)/%)
+BENCH_TOOLS = $(BENCH_SOURCES:%.c=$(BUILD)/%)
 
 ## make                      the release binary, build/release/shardbox; SHARED=1: system's SQLite
 all: $(SHARDBOX)
@@ -82,7 +84,8 @@ $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(LINK) $(LIBS)' | cmp -s - $@ || echo '$(LINK) $(LIBS)' >$@
 
--include $(patsubst %.c,$(BUILD)/%.d,$(LIBRARY_SOURCES) $(COMMAND_SOURCES) $(UNIT_SOURCES) $(FUZZ_SOURCES))
+-include $(patsubst %.c,$(BUILD)/%.d,$(LIBRARY_SOURCES) $(COMMAND_SOURCES) $(UNIT_SOURCES) \
+	$(FUZZ_SOURCES) $(BENCH_SOURCES))
 
 ## make static               libc linked in too, for a machine with an older one
 static:
@@ -155,8 +158,12 @@ lint:
 	scripts/lint
 
 ## make bench                the figures of README.md
-bench: all
+bench: all $(BENCH_TOOLS)
+	scripts/deps build bench
 	tests/bench/run $(SHARDBOX)
+
+$(BENCH_TOOLS): %: %.o $(LIBRARY_OBJECTS)
+	$(LINK) -o $@ $^ $(LIBS)
 
 # Use
 
