@@ -1,0 +1,24 @@
+/*
+ * Events that a worker thread has for the caller, kept until the calling thread passes them on.
+ *
+ * {0} is empty. Not thread-safe.
+ */
+#ifndef SB_TASK_EVENTS_H
+#define SB_TASK_EVENTS_H
+
+#include "core/buf.h"
+
+struct sb_events {
+    struct sb_buf text;
+};
+
+void sb_events_release(struct sb_events *events);
+
+/* As sb_tell, with the text as it is. The strings are copied; SB_NOMEM is the only failure. */
+enum sb_code sb_events_add(struct sb_events *events, enum sb_level level, const char *kind,
+                           const char *subject, const char *text, struct sb_error *err) SB_CHECKED;
+
+/* Tells them, in order, and forgets them. */
+void sb_events_tell(struct sb_events *events, const struct sb_notify *notify);
+
+#endif

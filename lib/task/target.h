@@ -1,0 +1,116 @@
+/*
+ * The tree that unpack writes: nothing outside of it, through no link, nothing overwritten in
+ * place.
+ *
+ * New things are made with O_EXCL; what replaces something is made under a temporary name in the
+ * same directory and renamed. Directories come from a struct sb_walk over target.fd. Thread-safe,
+ * but for open and release.
+ *
+ * While a target is open the process' umask is 0, so that files are created with the mode they
+ * are to have; sb_target_release puts it back.
+ */
+#ifndef SB_TASK_TARGET_H
+#define SB_TASK_TARGET_H
+
+#include "archive/entry.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <time.h>
+
+enum sb_existing {
+    SB_EXISTING_FAIL,    /* SB_EXISTS */
+    SB_EXISTING_SKIP,    /* left alone when size and time are those of the archive, else replaced */
+    SB_EXISTING_REPLACE, /* replaced, unless it is a directory */
+    SB_EXISTING_NEWER,   /* replaced when the archive's is newer, else left alone */
+};
+
+struct sb_target {
+    int fd;      /* of DIR; -1 when a dry run did not find it */
+    bool made;   /* DIR was made by sb_target_open */
+    mode_t mask; /* the umask that counts for modes that the archive does not know */
+};
+
+/* What the metadata of one entry becomes. */
+struct sb_attributes {
+    mode_t mode;
+    bool mode_known; /* else mode is what a new file gets, and an old directory keeps its own */
+    bool preserve;   /* owner, and all mode bits */
+    uid_t uid;       /* (uid_t)-1, (gid_t)-1: unchanged */
+    gid_t gid;
+    bool set_time;
+    struct timespec times[2]; /* for utimensat */
+};
+
+/* DIR is made when it is missing (its parent is not), unless dry. */
+enum sb_code sb_target_open(struct sb_target *target, const char *dir, bool dry,
+                            struct sb_error *err) SB_CHECKED;
+void sb_target_release(struct sb_target *target);
+
+/*
+ * With preserve: owner and set-id bits too. SB_INVALID for owners out of range. Times that the file
+ * system cannot hold become the nearest ones.
+ */
+enum sb_code sb_target_attributes(const struct sb_target *target, const struct sb_entry *entry,
+                                  bool preserve, struct sb_attributes *out,
+                                  struct sb_error *err) SB_CHECKED;
+
+enum sb_decision {
+    SB_WRITE_NEW,     /* nothing is there */
+    SB_WRITE_REPLACE, /* through a temporary name */
+    SB_LEAVE,         /* what is there stays */
+};
+
+/*
+ * What to do about a file or link, given what is there now. link_target is that of SB_LINK.
+ * SB_EXISTS when it must not be replaced: any directory; everything under SB_EXISTING_FAIL.
+ */
+enum sb_code sb_target_decide(int dir_fd, const char *component, const struct sb_entry *entry,
+                              const char *link_target, enum sb_existing existing,
+                              enum sb_decision *decision, struct sb_error *err) SB_CHECKED;
+
+/* A file or link on its way into the target. */
+struct sb_newcomer {
+    int dir_fd;
+    const char *component; /* of the caller */
+    int fd;                /* open for writing; -1 for a link */
+    char temporary[32];    /* its name until it replaces another; "" when it has its own */
+    bool owner_refused;    /* after finish: it is ours, without set-id bits */
+};
+
+/* SB_EXISTS when something is there and replace is false. */
+enum sb_code sb_newcomer_open(struct sb_newcomer *newcomer, int dir_fd, const char *component,
+                              const struct sb_attributes *attributes, bool replace,
+                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_newcomer_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
+                              const char *link_target, bool replace,
+                              struct sb_error *err) SB_CHECKED;
+
+/* Sets its metadata, syncs it if asked, closes it and gives it its name; removes it on failure. */
+enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
+                                const struct sb_attributes *attributes, bool sync,
+                                struct sb_error *err) SB_CHECKED;
+
+/* Closes and removes it: what stood under its name before is unchanged. */
+void sb_newcomer_drop(struct sb_newcomer *newcomer);
+
+/*
+ * Makes a directory so that it can be filled; one that is there already is left as it is.
+ * SB_EXISTS when something else is there.
+ */
+enum sb_code sb_target_make_directory(int dir_fd, const char *component,
+                                      const struct sb_attributes *attributes,
+                                      struct sb_error *err) SB_CHECKED;
+
+/*
+ * Sets the metadata of a directory that is complete; "." is dir_fd itself. Without
+ * attributes->preserve an inherited set-group-id bit stays. SB_NOENT, SB_INVALID when it is no
+ * directory. An owner that may not be set is the last error, after all else was set.
+ */
+enum sb_code sb_target_finish_directory(int dir_fd, const char *component,
+                                        const struct sb_attributes *attributes,
+                                        struct sb_error *err) SB_CHECKED;
+
+#endif
