@@ -5,8 +5,8 @@
  * do the work between, in any order. Between its own parallel parts a worker may take its turn: the
  * part between sb_turn_begin and sb_turn_end runs in sequence order, one slot at a time.
  *
- * With threads == 1 everything happens on the calling thread. Slots are allocated by the caller, as
- * an array of any struct; the pipeline only counts them.
+ * With threads == 1 (or a single slot) everything happens on the calling thread. Slots are
+ * allocated by the caller, as an array of any struct; the pipeline only counts them.
  */
 #ifndef SB_CORE_PIPELINE_H
 #define SB_CORE_PIPELINE_H
@@ -23,8 +23,8 @@ struct sb_pipeline_ops {
 
     /*
      * A worker. A code other than SB_OK ends the run; what concerns only this slot is recorded in
-     * the slot for drain instead. A worker that takes a turn must take it exactly once for each
-     * slot.
+     * the slot for drain instead. It takes its turn at most once for a slot; without one, the turn
+     * passes when it returns. turns may be NULL, which the functions below accept.
      */
     enum sb_code (*work)(void *context, void *slot, struct sb_pipeline *turns,
                          struct sb_error *err);
@@ -40,9 +40,12 @@ struct sb_pipeline_ops {
 };
 
 /*
- * Runs until fill says SB_END and everything is drained, or the first error (of the lowest slot,
- * when several fail); work already under way is waited for. Returns SB_INTERRUPT when
- * sb_interrupted() becomes true.
+ * Runs until fill says SB_END and everything is drained, or the first error, with `threads` workers
+ * beside the calling thread (fewer where the system gives no more). An error takes the same course
+ * as with one thread: what comes before the lowest slot that failed is drained, the rest is given
+ * up, and that slot's error returned; work already under way is waited for. Returns SB_INTERRUPT
+ * soon after sb_interrupted() becomes true. What a slot holds that was not drained is the caller's
+ * to release.
  */
 enum sb_code sb_pipeline_run(const struct sb_pipeline_ops *ops, void *context, void *slots,
                              size_t slot_size, unsigned slot_count, unsigned threads,

@@ -1,0 +1,343 @@
+#include "core/pipeline.h"
+#include "core/interrupt.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/*
+ * Slots are numbered by a sequence that never wraps; number n lives in place n % count. All fields
+ * but the first ones belong to the mutex. Worked and drained slots are told apart by the counters:
+ *
+ *     drained <= taken <= filled <= drained + count
+ */
+
+struct place {
+    uint64_t number;       /* of the slot that it holds */
+    bool worked;           /* or failed, or given up */
+    bool turn_over;        /* or never to be taken */
+    pthread_cond_t turned; /* its turn has come, or the run is ending */
+};
+
+struct sb_pipeline {
+    const struct sb_pipeline_ops *ops;
+    void *context;
+    char *slots;
+    size_t slot_size;
+    unsigned count;
+    struct place *places;
+
+    pthread_mutex_t mutex;
+    pthread_cond_t work;  /* something was filled, or nothing more will be */
+    pthread_cond_t ready; /* the slot to be drained next was worked */
+    uint64_t filled;
+    uint64_t taken;
+    uint64_t drained;
+    uint64_t turn;
+
+    /* What has this number or a higher one is given up. The lowest failed slot lowers it to its own
+     * number, so that all before it take the same course as with one thread. */
+    uint64_t limit;
+    bool closed;
+    enum sb_code code; /* why limit was lowered */
+    struct sb_error error;
+};
+
+static struct place *place_of(const struct sb_pipeline *p, uint64_t number)
+{
+    return &p->places[number % p->count];
+}
+
+static void *slot_of(const struct sb_pipeline *p, uint64_t number)
+{
+    return p->slots + (size_t)(number % p->count) * p->slot_size;
+}
+
+static struct place *place_of_slot(const struct sb_pipeline *p, const void *slot)
+{
+    return &p->places[(size_t)((const char *)slot - p->slots) / p->slot_size];
+}
+
+/* With the mutex. Gives up everything from number on; the first reason of the lowest one stays. */
+static void give_up(struct sb_pipeline *p, uint64_t number, enum sb_code code,
+                    const struct sb_error *error)
+{
+    if (number >= p->limit)
+        return;
+    p->limit = number;
+    p->code = code;
+    p->error = *error;
+    for (unsigned i = 0; i < p->count; i++)
+        pthread_cond_signal(&p->places[i].turned);
+}
+
+/* With the mutex. */
+static void end_turn(struct sb_pipeline *p, struct place *place)
+{
+    place->turn_over = true;
+    while (p->turn < p->taken && place_of(p, p->turn)->turn_over)
+        p->turn++;
+    if (p->turn < p->filled)
+        pthread_cond_signal(&place_of(p, p->turn)->turned);
+}
+
+enum sb_code sb_turn_begin(struct sb_pipeline *pipeline, void *slot)
+{
+    enum sb_code code = SB_OK;
+    struct place *place;
+
+    if (!pipeline)
+        return SB_OK;
+    place = place_of_slot(pipeline, slot);
+    pthread_mutex_lock(&pipeline->mutex);
+    while (pipeline->turn != place->number && place->number < pipeline->limit)
+        pthread_cond_wait(&place->turned, &pipeline->mutex);
+    if (place->number >= pipeline->limit)
+        code = SB_INTERRUPT;
+    pthread_mutex_unlock(&pipeline->mutex);
+    return code;
+}
+
+void sb_turn_end(struct sb_pipeline *pipeline, void *slot)
+{
+    if (!pipeline)
+        return;
+    pthread_mutex_lock(&pipeline->mutex);
+    end_turn(pipeline, place_of_slot(pipeline, slot));
+    pthread_mutex_unlock(&pipeline->mutex);
+}
+
+/* With the mutex. Waits for a slot to work on; false when none will come. */
+static bool take_slot(struct sb_pipeline *p, uint64_t *number)
+{
+    while (p->taken == p->filled && !p->closed)
+        pthread_cond_wait(&p->work, &p->mutex);
+    if (p->taken == p->filled || p->taken >= p->limit)
+        return false;
+    *number = p->taken++;
+    return true;
+}
+
+static void *run_worker(void *argument)
+{
+    struct sb_pipeline *p = argument;
+    struct sb_error error;
+    enum sb_code code;
+    uint64_t number;
+
+    pthread_mutex_lock(&p->mutex);
+    while (take_slot(p, &number)) {
+        pthread_mutex_unlock(&p->mutex);
+        code = p->ops->work(p->context, slot_of(p, number), p, &error);
+        pthread_mutex_lock(&p->mutex);
+
+        if (code)
+            give_up(p, number, code, &error);
+        else if (!place_of(p, number)->turn_over)
+            end_turn(p, place_of(p, number));
+        place_of(p, number)->worked = true;
+        if (number == p->drained)
+            pthread_cond_signal(&p->ready);
+    }
+    pthread_mutex_unlock(&p->mutex);
+    return NULL;
+}
+
+/* What the calling thread does next. */
+enum step {
+    STEP_FILL,
+    STEP_DRAIN,
+    STEP_WAIT,
+    STEP_STOP,
+};
+
+/* With the mutex. */
+static enum step next_step(const struct sb_pipeline *p, bool more)
+{
+    bool under_way = p->drained < p->filled;
+
+    if (p->drained >= p->limit)
+        return STEP_STOP;
+    if (under_way && place_of(p, p->drained)->worked)
+        return STEP_DRAIN;
+    if (more && p->limit == UINT64_MAX && p->filled - p->drained < p->count)
+        return STEP_FILL;
+    return under_way ? STEP_WAIT : STEP_STOP;
+}
+
+/* The mutex is given back while fill runs. *more turns false when nothing was filled. */
+static void fill_next(struct sb_pipeline *p, bool *more)
+{
+    struct place *place = place_of(p, p->filled);
+    struct sb_error error;
+    enum sb_code code;
+    bool under_way = p->drained < p->filled;
+    bool would_wait;
+
+    pthread_mutex_unlock(&p->mutex);
+    would_wait = under_way && p->ops->fill_would_wait && p->ops->fill_would_wait(p->context);
+    code = would_wait ? SB_OK : p->ops->fill(p->context, slot_of(p, p->filled), &error);
+    pthread_mutex_lock(&p->mutex);
+
+    if (would_wait) {
+        while (!place_of(p, p->drained)->worked && p->drained < p->limit)
+            pthread_cond_wait(&p->ready, &p->mutex);
+        return;
+    }
+    if (code) {
+        *more = false;
+        if (code != SB_END)
+            give_up(p, p->filled, code, &error);
+        return;
+    }
+    place->number = p->filled++;
+    place->worked = false;
+    place->turn_over = false;
+    pthread_cond_signal(&p->work);
+}
+
+/* The mutex is given back while drain runs: nobody else touches a worked slot, nor `drained`. */
+static void drain_next(struct sb_pipeline *p)
+{
+    struct sb_error error;
+    enum sb_code code;
+
+    pthread_mutex_unlock(&p->mutex);
+    code = p->ops->drain(p->context, slot_of(p, p->drained), &error);
+    pthread_mutex_lock(&p->mutex);
+    if (code)
+        give_up(p, p->drained, code, &error);
+    else
+        p->drained++;
+}
+
+/* With the mutex. */
+static void run_calling_thread(struct sb_pipeline *p)
+{
+    struct sb_error error;
+    bool more = true;
+    enum step step;
+
+    while ((step = next_step(p, more)) != STEP_STOP) {
+        if (sb_interrupted())
+            give_up(p, 0, sb_fail(&error, SB_INTERRUPT, "interrupted"), &error);
+        else if (step == STEP_FILL)
+            fill_next(p, &more);
+        else if (step == STEP_DRAIN)
+            drain_next(p);
+        else
+            pthread_cond_wait(&p->ready, &p->mutex);
+    }
+}
+
+static enum sb_code run_inline(const struct sb_pipeline_ops *ops, void *context, void *slot,
+                               struct sb_error *err)
+{
+    enum sb_code code;
+
+    for (;;) {
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        code = ops->fill(context, slot, err);
+        if (code)
+            return code == SB_END ? SB_OK : code;
+        code = ops->work(context, slot, NULL, err);
+        if (!code)
+            code = ops->drain(context, slot, err);
+        if (code)
+            return code;
+    }
+}
+
+/* Workers take no signals, so that it is the calling thread whose waiting read comes back. */
+static unsigned start_workers(struct sb_pipeline *p, pthread_t *workers, unsigned wanted)
+{
+    sigset_t blocked, before;
+    unsigned started = 0;
+
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGTERM);
+    sigaddset(&blocked, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    while (started < wanted && pthread_create(&workers[started], NULL, run_worker, p) == 0)
+        started++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+static void init_synchronization(struct sb_pipeline *p)
+{
+    pthread_mutex_init(&p->mutex, NULL);
+    pthread_cond_init(&p->work, NULL);
+    pthread_cond_init(&p->ready, NULL);
+    for (unsigned i = 0; i < p->count; i++)
+        pthread_cond_init(&p->places[i].turned, NULL);
+}
+
+static void release_synchronization(struct sb_pipeline *p)
+{
+    for (unsigned i = 0; i < p->count; i++)
+        pthread_cond_destroy(&p->places[i].turned);
+    pthread_cond_destroy(&p->ready);
+    pthread_cond_destroy(&p->work);
+    pthread_mutex_destroy(&p->mutex);
+}
+
+static enum sb_code run_threaded(struct sb_pipeline *p, pthread_t *workers, unsigned threads,
+                                 struct sb_error *err)
+{
+    unsigned started;
+
+    init_synchronization(p);
+    started = start_workers(p, workers, threads);
+    if (started == 0) {
+        release_synchronization(p);
+        return run_inline(p->ops, p->context, p->slots, err);
+    }
+
+    pthread_mutex_lock(&p->mutex);
+    run_calling_thread(p);
+    p->closed = true;
+    pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->mutex);
+
+    while (started > 0)
+        pthread_join(workers[--started], NULL);
+    release_synchronization(p);
+    if (p->limit != UINT64_MAX)
+        *err = p->error;
+    return p->code;
+}
+
+enum sb_code sb_pipeline_run(const struct sb_pipeline_ops *ops, void *context, void *slots,
+                             size_t slot_size, unsigned slot_count, unsigned threads,
+                             struct sb_error *err)
+{
+    struct sb_pipeline p = {
+        .ops = ops,
+        .context = context,
+        .slots = slots,
+        .slot_size = slot_size,
+        .count = slot_count,
+        .limit = UINT64_MAX,
+    };
+    pthread_t *workers;
+    enum sb_code code;
+
+    if (threads <= 1 || slot_count <= 1)
+        return run_inline(ops, context, slots, err);
+    if (threads > slot_count)
+        threads = slot_count;
+    p.places = calloc(slot_count, sizeof(*p.places));
+    workers = calloc(threads, sizeof(*workers));
+    if (p.places && workers)
+        code = run_threaded(&p, workers, threads, err);
+    else
+        code = sb_fail_memory(err);
+    free(workers);
+    free(p.places);
+    return code;
+}
