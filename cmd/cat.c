@@ -4,6 +4,7 @@
  */
 #include "command.h"
 #include "message.h"
+#include "output.h"
 
 #include "archive/archive.h"
 #include "core/io.h"
@@ -106,14 +107,14 @@ static bool name_is_ready(void *context)
     return input->operands < input->end || !input->list || sb_list_ready(input->list);
 }
 
-/* Answers come in large pieces: stdio would only copy them. */
+/* Answers come in large pieces: a buffer would only copy them. */
 static enum sb_code write_stdout(void *context, const void *data, size_t size, struct sb_error *err)
 {
     int64_t *written = context;
     enum sb_code code = sb_write_full(STDOUT_FILENO, data, size, "standard output", err);
 
     *written += (int64_t)size;
-    if (!code)
+    if (!code && !output_is_terminal())
         message_progress_update(*written, 0, 0);
     return code;
 }
