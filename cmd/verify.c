@@ -35,7 +35,7 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static const char *const synopsis[] = {"[OPTION...] ARCHIVE [PATH|GLOB...]", NULL};
+static const char *const synopsis[] = {"ARCHIVE [PATH|GLOB...]", NULL};
 
 /* kind: path: text */
 static enum sb_code format_text(struct sb_buf *line, const struct sb_defect *defect)

@@ -141,7 +141,13 @@ static enum sb_code add_to_tree(struct pass *pass, const struct sb_entry *entry,
     if (entry->type == SB_DIR)
         return sb_treestat_dir(pass->tree, entry->path, entry->path_size, &sums, 0, err);
     return sb_treestat_file(pass->tree, entry->path, entry->path_size,
-                            entry->defect ? 0 : entry->size, err);
+                            entry->size > 0 ? entry->size : 0, err);
+}
+
+/* Rows whose path is no text come last, in no order, and nothing can be below them. */
+static bool is_odd(const struct pass *pass, const struct sb_entry *entry)
+{
+    return entry->defect && pass->begun && strcmp(entry->path, pass->last.data) < 0;
 }
 
 static enum sb_code check_row(struct pass *pass, const struct sb_entry *entry, struct sb_error *err)
@@ -151,17 +157,15 @@ static enum sb_code check_row(struct pass *pass, const struct sb_entry *entry, s
     if (entry->defect)
         code = report(pass->verify, SB_REMEDY_ENTRIES, "row", place_of_name(entry), err, "%s",
                       entry->defect);
-    if (code == SB_OK && !(entry->type == SB_DIR && entry->path_size == 0)) {
-        code = check_name(pass->verify, entry, err);
-        if (code == SB_OK)
-            code = check_repeated(pass, entry, err);
-    }
-    if (code == SB_OK) {
-        if (entry->type == SB_DIR)
-            pass->verify->result->dirs++;
-        else
-            code = check_file(pass, entry, err);
-    }
+    if (code != SB_OK || is_odd(pass, entry))
+        return code;
+    code = check_name(pass->verify, entry, err);
+    if (code == SB_OK)
+        code = check_repeated(pass, entry, err);
+    if (code == SB_OK && entry->type == SB_DIR)
+        pass->verify->result->dirs++;
+    else if (code == SB_OK)
+        code = check_file(pass, entry, err);
     return code == SB_OK ? add_to_tree(pass, entry, err) : code;
 }
 
@@ -186,7 +190,11 @@ static enum sb_code check_root(struct pass *pass, struct sb_error *err)
     if (code != SB_OK || rows == 0)
         return code;
     code = sb_archive_lookup(archive, "", 0, &root, err);
-    return code == SB_OK ? check_row(pass, &root, err) : code;
+    if (code == SB_OK && root.defect)
+        code = report(pass->verify, SB_REMEDY_ENTRIES, "row", place_of_name(&root), err, "%s",
+                      root.defect);
+    pass->verify->result->dirs++;
+    return code == SB_OK ? add_to_tree(pass, &root, err) : code;
 }
 
 enum sb_code check_rows(struct verify *verify, struct sb_select *select, struct sb_error *err)

@@ -1,0 +1,135 @@
+/*
+ * shardbox upgrade: bring an archive's index to the present schema, and put it right.
+ */
+#include "task/upgrade.h"
+#include "command.h"
+#include "core/io.h"
+#include "message.h"
+#include "options.h"
+#include "output.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+struct settings {
+    bool checksums;
+    bool dry_run;
+    int64_t threads;
+};
+
+static const struct option options[] = {
+    OPTION_FLAG(0, "checksums", struct settings, checksums,
+                "compute the checksums that are absent, by reading the files"),
+    OPTION_FLAG('n', "dry-run", struct settings, dry_run, "say what would be done, and do nothing"),
+    OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
+                   "read with N threads (default: the cores, at most 4)"),
+    OPTION_END,
+};
+
+static const char *const synopsis[] = {"ARCHIVE", NULL};
+
+static void show_progress(void *context, int64_t done, int64_t files)
+{
+    (void)context;
+    message_progress_update(done, 0, files);
+}
+
+/* What was done is said under -v; what would be done is what a dry run is asked for. */
+static void say(const struct settings *settings, const char *format, ...) SB_PRINTF(2, 3);
+
+static void say(const struct settings *settings, const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (settings->dry_run) {
+        output_text("to be ");
+        output_text(text);
+        output_char('\n');
+    } else {
+        message_note("%s", text);
+    }
+}
+
+static void say_count(const struct settings *settings, int64_t count, const char *what)
+{
+    if (count > 0)
+        say(settings, "%s: %" PRId64, what, count);
+}
+
+static bool did_nothing(const struct sb_upgrade_result *result)
+{
+    return !result->rebuilt && !result->renamed && !result->removed && !result->triggers &&
+           !result->limit && result->objects == 0 && result->statistics == 0 &&
+           result->parents == 0 && result->checksums == 0;
+}
+
+static void describe(const struct settings *settings, const struct sb_upgrade_result *result,
+                     const char *path)
+{
+    if (result->rebuilt && result->major == 0 && result->minor == 0)
+        say(settings, "rebuilt as schema 0.3, from the layout before versions");
+    else if (result->rebuilt)
+        say(settings, "rebuilt as schema 0.3, from %d.%d", result->major, result->minor);
+    if (result->renamed)
+        say(settings, "renamed: the index, without '-sqlite-index'");
+    if (result->removed)
+        say(settings, "removed: the old '-sqlite-index', which an interrupted run had left");
+    say_count(settings, result->objects, "made: missing standard indexes and triggers");
+    say_count(settings, result->statistics, "put right: directories with wrong statistics");
+    say_count(settings, result->parents, "added: missing directory rows");
+    if (result->triggers)
+        say(settings, "set: config.use_triggers to 1");
+    if (result->limit)
+        say(settings, "set: config.shard_size_limit to none");
+    say_count(settings, result->checksums, "computed: checksums");
+    if (did_nothing(result))
+        message_note("%s: nothing to do", path);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {0};
+    struct sb_upgrade_result result;
+    struct sb_error err;
+    int first;
+
+    switch (options_parse(self, argc, argv, &settings, &first, NULL)) {
+    case OPTIONS_DONE:
+        return STATUS_CLEAN;
+    case OPTIONS_BAD:
+        return STATUS_ERROR;
+    case OPTIONS_RUN:
+        break;
+    }
+    if (first == argc)
+        return message_usage("no archive given");
+    if (first + 1 < argc)
+        return message_usage("%s: only one archive can be given", argv[first + 1]);
+    struct sb_upgrade_options wanted = {
+        .dry_run = settings.dry_run,
+        .checksums = settings.checksums,
+        .threads = settings.threads ? (unsigned)settings.threads : sb_default_threads(),
+        .progress = show_progress,
+    };
+    enum sb_code code = sb_upgrade(argv[first], &wanted, &message_notify, &result, &err);
+    message_progress_end();
+    if (code == SB_OK || !settings.dry_run)
+        describe(&settings, &result, argv[first]);
+    output_flush();
+    return code == SB_OK ? message_status() : message_failure(&err);
+}
+
+const struct command upgrade_command = {
+    .name = "upgrade",
+    .summary = "bring an archive's index to the present schema, and repair it",
+    .synopsis = synopsis,
+    .options = options,
+    .notes = "Exit status: 0 done or nothing to do, 1 done in part, 2 error.",
+    .operands = OPERAND_ARCHIVE,
+    .run = run,
+};

@@ -1,0 +1,41 @@
+/*
+ * What the parts of upgrade share. Not for others.
+ */
+#ifndef SB_TASK_UPGRADE_IMPL_H
+#define SB_TASK_UPGRADE_IMPL_H
+
+#include "archive/archive.h"
+#include "task/upgrade.h"
+
+#include <sqlite3.h>
+
+/* Its row in config says that a rebuilt index still lacks checksums which can be computed. */
+#define SUMS_KEY "shardbox_checksums_due"
+
+struct upgrade {
+    const struct sb_upgrade_options *options;
+    const struct sb_notify *notify;
+    struct sb_upgrade_result *result;
+    char *file;     /* the index that stands there: absolute, links resolved */
+    char *target;   /* where an index of schema 0.3 belongs; may be the same */
+    sqlite3 *db;    /* file; for writing and locked unless this is a dry run */
+    bool checksums; /* they are asked for, or due since a run that was killed */
+};
+
+/* upgrade_repair.c. In the caller's transaction on db, which holds tables of schema 0.3. */
+enum sb_code repair_objects(struct upgrade *upgrade, sqlite3 *db, struct sb_error *err) SB_CHECKED;
+enum sb_code repair_statistics(struct upgrade *upgrade, sqlite3 *db, bool count_only,
+                               struct sb_error *err) SB_CHECKED;
+enum sb_code repair_config(struct upgrade *upgrade, struct sb_error *err) SB_CHECKED;
+
+/* upgrade_rebuild.c: from an older schema, up to the removal of the old index. */
+enum sb_code rebuild(struct upgrade *upgrade, enum sb_schema schema,
+                     struct sb_error *err) SB_CHECKED;
+
+/* SB_LOCKED while a journal stands beside this index: it would be played into another one. */
+enum sb_code refuse_journals(const char *file, struct sb_error *err) SB_CHECKED;
+
+/* upgrade_sums.c: opens the archive at upgrade->target anew. */
+enum sb_code fill_checksums(struct upgrade *upgrade, struct sb_error *err) SB_CHECKED;
+
+#endif

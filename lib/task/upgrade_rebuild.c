@@ -1,0 +1,302 @@
+#include "archive/database.h"
+#include "archive/ddl.h"
+#include "archive/parent.h"
+#include "archive/pending.h"
+#include "core/interrupt.h"
+#include "core/io.h"
+#include "task/upgrade_impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COLUMNS 9
+
+/* How the tables of an older schema are read as those of 0.3. */
+static const struct tables {
+    const char *files;
+    const char *dirs;
+    const char *config; /* NULL: there was none */
+    const char *nameless;
+} versions_01_and_02 =
+    {
+        "SELECT path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns FROM files"
+        " WHERE path IS NOT NULL ORDER BY path",
+        "SELECT path, num_subdirs, num_files, num_files_tree, size_tree, mode, uid, gid, mtime_ns"
+        " FROM dirs WHERE path IS NOT NULL ORDER BY path",
+        "SELECT key, value_text, value_int FROM config WHERE key IS NOT NULL"
+        " AND key NOT IN ('schema_version_major', 'schema_version_minor', 'use_triggers')",
+        "SELECT (SELECT count(*) FROM files WHERE path IS NULL)"
+        " + (SELECT count(*) FROM dirs WHERE path IS NULL)",
+},
+  before_versions = {
+      "SELECT path, shard, offset, size, NULL, NULL, NULL, NULL, NULL FROM files"
+      " WHERE path IS NOT NULL ORDER BY path",
+      "SELECT path, 0, 0, total_file_count, total_size, NULL, NULL, NULL, NULL FROM directories"
+      " WHERE path IS NOT NULL ORDER BY path",
+      NULL,
+      "SELECT (SELECT count(*) FROM files WHERE path IS NULL)"
+      " + (SELECT count(*) FROM directories WHERE path IS NULL)",
+};
+
+struct copy {
+    struct upgrade *upgrade;
+    const struct tables *tables;
+    char *path; /* the archive's name with .new */
+    struct sb_new_lock lock;
+    sqlite3 *db;
+    bool renamed;
+};
+
+static enum sb_code fail_row(struct copy *copy, sqlite3_stmt *from, struct sb_error *err)
+{
+    const char *name = (const char *)sqlite3_column_text(from, 0);
+
+    if ((sqlite3_errcode(copy->db) & 0xff) != SQLITE_CONSTRAINT)
+        return sb_database_fail(copy->db, err);
+    return sb_fail(err, SB_DAMAGED, "%s: the row of %.300s cannot be taken over (%s)",
+                   copy->upgrade->file, name ? name : "?", sqlite3_errmsg(copy->db));
+}
+
+/* Every value as it is, of whatever type. */
+static enum sb_code copy_rows(struct copy *copy, const char *read, const char *write, int columns,
+                              struct sb_error *err)
+{
+    sqlite3_stmt *from = NULL, *to = NULL;
+    uint64_t rows = 0;
+    int rc = SQLITE_DONE;
+    enum sb_code code = sb_database_prepare(copy->upgrade->db, &from, read, err);
+
+    if (code == SB_OK)
+        code = sb_database_prepare(copy->db, &to, write, err);
+    while (code == SB_OK && (rc = sqlite3_step(from)) == SQLITE_ROW) {
+        for (int i = 0; i < columns; i++)
+            sqlite3_bind_value(to, i + 1, sqlite3_column_value(from, i));
+        if (sqlite3_step(to) != SQLITE_DONE)
+            code = fail_row(copy, from, err);
+        sqlite3_reset(to);
+        if (code == SB_OK && ++rows % 4096 == 0 && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+    }
+    if (code == SB_OK && rc != SQLITE_DONE)
+        code = sb_database_fail(copy->upgrade->db, err);
+    sqlite3_finalize(from);
+    sqlite3_finalize(to);
+    return code;
+}
+
+static enum sb_code copy_tables(struct copy *copy, struct sb_error *err)
+{
+    const struct tables *tables = copy->tables;
+    int64_t nameless;
+    enum sb_code code =
+        copy_rows(copy, tables->files,
+                  "INSERT INTO files (path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns)"
+                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                  COLUMNS, err);
+
+    if (code == SB_OK)
+        code = copy_rows(copy, tables->dirs,
+                         "INSERT INTO dirs (path, num_subdirs, num_files, num_files_tree,"
+                         " size_tree, mode, uid, gid, mtime_ns)"
+                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                         COLUMNS, err);
+    if (code == SB_OK && tables->config)
+        code = copy_rows(copy, tables->config, "INSERT OR REPLACE INTO config VALUES (?1, ?2, ?3)",
+                         3, err);
+    if (code == SB_OK)
+        code = sb_database_integer(copy->upgrade->db, tables->nameless, 0, &nameless, err);
+    if (code == SB_OK && nameless > 0)
+        sb_tell(copy->upgrade->notify, SB_PROBLEM, "row", copy->upgrade->file,
+                "%lld rows without a name were left out", (long long)nameless);
+    return code;
+}
+
+static bool is_standard(const char *name)
+{
+    for (const struct sb_ddl_object *index = sb_ddl_indexes; index->name; index++) {
+        if (strcmp(index->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Only the first statement of what the old schema has as its text. */
+static enum sb_code make_index(struct copy *copy, const char *sql, struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code = sb_database_prepare(copy->db, &statement, sql, err);
+
+    if (code == SB_OK && sqlite3_step(statement) != SQLITE_DONE)
+        code = sb_database_fail(copy->db, err);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+/* Indexes that a user added; of the tables that go, they cannot be kept. */
+static enum sb_code copy_user_indexes(struct copy *copy, struct sb_error *err)
+{
+    sqlite3_stmt *row;
+    int rc = SQLITE_DONE;
+    enum sb_code code = sb_database_prepare(
+        copy->upgrade->db, &row,
+        "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL",
+        err);
+
+    while (code == SB_OK && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(row, 0);
+        const char *table = (const char *)sqlite3_column_text(row, 1);
+        const char *sql = (const char *)sqlite3_column_text(row, 2);
+        if (!name || !table || !sql || is_standard(name))
+            continue;
+        if (strcmp(table, "directories") == 0)
+            sb_tell(copy->upgrade->notify, SB_WARNING, "index", name,
+                    "an index on 'directories', which is no more, was not taken over");
+        else
+            code = make_index(copy, sql, err);
+    }
+    if (code == SB_OK && rc != SQLITE_DONE)
+        code = sb_database_fail(copy->upgrade->db, err);
+    sqlite3_finalize(row);
+    return code;
+}
+
+static enum sb_code copy_analysis(struct copy *copy, struct sb_error *err)
+{
+    int64_t has;
+    enum sb_code code = sb_database_integer(
+        copy->upgrade->db, "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'", 0,
+        &has, err);
+
+    return code == SB_OK && has ? sb_database_run(copy->db, "ANALYZE", err) : code;
+}
+
+/*
+ * Nobody reads it before it is whole, and a killed run starts over: no journal, no syncs until the
+ * end.
+ */
+static enum sb_code build(struct copy *copy, struct sb_error *err)
+{
+    struct upgrade *upgrade = copy->upgrade;
+    enum sb_code code = sb_database_open(&copy->db, copy->path, SB_DB_CREATE, err);
+
+    if (code == SB_OK)
+        code = sb_register_parent_functions(copy->db, err);
+    if (code == SB_OK)
+        code = sb_database_run(copy->db,
+                               "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+                               "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-24576; BEGIN",
+                               err);
+    if (code == SB_OK)
+        code = sb_database_run(copy->db, sb_ddl_tables, err);
+    if (code == SB_OK)
+        code = copy_tables(copy, err);
+    if (code == SB_OK)
+        code = repair_objects(upgrade, copy->db, err);
+    if (code == SB_OK)
+        code = repair_statistics(upgrade, copy->db, false, err);
+    if (code == SB_OK)
+        code = copy_user_indexes(copy, err);
+    if (code == SB_OK)
+        code = copy_analysis(copy, err);
+    if (code == SB_OK)
+        code = sb_database_run(copy->db,
+                               "INSERT INTO config (key, value_int) SELECT '" SUMS_KEY "', 1"
+                               " WHERE EXISTS (SELECT 1 FROM files WHERE crc32c IS NULL);"
+                               "COMMIT",
+                               err);
+    /* Not repairs, but how the new one is made. */
+    upgrade->result->objects = 0;
+    return code;
+}
+
+/* Whoever could read or write the old one shall the new one. */
+static enum sb_code copy_permissions(const struct copy *copy, struct sb_error *err)
+{
+    struct stat status;
+
+    if (stat(copy->upgrade->file, &status) != 0)
+        return sb_fail_errno(err, errno, "%s", copy->upgrade->file);
+    if (fchown(copy->lock.fd, status.st_uid, status.st_gid) != 0 && geteuid() == 0)
+        return sb_fail_errno(err, errno, "%s: cannot give it the old index's owner", copy->path);
+    if (fchmod(copy->lock.fd, status.st_mode & 0777) != 0)
+        return sb_fail_errno(err, errno, "%s", copy->path);
+    return sb_fsync(copy->lock.fd, copy->path, err);
+}
+
+enum sb_code refuse_journals(const char *file, struct sb_error *err)
+{
+    static const char *const suffixes[] = {"-journal", "-wal"};
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < 2; i++) {
+        char *name;
+        if (asprintf(&name, "%s%s", file, suffixes[i]) < 0)
+            return sb_fail_memory(err);
+        if (access(name, F_OK) == 0)
+            code = sb_fail(err, SB_LOCKED,
+                           "%s: a journal stands where the new index is to be; end its writer, or "
+                           "remove the journal if there is none",
+                           name);
+        free(name);
+    }
+    return code;
+}
+
+static enum sb_code put_in_place(struct copy *copy, struct sb_error *err)
+{
+    struct upgrade *upgrade = copy->upgrade;
+    enum sb_code code = refuse_journals(upgrade->target, err);
+
+    if (code == SB_OK)
+        code = sb_sync_directory_of(upgrade->target, err);
+    if (code == SB_OK)
+        code = sb_rename(copy->path, upgrade->target, err);
+    if (code != SB_OK)
+        return code;
+    copy->renamed = true;
+    code = sb_sync_directory_of(upgrade->target, err);
+    if (code != SB_OK || strcmp(upgrade->file, upgrade->target) == 0)
+        return code;
+    if (unlink(upgrade->file) != 0)
+        return sb_fail_errno(err, errno, "%s: cannot remove the old index", upgrade->file);
+    upgrade->result->renamed = true;
+    return sb_sync_directory_of(upgrade->target, err);
+}
+
+enum sb_code rebuild(struct upgrade *upgrade, enum sb_schema schema, struct sb_error *err)
+{
+    struct copy copy = {
+        .upgrade = upgrade,
+        .tables = schema == SB_SCHEMA_OLD ? &before_versions : &versions_01_and_02,
+        .lock = {.fd = -1},
+    };
+    enum sb_code code;
+
+    if (asprintf(&copy.path, "%s.new", upgrade->target) < 0)
+        return sb_fail_memory(err);
+    code = sb_new_lock_take(&copy.lock, copy.path, err);
+    if (code != SB_OK)
+        goto out;
+    /* What a killed run left there is of no use. */
+    code = sb_pending_remove_shards(upgrade->target, err);
+    if (code == SB_OK && ftruncate(copy.lock.fd, 0) != 0)
+        code = sb_fail_errno(err, errno, "%s", copy.path);
+    if (code == SB_OK)
+        code = build(&copy, err);
+    if (code == SB_OK)
+        code = copy_permissions(&copy, err);
+    if (code == SB_OK)
+        code = put_in_place(&copy, err);
+    if (!copy.renamed)
+        unlink(copy.path);
+    upgrade->result->rebuilt = copy.renamed;
+    sb_database_close(copy.db);
+out:
+    sb_new_lock_drop(&copy.lock);
+    free(copy.path);
+    return code;
+}
