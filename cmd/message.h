@@ -37,11 +37,11 @@ int message_usage(const char *format, ...) SB_PRINTF(1, 2);
 
 /*
  * Prints the error of a failed call and returns the status: 2, but 1 for SB_DAMAGED and SB_CHANGED.
- * SB_INTERRUPT prints "interrupted".
+ * SB_INTERRUPT prints "interrupted"; EPIPE prints nothing, and the status is 141.
  */
 int message_failure(const struct sb_error *err);
 
-/* An sb_notify that prints "subject: text" at its level; with a count of problems. */
+/* An sb_notify that prints "subject: text" at its level. */
 extern const struct sb_notify message_notify;
 
 int message_status(void);
@@ -63,5 +63,8 @@ void message_progress_end(void);
  * EPIPE ends the program quietly with 141.
  */
 void message_close_stdout(void);
+
+/* Ends the program with the status, or by the signal that interrupted it. */
+_Noreturn void message_leave(void);
 
 #endif

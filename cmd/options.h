@@ -29,7 +29,7 @@ enum option_kind {
     OPTION_KIND_SIZE,    /* int64_t bytes, sb_parse_size */
     OPTION_KIND_INTEGER, /* int64_t within low..high */
     OPTION_KIND_CHOICE,  /* int: the place in `choices`, from 0 */
-    OPTION_KIND_CALL,    /* call(settings, value) */
+    OPTION_KIND_CALL,    /* call(settings, value); value is NULL when the option has none */
 };
 
 /* What a value or an operand is, for completions. */
@@ -91,6 +91,10 @@ enum options_result {
 enum options_result options_parse(const struct command *command, int argc, char **argv,
                                   void *settings, int *first,
                                   bool (*operand)(void *settings, const char *value));
+
+/* The options of a command, its own and then the common ones; returns how many. */
+#define OPTIONS_MAX 64
+size_t options_list(const struct command *command, struct option list[OPTIONS_MAX]);
 
 /* The whole help text of a command, to stdout. */
 void options_print_help(const struct command *command);

@@ -13,11 +13,20 @@
 
 struct sb_shards;
 
-/* Buffered (64 KiB) writes to stdout; a failure is handled as message_close_stdout says. */
+/*
+ * Buffered (64 KiB) writes to stdout. When one fails, or SIGINT or SIGTERM came, they end the
+ * program as message_leave does: with the message, status 2; without one, 141, for EPIPE. So a
+ * command has no temporary files while it writes with these. Main thread only.
+ */
 void output_bytes(const void *data, size_t size);
 void output_text(const char *text);
 void output_char(char c);
 void output_flush(void);
+
+/* Ends the program in the same way when error_number is not 0. */
+void output_check(int error_number);
+
+bool output_is_terminal(void);
 
 /* Raw on a pipe, as GNU ls quotes on a terminal; `nul` ends it with NUL and writes raw. */
 void output_name(const char *name, size_t size);

@@ -1,0 +1,209 @@
+/*
+ * shardbox: one program, many commands. Finds the command by the name the program was called as,
+ * or by its first argument, and runs it.
+ */
+#include "command.h"
+#include "message.h"
+#include "output.h"
+
+#include "core/interrupt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VERSION       "0.1.0"
+#define LINK_PREFIX   "shardbox-"
+#define NAME_SIZE_MAX 16
+
+static const char usage[] = "usage: shardbox COMMAND [OPTION]... [ARGUMENT]...\n"
+                            "       shardbox help COMMAND\n"
+                            "       shardbox --list | --version | --help | --completions=SHELL\n";
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; commands[i]; i++) {
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    }
+    return NULL;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Letters to insert, drop, change or swap with their neighbour to make one word of the other. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t rows[3][NAME_SIZE_MAX + 1];
+    size_t *before = rows[0], *above = rows[1], *row = rows[2];
+    size_t a_size = strlen(a), b_size = strlen(b);
+
+    if (a_size > NAME_SIZE_MAX || b_size > NAME_SIZE_MAX)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= b_size; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a_size; i++) {
+        size_t *oldest = before;
+
+        before = above;
+        above = row;
+        row = oldest;
+        row[0] = i;
+        for (size_t j = 1; j <= b_size; j++) {
+            row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = least(row[j], before[j - 2] + 1);
+        }
+    }
+    return row[b_size];
+}
+
+static int complain_of_command(const char *name)
+{
+    const char *nearest = NULL;
+    size_t best = strlen(name) / 2 + 1; /* more than half of it wrong is another word */
+
+    for (size_t i = 0; commands[i]; i++) {
+        size_t distance = edit_distance(name, commands[i]->name);
+
+        if (distance < best) {
+            best = distance;
+            nearest = commands[i]->name;
+        }
+    }
+    if (nearest)
+        message_error("%s: no such command; did you mean '%s'?", name, nearest);
+    else
+        message_error("%s: no such command; 'shardbox --list' shows them all", name);
+    return STATUS_ERROR;
+}
+
+/* Columns on a terminal, and for --help; a tab between name and summary otherwise. */
+static void print_list(bool columns)
+{
+    for (size_t i = 0; commands[i]; i++) {
+        const char *name = commands[i]->name;
+
+        output_text(columns ? "  " : "");
+        output_text(name);
+        for (size_t at = strlen(name); columns && at < 10; at++)
+            output_char(' ');
+        output_text(columns ? "" : "\t");
+        output_text(commands[i]->summary);
+        output_char('\n');
+    }
+}
+
+static int print_help(void)
+{
+    output_text(usage);
+    output_text("\nMillions of small files in a few large ones, with an index in SQLite.\n\n");
+    print_list(true);
+    output_text("\n'shardbox help COMMAND' shows the options of a command, and shardbox(1) tells "
+                "more.\n");
+    return STATUS_CLEAN;
+}
+
+static int print_version(void)
+{
+    output_text("shardbox " VERSION "\nSQLite ");
+    output_text(sqlite3_libversion());
+    output_char('\n');
+    return STATUS_CLEAN;
+}
+
+static int print_help_of(const char *name)
+{
+    const struct command *command = find_command(name);
+
+    if (!command)
+        return complain_of_command(name);
+    options_print_help(command);
+    return STATUS_CLEAN;
+}
+
+static int print_completions(const char *shell)
+{
+    if (options_print_completions(shell))
+        return STATUS_CLEAN;
+    return message_usage("--completions: '%s' is none of bash, zsh, fish", shell);
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    message_command(command->name);
+    return command->run(command, argc, argv);
+}
+
+/* argv[1] says what to do. */
+static int dispatch(int argc, char **argv)
+{
+    static const char completions[] = "--completions=";
+    const char *word = argv[1];
+    const struct command *command = find_command(word);
+
+    if (command)
+        return run_command(command, argc - 1, argv + 1);
+    if (strcmp(word, "help") == 0 && argc > 2)
+        return print_help_of(argv[2]);
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+        return print_help();
+    if (strcmp(word, "--list") == 0) {
+        print_list(output_is_terminal());
+        return STATUS_CLEAN;
+    }
+    if (strcmp(word, "--version") == 0)
+        return print_version();
+    if (strncmp(word, completions, strlen(completions)) == 0)
+        return print_completions(word + strlen(completions));
+    if (word[0] == '-')
+        return message_usage("unrecognized option '%s'", word);
+    return complain_of_command(word);
+}
+
+/*
+ * A descriptor that we open must not become 0, 1 or 2. What stands in for a closed one refuses, so
+ * that data written to a closed stdout are not lost in silence.
+ */
+static bool fill_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            return false;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+    const char *name = argc > 0 ? argv[0] : "";
+    const struct command *command;
+
+    if (!fill_standard_descriptors())
+        return STATUS_ERROR;
+    signal(SIGPIPE, SIG_IGN);
+    sb_catch_interrupts();
+
+    if (slash)
+        name = slash + 1;
+    if (strncmp(name, LINK_PREFIX, strlen(LINK_PREFIX)) == 0)
+        name += strlen(LINK_PREFIX);
+    command = find_command(name);
+    if (command)
+        message_raise(run_command(command, argc, argv));
+    else if (argc > 1)
+        message_raise(dispatch(argc, argv));
+    else
+        message_raise(message_usage("no command given"));
+    message_close_stdout();
+    message_leave();
+}

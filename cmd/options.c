@@ -1,0 +1,392 @@
+#include "command.h"
+#include "message.h"
+#include "output.h"
+
+#include "core/buf.h"
+#include "core/number.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Its struct option is not ours. */
+#define option getopt_option
+#include <getopt.h>
+#undef option
+
+enum {
+    OPERAND = 1,     /* what getopt returns for one, in the mode that keeps their order */
+    LONG_BASE = 256, /* + place in the list: what it returns for a long option */
+    HELP_COLUMN = 28,
+    WIDTH = 80,
+};
+
+static bool set_quiet(void *settings, const char *value)
+{
+    (void)settings;
+    (void)value;
+    message_quiet(true);
+    return true;
+}
+
+static bool set_verbose(void *settings, const char *value)
+{
+    (void)settings;
+    (void)value;
+    message_verbose(true);
+    return true;
+}
+
+static bool set_progress(void *settings, const char *value)
+{
+    (void)settings;
+    (void)value;
+    message_progress(PROGRESS_ON);
+    return true;
+}
+
+static bool set_no_progress(void *settings, const char *value)
+{
+    (void)settings;
+    (void)value;
+    message_progress(PROGRESS_OFF);
+    return true;
+}
+
+/* The first of these is known to the parser by its place. */
+static const struct option common[] = {
+    {.kind = OPTION_KIND_CALL, .letter = 'h', .name = "help", .help = "show this help"},
+    OPTION_CALL('q', "quiet", NULL, set_quiet, "give no warnings", OPERAND_NONE),
+    OPTION_CALL('v', "verbose", NULL, set_verbose, "say more about what is done", OPERAND_NONE),
+    OPTION_CALL(0, "progress", NULL, set_progress, "show progress, also when not on a terminal",
+                OPERAND_NONE),
+    OPTION_CALL(0, "no-progress", NULL, set_no_progress, "show no progress", OPERAND_NONE),
+    OPTION_END,
+};
+
+size_t options_list(const struct command *command, struct option list[OPTIONS_MAX])
+{
+    size_t own = 0, count;
+
+    for (const struct option *option = command->options; option->kind && own < OPTIONS_MAX;
+         option++)
+        list[own++] = *option;
+    count = own;
+    for (const struct option *option = common; option->kind && count < OPTIONS_MAX; option++) {
+        bool named = false;
+
+        list[count] = *option;
+        for (size_t i = 0; i < own; i++) {
+            if (list[i].letter == option->letter)
+                list[count].letter = 0;
+            if (strcmp(list[i].name, option->name) == 0)
+                named = true;
+        }
+        if (!named)
+            count++;
+    }
+    return count;
+}
+
+static bool store_choice(const struct option *option, int *field, const char *value)
+{
+    struct sb_buf names = {0};
+    enum sb_code code = SB_OK;
+
+    for (int i = 0; option->choices[i]; i++) {
+        if (strcmp(option->choices[i], value) == 0) {
+            *field = i;
+            return true;
+        }
+        if (!code)
+            code = sb_buf_add_format(&names, "%s%s", i > 0 ? ", " : "", option->choices[i]);
+    }
+    message_usage("--%s: '%s' is none of %s", option->name, value, code ? "those" : names.data);
+    sb_buf_release(&names);
+    return false;
+}
+
+/* value is NULL for an option without one. */
+static bool store(const struct option *option, void *settings, const char *value)
+{
+    void *field = (char *)settings + option->field;
+
+    switch (option->kind) {
+    case OPTION_KIND_FLAG:
+        *(bool *)field = true;
+        return true;
+    case OPTION_KIND_TEXT:
+        *(const char **)field = value;
+        return true;
+    case OPTION_KIND_SIZE:
+        if (sb_parse_size(value, field))
+            return true;
+        message_usage("--%s: '%s' is not a size like 500, 64K, 1.5GiB or 10GB", option->name,
+                      value);
+        return false;
+    case OPTION_KIND_INTEGER:
+        if (sb_parse_integer(value, option->low, option->high, field))
+            return true;
+        message_usage("--%s: '%s' is not a whole number from %" PRId64 " to %" PRId64, option->name,
+                      value, option->low, option->high);
+        return false;
+    case OPTION_KIND_CHOICE:
+        return store_choice(option, field, value);
+    case OPTION_KIND_CALL:
+        return option->call(settings, value);
+    case OPTION_KIND_END:
+        break;
+    }
+    return false;
+}
+
+/* What getopt_long needs, made from the table. */
+struct parser {
+    struct option list[OPTIONS_MAX];
+    struct getopt_option names[OPTIONS_MAX + 1];
+    char letters[2 + 2 * OPTIONS_MAX + 1];
+    size_t count;
+};
+
+static void build(struct parser *parser, const struct command *command, bool in_order)
+{
+    char *letter = parser->letters;
+
+    parser->count = options_list(command, parser->list);
+    if (in_order)
+        *letter++ = '-';
+    *letter++ = ':'; /* tells a missing value from an unknown option */
+    for (size_t i = 0; i < parser->count; i++) {
+        const struct option *option = &parser->list[i];
+
+        parser->names[i] = (struct getopt_option){
+            .name = option->name,
+            .has_arg = option->value ? required_argument : no_argument,
+            .val = LONG_BASE + (int)i,
+        };
+        if (!option->letter)
+            continue;
+        *letter++ = option->letter;
+        if (option->value)
+            *letter++ = ':';
+    }
+    *letter = '\0';
+    parser->names[parser->count] = (struct getopt_option){0};
+}
+
+static const struct option *find(const struct parser *parser, int value)
+{
+    if (value >= LONG_BASE)
+        return &parser->list[value - LONG_BASE];
+    for (size_t i = 0; i < parser->count; i++) {
+        if (parser->list[i].letter == value)
+            return &parser->list[i];
+    }
+    return NULL;
+}
+
+/* A long option that getopt knows nothing to do with: no option begins so, or several do. */
+static void complain_of_name(const struct parser *parser, const char *word)
+{
+    size_t size = strcspn(word, "=");
+    struct sb_buf names = {0};
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; i < parser->count && !code; i++) {
+        if (strncmp(parser->list[i].name, word + 2, size - 2) == 0)
+            code =
+                sb_buf_add_format(&names, "%s--%s", names.size ? ", " : "", parser->list[i].name);
+    }
+    if (names.size > 0)
+        message_usage("option '%.*s' is ambiguous: %s", (int)size, word, names.data);
+    else
+        message_usage("unrecognized option '%.*s'", (int)size, word);
+    sb_buf_release(&names);
+}
+
+static void complain(const struct parser *parser, int result, char **argv)
+{
+    const struct option *option = find(parser, optopt);
+
+    if (optopt == 0)
+        complain_of_name(parser, argv[optind - 1]);
+    else if (!option)
+        message_usage("unrecognized option '-%c'", optopt);
+    else if (result != ':')
+        message_usage("option '--%s' takes no value", option->name);
+    else if (optopt >= LONG_BASE)
+        message_usage("option '--%s' needs a value: %s", option->name, option->value);
+    else
+        message_usage("option '-%c' needs a value: %s", optopt, option->value);
+}
+
+static enum options_result parse(const struct parser *parser, int argc, char **argv, void *settings,
+                                 bool (*operand)(void *settings, const char *value))
+{
+    int result;
+
+    opterr = 0;
+    optind = 0; /* anew */
+    while ((result = getopt_long(argc, argv, parser->letters, parser->names, NULL)) != -1) {
+        const struct option *option;
+
+        if (result == OPERAND) {
+            if (!operand(settings, optarg))
+                return OPTIONS_BAD;
+            continue;
+        }
+        if (result == '?' || result == ':') {
+            complain(parser, result, argv);
+            return OPTIONS_BAD;
+        }
+        option = find(parser, result);
+        if (!option->call && option->kind == OPTION_KIND_CALL)
+            return OPTIONS_DONE;
+        if (!store(option, settings, option->value ? optarg : NULL))
+            return OPTIONS_BAD;
+    }
+    return OPTIONS_RUN;
+}
+
+enum options_result options_parse(const struct command *command, int argc, char **argv,
+                                  void *settings, int *first,
+                                  bool (*operand)(void *settings, const char *value))
+{
+    static struct parser parser;
+    enum options_result result;
+
+    *first = argc;
+    if (argc == 2 && strcmp(argv[1], "-h") == 0) {
+        options_print_help(command);
+        return OPTIONS_DONE;
+    }
+    build(&parser, command, operand != NULL);
+    result = parse(&parser, argc, argv, settings, operand);
+    if (result == OPTIONS_DONE)
+        options_print_help(command);
+    if (result != OPTIONS_RUN)
+        return result;
+    *first = optind;
+    while (operand && *first < argc) {
+        if (!operand(settings, argv[(*first)++]))
+            return OPTIONS_BAD;
+    }
+    return OPTIONS_RUN;
+}
+
+static void pad(size_t from, size_t to)
+{
+    for (; from < to; from++)
+        output_char(' ');
+}
+
+/* Words of one line of text, from a column on; a line that begins with a space is kept as it is. */
+static void print_wrapped(const char *text, size_t size, size_t column, size_t indent)
+{
+    const char *end = text + size;
+
+    if (*text == ' ' && size > 0) {
+        output_bytes(text, size);
+        output_char('\n');
+        return;
+    }
+    while (text < end) {
+        const char *space = memchr(text, ' ', (size_t)(end - text));
+        size_t word = space ? (size_t)(space - text) : (size_t)(end - text);
+
+        if (column > indent && column + 1 + word > WIDTH) {
+            output_char('\n');
+            pad(0, indent);
+            column = indent;
+        } else if (column > indent) {
+            output_char(' ');
+            column++;
+        }
+        output_bytes(text, word);
+        column += word;
+        text += word + (space != NULL);
+    }
+    output_char('\n');
+}
+
+static void print_usage_lines(const struct command *command)
+{
+    for (size_t i = 0; command->synopsis[i]; i++) {
+        const char *form = command->synopsis[i];
+        size_t indent = strlen("usage: shardbox ") + strlen(command->name) + 1;
+
+        output_text(i == 0 ? "usage: " : "       ");
+        output_text("shardbox ");
+        output_text(command->name);
+        output_text(" [OPTION]... ");
+        print_wrapped(form, strlen(form), indent + strlen("[OPTION]..."), indent);
+    }
+}
+
+static enum sb_code describe(const struct option *option, struct sb_buf *left, struct sb_buf *right)
+{
+    enum sb_code code;
+
+    if (option->letter)
+        code = sb_buf_add_format(left, "  -%c, --%s", option->letter, option->name);
+    else
+        code = sb_buf_add_format(left, "      --%s", option->name);
+    if (!code && option->value)
+        code = sb_buf_add_format(left, "=%s", option->value);
+    if (!code)
+        code = sb_buf_add_text(right, option->help);
+    for (int i = 0; !code && option->choices && option->choices[i]; i++)
+        code = sb_buf_add_format(right, "%s%s", i == 0 ? ": {" : "|", option->choices[i]);
+    if (!code && option->choices)
+        code = sb_buf_add_char(right, '}');
+    return code;
+}
+
+static void print_option(const struct option *option)
+{
+    struct sb_buf left = {0}, right = {0};
+    size_t column;
+
+    if (describe(option, &left, &right) == SB_OK) {
+        output_bytes(left.data, left.size);
+        column = left.size;
+        if (column + 2 > HELP_COLUMN) {
+            output_char('\n');
+            column = 0;
+        }
+        pad(column, HELP_COLUMN);
+        print_wrapped(right.data, right.size, HELP_COLUMN, HELP_COLUMN);
+    } else {
+        message_error("out of memory");
+    }
+    sb_buf_release(&left);
+    sb_buf_release(&right);
+}
+
+static void print_capitalised(const char *text)
+{
+    output_char(*text >= 'a' && *text <= 'z' ? (char)(*text - 'a' + 'A') : *text);
+    output_text(text + 1);
+}
+
+void options_print_help(const struct command *command)
+{
+    static struct option list[OPTIONS_MAX];
+    size_t count = options_list(command, list);
+
+    print_usage_lines(command);
+    output_char('\n');
+    print_capitalised(command->summary);
+    output_text(".\n\n");
+    for (size_t i = 0; i < count; i++)
+        print_option(&list[i]);
+    if (!command->notes)
+        return;
+    output_char('\n');
+    for (const char *line = command->notes; *line;) {
+        size_t size = strcspn(line, "\n");
+
+        print_wrapped(line, size, 0, 0);
+        line += size + (line[size] == '\n');
+    }
+}
