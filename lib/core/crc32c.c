@@ -1,0 +1,197 @@
+#include "core/crc32c.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_acle.h>
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
+#define POLYNOMIAL 0x82F63B78u
+
+/* All forms work on the bare register: initial value and final XOR are the caller's. */
+typedef uint32_t update_function(uint32_t state, const unsigned char *data, size_t size);
+
+/* tables[n][b]: what byte b does to the register when n more bytes follow it. */
+static uint32_t tables[8][256];
+static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
+
+static void fill_tables(void)
+{
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t state = byte;
+
+        for (int bit = 0; bit < 8; bit++)
+            state = state & 1 ? (state >> 1) ^ POLYNOMIAL : state >> 1;
+        tables[0][byte] = state;
+    }
+    for (size_t n = 1; n < 8; n++) {
+        for (size_t byte = 0; byte < 256; byte++) {
+            uint32_t state = tables[n - 1][byte];
+
+            tables[n][byte] = (state >> 8) ^ tables[0][state & 0xff];
+        }
+    }
+}
+
+static uint64_t load_word(const unsigned char *data)
+{
+    uint64_t word;
+
+    memcpy(&word, data, sizeof(word));
+    return word;
+}
+
+/* Eight look-ups that do not wait for each other ("slicing by 8"). */
+static uint32_t update_table(uint32_t state, const unsigned char *data, size_t size)
+{
+    for (; size >= 8; data += 8, size -= 8) {
+        uint64_t word = load_word(data);
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        word = __builtin_bswap64(word);
+#endif
+        word ^= state;
+        state = tables[7][word & 0xff] ^ tables[6][word >> 8 & 0xff] ^
+                tables[5][word >> 16 & 0xff] ^ tables[4][word >> 24 & 0xff] ^
+                tables[3][word >> 32 & 0xff] ^ tables[2][word >> 40 & 0xff] ^
+                tables[1][word >> 48 & 0xff] ^ tables[0][word >> 56];
+    }
+    for (; size; data++, size--)
+        state = (state >> 8) ^ tables[0][(state ^ *data) & 0xff];
+    return state;
+}
+
+#if defined(__x86_64__)
+
+/*
+ * The instruction gives a result after three cycles but can start every cycle, so three streams
+ * run side by side, over three neighbouring blocks of `size` bytes. The register of an earlier
+ * block is then moved over the blocks behind it: multiplied by x^(8 * distance). The carry-less
+ * product and its reduction by the instruction itself bring a factor of x^33 with them.
+ */
+struct block {
+    size_t size;
+    long long over_one; /* x^(8 * size - 33) modulo the polynomial, reflected */
+    long long over_two; /* x^(16 * size - 33) */
+};
+
+static const struct block blocks[] = {
+    {4096, 0x82f89c77, 0x54a86326},
+    {512, 0xdd7e3b0c, 0x170076fa},
+    {64, 0x9e4addf8, 0x0d3b6092},
+};
+
+__attribute__((target("sse4.2,pclmul"))) static uint64_t multiply(uint64_t state, long long factor)
+{
+    __m128i product =
+        _mm_clmulepi64_si128(_mm_cvtsi64_si128((long long)state), _mm_cvtsi64_si128(factor), 0);
+
+    return (uint64_t)_mm_cvtsi128_si64(product);
+}
+
+__attribute__((target("sse4.2,pclmul"))) static uint32_t
+update_three(uint32_t state, const unsigned char *data, const struct block *block)
+{
+    uint64_t first = state, second = 0, third = 0;
+    const unsigned char *end = data + block->size;
+
+    for (; data < end; data += 8) {
+        first = _mm_crc32_u64(first, load_word(data));
+        second = _mm_crc32_u64(second, load_word(data + block->size));
+        third = _mm_crc32_u64(third, load_word(data + 2 * block->size));
+    }
+    first = multiply(first, block->over_two) ^ multiply(second, block->over_one);
+    return (uint32_t)(_mm_crc32_u64(0, first) ^ third);
+}
+
+__attribute__((target("sse4.2,pclmul"))) static uint32_t
+update_sse42(uint32_t state, const unsigned char *data, size_t size)
+{
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+        size_t step = 3 * blocks[i].size;
+
+        for (; size >= step; data += step, size -= step)
+            state = update_three(state, data, &blocks[i]);
+    }
+    for (; size >= 8; data += 8, size -= 8)
+        state = (uint32_t)_mm_crc32_u64(state, load_word(data));
+    for (; size; data++, size--)
+        state = _mm_crc32_u8(state, *data);
+    return state;
+}
+
+static bool has_sse42(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+}
+
+#elif defined(__aarch64__)
+
+__attribute__((target("+crc"))) static uint32_t update_armv8(uint32_t state,
+                                                             const unsigned char *data, size_t size)
+{
+    for (; size >= 8; data += 8, size -= 8)
+        state = __crc32cd(state, load_word(data));
+    for (; size; data++, size--)
+        state = __crc32cb(state, *data);
+    return state;
+}
+
+#endif
+
+static update_function *choose(void)
+{
+#if defined(__x86_64__)
+    if (has_sse42())
+        return update_sse42;
+#elif defined(__aarch64__)
+    if (getauxval(AT_HWCAP) & HWCAP_CRC32)
+        return update_armv8;
+#endif
+    pthread_once(&tables_once, fill_tables);
+    return update_table;
+}
+
+/* Several threads may choose at the same time: they choose the same. */
+static update_function *chosen(void)
+{
+    static _Atomic(update_function *) choice;
+    update_function *update = atomic_load_explicit(&choice, memory_order_acquire);
+
+    if (!update) {
+        update = choose();
+        atomic_store_explicit(&choice, update, memory_order_release);
+    }
+    return update;
+}
+
+uint32_t sb_crc32c(uint32_t crc, const void *data, size_t size)
+{
+    return ~chosen()(~crc, data, size);
+}
+
+uint32_t sb_crc32c_table(uint32_t crc, const void *data, size_t size)
+{
+    pthread_once(&tables_once, fill_tables);
+    return ~update_table(~crc, data, size);
+}
+
+const char *sb_crc32c_form(void)
+{
+#if defined(__x86_64__)
+    if (chosen() == update_sse42)
+        return "sse4.2";
+#elif defined(__aarch64__)
+    if (chosen() == update_armv8)
+        return "armv8";
+#endif
+    return "table";
+}
