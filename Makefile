@@ -103,7 +103,7 @@ else
 TEST_FILES = $(UNIT_TESTS) $(wildcard tests/bats/*.bats)
 endif
 export SHARDBOX
-export FAULT_SHIM = $(abspath $(BUILD)/tests/faults/shim.so)
+export FAULT_SHIM = $(abspath $(BUILD))/tests/faults/shim.so
 
 ## make test                 every unit test and bats file; FILES="..." for some of them
 ## make test SANITIZE=1      the same under the address and undefined behaviour sanitizers
@@ -123,9 +123,17 @@ test-bats: $(SHARDBOX) $(FAULT_SHIM)
 $(UNIT_TESTS): %: %.o $(LIBRARY_OBJECTS)
 	$(LINK) -o $@ $^ $(LIBS)
 
-$(FAULT_SHIM): tests/faults/shim.c $(BUILD)/flags
+$(FAULT_SHIM): tests/faults/shim.c tests/faults/fault.h $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(filter-out $(SANITIZERS) -D_FILE_OFFSET_BITS=64,$(ALL_CFLAGS)) -fPIC -shared -o $@ $< -ldl
+	$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O1 -g -fPIC -shared -o $@ $<
+
+# Every allocation of the program and of SQLite can be made to fail below the address sanitizer.
+build/oom/shardbox: FORCE
+	$(MAKE) SANITIZE=1 BUILD=build/oom oom-built
+
+oom-built: $(BUILD)/tests/faults/wrap.o $(COMMAND_OBJECTS) $(LIBRARY_OBJECTS)
+	$(LINK) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup \
+		-o $(BUILD)/shardbox $^ $(LIBS)
 
 test-dependencies:
 	scripts/deps build test
@@ -208,6 +216,6 @@ help:
 FORCE:
 
 .PHONY: all static test test-built test-unit test-bats test-dependencies test-peers test-faults fuzz \
-	fuzz-built lint bench demo deps install uninstall clean help FORCE
+	fuzz-built oom-built lint bench demo deps install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -1,0 +1,289 @@
+/*
+ * Loaded with LD_PRELOAD, makes the calls fail that fault.h chooses. Works on a program whose libc
+ * is shared, whatever else is linked into it.
+ */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): libc's names are reserved */
+#include "fault.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+__attribute__((constructor)) static void begin(void)
+{
+    fault_begin();
+}
+
+static int failed(void)
+{
+    errno = fault_errno;
+    return -1;
+}
+
+/* Calls that move bytes */
+
+static ssize_t move(enum fault_kind kind, long call, int fd, void *data, size_t size,
+                    off64_t offset)
+{
+    enum fault_action action = fd > STDERR_FILENO ? fault_due(kind, size > 1) : FAULT_NONE;
+    if (action == FAULT_FAIL)
+        return failed();
+    ssize_t moved = syscall(call, fd, data, action == FAULT_HALF ? size / 2 : size, offset);
+    if (action == FAULT_HALF)
+        fault_after_half();
+    return moved;
+}
+
+ssize_t write(int fd, const void *data, size_t size)
+{
+    return move(FAULT_WRITE, SYS_write, fd, (void *)data, size, 0);
+}
+
+ssize_t pwrite(int fd, const void *data, size_t size, off_t offset)
+{
+    return move(FAULT_WRITE, SYS_pwrite64, fd, (void *)data, size, offset);
+}
+
+ssize_t pwrite64(int fd, const void *data, size_t size, off64_t offset)
+{
+    return move(FAULT_WRITE, SYS_pwrite64, fd, (void *)data, size, offset);
+}
+
+ssize_t read(int fd, void *data, size_t size)
+{
+    return move(FAULT_READ, SYS_read, fd, data, size, 0);
+}
+
+ssize_t pread(int fd, void *data, size_t size, off_t offset)
+{
+    return move(FAULT_READ, SYS_pread64, fd, data, size, offset);
+}
+
+ssize_t pread64(int fd, void *data, size_t size, off64_t offset)
+{
+    return move(FAULT_READ, SYS_pread64, fd, data, size, offset);
+}
+
+/* The first vector alone is a short count that callers must be ready for. */
+static ssize_t move_vectors(enum fault_kind kind, long call, int fd, const struct iovec *vectors,
+                            int count, off64_t offset)
+{
+    enum fault_action action = fd > STDERR_FILENO ? fault_due(kind, count > 1) : FAULT_NONE;
+    if (action == FAULT_FAIL)
+        return failed();
+    ssize_t moved = syscall(call, fd, vectors, action == FAULT_HALF ? 1 : count, offset, 0);
+    if (action == FAULT_HALF)
+        fault_after_half();
+    return moved;
+}
+
+ssize_t writev(int fd, const struct iovec *vectors, int count)
+{
+    return move_vectors(FAULT_WRITE, SYS_writev, fd, vectors, count, 0);
+}
+
+ssize_t pwritev(int fd, const struct iovec *vectors, int count, off_t offset)
+{
+    return move_vectors(FAULT_WRITE, SYS_pwritev, fd, vectors, count, offset);
+}
+
+ssize_t pwritev64(int fd, const struct iovec *vectors, int count, off64_t offset)
+{
+    return move_vectors(FAULT_WRITE, SYS_pwritev, fd, vectors, count, offset);
+}
+
+ssize_t copy_file_range(int from, off64_t *from_at, int to, off64_t *to_at, size_t size,
+                        unsigned flags)
+{
+    enum fault_action action = fault_due(FAULT_WRITE, size > 1);
+    if (action == FAULT_FAIL)
+        return failed();
+    if (action == FAULT_HALF)
+        size /= 2;
+    ssize_t moved = syscall(SYS_copy_file_range, from, from_at, to, to_at, size, flags);
+    if (action == FAULT_HALF)
+        fault_after_half();
+    return moved;
+}
+
+/* Syncs, lengths, close */
+
+int fsync(int fd)
+{
+    return fault_due(FAULT_SYNC, false) ? failed() : (int)syscall(SYS_fsync, fd);
+}
+
+int fdatasync(int fd)
+{
+    return fault_due(FAULT_SYNC, false) ? failed() : (int)syscall(SYS_fdatasync, fd);
+}
+
+int ftruncate(int fd, off_t size)
+{
+    return fault_due(FAULT_TRUNCATE, false) ? failed() : (int)syscall(SYS_ftruncate, fd, size);
+}
+
+int ftruncate64(int fd, off64_t size)
+{
+    return fault_due(FAULT_TRUNCATE, false) ? failed() : (int)syscall(SYS_ftruncate, fd, size);
+}
+
+static int allocate(int fd, int mode, off64_t offset, off64_t size)
+{
+    return fault_due(FAULT_TRUNCATE, false) ? failed()
+                                            : (int)syscall(SYS_fallocate, fd, mode, offset, size);
+}
+
+int fallocate(int fd, int mode, off_t offset, off_t size)
+{
+    return allocate(fd, mode, offset, size);
+}
+
+int fallocate64(int fd, int mode, off64_t offset, off64_t size)
+{
+    return allocate(fd, mode, offset, size);
+}
+
+int posix_fallocate(int fd, off_t offset, off_t size)
+{
+    return allocate(fd, 0, offset, size) == 0 ? 0 : errno;
+}
+
+int posix_fallocate64(int fd, off64_t offset, off64_t size)
+{
+    return allocate(fd, 0, offset, size) == 0 ? 0 : errno;
+}
+
+/* Linux closes the descriptor also when it reports an error. */
+int close(int fd)
+{
+    enum fault_action action = fd > STDERR_FILENO ? fault_due(FAULT_CLOSE, false) : FAULT_NONE;
+    int result = (int)syscall(SYS_close, fd);
+    return action == FAULT_FAIL ? failed() : result;
+}
+
+/* Names */
+
+int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+    return fault_due(FAULT_RENAME, false)
+               ? failed()
+               : (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+}
+
+int renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+    return renameat2(from_dir, from, to_dir, to, 0);
+}
+
+int rename(const char *from, const char *to)
+{
+    return renameat2(AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int unlinkat(int dir, const char *name, int flags)
+{
+    return fault_due(FAULT_UNLINK, false) ? failed() : (int)syscall(SYS_unlinkat, dir, name, flags);
+}
+
+int unlink(const char *name)
+{
+    return unlinkat(AT_FDCWD, name, 0);
+}
+
+int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
+{
+    return fault_due(FAULT_CREATE, false)
+               ? failed()
+               : (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
+}
+
+int symlinkat(const char *target, int dir, const char *name)
+{
+    return fault_due(FAULT_CREATE, false) ? failed()
+                                          : (int)syscall(SYS_symlinkat, target, dir, name);
+}
+
+int mkdirat(int dir, const char *name, mode_t mode)
+{
+    return fault_due(FAULT_CREATE, false) ? failed() : (int)syscall(SYS_mkdirat, dir, name, mode);
+}
+
+int mkdir(const char *name, mode_t mode)
+{
+    return mkdirat(AT_FDCWD, name, mode);
+}
+
+static int open_any(int dir, const char *name, int flags, va_list arguments)
+{
+    mode_t mode = 0;
+    if (flags & (O_CREAT | __O_TMPFILE)) {
+        mode = va_arg(arguments, mode_t);
+        if (fault_due(FAULT_CREATE, false))
+            return failed();
+    }
+    return (int)syscall(SYS_openat, dir, name, flags, mode);
+}
+
+int openat(int dir, const char *name, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    int fd = open_any(dir, name, flags, arguments);
+    va_end(arguments);
+    return fd;
+}
+
+int open(const char *name, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    int fd = open_any(AT_FDCWD, name, flags, arguments);
+    va_end(arguments);
+    return fd;
+}
+
+int openat64(int, const char *, int, ...) __attribute__((alias("openat")));
+int open64(const char *, int, ...) __attribute__((alias("open")));
+
+/* Memory. glibc keeps its own functions under these names. */
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *data, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+
+static void *no_memory(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}
+
+void *malloc(size_t size)
+{
+    return fault_due(FAULT_MALLOC, false) ? no_memory() : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return fault_due(FAULT_MALLOC, false) ? no_memory() : __libc_calloc(count, size);
+}
+
+void *realloc(void *data, size_t size)
+{
+    return fault_due(FAULT_MALLOC, false) ? no_memory() : __libc_realloc(data, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    return fault_due(FAULT_MALLOC, false) ? no_memory() : __libc_memalign(alignment, size);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t size)
+{
+    *out = aligned_alloc(alignment, size);
+    return *out ? 0 : ENOMEM;
+}
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
