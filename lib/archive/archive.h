@@ -81,8 +81,13 @@ struct sb_query {
     bool dirs;    /* directories; SB_BY_PATH only */
     bool shallow; /* SB_BY_PATH only: just the direct children of `under`; directories without a row
                      are found too. Takes time proportional to the children. */
-    const char *under;    /* SB_BY_PATH only: what is below this directory, itself excluded; "" or
-                             NULL: everything, the root    row excluded */
+    bool names_only;    /* SB_BY_PATH only: just path and type, a link's being SB_FILE; much faster
+                           where nothing else is wanted */
+    const char *prefix; /* SB_BY_PATH, not shallow: names that begin with these bytes, instead of
+                           `under`; NULL for none */
+    const char *after;  /* shallow only: children whose names come after this one; NULL for all */
+    const char *under;  /* SB_BY_PATH only: what is below this directory, itself excluded; "" or
+                           NULL: everything, the root    row excluded */
     uint32_t shard_first; /* SB_BY_ADDRESS only: this shard ... */
     uint32_t shard_last;  /* ... to this one; 0, 0 is read as "all" when all_shards is set */
     bool all_shards;

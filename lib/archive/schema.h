@@ -1,33 +1,44 @@
 /*
  * Is an SQLite file an archive that may be read, or written?
  *
- * sqlite_schema is held against an allow-list before any other query runs: the tables, indexes and
+ * sqlite_schema is held against an allow-list before any table is queried: the tables, indexes and
  * triggers of the known layouts, SQLite's own statistics, and plain indexes that a user added.
  */
 #ifndef SB_ARCHIVE_SCHEMA_H
 #define SB_ARCHIVE_SCHEMA_H
 
 #include "archive/archive.h"
+#include "archive/sqltext.h"
+#include "core/buf.h"
 #include "core/error.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 struct sqlite3;
 
-/*
- * SB_FORMAT names the object that is foreign, missing or not to be trusted, and the version that is
- * too new. With for_writing every trigger body and every generated column must also be one that is
- * known to be harmless, since SQLite runs them at each insert. *major and *minor are 0, 0 for the
- * layout from before versions. Without locks afterwards.
- */
-enum sb_code sb_schema_vet(struct sqlite3 *db, enum sb_schema *schema, int *major, int *minor,
-                           bool for_writing, struct sb_error *err) SB_CHECKED;
+struct sb_layout {
+    enum sb_schema schema;
+    int major; /* 0, 0 for the layout from before versions */
+    int minor;
+
+    /* Names of indexes; the first two always stand, the last is empty where there is none. */
+    struct sb_buf files_by_path;    /* unique, on path */
+    struct sb_buf dirs_by_path;     /* unique, on path, of dirs or directories */
+    struct sb_buf files_by_address; /* on shard, offset and perhaps more */
+};
 
 /*
- * CRC32C over the tokens of a piece of SQL: comments and white space do not count, nor does the
- * case of words. Pure function, thread-safe.
+ * SB_FORMAT names the object that is foreign, missing or not to be trusted, or the version that is
+ * too new. With for_writing every trigger and every generated column must also be known, since
+ * other programs run them at each insert, and the latter we do too. Holds no lock afterwards. The
+ * caller releases the layout, also after a failure.
  */
-uint32_t sb_sql_fingerprint(const char *sql);
+enum sb_code sb_schema_inspect(struct sqlite3 *db, struct sb_layout *out, bool for_writing,
+                               struct sb_error *err) SB_CHECKED;
+void sb_layout_release(struct sb_layout *layout);
+
+/* The same for callers who only want to know what it is. */
+enum sb_code sb_schema_vet(struct sqlite3 *db, enum sb_schema *schema, int *major, int *minor,
+                           bool for_writing, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -1,0 +1,473 @@
+#include "archive/archive.h"
+
+#include "archive/database.h"
+#include "archive/reader.h"
+#include "archive/shards.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool begins_like_sqlite(const char *path)
+{
+    static const char magic[] = "SQLite format 3";
+    char head[sizeof(magic)];
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool same;
+
+    if (fd < 0)
+        return false;
+    same = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+           read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
+           memcmp(head, magic, sizeof(magic)) == 0;
+    close(fd);
+    return same;
+}
+
+bool sb_archive_looks_like(const char *path)
+{
+    struct sb_error ignored;
+    char *index = sb_index_file(path, &ignored);
+    bool looks = index && begins_like_sqlite(index);
+
+    free(index);
+    return looks;
+}
+
+static enum sb_code find_index(struct sb_archive *archive, struct sb_error *err)
+{
+    char *unfinished;
+
+    archive->index_path = sb_index_file(archive->path, err);
+    if (archive->index_path)
+        return SB_OK;
+    if (err->code != SB_NOENT)
+        return err->code;
+    if (asprintf(&unfinished, "%s.new", archive->path) < 0)
+        return sb_fail_memory(err);
+    if (access(unfinished, F_OK) == 0)
+        sb_fail(err, SB_NOENT,
+                "%s: no such archive, but an interrupted pack left '%s'; run pack again",
+                archive->path, unfinished);
+    free(unfinished);
+    return err->code;
+}
+
+/*
+ * While shards wait for their final names, the row holds the base name under which they stand. Any
+ * other value would send us to files elsewhere.
+ */
+static enum sb_code read_renaming(struct sb_archive *archive, struct sb_error *err)
+{
+    const char *slash = strrchr(archive->index_path, '/');
+    const char *base = slash ? slash + 1 : archive->index_path;
+    size_t size = strlen(base);
+    const char *prefix;
+    sqlite3_stmt *statement;
+    enum sb_code code;
+    int rc;
+
+    code = sb_database_prepare(archive->db, &statement,
+                               "SELECT value_text FROM config WHERE key = 'shardbox_shard_prefix'",
+                               err);
+    if (code)
+        return code;
+    rc = sqlite3_step(statement);
+    if (rc == SQLITE_ROW) {
+        prefix = (const char *)sqlite3_column_text(statement, 0);
+        archive->shards_renaming = true;
+        if (!prefix || strncmp(prefix, base, size) != 0 || strcmp(prefix + size, ".new") != 0)
+            code = sb_fail(
+                err, SB_FORMAT,
+                "%s: not a trustworthy archive: config.shardbox_shard_prefix is not '%s.new'",
+                archive->index_path, base);
+    } else if (rc != SQLITE_DONE) {
+        code = sb_database_fail(archive->db, err);
+    }
+    sqlite3_finalize(statement);
+    return code;
+}
+
+static enum sb_code read_config(struct sb_archive *archive, struct sb_error *err)
+{
+    enum sb_code code;
+
+    archive->shard_limit = INT64_MAX;
+    if (archive->layout.schema == SB_SCHEMA_OLD)
+        return SB_OK;
+    code = sb_database_integer(archive->db,
+                               "SELECT value_int FROM config WHERE key = 'shard_size_limit'",
+                               INT64_MAX, &archive->shard_limit, err);
+    if (archive->shard_limit <= 0)
+        archive->shard_limit = INT64_MAX;
+    if (!code)
+        code = read_renaming(archive, err);
+    return code;
+}
+
+enum sb_code sb_archive_open(struct sb_archive **out, const char *path, struct sb_error *err)
+{
+    struct sb_archive *archive = calloc(1, sizeof(*archive));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!archive)
+        return sb_fail_memory(err);
+    archive->path = strdup(path);
+    code = archive->path ? find_index(archive, err) : sb_fail_memory(err);
+    if (!code && stat(archive->index_path, &archive->opened))
+        code = sb_fail_errno(err, errno, "%s", archive->index_path);
+    if (!code)
+        code = sb_database_open(&archive->db, archive->index_path, SB_DB_READ, err);
+    if (!code)
+        code = sb_schema_inspect(archive->db, &archive->layout, false, err);
+    if (!code)
+        code = read_config(archive, err);
+    if (code) {
+        sb_archive_free(archive);
+        return code;
+    }
+    *out = archive;
+    return SB_OK;
+}
+
+void sb_archive_free(struct sb_archive *archive)
+{
+    size_t i;
+
+    if (!archive)
+        return;
+    for (i = 0; i < SB_STATEMENT_COUNT; i++)
+        sqlite3_finalize(archive->statements[i]);
+    sb_database_close(archive->db);
+    sb_layout_release(&archive->layout);
+    sb_buf_release(&archive->found);
+    free(archive->index_path);
+    free(archive->path);
+    free(archive);
+}
+
+const char *sb_archive_path(const struct sb_archive *archive)
+{
+    return archive->path;
+}
+
+const char *sb_archive_index_path(const struct sb_archive *archive)
+{
+    return archive->index_path;
+}
+
+enum sb_schema sb_archive_schema(const struct sb_archive *archive)
+{
+    return archive->layout.schema;
+}
+
+void sb_archive_version(const struct sb_archive *archive, int *major, int *minor)
+{
+    *major = archive->layout.major;
+    *minor = archive->layout.minor;
+}
+
+int64_t sb_archive_shard_limit(const struct sb_archive *archive)
+{
+    return archive->shard_limit;
+}
+
+struct sqlite3 *sb_archive_database(struct sb_archive *archive)
+{
+    return archive->db;
+}
+
+enum sb_code sb_archive_still_current(struct sb_archive *archive, struct sb_error *err)
+{
+    struct stat now;
+
+    if (stat(archive->index_path, &now) == 0 && now.st_dev == archive->opened.st_dev &&
+        now.st_ino == archive->opened.st_ino)
+        return SB_OK;
+    return sb_fail(err, SB_CHANGED, "%s: replaced by another archive while it was read; run again",
+                   archive->index_path);
+}
+
+/* The columns of sb_row_entry; the layout from before versions lacks some. */
+static const char *columns_of(const struct sb_archive *archive, bool dirs)
+{
+    bool old = archive->layout.schema == SB_SCHEMA_OLD;
+
+    if (dirs)
+        return old ? "path, 0, 0, total_file_count, total_size, NULL, NULL, NULL, NULL"
+                   : "path, num_subdirs, num_files, num_files_tree, size_tree, mode, uid, gid,"
+                     " mtime_ns";
+    return old ? "path, shard, offset, size, NULL, NULL, NULL, NULL, NULL"
+               : "path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns";
+}
+
+/* Indexes are named so that neither a user's index nor stored statistics lead astray. */
+static char *path_statement_text(const struct sb_archive *archive, enum sb_statement which,
+                                 bool dirs)
+{
+    const char *columns = columns_of(archive, dirs);
+    const char *index =
+        dirs ? archive->layout.dirs_by_path.data : archive->layout.files_by_path.data;
+    const char *table = "files";
+
+    if (dirs)
+        table = archive->layout.schema == SB_SCHEMA_OLD ? "directories" : "dirs";
+    switch (which) {
+    case SB_FILE_ONE:
+    case SB_DIR_ONE:
+        return sqlite3_mprintf("SELECT %s, rowid FROM main.%s INDEXED BY \"%w\" WHERE path = ?1",
+                               columns, table, index);
+    case SB_FILE_RANGE:
+    case SB_DIR_RANGE:
+        return sqlite3_mprintf("SELECT %s, rowid FROM main.%s INDEXED BY \"%w\""
+                               " WHERE path >= ?1 AND path < ?2 ORDER BY path",
+                               columns, table, index);
+    case SB_FILE_NAMES:
+    case SB_DIR_NAMES:
+        return sqlite3_mprintf("SELECT path FROM main.%s INDEXED BY \"%w\""
+                               " WHERE path >= ?1 AND path < ?2 ORDER BY path",
+                               table, index);
+    case SB_FILE_ENDS:
+    case SB_DIR_ENDS:
+        return sqlite3_mprintf("SELECT coalesce((SELECT typeof(path) FROM main.%s INDEXED BY \"%w\""
+                               " ORDER BY path LIMIT 1), 'text') = 'text'"
+                               " AND coalesce((SELECT typeof(path) FROM main.%s INDEXED BY \"%w\""
+                               " ORDER BY path DESC LIMIT 1), 'text') = 'text'",
+                               table, index, table, index);
+    default:
+        return sqlite3_mprintf("SELECT %s, rowid FROM main.%s NOT INDEXED"
+                               " WHERE rowid > ?1 AND typeof(path) != 'text' ORDER BY rowid",
+                               columns, table);
+    }
+}
+
+static char *address_statement_text(const struct sb_archive *archive, enum sb_statement which)
+{
+    const char *columns = columns_of(archive, false);
+    const char *index = archive->layout.files_by_address.data;
+
+    switch (which) {
+    case SB_ADDRESS_SAME:
+        return sqlite3_mprintf("SELECT %s, rowid FROM main.files INDEXED BY \"%w\""
+                               " WHERE shard = ?1 AND offset = ?2 AND rowid > ?3 ORDER BY rowid",
+                               columns, index);
+    case SB_ADDRESS_GREATER:
+        return sqlite3_mprintf("SELECT %s, rowid FROM main.files INDEXED BY \"%w\""
+                               " WHERE (shard, offset) > (?1, ?2) ORDER BY shard, offset, rowid",
+                               columns, index);
+    case SB_ADDRESS_ENDS:
+        return sqlite3_mprintf("SELECT coalesce((SELECT typeof(shard) FROM main.files"
+                               " INDEXED BY \"%w\" ORDER BY shard LIMIT 1), '') != 'null'",
+                               index);
+    case SB_ADDRESS_ODD:
+        return sqlite3_mprintf("SELECT %s, rowid FROM main.files NOT INDEXED WHERE rowid > ?1"
+                               " AND (typeof(shard) != 'integer' OR typeof(offset) != 'integer')"
+                               " ORDER BY rowid",
+                               columns);
+    default:
+        return sqlite3_mprintf("SELECT %s, sorted.rowid FROM temp.shardbox_by_address sorted"
+                               " CROSS JOIN main.files ON files.rowid = sorted.file"
+                               " WHERE sorted.rowid > ?1 ORDER BY sorted.rowid",
+                               columns);
+    }
+}
+
+static char *statement_text(const struct sb_archive *archive, enum sb_statement which)
+{
+    switch (which) {
+    case SB_FILE_ONE:
+    case SB_FILE_RANGE:
+    case SB_FILE_NAMES:
+    case SB_FILE_ENDS:
+    case SB_FILE_ODD:
+        return path_statement_text(archive, which, false);
+    case SB_DIR_ONE:
+    case SB_DIR_RANGE:
+    case SB_DIR_NAMES:
+    case SB_DIR_ENDS:
+    case SB_DIR_ODD:
+        return path_statement_text(archive, which, true);
+    default:
+        return address_statement_text(archive, which);
+    }
+}
+
+enum sb_code sb_archive_statement(struct sb_archive *archive, enum sb_statement which,
+                                  sqlite3_stmt **out, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    char *sql;
+
+    if (!archive->statements[which]) {
+        sql = statement_text(archive, which);
+        if (!sql)
+            return sb_fail_memory(err);
+        code = sb_database_prepare(archive->db, &archive->statements[which], sql, err);
+        sqlite3_free(sql);
+    }
+    *out = archive->statements[which];
+    return code;
+}
+
+int sb_bind_range(sqlite3_stmt *statement, const struct sb_buf *low, const struct sb_buf *high)
+{
+    int rc;
+
+    rc = sqlite3_bind_text(statement, 1, low->data ? low->data : "", (int)low->size, SQLITE_STATIC);
+    if (rc)
+        return rc;
+    if (high->size > 0)
+        return sqlite3_bind_text(statement, 2, high->data, (int)high->size, SQLITE_STATIC);
+    /* Every text is less than every blob: an empty blob is the end of all texts. */
+    return sqlite3_bind_zeroblob(statement, 2, 0);
+}
+
+enum sb_code sb_range_has_rows(struct sb_archive *archive, enum sb_statement names,
+                               const struct sb_buf *low, const struct sb_buf *high, bool *out,
+                               struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code;
+    int rc;
+
+    *out = false;
+    code = sb_archive_statement(archive, names, &statement, err);
+    if (code)
+        return code;
+    rc = sb_bind_range(statement, low, high);
+    if (!rc)
+        rc = sqlite3_step(statement);
+    *out = rc == SQLITE_ROW;
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        code = sb_database_fail(archive->db, err);
+    sqlite3_reset(statement);
+    return code;
+}
+
+static enum sb_code look_up_row(struct sb_archive *archive, bool dir, const char *path, size_t size,
+                                struct sb_entry *entry, struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code;
+    int rc;
+
+    code = sb_archive_statement(archive, dir ? SB_DIR_ONE : SB_FILE_ONE, &statement, err);
+    if (code)
+        return code;
+    rc = sqlite3_bind_text(statement, 1, path, (int)size, SQLITE_STATIC);
+    if (!rc)
+        rc = sqlite3_step(statement);
+    if (rc == SQLITE_ROW) {
+        sb_row_entry(statement, dir, entry);
+        if (sb_buf_set(&archive->found, path, size))
+            code = sb_fail_memory(err);
+        entry->path = archive->found.data;
+        entry->path_size = size;
+    } else {
+        code = rc == SQLITE_DONE ? SB_NOENT : sb_database_fail(archive->db, err);
+    }
+    sqlite3_reset(statement);
+    return code;
+}
+
+/* A directory that only what is below it tells of. */
+static enum sb_code look_up_implied(struct sb_archive *archive, const char *path, size_t size,
+                                    struct sb_entry *entry, struct sb_error *err)
+{
+    struct sb_buf low = {0}, high = {0};
+    bool there = size == 0;
+    enum sb_code code = SB_OK;
+
+    if (sb_buf_set(&archive->found, path, size) || sb_buf_set(&low, path, size) ||
+        sb_buf_add_char(&low, '/') || sb_buf_set(&high, path, size) || sb_buf_add_char(&high, '0'))
+        code = sb_fail_memory(err);
+    if (!code && !there)
+        code = sb_range_has_rows(archive, SB_FILE_NAMES, &low, &high, &there, err);
+    if (!code && !there)
+        code = sb_range_has_rows(archive, SB_DIR_NAMES, &low, &high, &there, err);
+    *entry = (struct sb_entry){.type = SB_DIR, .path = archive->found.data, .path_size = size};
+    sb_buf_release(&low);
+    sb_buf_release(&high);
+    if (!code && !there)
+        return SB_NOENT;
+    return code;
+}
+
+enum sb_code sb_archive_lookup(struct sb_archive *archive, const char *path, size_t size,
+                               struct sb_entry *entry, struct sb_error *err)
+{
+    enum sb_code code = SB_NOENT;
+
+    *entry = (struct sb_entry){0};
+    err->code = SB_NOENT;
+    err->text[0] = '\0';
+    if (size > 0)
+        code = look_up_row(archive, false, path, size, entry, err);
+    if (code == SB_NOENT)
+        code = look_up_row(archive, true, path, size, entry, err);
+    if (code == SB_NOENT)
+        code = look_up_implied(archive, path, size, entry, err);
+    return code;
+}
+
+enum sb_code sb_archive_begin(struct sb_archive *archive, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (archive->transactions == 0)
+        code = sb_database_run(archive->db, "BEGIN", err);
+    if (!code)
+        archive->transactions++;
+    return code;
+}
+
+void sb_archive_end(struct sb_archive *archive)
+{
+    struct sb_error ignored;
+
+    if (archive->transactions > 0 && --archive->transactions == 0 &&
+        sb_database_run(archive->db, "COMMIT", &ignored))
+        sqlite3_exec(archive->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+enum sb_code sb_archive_count_files(struct sb_archive *archive, int64_t *out, struct sb_error *err)
+{
+    bool old = archive->layout.schema == SB_SCHEMA_OLD;
+    enum sb_code code;
+
+    code = sb_database_integer(archive->db,
+                               old ? "SELECT total_file_count FROM directories WHERE path = ''"
+                                   : "SELECT num_files_tree FROM dirs WHERE path = ''",
+                               0, out, err);
+    if (!code && *out <= 0)
+        code = sb_database_integer(archive->db, "SELECT count(*) FROM files", 0, out, err);
+    return code;
+}
+
+enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out, struct sb_error *err)
+{
+    const char *index = archive->layout.files_by_address.data;
+    char *sql, *hint = NULL;
+    enum sb_code code;
+    int64_t last;
+
+    *out = 0;
+    if (index)
+        hint = sqlite3_mprintf("INDEXED BY \"%w\"", index);
+    sql = sqlite3_mprintf("SELECT shard FROM main.files %s WHERE shard BETWEEN 0 AND %d"
+                          " AND typeof(shard) = 'integer' ORDER BY shard DESC LIMIT 1",
+                          hint ? hint : "", SB_SHARD_MAX);
+    sqlite3_free(hint);
+    if (!sql)
+        return sb_fail_memory(err);
+    code = sb_database_integer(archive->db, sql, -1, &last, err);
+    sqlite3_free(sql);
+    if (!code)
+        *out = (uint32_t)(last + 1);
+    return code;
+}

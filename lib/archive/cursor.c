@@ -1,0 +1,468 @@
+/*
+ * Cursors: files and directories merged in order of path, or files in order of address.
+ */
+#include "archive/reader.h"
+
+#include "archive/database.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows whose sort key is of another type stand outside the order; they come last, by row number. */
+enum phase { IN_ORDER, ODD_FILES, ODD_DIRS, AT_END };
+
+struct address_key {
+    int64_t shard;
+    int64_t offset;
+    int64_t row;
+};
+
+struct sb_cursor {
+    struct sb_archive *archive;
+    enum sb_order order;
+    bool shallow;
+    bool files, dirs;
+    bool everything; /* the whole archive: odd rows belong to it */
+    enum phase phase;
+    int64_t row; /* last row number, in the phases of odd rows and when sorted */
+    struct sb_batch batch;
+
+    /* SB_BY_PATH */
+    struct sb_stream streams[2]; /* files, dirs */
+    struct sb_buf last_dir;      /* shallow: the directory delivered last */
+    bool any_dir;
+
+    /* SB_BY_ADDRESS */
+    struct address_key key;
+    bool beyond_same; /* nothing more at key's very address */
+    bool odd_seen;
+    bool sorted; /* no index: a temporary table stands in */
+    bool all_shards;
+    uint32_t shard_first, shard_last;
+};
+
+void sb_cursor_free(struct sb_cursor *cursor)
+{
+    if (!cursor)
+        return;
+    sb_stream_release(&cursor->streams[0]);
+    sb_stream_release(&cursor->streams[1]);
+    sb_batch_release(&cursor->batch);
+    sb_buf_release(&cursor->last_dir);
+    free(cursor);
+}
+
+/* The least text greater than all that begin with these bytes; empty where there is none. */
+static enum sb_code end_of_prefix(struct sb_buf *out, const char *prefix)
+{
+    size_t size = strlen(prefix);
+
+    while (size > 0 && (unsigned char)prefix[size - 1] == 0xff)
+        size--;
+    if (sb_buf_set(out, prefix, size))
+        return SB_NOMEM;
+    if (size > 0)
+        out->data[size - 1] = (char)(prefix[size - 1] + 1);
+    return SB_OK;
+}
+
+static enum sb_code set_range(struct sb_stream *stream, const struct sb_query *query)
+{
+    const char *under = query->under ? query->under : "";
+
+    if (query->prefix)
+        return sb_buf_set(&stream->low, query->prefix, strlen(query->prefix))
+                   ? SB_NOMEM
+                   : end_of_prefix(&stream->high, query->prefix);
+    if (*under && (sb_buf_add_format(&stream->prefix, "%s/", under) ||
+                   sb_buf_add_format(&stream->high, "%s%c", under, '/' + 1)))
+        return SB_NOMEM;
+    if (sb_buf_set(&stream->low, stream->prefix.data, stream->prefix.size))
+        return SB_NOMEM;
+    /* The root's own row is left out: what comes behind the empty text is all but that. */
+    if (!*under && stream->is_dir && sb_buf_add_char(&stream->low, '\0'))
+        return SB_NOMEM;
+    if (query->shallow && query->after) {
+        if (sb_buf_add_text(&stream->low, query->after) || sb_buf_add_char(&stream->low, '\0') ||
+            sb_buf_set(&stream->delivered, query->after, strlen(query->after)))
+            return SB_NOMEM;
+        stream->any_delivered = true;
+    }
+    return SB_OK;
+}
+
+static enum sb_code open_streams(struct sb_cursor *cursor, const struct sb_query *query,
+                                 struct sb_error *err)
+{
+    struct sb_stream *files = &cursor->streams[0], *dirs = &cursor->streams[1];
+    int i;
+
+    files->rows_wanted = query->files;
+    dirs->rows_wanted = query->dirs;
+    dirs->is_dir = true;
+    for (i = 0; i < 2; i++) {
+        cursor->streams[i].archive = cursor->archive;
+        cursor->streams[i].names_only = query->names_only;
+        cursor->streams[i].implied_wanted = query->dirs;
+        if (set_range(&cursor->streams[i], query))
+            return sb_fail_memory(err);
+    }
+    /* Files are looked through for directories too, when those without a row are wanted. */
+    files->names_only = query->names_only || !query->files;
+    files->done = !query->files && !(query->shallow && query->dirs);
+    dirs->done = !query->dirs;
+    cursor->everything = !query->shallow && !query->prefix && (!query->under || !*query->under);
+    return SB_OK;
+}
+
+/* Sorts once, in temporary storage, what an index would have held. */
+static enum sb_code make_sorted(struct sb_archive *archive, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (archive->sorted_made)
+        return SB_OK;
+    code = sb_database_run(archive->db,
+                           "CREATE TEMP TABLE shardbox_by_address AS SELECT rowid AS file"
+                           " FROM main.files ORDER BY shard, offset, rowid",
+                           err);
+    archive->sorted_made = !code;
+    return code;
+}
+
+static enum sb_code open_addresses(struct sb_cursor *cursor, const struct sb_query *query,
+                                   struct sb_error *err)
+{
+    cursor->all_shards = query->all_shards;
+    cursor->shard_first = query->shard_first;
+    cursor->shard_last = query->shard_last;
+    cursor->key.shard = query->all_shards ? INT64_MIN : query->shard_first;
+    cursor->key.offset = INT64_MIN;
+    cursor->key.row = INT64_MIN;
+    cursor->everything = query->all_shards;
+    cursor->sorted = cursor->archive->layout.files_by_address.size == 0;
+    return cursor->sorted ? make_sorted(cursor->archive, err) : SB_OK;
+}
+
+enum sb_code sb_cursor_open(struct sb_cursor **out, struct sb_archive *archive,
+                            const struct sb_query *query, struct sb_error *err)
+{
+    struct sb_cursor *cursor = calloc(1, sizeof(*cursor));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!cursor)
+        return sb_fail_memory(err);
+    cursor->archive = archive;
+    cursor->order = query->order;
+    cursor->shallow = query->shallow;
+    cursor->files = query->files;
+    cursor->dirs = query->dirs;
+    if (query->order == SB_BY_ADDRESS)
+        code = open_addresses(cursor, query, err);
+    else
+        code = open_streams(cursor, query, err);
+    if (code) {
+        sb_cursor_free(cursor);
+        return code;
+    }
+    *out = cursor;
+    return SB_OK;
+}
+
+/* The next row of the stream, NULL at its end. */
+static enum sb_code head_of(struct sb_cursor *cursor, int which, struct sb_row **out,
+                            struct sb_error *err)
+{
+    struct sb_stream *stream = &cursor->streams[which];
+    struct sb_batch *batch = &stream->batch;
+    enum sb_code code;
+
+    while (batch->at == batch->count && !stream->done) {
+        code = cursor->shallow ? sb_stream_fill_children(stream, err) : sb_stream_fill(stream, err);
+        if (code)
+            return code;
+    }
+    *out = batch->at < batch->count ? &batch->rows[batch->at] : NULL;
+    return SB_OK;
+}
+
+static void deliver(struct sb_batch *batch, struct sb_row *row, struct sb_entry *entry)
+{
+    *entry = row->entry;
+    entry->path = sb_row_path(batch, row);
+    batch->at++;
+}
+
+/* Was this directory just delivered with its row? Then what implies it says nothing new. */
+static bool already_said(struct sb_cursor *cursor, const struct sb_row *row,
+                         const struct sb_entry *entry)
+{
+    return row->implied && cursor->any_dir &&
+           sb_compare_bytes(entry->path, entry->path_size, cursor->last_dir.data,
+                            cursor->last_dir.size) == 0;
+}
+
+/* Both streams, whole paths compared: within one directory that is the order of names too. */
+static enum sb_code next_in_order(struct sb_cursor *cursor, struct sb_entry *entry,
+                                  struct sb_error *err)
+{
+    struct sb_row *heads[2];
+    enum sb_code code;
+    int i;
+
+    for (;;) {
+        for (i = 0; i < 2; i++) {
+            code = head_of(cursor, i, &heads[i], err);
+            if (code)
+                return code;
+        }
+        if (!heads[0] && !heads[1])
+            return SB_END;
+        i = !heads[0] ||
+            (heads[1] && sb_compare_bytes(sb_row_path(&cursor->streams[1].batch, heads[1]),
+                                          heads[1]->entry.path_size,
+                                          sb_row_path(&cursor->streams[0].batch, heads[0]),
+                                          heads[0]->entry.path_size) <= 0);
+        deliver(&cursor->streams[i].batch, heads[i], entry);
+        if (!cursor->shallow || entry->type != SB_DIR)
+            return SB_OK;
+        if (already_said(cursor, heads[i], entry))
+            continue;
+        cursor->any_dir = true;
+        return sb_buf_set(&cursor->last_dir, entry->path, entry->path_size) ? sb_fail_memory(err)
+                                                                            : SB_OK;
+    }
+}
+
+static enum sb_code add_row(struct sb_cursor *cursor, sqlite3_stmt *row, bool is_dir,
+                            struct sb_error *err)
+{
+    struct sb_entry entry;
+
+    sb_row_entry(row, is_dir, &entry);
+    return sb_batch_add(&cursor->batch, &entry, false, err);
+}
+
+/* Rows in order of row number; those that were not looked for in range are passed over. */
+static enum sb_code fill_by_row(struct sb_cursor *cursor, enum sb_statement which, bool is_dir,
+                                struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+
+    code = sb_archive_statement(cursor->archive, which, &statement, err);
+    if (code)
+        return code;
+    sqlite3_bind_int64(statement, 1, cursor->row);
+    while (!code && !sb_batch_is_full(&cursor->batch) &&
+           (rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        if (sqlite3_column_int64(statement, SB_ROW_NUMBER) <= cursor->row) {
+            code = sb_fail(err, SB_DAMAGED, "%s: its rows are not in order",
+                           cursor->archive->index_path);
+            break;
+        }
+        cursor->row = sqlite3_column_int64(statement, SB_ROW_NUMBER);
+        code = add_row(cursor, statement, is_dir, err);
+    }
+    if (!code && rc != SQLITE_ROW && rc != SQLITE_DONE)
+        code = sb_database_fail(cursor->archive->db, err);
+    sqlite3_reset(statement);
+    return code;
+}
+
+/* One yes or no of a statement without parameters. */
+static enum sb_code ask(struct sb_cursor *cursor, enum sb_statement which, bool *out,
+                        struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code = sb_archive_statement(cursor->archive, which, &statement, err);
+    int rc;
+
+    if (code)
+        return code;
+    rc = sqlite3_step(statement);
+    *out = rc == SQLITE_ROW && sqlite3_column_int(statement, 0);
+    if (rc != SQLITE_ROW)
+        code = sb_database_fail(cursor->archive->db, err);
+    sqlite3_reset(statement);
+    return code;
+}
+
+/* Which phase comes after this one? Those without rows cost a look at both ends of an index. */
+static enum sb_code next_phase(struct sb_cursor *cursor, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    bool plain = true;
+
+    cursor->row = INT64_MIN;
+    while (plain && !code && cursor->phase != AT_END) {
+        cursor->phase++;
+        plain = cursor->phase != AT_END;
+        if (!cursor->everything || cursor->phase == AT_END)
+            continue;
+        if (cursor->order == SB_BY_ADDRESS) {
+            plain = cursor->phase != ODD_FILES || !cursor->odd_seen;
+        } else if (cursor->phase == ODD_FILES) {
+            if (cursor->files)
+                code = ask(cursor, SB_FILE_ENDS, &plain, err);
+        } else if (cursor->dirs) {
+            code = ask(cursor, SB_DIR_ENDS, &plain, err);
+        }
+    }
+    return code;
+}
+
+/* From the batch of the cursor; `fill` puts the next rows there, none at the end. */
+static enum sb_code next_of_batch(struct sb_cursor *cursor, struct sb_entry *entry,
+                                  enum sb_code (*fill)(struct sb_cursor *, struct sb_error *),
+                                  struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (cursor->batch.at == cursor->batch.count) {
+        sb_batch_begin(&cursor->batch);
+        code = fill(cursor, err);
+        if (code)
+            return code;
+    }
+    if (cursor->batch.at == cursor->batch.count)
+        return SB_END;
+    deliver(&cursor->batch, &cursor->batch.rows[cursor->batch.at], entry);
+    return SB_OK;
+}
+
+static enum sb_code fill_odd(struct sb_cursor *cursor, struct sb_error *err)
+{
+    bool is_dir = cursor->phase == ODD_DIRS;
+    enum sb_statement which = is_dir ? SB_DIR_ODD : SB_FILE_ODD;
+
+    if (cursor->order == SB_BY_ADDRESS)
+        which = SB_ADDRESS_ODD;
+    return fill_by_row(cursor, which, is_dir, err);
+}
+
+static bool has_address(sqlite3_stmt *row)
+{
+    return sqlite3_column_type(row, 1) == SQLITE_INTEGER &&
+           sqlite3_column_type(row, 2) == SQLITE_INTEGER;
+}
+
+static int compare_keys(const struct address_key *a, const struct address_key *b)
+{
+    if (a->shard != b->shard)
+        return a->shard < b->shard ? -1 : 1;
+    if (a->offset != b->offset)
+        return a->offset < b->offset ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+/* *past is set behind the last shard that is wanted. */
+static enum sb_code take_address(struct sb_cursor *cursor, sqlite3_stmt *row, bool *past,
+                                 struct sb_error *err)
+{
+    struct address_key key = {
+        .shard = sqlite3_column_int64(row, 1),
+        .offset = sqlite3_column_int64(row, 2),
+        .row = sqlite3_column_int64(row, SB_ROW_NUMBER),
+    };
+
+    if (!has_address(row)) {
+        cursor->odd_seen = true;
+        return SB_OK;
+    }
+    if (!cursor->all_shards && key.shard > cursor->shard_last) {
+        *past = true;
+        return SB_OK;
+    }
+    if (compare_keys(&key, &cursor->key) <= 0)
+        return sb_fail(err, SB_DAMAGED, "%s: index '%s' is damaged, it is not in order",
+                       cursor->archive->index_path, cursor->archive->layout.files_by_address.data);
+    cursor->key = key;
+    return add_row(cursor, row, false, err);
+}
+
+/* Rows at the key's address behind its row number, or rows at greater addresses. */
+static enum sb_code scan_addresses(struct sb_cursor *cursor, enum sb_statement which, bool *ended,
+                                   struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+    bool past = false;
+
+    code = sb_archive_statement(cursor->archive, which, &statement, err);
+    if (code)
+        return code;
+    sqlite3_bind_int64(statement, 1, cursor->key.shard);
+    sqlite3_bind_int64(statement, 2, cursor->key.offset);
+    if (which == SB_ADDRESS_SAME)
+        sqlite3_bind_int64(statement, 3, cursor->key.row);
+    while (!code && !past && !sb_batch_is_full(&cursor->batch) &&
+           (rc = sqlite3_step(statement)) == SQLITE_ROW)
+        code = take_address(cursor, statement, &past, err);
+    if (!code && rc != SQLITE_ROW && rc != SQLITE_DONE)
+        code = sb_database_fail(cursor->archive->db, err);
+    *ended = past || rc == SQLITE_DONE;
+    sqlite3_reset(statement);
+    return code;
+}
+
+static enum sb_code fill_by_address(struct sb_cursor *cursor, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    bool ended = false, first_known = true;
+
+    if (cursor->sorted)
+        return fill_by_row(cursor, SB_ADDRESS_SORTED, false, err);
+    /* NULL sorts before every number, so the scan begins behind it. */
+    if (cursor->all_shards && cursor->key.shard == INT64_MIN) {
+        code = ask(cursor, SB_ADDRESS_ENDS, &first_known, err);
+        cursor->odd_seen = !first_known;
+    }
+    if (!code)
+        code = scan_addresses(cursor, SB_ADDRESS_SAME, &ended, err);
+    if (!code && ended)
+        code = scan_addresses(cursor, SB_ADDRESS_GREATER, &ended, err);
+    return code;
+}
+
+/* The table that stands in for the index is not bounded by shard. */
+static bool shard_is_wanted(const struct sb_cursor *cursor, const struct sb_entry *entry)
+{
+    return !cursor->sorted || cursor->all_shards ||
+           (entry->shard >= cursor->shard_first && entry->shard <= cursor->shard_last);
+}
+
+static enum sb_code next_by_address(struct sb_cursor *cursor, struct sb_entry *entry,
+                                    struct sb_error *err)
+{
+    enum sb_code code;
+
+    do {
+        code = next_of_batch(cursor, entry, fill_by_address, err);
+    } while (!code && !shard_is_wanted(cursor, entry));
+    return code;
+}
+
+enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry, struct sb_error *err)
+{
+    enum sb_code code = SB_END;
+
+    while (cursor->phase != AT_END) {
+        if (cursor->phase != IN_ORDER)
+            code = next_of_batch(cursor, entry, fill_odd, err);
+        else if (cursor->order == SB_BY_ADDRESS)
+            code = next_by_address(cursor, entry, err);
+        else
+            code = next_in_order(cursor, entry, err);
+        if (code != SB_END)
+            return code;
+        code = next_phase(cursor, err);
+        if (code)
+            return code;
+        code = SB_END;
+    }
+    return code;
+}

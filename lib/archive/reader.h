@@ -1,0 +1,138 @@
+/*
+ * What the files that read an archive share: the open archive, its statements, rows in batches.
+ * Only for lib/archive.
+ */
+#ifndef SB_ARCHIVE_READER_H
+#define SB_ARCHIVE_READER_H
+
+#include "archive/archive.h"
+#include "archive/schema.h"
+#include "core/buf.h"
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+/*
+ * Statements are prepared at their first use, kept, and reset after every use, so that all cursors
+ * of an archive share them. Every one that yields rows has the columns of sb_row_entry.
+ */
+enum sb_statement {
+    SB_FILE_ONE,   /* ?1 path */
+    SB_DIR_ONE,    /* ?1 path */
+    SB_FILE_RANGE, /* ?1 <= path < ?2, in order; so are the next three */
+    SB_DIR_RANGE,
+    SB_FILE_NAMES, /* path alone */
+    SB_DIR_NAMES,
+    SB_FILE_ENDS, /* one integer: are the first and the last path text? So is the next */
+    SB_DIR_ENDS,
+    SB_FILE_ODD, /* path is no text, row number > ?1, in order of row number; so is the next */
+    SB_DIR_ODD,
+    SB_ADDRESS_SAME,    /* shard ?1, offset ?2, row number > ?3 */
+    SB_ADDRESS_GREATER, /* (shard, offset) > (?1, ?2) */
+    SB_ADDRESS_ENDS,    /* one integer: is the first shard number not NULL? */
+    SB_ADDRESS_ODD,     /* shard or offset is no integer, row number > ?1 */
+    SB_ADDRESS_SORTED,  /* from the temporary table that stands in for a missing index, > ?1 */
+    SB_STATEMENT_COUNT,
+};
+
+struct sb_archive {
+    char *path;
+    char *index_path;
+    sqlite3 *db;
+    struct sb_layout layout;
+    struct stat opened; /* the index file, when it was opened */
+    int64_t shard_limit;
+    bool shards_renaming; /* config.shardbox_shard_prefix stands */
+    bool sorted_made;     /* the temporary table of SB_ADDRESS_SORTED */
+    int transactions;
+    sqlite3_stmt *statements[SB_STATEMENT_COUNT];
+    struct sb_buf found; /* the path of the last look-up */
+};
+
+enum sb_code sb_archive_statement(struct sb_archive *archive, enum sb_statement which,
+                                  sqlite3_stmt **out, struct sb_error *err) SB_CHECKED;
+
+/* Column that holds the row number in statements that are ordered by it, or by address. */
+#define SB_ROW_NUMBER 9
+
+/*
+ * The row under the statement; entry->path is SQLite's and lives until the next step. All of it but
+ * the path is checked and set; whether the path's text is a proper name is not looked at.
+ */
+void sb_row_entry(sqlite3_stmt *row, bool is_dir, struct sb_entry *entry);
+
+/* As above for the statements that yield names alone. */
+void sb_row_name(sqlite3_stmt *row, bool is_dir, struct sb_entry *entry);
+
+/* Is there anything in the range? names is SB_FILE_NAMES or SB_DIR_NAMES. */
+enum sb_code sb_range_has_rows(struct sb_archive *archive, enum sb_statement names,
+                               const struct sb_buf *low, const struct sb_buf *high, bool *out,
+                               struct sb_error *err) SB_CHECKED;
+
+/* Binds ?1 and ?2; an empty `high` is "no upper end". The bytes must stay until the reset. Returns
+ * SQLite's code. */
+int sb_bind_range(sqlite3_stmt *statement, const struct sb_buf *low, const struct sb_buf *high);
+
+/* Bytewise, a prefix first. */
+int sb_compare_bytes(const void *a, size_t a_size, const void *b, size_t b_size);
+
+/* Rows fetched at once, with their paths. {0} is an empty batch. */
+struct sb_row {
+    struct sb_entry entry; /* path is set at delivery: the text may move */
+    size_t text;           /* where its path begins */
+    bool implied;          /* no row: a directory known from what is below it */
+};
+
+struct sb_batch {
+    struct sb_row *rows;
+    size_t count, room;
+    size_t at;    /* the next to deliver */
+    size_t limit; /* rows to fetch; grows from batch to batch */
+    struct sb_buf text;
+};
+
+void sb_batch_release(struct sb_batch *batch);
+
+/* Empties it for the next rows, more of them than before. */
+void sb_batch_begin(struct sb_batch *batch);
+bool sb_batch_is_full(const struct sb_batch *batch);
+enum sb_code sb_batch_add(struct sb_batch *batch, const struct sb_entry *entry, bool implied,
+                          struct sb_error *err) SB_CHECKED;
+
+/* Its path; entry.path is not set yet. */
+static inline const char *sb_row_path(const struct sb_batch *batch, const struct sb_row *row)
+{
+    return batch->text.data + row->text;
+}
+
+/* One table, files or dirs, in order of path, fetched by key. */
+struct sb_stream {
+    struct sb_archive *archive;
+    bool is_dir;
+    bool names_only;
+    bool done;
+    struct sb_buf low;  /* the least path that was not fetched yet */
+    struct sb_buf high; /* the first path that is not wanted; empty: none */
+    struct sb_batch batch;
+
+    /* For the children of one directory */
+    struct sb_buf prefix;    /* its path and '/'; empty for the root */
+    bool rows_wanted;        /* else only directories implied by what is below them */
+    bool implied_wanted;     /* and those */
+    struct sb_buf position;  /* the last name that the scan came to */
+    struct sb_buf delivered; /* greatest name of earlier batches */
+    bool any_delivered;
+};
+
+void sb_stream_release(struct sb_stream *stream);
+
+/*
+ * The next batch, in order of path. SB_DAMAGED where the index is not in order: that must not send
+ * a scan round in circles.
+ */
+enum sb_code sb_stream_fill(struct sb_stream *stream, struct sb_error *err) SB_CHECKED;
+
+/* The next batch of children, in order of name; it may be empty before the end. */
+enum sb_code sb_stream_fill_children(struct sb_stream *stream, struct sb_error *err) SB_CHECKED;
+
+#endif

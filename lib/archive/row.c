@@ -1,0 +1,222 @@
+/*
+ * Rows of an index as entries: every type and range is checked here, once.
+ */
+#include "archive/reader.h"
+#include "archive/shards.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define BATCH_ROWS_FIRST 16
+#define BATCH_ROWS_MOST  1024
+#define BATCH_BYTES      (512 * 1024)
+
+enum column { PATH, SHARD, OFFSET, SIZE, CRC32C, MODE, UID, GID, MTIME_NS };
+enum dir_column { NUM_SUBDIRS = 1, NUM_FILES, NUM_FILES_TREE, SIZE_TREE };
+
+static bool is_integer(sqlite3_stmt *row, int column)
+{
+    return sqlite3_column_type(row, column) == SQLITE_INTEGER;
+}
+
+/* An integer within 0..high, or NULL, then *known is left alone; false for anything else. */
+static bool optional_number(sqlite3_stmt *row, int column, int64_t high, unsigned flag,
+                            unsigned *known, int64_t *out)
+{
+    int type = sqlite3_column_type(row, column);
+
+    *out = 0;
+    if (type == SQLITE_NULL)
+        return true;
+    if (type != SQLITE_INTEGER)
+        return false;
+    *out = sqlite3_column_int64(row, column);
+    if (*out < 0 || *out > high)
+        return false;
+    *known |= flag;
+    return true;
+}
+
+static const char *read_path(sqlite3_stmt *row, struct sb_entry *entry)
+{
+    bool is_text = sqlite3_column_type(row, PATH) == SQLITE_TEXT;
+
+    entry->path = (const char *)sqlite3_column_text(row, PATH);
+    entry->path_size = (size_t)sqlite3_column_bytes(row, PATH);
+    if (!entry->path) {
+        entry->path = "";
+        entry->path_size = 0;
+    }
+    if (!is_text)
+        return "path is not text";
+    if (memchr(entry->path, '\0', entry->path_size))
+        return "path has a NUL inside";
+    return NULL;
+}
+
+static const char *read_mode(sqlite3_stmt *row, struct sb_entry *entry, bool is_dir)
+{
+    int64_t mode;
+
+    if (!optional_number(row, MODE, S_IFMT | 07777, SB_HAS_MODE, &entry->has, &mode))
+        return "mode is not one";
+    entry->mode = (uint32_t)mode;
+    switch (mode & S_IFMT) {
+    case 0:
+        return NULL;
+    case S_IFDIR:
+        return is_dir ? NULL : "mode is that of a directory";
+    case S_IFREG:
+        return is_dir ? "mode is not that of a directory" : NULL;
+    case S_IFLNK:
+        if (is_dir)
+            return "mode is not that of a directory";
+        entry->type = SB_LINK;
+        return NULL;
+    default:
+        return "mode is that of a special file";
+    }
+}
+
+static const char *read_metadata(sqlite3_stmt *row, struct sb_entry *entry, bool is_dir)
+{
+    const char *defect = read_mode(row, entry, is_dir);
+    int type = sqlite3_column_type(row, MTIME_NS);
+
+    if (defect)
+        return defect;
+    if (!optional_number(row, UID, UINT32_MAX, SB_HAS_UID, &entry->has, &entry->uid))
+        return "uid is not one";
+    if (!optional_number(row, GID, UINT32_MAX, SB_HAS_GID, &entry->has, &entry->gid))
+        return "gid is not one";
+    if (type != SQLITE_INTEGER && type != SQLITE_NULL)
+        return "mtime_ns is not an integer";
+    if (type == SQLITE_INTEGER)
+        entry->has |= SB_HAS_MTIME;
+    entry->mtime_ns = sqlite3_column_int64(row, MTIME_NS);
+    return NULL;
+}
+
+static const char *read_extent(sqlite3_stmt *row, struct sb_entry *entry)
+{
+    int64_t shard, end, crc;
+
+    if (!is_integer(row, SHARD))
+        return "shard is not an integer";
+    shard = sqlite3_column_int64(row, SHARD);
+    if (shard < 0 || shard > SB_SHARD_MAX)
+        return "shard is not a shard number";
+    if (!is_integer(row, OFFSET))
+        return "offset is not an integer";
+    if (!is_integer(row, SIZE))
+        return "size is not an integer";
+    entry->shard = (uint32_t)shard;
+    entry->offset = sqlite3_column_int64(row, OFFSET);
+    entry->size = sqlite3_column_int64(row, SIZE);
+    if (entry->offset < 0)
+        return "offset is negative";
+    if (entry->size < 0)
+        return "size is negative";
+    if (__builtin_add_overflow(entry->offset, entry->size, &end))
+        return "offset and size go beyond what a file can hold";
+    if (!optional_number(row, CRC32C, UINT32_MAX, SB_HAS_CRC, &entry->has, &crc))
+        return "crc32c is not one";
+    entry->crc32c = (uint32_t)crc;
+    return NULL;
+}
+
+static const char *read_statistics(sqlite3_stmt *row, struct sb_entry *entry)
+{
+    int column;
+
+    /* Beyond 2^63 SQLite itself turns a sum into a floating-point number. */
+    for (column = NUM_SUBDIRS; column <= SIZE_TREE; column++) {
+        if (!is_integer(row, column) && sqlite3_column_type(row, column) != SQLITE_NULL)
+            return "a tree statistic is not an integer";
+    }
+    entry->num_subdirs = sqlite3_column_int64(row, NUM_SUBDIRS);
+    entry->num_files = sqlite3_column_int64(row, NUM_FILES);
+    entry->num_files_tree = sqlite3_column_int64(row, NUM_FILES_TREE);
+    entry->size_tree = sqlite3_column_int64(row, SIZE_TREE);
+    return NULL;
+}
+
+void sb_row_entry(sqlite3_stmt *row, bool is_dir, struct sb_entry *entry)
+{
+    *entry = (struct sb_entry){.type = is_dir ? SB_DIR : SB_FILE};
+    entry->defect = read_path(row, entry);
+    if (!entry->defect)
+        entry->defect = is_dir ? read_statistics(row, entry) : read_extent(row, entry);
+    if (!entry->defect)
+        entry->defect = read_metadata(row, entry, is_dir);
+}
+
+void sb_row_name(sqlite3_stmt *row, bool is_dir, struct sb_entry *entry)
+{
+    *entry = (struct sb_entry){.type = is_dir ? SB_DIR : SB_FILE};
+    entry->defect = read_path(row, entry);
+}
+
+int sb_compare_bytes(const void *a, size_t a_size, const void *b, size_t b_size)
+{
+    size_t common = a_size < b_size ? a_size : b_size;
+    int order = common ? memcmp(a, b, common) : 0;
+
+    return order ? order : (a_size > b_size) - (a_size < b_size);
+}
+
+void sb_batch_release(struct sb_batch *batch)
+{
+    free(batch->rows);
+    sb_buf_release(&batch->text);
+    *batch = (struct sb_batch){0};
+}
+
+void sb_batch_begin(struct sb_batch *batch)
+{
+    batch->count = 0;
+    batch->at = 0;
+    sb_buf_clear(&batch->text);
+    if (batch->limit == 0)
+        batch->limit = BATCH_ROWS_FIRST;
+    else if (batch->limit < BATCH_ROWS_MOST)
+        batch->limit *= 4;
+}
+
+bool sb_batch_is_full(const struct sb_batch *batch)
+{
+    return batch->count >= batch->limit || batch->text.size >= BATCH_BYTES;
+}
+
+static enum sb_code make_room(struct sb_batch *batch)
+{
+    size_t room = batch->room ? batch->room * 2 : BATCH_ROWS_FIRST;
+    struct sb_row *rows = reallocarray(batch->rows, room, sizeof(*rows));
+
+    if (!rows)
+        return SB_NOMEM;
+    batch->rows = rows;
+    batch->room = room;
+    return SB_OK;
+}
+
+enum sb_code sb_batch_add(struct sb_batch *batch, const struct sb_entry *entry, bool implied,
+                          struct sb_error *err)
+{
+    struct sb_row *row;
+
+    if (batch->count == batch->room && make_room(batch))
+        return sb_fail_memory(err);
+    row = &batch->rows[batch->count];
+    row->entry = *entry;
+    row->entry.path = NULL;
+    row->text = batch->text.size;
+    row->implied = implied;
+    /* Each path keeps a NUL of its own behind it. */
+    if (sb_buf_add(&batch->text, entry->path, entry->path_size) ||
+        sb_buf_add_char(&batch->text, '\0'))
+        return sb_fail_memory(err);
+    batch->count++;
+    return SB_OK;
+}

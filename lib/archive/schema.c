@@ -1,0 +1,567 @@
+#include "archive/schema.h"
+
+#include "archive/database.h"
+#include "archive/ddl.h"
+
+#include <sqlite3.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the schema is found to hold, while it is looked at. */
+struct vetting {
+    sqlite3 *db;
+    bool for_writing;
+    bool has_files, has_dirs, has_directories, has_config;
+    struct sb_layout *layout;
+    struct sb_error *err;
+};
+
+static enum sb_code refuse(const struct vetting *vetting, const char *format, ...) SB_PRINTF(2, 3);
+
+/* "FILE: not a trustworthy archive: ..." */
+static enum sb_code refuse(const struct vetting *vetting, const char *format, ...)
+{
+    const char *file = sqlite3_db_filename(vetting->db, "main");
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return sb_fail(vetting->err, SB_FORMAT, "%s: not a trustworthy archive: %s", file ? file : "",
+                   text);
+}
+
+/* A statement around one name, quoted as an identifier; `format` holds one %w. */
+static enum sb_code prepare_about(const struct vetting *vetting, sqlite3_stmt **out,
+                                  const char *format, const char *name)
+{
+    char *sql = sqlite3_mprintf(format, name);
+    enum sb_code code;
+
+    *out = NULL;
+    if (!sql)
+        return sb_fail_memory(vetting->err);
+    code = sb_database_prepare(vetting->db, out, sql, vetting->err);
+    sqlite3_free(sql);
+    return code;
+}
+
+/* Ends a statement whose last step returned rc. */
+static enum sb_code finish(const struct vetting *vetting, sqlite3_stmt *statement, int rc,
+                           enum sb_code code)
+{
+    if (!code && rc != SQLITE_ROW && rc != SQLITE_DONE)
+        code = sb_database_fail(vetting->db, vetting->err);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+static const char *text_of(sqlite3_stmt *statement, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+
+    return text ? text : "";
+}
+
+/*
+ * Triggers that Barecat has written, by their tokens: 0.3.1's, and those of 0.2.7 that differ.
+ * Ours are held against ddl.h.
+ */
+static const struct known_trigger {
+    const char *name;
+    uint32_t fingerprint;
+} barecat_triggers[] = {
+    {"add_file", 0x5e2a8a7d},
+    {"del_file", 0xb25bbb2f},
+    {"move_file", 0xddc814ba},
+    {"resize_file", 0x40085563},
+    {"add_subdir", 0x34a390b6},
+    {"del_subdir", 0xea4fcd3f},
+    {"del_subdir", 0xea6f7f17},
+    {"move_subdir", 0x768116b6},
+    {"move_subdir", 0x24f1d6fb},
+    {"resize_dir", 0x15185ec9},
+    {"prevent_file_as_dir", 0x8a384d26},
+    {"prevent_dir_as_file", 0xb897930c},
+};
+
+static const struct sb_ddl_object *own_trigger(const char *name)
+{
+    const struct sb_ddl_object *own;
+
+    for (own = sb_ddl_triggers; own->name; own++) {
+        if (strcmp(own->name, name) == 0)
+            return own;
+    }
+    return NULL;
+}
+
+static bool trigger_is_known(const struct sb_ddl_object *own, const char *sql)
+{
+    uint32_t fingerprint = sb_sql_fingerprint(sql);
+    size_t i;
+
+    if (fingerprint == sb_sql_fingerprint(own->sql))
+        return true;
+    for (i = 0; i < sizeof(barecat_triggers) / sizeof(*barecat_triggers); i++) {
+        if (strcmp(barecat_triggers[i].name, own->name) == 0 &&
+            barecat_triggers[i].fingerprint == fingerprint)
+            return true;
+    }
+    return false;
+}
+
+static enum sb_code vet_trigger(const struct vetting *vetting, const char *name, const char *sql)
+{
+    const struct sb_ddl_object *own = own_trigger(name);
+
+    if (!own)
+        return refuse(vetting, "trigger '%s' does not belong there", name);
+    if (sb_sql_has_word(sql, "with") || sb_sql_has_word(sql, "recursive"))
+        return refuse(vetting, "trigger '%s' could run without end", name);
+    if (vetting->for_writing && !trigger_is_known(own, sql))
+        return refuse(vetting, "trigger '%s' is not as Barecat or shardbox writes it", name);
+    return SB_OK;
+}
+
+/* A column's default must be a constant: an expression in parentheses would run at each insert. */
+static bool has_computed_default(const char *sql)
+{
+    struct sb_token token;
+    bool after_default = false;
+
+    while (sb_next_token(&sql, &token)) {
+        if (after_default && sb_token_is(&token, "("))
+            return true;
+        after_default = token.word && sb_token_is(&token, "default");
+    }
+    return false;
+}
+
+static const char own_statistics[][16] = {"sqlite_stat1", "sqlite_stat4", "sqlite_sequence"};
+
+static bool is_statistics(const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(own_statistics) / sizeof(*own_statistics); i++) {
+        if (strcmp(own_statistics[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum sb_code vet_table(struct vetting *vetting, const char *name, const char *sql)
+{
+    if (!sb_sql_begins(sql, "create table"))
+        return refuse(vetting, "table '%s' is virtual", name);
+    if (sb_sql_has_word(sql, "check"))
+        return refuse(vetting, "table '%s' has a CHECK expression", name);
+    if (has_computed_default(sql))
+        return refuse(vetting, "table '%s' has a DEFAULT expression", name);
+    if (strcmp(name, "files") == 0)
+        vetting->has_files = true;
+    else if (strcmp(name, "dirs") == 0)
+        vetting->has_dirs = true;
+    else if (strcmp(name, "directories") == 0)
+        vetting->has_directories = true;
+    else if (strcmp(name, "config") == 0)
+        vetting->has_config = true;
+    else if (!is_statistics(name))
+        return refuse(vetting, "table '%s' does not belong there", name);
+    return SB_OK;
+}
+
+/* Names come as %w writes them into SQL; columns other than by name are told in vet_indexes_of. */
+static enum sb_code vet_index(const struct vetting *vetting, const char *name, const char *sql)
+{
+    if (!*sql)
+        return strncmp(name, "sqlite_autoindex_", 17) == 0
+                   ? SB_OK
+                   : refuse(vetting, "index '%s' has no definition", name);
+    if (sb_sql_has_word(sql, "where"))
+        return refuse(vetting, "index '%s' is partial", name);
+    return SB_OK;
+}
+
+static enum sb_code vet_object(struct vetting *vetting, sqlite3_stmt *row)
+{
+    const char *type = text_of(row, 0), *name = text_of(row, 1), *sql = text_of(row, 2);
+
+    if (strcmp(type, "table") == 0)
+        return vet_table(vetting, name, sql);
+    if (strcmp(type, "index") == 0)
+        return vet_index(vetting, name, sql);
+    if (strcmp(type, "trigger") == 0)
+        return vet_trigger(vetting, name, sql);
+    return refuse(vetting, "%s '%s' does not belong there", type, name);
+}
+
+/* Goes on behind the first foreign object, to learn whether there is a table config. */
+static enum sb_code vet_objects(struct vetting *vetting)
+{
+    struct sb_error *err = vetting->err;
+    struct sb_error ignored;
+    enum sb_code first = SB_OK, code;
+    sqlite3_stmt *statement;
+    int rc;
+
+    code = sb_database_prepare(vetting->db, &statement, "SELECT type, name, sql FROM sqlite_schema",
+                               err);
+    if (code)
+        return code;
+    while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        vetting->err = first ? &ignored : err;
+        code = vet_object(vetting, statement);
+        first = first ? first : code;
+    }
+    vetting->err = first ? &ignored : err;
+    code = finish(vetting, statement, rc, SB_OK);
+    vetting->err = err;
+    return first ? first : code;
+}
+
+#define COLUMNS_MAX 10
+
+static const char *const files_columns[COLUMNS_MAX + 1] = {
+    "path", "parent", "shard", "offset", "size", "crc32c", "mode", "uid", "gid", "mtime_ns",
+};
+static const char *const dirs_columns[COLUMNS_MAX + 1] = {
+    "path",      "parent", "num_subdirs", "num_files", "num_files_tree",
+    "size_tree", "mode",   "uid",         "gid",       "mtime_ns",
+};
+static const char *const config_columns[COLUMNS_MAX + 1] = {"key", "value_text", "value_int"};
+static const char *const old_files_columns[COLUMNS_MAX + 1] = {
+    "path", "parent", "shard", "offset", "size",
+};
+static const char *const old_dirs_columns[COLUMNS_MAX + 1] = {
+    "path",
+    "parent",
+    "total_size",
+    "total_file_count",
+};
+
+static int find_column(const char *const *columns, const char *name)
+{
+    int i;
+
+    for (i = 0; columns[i]; i++) {
+        if (sqlite3_stricmp(columns[i], name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+/* hidden: 0 stored, 1 hidden by a virtual table, 2 generated virtual, 3 generated stored. */
+static enum sb_code vet_column(const struct vetting *vetting, const char *table,
+                               const char *const *expected, const char *name, int hidden,
+                               unsigned *seen)
+{
+    int place = find_column(expected, name);
+    bool is_parent, computed_is_right;
+
+    if (place < 0 && (vetting->layout->schema != SB_SCHEMA_NEWER || hidden ||
+                      sqlite3_stricmp(name, "rowid") == 0))
+        return refuse(vetting, "column '%s' of table '%s' does not belong there", name, table);
+    if (place < 0)
+        return SB_OK;
+    *seen |= 1u << place;
+    is_parent = strcmp(expected[place], "parent") == 0;
+    computed_is_right = hidden == (is_parent ? 2 : 0) ||
+                        (is_parent && hidden == 0 && vetting->layout->schema == SB_SCHEMA_OLD);
+    if (!computed_is_right)
+        return refuse(vetting, "column '%s' of table '%s' is %s", name, table,
+                      is_parent ? "not a virtual generated one" : "generated");
+    return SB_OK;
+}
+
+static enum sb_code vet_columns(const struct vetting *vetting, const char *table,
+                                const char *const *expected)
+{
+    unsigned seen = 0;
+    sqlite3_stmt *statement;
+    enum sb_code code;
+    int rc = SQLITE_DONE, i;
+
+    code = prepare_about(vetting, &statement, "PRAGMA main.table_xinfo(\"%w\")", table);
+    while (!code && (rc = sqlite3_step(statement)) == SQLITE_ROW)
+        code = vet_column(vetting, table, expected, text_of(statement, 1),
+                          sqlite3_column_int(statement, 6), &seen);
+    code = finish(vetting, statement, rc, code);
+    for (i = 0; !code && expected[i]; i++) {
+        if (!(seen & (1u << i)))
+            code = refuse(vetting, "table '%s' has no column '%s'", table, expected[i]);
+    }
+    return code;
+}
+
+/* Paths are compared by bytes everywhere, so they must be sorted so. */
+static enum sb_code vet_path_column(const struct vetting *vetting, const char *table)
+{
+    const char *type, *collation;
+
+    if (sqlite3_table_column_metadata(vetting->db, "main", table, "path", &type, &collation, NULL,
+                                      NULL, NULL))
+        return sb_database_fail(vetting->db, vetting->err);
+    if (sqlite3_stricmp(collation, "BINARY") != 0 || !type || sqlite3_stricmp(type, "TEXT") != 0)
+        return refuse(vetting, "column 'path' of table '%s' is not plain TEXT", table);
+    return SB_OK;
+}
+
+/* Whole key of an index as far as we use one. */
+struct index_key {
+    char columns[2][8]; /* names of the first two */
+    int count;
+    bool plain; /* they are sorted bytewise, ascending */
+};
+
+static enum sb_code read_key(const struct vetting *vetting, const char *name, struct index_key *key)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+
+    *key = (struct index_key){.plain = true};
+    code = prepare_about(vetting, &statement, "PRAGMA main.index_xinfo(\"%w\")", name);
+    while (!code && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        if (sqlite3_column_int(statement, 1) == -2) {
+            code = refuse(vetting, "index '%s' is on an expression", name);
+        } else if (sqlite3_column_int(statement, 5)) {
+            if (key->count < 2)
+                strncpy(key->columns[key->count], text_of(statement, 2), 7);
+            if (sqlite3_column_int(statement, 3) ||
+                sqlite3_stricmp(text_of(statement, 4), "BINARY") != 0)
+                key->plain = false;
+            key->count++;
+        }
+    }
+    return finish(vetting, statement, rc, code);
+}
+
+static enum sb_code remember(const struct vetting *vetting, struct sb_buf *place, const char *name)
+{
+    if (place->size == 0 && sb_buf_add_text(place, name))
+        return sb_fail_memory(vetting->err);
+    return SB_OK;
+}
+
+static enum sb_code take_index(const struct vetting *vetting, const char *name, bool unique,
+                               struct sb_buf *by_path, struct sb_buf *by_address)
+{
+    struct index_key key;
+    enum sb_code code = read_key(vetting, name, &key);
+
+    if (code || !key.plain)
+        return code;
+    if (unique && key.count == 1 && strcmp(key.columns[0], "path") == 0)
+        return remember(vetting, by_path, name);
+    if (by_address && key.count == 2 && strcmp(key.columns[0], "shard") == 0 &&
+        strcmp(key.columns[1], "offset") == 0)
+        return remember(vetting, by_address, name);
+    return SB_OK;
+}
+
+/* All indexes of a table; by_address may be NULL. */
+static enum sb_code vet_indexes_of(const struct vetting *vetting, const char *table,
+                                   struct sb_buf *by_path, struct sb_buf *by_address)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+
+    code = prepare_about(vetting, &statement, "PRAGMA main.index_list(\"%w\")", table);
+    while (!code && (rc = sqlite3_step(statement)) == SQLITE_ROW)
+        code = take_index(vetting, text_of(statement, 1), sqlite3_column_int(statement, 2) != 0,
+                          by_path, by_address);
+    code = finish(vetting, statement, rc, code);
+    if (!code && by_path->size == 0)
+        code = refuse(vetting,
+                      "table '%s' has no unique index on 'path', as after an interrupted import",
+                      table);
+    return code;
+}
+
+/* A table WITHOUT ROWID cannot be read by row number. */
+static enum sb_code vet_rowid(const struct vetting *vetting, const char *table)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+
+    code = prepare_about(vetting, &statement, "PRAGMA main.table_list(\"%w\")", table);
+    while (!code && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        if (strcmp(text_of(statement, 2), "table") != 0 || sqlite3_column_int(statement, 4))
+            code = refuse(vetting, "table '%s' is not an ordinary table with row numbers", table);
+    }
+    return finish(vetting, statement, rc, code);
+}
+
+static enum sb_code vet_expressions(const struct vetting *vetting, const char *table)
+{
+    const char *own = strstr(sb_ddl_tables, strcmp(table, "files") == 0 ? "CREATE TABLE files"
+                                                                        : "CREATE TABLE dirs");
+    sqlite3_stmt *statement;
+    enum sb_code code;
+    int rc;
+
+    code = sb_database_prepare(vetting->db, &statement,
+                               "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1",
+                               vetting->err);
+    if (code)
+        return code;
+    sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
+    rc = sqlite3_step(statement);
+    if (rc == SQLITE_ROW && !sb_sql_same_parent(text_of(statement, 0), own))
+        code =
+            refuse(vetting, "column 'parent' of table '%s' is computed in a way not known", table);
+    return finish(vetting, statement, rc, code);
+}
+
+static enum sb_code vet_entries_table(const struct vetting *vetting, const char *table,
+                                      const char *const *columns, struct sb_buf *by_path,
+                                      struct sb_buf *by_address)
+{
+    enum sb_code code = vet_columns(vetting, table, columns);
+
+    if (!code)
+        code = vet_path_column(vetting, table);
+    if (!code)
+        code = vet_rowid(vetting, table);
+    if (!code)
+        code = vet_indexes_of(vetting, table, by_path, by_address);
+    if (!code && vetting->for_writing && vetting->layout->schema != SB_SCHEMA_OLD)
+        code = vet_expressions(vetting, table);
+    return code;
+}
+
+static enum sb_code read_version(const struct vetting *vetting)
+{
+    struct sb_layout *layout = vetting->layout;
+    int64_t major, minor;
+    enum sb_code code;
+
+    code = sb_database_integer(vetting->db,
+                               "SELECT value_int FROM config WHERE key = 'schema_version_major'", 0,
+                               &major, vetting->err);
+    if (!code)
+        code = sb_database_integer(
+            vetting->db, "SELECT value_int FROM config WHERE key = 'schema_version_minor'", 1,
+            &minor, vetting->err);
+    if (code)
+        return code;
+    if (major < 0 || minor < 0 || major > INT32_MAX || minor > INT32_MAX)
+        return refuse(vetting, "schema version out of range");
+    layout->major = (int)major;
+    layout->minor = (int)minor;
+    if (major > SB_SCHEMA_MAJOR)
+        return sb_fail(vetting->err, SB_FORMAT,
+                       "%s: schema %d.%d is newer than %d.%d, the newest that this shardbox reads; "
+                       "upgrade shardbox",
+                       sqlite3_db_filename(vetting->db, "main"), layout->major, layout->minor,
+                       SB_SCHEMA_MAJOR, SB_SCHEMA_MINOR);
+    if (minor > SB_SCHEMA_MINOR)
+        layout->schema = SB_SCHEMA_NEWER;
+    else
+        layout->schema = minor == SB_SCHEMA_MINOR ? SB_SCHEMA_03 : SB_SCHEMA_02;
+    return SB_OK;
+}
+
+/* config is read first, so that an archive from the future is called that and not foreign. */
+static enum sb_code vet_version(const struct vetting *vetting, enum sb_code objects)
+{
+    struct sb_error foreign = {0};
+    enum sb_code code = SB_OK;
+
+    if (objects)
+        foreign = *vetting->err;
+    if (vetting->has_config) {
+        code = vet_columns(vetting, "config", config_columns);
+        if (!code)
+            code = read_version(vetting);
+    } else {
+        vetting->layout->schema = SB_SCHEMA_OLD;
+    }
+    if (objects && vetting->layout->major <= SB_SCHEMA_MAJOR) {
+        *vetting->err = foreign;
+        return objects;
+    }
+    return code;
+}
+
+/* Of any other encoding the index would be sorted in another order than the bytes of names. */
+static enum sb_code vet_encoding(const struct vetting *vetting)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code;
+    int rc;
+
+    code = sb_database_prepare(vetting->db, &statement, "PRAGMA encoding", vetting->err);
+    if (code)
+        return code;
+    rc = sqlite3_step(statement);
+    if (rc == SQLITE_ROW && strcmp(text_of(statement, 0), "UTF-8") != 0)
+        code = refuse(vetting, "its text is stored as %s, not UTF-8", text_of(statement, 0));
+    return finish(vetting, statement, rc, code);
+}
+
+static enum sb_code vet_tables(const struct vetting *vetting)
+{
+    struct sb_layout *layout = vetting->layout;
+    bool old = layout->schema == SB_SCHEMA_OLD;
+    const char *dirs = old ? "directories" : "dirs";
+    enum sb_code code;
+
+    if (!vetting->has_files || (old ? !vetting->has_directories : !vetting->has_dirs))
+        return sb_fail(vetting->err, SB_FORMAT,
+                       "%s: an SQLite database, but not a Barecat archive: there is no table '%s'",
+                       sqlite3_db_filename(vetting->db, "main"),
+                       vetting->has_files ? dirs : "files");
+    if (old ? vetting->has_dirs : vetting->has_directories)
+        return refuse(vetting, "it has both a table 'dirs' and a table 'directories'");
+    code = vet_entries_table(vetting, "files", old ? old_files_columns : files_columns,
+                             &layout->files_by_path, &layout->files_by_address);
+    if (code)
+        return code;
+    return vet_entries_table(vetting, dirs, old ? old_dirs_columns : dirs_columns,
+                             &layout->dirs_by_path, NULL);
+}
+
+enum sb_code sb_schema_inspect(struct sqlite3 *db, struct sb_layout *out, bool for_writing,
+                               struct sb_error *err)
+{
+    struct vetting vetting = {.db = db, .for_writing = for_writing, .layout = out, .err = err};
+    enum sb_code code;
+
+    *out = (struct sb_layout){0};
+    code = vet_objects(&vetting);
+    if (code && code != SB_FORMAT)
+        return code;
+    code = vet_version(&vetting, code);
+    if (!code)
+        code = vet_encoding(&vetting);
+    if (!code)
+        code = vet_tables(&vetting);
+    return code;
+}
+
+void sb_layout_release(struct sb_layout *layout)
+{
+    sb_buf_release(&layout->files_by_path);
+    sb_buf_release(&layout->dirs_by_path);
+    sb_buf_release(&layout->files_by_address);
+}
+
+enum sb_code sb_schema_vet(struct sqlite3 *db, enum sb_schema *schema, int *major, int *minor,
+                           bool for_writing, struct sb_error *err)
+{
+    struct sb_layout layout;
+    enum sb_code code = sb_schema_inspect(db, &layout, for_writing, err);
+
+    *schema = layout.schema;
+    *major = layout.major;
+    *minor = layout.minor;
+    sb_layout_release(&layout);
+    return code;
+}

@@ -1,0 +1,396 @@
+#include "archive/shards.h"
+
+#include "archive/archive.h"
+#include "archive/reader.h"
+#include "core/crc32c.h"
+#include "core/interrupt.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OPEN_MOST   24
+#define BASES_MOST  3
+#define BLOCK_BYTES (1 << 20)
+
+struct slot {
+    int fd; /* -1: free */
+    uint32_t shard;
+    unsigned users;
+    uint64_t last_use;
+};
+
+struct sb_shards {
+    char *bases[BASES_MOST]; /* where a shard may stand, in the order to look; NULL: no more */
+    size_t final;            /* which of them is the shards' lasting name */
+    pthread_mutex_t lock;
+    uint64_t clock; /* counts uses; under the lock, as the slots are */
+    struct slot slots[OPEN_MOST];
+};
+
+/* An open shard: one of the slots, or, when all are taken, a descriptor of its own. */
+struct handle {
+    int fd;
+    struct slot *slot;
+};
+
+static enum sb_code add_base(struct sb_shards *shards, char *base, struct sb_error *err)
+{
+    size_t i;
+
+    if (!base)
+        return sb_fail_memory(err);
+    for (i = 0; i < BASES_MOST && shards->bases[i]; i++) {
+        if (strcmp(shards->bases[i], base) == 0)
+            break;
+    }
+    if (i == BASES_MOST || shards->bases[i])
+        free(base);
+    else
+        shards->bases[i] = base;
+    return SB_OK;
+}
+
+/* The path as given, absolute, so that a later chdir does not matter. */
+static char *absolute(const char *path)
+{
+    char *directory, *whole = NULL;
+
+    if (*path == '/')
+        return strdup(path);
+    directory = getcwd(NULL, 0);
+    if (directory && asprintf(&whole, "%s/%s", directory, path) < 0)
+        whole = NULL;
+    free(directory);
+    return whole;
+}
+
+/* "DIR/data" of "DIR/data-sqlite-index"; else the path itself. */
+static char *without_index_suffix(const char *index_path)
+{
+    static const char suffix[] = "-sqlite-index";
+    size_t size = strlen(index_path), end = sizeof(suffix) - 1;
+
+    if (size > end && strcmp(index_path + size - end, suffix) == 0)
+        size -= end;
+    return strndup(index_path, size);
+}
+
+/*
+ * Shards stand beside the index; where the archive was named through a link, they may also stand
+ * beside that, as an archive that is linked file by file.
+ */
+static enum sb_code find_bases(struct sb_shards *shards, struct sb_archive *archive,
+                               struct sb_error *err)
+{
+    char *renaming;
+    enum sb_code code = SB_OK;
+
+    if (archive->shards_renaming) {
+        if (asprintf(&renaming, "%s.new", archive->index_path) < 0)
+            return sb_fail_memory(err);
+        code = add_base(shards, renaming, err);
+        shards->final = 1;
+    }
+    if (!code)
+        code = add_base(shards, without_index_suffix(archive->index_path), err);
+    if (!code)
+        code = add_base(shards, absolute(archive->path), err);
+    return code;
+}
+
+enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive,
+                            struct sb_error *err)
+{
+    struct sb_shards *shards = calloc(1, sizeof(*shards));
+    enum sb_code code;
+    size_t i;
+
+    *out = NULL;
+    if (!shards)
+        return sb_fail_memory(err);
+    for (i = 0; i < OPEN_MOST; i++)
+        shards->slots[i].fd = -1;
+    pthread_mutex_init(&shards->lock, NULL);
+    code = find_bases(shards, archive, err);
+    if (code) {
+        sb_shards_free(shards);
+        return code;
+    }
+    *out = shards;
+    return SB_OK;
+}
+
+void sb_shards_free(struct sb_shards *shards)
+{
+    size_t i;
+
+    if (!shards)
+        return;
+    for (i = 0; i < OPEN_MOST; i++) {
+        if (shards->slots[i].fd >= 0)
+            close(shards->slots[i].fd);
+    }
+    for (i = 0; i < BASES_MOST; i++)
+        free(shards->bases[i]);
+    pthread_mutex_destroy(&shards->lock);
+    free(shards);
+}
+
+static enum sb_code name_shard(const char *base, uint32_t shard, struct sb_buf *out)
+{
+    sb_buf_clear(out);
+    return sb_buf_add_format(out, "%s-shard-%05u", base, shard);
+}
+
+static enum sb_code check_number(uint32_t shard, struct sb_error *err)
+{
+    if (shard <= SB_SHARD_MAX)
+        return SB_OK;
+    return sb_fail(err, SB_NOENT, "shard %u: there can be no such shard", shard);
+}
+
+/*
+ * Finds the file of a shard: its name and status. Looked at before it is opened, since opening a
+ * device may do something.
+ */
+static enum sb_code locate(struct sb_shards *shards, uint32_t shard, struct sb_buf *name,
+                           struct stat *st, struct sb_error *err)
+{
+    int reason = ENOENT;
+    size_t i;
+
+    if (check_number(shard, err))
+        return err->code;
+    for (i = 0; i < BASES_MOST && shards->bases[i]; i++) {
+        if (name_shard(shards->bases[i], shard, name))
+            return sb_fail_memory(err);
+        if (stat(name->data, st) == 0)
+            break;
+        reason = errno;
+        if (reason != ENOENT)
+            return reason == ELOOP
+                       ? sb_fail(err, SB_FORMAT, "%s: too many symbolic links", name->data)
+                       : sb_fail_errno(err, reason, "%s", name->data);
+    }
+    if (i == BASES_MOST || !shards->bases[i]) {
+        if (name_shard(shards->bases[shards->final], shard, name))
+            return sb_fail_memory(err);
+        return sb_fail_errno(err, reason, "%s", name->data);
+    }
+    if (!S_ISREG(st->st_mode))
+        return sb_fail(err, SB_FORMAT, "%s: a shard must be a regular file", name->data);
+    return SB_OK;
+}
+
+static enum sb_code open_shard(struct sb_shards *shards, uint32_t shard, int *fd,
+                               struct sb_error *err)
+{
+    struct sb_buf name = {0};
+    struct stat st;
+    enum sb_code code = locate(shards, shard, &name, &st, err);
+
+    *fd = -1;
+    if (code)
+        goto out;
+    *fd = open(name.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0 || fstat(*fd, &st))
+        code = sb_fail_errno(err, errno, "%s", name.data);
+    else if (!S_ISREG(st.st_mode))
+        code = sb_fail(err, SB_FORMAT, "%s: a shard must be a regular file", name.data);
+    if (code && *fd >= 0)
+        close(*fd);
+out:
+    sb_buf_release(&name);
+    return code;
+}
+
+static struct slot *find_open(struct sb_shards *shards, uint32_t shard)
+{
+    size_t i;
+
+    for (i = 0; i < OPEN_MOST; i++) {
+        if (shards->slots[i].fd >= 0 && shards->slots[i].shard == shard)
+            return &shards->slots[i];
+    }
+    return NULL;
+}
+
+/* A free slot, or the one that was not used for longest; NULL when all are in use. */
+static struct slot *find_room(struct sb_shards *shards)
+{
+    struct slot *oldest = NULL;
+    size_t i;
+
+    for (i = 0; i < OPEN_MOST; i++) {
+        if (shards->slots[i].fd < 0)
+            return &shards->slots[i];
+        if (shards->slots[i].users == 0 &&
+            (!oldest || shards->slots[i].last_use < oldest->last_use))
+            oldest = &shards->slots[i];
+    }
+    return oldest;
+}
+
+static struct slot *use(struct sb_shards *shards, struct slot *slot)
+{
+    if (slot) {
+        slot->users++;
+        slot->last_use = ++shards->clock;
+    }
+    return slot;
+}
+
+/* Keeps a new descriptor for others to use, if there is room and nobody was faster. */
+static struct slot *keep(struct sb_shards *shards, uint32_t shard, int fd)
+{
+    struct slot *slot = find_open(shards, shard) ? NULL : find_room(shards);
+
+    if (!slot)
+        return NULL;
+    if (slot->fd >= 0)
+        close(slot->fd);
+    *slot = (struct slot){.fd = fd, .shard = shard};
+    return use(shards, slot);
+}
+
+static enum sb_code acquire(struct sb_shards *shards, uint32_t shard, struct handle *out,
+                            struct sb_error *err)
+{
+    enum sb_code code;
+
+    pthread_mutex_lock(&shards->lock);
+    out->slot = use(shards, find_open(shards, shard));
+    pthread_mutex_unlock(&shards->lock);
+    if (out->slot) {
+        out->fd = out->slot->fd;
+        return SB_OK;
+    }
+    code = open_shard(shards, shard, &out->fd, err);
+    if (code)
+        return code;
+    pthread_mutex_lock(&shards->lock);
+    out->slot = keep(shards, shard, out->fd);
+    pthread_mutex_unlock(&shards->lock);
+    return SB_OK;
+}
+
+static void release(struct sb_shards *shards, struct handle *handle)
+{
+    if (!handle->slot) {
+        close(handle->fd);
+        return;
+    }
+    pthread_mutex_lock(&shards->lock);
+    handle->slot->users--;
+    pthread_mutex_unlock(&shards->lock);
+}
+
+static enum sb_code fail_short(struct sb_shards *shards, uint32_t shard, int64_t end,
+                               struct sb_error *err)
+{
+    struct sb_buf name = {0};
+    enum sb_code code;
+
+    if (sb_shards_path(shards, shard, &name))
+        code = sb_fail_memory(err);
+    else
+        code = sb_fail(err, SB_DAMAGED, "%s: ends before byte %lld", name.data, (long long)end);
+    sb_buf_release(&name);
+    return code;
+}
+
+static enum sb_code read_exactly(struct sb_shards *shards, uint32_t shard,
+                                 const struct handle *handle, int64_t offset, void *data,
+                                 size_t size, struct sb_error *err)
+{
+    char what[32];
+    enum sb_code code;
+    size_t got;
+
+    snprintf(what, sizeof(what), "shard %u", shard);
+    code = sb_pread_full(handle->fd, data, size, offset, &got, what, err);
+    if (!code && got < size)
+        code = fail_short(shards, shard, offset + (int64_t)size, err);
+    return code;
+}
+
+enum sb_code sb_shards_read(struct sb_shards *shards, uint32_t shard, int64_t offset, void *data,
+                            size_t size, struct sb_error *err)
+{
+    struct handle handle;
+    enum sb_code code;
+
+    if (size == 0)
+        return SB_OK;
+    code = acquire(shards, shard, &handle, err);
+    if (code)
+        return code;
+    code = read_exactly(shards, shard, &handle, offset, data, size, err);
+    release(shards, &handle);
+    return code;
+}
+
+enum sb_code sb_shards_stat(struct sb_shards *shards, uint32_t shard, struct stat *out,
+                            struct sb_error *err)
+{
+    struct sb_buf name = {0};
+    enum sb_code code = locate(shards, shard, &name, out, err);
+
+    sb_buf_release(&name);
+    return code;
+}
+
+enum sb_code sb_shards_path(struct sb_shards *shards, uint32_t shard, struct sb_buf *out)
+{
+    struct sb_error ignored;
+    struct stat st;
+    enum sb_code code = locate(shards, shard, out, &st, &ignored);
+
+    return code == SB_NOMEM ? code : SB_OK;
+}
+
+enum sb_code sb_shards_stream(struct sb_shards *shards, uint32_t shard, int64_t offset,
+                              int64_t size, const uint32_t *crc32c,
+                              enum sb_code (*each)(void *context, const void *data, size_t size,
+                                                   struct sb_error *err),
+                              void *context, struct sb_error *err)
+{
+    size_t room = size < BLOCK_BYTES ? (size_t)size : BLOCK_BYTES, take;
+    enum sb_code code = SB_OK;
+    struct handle handle;
+    uint32_t crc = 0;
+    void *block;
+
+    if (size == 0)
+        return !crc32c || *crc32c == 0
+                   ? SB_OK
+                   : sb_fail(err, SB_DAMAGED, "checksum does not match: an empty file's is 0");
+    block = malloc(room);
+    if (!block)
+        return sb_fail_memory(err);
+    code = acquire(shards, shard, &handle, err);
+    if (code)
+        goto out;
+    for (; size > 0 && !code; size -= (int64_t)take, offset += (int64_t)take) {
+        take = size < (int64_t)room ? (size_t)size : room;
+        code = sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted")
+                                : read_exactly(shards, shard, &handle, offset, block, take, err);
+        if (!code && crc32c)
+            crc = sb_crc32c(crc, block, take);
+        if (!code)
+            code = each(context, block, take, err);
+    }
+    release(shards, &handle);
+    if (!code && crc32c && crc != *crc32c)
+        code = sb_fail(err, SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x",
+                       crc, *crc32c);
+out:
+    free(block);
+    return code;
+}

@@ -1,0 +1,279 @@
+/*
+ * One table in order of path, a batch at a time, and the children of one directory.
+ *
+ * Children are wanted in order of name, also directories that have no row and are only known from
+ * what is below them. The index is in order of whole path, in which "c-1" stands before "c/x",
+ * because '-' is less than '/': so a directory "c" without a row turns up after children whose
+ * names are greater. They are put right within a batch by sorting. And at the end of a batch whose
+ * scan came to the name R, only a directory that is a leading part of R, cut where a byte less than
+ * '/' follows, can still turn up behind with a name less than R: those few are looked for.
+ */
+#include "archive/reader.h"
+
+#include "archive/database.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void sb_stream_release(struct sb_stream *stream)
+{
+    sb_buf_release(&stream->low);
+    sb_buf_release(&stream->high);
+    sb_buf_release(&stream->prefix);
+    sb_buf_release(&stream->position);
+    sb_buf_release(&stream->delivered);
+    sb_batch_release(&stream->batch);
+}
+
+/* The least path greater than this one is the same with a NUL behind it. */
+static enum sb_code go_behind(struct sb_stream *stream, const char *path, size_t size,
+                              struct sb_error *err)
+{
+    if (sb_buf_set(&stream->low, path, size) || sb_buf_add_char(&stream->low, '\0'))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+static enum sb_code fail_order(const struct sb_stream *stream, struct sb_error *err)
+{
+    const struct sb_layout *layout = &stream->archive->layout;
+
+    return sb_fail(
+        err, SB_DAMAGED,
+        "%s: index '%s' is damaged, it is not in order; 'REINDEX' of sqlite3 may mend it",
+        stream->archive->index_path,
+        stream->is_dir ? layout->dirs_by_path.data : layout->files_by_path.data);
+}
+
+static enum sb_code open_range(struct sb_stream *stream, sqlite3_stmt **out, struct sb_error *err)
+{
+    static const enum sb_statement which[2][2] = {{SB_FILE_RANGE, SB_FILE_NAMES},
+                                                  {SB_DIR_RANGE, SB_DIR_NAMES}};
+    enum sb_code code;
+
+    code =
+        sb_archive_statement(stream->archive, which[stream->is_dir][stream->names_only], out, err);
+    if (!code && sb_bind_range(*out, &stream->low, &stream->high))
+        code = sb_database_fail(stream->archive->db, err);
+    return code;
+}
+
+/* The next row under the statement. An index out of order must not send the scan round in circles.
+ */
+static enum sb_code step(struct sb_stream *stream, sqlite3_stmt *statement, struct sb_entry *entry,
+                         struct sb_error *err)
+{
+    int rc = sqlite3_step(statement);
+
+    if (rc == SQLITE_DONE) {
+        stream->done = true;
+        return SB_END;
+    }
+    if (rc != SQLITE_ROW)
+        return sb_database_fail(stream->archive->db, err);
+    if (stream->names_only)
+        sb_row_name(statement, stream->is_dir, entry);
+    else
+        sb_row_entry(statement, stream->is_dir, entry);
+    if (sb_compare_bytes(entry->path, entry->path_size, stream->low.data, stream->low.size) < 0)
+        return fail_order(stream, err);
+    return SB_OK;
+}
+
+enum sb_code sb_stream_fill(struct sb_stream *stream, struct sb_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    struct sb_entry entry;
+    enum sb_code code;
+
+    sb_batch_begin(&stream->batch);
+    code = open_range(stream, &statement, err);
+    while (!code && !sb_batch_is_full(&stream->batch)) {
+        code = step(stream, statement, &entry, err);
+        if (!code)
+            code = sb_batch_add(&stream->batch, &entry, false, err);
+        if (!code)
+            code = go_behind(stream, entry.path, entry.path_size, err);
+    }
+    sqlite3_reset(statement);
+    return code == SB_END ? SB_OK : code;
+}
+
+/* Was this name, or one greater, in an earlier batch? Then it was delivered too. */
+static bool was_delivered(const struct sb_stream *stream, const char *name, size_t size)
+{
+    return stream->any_delivered &&
+           sb_compare_bytes(name, size, stream->delivered.data, stream->delivered.size) <= 0;
+}
+
+static enum sb_code add_implied(struct sb_stream *stream, const char *path, size_t size,
+                                struct sb_error *err)
+{
+    struct sb_entry entry = {.path = path, .path_size = size, .type = SB_DIR};
+
+    if (!stream->implied_wanted ||
+        was_delivered(stream, path + stream->prefix.size, size - stream->prefix.size))
+        return SB_OK;
+    return sb_batch_add(&stream->batch, &entry, true, err);
+}
+
+/* A row somewhere below a child: the child is a directory, and the scan goes on behind it. */
+static enum sb_code skip_below(struct sb_stream *stream, sqlite3_stmt *statement, const char *path,
+                               size_t child_size, struct sb_error *err)
+{
+    enum sb_code code = add_implied(stream, path, child_size, err);
+
+    if (code)
+        return code;
+    if (sb_buf_set(&stream->position, path + stream->prefix.size,
+                   child_size - stream->prefix.size) ||
+        sb_buf_set(&stream->low, path, child_size) || sb_buf_add_char(&stream->low, '/' + 1))
+        return sb_fail_memory(err);
+    sqlite3_reset(statement);
+    if (sb_bind_range(statement, &stream->low, &stream->high))
+        return sb_database_fail(stream->archive->db, err);
+    return SB_OK;
+}
+
+static enum sb_code take_child(struct sb_stream *stream, sqlite3_stmt *statement,
+                               const struct sb_entry *entry, struct sb_error *err)
+{
+    const char *name = entry->path + stream->prefix.size;
+    size_t size = entry->path_size - stream->prefix.size;
+    const char *slash = size ? memchr(name, '/', size) : NULL;
+    enum sb_code code = SB_OK;
+
+    /* An empty component is no directory: such a row counts as a child with an odd name. */
+    if (slash && slash != name)
+        return skip_below(stream, statement, entry->path, (size_t)(slash - entry->path), err);
+    if (stream->rows_wanted)
+        code = sb_batch_add(&stream->batch, entry, false, err);
+    if (!code && sb_buf_set(&stream->position, name, size))
+        code = sb_fail_memory(err);
+    if (!code)
+        code = go_behind(stream, entry->path, entry->path_size, err);
+    return code;
+}
+
+static enum sb_code look_below(struct sb_stream *stream, const struct sb_buf *child,
+                               struct sb_error *err)
+{
+    struct sb_buf low = {0}, high = {0};
+    enum sb_code code = SB_OK;
+    bool there = false;
+
+    if (sb_buf_set(&low, child->data, child->size) || sb_buf_add_char(&low, '/') ||
+        sb_buf_set(&high, child->data, child->size) || sb_buf_add_char(&high, '/' + 1))
+        code = sb_fail_memory(err);
+    if (!code)
+        code = sb_range_has_rows(stream->archive, stream->is_dir ? SB_DIR_NAMES : SB_FILE_NAMES,
+                                 &low, &high, &there, err);
+    if (!code && there)
+        code = add_implied(stream, child->data, child->size, err);
+    sb_buf_release(&low);
+    sb_buf_release(&high);
+    return code;
+}
+
+/* Directories that stand behind the scan's position but before it in order of name. */
+static enum sb_code add_overtaken(struct sb_stream *stream, struct sb_error *err)
+{
+    const char *name = stream->position.data;
+    size_t size = stream->position.size, i;
+    struct sb_buf child = {0};
+    enum sb_code code = SB_OK;
+
+    for (i = 1; i <= size && !code; i++) {
+        if ((i < size && (unsigned char)name[i] >= '/') || was_delivered(stream, name, i))
+            continue;
+        if (sb_buf_set(&child, stream->prefix.data, stream->prefix.size) ||
+            sb_buf_add(&child, name, i))
+            code = sb_fail_memory(err);
+        else
+            code = look_below(stream, &child, err);
+    }
+    sb_buf_release(&child);
+    return code;
+}
+
+struct ordering {
+    const struct sb_batch *batch;
+    size_t base;
+};
+
+static int compare_children(const void *a, const void *b, void *context)
+{
+    const struct ordering *ordering = context;
+    const struct sb_row *x = a, *y = b;
+    int order = sb_compare_bytes(
+        sb_row_path(ordering->batch, x) + ordering->base, x->entry.path_size - ordering->base,
+        sb_row_path(ordering->batch, y) + ordering->base, y->entry.path_size - ordering->base);
+
+    /* A row, which knows more, before what was only implied. */
+    return order ? order : x->implied - y->implied;
+}
+
+static bool same_child(const struct sb_batch *batch, const struct sb_row *a, const struct sb_row *b)
+{
+    return a->entry.type == SB_DIR && b->entry.type == SB_DIR &&
+           sb_compare_bytes(sb_row_path(batch, a), a->entry.path_size, sb_row_path(batch, b),
+                            b->entry.path_size) == 0;
+}
+
+/* Sorts by name and drops what was implied although it has a row, or twice. */
+static void arrange(struct sb_stream *stream)
+{
+    struct sb_batch *batch = &stream->batch;
+    struct ordering ordering = {batch, stream->prefix.size};
+    size_t from, to = 0;
+
+    qsort_r(batch->rows, batch->count, sizeof(*batch->rows), compare_children, &ordering);
+    for (from = 0; from < batch->count; from++) {
+        if (to > 0 && batch->rows[from].implied &&
+            same_child(batch, &batch->rows[to - 1], &batch->rows[from]))
+            continue;
+        batch->rows[to++] = batch->rows[from];
+    }
+    batch->count = to;
+}
+
+static enum sb_code remember_delivered(struct sb_stream *stream, struct sb_error *err)
+{
+    const struct sb_batch *batch = &stream->batch;
+    const struct sb_row *last = batch->count ? &batch->rows[batch->count - 1] : NULL;
+
+    if (!last)
+        return SB_OK;
+    stream->any_delivered = true;
+    if (sb_buf_set(&stream->delivered, sb_row_path(batch, last) + stream->prefix.size,
+                   last->entry.path_size - stream->prefix.size))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+enum sb_code sb_stream_fill_children(struct sb_stream *stream, struct sb_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    struct sb_entry entry;
+    enum sb_code code;
+    size_t i;
+    bool implied = false;
+
+    sb_batch_begin(&stream->batch);
+    code = open_range(stream, &statement, err);
+    while (!code && !sb_batch_is_full(&stream->batch)) {
+        code = step(stream, statement, &entry, err);
+        if (!code)
+            code = take_child(stream, statement, &entry, err);
+    }
+    sqlite3_reset(statement);
+    if (!code && stream->implied_wanted)
+        code = add_overtaken(stream, err);
+    if (code && code != SB_END)
+        return code;
+    for (i = 0; i < stream->batch.count && !implied; i++)
+        implied = stream->batch.rows[i].implied;
+    if (implied)
+        arrange(stream);
+    return remember_delivered(stream, err);
+}
