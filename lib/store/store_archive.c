@@ -1,0 +1,123 @@
+#include "store/store.h"
+
+#include "archive/archive.h"
+#include "archive/shards.h"
+#include "core/crc32c.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_SIZE (64 * 1024) /* larger files are streamed */
+
+struct archive_store {
+    struct sb_store store;
+    struct sb_archive *archive;
+    struct sb_shards *shards;
+};
+
+struct sb_listing {
+    struct sb_cursor *cursor;
+};
+
+struct sb_reader {
+    struct sb_shards *shards;
+    char block[BLOCK_SIZE];
+};
+
+static void free_store(struct sb_store *store)
+{
+    free(store);
+}
+
+static enum sb_code list(struct sb_store *store, const char *dir, size_t size,
+                         struct sb_listing **out, struct sb_error *err)
+{
+    struct archive_store *own = (struct archive_store *)store;
+    struct sb_listing *listing = malloc(sizeof(*listing));
+    char *under = strndup(dir, size);
+    struct sb_query query = {
+        .order = SB_BY_PATH, .files = true, .dirs = true, .shallow = true, .under = under};
+    enum sb_code code;
+
+    if (listing && under)
+        code = sb_cursor_open(&listing->cursor, own->archive, &query, err);
+    else
+        code = sb_fail_memory(err);
+    free(under);
+    if (code)
+        free(listing);
+    else
+        *out = listing;
+    return code;
+}
+
+static enum sb_code next(struct sb_store *store, struct sb_listing *listing, struct sb_child *child,
+                         struct sb_error *err)
+{
+    (void)store;
+    *child = (struct sb_child){0};
+    return sb_cursor_next(listing->cursor, &child->entry, err);
+}
+
+static void close_listing(struct sb_listing *listing)
+{
+    sb_cursor_free(listing->cursor);
+    free(listing);
+}
+
+static enum sb_code open_reader(struct sb_store *store, struct sb_reader **out,
+                                struct sb_error *err)
+{
+    *out = malloc(sizeof(**out));
+    if (!*out)
+        return sb_fail_memory(err);
+    (*out)->shards = ((struct archive_store *)store)->shards;
+    return SB_OK;
+}
+
+static void close_reader(struct sb_reader *reader)
+{
+    free(reader);
+}
+
+static enum sb_code read_entry(struct sb_reader *reader, const struct sb_entry *entry,
+                               sb_store_each *each, void *context, struct sb_error *err)
+{
+    const uint32_t *crc32c = entry->has & SB_HAS_CRC ? &entry->crc32c : NULL;
+    size_t size = (size_t)entry->size;
+
+    if (entry->size > BLOCK_SIZE)
+        return sb_shards_stream(reader->shards, entry->shard, entry->offset, entry->size, crc32c,
+                                each, context, err);
+    if (size > 0 &&
+        sb_shards_read(reader->shards, entry->shard, entry->offset, reader->block, size, err))
+        return err->code;
+    if (each(context, reader->block, size, err))
+        return err->code;
+    if (crc32c && sb_crc32c(0, reader->block, size) != *crc32c)
+        return sb_fail(err, SB_DAMAGED, "its bytes do not match their checksum");
+    return SB_OK;
+}
+
+static const struct sb_store_ops archive_ops = {
+    .free = free_store,
+    .list = list,
+    .next = next,
+    .close_listing = close_listing,
+    .open_reader = open_reader,
+    .close_reader = close_reader,
+    .read = read_entry,
+};
+
+enum sb_code sb_store_open_archive(struct sb_store **out, struct sb_archive *archive,
+                                   struct sb_shards *shards, struct sb_error *err)
+{
+    struct archive_store *own = malloc(sizeof(*own));
+
+    *out = NULL;
+    if (!own)
+        return sb_fail_memory(err);
+    *own = (struct archive_store){.store.ops = &archive_ops, .archive = archive, .shards = shards};
+    *out = &own->store;
+    return SB_OK;
+}
