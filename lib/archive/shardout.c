@@ -201,6 +201,18 @@ enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t
     return SB_OK;
 }
 
+enum sb_code sb_shard_out_place_open(struct sb_shard_out *out, uint32_t *shard, int64_t *offset,
+                                     struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (out->current && out->current->end > 0 && out->limit < INT64_MAX)
+        code = begin_shard(out, err);
+    if (code)
+        return code;
+    return sb_shard_out_place(out, 0, shard, offset, err);
+}
+
 enum sb_code sb_shard_out_resize_last(struct sb_shard_out *out, int64_t old_size, int64_t new_size,
                                       struct sb_error *err)
 {

@@ -31,9 +31,11 @@ void sb_shard_out_free(struct sb_shard_out *out);
 enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path, int64_t end,
                                    struct sb_error *err) SB_CHECKED;
 
-/* See sb_writer_place and sb_writer_resize_last. */
+/* See sb_writer_place, sb_writer_place_open and sb_writer_resize_last. */
 enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t *shard,
                                 int64_t *offset, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_shard_out_place_open(struct sb_shard_out *out, uint32_t *shard, int64_t *offset,
+                                     struct sb_error *err) SB_CHECKED;
 enum sb_code sb_shard_out_resize_last(struct sb_shard_out *out, int64_t old_size, int64_t new_size,
                                       struct sb_error *err) SB_CHECKED;
 

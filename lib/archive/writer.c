@@ -247,6 +247,12 @@ enum sb_code sb_writer_place(struct sb_writer *writer, int64_t size, uint32_t *s
     return sb_shard_out_place(writer->shards, size, shard, offset, err);
 }
 
+enum sb_code sb_writer_place_open(struct sb_writer *writer, uint32_t *shard, int64_t *offset,
+                                  struct sb_error *err)
+{
+    return sb_shard_out_place_open(writer->shards, shard, offset, err);
+}
+
 enum sb_code sb_writer_resize_last(struct sb_writer *writer, int64_t old_size, int64_t new_size,
                                    struct sb_error *err)
 {

@@ -42,6 +42,13 @@ enum sb_code sb_writer_place(struct sb_writer *writer, int64_t size, uint32_t *s
                              int64_t *offset, struct sb_error *err) SB_CHECKED;
 
 /*
+ * Begins an extent of unknown length, empty for now, that sb_writer_resize_last makes longer: in a
+ * shard of its own where shards have a limit, for nobody knows what will fit.
+ */
+enum sb_code sb_writer_place_open(struct sb_writer *writer, uint32_t *shard, int64_t *offset,
+                                  struct sb_error *err) SB_CHECKED;
+
+/*
  * Gives back the end of the last reserved extent (input that was shorter than announced, or of
  * unknown length), or makes it longer: it must be the last, and for growth the shard limit may be
  * passed.

@@ -1,0 +1,296 @@
+/*
+ * shardbox pack: files of the file system become an archive, or are added to one.
+ */
+#include "task/pack.h"
+#include "command.h"
+#include "core/glob.h"
+#include "core/io.h"
+#include "core/number.h"
+#include "message.h"
+#include "options.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct settings {
+    const char *archive;
+    struct sb_pack_input *inputs; /* in the order given, -C among them */
+    size_t input_count;
+    bool nul;
+    bool append;
+    bool update;
+    bool force;
+    bool seal;
+    bool strict;
+    bool dry_run;
+    bool dereference;
+    bool one_file_system;
+    bool no_recursion;
+    int64_t shard_size;
+    int64_t threads;
+    int64_t strip;
+    int order;
+    int duplicates;
+    const char *prefix;
+    const char *charset;
+    const char *stdin_name;
+    struct sb_filter *filter;
+};
+
+static bool add_input(struct settings *settings, enum sb_pack_input_kind kind, const char *text)
+{
+    struct sb_pack_input *grown =
+        realloc(settings->inputs, (settings->input_count + 1) * sizeof(*grown));
+
+    if (!grown) {
+        message_error("out of memory");
+        return false;
+    }
+    settings->inputs = grown;
+    grown[settings->input_count++] = (struct sb_pack_input){.kind = kind, .text = text};
+    return true;
+}
+
+static bool take_operand(void *settings, const char *value)
+{
+    struct settings *s = settings;
+
+    if (!s->archive) {
+        s->archive = value;
+        return true;
+    }
+    return add_input(s, SB_INPUT_PATH, value);
+}
+
+static bool take_directory(void *settings, const char *value)
+{
+    return add_input(settings, SB_INPUT_DIRECTORY, value);
+}
+
+static bool take_list(void *settings, const char *value)
+{
+    return add_input(settings, SB_INPUT_LIST, value);
+}
+
+static bool add_rule(void *settings, bool include, const char *pattern)
+{
+    struct settings *s = settings;
+
+    if (!s->filter)
+        s->filter = sb_filter_new();
+    if (s->filter && sb_filter_add(s->filter, include, pattern) == SB_OK)
+        return true;
+    message_error("out of memory");
+    return false;
+}
+
+static bool take_include(void *settings, const char *value)
+{
+    return add_rule(settings, true, value);
+}
+
+static bool take_exclude(void *settings, const char *value)
+{
+    return add_rule(settings, false, value);
+}
+
+static bool take_exclude_from(void *settings, const char *value)
+{
+    struct settings *s = settings;
+    struct sb_error err;
+
+    if (!s->filter)
+        s->filter = sb_filter_new();
+    if (s->filter && sb_filter_add_file(s->filter, false, value, &err) == SB_OK)
+        return true;
+    if (s->filter)
+        message_failure(&err);
+    else
+        message_error("out of memory");
+    return false;
+}
+
+static const char *const orders[] = {"path", "input", "inode", NULL};
+static const char *const duplicate_rules[] = {"error", "first", "last", NULL};
+
+static const struct option options[] = {
+    OPTION_CALL('C', "directory", "DIR", take_directory,
+                "PATHs that follow are in DIR; ARCHIVE is not affected", OPERAND_DIRECTORY),
+    OPTION_CALL('T', "files-from", "FILE", take_list,
+                "store the paths listed in FILE ('-': standard input) too", OPERAND_FILE),
+    OPTION_FLAG('0', "null", struct settings, nul, "names in lists end with NUL, not newline"),
+    OPTION_FLAG(0, "no-recursion", struct settings, no_recursion,
+                "a directory given is stored without what is below it"),
+    OPTION_FLAG(0, "append", struct settings, append, "add to an archive that exists"),
+    OPTION_FLAG('u', "update", struct settings, update,
+                "with --append: replace files that are newer here or of another size"),
+    OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", duplicate_rules,
+                  "of files with one name: keep the first or the last, or call it an error"),
+    OPTION_FLAG('f', "force", struct settings, force, "replace the archive if there is one"),
+    OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE",
+                "begin a new shard before one passes SIZE (kept for later appends)"),
+    OPTION_FLAG(0, "seal", struct settings, seal,
+                "with --append: open a new shard, change no existing one"),
+    OPTION_CALL(0, "include", "GLOB", take_include,
+                "store what matches; rules are tried in order, the first match decides",
+                OPERAND_ANY),
+    OPTION_CALL(0, "exclude", "GLOB", take_exclude, "leave out what matches", OPERAND_ANY),
+    OPTION_CALL(0, "exclude-from", "FILE", take_exclude_from,
+                "leave out what matches a pattern in FILE, one a line", OPERAND_FILE),
+    OPTION_FLAG('L', "dereference", struct settings, dereference,
+                "store what symbolic links point to"),
+    OPTION_FLAG('x', "one-file-system", struct settings, one_file_system,
+                "do not descend into other file systems"),
+    OPTION_TEXT(0, "prefix", struct settings, prefix, "DIR", "store everything below DIR",
+                OPERAND_ANY),
+    OPTION_INTEGER(0, "strip-components", struct settings, strip, "N", 0, 1000,
+                   "take N leading components off each name"),
+    OPTION_TEXT(0, "iconv", struct settings, charset, "CHARSET",
+                "names are in CHARSET; store them as UTF-8", OPERAND_ANY),
+    OPTION_TEXT(0, "stdin-name", struct settings, stdin_name, "PATH",
+                "with '-' as the only PATH: store standard input under this name", OPERAND_ANY),
+    OPTION_CHOICE(0, "order", struct settings, order, "ORDER", orders,
+                  "order of the bytes in the shards (default: path)"),
+    OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
+                   "read with N threads (default: the cores, at most 4)"),
+    OPTION_FLAG(0, "strict", struct settings, strict,
+                "look at everything first; write nothing if anything would be lost"),
+    OPTION_FLAG('n', "dry-run", struct settings, dry_run,
+                "write nothing; under -v name what would be stored"),
+    OPTION_END,
+};
+
+static const char *const synopsis[] = {
+    "[-C DIR] [-T FILE [-0]] ARCHIVE PATH...",
+    "--append [--update] ARCHIVE PATH...",
+    "--stdin-name=PATH ARCHIVE -",
+    NULL,
+};
+
+static const char notes[] =
+    "Names are stored as tar stores them: 'pack a.barecat -C DIR .' stores what is in DIR.\n"
+    "Symbolic links are stored as links; FIFOs, sockets and devices are named and left out.";
+
+static const char *misuse(struct settings *settings)
+{
+    size_t paths = 0;
+
+    for (size_t i = 0; i < settings->input_count; i++)
+        paths += settings->inputs[i].kind != SB_INPUT_DIRECTORY;
+    if (!settings->archive)
+        return "the name of the archive is missing";
+    if (paths == 0)
+        return "nothing to pack: give PATHs, or a list of them with -T";
+    if (settings->append && settings->force)
+        return "--append and --force exclude each other";
+    if ((settings->update || settings->seal) && !settings->append)
+        return "--update and --seal need --append";
+    if (settings->stdin_name &&
+        (paths != 1 || settings->inputs[settings->input_count - 1].kind != SB_INPUT_PATH ||
+         strcmp(settings->inputs[settings->input_count - 1].text, "-")))
+        return "--stdin-name needs '-' as the only PATH";
+    if (settings->stdin_name && settings->dry_run)
+        return "--stdin-name and --dry-run exclude each other";
+    return NULL;
+}
+
+static struct sb_pack_options options_of(const struct settings *settings)
+{
+    enum sb_duplicates duplicates = (enum sb_duplicates)settings->duplicates;
+
+    return (struct sb_pack_options){
+        .writer = {.mode = settings->append  ? SB_APPEND
+                           : settings->force ? SB_REPLACE
+                                             : SB_CREATE,
+                   .shard_size = settings->shard_size,
+                   .seal = settings->seal},
+        .source = {.order = (enum sb_pack_order)settings->order,
+                   .duplicates = duplicates,
+                   .dereference = settings->dereference,
+                   .one_file_system = settings->one_file_system,
+                   .no_recursion = settings->no_recursion,
+                   .strict = settings->strict,
+                   .prefix = settings->prefix,
+                   .strip = (unsigned)settings->strip,
+                   .charset = settings->charset,
+                   .filter = settings->filter},
+        .threads = (unsigned)settings->threads,
+        .update = settings->update,
+        .duplicates_given = duplicates != SB_DUPLICATE_ERROR,
+        .stdin_name = settings->stdin_name,
+        .dry_run = settings->dry_run,
+        .notify = &message_notify,
+    };
+}
+
+static void show_progress(int64_t bytes, int64_t files)
+{
+    message_progress_update(bytes, 0, files);
+}
+
+static int pack(const struct settings *settings)
+{
+    struct sb_pack_options pack_options = options_of(settings);
+    struct sb_pack_counts counts;
+    struct sb_error err;
+    char size[SB_HUMAN_SIZE];
+    enum sb_code code;
+
+    pack_options.progress = show_progress;
+    code = sb_pack(settings->archive, settings->inputs, settings->input_count, &pack_options,
+                   &counts, &err);
+    message_progress_end();
+    if (code)
+        return message_failure(&err);
+    sb_format_human(counts.bytes, size);
+    message_note("%s: %s %" PRId64 " files (%s) and %" PRId64 " directories", settings->archive,
+                 settings->dry_run ? "would store" : "stored", counts.files, size, counts.dirs);
+    if (message_status() == STATUS_PARTIAL)
+        message_problem("%s: done in part: what is named above was left out or changed meanwhile, "
+                        "everything else %s",
+                        settings->archive, settings->dry_run ? "would be stored" : "is stored");
+    return message_status();
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {.threads = sb_default_threads()};
+    const char *wrong;
+    int first, status;
+
+    switch (options_parse(self, argc, argv, &settings, &first, take_operand)) {
+    case OPTIONS_DONE:
+        status = STATUS_CLEAN;
+        goto out;
+    case OPTIONS_BAD:
+        status = STATUS_ERROR;
+        goto out;
+    case OPTIONS_RUN:
+        break;
+    }
+    wrong = misuse(&settings);
+    if (wrong) {
+        status = message_usage("%s", wrong);
+        goto out;
+    }
+    for (size_t i = 0; settings.nul && i < settings.input_count; i++) {
+        if (settings.inputs[i].kind == SB_INPUT_LIST)
+            settings.inputs[i].kind = SB_INPUT_LIST_NUL;
+    }
+    status = pack(&settings);
+out:
+    sb_filter_free(settings.filter);
+    free(settings.inputs);
+    return status;
+}
+
+const struct command pack_command = {
+    .name = "pack",
+    .summary = "pack files into an archive, or add them to one",
+    .synopsis = synopsis,
+    .options = options,
+    .notes = notes,
+    .operands = OPERAND_ARCHIVE_FILES,
+    .run = run,
+};
