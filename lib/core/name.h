@@ -63,11 +63,13 @@ bool sb_strip_components(const char **name, size_t *size, unsigned count);
 /* How sb_quote writes a name. */
 enum sb_quoting {
     SB_RAW,    /* the bytes */
-    SB_SHELL,  /* as GNU ls on a terminal: 'a b', 'a'$'\n''b', only where needed */
+    SB_SHELL,  /* as GNU ls on a terminal: 'a b', 'a'$'\n''b', only where needed; bidirectional
+                  controls are escaped too, characters that Unicode may yet assign are not */
     SB_ESCAPE, /* for messages: control characters, broken UTF-8 and bidirectional controls as \n,
-                  \033 */
+                  \033; a backslash stays as it is */
 };
 
+/* Adds to what out holds. */
 enum sb_code sb_quote(struct sb_buf *out, const char *name, size_t size,
                       enum sb_quoting quoting) SB_CHECKED;
 
