@@ -1,8 +1,14 @@
 #include "command.h"
 
 extern const struct command cat_command;
+extern const struct command pack_command;
+extern const struct command verify_command;
+extern const struct command upgrade_command;
 
 const struct command *const commands[] = {
     &cat_command,
+    &pack_command,
+    &verify_command,
+    &upgrade_command,
     NULL,
 };

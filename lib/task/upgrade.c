@@ -90,12 +90,12 @@ static enum sb_code repair(struct upgrade *upgrade, struct sb_error *err)
 {
     bool dry_run = upgrade->options->dry_run;
     int64_t due;
-    enum sb_code code = repair_objects(upgrade, upgrade->db, err);
+    enum sb_code code = sb_upgrade_objects(upgrade, upgrade->db, err);
 
     if (code == SB_OK)
-        code = repair_statistics(upgrade, upgrade->db, dry_run, err);
+        code = sb_upgrade_statistics(upgrade, upgrade->db, dry_run, err);
     if (code == SB_OK)
-        code = repair_config(upgrade, err);
+        code = sb_upgrade_config(upgrade, err);
     if (code == SB_OK)
         code = sb_database_integer(upgrade->db,
                                    "SELECT value_int FROM main.config WHERE key = '" SUMS_KEY "'",
@@ -120,9 +120,9 @@ static enum sb_code rename_index(struct upgrade *upgrade, struct sb_error *err)
         return SB_OK;
     code = sb_lock_index(upgrade->db, upgrade->file, err);
     if (code == SB_OK)
-        code = refuse_journals(upgrade->file, err);
+        code = sb_upgrade_refuse_journals(upgrade->file, err);
     if (code == SB_OK)
-        code = refuse_journals(upgrade->target, err);
+        code = sb_upgrade_refuse_journals(upgrade->target, err);
     if (code == SB_OK && access(upgrade->target, F_OK) == 0)
         code = sb_fail(err, SB_CHANGED, "%s: was made by another process just now; try again",
                        upgrade->target);
@@ -180,7 +180,7 @@ static enum sb_code bring_up(struct upgrade *upgrade, enum sb_schema schema, str
         upgrade->checksums = true;
         upgrade->result->rebuilt = true;
         upgrade->result->renamed = has_old_name;
-        code = upgrade->options->dry_run ? SB_OK : rebuild(upgrade, schema, err);
+        code = upgrade->options->dry_run ? SB_OK : sb_upgrade_rebuild(upgrade, schema, err);
     } else {
         code = repair(upgrade, err);
         if (code == SB_OK && has_old_name)
@@ -202,7 +202,7 @@ static enum sb_code sums(struct upgrade *upgrade, enum sb_schema schema, struct 
                                    0, &upgrade->result->checksums, err);
     sb_database_close(upgrade->db);
     upgrade->db = NULL;
-    return fill_checksums(upgrade, err);
+    return sb_upgrade_sums(upgrade, err);
 }
 
 enum sb_code sb_upgrade(const char *path, const struct sb_upgrade_options *options,

@@ -23,19 +23,20 @@ struct upgrade {
 };
 
 /* upgrade_repair.c. In the caller's transaction on db, which holds tables of schema 0.3. */
-enum sb_code repair_objects(struct upgrade *upgrade, sqlite3 *db, struct sb_error *err) SB_CHECKED;
-enum sb_code repair_statistics(struct upgrade *upgrade, sqlite3 *db, bool count_only,
-                               struct sb_error *err) SB_CHECKED;
-enum sb_code repair_config(struct upgrade *upgrade, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_upgrade_objects(struct upgrade *upgrade, sqlite3 *db,
+                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_upgrade_statistics(struct upgrade *upgrade, sqlite3 *db, bool count_only,
+                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_upgrade_config(struct upgrade *upgrade, struct sb_error *err) SB_CHECKED;
 
 /* upgrade_rebuild.c: from an older schema, up to the removal of the old index. */
-enum sb_code rebuild(struct upgrade *upgrade, enum sb_schema schema,
-                     struct sb_error *err) SB_CHECKED;
+enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema,
+                                struct sb_error *err) SB_CHECKED;
 
 /* SB_LOCKED while a journal stands beside this index: it would be played into another one. */
-enum sb_code refuse_journals(const char *file, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_upgrade_refuse_journals(const char *file, struct sb_error *err) SB_CHECKED;
 
 /* upgrade_sums.c: opens the archive at upgrade->target anew. */
-enum sb_code fill_checksums(struct upgrade *upgrade, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_upgrade_sums(struct upgrade *upgrade, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -195,9 +195,9 @@ static enum sb_code build(struct copy *copy, struct sb_error *err)
     if (code == SB_OK)
         code = copy_tables(copy, err);
     if (code == SB_OK)
-        code = repair_objects(upgrade, copy->db, err);
+        code = sb_upgrade_objects(upgrade, copy->db, err);
     if (code == SB_OK)
-        code = repair_statistics(upgrade, copy->db, false, err);
+        code = sb_upgrade_statistics(upgrade, copy->db, false, err);
     if (code == SB_OK)
         code = copy_user_indexes(copy, err);
     if (code == SB_OK)
@@ -227,7 +227,7 @@ static enum sb_code copy_permissions(const struct copy *copy, struct sb_error *e
     return sb_fsync(copy->lock.fd, copy->path, err);
 }
 
-enum sb_code refuse_journals(const char *file, struct sb_error *err)
+enum sb_code sb_upgrade_refuse_journals(const char *file, struct sb_error *err)
 {
     static const char *const suffixes[] = {"-journal", "-wal"};
     enum sb_code code = SB_OK;
@@ -249,7 +249,7 @@ enum sb_code refuse_journals(const char *file, struct sb_error *err)
 static enum sb_code put_in_place(struct copy *copy, struct sb_error *err)
 {
     struct upgrade *upgrade = copy->upgrade;
-    enum sb_code code = refuse_journals(upgrade->target, err);
+    enum sb_code code = sb_upgrade_refuse_journals(upgrade->target, err);
 
     if (code == SB_OK)
         code = sb_sync_directory_of(upgrade->target, err);
@@ -267,7 +267,8 @@ static enum sb_code put_in_place(struct copy *copy, struct sb_error *err)
     return sb_sync_directory_of(upgrade->target, err);
 }
 
-enum sb_code rebuild(struct upgrade *upgrade, enum sb_schema schema, struct sb_error *err)
+enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema,
+                                struct sb_error *err)
 {
     struct copy copy = {
         .upgrade = upgrade,

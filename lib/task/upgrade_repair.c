@@ -44,7 +44,7 @@ static enum sb_code make_objects(struct upgrade *upgrade, sqlite3 *db, const cha
     return code;
 }
 
-enum sb_code repair_objects(struct upgrade *upgrade, sqlite3 *db, struct sb_error *err)
+enum sb_code sb_upgrade_objects(struct upgrade *upgrade, sqlite3 *db, struct sb_error *err)
 {
     enum sb_code code = make_objects(upgrade, db, "index", sb_ddl_indexes, err);
 
@@ -213,8 +213,8 @@ static const char apply_changes[] =
     " WHERE id IS NULL;"
     "DROP TABLE temp.changes";
 
-enum sb_code repair_statistics(struct upgrade *upgrade, sqlite3 *db, bool count_only,
-                               struct sb_error *err)
+enum sb_code sb_upgrade_statistics(struct upgrade *upgrade, sqlite3 *db, bool count_only,
+                                   struct sb_error *err)
 {
     struct merge merge = {.upgrade = upgrade, .db = db};
     enum sb_code code = prepare_merge(&merge, err);
@@ -248,7 +248,7 @@ static enum sb_code repair_value(struct upgrade *upgrade, const char *is_right, 
     return upgrade->options->dry_run ? SB_OK : sb_database_run(upgrade->db, put, err);
 }
 
-enum sb_code repair_config(struct upgrade *upgrade, struct sb_error *err)
+enum sb_code sb_upgrade_config(struct upgrade *upgrade, struct sb_error *err)
 {
     enum sb_code code = repair_value(
         upgrade, "SELECT count(*) FROM main.config WHERE key = 'use_triggers' AND value_int IS 1",

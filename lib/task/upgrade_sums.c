@@ -166,7 +166,7 @@ static enum sb_code run_batch(struct batch *batch, struct sb_error *err)
     return code;
 }
 
-enum sb_code fill_checksums(struct upgrade *upgrade, struct sb_error *err)
+enum sb_code sb_upgrade_sums(struct upgrade *upgrade, struct sb_error *err)
 {
     struct batch batch = {.upgrade = upgrade, .last = INT64_MIN, .more = true};
     enum sb_schema schema;

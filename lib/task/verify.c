@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct place place_of_name(const struct sb_entry *entry)
+struct place sb_verify_name(const struct sb_entry *entry)
 {
     return (struct place){entry->path, entry->path_size, -1, -1};
 }
 
-struct place place_of(const struct sb_entry *entry)
+struct place sb_verify_place(const struct sb_entry *entry)
 {
     if (entry->type == SB_DIR)
-        return place_of_name(entry);
+        return sb_verify_name(entry);
     return (struct place){entry->path, entry->path_size, entry->shard, entry->offset};
 }
 
@@ -38,7 +38,7 @@ static void report_list(struct verify *verify, enum sb_remedy remedy, const char
     verify->events->found(verify->events->context, &defect);
 }
 
-void report_anyway(struct verify *verify, enum sb_remedy remedy, const char *kind,
+void sb_verify_say(struct verify *verify, enum sb_remedy remedy, const char *kind,
                    struct place place, const char *format, ...)
 {
     va_list arguments;
@@ -48,15 +48,15 @@ void report_anyway(struct verify *verify, enum sb_remedy remedy, const char *kin
     va_end(arguments);
 }
 
-enum sb_code report(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                    struct place place, struct sb_error *err, const char *format, ...)
+enum sb_code sb_verify_report(struct verify *verify, enum sb_remedy remedy, const char *kind,
+                              struct place place, struct sb_error *err, const char *format, ...)
 {
     bool moved;
     va_list arguments;
     enum sb_code code = sb_archive_still_current(verify->archive, err);
 
     if (code == SB_OK)
-        code = index_moved(verify, &moved, err);
+        code = sb_verify_index_moved(verify, &moved, err);
     if (code != SB_OK)
         return code;
     if (moved)
@@ -69,11 +69,11 @@ enum sb_code report(struct verify *verify, enum sb_remedy remedy, const char *ki
     return SB_OK;
 }
 
-enum sb_code index_failure(struct verify *verify, enum sb_code code, struct sb_error *err)
+enum sb_code sb_verify_index_failed(struct verify *verify, enum sb_code code, struct sb_error *err)
 {
     if (code != SB_DAMAGED)
         return code;
-    report_anyway(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", err->text);
+    sb_verify_say(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", err->text);
     return SB_OK;
 }
 
@@ -83,7 +83,7 @@ static enum sb_code data_version(struct verify *verify, int64_t *out, struct sb_
                                err);
 }
 
-enum sb_code index_moved(struct verify *verify, bool *moved, struct sb_error *err)
+enum sb_code sb_verify_index_moved(struct verify *verify, bool *moved, struct sb_error *err)
 {
     int64_t now;
     enum sb_code code = data_version(verify, &now, err);
@@ -118,25 +118,25 @@ static enum sb_code preflight(struct verify *verify, const struct sb_notify *not
     enum sb_code code = select_paths(verify, &select, err);
 
     if (code != SB_OK)
-        return index_failure(verify, code, err);
+        return sb_verify_index_failed(verify, code, err);
     verify->result->selected = select != NULL;
     if (!select)
-        code = integrity_start(verify, err);
+        code = sb_verify_integrity_start(verify, err);
     if (code == SB_OK)
-        code = index_failure(verify, check_config(verify, err), err);
+        code = sb_verify_index_failed(verify, sb_verify_config(verify, err), err);
     if (code == SB_OK)
-        code = index_failure(verify, check_objects(verify, err), err);
+        code = sb_verify_index_failed(verify, sb_verify_objects(verify, err), err);
     if (code == SB_OK)
-        code = check_rows(verify, select, err);
+        code = sb_verify_rows(verify, select, err);
     for (size_t i = 0; code == SB_OK && select && i < verify->options->path_count; i++) {
         if (sb_select_unmatched(select, i))
             sb_tell(notify, SB_PROBLEM, "missing", verify->options->paths[i],
                     "no such file or directory in the archive");
     }
     if (code == SB_OK)
-        code = check_shards(verify, err);
+        code = sb_verify_shards(verify, err);
     if (code == SB_OK && !select)
-        code = check_overlaps(verify, err);
+        code = sb_verify_overlaps(verify, err);
     sb_select_free(select);
     return code;
 }
@@ -147,8 +147,8 @@ static enum sb_code read_data(struct verify *verify, struct sb_error *err)
     enum sb_code code = select_paths(verify, &select, err);
 
     if (code != SB_OK)
-        return index_failure(verify, code, err);
-    code = check_data(verify, select, err);
+        return sb_verify_index_failed(verify, code, err);
+    code = sb_verify_data(verify, select, err);
     sb_select_free(select);
     return code;
 }
@@ -170,8 +170,8 @@ enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_option
     if (code == SB_OK && !options->quick)
         code = read_data(&verify, err);
     if (code == SB_OK)
-        code = integrity_collect(&verify, true, err);
-    integrity_free(verify.integrity);
+        code = sb_verify_integrity_collect(&verify, true, err);
+    sb_verify_integrity_free(verify.integrity);
     sb_shards_free(verify.shards);
     free(verify.shard_info);
     return code;

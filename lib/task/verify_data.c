@@ -30,8 +30,8 @@ static enum sb_code check_empty(struct verify *verify, const struct sb_entry *en
     verify->result->files_read++;
     if (entry->crc32c == 0)
         return SB_OK;
-    return report(verify, SB_REMEDY_SHARDS, "checksum", place_of(entry), err,
-                  "is empty, but its CRC32C in the index is %08x", entry->crc32c);
+    return sb_verify_report(verify, SB_REMEDY_SHARDS, "checksum", sb_verify_place(entry), err,
+                            "is empty, but its CRC32C in the index is %08x", entry->crc32c);
 }
 
 /* Is there something of this entry to be read? */
@@ -39,13 +39,13 @@ static enum sb_code is_wanted(struct verify *verify, const struct sb_entry *entr
                               struct sb_error *err)
 {
     bool holds = true;
-    enum sb_code code = integrity_collect(verify, false, err);
+    enum sb_code code = sb_verify_integrity_collect(verify, false, err);
 
     *wanted = false;
     if (code != SB_OK || entry->type == SB_DIR || entry->defect)
         return code;
     if (entry->size > 0) {
-        code = shard_holds(verify, entry, &holds, err);
+        code = sb_verify_shard_holds(verify, entry, &holds, err);
         if (code != SB_OK)
             return code;
     }
@@ -72,7 +72,7 @@ static enum sb_code next(void *context, struct sb_extent *extent, struct sb_erro
     }
     if (code != SB_OK) {
         data->ended = true;
-        code = index_failure(data->verify, code, err);
+        code = sb_verify_index_failed(data->verify, code, err);
         return code == SB_OK ? SB_END : code;
     }
     *extent = (struct sb_extent){
@@ -132,7 +132,7 @@ static enum sb_code report_data(struct verify *verify, const struct sb_extent *e
     enum sb_code code = sb_archive_still_current(verify->archive, err);
 
     if (code == SB_OK)
-        code = index_moved(verify, &moved, err);
+        code = sb_verify_index_moved(verify, &moved, err);
     if (code == SB_OK && moved) {
         code = look_again(verify, extent, &good, err);
         if (code == SB_OK && good)
@@ -141,9 +141,9 @@ static enum sb_code report_data(struct verify *verify, const struct sb_extent *e
     if (code != SB_OK)
         return code;
     if (failure)
-        report_anyway(verify, SB_REMEDY_SHARDS, "unreadable", place, "%s", failure->text);
+        sb_verify_say(verify, SB_REMEDY_SHARDS, "unreadable", place, "%s", failure->text);
     else
-        report_anyway(verify, SB_REMEDY_SHARDS, "checksum", place,
+        sb_verify_say(verify, SB_REMEDY_SHARDS, "checksum", place,
                       "its %lld bytes at %lld in shard %u have CRC32C %08x, the index says %08x",
                       (long long)extent->size, (long long)extent->offset, extent->shard, crc,
                       extent->expected);
@@ -167,7 +167,7 @@ static enum sb_code done(void *context, const struct sb_extent *extent, uint32_t
     return SB_OK;
 }
 
-enum sb_code check_data(struct verify *verify, struct sb_select *select, struct sb_error *err)
+enum sb_code sb_verify_data(struct verify *verify, struct sb_select *select, struct sb_error *err)
 {
     static const struct sb_checksum_ops ops = {.next = next, .done = done};
     struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
@@ -179,7 +179,7 @@ enum sb_code check_data(struct verify *verify, struct sb_select *select, struct 
     if (code == SB_OK)
         code = sb_checksum(verify->shards, &ops, &data, verify->options->threads, err);
     else
-        code = index_failure(verify, code, err);
+        code = sb_verify_index_failed(verify, code, err);
     sb_cursor_free(data.cursor);
     return code;
 }

@@ -46,53 +46,55 @@ struct place {
 };
 #define NOWHERE ((struct place){.shard = -1, .offset = -1})
 
-struct place place_of(const struct sb_entry *entry); /* path, and the extent of a file */
-struct place place_of_name(const struct sb_entry *entry);
+struct place sb_verify_place(const struct sb_entry *entry); /* path, and the extent of a file */
+struct place sb_verify_name(const struct sb_entry *entry);
 
 /* Hands a defect on. SB_CHANGED instead when the index was rewritten since the beginning. */
-enum sb_code report(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                    struct place place, struct sb_error *err, const char *format, ...)
+enum sb_code sb_verify_report(struct verify *verify, enum sb_remedy remedy, const char *kind,
+                              struct place place, struct sb_error *err, const char *format, ...)
     SB_PRINTF(6, 7) SB_CHECKED;
 
-/* As report, but whatever became of the index. */
-void report_anyway(struct verify *verify, enum sb_remedy remedy, const char *kind,
+/* As sb_verify_report, but whatever became of the index. */
+void sb_verify_say(struct verify *verify, enum sb_remedy remedy, const char *kind,
                    struct place place, const char *format, ...) SB_PRINTF(5, 6);
 
 /* An error that ends a pass over the index, but not the run, is a defect: then SB_OK. */
-enum sb_code index_failure(struct verify *verify, enum sb_code code, struct sb_error *err);
+enum sb_code sb_verify_index_failed(struct verify *verify, enum sb_code code, struct sb_error *err);
 
 /* Has the index been rewritten since the beginning? */
-enum sb_code index_moved(struct verify *verify, bool *moved, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_index_moved(struct verify *verify, bool *moved,
+                                   struct sb_error *err) SB_CHECKED;
 
 /* verify_index.c: configuration, standard objects, and SQLite's own check in its thread. */
-enum sb_code check_config(struct verify *verify, struct sb_error *err) SB_CHECKED;
-enum sb_code check_objects(struct verify *verify, struct sb_error *err) SB_CHECKED;
-enum sb_code integrity_start(struct verify *verify, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_config(struct verify *verify, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_objects(struct verify *verify, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_integrity_start(struct verify *verify, struct sb_error *err) SB_CHECKED;
 
 /* Reports what it found once it has ended; with `wait` waits for that. Later calls do nothing. */
-enum sb_code integrity_collect(struct verify *verify, bool wait, struct sb_error *err) SB_CHECKED;
-void integrity_free(struct integrity *integrity); /* stops it; NULL is allowed */
+enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait,
+                                         struct sb_error *err) SB_CHECKED;
+void sb_verify_integrity_free(struct integrity *integrity); /* stops it; NULL is allowed */
 
 /* verify_shards.c: one look at each shard. *out is NULL for a number that no shard can have. */
-enum sb_code shard_look(struct verify *verify, uint32_t shard, struct shard_info **out,
-                        struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_shard_look(struct verify *verify, uint32_t shard, struct shard_info **out,
+                                  struct sb_error *err) SB_CHECKED;
 
 /* Whether a file's bytes can be read: within a shard that is there (and whole, under present). */
-enum sb_code shard_holds(struct verify *verify, const struct sb_entry *entry, bool *holds,
-                         struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_shard_holds(struct verify *verify, const struct sb_entry *entry, bool *holds,
+                                   struct sb_error *err) SB_CHECKED;
 
 /* After all rows: shards between those in use, and under present those that lack something. */
-enum sb_code check_shards(struct verify *verify, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_shards(struct verify *verify, struct sb_error *err) SB_CHECKED;
 
 /* verify_rows.c: every row, in order of path. */
-enum sb_code check_rows(struct verify *verify, struct sb_select *select,
-                        struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select,
+                            struct sb_error *err) SB_CHECKED;
 
 /* verify_overlaps.c: every extent, in order of address. */
-enum sb_code check_overlaps(struct verify *verify, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_overlaps(struct verify *verify, struct sb_error *err) SB_CHECKED;
 
 /* verify_data.c: every byte. */
-enum sb_code check_data(struct verify *verify, struct sb_select *select,
-                        struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_data(struct verify *verify, struct sb_select *select,
+                            struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -73,7 +73,7 @@ static void *run_integrity(void *context)
     return NULL;
 }
 
-enum sb_code integrity_start(struct verify *verify, struct sb_error *err)
+enum sb_code sb_verify_integrity_start(struct verify *verify, struct sb_error *err)
 {
     struct integrity *check = calloc(1, sizeof(*check));
     enum sb_code code;
@@ -97,7 +97,7 @@ enum sb_code integrity_start(struct verify *verify, struct sb_error *err)
     return SB_OK;
 }
 
-void integrity_free(struct integrity *check)
+void sb_verify_integrity_free(struct integrity *check)
 {
     if (!check)
         return;
@@ -110,7 +110,7 @@ void integrity_free(struct integrity *check)
     free(check);
 }
 
-enum sb_code integrity_collect(struct verify *verify, bool wait, struct sb_error *err)
+enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait, struct sb_error *err)
 {
     struct integrity *check = verify->integrity;
     enum sb_code code;
@@ -121,16 +121,16 @@ enum sb_code integrity_collect(struct verify *verify, bool wait, struct sb_error
     check->running = false;
     verify->integrity = NULL;
     for (int i = 0; i < check->line_count; i++)
-        report_anyway(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", check->lines[i]);
+        sb_verify_say(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", check->lines[i]);
     if (check->line_count == INTEGRITY_LINES)
-        report_anyway(verify, SB_REMEDY_INDEX, "integrity", NOWHERE,
+        sb_verify_say(verify, SB_REMEDY_INDEX, "integrity", NOWHERE,
                       "SQLite has more to say; its first %d lines are above", INTEGRITY_LINES);
     code = check->code;
     if (code == SB_DAMAGED)
-        report_anyway(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", check->err.text);
+        sb_verify_say(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", check->err.text);
     else if (code != SB_OK)
         *err = check->err;
-    integrity_free(check);
+    sb_verify_integrity_free(check);
     if (sb_interrupted())
         return sb_fail(err, SB_INTERRUPT, "interrupted");
     return code == SB_DAMAGED ? SB_OK : code;
@@ -163,7 +163,7 @@ static enum sb_code config_value(struct verify *verify, const char *key, bool *t
     return code;
 }
 
-enum sb_code check_config(struct verify *verify, struct sb_error *err)
+enum sb_code sb_verify_config(struct verify *verify, struct sb_error *err)
 {
     bool there, whole;
     int64_t value;
@@ -173,15 +173,17 @@ enum sb_code check_config(struct verify *verify, struct sb_error *err)
         return SB_OK;
     code = config_value(verify, "use_triggers", &there, &whole, &value, err);
     if (code == SB_OK && (!there || !whole || value != 1))
-        code = report(verify, SB_REMEDY_UPGRADE, "triggers", NOWHERE, err,
-                      "config.use_triggers is not 1: an interrupted bulk change left it so, and "
-                      "tree statistics may be wrong");
+        code = sb_verify_report(
+            verify, SB_REMEDY_UPGRADE, "triggers", NOWHERE, err,
+            "config.use_triggers is not 1: an interrupted bulk change left it so, and "
+            "tree statistics may be wrong");
     if (code != SB_OK)
         return code;
     code = config_value(verify, "shard_size_limit", &there, &whole, &value, err);
     if (code == SB_OK && (!there || !whole || value <= 0))
-        code = report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE, err,
-                      "config.shard_size_limit is %s", there ? "not a positive number" : "missing");
+        code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE, err,
+                                "config.shard_size_limit is %s",
+                                there ? "not a positive number" : "missing");
     return code;
 }
 
@@ -198,11 +200,11 @@ static enum sb_code check_object(struct verify *verify, sqlite3_stmt *statement,
         return SB_OK;
     if (rc != SQLITE_DONE)
         return sb_database_fail(sb_archive_database(verify->archive), err);
-    return report(verify, SB_REMEDY_UPGRADE, "schema", NOWHERE, err,
-                  "the standard %s %s is missing", type, name);
+    return sb_verify_report(verify, SB_REMEDY_UPGRADE, "schema", NOWHERE, err,
+                            "the standard %s %s is missing", type, name);
 }
 
-enum sb_code check_objects(struct verify *verify, struct sb_error *err)
+enum sb_code sb_verify_objects(struct verify *verify, struct sb_error *err)
 {
     sqlite3_stmt *statement;
     enum sb_code code;

@@ -35,10 +35,10 @@ static enum sb_code report_overlap(struct verify *verify, const struct sb_entry 
 {
     int64_t first_end = first->offset + first->size, second_end = second->offset + second->size;
 
-    return report(verify, SB_REMEDY_ENTRIES, "overlap", place_of(second), err,
-                  "shares bytes %lld to %lld of shard %u with %s", (long long)second->offset,
-                  (long long)(first_end < second_end ? first_end : second_end), second->shard,
-                  first->path);
+    return sb_verify_report(
+        verify, SB_REMEDY_ENTRIES, "overlap", sb_verify_place(second), err,
+        "shares bytes %lld to %lld of shard %u with %s", (long long)second->offset,
+        (long long)(first_end < second_end ? first_end : second_end), second->shard, first->path);
 }
 
 static enum sb_code check_extent(struct verify *verify, struct holder *holder,
@@ -60,7 +60,7 @@ static enum sb_code check_extent(struct verify *verify, struct holder *holder,
     return hold(holder, entry, err);
 }
 
-enum sb_code check_overlaps(struct verify *verify, struct sb_error *err)
+enum sb_code sb_verify_overlaps(struct verify *verify, struct sb_error *err)
 {
     struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     struct holder holder = {0};
@@ -78,7 +78,7 @@ enum sb_code check_overlaps(struct verify *verify, struct sb_error *err)
         if (code == SB_OK && sb_interrupted())
             code = sb_fail(err, SB_INTERRUPT, "interrupted");
     }
-    code = index_failure(verify, code == SB_END ? SB_OK : code, err);
+    code = sb_verify_index_failed(verify, code == SB_END ? SB_OK : code, err);
     sb_cursor_free(cursor);
     sb_buf_release(&holder.name);
     return code;

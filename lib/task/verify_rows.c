@@ -27,18 +27,18 @@ static enum sb_code closed(void *context, const struct sb_treestat_dir *dir, str
     place.path = dir->path;
     place.path_size = dir->path_size;
     if (!dir->has_row)
-        return report(verify, SB_REMEDY_UPGRADE, "parent", place, err,
-                      "the directory has no row in the index");
+        return sb_verify_report(verify, SB_REMEDY_UPGRADE, "parent", place, err,
+                                "the directory has no row in the index");
     if (is->num_files_tree == should->num_files_tree && is->size_tree == should->size_tree &&
         (!all || (is->num_files == should->num_files && is->num_subdirs == should->num_subdirs)))
         return SB_OK;
-    return report(verify, SB_REMEDY_UPGRADE, "statistics", place, err,
-                  "tree statistics are %lld subdirectories, %lld files, %lld files and %lld bytes "
-                  "in all; should be %lld, %lld, %lld, %lld",
-                  (long long)is->num_subdirs, (long long)is->num_files,
-                  (long long)is->num_files_tree, (long long)is->size_tree,
-                  (long long)should->num_subdirs, (long long)should->num_files,
-                  (long long)should->num_files_tree, (long long)should->size_tree);
+    return sb_verify_report(
+        verify, SB_REMEDY_UPGRADE, "statistics", place, err,
+        "tree statistics are %lld subdirectories, %lld files, %lld files and %lld bytes "
+        "in all; should be %lld, %lld, %lld, %lld",
+        (long long)is->num_subdirs, (long long)is->num_files, (long long)is->num_files_tree,
+        (long long)is->size_tree, (long long)should->num_subdirs, (long long)should->num_files,
+        (long long)should->num_files_tree, (long long)should->size_tree);
 }
 
 static enum sb_code check_name(struct verify *verify, const struct sb_entry *entry,
@@ -55,7 +55,8 @@ static enum sb_code check_name(struct verify *verify, const struct sb_entry *ent
     }
     if (!problem)
         return SB_OK;
-    return report(verify, SB_REMEDY_ENTRIES, "name", place_of_name(entry), err, "name %s", problem);
+    return sb_verify_report(verify, SB_REMEDY_ENTRIES, "name", sb_verify_name(entry), err,
+                            "name %s", problem);
 }
 
 /* Rows of one name follow each other. */
@@ -73,10 +74,10 @@ static enum sb_code check_repeated(struct pass *pass, const struct sb_entry *ent
     if (!again)
         return SB_OK;
     if (was_dir != is_dir)
-        return report(pass->verify, SB_REMEDY_ENTRIES, "conflict", place_of_name(entry), err,
-                      "is both a file and a directory");
-    return report(pass->verify, SB_REMEDY_ENTRIES, "duplicate", place_of(entry), err,
-                  "the name stands twice in the index");
+        return sb_verify_report(pass->verify, SB_REMEDY_ENTRIES, "conflict", sb_verify_name(entry),
+                                err, "is both a file and a directory");
+    return sb_verify_report(pass->verify, SB_REMEDY_ENTRIES, "duplicate", sb_verify_place(entry),
+                            err, "the name stands twice in the index");
 }
 
 static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry,
@@ -85,7 +86,7 @@ static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry
     struct verify *verify = pass->verify;
     struct shard_info *info;
     int64_t end = entry->offset + entry->size;
-    enum sb_code code = shard_look(verify, entry->shard, &info, err);
+    enum sb_code code = sb_verify_shard_look(verify, entry->shard, &info, err);
 
     if (code != SB_OK)
         return code;
@@ -98,14 +99,14 @@ static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry
     if (verify->options->present)
         return SB_OK;
     if (!info || info->state != SHARD_THERE)
-        return report(verify, SB_REMEDY_SHARDS, "bounds", place_of(entry), err,
-                      "its %lld bytes are in shard %u, which cannot be read",
-                      (long long)entry->size, entry->shard);
+        return sb_verify_report(verify, SB_REMEDY_SHARDS, "bounds", sb_verify_place(entry), err,
+                                "its %lld bytes are in shard %u, which cannot be read",
+                                (long long)entry->size, entry->shard);
     if (end > info->size)
-        return report(verify, SB_REMEDY_SHARDS, "bounds", place_of(entry), err,
-                      "its bytes %lld to %lld of shard %u lie beyond the shard's end at %lld",
-                      (long long)entry->offset, (long long)end, entry->shard,
-                      (long long)info->size);
+        return sb_verify_report(
+            verify, SB_REMEDY_SHARDS, "bounds", sb_verify_place(entry), err,
+            "its bytes %lld to %lld of shard %u lie beyond the shard's end at %lld",
+            (long long)entry->offset, (long long)end, entry->shard, (long long)info->size);
     return SB_OK;
 }
 
@@ -121,8 +122,8 @@ static enum sb_code check_file(struct pass *pass, const struct sb_entry *entry,
     if (!(entry->has & SB_HAS_CRC)) {
         verify->result->unchecked++;
         if (verify->options->strict) {
-            enum sb_code code = report(verify, SB_REMEDY_SUMS, "unchecked", place_of(entry), err,
-                                       "has no checksum");
+            enum sb_code code = sb_verify_report(verify, SB_REMEDY_SUMS, "unchecked",
+                                                 sb_verify_place(entry), err, "has no checksum");
             if (code != SB_OK)
                 return code;
         }
@@ -155,8 +156,8 @@ static enum sb_code check_row(struct pass *pass, const struct sb_entry *entry, s
     enum sb_code code = SB_OK;
 
     if (entry->defect)
-        code = report(pass->verify, SB_REMEDY_ENTRIES, "row", place_of_name(entry), err, "%s",
-                      entry->defect);
+        code = sb_verify_report(pass->verify, SB_REMEDY_ENTRIES, "row", sb_verify_name(entry), err,
+                                "%s", entry->defect);
     if (code != SB_OK || is_odd(pass, entry))
         return code;
     code = check_name(pass->verify, entry, err);
@@ -191,13 +192,13 @@ static enum sb_code check_root(struct pass *pass, struct sb_error *err)
         return code;
     code = sb_archive_lookup(archive, "", 0, &root, err);
     if (code == SB_OK && root.defect)
-        code = report(pass->verify, SB_REMEDY_ENTRIES, "row", place_of_name(&root), err, "%s",
-                      root.defect);
+        code = sb_verify_report(pass->verify, SB_REMEDY_ENTRIES, "row", sb_verify_name(&root), err,
+                                "%s", root.defect);
     pass->verify->result->dirs++;
     return code == SB_OK ? add_to_tree(pass, &root, err) : code;
 }
 
-enum sb_code check_rows(struct verify *verify, struct sb_select *select, struct sb_error *err)
+enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select, struct sb_error *err)
 {
     struct sb_query query = {.order = SB_BY_PATH, .files = true, .dirs = true};
     struct pass pass = {.verify = verify};
@@ -223,7 +224,7 @@ enum sb_code check_rows(struct verify *verify, struct sb_select *select, struct 
 out:
     if (code == SB_DAMAGED)
         verify->apart = false;
-    code = index_failure(verify, code, err);
+    code = sb_verify_index_failed(verify, code, err);
     sb_treestat_free(pass.tree);
     sb_cursor_free(cursor);
     sb_buf_release(&pass.last);

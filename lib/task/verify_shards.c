@@ -49,17 +49,18 @@ static enum sb_code look(struct verify *verify, uint32_t shard, struct shard_inf
     struct place place = NOWHERE;
     place.shard = shard;
     if (info->state == SHARD_MISSING && !verify->options->present)
-        code = report(verify, SB_REMEDY_SHARDS, "shard", place, err, "%s: is not there", path.data);
+        code = sb_verify_report(verify, SB_REMEDY_SHARDS, "shard", place, err, "%s: is not there",
+                                path.data);
     else if (info->state == SHARD_UNUSABLE)
-        code = report(verify, SB_REMEDY_SHARDS, "shard", place, err, "%s", reason.text);
+        code = sb_verify_report(verify, SB_REMEDY_SHARDS, "shard", place, err, "%s", reason.text);
     else
         code = SB_OK;
     sb_buf_release(&path);
     return code;
 }
 
-enum sb_code shard_look(struct verify *verify, uint32_t shard, struct shard_info **out,
-                        struct sb_error *err)
+enum sb_code sb_verify_shard_look(struct verify *verify, uint32_t shard, struct shard_info **out,
+                                  struct sb_error *err)
 {
     *out = NULL;
     if (shard > SB_SHARD_MAX)
@@ -76,11 +77,11 @@ enum sb_code shard_look(struct verify *verify, uint32_t shard, struct shard_info
     return SB_OK;
 }
 
-enum sb_code shard_holds(struct verify *verify, const struct sb_entry *entry, bool *holds,
-                         struct sb_error *err)
+enum sb_code sb_verify_shard_holds(struct verify *verify, const struct sb_entry *entry, bool *holds,
+                                   struct sb_error *err)
 {
     struct shard_info *info;
-    enum sb_code code = shard_look(verify, entry->shard, &info, err);
+    enum sb_code code = sb_verify_shard_look(verify, entry->shard, &info, err);
 
     *holds = code == SB_OK && info && info->state == SHARD_THERE &&
              entry->offset + entry->size <= info->size &&
@@ -104,12 +105,13 @@ static enum sb_code list_absent(struct verify *verify, uint32_t shard, struct sb
     }
     place.shard = shard;
     if (info->state == SHARD_MISSING)
-        code = report(verify, SB_REMEDY_FETCH, "missing", place, err,
-                      "%s: has not arrived (%lld bytes)", path.data, (long long)info->needed);
+        code = sb_verify_report(verify, SB_REMEDY_FETCH, "missing", place, err,
+                                "%s: has not arrived (%lld bytes)", path.data,
+                                (long long)info->needed);
     else
-        code = report(verify, SB_REMEDY_FETCH, "missing", place, err,
-                      "%s: only %lld of %lld bytes have arrived", path.data, (long long)info->size,
-                      (long long)info->needed);
+        code = sb_verify_report(verify, SB_REMEDY_FETCH, "missing", place, err,
+                                "%s: only %lld of %lld bytes have arrived", path.data,
+                                (long long)info->size, (long long)info->needed);
     sb_buf_release(&path);
     return code;
 }
@@ -135,11 +137,11 @@ static enum sb_code check_holes(struct verify *verify, uint32_t end, struct sb_e
         if (!missing && in_hole) {
             struct place place = NOWHERE;
             place.shard = hole;
-            enum sb_code code =
-                report(verify, SB_REMEDY_SHARDS, "shard", place, err,
-                       "shards %u to %u are not there; no file uses them, but Barecat finds "
-                       "those that follow only by counting",
-                       hole, shard - 1);
+            enum sb_code code = sb_verify_report(
+                verify, SB_REMEDY_SHARDS, "shard", place, err,
+                "shards %u to %u are not there; no file uses them, but Barecat finds "
+                "those that follow only by counting",
+                hole, shard - 1);
             if (code != SB_OK)
                 return code;
         }
@@ -148,7 +150,7 @@ static enum sb_code check_holes(struct verify *verify, uint32_t end, struct sb_e
     return SB_OK;
 }
 
-enum sb_code check_shards(struct verify *verify, struct sb_error *err)
+enum sb_code sb_verify_shards(struct verify *verify, struct sb_error *err)
 {
     uint32_t end = 0;
 
