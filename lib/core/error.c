@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+SB_PRINTF(3, 0)
 static void set_text(struct sb_error *err, enum sb_code code, const char *format, va_list args)
 {
     err->code = code;
