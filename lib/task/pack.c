@@ -130,14 +130,14 @@ static enum sb_code meet_existing(struct packer *packer, const struct sb_pack_it
 static enum sb_code fill(void *context, void *slot, struct sb_error *err)
 {
     struct packer *packer = context;
-    struct sb_batch *batch = slot;
-    struct sb_batch_item *added;
+    struct sb_pack_batch *batch = slot;
+    struct sb_packed *added;
     struct sb_pack_item item;
     struct sb_entry old;
     bool replaces;
     enum sb_code code;
 
-    sb_batch_clear(batch);
+    sb_pack_batch_clear(batch);
     while (batch->count < packer->batch_items) {
         code = sb_pack_source_next(packer->source, &item, err);
         if (code == SB_END && batch->count > 0)
@@ -150,7 +150,7 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
         if (code == SB_END)
             continue;
         if (code == SB_OK)
-            code = sb_batch_add(batch, &item, &added, err);
+            code = sb_pack_batch_add(batch, &item, &added, err);
         if (code)
             return code;
         added->replaces = replaces;
@@ -163,11 +163,11 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
 {
     struct packer *packer = context;
 
-    return sb_batch_store(slot, packer->writer, packer->options->source.dereference, &packer->own,
-                          turns, err);
+    return sb_pack_batch_store(slot, packer->writer, packer->options->source.dereference,
+                               &packer->own, turns, err);
 }
 
-static struct sb_entry entry_of(const struct sb_batch *batch, const struct sb_batch_item *item)
+static struct sb_entry entry_of(const struct sb_pack_batch *batch, const struct sb_packed *item)
 {
     const struct stat *st = &item->stat;
 
@@ -188,8 +188,8 @@ static struct sb_entry entry_of(const struct sb_batch *batch, const struct sb_ba
     };
 }
 
-static enum sb_code add_item(struct packer *packer, const struct sb_batch *batch,
-                             const struct sb_batch_item *item, struct sb_error *err)
+static enum sb_code add_item(struct packer *packer, const struct sb_pack_batch *batch,
+                             const struct sb_packed *item, struct sb_error *err)
 {
     struct sb_entry entry = entry_of(batch, item), old;
     enum sb_code code = SB_OK;
@@ -210,8 +210,8 @@ static enum sb_code add_item(struct packer *packer, const struct sb_batch *batch
     return code;
 }
 
-static void tell_problem(const struct packer *packer, const struct sb_batch *batch,
-                         const struct sb_batch_item *item)
+static void tell_problem(const struct packer *packer, const struct sb_pack_batch *batch,
+                         const struct sb_packed *item)
 {
     const char *disk_path = batch->texts.data + item->disk_path_at;
 
@@ -224,13 +224,13 @@ static void tell_problem(const struct packer *packer, const struct sb_batch *bat
 static enum sb_code drain(void *context, void *slot, struct sb_error *err)
 {
     struct packer *packer = context;
-    struct sb_batch *batch = slot;
+    struct sb_pack_batch *batch = slot;
     size_t stored = 0, average;
     int64_t bytes = packer->counts->bytes;
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
-        const struct sb_batch_item *item = &batch->items[i];
+        const struct sb_packed *item = &batch->items[i];
 
         tell_problem(packer, batch, item);
         if (item->state == SB_ITEM_FAILED)
@@ -239,10 +239,10 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
         code = add_item(packer, batch, item, err);
     }
     average = stored ? (size_t)(packer->counts->bytes - bytes) / stored : 0;
-    packer->batch_items = SB_BATCH_BYTES / (average + 1) + 1;
-    if (packer->batch_items > SB_BATCH_ITEMS)
-        packer->batch_items = SB_BATCH_ITEMS;
-    sb_batch_clear(batch);
+    packer->batch_items = SB_PACK_BATCH_BYTES / (average + 1) + 1;
+    if (packer->batch_items > SB_PACK_BATCH_ITEMS)
+        packer->batch_items = SB_PACK_BATCH_ITEMS;
+    sb_pack_batch_clear(batch);
     if (packer->options->progress)
         packer->options->progress(packer->counts->bytes, packer->counts->files);
     return code;
@@ -253,7 +253,7 @@ static enum sb_code store_tree(struct packer *packer, struct sb_error *err)
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     unsigned threads = packer->options->threads ? packer->options->threads : 1;
     unsigned count = threads == 1 ? 1 : 2 * threads + 2;
-    struct sb_batch *batches = calloc(count, sizeof(*batches));
+    struct sb_pack_batch *batches = calloc(count, sizeof(*batches));
     enum sb_code code;
 
     if (!batches)
@@ -261,7 +261,7 @@ static enum sb_code store_tree(struct packer *packer, struct sb_error *err)
     packer->batch_items = FIRST_BATCH_ITEMS;
     code = sb_pipeline_run(&ops, packer, batches, sizeof(*batches), count, threads, err);
     for (unsigned i = 0; i < count; i++)
-        sb_batch_release(&batches[i]);
+        sb_pack_batch_release(&batches[i]);
     free(batches);
     return code;
 }

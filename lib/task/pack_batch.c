@@ -12,9 +12,9 @@
 
 /* Links have room of their own behind the files' bytes: they are never streamed. */
 #define LINK_MAX_BYTES 4096
-#define LINK_ROOM      ((size_t)SB_BATCH_ITEMS * LINK_MAX_BYTES)
+#define LINK_ROOM      ((size_t)SB_PACK_BATCH_ITEMS * LINK_MAX_BYTES)
 
-void sb_batch_clear(struct sb_batch *batch)
+void sb_pack_batch_clear(struct sb_pack_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
         sb_tree_dir_unref(batch->items[i].dir);
@@ -23,27 +23,27 @@ void sb_batch_clear(struct sb_batch *batch)
     sb_buf_clear(&batch->texts);
 }
 
-void sb_batch_release(struct sb_batch *batch)
+void sb_pack_batch_release(struct sb_pack_batch *batch)
 {
-    sb_batch_clear(batch);
+    sb_pack_batch_clear(batch);
     sb_buf_release(&batch->texts);
     free(batch->data);
     batch->data = NULL;
 }
 
-static bool add_string(struct sb_batch *batch, const char *text, size_t size, size_t *at)
+static bool add_string(struct sb_pack_batch *batch, const char *text, size_t size, size_t *at)
 {
     *at = batch->texts.size;
     return sb_buf_add(&batch->texts, text, size) == SB_OK &&
            sb_buf_add_char(&batch->texts, '\0') == SB_OK;
 }
 
-enum sb_code sb_batch_add(struct sb_batch *batch, const struct sb_pack_item *item,
-                          struct sb_batch_item **added, struct sb_error *err)
+enum sb_code sb_pack_batch_add(struct sb_pack_batch *batch, const struct sb_pack_item *item,
+                               struct sb_packed **added, struct sb_error *err)
 {
-    struct sb_batch_item *slot = &batch->items[batch->count];
+    struct sb_packed *slot = &batch->items[batch->count];
 
-    *slot = (struct sb_batch_item){
+    *slot = (struct sb_packed){
         .node = item->node,
         .implied = item->implied,
         .name_size = item->name_size,
@@ -61,19 +61,19 @@ enum sb_code sb_batch_add(struct sb_batch *batch, const struct sb_pack_item *ite
     return SB_OK;
 }
 
-static void note_problem(struct sb_batch_item *item, const char *kind, const char *text)
+static void note_problem(struct sb_packed *item, const char *kind, const char *text)
 {
     item->kind = kind;
     snprintf(item->text, sizeof(item->text), "%s", text);
 }
 
-static void fail_item(struct sb_batch_item *item, const char *kind, const char *text)
+static void fail_item(struct sb_packed *item, const char *kind, const char *text)
 {
     item->state = SB_ITEM_FAILED;
     note_problem(item, kind, text);
 }
 
-static void fail_errno(struct sb_batch_item *item, int error_number)
+static void fail_errno(struct sb_packed *item, int error_number)
 {
     char reason[64];
     const char *text = strerror_r(error_number, reason, sizeof(reason));
@@ -105,7 +105,7 @@ static bool is_own_file(const struct sb_own_files *own, const char *component,
 }
 
 /* Opens the file of an item; -1 with the item failed otherwise. */
-static int open_item(const struct sb_batch *batch, struct sb_batch_item *item, bool dereference,
+static int open_item(const struct sb_pack_batch *batch, struct sb_packed *item, bool dereference,
                      const struct sb_own_files *own)
 {
     const char *component = batch->texts.data + item->component_at;
@@ -132,7 +132,7 @@ static int open_item(const struct sb_batch *batch, struct sb_batch_item *item, b
  * Reads up to size bytes, or until a read ends at `expected`: that is where the file ends, and
  * there is no need to ask again. False with the item failed.
  */
-static bool read_item(int fd, struct sb_batch_item *item, char *data, size_t size, size_t expected,
+static bool read_item(int fd, struct sb_packed *item, char *data, size_t size, size_t expected,
                       size_t *got)
 {
     ssize_t n;
@@ -155,10 +155,11 @@ static bool read_item(int fd, struct sb_batch_item *item, char *data, size_t siz
     return true;
 }
 
-static void read_file(struct sb_batch *batch, struct sb_batch_item *item, bool dereference,
+static void read_file(struct sb_pack_batch *batch, struct sb_packed *item, bool dereference,
                       const struct sb_own_files *own)
 {
-    size_t room = batch->data_size < SB_BATCH_BYTES ? SB_BATCH_BYTES - batch->data_size : 0;
+    size_t room =
+        batch->data_size < SB_PACK_BATCH_BYTES ? SB_PACK_BATCH_BYTES - batch->data_size : 0;
     size_t got, expected;
     char *data = batch->data + batch->data_size;
     int fd = open_item(batch, item, dereference, own);
@@ -187,7 +188,7 @@ static void read_file(struct sb_batch *batch, struct sb_batch_item *item, bool d
     close(fd);
 }
 
-static void read_link(struct sb_batch *batch, struct sb_batch_item *item)
+static void read_link(struct sb_pack_batch *batch, struct sb_packed *item)
 {
     const char *component = batch->texts.data + item->component_at;
     char *data = batch->data + batch->data_size;
@@ -205,15 +206,15 @@ static void read_link(struct sb_batch *batch, struct sb_batch_item *item)
     batch->data_size += (size_t)size;
 }
 
-static enum sb_code read_all(struct sb_batch *batch, bool dereference,
+static enum sb_code read_all(struct sb_pack_batch *batch, bool dereference,
                              const struct sb_own_files *own, struct sb_error *err)
 {
     if (!batch->data)
-        batch->data = malloc(SB_BATCH_BYTES + LINK_ROOM);
+        batch->data = malloc(SB_PACK_BATCH_BYTES + LINK_ROOM);
     if (!batch->data)
         return sb_fail_memory(err);
     for (size_t i = 0; i < batch->count; i++) {
-        struct sb_batch_item *item = &batch->items[i];
+        struct sb_packed *item = &batch->items[i];
 
         if (item->state != SB_ITEM_NEW || item->node == SB_NODE_DIR)
             continue;
@@ -225,13 +226,13 @@ static enum sb_code read_all(struct sb_batch *batch, bool dereference,
     return SB_OK;
 }
 
-static enum sb_code place_all(struct sb_batch *batch, struct sb_writer *writer,
+static enum sb_code place_all(struct sb_pack_batch *batch, struct sb_writer *writer,
                               struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
-        struct sb_batch_item *item = &batch->items[i];
+        struct sb_packed *item = &batch->items[i];
 
         if (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE)
             code = sb_writer_place(writer, item->size, &item->shard, &item->offset, err);
@@ -240,15 +241,15 @@ static enum sb_code place_all(struct sb_batch *batch, struct sb_writer *writer,
 }
 
 /* Bytes that follow each other in the batch and in the shard go out in one write. */
-static enum sb_code write_runs(struct sb_batch *batch, struct sb_writer *writer,
+static enum sb_code write_runs(struct sb_pack_batch *batch, struct sb_writer *writer,
                                struct sb_error *err)
 {
-    const struct sb_batch_item *first = NULL;
+    const struct sb_packed *first = NULL;
     size_t size = 0;
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
-        struct sb_batch_item *item = &batch->items[i];
+        struct sb_packed *item = &batch->items[i];
 
         if (item->state != SB_ITEM_READ)
             continue;
@@ -270,7 +271,7 @@ static enum sb_code write_runs(struct sb_batch *batch, struct sb_writer *writer,
 }
 
 /* Copies from fd until the reserved extent is full or the file ends; *done is what was copied. */
-static enum sb_code copy_large(struct sb_batch *batch, struct sb_batch_item *item, int fd,
+static enum sb_code copy_large(struct sb_pack_batch *batch, struct sb_packed *item, int fd,
                                struct sb_writer *writer, int64_t *done, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -279,8 +280,8 @@ static enum sb_code copy_large(struct sb_batch *batch, struct sb_batch_item *ite
     for (*done = 0; code == SB_OK && *done < item->size; *done += (int64_t)got) {
         if (sb_interrupted())
             return sb_fail(err, SB_INTERRUPT, "interrupted");
-        want = item->size - *done < (int64_t)SB_BATCH_BYTES ? (size_t)(item->size - *done)
-                                                            : SB_BATCH_BYTES;
+        want = item->size - *done < (int64_t)SB_PACK_BATCH_BYTES ? (size_t)(item->size - *done)
+                                                                 : SB_PACK_BATCH_BYTES;
         if (!read_item(fd, item, batch->data, want, want, &got) || got == 0)
             break;
         item->crc32c = sb_crc32c(item->crc32c, batch->data, got);
@@ -289,7 +290,7 @@ static enum sb_code copy_large(struct sb_batch *batch, struct sb_batch_item *ite
     return code;
 }
 
-static enum sb_code store_large(struct sb_batch *batch, struct sb_batch_item *item,
+static enum sb_code store_large(struct sb_pack_batch *batch, struct sb_packed *item,
                                 struct sb_writer *writer, bool dereference,
                                 const struct sb_own_files *own, struct sb_error *err)
 {
@@ -315,9 +316,9 @@ static enum sb_code store_large(struct sb_batch *batch, struct sb_batch_item *it
     return code;
 }
 
-enum sb_code sb_batch_store(struct sb_batch *batch, struct sb_writer *writer, bool dereference,
-                            const struct sb_own_files *own, struct sb_pipeline *turns,
-                            struct sb_error *err)
+enum sb_code sb_pack_batch_store(struct sb_pack_batch *batch, struct sb_writer *writer,
+                                 bool dereference, const struct sb_own_files *own,
+                                 struct sb_pipeline *turns, struct sb_error *err)
 {
     enum sb_code code = read_all(batch, dereference, own, err);
 

@@ -13,10 +13,10 @@
 
 #include <sys/stat.h>
 
-#define SB_BATCH_ITEMS 128
-#define SB_BATCH_BYTES ((size_t)2 << 20)
+#define SB_PACK_BATCH_ITEMS 128
+#define SB_PACK_BATCH_BYTES ((size_t)2 << 20)
 
-enum sb_batch_state {
+enum sb_pack_state {
     SB_ITEM_NEW,
     SB_ITEM_READ,   /* its bytes are in the batch */
     SB_ITEM_LARGE,  /* to be streamed once it has a place */
@@ -24,8 +24,8 @@ enum sb_batch_state {
     SB_ITEM_FAILED, /* left out; kind and text say why */
 };
 
-struct sb_batch_item {
-    enum sb_batch_state state;
+struct sb_packed {
+    enum sb_pack_state state;
     enum sb_node node;
     bool implied;
     size_t name_at; /* offsets into texts, of NUL-terminated strings */
@@ -49,11 +49,11 @@ struct sb_batch_item {
     char text[96];
 };
 
-struct sb_batch {
-    struct sb_batch_item items[SB_BATCH_ITEMS];
+struct sb_pack_batch {
+    struct sb_packed items[SB_PACK_BATCH_ITEMS];
     size_t count;
     struct sb_buf texts;
-    char *data; /* SB_BATCH_BYTES, made at first use */
+    char *data; /* SB_PACK_BATCH_BYTES, made at first use */
     size_t data_size;
 };
 
@@ -64,17 +64,17 @@ struct sb_own_files {
     const char *base; /* its name in there */
 };
 
-void sb_batch_clear(struct sb_batch *batch);
-void sb_batch_release(struct sb_batch *batch);
+void sb_pack_batch_clear(struct sb_pack_batch *batch);
+void sb_pack_batch_release(struct sb_pack_batch *batch);
 
 /* Copies the item, and takes a reference of its directory. */
-enum sb_code sb_batch_add(struct sb_batch *batch, const struct sb_pack_item *item,
-                          struct sb_batch_item **added, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pack_batch_add(struct sb_pack_batch *batch, const struct sb_pack_item *item,
+                               struct sb_packed **added, struct sb_error *err) SB_CHECKED;
 
 /* The worker's part: reads, takes its turn to place, writes. Errors are the archive's; the sources'
  * are in the items. */
-enum sb_code sb_batch_store(struct sb_batch *batch, struct sb_writer *writer, bool dereference,
-                            const struct sb_own_files *own, struct sb_pipeline *turns,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pack_batch_store(struct sb_pack_batch *batch, struct sb_writer *writer,
+                                 bool dereference, const struct sb_own_files *own,
+                                 struct sb_pipeline *turns, struct sb_error *err) SB_CHECKED;
 
 #endif
