@@ -33,6 +33,9 @@ void sb_select_free(struct sb_select *select);
 /* Does it take the whole archive? Then a caller may as well use a cursor of its own. */
 bool sb_select_everything(const struct sb_select *select);
 
+/* Before the first entry: only names and types are wanted, as sb_query.names_only. */
+void sb_select_names_only(struct sb_select *select);
+
 /*
  * The next selected entry; SB_END after the last. The root directory is never delivered, not even
  * where an argument names it. A named directory without a row of its own is (has = 0). Rows that

@@ -1,0 +1,414 @@
+/*
+ * Arguments become spans of the index: single names, or all names that begin with the same bytes
+ * ("dir/" for what is below a directory, the literal beginning of a pattern). Two such ranges are
+ * either disjoint or one holds the other, so sorted and rid of what another one holds, they can be
+ * read one after the other and give the order of paths.
+ */
+#include "archive/select.h"
+
+#include "core/buf.h"
+#include "core/glob.h"
+#include "core/name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct argument {
+    struct sb_buf name;
+    bool pattern;
+    bool matched;
+};
+
+enum span_kind {
+    SPAN_NAME,     /* just the name `text` */
+    SPAN_CHILDREN, /* children of the directory whose path and '/' are `text` */
+    SPAN_PREFIX,   /* all names that begin with `text` */
+};
+
+struct span {
+    enum span_kind kind;
+    struct sb_buf text;
+    bool tested; /* its entries must be asked about, one by one */
+};
+
+struct sb_select {
+    struct sb_archive *archive;
+    enum sb_reach reach;
+    bool everything;
+    bool names_only;
+    struct argument *arguments;
+    size_t argument_count;
+    struct argument **literals; /* sorted by name */
+    size_t literal_count;
+    struct argument **patterns;
+    size_t pattern_count;
+    struct span *spans;
+    size_t span_count, span_at;
+    struct sb_cursor *cursor; /* of the present span */
+};
+
+void sb_select_free(struct sb_select *select)
+{
+    size_t i;
+
+    if (!select)
+        return;
+    for (i = 0; i < select->argument_count; i++)
+        sb_buf_release(&select->arguments[i].name);
+    for (i = 0; i < select->span_count; i++)
+        sb_buf_release(&select->spans[i].text);
+    sb_cursor_free(select->cursor);
+    free(select->arguments);
+    free(select->literals);
+    free(select->patterns);
+    free(select->spans);
+    free(select);
+}
+
+static int compare_bufs(const struct sb_buf *a, const struct sb_buf *b)
+{
+    size_t common = a->size < b->size ? a->size : b->size;
+    int order = common ? memcmp(a->data, b->data, common) : 0;
+
+    return order ? order : (a->size > b->size) - (a->size < b->size);
+}
+
+static int compare_literals(const void *a, const void *b)
+{
+    const struct argument *const *x = a, *const *y = b;
+
+    return compare_bufs(&(*x)->name, &(*y)->name);
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+    int order = compare_bufs(&x->text, &y->text);
+
+    /* A range before a name within it; a wider kind of range first. */
+    return order ? order : (int)y->kind - (int)x->kind;
+}
+
+/* Takes a copy of the text. */
+static enum sb_code add_span(struct sb_select *select, enum span_kind kind, const char *text,
+                             size_t size, bool tested)
+{
+    struct span *span = &select->spans[select->span_count++];
+
+    *span = (struct span){.kind = kind, .tested = tested};
+    return sb_buf_set(&span->text, text, size);
+}
+
+static enum sb_code add_literal(struct sb_select *select, const struct argument *argument)
+{
+    const struct sb_buf *name = &argument->name;
+    struct span *below;
+
+    if (add_span(select, SPAN_NAME, name->data, name->size, false))
+        return SB_NOMEM;
+    if (select->reach == SB_REACH_ITSELF)
+        return SB_OK;
+    below = &select->spans[select->span_count];
+    if (add_span(select, SPAN_PREFIX, name->data, name->size, false))
+        return SB_NOMEM;
+    return sb_buf_add_char(&below->text, '/');
+}
+
+/* Can only children of one directory match? Then the rest below it need not be read. */
+static bool matches_children(const char *pattern, size_t parent)
+{
+    const char *last = parent ? pattern + parent + 1 : pattern;
+
+    return !strchr(last, '/') && strcmp(last, "**") != 0;
+}
+
+static enum sb_code add_pattern(struct sb_select *select, const struct argument *argument)
+{
+    const char *pattern = argument->name.data;
+    size_t parent = sb_glob_prefix(pattern);
+
+    if (select->reach == SB_REACH_ITSELF && matches_children(pattern, parent))
+        return add_span(select, SPAN_CHILDREN, pattern, parent ? parent + 1 : 0, true);
+    return add_span(select, SPAN_PREFIX, pattern, strcspn(pattern, "*?[\\"), true);
+}
+
+static bool begins_with(const struct sb_buf *text, const struct sb_buf *prefix)
+{
+    return text->size >= prefix->size &&
+           (prefix->size == 0 || memcmp(text->data, prefix->data, prefix->size) == 0);
+}
+
+/* Does the range hold all that the span can deliver? Children hold only what is directly there. */
+static bool holds(const struct span *range, const struct span *span)
+{
+    if (range->kind == SPAN_NAME)
+        return span->kind == SPAN_NAME && compare_bufs(&range->text, &span->text) == 0;
+    return begins_with(&span->text, &range->text);
+}
+
+static void widen(struct span *range, const struct span *span)
+{
+    bool direct = span->kind == SPAN_NAME && !memchr(span->text.data + range->text.size, '/',
+                                                     span->text.size - range->text.size);
+    bool same = span->kind == SPAN_CHILDREN && span->text.size == range->text.size;
+
+    if (range->kind == SPAN_CHILDREN && !direct && !same)
+        range->kind = SPAN_PREFIX;
+    range->tested |= span->tested;
+}
+
+/* Sorts the spans and drops those that another one holds. */
+static void arrange(struct sb_select *select)
+{
+    struct span *last = NULL;
+    size_t from, to = 0;
+
+    qsort(select->spans, select->span_count, sizeof(*select->spans), compare_spans);
+    for (from = 0; from < select->span_count; from++) {
+        if (last && holds(last, &select->spans[from])) {
+            widen(last, &select->spans[from]);
+            sb_buf_release(&select->spans[from].text);
+            continue;
+        }
+        if (to != from) {
+            select->spans[to] = select->spans[from];
+            select->spans[from].text = (struct sb_buf){0};
+        }
+        last = &select->spans[to++];
+    }
+    select->span_count = to;
+}
+
+static enum sb_code look_up(struct sb_select *select, struct argument *argument,
+                            struct sb_error *err)
+{
+    const struct sb_buf *name = &argument->name;
+    struct sb_entry entry;
+    enum sb_code code;
+
+    if (name->size == 0) {
+        select->everything = argument->matched = true;
+        return SB_OK;
+    }
+    code = sb_archive_lookup(select->archive, name->data, name->size, &entry, err);
+    if (code && code != SB_NOENT)
+        return code;
+    if (!code) {
+        argument->matched = true;
+        select->literals[select->literal_count++] = argument;
+        code = add_literal(select, argument);
+    } else if (sb_is_glob(name->data)) {
+        argument->pattern = true;
+        select->patterns[select->pattern_count++] = argument;
+        code = add_pattern(select, argument);
+    } else {
+        code = SB_OK;
+    }
+    return code ? sb_fail_memory(err) : SB_OK;
+}
+
+static enum sb_code take_arguments(struct sb_select *select, char *const *args, size_t count,
+                                   struct sb_error *err)
+{
+    enum sb_code code = sb_archive_begin(select->archive, err);
+    bool stripped;
+    size_t i;
+
+    if (code)
+        return code;
+    for (i = 0; i < count && !code; i++) {
+        if (sb_name_normalize(args[i], &select->arguments[i].name, &stripped))
+            code = sb_fail_memory(err);
+        else
+            code = look_up(select, &select->arguments[i], err);
+    }
+    sb_archive_end(select->archive);
+    return code;
+}
+
+/* One span for all; where there are patterns it is still told which of them match nothing. */
+static enum sb_code select_everything(struct sb_select *select, struct sb_error *err)
+{
+    size_t i;
+
+    select->everything = true;
+    for (i = 0; i < select->span_count; i++)
+        sb_buf_release(&select->spans[i].text);
+    select->span_count = 0;
+    if (add_span(select, SPAN_PREFIX, "", 0, select->pattern_count > 0))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+static enum sb_code fill(struct sb_select *select, char *const *args, size_t count,
+                         struct sb_error *err)
+{
+    enum sb_code code;
+
+    select->argument_count = count;
+    select->arguments = calloc(count + 1, sizeof(*select->arguments));
+    select->literals = calloc(count + 1, sizeof(struct argument *));
+    select->patterns = calloc(count + 1, sizeof(struct argument *));
+    select->spans = calloc(2 * count + 1, sizeof(*select->spans));
+    if (!select->arguments || !select->literals || !select->patterns || !select->spans)
+        return sb_fail_memory(err);
+    code = take_arguments(select, args, count, err);
+    if (code)
+        return code;
+    qsort(select->literals, select->literal_count, sizeof(struct argument *), compare_literals);
+    if (count == 0 || (select->everything && select->reach == SB_REACH_SUBTREE))
+        return select_everything(select, err);
+    arrange(select);
+    return SB_OK;
+}
+
+enum sb_code sb_select_new(struct sb_select **out, struct sb_archive *archive, char *const *args,
+                           size_t count, enum sb_reach reach, struct sb_error *err)
+{
+    struct sb_select *select = calloc(1, sizeof(*select));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!select)
+        return sb_fail_memory(err);
+    select->archive = archive;
+    select->reach = reach;
+    code = fill(select, args, count, err);
+    if (code) {
+        sb_select_free(select);
+        return code;
+    }
+    *out = select;
+    return SB_OK;
+}
+
+bool sb_select_everything(const struct sb_select *select)
+{
+    return select->everything;
+}
+
+void sb_select_names_only(struct sb_select *select)
+{
+    select->names_only = true;
+}
+
+bool sb_select_unmatched(const struct sb_select *select, size_t i)
+{
+    return !select->arguments[i].matched;
+}
+
+static bool is_literal(const struct sb_select *select, const char *path, size_t size)
+{
+    size_t low = 0, high = select->literal_count, middle;
+    struct sb_buf name = {.data = (char *)path, .size = size};
+    int order;
+
+    while (low < high) {
+        middle = low + (high - low) / 2;
+        order = compare_bufs(&name, &select->literals[middle]->name);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return false;
+}
+
+/* Every pattern that has not matched yet is asked, also when the name is selected already. */
+static bool matches(struct sb_select *select, const char *path, size_t size)
+{
+    bool hit = is_literal(select, path, size);
+    struct argument *pattern;
+    size_t i;
+
+    for (i = 0; i < select->pattern_count; i++) {
+        pattern = select->patterns[i];
+        if ((hit && pattern->matched) || !sb_glob_match(pattern->name.data, path, size))
+            continue;
+        pattern->matched = true;
+        hit = true;
+    }
+    return hit;
+}
+
+bool sb_select_takes(struct sb_select *select, const char *path, size_t size)
+{
+    bool hit = select->everything || select->argument_count == 0;
+
+    if (hit && select->pattern_count == 0)
+        return true;
+    for (; size > 0; size = sb_parent_size(path, size)) {
+        hit |= matches(select, path, size);
+        if (select->reach == SB_REACH_ITSELF)
+            break;
+    }
+    return hit;
+}
+
+static enum sb_code open_span(struct sb_select *select, const struct span *span,
+                              struct sb_error *err)
+{
+    struct sb_query query = {.order = SB_BY_PATH, .files = true, .dirs = true};
+    struct sb_buf under = {0};
+    enum sb_code code = SB_OK;
+
+    query.names_only = select->names_only;
+    if (span->kind == SPAN_CHILDREN) {
+        query.shallow = true;
+        if (span->text.size && sb_buf_set(&under, span->text.data, span->text.size - 1))
+            code = sb_fail_memory(err);
+        query.under = under.data;
+    } else if (span->text.size) {
+        query.prefix = span->text.data;
+    }
+    if (!code)
+        code = sb_cursor_open(&select->cursor, select->archive, &query, err);
+    sb_buf_release(&under);
+    return code;
+}
+
+static enum sb_code next_of_range(struct sb_select *select, const struct span *span,
+                                  struct sb_entry *entry, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (!select->cursor)
+        code = open_span(select, span, err);
+    while (!code) {
+        code = sb_cursor_next(select->cursor, entry, err);
+        if (!code && (!span->tested || sb_select_takes(select, entry->path, entry->path_size)))
+            return SB_OK;
+    }
+    if (code == SB_END) {
+        sb_cursor_free(select->cursor);
+        select->cursor = NULL;
+        select->span_at++;
+    }
+    return code;
+}
+
+static enum sb_code next_name(struct sb_select *select, const struct span *span,
+                              struct sb_entry *entry, struct sb_error *err)
+{
+    enum sb_code code;
+
+    select->span_at++;
+    code = sb_archive_lookup(select->archive, span->text.data, span->text.size, entry, err);
+    /* Gone since the arguments were looked up. */
+    return code == SB_NOENT ? SB_END : code;
+}
+
+enum sb_code sb_select_next(struct sb_select *select, struct sb_entry *entry, struct sb_error *err)
+{
+    const struct span *span;
+    enum sb_code code = SB_END;
+
+    while (code == SB_END && select->span_at < select->span_count) {
+        span = &select->spans[select->span_at];
+        code = span->kind == SPAN_NAME ? next_name(select, span, entry, err)
+                                       : next_of_range(select, span, entry, err);
+    }
+    return code;
+}
