@@ -55,6 +55,9 @@ ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilib -Icmd $(CPPFL
 	$(WARNINGS) $(CFLAGS) $(SANITIZERS) -pthread
 LINK = $(CC) $(ALL_CFLAGS) $(LINK_MODE) $(LDFLAGS)
 
+# $(call run,WORD,COMMAND): one short line for each step; V=1 shows the commands themselves.
+run = $(if $(V),$(2),@echo '  $(1)	$@'; $(2))
+
 # The program
 
 LIBRARY_SOURCES := $(sort $(wildcard lib/*/*.c))
@@ -69,15 +72,15 @@ UNIT_TESTS = $(UNIT_SOURCES:%.c=$(BUILD)/%)
 FUZZERS = $(FUZZ_SOURCES:%.c=$(BUILD)/%)
 BENCH_TOOLS = $(BENCH_SOURCES:%.c=$(BUILD)/%)
 
-## make                      the release binary, build/release/shardbox; SHARED=1: system's SQLite
+## make                      the release binary, build/release/shardbox; SHARED=1, V=1 (shows commands)
 all: $(SHARDBOX)
 
 $(SHARDBOX): $(COMMAND_OBJECTS) $(LIBRARY_OBJECTS)
-	$(LINK) -o $@ $^ $(LIBS)
+	$(call run,LINK,$(LINK) -o $@ $^ $(LIBS))
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call run,CC,$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<)
 
 # Changes when the commands above do, so that objects of different flags are never mixed.
 $(BUILD)/flags: FORCE
@@ -121,19 +124,19 @@ test-bats: $(SHARDBOX) $(FAULT_SHIM)
 	tests/tools/run-tests $(BUILD)/test-log $(or $(FILES),$(wildcard tests/bats/*.bats))
 
 $(UNIT_TESTS): %: %.o $(LIBRARY_OBJECTS)
-	$(LINK) -o $@ $^ $(LIBS)
+	$(call run,LINK,$(LINK) -o $@ $^ $(LIBS))
 
 $(FAULT_SHIM): tests/faults/shim.c tests/faults/fault.h $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O1 -g -fPIC -shared -o $@ $<
+	$(call run,LINK,$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O1 -g -fPIC -shared -o $@ $<)
 
 # Every allocation of the program and of SQLite can be made to fail below the address sanitizer.
 build/oom/shardbox: FORCE
 	$(MAKE) SANITIZE=1 BUILD=build/oom oom-built
 
+wrap_allocations = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
 oom-built: $(BUILD)/tests/faults/wrap.o $(COMMAND_OBJECTS) $(LIBRARY_OBJECTS)
-	$(LINK) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup \
-		-o $(BUILD)/shardbox $^ $(LIBS)
+	$(call run,LINK,$(LINK) $(wrap_allocations) -o $(BUILD)/shardbox $^ $(LIBS))
 
 test-dependencies:
 	scripts/deps build test
@@ -157,7 +160,7 @@ fuzz-built: $(FUZZERS)
 	tests/fuzz/run $(FUZZ_SECONDS) $(FUZZERS)
 
 $(FUZZERS): %: %.o $(LIBRARY_OBJECTS)
-	$(LINK) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+	$(call run,LINK,$(LINK) -fsanitize=fuzzer -o $@ $^ $(LIBS))
 
 ## make lint                 clang, clang-format, clang-tidy, cppcheck, shellcheck, mandoc
 lint:
