@@ -143,12 +143,13 @@ make_large_archive() {
     make_archive
     for threads in 1 2 5; do
         coproc CAT { exec "$SHARDBOX" cat --batch -j $threads -T - a.barecat; }
+        exec 5<&"${CAT[0]}"
         for name in a.txt one sub/file a.txt; do
             printf '%s\n' $name >&"${CAT[1]}"
-            read -r -t 20 asked size <&"${CAT[0]}"
+            read -r -t 20 asked size <&5
             [ "$asked" = $name ]
-            head -c "$size" <&"${CAT[0]}" | cmp - tree/$name
-            IFS= read -r -t 20 empty <&"${CAT[0]}"
+            head -c "$size" <&5 | cmp - tree/$name
+            IFS= read -r -t 20 empty <&5
             [ -z "$empty" ]
         done
         pid=$CAT_PID
@@ -272,6 +273,7 @@ make_large_archive() {
 @test "--order=address answers in the order on disk, missing names first" {
     make_archive
     sb find --type=f --sort=address a.barecat | head -5 >by-address
+    [ "$(wc -l <by-address)" -eq 5 ]
     { tac by-address && echo no/such; } >names
     sb cat --batch --order=address -T names a.barecat >got || [ $? -eq 1 ]
     grep -a -E '^[^ ]+ ([0-9]+|missing)$' got | sed 's/ .*//' | cmp - <(echo no/such && cat by-address)
