@@ -1,0 +1,298 @@
+/*
+ * shardbox diff: an archive against a tree of files or another archive. What one runs before
+ * deleting the tree.
+ */
+#include "command.h"
+#include "message.h"
+#include "output.h"
+
+#include "archive/archive.h"
+#include "archive/shards.h"
+#include "core/io.h"
+#include "task/diff.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define NANOSECONDS INT64_C(1000000000)
+
+struct settings {
+    const char *directory;
+    int64_t threads;
+    bool quick;
+    bool json;
+};
+
+static const char *const synopsis[] = {
+    "[-C DIR] ARCHIVE [PATH|GLOB...]",
+    NULL,
+};
+
+static const struct option options[] = {
+    OPTION_TEXT('C', "directory", struct settings, directory, "DIR",
+                "compare with DIR, or with the archive of that name (default: .)", OPERAND_FILE),
+    OPTION_FLAG('Q', "quick", struct settings, quick, "do not read bytes or targets of links"),
+    OPTION_FLAG(0, "json", struct settings, json, "print each difference as a line of JSON"),
+    OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
+                   "threads that read (default: the cores, at most 4)"),
+    OPTION_END,
+};
+
+/* In the order of enum sb_difference_kind; also what --json calls them. */
+static const char *const kinds[] = {
+    "missing", "extra", "type", "size", "mode", "time", "bytes", "target", "damaged",
+};
+_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == SB_DIFF_KINDS, "a name for each kind");
+
+struct report {
+    const struct settings *settings;
+    int64_t differences;
+};
+
+static const char *type_name(const struct sb_child *child)
+{
+    static const char *const names[] = {[SB_FILE] = "file", [SB_DIR] = "dir", [SB_LINK] = "link"};
+
+    return child->special ? child->special : names[child->entry.type];
+}
+
+/* Local time with nanoseconds; the bare number where the calendar ends. */
+static void format_time(int64_t ns, char *out, size_t size)
+{
+    int64_t rest = ns % NANOSECONDS;
+    time_t seconds = ns / NANOSECONDS;
+    struct tm parts;
+    char date[64];
+
+    if (rest < 0) {
+        rest += NANOSECONDS;
+        seconds--;
+    }
+    if (localtime_r(&seconds, &parts) &&
+        strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &parts) > 0)
+        snprintf(out, size, "%s.%09" PRId64, date, rest);
+    else
+        snprintf(out, size, "%" PRId64 " ns", ns);
+}
+
+/* What each side holds, as text; false for kinds that say all by themselves. */
+static bool describe_sides(const struct sb_difference *difference, char *ours, char *theirs,
+                           size_t size)
+{
+    const struct sb_entry *a = &difference->ours->entry;
+    const struct sb_entry *b = &difference->theirs->entry;
+
+    switch (difference->kind) {
+    case SB_DIFF_TYPE:
+        snprintf(ours, size, "%s", type_name(difference->ours));
+        snprintf(theirs, size, "%s", type_name(difference->theirs));
+        return true;
+    case SB_DIFF_SIZE:
+        snprintf(ours, size, "%" PRId64, a->size);
+        snprintf(theirs, size, "%" PRId64, b->size);
+        return true;
+    case SB_DIFF_MODE:
+        snprintf(ours, size, "%04o", a->mode & 07777);
+        snprintf(theirs, size, "%04o", b->mode & 07777);
+        return true;
+    case SB_DIFF_TIME:
+        format_time(a->mtime_ns, ours, size);
+        format_time(b->mtime_ns, theirs, size);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void print_line(const struct report *report, const struct sb_difference *difference)
+{
+    char ours[96], theirs[96], text[256];
+
+    output_text(kinds[difference->kind]);
+    output_text(": ");
+    output_name(difference->path, difference->path_size);
+    if (difference->kind == SB_DIFF_TARGET) {
+        output_text(": ");
+        output_name(difference->our_target, strlen(difference->our_target));
+        output_text(" in the archive, ");
+        output_name(difference->their_target, strlen(difference->their_target));
+        output_text(" in ");
+        output_text(report->settings->directory);
+    } else if (difference->kind == SB_DIFF_DAMAGED) {
+        output_text(": ");
+        output_text(difference->damage);
+    } else if (difference->kind == SB_DIFF_EXTRA && difference->theirs->special) {
+        snprintf(text, sizeof(text), ": a %s, which no archive holds", difference->theirs->special);
+        output_text(text);
+    } else if (describe_sides(difference, ours, theirs, sizeof(ours))) {
+        snprintf(text, sizeof(text), ": %s in the archive, %s in ", ours, theirs);
+        output_text(text);
+        output_text(report->settings->directory);
+    }
+    output_char('\n');
+}
+
+static enum sb_code add_sides(struct sb_buf *line, const struct sb_difference *difference)
+{
+    const struct sb_entry *a = difference->ours ? &difference->ours->entry : NULL;
+    const struct sb_entry *b = difference->theirs ? &difference->theirs->entry : NULL;
+
+    switch (difference->kind) {
+    case SB_DIFF_MISSING:
+        return sb_buf_add_format(line, ",\"type\":\"%s\"", type_name(difference->ours));
+    case SB_DIFF_EXTRA:
+        return sb_buf_add_format(line, ",\"type\":\"%s\"", type_name(difference->theirs));
+    case SB_DIFF_TYPE:
+        return sb_buf_add_format(line, ",\"archive\":\"%s\",\"other\":\"%s\"",
+                                 type_name(difference->ours), type_name(difference->theirs));
+    case SB_DIFF_SIZE:
+        return sb_buf_add_format(line, ",\"archive\":%" PRId64 ",\"other\":%" PRId64, a->size,
+                                 b->size);
+    case SB_DIFF_MODE:
+        return sb_buf_add_format(line, ",\"archive\":%u,\"other\":%u", a->mode & 07777,
+                                 b->mode & 07777);
+    case SB_DIFF_TIME:
+        return sb_buf_add_format(line, ",\"archive\":%" PRId64 ",\"other\":%" PRId64, a->mtime_ns,
+                                 b->mtime_ns);
+    case SB_DIFF_TARGET:
+        if (sb_buf_add_char(line, ',') ||
+            json_name(line, "archive", difference->our_target, strlen(difference->our_target)) ||
+            sb_buf_add_char(line, ','))
+            return SB_NOMEM;
+        return json_name(line, "other", difference->their_target, strlen(difference->their_target));
+    case SB_DIFF_DAMAGED:
+        if (sb_buf_add_char(line, ','))
+            return SB_NOMEM;
+        return json_name(line, "text", difference->damage, strlen(difference->damage));
+    default:
+        return SB_OK;
+    }
+}
+
+static void print_json(const struct sb_difference *difference)
+{
+    struct sb_buf line = {0};
+
+    if (sb_buf_add_format(&line, "{\"kind\":\"%s\",", kinds[difference->kind]) ||
+        json_name(&line, "path", difference->path, difference->path_size) ||
+        add_sides(&line, difference) || sb_buf_add_text(&line, "}\n"))
+        message_error("%s: cannot be printed: out of memory", difference->path);
+    else
+        output_bytes(line.data, line.size);
+    sb_buf_release(&line);
+}
+
+static void report_difference(void *context, const struct sb_difference *difference)
+{
+    struct report *report = context;
+
+    report->differences++;
+    message_raise(STATUS_PARTIAL);
+    if (report->settings->json)
+        print_json(difference);
+    else
+        print_line(report, difference);
+}
+
+static void progress(void *context, int64_t bytes, int64_t files)
+{
+    (void)context;
+    message_progress_update(bytes, 0, files);
+}
+
+/* What the archive is compared with: a tree, or for a regular file the archive that it is. */
+struct other {
+    struct sb_archive *archive;
+    struct sb_shards *shards;
+    struct sb_store *store;
+};
+
+static enum sb_code open_other(struct other *other, const char *path, struct sb_error *err)
+{
+    struct stat st;
+
+    if ((stat(path, &st) == 0 && S_ISDIR(st.st_mode)) || !sb_archive_looks_like(path))
+        return sb_store_open_tree(&other->store, path, err);
+    if (sb_archive_open(&other->archive, path, err) ||
+        sb_shards_open(&other->shards, other->archive, err))
+        return err->code;
+    return sb_store_open_archive(&other->store, other->archive, other->shards, err);
+}
+
+static void close_other(struct other *other)
+{
+    sb_store_free(other->store);
+    sb_shards_free(other->shards);
+    sb_archive_free(other->archive);
+}
+
+static enum sb_code diff(const struct settings *settings, const char *path, char **paths,
+                         size_t path_count, struct sb_error *err)
+{
+    struct report report = {.settings = settings};
+    struct sb_diff_options wanted = {
+        .paths = paths,
+        .path_count = path_count,
+        .quick = settings->quick,
+        .threads = (unsigned)settings->threads,
+        .report = report_difference,
+        .progress = progress,
+        .context = &report,
+        .notify = &message_notify,
+    };
+    struct sb_archive *archive = NULL;
+    struct sb_shards *shards = NULL;
+    struct other other = {0};
+    enum sb_code code = sb_archive_open(&archive, path, err);
+
+    if (!code)
+        code = sb_shards_open(&shards, archive, err);
+    if (!code)
+        code = open_other(&other, settings->directory, err);
+    if (!code)
+        code = sb_diff(archive, shards, other.store, &wanted, err);
+    message_progress_end();
+    if (!code && report.differences > 0)
+        message_problem("%s: differs from %s; differences, named above: %" PRId64, path,
+                        settings->directory, report.differences);
+    close_other(&other);
+    sb_shards_free(shards);
+    sb_archive_free(archive);
+    return code;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {.directory = ".", .threads = sb_default_threads()};
+    struct sb_error err;
+    int first;
+
+    switch (options_parse(self, argc, argv, &settings, &first, NULL)) {
+    case OPTIONS_DONE:
+        return STATUS_CLEAN;
+    case OPTIONS_BAD:
+        return STATUS_ERROR;
+    case OPTIONS_RUN:
+        break;
+    }
+    if (first == argc)
+        return message_usage("no archive given");
+    if (diff(&settings, argv[first], argv + first + 1, (size_t)(argc - first - 1), &err)) {
+        message_failure(&err);
+        /* 1 says that they differ, which is not what was found. */
+        message_raise(STATUS_ERROR);
+    }
+    return message_status();
+}
+
+const struct command diff_command = {
+    .name = "diff",
+    .summary = "compare an archive with a directory or another archive",
+    .synopsis = synopsis,
+    .options = options,
+    .notes = "Exit status: 0 the same, 1 different, 2 error.",
+    .operands = OPERAND_ARCHIVE_PATHS,
+    .run = run,
+};
