@@ -166,3 +166,15 @@ flip_byte() {
 within() {
     timeout --signal=KILL "$@"
 }
+
+# read_only DIR COMMAND...: runs the command where DIR is mounted read-only.
+read_only() {
+    unshare -rm sh -c 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"' \
+        "$(realpath "$1")" "${@:2}"
+}
+
+# Skips the test where this user may not mount (some containers).
+need_read_only() {
+    mkdir -p "$BATS_TEST_TMPDIR/mountable"
+    read_only "$BATS_TEST_TMPDIR/mountable" true 2>/dev/null || skip "cannot mount here"
+}
