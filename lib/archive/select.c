@@ -6,6 +6,7 @@
  */
 #include "archive/select.h"
 
+#include "archive/reader.h"
 #include "core/buf.h"
 #include "core/glob.h"
 #include "core/name.h"
@@ -67,10 +68,7 @@ void sb_select_free(struct sb_select *select)
 
 static int compare_bufs(const struct sb_buf *a, const struct sb_buf *b)
 {
-    size_t common = a->size < b->size ? a->size : b->size;
-    int order = common ? memcmp(a->data, b->data, common) : 0;
-
-    return order ? order : (a->size > b->size) - (a->size < b->size);
+    return sb_compare_bytes(a->data, a->size, b->data, b->size);
 }
 
 static int compare_literals(const void *a, const void *b)
@@ -300,12 +298,13 @@ bool sb_select_unmatched(const struct sb_select *select, size_t i)
 static bool is_literal(const struct sb_select *select, const char *path, size_t size)
 {
     size_t low = 0, high = select->literal_count, middle;
-    struct sb_buf name = {.data = (char *)path, .size = size};
+    const struct sb_buf *literal;
     int order;
 
     while (low < high) {
         middle = low + (high - low) / 2;
-        order = compare_bufs(&name, &select->literals[middle]->name);
+        literal = &select->literals[middle]->name;
+        order = sb_compare_bytes(path, size, literal->data, literal->size);
         if (order == 0)
             return true;
         if (order < 0)
