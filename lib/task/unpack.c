@@ -27,7 +27,7 @@ struct source {
 };
 
 struct unpack {
-    struct sb_batch_job job;
+    struct sb_unpack_job job;
     struct sb_archive *archive;
     const struct sb_unpack_options *options;
     struct sb_unpack_result *result;
@@ -207,10 +207,10 @@ static enum sb_code next_file(struct unpack *unpack, struct sb_entry *entry, siz
 static enum sb_code fill(void *context, void *slot, struct sb_error *err)
 {
     struct unpack *unpack = context;
-    struct sb_batch *batch = slot;
+    struct sb_unpack_batch *batch = slot;
     size_t skip = 0;
 
-    sb_batch_clear(batch);
+    sb_unpack_batch_clear(batch);
     while (!unpack->ended) {
         enum sb_code code = SB_OK;
 
@@ -224,11 +224,11 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
             break;
         if (code)
             return code;
-        if (sb_batch_ends_before(batch, &unpack->waiting)) {
+        if (sb_unpack_batch_ends_before(batch, &unpack->waiting)) {
             unpack->waits = true;
             return SB_OK;
         }
-        if (sb_batch_add(batch, &unpack->waiting, skip, err))
+        if (sb_unpack_batch_add(batch, &unpack->waiting, skip, err))
             return err->code;
     }
     return batch->count > 0 ? SB_OK : SB_END;
@@ -239,25 +239,25 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     const struct unpack *unpack = context;
 
     (void)turns;
-    return sb_batch_work(&unpack->job, slot, err);
+    return sb_unpack_batch_work(&unpack->job, slot, err);
 }
 
-static void count_item(struct unpack *unpack, const struct sb_batch_item *item)
+static void count_item(struct unpack *unpack, const struct sb_unpack_item *item)
 {
     const struct sb_unpack_options *options = unpack->options;
     struct sb_unpack_result *result = unpack->result;
-    enum sb_batch_state written = options->dry_run ? SB_ITEM_WAITS : SB_ITEM_DONE;
+    enum sb_unpack_state written = options->dry_run ? SB_UNPACK_WAITS : SB_UNPACK_DONE;
     const char *name;
     size_t size;
 
-    result->left += item->state == SB_ITEM_LEFT;
+    result->left += item->state == SB_UNPACK_LEFT;
     if (item->state != written)
         return;
     result->files++;
     result->bytes += item->entry.size;
     result->unchecked += !(item->entry.has & SB_HAS_CRC);
     if (options->written) {
-        name = sb_batch_item_name(item, &size);
+        name = sb_unpack_item_name(item, &size);
         options->written(options->context, name, size);
     }
 }
@@ -266,7 +266,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
 {
     struct unpack *unpack = context;
     const struct sb_unpack_options *options = unpack->options;
-    struct sb_batch *batch = slot;
+    struct sb_unpack_batch *batch = slot;
 
     if (batch->damaged && sb_archive_still_current(unpack->archive, err))
         return err->code;
@@ -284,7 +284,7 @@ static enum sb_code unpack_files(struct unpack *unpack, struct sb_error *err)
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     unsigned threads = unpack->options->threads;
     unsigned slots = threads * 2 + 1;
-    struct sb_batch *batches = calloc(slots, sizeof(*batches));
+    struct sb_unpack_batch *batches = calloc(slots, sizeof(*batches));
     enum sb_code code;
 
     if (!batches)
@@ -299,7 +299,7 @@ static enum sb_code unpack_files(struct unpack *unpack, struct sb_error *err)
     }
     close_source(&unpack->source);
     for (unsigned i = 0; i < slots; i++)
-        sb_batch_release(&batches[i]);
+        sb_unpack_batch_release(&batches[i]);
     free(batches);
     return code;
 }
@@ -463,7 +463,7 @@ enum sb_code sb_unpack(struct sb_archive *archive, const struct sb_unpack_option
     code = sb_target_open(&unpack.target, options->directory, options->dry_run, err);
     if (!code) {
         unpack.job =
-            (struct sb_batch_job){.options = options, .target = &unpack.target, .shards = shards};
+            (struct sb_unpack_job){.options = options, .target = &unpack.target, .shards = shards};
         sb_walk_init(&unpack.walk, unpack.target.fd);
         code = run(&unpack, err);
         sb_walk_release(&unpack.walk);

@@ -14,16 +14,16 @@
 #define LINK_MAX_SIZE (PATH_MAX - 1)
 #define GAP_MAX       4096 /* cheaper to read than to skip */
 
-void sb_batch_release(struct sb_batch *batch)
+void sb_unpack_batch_release(struct sb_unpack_batch *batch)
 {
     free(batch->items);
     free(batch->block);
     sb_buf_release(&batch->names);
     sb_events_release(&batch->events);
-    *batch = (struct sb_batch){0};
+    *batch = (struct sb_unpack_batch){0};
 }
 
-void sb_batch_clear(struct sb_batch *batch)
+void sb_unpack_batch_clear(struct sb_unpack_batch *batch)
 {
     batch->count = 0;
     batch->bytes = 0;
@@ -31,12 +31,12 @@ void sb_batch_clear(struct sb_batch *batch)
     sb_buf_clear(&batch->names);
 }
 
-enum sb_code sb_batch_add(struct sb_batch *batch, const struct sb_entry *entry, size_t skip,
-                          struct sb_error *err)
+enum sb_code sb_unpack_batch_add(struct sb_unpack_batch *batch, const struct sb_entry *entry,
+                                 size_t skip, struct sb_error *err)
 {
     if (batch->count == batch->room) {
         size_t room = batch->room ? batch->room * 2 : 64;
-        struct sb_batch_item *items = reallocarray(batch->items, room, sizeof(*items));
+        struct sb_unpack_item *items = reallocarray(batch->items, room, sizeof(*items));
 
         if (!items)
             return sb_fail_memory(err);
@@ -44,7 +44,7 @@ enum sb_code sb_batch_add(struct sb_batch *batch, const struct sb_entry *entry, 
         batch->room = room;
     }
     batch->items[batch->count] =
-        (struct sb_batch_item){.entry = *entry, .path_at = batch->names.size, .skip = skip};
+        (struct sb_unpack_item){.entry = *entry, .path_at = batch->names.size, .skip = skip};
     if (sb_buf_add(&batch->names, entry->path, entry->path_size + 1))
         return sb_fail_memory(err);
     batch->count++;
@@ -52,25 +52,25 @@ enum sb_code sb_batch_add(struct sb_batch *batch, const struct sb_entry *entry, 
     return SB_OK;
 }
 
-bool sb_batch_ends_before(const struct sb_batch *batch, const struct sb_entry *entry)
+bool sb_unpack_batch_ends_before(const struct sb_unpack_batch *batch, const struct sb_entry *entry)
 {
-    const struct sb_batch_item *last;
+    const struct sb_unpack_item *last;
     size_t parent;
 
     if (batch->count == 0)
         return false;
     last = &batch->items[batch->count - 1];
-    if (batch->count == SB_BATCH_ITEMS || entry->size > SB_BATCH_BYTES - batch->bytes)
+    if (batch->count == SB_UNPACK_ITEMS || entry->size > SB_UNPACK_BYTES - batch->bytes)
         return true;
-    if (entry->size > SB_BATCH_BLOCK || last->entry.size > SB_BATCH_BLOCK)
+    if (entry->size > SB_UNPACK_BLOCK || last->entry.size > SB_UNPACK_BLOCK)
         return true;
     parent = sb_parent_size(entry->path, entry->path_size);
-    return batch->count >= SB_BATCH_ENOUGH &&
+    return batch->count >= SB_UNPACK_ENOUGH &&
            !(sb_parent_size(batch->names.data + last->path_at, last->entry.path_size) == parent &&
              memcmp(batch->names.data + last->path_at, entry->path, parent) == 0);
 }
 
-const char *sb_batch_item_name(const struct sb_batch_item *item, size_t *size)
+const char *sb_unpack_item_name(const struct sb_unpack_item *item, size_t *size)
 {
     *size = item->entry.path_size - item->skip;
     return item->entry.path + item->skip;
@@ -102,38 +102,38 @@ bool sb_ends_unpack(const struct sb_error *err)
 }
 
 /* Notes what is wrong with an item; SB_OK unless the run ends with it. */
-static enum sb_code fail_item(struct sb_batch *batch, struct sb_batch_item *item, const char *kind,
-                              struct sb_error *err)
+static enum sb_code fail_item(struct sb_unpack_batch *batch, struct sb_unpack_item *item,
+                              const char *kind, struct sb_error *err)
 {
     struct sb_error cause = *err;
 
-    item->state = SB_ITEM_FAILED;
+    item->state = SB_UNPACK_FAILED;
     if (sb_ends_unpack(&cause))
         return sb_fail(err, cause.code, "%s: %s", item->entry.path, cause.text);
     return sb_events_add(&batch->events, SB_PROBLEM, kind, item->entry.path, cause.text, err);
 }
 
-static enum sb_code fail_read(struct sb_batch *batch, struct sb_batch_item *item,
+static enum sb_code fail_read(struct sb_unpack_batch *batch, struct sb_unpack_item *item,
                               struct sb_error *err)
 {
     batch->damaged = true;
     return fail_item(batch, item, err->code == SB_NOENT ? "missing" : "damaged", err);
 }
 
-static enum sb_code fail_write(struct sb_batch *batch, struct sb_batch_item *item,
+static enum sb_code fail_write(struct sb_unpack_batch *batch, struct sb_unpack_item *item,
                                struct sb_error *err)
 {
     return fail_item(batch, item, err->code == SB_EXISTS ? "exists" : "write", err);
 }
 
 /* Where an item goes, as make says for missing directories. */
-static enum sb_code find_place(const struct sb_batch_job *job, struct sb_walk *walk,
-                               const struct sb_batch_item *item, int *dir_fd,
+static enum sb_code find_place(const struct sb_unpack_job *job, struct sb_walk *walk,
+                               const struct sb_unpack_item *item, int *dir_fd,
                                const char **component, struct sb_error *err)
 {
     mode_t make = job->options->dry_run ? SB_WALK_NO_MAKING : 0777 & ~job->target->mask;
     size_t size;
-    const char *name = sb_batch_item_name(item, &size);
+    const char *name = sb_unpack_item_name(item, &size);
 
     return sb_walk_to_parent(walk, name, size, make, dir_fd, component, err);
 }
@@ -142,8 +142,8 @@ static enum sb_code find_place(const struct sb_batch_job *job, struct sb_walk *w
  * Opens or makes the newcomer for an item as options->existing says. *left: nothing is to be
  * written.
  */
-static enum sb_code make_newcomer(const struct sb_batch_job *job, struct sb_walk *walk,
-                                  struct sb_batch_item *item, const char *link_target,
+static enum sb_code make_newcomer(const struct sb_unpack_job *job, struct sb_walk *walk,
+                                  struct sb_unpack_item *item, const char *link_target,
                                   const struct sb_attributes *attributes,
                                   struct sb_newcomer *newcomer, bool *left, struct sb_error *err)
 {
@@ -173,20 +173,20 @@ static enum sb_code make_newcomer(const struct sb_batch_job *job, struct sb_walk
     return sb_fail(err, SB_EXISTS, "exists already");
 }
 
-static enum sb_code finish_item(const struct sb_batch_job *job, struct sb_batch *batch,
-                                struct sb_batch_item *item, struct sb_newcomer *newcomer,
+static enum sb_code finish_item(const struct sb_unpack_job *job, struct sb_unpack_batch *batch,
+                                struct sb_unpack_item *item, struct sb_newcomer *newcomer,
                                 const struct sb_attributes *attributes, struct sb_error *err)
 {
     if (sb_newcomer_finish(newcomer, attributes, job->options->sync, err))
         return fail_write(batch, item, err);
-    item->state = SB_ITEM_DONE;
+    item->state = SB_UNPACK_DONE;
     if (newcomer->owner_refused)
         return sb_events_add(&batch->events, SB_PROBLEM, "owner", item->entry.path,
                              "unpacked, but its owner cannot be set", err);
     return SB_OK;
 }
 
-static bool crc_wanted(const struct sb_batch_job *job, const struct sb_batch_item *item)
+static bool crc_wanted(const struct sb_unpack_job *job, const struct sb_unpack_item *item)
 {
     return !job->options->no_check && (item->entry.has & SB_HAS_CRC);
 }
@@ -203,8 +203,8 @@ static enum sb_code check_link_target(const struct sb_entry *entry, const char *
 }
 
 /* Writes an item whose bytes are in memory. */
-static enum sb_code write_item(const struct sb_batch_job *job, struct sb_batch *batch,
-                               struct sb_walk *walk, struct sb_batch_item *item, const char *data,
+static enum sb_code write_item(const struct sb_unpack_job *job, struct sb_unpack_batch *batch,
+                               struct sb_walk *walk, struct sb_unpack_item *item, const char *data,
                                struct sb_error *err)
 {
     const struct sb_entry *entry = &item->entry;
@@ -232,7 +232,7 @@ static enum sb_code write_item(const struct sb_batch_job *job, struct sb_batch *
                       err))
         return fail_write(batch, item, err);
     if (left) {
-        item->state = SB_ITEM_LEFT;
+        item->state = SB_UNPACK_LEFT;
         return SB_OK;
     }
     if (!is_link && sb_write_full(newcomer.fd, data, size, "write", err)) {
@@ -258,8 +258,8 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
 }
 
 /* Writes a file that is too big for memory; it is removed again when its bytes turn out wrong. */
-static enum sb_code stream_item(const struct sb_batch_job *job, struct sb_batch *batch,
-                                struct sb_walk *walk, struct sb_batch_item *item,
+static enum sb_code stream_item(const struct sb_unpack_job *job, struct sb_unpack_batch *batch,
+                                struct sb_walk *walk, struct sb_unpack_item *item,
                                 struct sb_error *err)
 {
     const struct sb_entry *entry = &item->entry;
@@ -273,7 +273,7 @@ static enum sb_code stream_item(const struct sb_batch_job *job, struct sb_batch 
     if (make_newcomer(job, walk, item, NULL, &attributes, &newcomer, &left, err))
         return fail_write(batch, item, err);
     if (left) {
-        item->state = SB_ITEM_LEFT;
+        item->state = SB_UNPACK_LEFT;
         return SB_OK;
     }
     sink.fd = newcomer.fd;
@@ -289,19 +289,19 @@ static enum sb_code stream_item(const struct sb_batch_job *job, struct sb_batch 
  * How many items, from the first on, are read at once: those that wait, lie close behind each other
  * and fit into the block. *size is from the first's offset to the last's end.
  */
-static size_t measure_run(const struct sb_batch_item *items, size_t count, size_t *size)
+static size_t measure_run(const struct sb_unpack_item *items, size_t count, size_t *size)
 {
     const struct sb_entry *first = &items[0].entry;
     int64_t end = first->offset + first->size;
     size_t run = 1;
 
-    for (; run < count && items[run].state == SB_ITEM_WAITS; run++) {
+    for (; run < count && items[run].state == SB_UNPACK_WAITS; run++) {
         const struct sb_entry *next = &items[run].entry;
 
         if (next->size == 0 && next->type == SB_FILE)
             continue;
         if (next->shard != first->shard || next->offset < end || next->offset - end > GAP_MAX ||
-            next->size > SB_BATCH_BLOCK - (next->offset - first->offset))
+            next->size > SB_UNPACK_BLOCK - (next->offset - first->offset))
             break;
         end = next->offset + next->size;
     }
@@ -309,8 +309,8 @@ static size_t measure_run(const struct sb_batch_item *items, size_t count, size_
     return run;
 }
 
-static enum sb_code write_run(const struct sb_batch_job *job, struct sb_batch *batch,
-                              struct sb_walk *walk, struct sb_batch_item *items, size_t count,
+static enum sb_code write_run(const struct sb_unpack_job *job, struct sb_unpack_batch *batch,
+                              struct sb_walk *walk, struct sb_unpack_item *items, size_t count,
                               struct sb_error *err)
 {
     int64_t start = items[0].entry.offset;
@@ -326,14 +326,14 @@ static enum sb_code write_run(const struct sb_batch_job *job, struct sb_batch *b
 }
 
 /* Reads and writes a run; when it cannot be read as a whole, each item by itself. */
-static enum sb_code unpack_run(const struct sb_batch_job *job, struct sb_batch *batch,
-                               struct sb_walk *walk, struct sb_batch_item *items, size_t count,
+static enum sb_code unpack_run(const struct sb_unpack_job *job, struct sb_unpack_batch *batch,
+                               struct sb_walk *walk, struct sb_unpack_item *items, size_t count,
                                size_t size, struct sb_error *err)
 {
     const struct sb_entry *first = &items[0].entry;
 
     if (!batch->block) {
-        batch->block = malloc((size_t)SB_BATCH_BLOCK);
+        batch->block = malloc((size_t)SB_UNPACK_BLOCK);
         if (!batch->block)
             return sb_fail_memory(err);
     }
@@ -350,7 +350,7 @@ static enum sb_code unpack_run(const struct sb_batch_job *job, struct sb_batch *
 }
 
 /* The target of a link, for comparing it only: "" when it cannot be had. */
-static void peek_link(const struct sb_batch_job *job, const struct sb_entry *entry,
+static void peek_link(const struct sb_unpack_job *job, const struct sb_entry *entry,
                       char link_target[PATH_MAX])
 {
     struct sb_error ignored;
@@ -362,8 +362,8 @@ static void peek_link(const struct sb_batch_job *job, const struct sb_entry *ent
     link_target[size] = '\0';
 }
 
-static enum sb_code decide_item(const struct sb_batch_job *job, struct sb_walk *walk,
-                                const struct sb_batch_item *item, enum sb_decision *decision,
+static enum sb_code decide_item(const struct sb_unpack_job *job, struct sb_walk *walk,
+                                const struct sb_unpack_item *item, enum sb_decision *decision,
                                 struct sb_error *err)
 {
     char link_target[PATH_MAX] = "";
@@ -384,39 +384,39 @@ static enum sb_code decide_item(const struct sb_batch_job *job, struct sb_walk *
 }
 
 /* Marks what stays as it is, before any bytes are read for it. */
-static enum sb_code decide(const struct sb_batch_job *job, struct sb_batch *batch,
+static enum sb_code decide(const struct sb_unpack_job *job, struct sb_unpack_batch *batch,
                            struct sb_walk *walk, struct sb_error *err)
 {
     for (size_t i = 0; i < batch->count; i++) {
-        struct sb_batch_item *item = &batch->items[i];
+        struct sb_unpack_item *item = &batch->items[i];
         enum sb_decision decision;
 
         if (decide_item(job, walk, item, &decision, err)) {
             if (fail_write(batch, item, err))
                 return err->code;
         } else if (decision == SB_LEAVE) {
-            item->state = SB_ITEM_LEFT;
+            item->state = SB_UNPACK_LEFT;
         }
     }
     return SB_OK;
 }
 
-static enum sb_code unpack_items(const struct sb_batch_job *job, struct sb_batch *batch,
+static enum sb_code unpack_items(const struct sb_unpack_job *job, struct sb_unpack_batch *batch,
                                  struct sb_walk *walk, struct sb_error *err)
 {
     size_t run, size;
 
     for (size_t i = 0; i < batch->count; i += run) {
-        struct sb_batch_item *item = &batch->items[i];
+        struct sb_unpack_item *item = &batch->items[i];
         enum sb_code code = SB_OK;
 
         run = 1;
-        if (item->state != SB_ITEM_WAITS)
+        if (item->state != SB_UNPACK_WAITS)
             continue;
-        if (item->entry.size > SB_BATCH_BLOCK && item->entry.type == SB_LINK) {
+        if (item->entry.size > SB_UNPACK_BLOCK && item->entry.type == SB_LINK) {
             sb_fail(err, SB_INVALID, "a link whose target is longer than %d bytes", LINK_MAX_SIZE);
             code = fail_item(batch, item, "row", err);
-        } else if (item->entry.size > SB_BATCH_BLOCK) {
+        } else if (item->entry.size > SB_UNPACK_BLOCK) {
             code = stream_item(job, batch, walk, item, err);
         } else {
             run = measure_run(item, batch->count - i, &size);
@@ -428,8 +428,8 @@ static enum sb_code unpack_items(const struct sb_batch_job *job, struct sb_batch
     return SB_OK;
 }
 
-enum sb_code sb_batch_work(const struct sb_batch_job *job, struct sb_batch *batch,
-                           struct sb_error *err)
+enum sb_code sb_unpack_batch_work(const struct sb_unpack_job *job, struct sb_unpack_batch *batch,
+                                  struct sb_error *err)
 {
     enum sb_existing existing = job->options->existing;
     bool dry = job->options->dry_run;
