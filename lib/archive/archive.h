@@ -85,9 +85,11 @@ struct sb_query {
                            where nothing else is wanted */
     const char *prefix; /* SB_BY_PATH, not shallow: names that begin with these bytes, instead of
                            `under`; NULL for none */
+    bool recorded;      /* shallow only: leave out directories that have no row, so that files need
+                           not be looked through for them */
     const char *after;  /* shallow only: children whose names come after this one; NULL for all */
     const char *under;  /* SB_BY_PATH only: what is below this directory, itself excluded; "" or
-                           NULL: everything, the root    row excluded */
+                           NULL: everything, the root row excluded */
     uint32_t shard_first; /* SB_BY_ADDRESS only: this shard ... */
     uint32_t shard_last;  /* ... to this one; 0, 0 is read as "all" when all_shards is set */
     bool all_shards;

@@ -103,13 +103,13 @@ static enum sb_code open_streams(struct sb_cursor *cursor, const struct sb_query
     for (i = 0; i < 2; i++) {
         cursor->streams[i].archive = cursor->archive;
         cursor->streams[i].names_only = query->names_only;
-        cursor->streams[i].implied_wanted = query->dirs;
+        cursor->streams[i].implied_wanted = query->dirs && !query->recorded;
         if (set_range(&cursor->streams[i], query))
             return sb_fail_memory(err);
     }
     /* Files are looked through for directories too, when those without a row are wanted. */
     files->names_only = query->names_only || !query->files;
-    files->done = !query->files && !(query->shallow && query->dirs);
+    files->done = !query->files && !(query->shallow && files->implied_wanted);
     dirs->done = !query->dirs;
     cursor->everything = !query->shallow && !query->prefix && (!query->under || !*query->under);
     return SB_OK;

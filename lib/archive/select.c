@@ -346,6 +346,15 @@ bool sb_select_takes(struct sb_select *select, const char *path, size_t size)
     return hit;
 }
 
+size_t sb_select_depth(struct sb_select *select, const char *path, size_t size)
+{
+    size_t depth = 0;
+
+    for (; size > 0 && !matches(select, path, size); size = sb_parent_size(path, size))
+        depth++;
+    return depth;
+}
+
 static enum sb_code open_span(struct sb_select *select, const struct span *span,
                               struct sb_error *err)
 {

@@ -48,6 +48,12 @@ enum sb_code sb_select_next(struct sb_select *select, struct sb_entry *entry,
 bool sb_select_takes(struct sb_select *select, const char *path, size_t size);
 
 /*
+ * How many components a selected name stands below the nearest one that is named or matched: 0 for
+ * that itself; counted from the root where everything is selected.
+ */
+size_t sb_select_depth(struct sb_select *select, const char *path, size_t size);
+
+/*
  * After the last entry: did argument i match nothing? (Literal arguments and the root are known
  * from the start.)
  */

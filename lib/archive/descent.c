@@ -1,0 +1,186 @@
+/*
+ * One cursor is open at a time. Coming back from a subdirectory, the parent's children are asked
+ * for anew, from the one after it: so nothing but a directory's own entry is kept for each level.
+ */
+#include "archive/descent.h"
+
+#include "core/buf.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct level {
+    struct sb_entry entry; /* the directory; its path is the beginning of `path` */
+    size_t parent;         /* size of the path of the directory that holds it */
+    bool last;
+};
+
+struct sb_descent {
+    struct sb_archive *archive;
+    struct sb_descent_options options;
+    struct sb_cursor *cursor; /* children of the present directory */
+    bool ahead_known;         /* `ahead` holds the next child, or the end */
+    enum sb_code ahead_code;
+    struct sb_entry ahead;
+    struct sb_buf ahead_path;
+    struct sb_buf path;  /* of the present directory */
+    struct sb_buf child; /* path of the step's entry */
+    struct level *levels;
+    size_t depth, room;
+    bool entering; /* the last step entered a directory */
+};
+
+void sb_descent_free(struct sb_descent *descent)
+{
+    if (!descent)
+        return;
+    sb_cursor_free(descent->cursor);
+    sb_buf_release(&descent->ahead_path);
+    sb_buf_release(&descent->path);
+    sb_buf_release(&descent->child);
+    free(descent->levels);
+    free(descent);
+}
+
+/* Children of the present directory, after the name; NULL: all. */
+static enum sb_code open_children(struct sb_descent *descent, const char *after,
+                                  struct sb_error *err)
+{
+    struct sb_query query = {
+        .order = SB_BY_PATH,
+        .files = descent->options.files,
+        .dirs = true,
+        .shallow = true,
+        .recorded = descent->options.recorded,
+        .after = after,
+        .under = descent->path.data,
+    };
+
+    sb_cursor_free(descent->cursor);
+    descent->cursor = NULL;
+    descent->ahead_known = false;
+    return sb_cursor_open(&descent->cursor, descent->archive, &query, err);
+}
+
+enum sb_code sb_descent_open(struct sb_descent **out, struct sb_archive *archive, const char *top,
+                             const struct sb_descent_options *options, struct sb_error *err)
+{
+    struct sb_descent *descent = calloc(1, sizeof(*descent));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!descent)
+        return sb_fail_memory(err);
+    descent->archive = archive;
+    descent->options = *options;
+    code = sb_buf_set(&descent->path, top, strlen(top)) ? sb_fail_memory(err)
+                                                        : open_children(descent, NULL, err);
+    if (code) {
+        sb_descent_free(descent);
+        return code;
+    }
+    *out = descent;
+    return SB_OK;
+}
+
+/* Reads one child ahead, to know which is the last. */
+static enum sb_code look_ahead(struct sb_descent *descent, struct sb_error *err)
+{
+    if (descent->ahead_known)
+        return SB_OK;
+    descent->ahead_code = sb_cursor_next(descent->cursor, &descent->ahead, err);
+    if (descent->ahead_code && descent->ahead_code != SB_END)
+        return descent->ahead_code;
+    if (!descent->ahead_code &&
+        sb_buf_set(&descent->ahead_path, descent->ahead.path, descent->ahead.path_size))
+        return sb_fail_memory(err);
+    descent->ahead_known = true;
+    return SB_OK;
+}
+
+static enum sb_code push(struct sb_descent *descent, const struct sb_step *step,
+                         struct sb_error *err)
+{
+    size_t room = descent->room ? descent->room * 2 : 16;
+    struct level *levels = descent->levels;
+
+    if (descent->depth == descent->room) {
+        levels = reallocarray(levels, room, sizeof(*levels));
+        if (!levels)
+            return sb_fail_memory(err);
+        descent->levels = levels;
+        descent->room = room;
+    }
+    descent->levels[descent->depth++] =
+        (struct level){.entry = step->entry, .parent = descent->path.size, .last = step->last};
+    if (sb_buf_set(&descent->path, step->entry.path, step->entry.path_size))
+        return sb_fail_memory(err);
+    descent->entering = true;
+    return SB_OK;
+}
+
+/* Back to the parent of the present directory; the step tells of that directory. */
+static enum sb_code leave(struct sb_descent *descent, struct sb_step *step, struct sb_error *err)
+{
+    const struct level *level;
+    size_t name;
+
+    if (descent->depth == 0)
+        return SB_END;
+    level = &descent->levels[--descent->depth];
+    if (sb_buf_set(&descent->child, descent->path.data, descent->path.size))
+        return sb_fail_memory(err);
+    *step = (struct sb_step){.visit = SB_VISIT_LEAVE,
+                             .entry = level->entry,
+                             .depth = descent->depth,
+                             .last = level->last};
+    step->entry.path = descent->child.data;
+    name = level->parent ? level->parent + 1 : 0;
+    sb_buf_cut(&descent->path, level->parent);
+    return open_children(descent, descent->child.data + name, err);
+}
+
+static enum sb_code take_child(struct sb_descent *descent, struct sb_step *step,
+                               struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (sb_buf_set(&descent->child, descent->ahead_path.data, descent->ahead_path.size))
+        return sb_fail_memory(err);
+    *step =
+        (struct sb_step){.visit = SB_VISIT_ENTRY, .entry = descent->ahead, .depth = descent->depth};
+    step->entry.path = descent->child.data;
+    descent->ahead_known = false;
+    code = look_ahead(descent, err);
+    if (code)
+        return code;
+    step->last = descent->ahead_code == SB_END;
+    if (step->entry.type != SB_DIR || descent->depth >= SB_DESCENT_MAX)
+        return SB_OK;
+    step->visit = SB_VISIT_ENTER;
+    return push(descent, step, err);
+}
+
+enum sb_code sb_descent_next(struct sb_descent *descent, struct sb_step *step, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (descent->entering) {
+        descent->entering = false;
+        if (descent->depth > descent->options.max_depth)
+            return leave(descent, step, err);
+        code = open_children(descent, NULL, err);
+    }
+    if (!code)
+        code = look_ahead(descent, err);
+    if (code)
+        return code;
+    return descent->ahead_code == SB_END ? leave(descent, step, err)
+                                         : take_child(descent, step, err);
+}
+
+bool sb_descent_was_last(const struct sb_descent *descent, size_t depth)
+{
+    return descent->levels[depth].last;
+}
