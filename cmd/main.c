@@ -3,6 +3,7 @@
  * or by its first argument, and runs it.
  */
 #include "command.h"
+#include "completions.h"
 #include "message.h"
 #include "output.h"
 
@@ -131,7 +132,7 @@ static int print_help_of(const char *name)
 
 static int print_completions(const char *shell)
 {
-    if (options_print_completions(shell))
+    if (completions_print(shell))
         return STATUS_CLEAN;
     return message_usage("--completions: '%s' is none of bash, zsh, fish", shell);
 }

@@ -315,10 +315,7 @@ static void print_usage_lines(const struct command *command)
         const char *form = command->synopsis[i];
         size_t indent = strlen("usage: shardbox ") + strlen(command->name) + 1;
 
-        output_text(i == 0 ? "usage: " : "       ");
-        output_text("shardbox ");
-        output_text(command->name);
-        output_text(" [OPTION]... ");
+        output_format("%s shardbox %s [OPTION]...", i == 0 ? "usage:" : "      ", command->name);
         print_wrapped(form, strlen(form), indent + strlen("[OPTION]..."), indent);
     }
 }

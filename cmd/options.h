@@ -99,7 +99,4 @@ size_t options_list(const struct command *command, struct option list[OPTIONS_MA
 /* The whole help text of a command, to stdout. */
 void options_print_help(const struct command *command);
 
-/* Completion scripts for "bash", "zsh", "fish", to stdout; false for another shell. */
-bool options_print_completions(const char *shell);
-
 #endif

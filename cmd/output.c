@@ -5,6 +5,8 @@
 #include "core/io.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -77,6 +79,29 @@ void output_char(char c)
     if (pending.used == sizeof(pending.data))
         output_flush();
     pending.data[pending.used++] = c;
+}
+
+void output_format(const char *format, ...)
+{
+    size_t room = sizeof(pending.data) - pending.used;
+    char *text = NULL;
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = vsnprintf(pending.data + pending.used, room, format, args);
+    va_end(args);
+    if (length >= 0 && (size_t)length < room) {
+        pending.used += (size_t)length;
+        return;
+    }
+    va_start(args, format);
+    length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0)
+        output_check(ENOMEM);
+    output_bytes(text, (size_t)length);
+    free(text);
 }
 
 void output_name(const char *name, size_t size)

@@ -21,6 +21,7 @@ struct sb_shards;
 void output_bytes(const void *data, size_t size);
 void output_text(const char *text);
 void output_char(char c);
+void output_format(const char *format, ...) SB_PRINTF(1, 2);
 void output_flush(void);
 
 /* Ends the program in the same way when error_number is not 0. */
