@@ -181,6 +181,8 @@ bool sb_glob_match(const char *pattern, const char *name, size_t size)
     /* The root has no components. */
     if (size == 0)
         whole_name.at = NULL;
+    if (*pattern == '\0')
+        whole_pattern.at = NULL;
     return match_path(whole_pattern, whole_name);
 }
 
