@@ -189,7 +189,7 @@ static void print_value(const char *command, const struct option *option)
     if (option->letter)
         output_format(" | %s:-%c", command, option->letter);
     if (!option->choices) {
-        output_format(") wanted=%s ;;\n", completion_kinds(option->completes).first);
+        output_format(") wanted='%s' ;;\n", completion_kinds(option->completes).first);
         return;
     }
     output_text(") wanted='words:");
