@@ -1,17 +1,19 @@
 #include "command.h"
 
-extern const struct command cat_command;
 extern const struct command pack_command;
 extern const struct command unpack_command;
 extern const struct command diff_command;
+extern const struct command cat_command;
+extern const struct command find_command;
 extern const struct command verify_command;
 extern const struct command upgrade_command;
 
 const struct command *const commands[] = {
-    &cat_command,
     &pack_command,
     &unpack_command,
     &diff_command,
+    &cat_command,
+    &find_command,
     &verify_command,
     &upgrade_command,
     NULL,

@@ -5,6 +5,7 @@
 #include "command.h"
 #include "completions.h"
 #include "message.h"
+#include "nearest.h"
 #include "output.h"
 
 #include "core/interrupt.h"
@@ -13,13 +14,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define VERSION       "0.1.0"
-#define LINK_PREFIX   "shardbox-"
-#define NAME_SIZE_MAX 16
+#define VERSION     "0.1.0"
+#define LINK_PREFIX "shardbox-"
 
 static const char usage[] = "usage: shardbox COMMAND [OPTION]... [ARGUMENT]...\n"
                             "       shardbox help COMMAND\n"
@@ -34,51 +33,10 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Letters to insert, drop, change or swap with their neighbour to make one word of the other. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t rows[3][NAME_SIZE_MAX + 1];
-    size_t *before = rows[0], *above = rows[1], *row = rows[2];
-    size_t a_size = strlen(a), b_size = strlen(b);
-
-    if (a_size > NAME_SIZE_MAX || b_size > NAME_SIZE_MAX)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= b_size; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a_size; i++) {
-        size_t *oldest = before;
-
-        before = above;
-        above = row;
-        row = oldest;
-        row[0] = i;
-        for (size_t j = 1; j <= b_size; j++) {
-            row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = least(row[j], before[j - 2] + 1);
-        }
-    }
-    return row[b_size];
-}
-
 static int complain_of_command(const char *name)
 {
-    const char *nearest = NULL;
-    size_t best = strlen(name) / 2 + 1; /* more than half of it wrong is another word */
+    const char *nearest = nearest_command(name);
 
-    for (size_t i = 0; commands[i]; i++) {
-        size_t distance = edit_distance(name, commands[i]->name);
-
-        if (distance < best) {
-            best = distance;
-            nearest = commands[i]->name;
-        }
-    }
     if (nearest)
         message_error("%s: no such command; did you mean '%s'?", name, nearest);
     else
@@ -89,17 +47,9 @@ static int complain_of_command(const char *name)
 /* Columns on a terminal, and for --help; a tab between name and summary otherwise. */
 static void print_list(bool columns)
 {
-    for (size_t i = 0; commands[i]; i++) {
-        const char *name = commands[i]->name;
-
-        output_text(columns ? "  " : "");
-        output_text(name);
-        for (size_t at = strlen(name); columns && at < 10; at++)
-            output_char(' ');
-        output_text(columns ? "" : "\t");
-        output_text(commands[i]->summary);
-        output_char('\n');
-    }
+    for (size_t i = 0; commands[i]; i++)
+        output_format(columns ? "  %-10s%s\n" : "%s\t%s\n", commands[i]->name,
+                      commands[i]->summary);
 }
 
 static int print_help(void)
@@ -110,6 +60,12 @@ static int print_help(void)
     output_text("\n'shardbox help COMMAND' shows the options of a command, and shardbox(1) tells "
                 "more.\n");
     return STATUS_CLEAN;
+}
+
+static int complain_of_no_command(void)
+{
+    message_plain(usage);
+    return message_usage("no command given");
 }
 
 static int print_version(void)
@@ -204,7 +160,7 @@ int main(int argc, char **argv)
     else if (argc > 1)
         message_raise(dispatch(argc, argv));
     else
-        message_raise(message_usage("no command given"));
+        message_raise(complain_of_no_command());
     message_close_stdout();
     message_leave();
 }

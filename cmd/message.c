@@ -185,6 +185,11 @@ int message_usage(const char *format, ...)
     return STATUS_ERROR;
 }
 
+void message_plain(const char *text)
+{
+    write_line(text, strlen(text));
+}
+
 int message_failure(const struct sb_error *err)
 {
     if (err->code == SB_SYSTEM && err->sys_errno == EPIPE) {
@@ -300,15 +305,20 @@ void message_progress_update(int64_t done, int64_t total, int64_t files)
     show_progress(time);
 }
 
+void message_progress_hide(void)
+{
+    if (progress.line_stands)
+        write_line(CLEAR_LINE, strlen(CLEAR_LINE));
+    progress.line_stands = false;
+}
+
 void message_progress_end(void)
 {
     if (progress.began == 0)
         return;
     if (!progress.terminal)
         show_progress(now());
-    if (progress.line_stands)
-        write_line(CLEAR_LINE, strlen(CLEAR_LINE));
-    progress.line_stands = false;
+    message_progress_hide();
     progress.began = 0;
 }
 

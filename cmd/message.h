@@ -35,6 +35,9 @@ void message_note(const char *format, ...) SB_PRINTF(1, 2);    /* under -v only 
 /* "try 'shardbox NAME --help'" after a wrong use; returns STATUS_ERROR. */
 int message_usage(const char *format, ...) SB_PRINTF(1, 2);
 
+/* Text of our own, of several lines, as it is. */
+void message_plain(const char *text);
+
 /*
  * Prints the error of a failed call and returns the status: 2, but 1 for SB_DAMAGED and SB_CHANGED.
  * SB_INTERRUPT prints "interrupted"; EPIPE prints nothing, and the status is 141.
@@ -52,9 +55,11 @@ void message_raise(int status);
 
 /*
  * Progress, on a terminal or under --progress: a line at most four times a second, with rate and,
- * where total > 0, percent and time left. done and total are bytes; files may be 0. End clears it.
+ * where total > 0, percent and time left. done and total are bytes; files may be 0. End clears it,
+ * or prints how far it got where that is no terminal; hide clears it until the next update.
  */
 void message_progress_update(int64_t done, int64_t total, int64_t files);
+void message_progress_hide(void);
 void message_progress_end(void);
 
 /*

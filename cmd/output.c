@@ -39,8 +39,10 @@ void output_check(int error_number)
 static void write_out(const char *data, size_t size)
 {
     struct sb_error err;
-    enum sb_code code = sb_write_full(STDOUT_FILENO, data, size, "standard output", &err);
+    enum sb_code code;
 
+    message_progress_hide();
+    code = sb_write_full(STDOUT_FILENO, data, size, "standard output", &err);
     if (!code && sb_interrupted())
         code = sb_fail(&err, SB_INTERRUPT, "interrupted");
     if (code) {
