@@ -1,0 +1,395 @@
+/*
+ * shardbox find: full paths of an archive's entries that pass every test, one a line, for pipes.
+ */
+#include "command.h"
+#include "local_time.h"
+#include "message.h"
+#include "opening.h"
+#include "output.h"
+#include "printf_format.h"
+
+#include "core/glob.h"
+#include "core/list.h"
+#include "core/name.h"
+#include "core/number.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { SORT_PATH, SORT_ADDRESS };
+
+struct settings {
+    bool nul;
+    unsigned types; /* bits 1 << enum sb_type; 0: all */
+    const char *name;
+    const char *path;
+    bool sized;
+    char size_sign; /* '+' more than, '-' less than, '=' just */
+    int64_t size;
+    bool aged;
+    int64_t newer_than; /* nanoseconds */
+    int64_t max_depth;  /* -1: any */
+    struct sb_filter *filter;
+    int sort;
+    const char *files_from;
+    bool missing;
+    struct printf_format *format;
+    bool json;
+};
+
+static const char *const synopsis[] = {
+    "[TEST]... ARCHIVE [PATH|GLOB]...",
+    "-T FILE [-0] [--missing] ARCHIVE",
+    NULL,
+};
+
+static bool parse_types(void *context, const char *value)
+{
+    struct settings *settings = context;
+    const char *at, *letter;
+
+    for (at = value; *at; at++) {
+        if (*at == ',')
+            continue;
+        letter = strchr("fdl", *at);
+        if (!letter) {
+            message_usage("--type: '%s' is not a list of f, d and l", value);
+            return false;
+        }
+        settings->types |= 1U << (letter - "fdl");
+    }
+    return true;
+}
+
+static bool parse_size_test(void *context, const char *value)
+{
+    struct settings *settings = context;
+    bool has_sign = *value == '+' || *value == '-';
+
+    settings->sized = true;
+    settings->size_sign = has_sign ? *value : '=';
+    if (sb_parse_size(value + has_sign, &settings->size))
+        return true;
+    message_usage("--size: '%s' is not a size such as 10K, +1M or -100", value);
+    return false;
+}
+
+static bool parse_newer_than(void *context, const char *value)
+{
+    struct settings *settings = context;
+    struct stat st;
+
+    settings->aged = true;
+    if (stat(value, &st) == 0) {
+        settings->newer_than = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+        return true;
+    }
+    if (parse_date(value, &settings->newer_than))
+        return true;
+    message_usage("--newer-than: '%s' is neither a file nor a date such as 2026-11-21", value);
+    return false;
+}
+
+static bool add_rule(struct settings *settings, bool include, const char *pattern)
+{
+    if (!settings->filter)
+        settings->filter = sb_filter_new();
+    if (!settings->filter || sb_filter_add(settings->filter, include, pattern))
+        output_check(ENOMEM);
+    return true;
+}
+
+static bool parse_include(void *context, const char *value)
+{
+    return add_rule(context, true, value);
+}
+
+static bool parse_exclude(void *context, const char *value)
+{
+    return add_rule(context, false, value);
+}
+
+static bool parse_printf(void *context, const char *value)
+{
+    struct settings *settings = context;
+
+    printf_format_free(settings->format);
+    settings->format = printf_format_new(value);
+    return settings->format != NULL;
+}
+
+static const char *const sort_choices[] = {"path", "address", NULL};
+
+static const struct option options[] = {
+    OPTION_FLAG('0', "null", struct settings, nul, "end each path, and each name in FILE, in NUL"),
+    OPTION_CALL(0, "type", "LIST", parse_types, "only files (f), directories (d), links (l)",
+                OPERAND_ANY),
+    OPTION_TEXT(0, "name", struct settings, name, "GLOB", "only where the last component matches",
+                OPERAND_ANY),
+    OPTION_TEXT(0, "path", struct settings, path, "GLOB", "only where the whole path matches",
+                OPERAND_ANY),
+    OPTION_CALL(0, "size", "[+-]SIZE", parse_size_test,
+                "only files of more (+), less (-) or just so many bytes", OPERAND_ANY),
+    OPTION_CALL(0, "newer-than", "FILE|DATE", parse_newer_than,
+                "only what was modified after FILE was, or after DATE", OPERAND_FILE),
+    OPTION_INTEGER(0, "max-depth", struct settings, max_depth, "N", 0, INT32_MAX,
+                   "at most N levels below a PATH, or the top"),
+    OPTION_CALL(0, "include", "GLOB", parse_include,
+                "take names that match; rules are tried in order", OPERAND_ANY),
+    OPTION_CALL(0, "exclude", "GLOB", parse_exclude, "leave out names that match", OPERAND_ANY),
+    OPTION_CHOICE(0, "sort", struct settings, sort, "ORDER", sort_choices,
+                  "'address': in the order on disk, without directories"),
+    OPTION_TEXT('T', "files-from", struct settings, files_from, "FILE",
+                "only the names in FILE, a line each; - is standard input", OPERAND_FILE),
+    OPTION_FLAG(0, "missing", struct settings, missing,
+                "with -T: only the names that are not in the archive"),
+    OPTION_CALL(0, "printf", "FORMAT", parse_printf,
+                "what to print, with find's directives; no newline is added", OPERAND_ANY),
+    OPTION_FLAG(0, "json", struct settings, json, "an object a line, with all that is known"),
+    OPTION_END,
+};
+
+/* What a run of the command holds besides its settings. */
+struct finding {
+    const struct settings *settings;
+    struct sb_archive *archive;
+    struct sb_shards *shards; /* for targets of links; NULL where none are shown */
+    struct sb_select *select; /* NULL for a list of names */
+    struct left_out left_out;
+    struct sb_buf line;
+};
+
+static bool name_passes(const struct settings *settings, const struct sb_entry *entry)
+{
+    size_t parent = sb_parent_size(entry->path, entry->path_size);
+    size_t base = parent ? parent + 1 : 0;
+
+    if (settings->name &&
+        !sb_glob_match(settings->name, entry->path + base, entry->path_size - base))
+        return false;
+    if (settings->path && !sb_glob_match(settings->path, entry->path, entry->path_size))
+        return false;
+    return sb_filter_takes(settings->filter, entry->path, entry->path_size, entry->type == SB_DIR);
+}
+
+static bool size_passes(const struct settings *settings, const struct sb_entry *entry)
+{
+    if (!settings->sized)
+        return true;
+    if (entry->type == SB_DIR)
+        return false;
+    if (settings->size_sign == '=')
+        return entry->size == settings->size;
+    return settings->size_sign == '+' ? entry->size > settings->size : entry->size < settings->size;
+}
+
+static bool passes(const struct settings *settings, const struct sb_entry *entry)
+{
+    if (settings->types && !(settings->types & 1U << entry->type))
+        return false;
+    if (settings->aged && (!(entry->has & SB_HAS_MTIME) || entry->mtime_ns <= settings->newer_than))
+        return false;
+    return size_passes(settings, entry) && name_passes(settings, entry);
+}
+
+static size_t depth_of(const struct finding *finding, const struct sb_entry *entry)
+{
+    return finding->select ? sb_select_depth(finding->select, entry->path, entry->path_size) : 0;
+}
+
+static void print(struct finding *finding, const struct sb_entry *entry, size_t depth)
+{
+    const struct settings *settings = finding->settings;
+
+    if (settings->format) {
+        printf_format_apply(settings->format, entry, depth, finding->shards, &finding->line);
+        output_bytes(finding->line.data, finding->line.size);
+        return;
+    }
+    if (!settings->json) {
+        output_line(entry->path, entry->path_size, settings->nul);
+        return;
+    }
+    sb_buf_clear(&finding->line);
+    if (json_entry(&finding->line, entry, finding->shards))
+        output_check(ENOMEM);
+    output_bytes(finding->line.data, finding->line.size);
+    output_char('\n');
+}
+
+static void consider(struct finding *finding, const struct sb_entry *entry)
+{
+    const struct settings *settings = finding->settings;
+    size_t depth = 0;
+
+    if (entry->defect) {
+        leave_out(&finding->left_out, entry);
+        return;
+    }
+    if (!passes(settings, entry))
+        return;
+    if (settings->max_depth >= 0 ||
+        (settings->format && printf_format_needs_depth(settings->format)))
+        depth = depth_of(finding, entry);
+    if (settings->max_depth < 0 || depth <= (size_t)settings->max_depth)
+        print(finding, entry, depth);
+}
+
+/* The index of names alone answers much faster than whole rows. */
+static bool names_suffice(const struct settings *settings)
+{
+    unsigned told_apart = settings->types & (1U << SB_FILE | 1U << SB_LINK);
+    bool all_or_none = told_apart == 0 || told_apart == (1U << SB_FILE | 1U << SB_LINK);
+
+    return all_or_none && !settings->sized && !settings->aged && !settings->json &&
+           !(settings->format && printf_format_needs_rows(settings->format));
+}
+
+static enum sb_code find_by_path(struct finding *finding, struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code;
+
+    if (names_suffice(finding->settings))
+        sb_select_names_only(finding->select);
+    while (!(code = sb_select_next(finding->select, &entry, err)))
+        consider(finding, &entry);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code find_by_address(struct finding *finding, struct sb_error *err)
+{
+    struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    enum sb_code code;
+
+    code = sb_cursor_open(&cursor, finding->archive, &query, err);
+    if (code)
+        return code;
+    while (!(code = sb_cursor_next(cursor, &entry, err))) {
+        if (sb_select_takes(finding->select, entry.path, entry.path_size))
+            consider(finding, &entry);
+    }
+    sb_cursor_free(cursor);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code find_selected(struct finding *finding, char **paths, size_t count,
+                                  struct sb_error *err)
+{
+    enum sb_code code;
+
+    code = sb_select_new(&finding->select, finding->archive, paths, count, SB_REACH_SUBTREE, err);
+    if (!code && finding->settings->sort == SORT_ADDRESS)
+        code = find_by_address(finding, err);
+    else if (!code)
+        code = find_by_path(finding, err);
+    if (!code)
+        complain_of_unmatched(finding->select, paths, count);
+    return code;
+}
+
+static enum sb_code find_listed(struct finding *finding, struct sb_error *err)
+{
+    const struct settings *settings = finding->settings;
+    struct sb_buf name = {0};
+    struct sb_list *list;
+    struct sb_entry entry;
+    const char *text;
+    size_t size;
+    enum sb_code code;
+    bool stripped;
+
+    code = sb_list_open(&list, settings->files_from, settings->nul ? '\0' : '\n', err);
+    while (!code && !(code = sb_list_next(list, &text, &size, err))) {
+        if (sb_name_normalize(text, &name, &stripped))
+            output_check(ENOMEM);
+        code = sb_archive_lookup(finding->archive, name.data, name.size, &entry, err);
+        if (code && code != SB_NOENT)
+            break;
+        if (settings->missing && code == SB_NOENT)
+            output_line(text, size, settings->nul);
+        else if (code == SB_NOENT)
+            message_problem("%s: no such file or directory in the archive", text);
+        else if (!settings->missing)
+            consider(finding, &entry);
+        code = SB_OK;
+    }
+    sb_list_free(list);
+    sb_buf_release(&name);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code find(struct finding *finding, const char *path, char **paths, size_t count,
+                         struct sb_error *err)
+{
+    const struct settings *settings = finding->settings;
+    enum sb_code code = open_archive(&finding->archive, path, err);
+
+    if (!code && (settings->json || settings->format))
+        code = sb_shards_open(&finding->shards, finding->archive, err);
+    if (!code && settings->files_from)
+        code = find_listed(finding, err);
+    else if (!code)
+        code = find_selected(finding, paths, count, err);
+    complain_of_left_out(&finding->left_out);
+    sb_select_free(finding->select);
+    sb_shards_free(finding->shards);
+    sb_archive_free(finding->archive);
+    sb_buf_release(&finding->line);
+    return code;
+}
+
+static int check_usage(const struct settings *settings, int operands)
+{
+    if (operands < 1)
+        return message_usage("no archive given");
+    if (settings->missing && !settings->files_from)
+        return message_usage("--missing needs -T FILE");
+    if (settings->files_from && operands > 1)
+        return message_usage("-T FILE and PATHs cannot be given together");
+    if (settings->json && settings->format)
+        return message_usage("--json and --printf cannot be given together");
+    return STATUS_CLEAN;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {.max_depth = -1};
+    struct finding finding = {.settings = &settings};
+    struct sb_error err;
+    int first, status = STATUS_ERROR;
+
+    switch (options_parse(self, argc, argv, &settings, &first, NULL)) {
+    case OPTIONS_DONE:
+        status = STATUS_CLEAN;
+        goto out;
+    case OPTIONS_BAD:
+        goto out;
+    case OPTIONS_RUN:
+        break;
+    }
+    status = check_usage(&settings, argc - first);
+    if (!status) {
+        if (find(&finding, argv[first], argv + first + 1, (size_t)(argc - first - 1), &err))
+            message_failure(&err);
+        status = message_status();
+    }
+out:
+    sb_filter_free(settings.filter);
+    printf_format_free(settings.format);
+    return status;
+}
+
+const struct command find_command = {
+    .name = "find",
+    .summary = "print paths of an archive that pass tests, one a line",
+    .synopsis = synopsis,
+    .options = options,
+    .notes = "Globs: *, ? and [...] stay within a component, ** crosses components.",
+    .operands = OPERAND_ARCHIVE_PATHS,
+    .run = run,
+};
