@@ -38,10 +38,11 @@ fail() {
     return 1
 }
 
-# The statuses that mean a crash, a sanitizer's report or a hang.
+# The statuses and messages that mean a crash, a sanitizer's report or a hang.
 refuse_crash() {
     if ((status >= 124 || status == 99)); then
         fail "crashed, hung or was reported by a sanitizer: $*"
+        return
     fi
     case ${stderr-} in
     *Sanitizer* | *"runtime error:"*) fail "sanitizer report: $*" ;;

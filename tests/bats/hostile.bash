@@ -61,6 +61,7 @@ each() {
     shift 2
     for command in "$@"; do
         run_fail "$wanted" on "$command" "$archive" || return
+        stderr_lacks "no such command" || return
     done
 }
 
