@@ -16,6 +16,7 @@ struct settings {
     bool checksums;
     bool dry_run;
     int64_t threads;
+    const char *archive;
 };
 
 static const struct option options[] = {
@@ -35,10 +36,15 @@ static void show_progress(void *context, int64_t done, int64_t files)
     message_progress_update(done, 0, files);
 }
 
-/* What was done is said under -v; what would be done is what a dry run is asked for. */
-static void say(const struct settings *settings, const char *format, ...) SB_PRINTF(2, 3);
+/*
+ * What was done is said under -v, with `done` before it; what would be done is what a dry run is
+ * asked for, and has `todo` before it.
+ */
+static void say(const struct settings *settings, const char *done, const char *todo,
+                const char *format, ...) SB_PRINTF(4, 5);
 
-static void say(const struct settings *settings, const char *format, ...)
+static void say(const struct settings *settings, const char *done, const char *todo,
+                const char *format, ...)
 {
     char text[256];
     va_list arguments;
@@ -47,18 +53,21 @@ static void say(const struct settings *settings, const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     if (settings->dry_run) {
-        output_text("to be ");
+        output_text("would ");
+        output_text(todo);
+        output_char(' ');
         output_text(text);
         output_char('\n');
     } else {
-        message_note("%s", text);
+        message_note("%s: %s %s", settings->archive, done, text);
     }
 }
 
-static void say_count(const struct settings *settings, int64_t count, const char *what)
+static void say_count(const struct settings *settings, const char *done, const char *todo,
+                      int64_t count, const char *one, const char *many)
 {
     if (count > 0)
-        say(settings, "%s: %" PRId64, what, count);
+        say(settings, done, todo, "%" PRId64 " %s", count, count == 1 ? one : many);
 }
 
 static bool did_nothing(const struct sb_upgrade_result *result)
@@ -68,27 +77,30 @@ static bool did_nothing(const struct sb_upgrade_result *result)
            result->parents == 0 && result->checksums == 0;
 }
 
-static void describe(const struct settings *settings, const struct sb_upgrade_result *result,
-                     const char *path)
+static void describe(const struct settings *settings, const struct sb_upgrade_result *result)
 {
     if (result->rebuilt && result->major == 0 && result->minor == 0)
-        say(settings, "rebuilt as schema 0.3, from the layout before versions");
+        say(settings, "built", "build", "an index of schema 0.3 from the layout before versions");
     else if (result->rebuilt)
-        say(settings, "rebuilt as schema 0.3, from %d.%d", result->major, result->minor);
+        say(settings, "built", "build", "an index of schema 0.3 from one of %d.%d", result->major,
+            result->minor);
     if (result->renamed)
-        say(settings, "renamed: the index, without '-sqlite-index'");
+        say(settings, "named", "name", "the index as the archive, without '-sqlite-index'");
     if (result->removed)
-        say(settings, "removed: the old '-sqlite-index', which an interrupted run had left");
-    say_count(settings, result->objects, "made: missing standard indexes and triggers");
-    say_count(settings, result->statistics, "put right: directories with wrong statistics");
-    say_count(settings, result->parents, "added: missing directory rows");
+        say(settings, "removed", "remove", "an old '-sqlite-index' that no longer counts");
+    say_count(settings, "made", "make", result->objects, "missing standard index or trigger",
+              "missing standard indexes and triggers");
+    say_count(settings, "corrected", "correct", result->statistics, "directory's tree statistics",
+              "directories' tree statistics");
+    say_count(settings, "added", "add", result->parents, "missing directory row",
+              "missing directory rows");
     if (result->triggers)
-        say(settings, "set: config.use_triggers to 1");
+        say(settings, "set", "set", "config.use_triggers to 1");
     if (result->limit)
-        say(settings, "set: config.shard_size_limit to none");
-    say_count(settings, result->checksums, "computed: checksums");
+        say(settings, "set", "set", "config.shard_size_limit to none");
+    say_count(settings, "computed", "compute", result->checksums, "checksum", "checksums");
     if (did_nothing(result))
-        message_note("%s: nothing to do", path);
+        message_note("%s: nothing to do", settings->archive);
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -110,16 +122,17 @@ static int run(const struct command *self, int argc, char **argv)
         return message_usage("no archive given");
     if (first + 1 < argc)
         return message_usage("%s: only one archive can be given", argv[first + 1]);
+    settings.archive = argv[first];
     struct sb_upgrade_options wanted = {
         .dry_run = settings.dry_run,
         .checksums = settings.checksums,
         .threads = settings.threads ? (unsigned)settings.threads : sb_default_threads(),
         .progress = show_progress,
     };
-    enum sb_code code = sb_upgrade(argv[first], &wanted, &message_notify, &result, &err);
+    enum sb_code code = sb_upgrade(settings.archive, &wanted, &message_notify, &result, &err);
     message_progress_end();
     if (code == SB_OK || !settings.dry_run)
-        describe(&settings, &result, argv[first]);
+        describe(&settings, &result);
     output_flush();
     return code == SB_OK ? message_status() : message_failure(&err);
 }

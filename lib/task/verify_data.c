@@ -23,39 +23,21 @@ static enum sb_code next_entry(struct data *data, struct sb_entry *entry, struct
     return sb_cursor_next(data->cursor, entry, err);
 }
 
-/* An empty file has no bytes to read, but may have the checksum of others. */
-static enum sb_code check_empty(struct verify *verify, const struct sb_entry *entry,
-                                struct sb_error *err)
-{
-    verify->result->files_read++;
-    if (entry->crc32c == 0)
-        return SB_OK;
-    return sb_verify_report(verify, SB_REMEDY_SHARDS, "checksum", sb_verify_place(entry), err,
-                            "is empty, but its CRC32C in the index is %08x", entry->crc32c);
-}
-
 /* Is there something of this entry to be read? */
 static enum sb_code is_wanted(struct verify *verify, const struct sb_entry *entry, bool *wanted,
                               struct sb_error *err)
 {
-    bool holds = true;
     enum sb_code code = sb_verify_integrity_collect(verify, false, err);
+    bool holds;
 
     *wanted = false;
-    if (code != SB_OK || entry->type == SB_DIR || entry->defect)
+    if (code != SB_OK || entry->type == SB_DIR || entry->defect || entry->size == 0)
         return code;
-    if (entry->size > 0) {
-        code = sb_verify_shard_holds(verify, entry, &holds, err);
-        if (code != SB_OK)
-            return code;
-    }
-    verify->result->absent += !holds;
-    if (!holds || !(entry->has & SB_HAS_CRC))
-        return SB_OK;
-    if (entry->size == 0)
-        return check_empty(verify, entry, err);
-    *wanted = true;
-    return SB_OK;
+    code = sb_verify_shard_holds(verify, entry, &holds, err);
+    if (code == SB_OK && !holds)
+        verify->result->absent++;
+    *wanted = code == SB_OK && holds && (entry->has & SB_HAS_CRC);
+    return code;
 }
 
 static enum sb_code next(void *context, struct sb_extent *extent, struct sb_error *err)

@@ -110,25 +110,38 @@ static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry
     return SB_OK;
 }
 
+/* Without bytes to be read, all there is to check is that it has the checksum of none. */
+static enum sb_code check_empty(struct verify *verify, const struct sb_entry *entry,
+                                struct sb_error *err)
+{
+    if (!(entry->has & SB_HAS_CRC))
+        return SB_OK;
+    if (entry->crc32c == 0) {
+        verify->result->files_read++;
+        return SB_OK;
+    }
+    return sb_verify_report(verify, SB_REMEDY_SHARDS, "checksum", sb_verify_place(entry), err,
+                            "is empty, but its CRC32C in the index is %08x", entry->crc32c);
+}
+
 static enum sb_code check_file(struct pass *pass, const struct sb_entry *entry,
                                struct sb_error *err)
 {
     struct verify *verify = pass->verify;
+    enum sb_code code = SB_OK;
 
     verify->result->files++;
     if (entry->defect)
         return SB_OK;
-    verify->result->bytes += entry->size;
-    if (!(entry->has & SB_HAS_CRC)) {
-        verify->result->unchecked++;
-        if (verify->options->strict) {
-            enum sb_code code = sb_verify_report(verify, SB_REMEDY_SUMS, "unchecked",
-                                                 sb_verify_place(entry), err, "has no checksum");
-            if (code != SB_OK)
-                return code;
-        }
-    }
-    return entry->size > 0 ? check_bounds(pass, entry, err) : SB_OK;
+    if (__builtin_add_overflow(verify->result->bytes, entry->size, &verify->result->bytes))
+        verify->result->bytes = INT64_MAX;
+    verify->result->unchecked += !(entry->has & SB_HAS_CRC);
+    if (!(entry->has & SB_HAS_CRC) && verify->options->strict)
+        code = sb_verify_report(verify, SB_REMEDY_SUMS, "unchecked", sb_verify_place(entry), err,
+                                "has no checksum");
+    if (code != SB_OK)
+        return code;
+    return entry->size > 0 ? check_bounds(pass, entry, err) : check_empty(verify, entry, err);
 }
 
 static enum sb_code add_to_tree(struct pass *pass, const struct sb_entry *entry,
