@@ -27,6 +27,7 @@ struct shard_file {
 
 struct sb_shard_out {
     pthread_mutex_t mutex; /* guards the list and `pending` */
+    pthread_mutex_t writing;
     struct shard_file *open;
     struct shard_file *current; /* in the list; extents go here; NULL before the first */
     char *prefix;
@@ -61,6 +62,7 @@ enum sb_code sb_shard_out_new(struct sb_shard_out **out, const char *prefix, uin
         return sb_fail_memory(err);
     }
     pthread_mutex_init(&made->mutex, NULL);
+    pthread_mutex_init(&made->writing, NULL);
     made->first = first;
     made->next = first;
     made->limit = limit;
@@ -79,6 +81,7 @@ void sb_shard_out_free(struct sb_shard_out *out)
         free_file(file);
     }
     pthread_mutex_destroy(&out->mutex);
+    pthread_mutex_destroy(&out->writing);
     free(out->continued_path);
     free(out->prefix);
     free(out);
@@ -116,6 +119,8 @@ enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path, i
 {
     enum sb_code code;
 
+    /* Both, before anything can fail: undoing would cut the shard to nothing otherwise. */
+    out->continued_end = end;
     out->continued_path = strdup(path);
     if (!out->continued_path)
         return sb_fail_memory(err);
@@ -125,7 +130,6 @@ enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path, i
     if (ftruncate(out->current->fd, end))
         return sb_fail_errno(err, errno, "%s", path);
     out->current->end = end;
-    out->continued_end = end;
     return SB_OK;
 }
 
@@ -261,7 +265,10 @@ enum sb_code sb_shard_out_write(struct sb_shard_out *out, uint32_t shard, int64_
     struct shard_file *file = find_file(out, shard);
     enum sb_code code;
 
+    /* The kernel takes writes to one file one at a time: waiting here sleeps, waiting there spins. */
+    pthread_mutex_lock(&out->writing);
     code = sb_pwrite_full(file->fd, data, size, offset, file->path, err);
+    pthread_mutex_unlock(&out->writing);
     if (code)
         return code;
     if (size >= WRITE_BEHIND_BYTES)
