@@ -265,7 +265,8 @@ enum sb_code sb_shard_out_write(struct sb_shard_out *out, uint32_t shard, int64_
     struct shard_file *file = find_file(out, shard);
     enum sb_code code;
 
-    /* The kernel takes writes to one file one at a time: waiting here sleeps, waiting there spins. */
+    /* The kernel takes writes to one file one at a time: waiting here sleeps, waiting there spins.
+     */
     pthread_mutex_lock(&out->writing);
     code = sb_pwrite_full(file->fd, data, size, offset, file->path, err);
     pthread_mutex_unlock(&out->writing);

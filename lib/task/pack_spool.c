@@ -18,6 +18,7 @@ struct sb_pack_spool {
     sqlite3_stmt *find;
     sqlite3_stmt *replace;
     sqlite3_stmt *next;
+    bool ended;
     enum sb_pack_order order;
     enum sb_duplicates duplicates;
     const struct sb_notify *notify;
@@ -266,9 +267,14 @@ enum sb_code sb_pack_spool_next(struct sb_pack_spool *spool, struct sb_pack_item
                                 struct sb_error *err)
 {
     sqlite3_stmt *row = spool->next;
-    int rc = sqlite3_step(row);
+    int rc;
 
-    if (rc == SQLITE_DONE)
+    /* Asked again after the end, SQLite would begin anew. */
+    if (spool->ended)
+        return SB_END;
+    rc = sqlite3_step(row);
+    spool->ended = rc == SQLITE_DONE;
+    if (spool->ended)
         return SB_END;
     if (rc != SQLITE_ROW)
         return sb_database_fail(spool->db, err);
