@@ -1,0 +1,235 @@
+# bash completion for shardbox, printed by: shardbox --completions=bash
+# shellcheck shell=bash
+
+_shardbox_commands='help pack unpack diff cat find verify upgrade'
+
+# What a command takes: its options, its first operand and the others.
+_shardbox_table() {
+    options='' first=none others=none
+    case $1 in
+    pack)
+        options='-C --directory= -T --files-from= -0 --null --no-recursion --append -u --update --duplicates= -f --force --shard-size= --seal --include= --exclude= --exclude-from= -L --dereference -x --one-file-system --prefix= --strip-components= --iconv= --stdin-name= --order= -j --threads= --strict -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        first=archive others=file
+        ;;
+    unpack)
+        options='-C --directory= --existing= --include= --exclude= --strip-components= -p --preserve --sync -n --dry-run --no-check -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
+        first=archive others=path
+        ;;
+    diff)
+        options='-C --directory= -Q --quick --json -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
+        first=archive others=path
+        ;;
+    cat)
+        options='-T --files-from= -0 --null --batch --range= --order= --no-check -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
+        first=archive others=path
+        ;;
+    find)
+        options='-0 --null --type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= --sort= -T --files-from= --missing --printf= --json -h --help -q --quiet -v --verbose --progress --no-progress'
+        first=archive others=path
+        ;;
+    verify)
+        options='-Q --quick --strict --present -j --threads= --json -h --help -q --quiet -v --verbose --progress --no-progress'
+        first=archive others=path
+        ;;
+    upgrade)
+        options='--checksums -n --dry-run -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
+        first=archive others=none
+        ;;
+    help) first="words:$_shardbox_commands" ;;
+    esac
+}
+
+# What the value of an option is; nothing for options without one.
+_shardbox_value() {
+    wanted=
+    case $1:$2 in
+    pack:--directory | pack:-C) wanted='directory' ;;
+    pack:--files-from | pack:-T) wanted='file' ;;
+    pack:--duplicates) wanted='words:error first last' ;;
+    pack:--shard-size) wanted='any' ;;
+    pack:--include) wanted='any' ;;
+    pack:--exclude) wanted='any' ;;
+    pack:--exclude-from) wanted='file' ;;
+    pack:--prefix) wanted='any' ;;
+    pack:--strip-components) wanted='any' ;;
+    pack:--iconv) wanted='any' ;;
+    pack:--stdin-name) wanted='any' ;;
+    pack:--order) wanted='words:path input inode' ;;
+    pack:--threads | pack:-j) wanted='any' ;;
+    unpack:--directory | unpack:-C) wanted='directory' ;;
+    unpack:--existing) wanted='words:fail skip replace newer' ;;
+    unpack:--include) wanted='none' ;;
+    unpack:--exclude) wanted='none' ;;
+    unpack:--strip-components) wanted='any' ;;
+    unpack:--threads | unpack:-j) wanted='any' ;;
+    diff:--directory | diff:-C) wanted='file' ;;
+    diff:--threads | diff:-j) wanted='any' ;;
+    cat:--files-from | cat:-T) wanted='file' ;;
+    cat:--range) wanted='none' ;;
+    cat:--order) wanted='words:input address' ;;
+    cat:--threads | cat:-j) wanted='any' ;;
+    find:--type) wanted='any' ;;
+    find:--name) wanted='any' ;;
+    find:--path) wanted='any' ;;
+    find:--size) wanted='any' ;;
+    find:--newer-than) wanted='file' ;;
+    find:--max-depth) wanted='any' ;;
+    find:--include) wanted='any' ;;
+    find:--exclude) wanted='any' ;;
+    find:--sort) wanted='words:path address' ;;
+    find:--files-from | find:-T) wanted='file' ;;
+    find:--printf) wanted='any' ;;
+    verify:--threads | verify:-j) wanted='any' ;;
+    upgrade:--threads | upgrade:-j) wanted='any' ;;
+    esac
+}
+
+
+# Sets REPLY to a word as the shell will pass it on.
+_shardbox_unquote() {
+    case $1 in
+    \'* | \"*) REPLY=${1:1} ;;
+    *)
+        # shellcheck disable=SC2162 # the backslashes are what is to go
+        IFS= read REPLY <<<"$1"
+        ;;
+    esac
+    case $REPLY in
+    \~/*) REPLY=$HOME/${REPLY:2} ;;
+    esac
+}
+
+# Sets words to the words up to the cursor, with those joined that bash split at '=' and ':'.
+_shardbox_join_words() {
+    local i last=0
+    words=("${COMP_WORDS[1]}")
+    for ((i = 2; i <= COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i - 1]}/${COMP_WORDS[i]} in
+        [=:]/* | */[=:]) words[last]+=${COMP_WORDS[i]} ;;
+        *) words[++last]=${COMP_WORDS[i]} ;;
+        esac
+    done
+}
+
+# One candidate for the word that begins with lead and typed. Bash replaces all but `strip` of it.
+_shardbox_add() {
+    local word=$lead$1
+    [[ $1 == "$typed"* ]] && COMPREPLY+=("${word:strip}")
+}
+
+_shardbox_add_files() {
+    local found
+    while IFS= read -r found; do
+        [[ $found == *-shard-[0-9][0-9][0-9][0-9][0-9] ]] || _shardbox_add "$found"
+    done < <(compgen "$1" -- "$typed")
+    compopt -o filenames 2>/dev/null
+}
+
+# Names in the archive, below the directory that was typed.
+_shardbox_add_paths() {
+    local directory='' found
+    [[ $typed == */* ]] && directory=${typed%/*}/
+    while IFS= read -r -d '' found; do
+        case $found in
+        1d?*) _shardbox_add "$directory${found:2}/" ;;
+        1?*) _shardbox_add "$directory${found:2}" ;;
+        esac
+    done < <("$program" find --max-depth=1 --printf='%d%y%f\0' -- "$archive" \
+        ${directory:+"$directory"} 2>/dev/null)
+    compopt -o filenames 2>/dev/null
+    [[ ${COMPREPLY[0]} == */ ]] && compopt -o nospace 2>/dev/null
+}
+
+_shardbox_add_words() {
+    local word
+    for word in $1; do
+        _shardbox_add "$word"
+    done
+    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+}
+
+# Candidates for one word, by what it is.
+_shardbox_add_all() {
+    case $1 in
+    file | archive) _shardbox_add_files -f ;;
+    directory) _shardbox_add_files -d ;;
+    path) _shardbox_add_paths ;;
+    words:*) _shardbox_add_words "${1#words:}" ;;
+    esac
+}
+
+# Goes through the words before the cursor: sets count to the number of operands, archive to the
+# first of them, wanted to what an option's value should be, ended after a "--".
+_shardbox_scan() {
+    local word i
+    for word in "$@"; do
+        if [[ $wanted ]]; then
+            wanted=
+        elif [[ $ended || $word != -?* ]]; then
+            ((count++)) || { _shardbox_unquote "$word" && archive=$REPLY; }
+        elif [[ $word == -- ]]; then
+            ended=1
+        elif [[ $word == --*=* ]]; then
+            continue
+        elif [[ $word == --* ]]; then
+            _shardbox_value "$command" "$word"
+        else
+            for ((i = 1; i < ${#word}; i++)); do
+                _shardbox_value "$command" "-${word:i:1}"
+                [[ ! $wanted ]] || break
+            done
+            ((i + 1 >= ${#word})) || wanted=
+        fi
+    done
+}
+
+_shardbox() {
+    local program typed command REPLY lead='' wanted='' archive='' ended='' count=0 strip=0
+    local words options first others
+    COMPREPLY=()
+    _shardbox_join_words
+    _shardbox_unquote "${COMP_WORDS[COMP_CWORD]}"
+    case $REPLY in
+    [=:]) strip=0 ;;
+    *) strip=${#REPLY} ;;
+    esac
+    _shardbox_unquote "${words[-1]}"
+    typed=$REPLY
+    strip=$((${#typed} - strip))
+    _shardbox_unquote "${COMP_WORDS[0]}"
+    program=$REPLY
+
+    case $program in
+    shardbox-* | */shardbox-*)
+        command=${program##*shardbox-}
+        program=${program%"-$command"}
+        ;;
+    *)
+        if ((${#words[@]} == 1)); then
+            _shardbox_add_words "$_shardbox_commands --help --list --version"
+            return
+        fi
+        command=${words[0]}
+        words=("${words[@]:1}")
+        ;;
+    esac
+
+    _shardbox_scan "${words[@]:0:${#words[@]}-1}"
+    _shardbox_table "$command"
+    if [[ $wanted ]]; then
+        _shardbox_add_all "$wanted"
+    elif [[ ! $ended && $typed == --*=* ]]; then
+        lead=${typed%%=*}=
+        typed=${typed#*=}
+        _shardbox_value "$command" "${lead%=}"
+        _shardbox_add_all "$wanted"
+    elif [[ ! $ended && $typed == -* ]]; then
+        _shardbox_add_words "$options"
+    elif ((count == 0)); then
+        _shardbox_add_all "$first"
+    else
+        _shardbox_add_all "$others"
+    fi
+}
+
+complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-diff shardbox-cat shardbox-find shardbox-verify shardbox-upgrade

@@ -1,0 +1,235 @@
+# fish completion for shardbox, printed by: shardbox --completions=fish
+
+function __shardbox_commands
+    printf '%s\t%s\n' help 'show the options of a command' \
+        pack 'pack files into an archive, or add them to one' \
+        unpack 'write the files of an archive to a directory' \
+        diff 'compare an archive with a directory or another archive' \
+        cat 'write files of an archive to standard output' \
+        find 'print paths of an archive that pass tests, one a line' \
+        verify 'check an archive: its index, its shards and every byte' \
+        upgrade 'bring an archive\'s index to the present schema, and repair it'
+end
+
+# What the first operand of a command is, and the others.
+function __shardbox_kinds
+    switch $argv[1]
+        case pack
+            printf '%s\n' archive file
+        case unpack
+            printf '%s\n' archive path
+        case diff
+            printf '%s\n' archive path
+        case cat
+            printf '%s\n' archive path
+        case find
+            printf '%s\n' archive path
+        case verify
+            printf '%s\n' archive path
+        case upgrade
+            printf '%s\n' archive none
+        case help
+            printf '%s\n' command none
+    end
+end
+
+function __shardbox_takes_value
+    switch "$argv[1]:$argv[2]"
+        case pack:-C pack:--directory pack:-T pack:--files-from pack:--duplicates pack:--shard-size pack:--include pack:--exclude pack:--exclude-from pack:--prefix pack:--strip-components pack:--iconv pack:--stdin-name pack:--order pack:-j pack:--threads
+            return 0
+        case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:-j unpack:--threads
+            return 0
+        case diff:-C diff:--directory diff:-j diff:--threads
+            return 0
+        case cat:-T cat:--files-from cat:--range cat:--order cat:-j cat:--threads
+            return 0
+        case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:--sort find:-T find:--files-from find:--printf
+            return 0
+        case verify:-j verify:--threads
+            return 0
+        case upgrade:-j upgrade:--threads
+            return 0
+    end
+    return 1
+end
+
+# The command and then the operands before the cursor, a line each.
+function __shardbox_words
+    set -l words
+    set -l wanted
+    set -l ended
+    for word in (commandline -opc)[2..]
+        if test -n "$wanted"
+            set wanted
+        else if test -n "$ended"; or not string match -q -- '-?*' $word
+            set -a words $word
+        else if test "$word" = --
+            set ended 1
+        else if __shardbox_takes_value $words[1] (string replace -r -- '^-[^-]*([^-])$' '-$1' $word)
+            set wanted 1
+        end
+    end
+    set -q words[1]; and printf '%s\n' $words
+end
+
+function __shardbox_is
+    set -l words (__shardbox_words)
+    test "$words[1]" = $argv[1]
+end
+
+function __shardbox_files
+    __fish_complete_path (commandline -ct) | string match -v -r -- '-shard-\d{5}(\t|$)'
+end
+
+# Names in the archive, below the directory that was typed.
+function __shardbox_paths
+    set -l program (commandline -opc)[1]
+    set -l archive (string replace -r -- '^~/' $HOME/ $argv[1])
+    set -l directory (string match -r -- '^.*/' (commandline -ct | string unescape))
+    set -l found ($program find --max-depth=1 --printf='%d%y%f\0' -- \
+        $archive $directory 2>/dev/null | string split0 |
+        string match -r -- '^1.+$' | string replace -r -- '^(1d.*)' '$1/' |
+        string sub -s 3)
+    printf '%s\n' "$directory"$found
+end
+
+function __shardbox_operands
+    set -l words (__shardbox_words)
+    set -l kind
+    switch (count $words)
+        case 0
+            set kind command
+        case 1
+            set kind (__shardbox_kinds $words[1])[1]
+        case '*'
+            set kind (__shardbox_kinds $words[1])[2]
+    end
+    switch "$kind"
+        case command
+            __shardbox_commands
+        case archive file
+            __shardbox_files
+        case directory
+            __fish_complete_directories (commandline -ct)
+        case path
+            __shardbox_paths $words[2]
+    end
+end
+
+complete -c shardbox -f -a '(__shardbox_operands)'
+
+complete -c shardbox -n '__shardbox_is pack' -s C -l directory -x -a '(__fish_complete_directories (commandline -ct))' -d 'PATHs that follow are in DIR; ARCHIVE is not affected'
+complete -c shardbox -n '__shardbox_is pack' -s T -l files-from -r -F -d 'store the paths listed in FILE (\'-\': standard input) too'
+complete -c shardbox -n '__shardbox_is pack' -s 0 -l null -d 'names in lists end with NUL, not newline'
+complete -c shardbox -n '__shardbox_is pack' -l no-recursion -d 'a directory given is stored without what is below it'
+complete -c shardbox -n '__shardbox_is pack' -l append -d 'add to an archive that exists'
+complete -c shardbox -n '__shardbox_is pack' -s u -l update -d 'with --append: replace files that are newer here or of another size'
+complete -c shardbox -n '__shardbox_is pack' -l duplicates -x -a 'error first last' -d 'of files with one name: keep the first or the last, or call it an error'
+complete -c shardbox -n '__shardbox_is pack' -s f -l force -d 'replace the archive if there is one'
+complete -c shardbox -n '__shardbox_is pack' -l shard-size -x -d 'begin a new shard before one passes SIZE (kept for later appends)'
+complete -c shardbox -n '__shardbox_is pack' -l seal -d 'with --append: open a new shard, change no existing one'
+complete -c shardbox -n '__shardbox_is pack' -l include -x -d 'store what matches; rules are tried in order, the first match decides'
+complete -c shardbox -n '__shardbox_is pack' -l exclude -x -d 'leave out what matches'
+complete -c shardbox -n '__shardbox_is pack' -l exclude-from -r -F -d 'leave out what matches a pattern in FILE, one a line'
+complete -c shardbox -n '__shardbox_is pack' -s L -l dereference -d 'store what symbolic links point to'
+complete -c shardbox -n '__shardbox_is pack' -s x -l one-file-system -d 'do not descend into other file systems'
+complete -c shardbox -n '__shardbox_is pack' -l prefix -x -d 'store everything below DIR'
+complete -c shardbox -n '__shardbox_is pack' -l strip-components -x -d 'take N leading components off each name'
+complete -c shardbox -n '__shardbox_is pack' -l iconv -x -d 'names are in CHARSET; store them as UTF-8'
+complete -c shardbox -n '__shardbox_is pack' -l stdin-name -x -d 'with \'-\' as the only PATH: store standard input under this name'
+complete -c shardbox -n '__shardbox_is pack' -l order -x -a 'path input inode' -d 'order of the bytes in the shards (default: path)'
+complete -c shardbox -n '__shardbox_is pack' -s j -l threads -x -d 'read with N threads (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is pack' -l strict -d 'look at everything first; write nothing if anything would be lost'
+complete -c shardbox -n '__shardbox_is pack' -s n -l dry-run -d 'write nothing; under -v name what would be stored'
+complete -c shardbox -n '__shardbox_is pack' -s h -l help -d 'show this help'
+complete -c shardbox -n '__shardbox_is pack' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is pack' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is pack' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is pack' -l no-progress -d 'show no progress'
+
+complete -c shardbox -n '__shardbox_is unpack' -s C -l directory -x -a '(__fish_complete_directories (commandline -ct))' -d 'unpack into DIR, which is made when it is missing'
+complete -c shardbox -n '__shardbox_is unpack' -l existing -x -a 'fail skip replace newer' -d 'what to do about files that are there already (default: fail)'
+complete -c shardbox -n '__shardbox_is unpack' -l include -x -d 'only names that match; repeatable, in order'
+complete -c shardbox -n '__shardbox_is unpack' -l exclude -x -d 'no names that match; the first rule decides'
+complete -c shardbox -n '__shardbox_is unpack' -l strip-components -x -d 'take N components off the front of names'
+complete -c shardbox -n '__shardbox_is unpack' -s p -l preserve -d 'set owners, set-id and sticky bits too'
+complete -c shardbox -n '__shardbox_is unpack' -l sync -d 'have everything on disk before the end'
+complete -c shardbox -n '__shardbox_is unpack' -s n -l dry-run -d 'write nothing, list what would be written'
+complete -c shardbox -n '__shardbox_is unpack' -l no-check -d 'do not check the bytes\' CRC32C'
+complete -c shardbox -n '__shardbox_is unpack' -s j -l threads -x -d 'threads that write (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is unpack' -s h -l help -d 'show this help'
+complete -c shardbox -n '__shardbox_is unpack' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is unpack' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is unpack' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is unpack' -l no-progress -d 'show no progress'
+
+complete -c shardbox -n '__shardbox_is diff' -s C -l directory -r -F -d 'compare with DIR, or with the archive of that name (default: .)'
+complete -c shardbox -n '__shardbox_is diff' -s Q -l quick -d 'do not read bytes or targets of links'
+complete -c shardbox -n '__shardbox_is diff' -l json -d 'print each difference as a line of JSON'
+complete -c shardbox -n '__shardbox_is diff' -s j -l threads -x -d 'threads that read (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is diff' -s h -l help -d 'show this help'
+complete -c shardbox -n '__shardbox_is diff' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is diff' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is diff' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is diff' -l no-progress -d 'show no progress'
+
+complete -c shardbox -n '__shardbox_is cat' -s T -l files-from -r -F -d 'also the files named in FILE, a line each; - is standard input'
+complete -c shardbox -n '__shardbox_is cat' -s 0 -l null -d 'names in FILE, and lines of --batch, end in NUL'
+complete -c shardbox -n '__shardbox_is cat' -l batch -d 'frame answers: a line \'PATH SIZE\', the bytes, a newline'
+complete -c shardbox -n '__shardbox_is cat' -l range -x -d 'only these bytes of each file, unchecked'
+complete -c shardbox -n '__shardbox_is cat' -l order -x -a 'input address' -d '\'address\' reads in the order on disk, not that of the names'
+complete -c shardbox -n '__shardbox_is cat' -l no-check -d 'do not check the bytes\' CRC32C'
+complete -c shardbox -n '__shardbox_is cat' -s j -l threads -x -d 'threads that read ahead (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is cat' -s h -l help -d 'show this help'
+complete -c shardbox -n '__shardbox_is cat' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is cat' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is cat' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is cat' -l no-progress -d 'show no progress'
+
+complete -c shardbox -n '__shardbox_is find' -s 0 -l null -d 'end each path, and each name in FILE, in NUL'
+complete -c shardbox -n '__shardbox_is find' -l type -x -d 'only files (f), directories (d), links (l)'
+complete -c shardbox -n '__shardbox_is find' -l name -x -d 'only where the last component matches'
+complete -c shardbox -n '__shardbox_is find' -l path -x -d 'only where the whole path matches'
+complete -c shardbox -n '__shardbox_is find' -l size -x -d 'only files of more (+), less (-) or just so many bytes'
+complete -c shardbox -n '__shardbox_is find' -l newer-than -r -F -d 'only what was modified after FILE was, or after DATE'
+complete -c shardbox -n '__shardbox_is find' -l max-depth -x -d 'at most N levels below a PATH, or the top'
+complete -c shardbox -n '__shardbox_is find' -l include -x -d 'take names that match; rules are tried in order'
+complete -c shardbox -n '__shardbox_is find' -l exclude -x -d 'leave out names that match'
+complete -c shardbox -n '__shardbox_is find' -l sort -x -a 'path address' -d '\'address\': in the order on disk, without directories'
+complete -c shardbox -n '__shardbox_is find' -s T -l files-from -r -F -d 'only the names in FILE, a line each; - is standard input'
+complete -c shardbox -n '__shardbox_is find' -l missing -d 'with -T: only the names that are not in the archive'
+complete -c shardbox -n '__shardbox_is find' -l printf -x -d 'what to print, with find\'s directives; no newline is added'
+complete -c shardbox -n '__shardbox_is find' -l json -d 'an object a line, with all that is known'
+complete -c shardbox -n '__shardbox_is find' -s h -l help -d 'show this help'
+complete -c shardbox -n '__shardbox_is find' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is find' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is find' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is find' -l no-progress -d 'show no progress'
+
+complete -c shardbox -n '__shardbox_is verify' -s Q -l quick -d 'check the index and the shards\' sizes, read no file\'s bytes'
+complete -c shardbox -n '__shardbox_is verify' -l strict -d 'a file without a checksum is a defect'
+complete -c shardbox -n '__shardbox_is verify' -l present -d 'check the shards that have arrived, and list the others'
+complete -c shardbox -n '__shardbox_is verify' -s j -l threads -x -d 'read with N threads (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is verify' -l json -d 'print each defect as a line of JSON'
+complete -c shardbox -n '__shardbox_is verify' -s h -l help -d 'show this help'
+complete -c shardbox -n '__shardbox_is verify' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is verify' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is verify' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is verify' -l no-progress -d 'show no progress'
+
+complete -c shardbox -n '__shardbox_is upgrade' -l checksums -d 'compute the checksums that are absent, by reading the files'
+complete -c shardbox -n '__shardbox_is upgrade' -s n -l dry-run -d 'say what would be done, and do nothing'
+complete -c shardbox -n '__shardbox_is upgrade' -s j -l threads -x -d 'read with N threads (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is upgrade' -s h -l help -d 'show this help'
+complete -c shardbox -n '__shardbox_is upgrade' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is upgrade' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is upgrade' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is upgrade' -l no-progress -d 'show no progress'
+
+complete -c shardbox-pack -w 'shardbox pack'
+complete -c shardbox-unpack -w 'shardbox unpack'
+complete -c shardbox-diff -w 'shardbox diff'
+complete -c shardbox-cat -w 'shardbox cat'
+complete -c shardbox-find -w 'shardbox find'
+complete -c shardbox-verify -w 'shardbox verify'
+complete -c shardbox-upgrade -w 'shardbox upgrade'

@@ -1,0 +1,194 @@
+# Completion in bash, zsh and fish: commands, options, their values, files, paths in an archive.
+
+load helper
+
+# PATH with the program and a link to it, an archive with two shards, and files beside it.
+prepare() {
+    mkdir bin
+    ln -s "$SHARDBOX" bin/shardbox
+    ln -s "$SHARDBOX" bin/shardbox-cat
+    PATH=$PWD/bin:$PATH
+    mkdir -p tree/sub/dir 'tree/with space'
+    echo 1 >tree/a.txt
+    echo 2 >tree/sub/file
+    echo 3 >"tree/sub/it's"
+    echo 4 >'tree/with space/a b'
+    touch tree/sub/dir/none
+    sb pack --shard-size=4 arch.barecat -C tree .
+    touch list.txt
+}
+
+need() {
+    command -v "$1" >/dev/null || skip "$1 is not installed"
+}
+
+# The long options that the help of a command shows.
+options_of() {
+    sb "$1" --help | grep -oE '^  (-., |    )--[a-z0-9-]+' | grep -oE -- '--.*' | sort
+}
+
+# in_bash WORD...: what bash would offer for the last of the words, a line each.
+in_bash() {
+    bash -c '
+        source "$1/completions/shardbox.bash"
+        shift
+        COMP_WORDS=("$@")
+        COMP_CWORD=$(($# - 1))
+        _shardbox
+        printf "%s\n" "${COMPREPLY[@]}"' - "$PROJECT" "$@" | sort
+}
+
+in_fish() {
+    fish --no-config -c 'source $argv[1]; complete -C$argv[2]' -- \
+        "$PROJECT/completions/shardbox.fish" "$1" | cut -f1 | sort
+}
+
+# An interactive zsh completes the line; what it would offer is caught on its way.
+in_zsh() {
+    cat >complete.zsh <<'END'
+zmodload zsh/zpty zsh/zselect
+zpty shell zsh -f -i
+zpty -w shell "PS1=; fpath=($PROJECT/completions \$fpath); autoload -U compinit; compinit -u -D"
+zpty -w shell 'compadd() {
+    local -a offered
+    if [[ ${@[1,(i)(-|--)]} != *-(O|A|D)\ * ]]; then
+        builtin compadd -A offered "$@"
+        ((! $#offered)) || print -rl -- $IPREFIX$^offered >>offers
+    fi
+    builtin compadd "$@"
+}'
+zpty -w shell 'offer() { zle list-choices; BUFFER=; print END >>offers }; zle -N offer'
+zpty -w shell "bindkey '^T' offer; cd ${(q)PWD}"
+: >offers
+zpty -n -w shell "$1"$'\C-T'
+repeat 400; do
+    grep -qx END offers && break
+    zselect -t 5
+done
+zpty -d shell
+END
+    PROJECT=$PROJECT zsh -f complete.zsh "$1"
+    grep -qx END offers || return
+    grep -vx END offers | sort -u
+}
+
+@test "the scripts are those that the tables give" {
+    sb --completions=bash | diff - "$PROJECT/completions/shardbox.bash"
+    sb --completions=zsh | diff - "$PROJECT/completions/_shardbox"
+    sb --completions=fish | diff - "$PROJECT/completions/shardbox.fish"
+}
+
+@test "bash: commands" {
+    prepare
+    in_bash shardbox '' | diff - <({ sb --list | cut -f1 && printf '%s\n' help --help --list --version; } | sort)
+    [ "$(in_bash shardbox ver)" = verify ]
+    [ "$(in_bash shardbox help ver)" = verify ]
+}
+
+@test "bash: every option of every command" {
+    prepare
+    for name in $(sb --list | cut -f1); do
+        in_bash shardbox "$name" -- | tr -d = | sort | diff - <(options_of "$name")
+    done
+    [ "$(in_bash shardbox-cat --or)" = --order= ]
+}
+
+@test "bash: values of options" {
+    prepare
+    [ "$(in_bash shardbox cat --order i)" = input ]
+    [ "$(in_bash shardbox cat --order = i)" = input ]
+    [ "$(in_bash shardbox cat --order =)" = $'address\ninput' ]
+    [ "$(in_bash shardbox cat -T li)" = list.txt ]
+    [ "$(in_bash shardbox cat -qT li)" = list.txt ]
+    [ "$(in_bash shardbox cat --files-from = li)" = list.txt ]
+    [ "$(in_bash shardbox pack -C '')" = $'bin\ntree' ]
+    [ "$(in_bash shardbox cat -j '')" = "" ]
+}
+
+@test "bash: archives, but not their shards" {
+    prepare
+    [ "$(in_bash shardbox cat ar)" = arch.barecat ]
+    [ "$(in_bash shardbox-cat ar)" = arch.barecat ]
+    [ "$(in_bash shardbox pack ar)" = arch.barecat ]
+    [ "$(in_bash shardbox pack new.barecat l)" = list.txt ]
+}
+
+@test "bash: paths in an archive" {
+    prepare
+    [ "$(in_bash shardbox cat arch.barecat '')" = $'a.txt\nsub/\nwith space/' ]
+    [ "$(in_bash shardbox cat arch.barecat s)" = sub/ ]
+    [ "$(in_bash shardbox cat arch.barecat sub/)" = $'sub/dir/\nsub/file\nsub/it\'s' ]
+    [ "$(in_bash shardbox cat arch.barecat ./sub/f)" = ./sub/file ]
+    [ "$(in_bash shardbox cat arch.barecat a.txt /sub/f)" = /sub/file ]
+    [ "$(in_bash shardbox cat -j 2 --order address arch.barecat sub/d)" = sub/dir/ ]
+    [ "$(in_bash shardbox cat -Tlist.txt arch.barecat s)" = sub/ ]
+    [ "$(in_bash shardbox cat -- arch.barecat s)" = sub/ ]
+    [ "$(in_bash "$PWD/bin/shardbox-cat" arch.barecat s)" = sub/ ]
+    [ "$(in_bash shardbox cat no-such.barecat s)" = "" ]
+}
+
+@test "bash: quoted words" {
+    prepare
+    [ "$(in_bash shardbox cat arch.barecat 'with\ ')" = "with space/" ]
+    [ "$(in_bash shardbox cat arch.barecat '"with sp')" = "with space/" ]
+    [ "$(in_bash shardbox cat arch.barecat "'with space/")" = "with space/a b" ]
+    mv arch.barecat 'an archive'
+    mv arch.barecat-shard-00000 'an archive-shard-00000'
+    [ "$(in_bash shardbox cat 'an\ archive' s)" = sub/ ]
+    [ "$(in_bash shardbox cat an)" = "an archive" ]
+}
+
+@test "bash: a word is taken for its characters and never run" {
+    prepare
+    in_bash shardbox cat '$(touch ran)' '`touch ran`' >/dev/null
+    in_bash shardbox cat arch.barecat '"$(touch ran)' >/dev/null
+    [ ! -e ran ]
+}
+
+@test "fish: commands, options and values" {
+    need fish
+    prepare
+    in_fish 'shardbox ' | diff - <({ sb --list | cut -f1 && echo help; } | sort)
+    for name in $(sb --list | cut -f1); do
+        in_fish "shardbox $name --" | diff - <(options_of "$name")
+    done
+    [ "$(in_fish 'shardbox help ver')" = verify ]
+    [ "$(in_fish 'shardbox cat --order ')" = $'address\ninput' ]
+    [ "$(in_fish 'shardbox cat -T li')" = list.txt ]
+    [ "$(in_fish 'shardbox pack -C ')" = $'bin/\ntree/' ]
+    [ "$(in_fish 'shardbox-cat --or')" = --order ]
+}
+
+@test "fish: archives, and paths in them" {
+    need fish
+    prepare
+    [ "$(in_fish 'shardbox cat ar')" = arch.barecat ]
+    [ "$(in_fish 'shardbox cat arch.barecat ')" = $'a.txt\nsub/\nwith space/' ]
+    [ "$(in_fish 'shardbox cat arch.barecat sub/')" = $'sub/dir/\nsub/file\nsub/it\'s' ]
+    [ "$(in_fish 'shardbox cat arch.barecat with\ ')" = "with space/" ]
+    [ "$(in_fish 'shardbox cat -j 2 -T list.txt arch.barecat sub/d')" = sub/dir/ ]
+    [ "$(in_fish 'shardbox-cat arch.barecat s')" = sub/ ]
+    [ "$(in_fish 'shardbox pack arch.barecat l')" = list.txt ]
+    [ "$(in_fish 'shardbox upgrade arch.barecat ')" = "" ]
+}
+
+@test "zsh: commands, options and values" {
+    need zsh
+    prepare
+    in_zsh 'shardbox ' | diff - <({ sb --list | cut -f1 && echo help; } | sort)
+    [ "$(in_zsh 'shardbox help ver')" = verify ]
+    in_zsh 'shardbox pack --' | diff - <(options_of pack)
+    [ "$(in_zsh 'shardbox cat --order=')" = $'--order=address\n--order=input' ]
+    [ "$(in_zsh 'shardbox cat -T li')" = list.txt ]
+    [ "$(in_zsh 'shardbox pack -C ')" = $'bin\ntree' ]
+}
+
+@test "zsh: archives, and paths in them" {
+    need zsh
+    prepare
+    [ "$(in_zsh 'shardbox cat ar')" = arch.barecat ]
+    [ "$(in_zsh 'shardbox cat arch.barecat ')" = $'a.txt\nsub\nwith\\ space' ]
+    [ "$(in_zsh 'shardbox cat arch.barecat sub/')" = $'sub/dir\nsub/file\nsub/it\\\'s' ]
+    [ "$(in_zsh 'shardbox cat -j 2 arch.barecat with\ space/')" = 'with\ space/a\ b' ]
+    [ "$(in_zsh 'shardbox-cat arch.barecat s' | tail -1)" = sub ]
+}

@@ -1,0 +1,96 @@
+# Man pages say what the tables say, and stand up to mandoc.
+
+load helper
+
+page_of() {
+    echo "$PROJECT/man/shardbox-$1.1"
+}
+
+# Options in the order of the alphabet, "-x" and "--name" a line each.
+options_in_help() {
+    sb "$1" --help | grep -oE '^  (-.|  )[, ] --[a-z0-9-]+' | grep -oE -- '--?[a-zA-Z0-9][a-z0-9-]*' | sort -u
+}
+
+# Those that head an entry of a list under OPTIONS.
+options_in_page() {
+    sed -n '/^\.Sh OPTIONS/,/^\.Sh EXIT STATUS/p' "$1" | grep '^\.It Fl' | grep -oE 'Fl [^ ,]+' |
+        sed 's/^Fl /-/' | sort -u
+}
+
+@test "every page is without a word from mandoc" {
+    for page in "$PROJECT"/man/*.[15]; do
+        run_ok mandoc -T lint -W warning "$page"
+        output_is ""
+    done
+}
+
+@test "every command has a page, and every page of a command has one" {
+    for name in $(sb --list | cut -f1); do
+        [[ -e $(page_of "$name") ]] || fail "no page of $name"
+    done
+    for page in "$PROJECT"/man/shardbox-*.1; do
+        page=${page##*/shardbox-}
+        run_ok sb "${page%.1}" --help
+    done
+}
+
+@test "the options of the help are those of the page" {
+    for name in $(sb --list | cut -f1); do
+        diff <(options_in_help "$name") <(options_in_page "$(page_of "$name")") || fail "$name"
+    done
+}
+
+@test "the letters and names of an option stand together on the page" {
+    for name in $(sb --list | cut -f1); do
+        while read -r letter long; do
+            grep -qE "^\.It Fl $letter( Ar [A-Z]+)? , Fl -$long( |$)" "$(page_of "$name")" ||
+                fail "$name: -$letter, --$long"
+        done < <(sb "$name" --help | sed -nE 's/^  -(.), --([a-z0-9-]+).*/\1 \2/p')
+    done
+}
+
+@test "a page has the sections that readers look for" {
+    for name in $(sb --list | cut -f1); do
+        page=$(page_of "$name")
+        for section in NAME SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS' EXAMPLES 'SEE ALSO'; do
+            grep -qx ".Sh $section" "$page" || fail "$name: no $section"
+        done
+        grep -qx ".Nm shardbox-$name" "$page" || fail "$name: its name"
+        grep -q '^.Xr shardbox 1' "$page" || fail "$name: no reference to shardbox(1)"
+    done
+}
+
+@test "the page's one-line description is the summary of the help" {
+    while IFS=$'\t' read -r name summary; do
+        grep -qxF ".Nd $summary" "$(page_of "$name")" || fail "$name: $summary"
+    done < <(sb --list)
+}
+
+@test "shardbox(1) lists every command and every option of its own" {
+    for name in $(sb --list | cut -f1); do
+        grep -qxF ".It Xr shardbox-$name 1" "$PROJECT/man/shardbox.1" || fail "$name"
+    done
+    diff <(sb --list | cut -f1) <(sed -n 's/^.It Xr shardbox-\(.*\) 1$/\1/p' "$PROJECT/man/shardbox.1")
+    for option in -list -version -help -completions -quiet -verbose -progress -no-progress; do
+        grep -qE "^\.It.* Fl $option( |$)" "$PROJECT/man/shardbox.1" || fail "$option"
+    done
+}
+
+@test "examples use only commands and options that there are" {
+    for page in "$PROJECT"/man/*.1; do
+        while read -r _ name rest; do
+            sb "$name" --help >help || fail "$page: $name"
+            for word in $rest; do
+                [[ $word == --[a-z]* ]] || continue
+                grep -qE -- "${word%%=*}([= ]|$)" help || fail "$page: $name $word"
+            done
+        done < <(sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE/p' "$page" | grep -oE 'shardbox [a-z]+[^|&;]*')
+    done
+}
+
+@test "every reference to one of our pages leads to one" {
+    while read -r target; do
+        [[ -e $PROJECT/man/$target ]] || fail "no page $target"
+    done < <(grep -hoE '^\.(It )?Xr shardbox[a-z-]* [15]' "$PROJECT"/man/*.[15] |
+        sed -E 's/.*Xr ([a-z-]+) ([15])/\1.\2/' | sort -u)
+}

@@ -1,0 +1,193 @@
+# One program, many commands: how a command is found, and what holds for all of them.
+
+load helper
+
+names() {
+    sb --list | cut -f1
+}
+
+# link NAME: a link of that name to the program, in the test's directory.
+link() {
+    ln -sf "$SHARDBOX" "$1"
+}
+
+# on_terminal COMMAND...: runs it with a terminal for its output, which it writes to stdout.
+on_terminal() {
+    script -qec "$*" /dev/null </dev/null
+}
+
+@test "--list names every command with its summary, a tab between" {
+    run_ok sb --list
+    [ "${#lines[@]}" -ge 6 ]
+    for line in "${lines[@]}"; do
+        [[ $line =~ ^[a-z]+$'\t'[^[:space:]][^$'\t']+[^.]$ ]]
+    done
+    output_has $'pack\t'
+    output_has $'upgrade\t'
+}
+
+@test "--list on a terminal has columns" {
+    on_terminal "$SHARDBOX" --list >got
+    grep -q '^  pack      [a-z]' got
+    run ! grep -q $'\t' got
+}
+
+@test "--help, -h and help show usage and every command" {
+    run_ok sb --help
+    local help=$output
+    output_has "usage: shardbox COMMAND"
+    for name in $(names); do
+        output_has "  $name "
+    done
+    for word in -h help; do
+        run_ok sb "$word"
+        output_is "$help"
+    done
+}
+
+@test "help NAME is NAME --help" {
+    for name in $(names); do
+        run_ok sb "$name" --help
+        local help=$output
+        output_has "usage: shardbox $name "
+        run_ok sb help "$name"
+        output_is "$help"
+    done
+    run_fail 2 sb help no-such
+}
+
+@test "a command is found by the name of the program, with the prefix and without" {
+    make_tree tree
+    link shardbox-pack
+    link cat
+    run_ok ./shardbox-pack a.barecat -C tree .
+    run_ok ./cat a.barecat a.txt
+    output_is hello
+    run_fail 2 ./cat a.barecat
+    stderr_has "shardbox cat: "
+}
+
+@test "every command of --list can be called by each of its names" {
+    for name in $(names); do
+        link "shardbox-$name"
+        link "$name"
+        run_ok "./shardbox-$name" --help
+        output_has "usage: shardbox $name "
+        run_ok "./$name" --help
+        output_has "usage: shardbox $name "
+    done
+}
+
+@test "a program of another name takes the command from its first argument" {
+    link sbox
+    run_ok ./sbox help cat
+    output_has "usage: shardbox cat "
+}
+
+@test "--version names the program and the library that it runs with" {
+    run_ok sb --version
+    [[ ${lines[0]} =~ ^shardbox\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+    [[ ${lines[1]} =~ ^SQLite\ 3\.[0-9.]+$ ]]
+    [ "${#lines[@]}" -eq 2 ]
+}
+
+@test "a mistyped command brings a suggestion" {
+    run_fail 2 sb verfiy a.barecat
+    stderr_is "shardbox: verfiy: no such command; did you mean 'verify'?"
+    output_is ""
+    run_fail 2 sb pakc
+    stderr_has "'pack'"
+    run_fail 2 sb upgarde
+    stderr_has "'upgrade'"
+    run_fail 2 sb help unpck
+    stderr_has "'unpack'"
+}
+
+@test "a word that is like no command brings none" {
+    for word in xylophone x "" "$(printf 'a%.0s' {1..5000})"; do
+        run_fail 2 sb "$word"
+        stderr_has "no such command"
+        stderr_has "shardbox --list"
+        stderr_lacks "did you mean"
+    done
+}
+
+@test "without a command the usage goes to stderr" {
+    run_fail 2 sb
+    output_is ""
+    stderr_has "usage: shardbox COMMAND"
+    [[ ${stderr_lines[-1]} == "shardbox: no command given; try 'shardbox --help'" ]]
+}
+
+@test "an option that is none is named" {
+    run_fail 2 sb --frobnicate
+    stderr_is "shardbox: unrecognized option '--frobnicate'; try 'shardbox --help'"
+    run_fail 2 sb --completions=tcsh
+    stderr_has "'tcsh' is none of bash, zsh, fish"
+}
+
+@test "what is wrong with an argument cannot write to the terminal" {
+    run_fail 2 sb $'\033[31mred\nline\u202e'
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ $stderr != *$'\033'* && $stderr != *$'\u202e'* ]]
+    stderr_has '\033[31mred\nline'
+}
+
+@test "output to a full disk is an error" {
+    for arguments in --list --help --version "help pack" --completions=bash; do
+        # shellcheck disable=SC2086 # words
+        run_fail 2 bash -c '"$SHARDBOX" "$@" >/dev/full' - $arguments
+        stderr_has "standard output"
+        stderr_has "No space left on device"
+    done
+}
+
+@test "a reader that goes away is no error, and nothing is said" {
+    for arguments in --list "help pack" --completions=fish; do
+        # shellcheck disable=SC2086 # words
+        { sleep 0.1 && sb $arguments 2>said; } | true
+        statuses=("${PIPESTATUS[@]}")
+        [ "${statuses[0]}" -eq 141 ]
+        [ ! -s said ]
+    done
+}
+
+@test "a closed stdout is an error when there is something to write" {
+    run_fail 2 bash -c '"$SHARDBOX" --list >&-'
+    stderr_has "standard output"
+}
+
+@test "with closed descriptors, messages do not get into the files of an archive" {
+    make_tree tree
+    mkfifo tree/fifo
+    bash -c '"$SHARDBOX" pack a.barecat -C tree . <&- >&- 2>&-' || [ $? -eq 1 ]
+    rm tree/fifo
+    run_ok sb verify a.barecat
+    run_ok sb diff -C tree a.barecat
+    bash -c '"$SHARDBOX" unpack -C out a.barecat <&- >&- 2>&-'
+    same_tree tree out
+}
+
+@test "SIGTERM and SIGINT end a command by the signal, after a word" {
+    make_archive
+    mkfifo names
+    for signal in TERM INT; do
+        # A job in the background ignores SIGINT unless it is told not to.
+        env --default-signal="$signal" "$SHARDBOX" cat -T names a.barecat 2>said &
+        pid=$!
+        exec 9>names
+        sleep 0.2
+        kill -"$signal" $pid
+        status=0
+        wait $pid || status=$?
+        exec 9>&-
+        [ $status -eq $((128 + $(kill -l $signal))) ]
+        grep -qx 'shardbox cat: interrupted' said
+    done
+}
+
+@test "what only shows text opens no files but the libraries" {
+    strace -f -e trace=openat,open -o trace "$SHARDBOX" --list >/dev/null
+    run ! grep -vE '"(/etc/ld\.so|/lib|/usr/lib|/proc|/sys)|\+\+\+' trace
+    [ -s trace ]
+}

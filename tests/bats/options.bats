@@ -1,0 +1,208 @@
+# Options: parsing, help and messages, which all come from one table per command.
+
+load helper
+
+@test "options and operands come in any order" {
+    make_archive
+    run_ok sb cat a.barecat --no-check a.txt -j 1 one
+    output_is $'hello\nx'
+}
+
+@test "-- ends the options" {
+    make_archive
+    run_ok sb cat --no-check -- a.barecat -dash
+    output_is dash
+}
+
+@test "a value is attached or follows, short letters are joined" {
+    make_archive
+    echo a.txt >names
+    for form in "-T names" -Tnames "--files-from names" --files-from=names "-qT names" -qTnames; do
+        # shellcheck disable=SC2086 # words
+        run_ok sb cat $form a.barecat
+        output_is hello
+    done
+}
+
+@test "a long name may be shortened while only one option begins so" {
+    make_archive
+    echo a.txt >names
+    run_ok sb cat --files=names a.barecat
+    output_is hello
+    run_fail 2 sb cat --n a.barecat a.txt
+    stderr_is "shardbox cat: option '--n' is ambiguous: --null, --no-check, --no-progress; \
+try 'shardbox cat --help'"
+}
+
+@test "what is no option is named, with a hint" {
+    run_fail 2 sb cat --frobnicate=3 a.barecat
+    stderr_is "shardbox cat: unrecognized option '--frobnicate'; try 'shardbox cat --help'"
+    output_is ""
+    run_fail 2 sb cat -Z a.barecat
+    stderr_is "shardbox cat: unrecognized option '-Z'; try 'shardbox cat --help'"
+    run_fail 2 sb cat -0Z a.barecat
+    stderr_has "'-Z'"
+    run_fail 2 sb cat $'--\033[31m'
+    stderr_has '--\033[31m'
+}
+
+@test "a value that lacks, or is too many, is named" {
+    run_fail 2 sb cat a.barecat --files-from
+    stderr_is "shardbox cat: option '--files-from' needs a value: FILE; try 'shardbox cat --help'"
+    run_fail 2 sb cat a.barecat -T
+    stderr_is "shardbox cat: option '-T' needs a value: FILE; try 'shardbox cat --help'"
+    run_fail 2 sb cat --null=yes a.barecat
+    stderr_is "shardbox cat: option '--null' takes no value; try 'shardbox cat --help'"
+    run_fail 2 sb cat --quiet=yes a.barecat
+    stderr_has "option '--quiet' takes no value"
+}
+
+@test "a whole number out of its range is refused, and the range is said" {
+    make_archive
+    for value in 0 257 -1 1.5 x "" " 2" 99999999999999999999; do
+        run_fail 2 sb cat --threads="$value" a.barecat a.txt
+        stderr_has "--threads: '$value' is not a whole number from 1 to 256"
+    done
+    run_ok sb cat --threads=256 a.barecat a.txt
+}
+
+@test "a size that is none is refused, with examples" {
+    mkdir tree
+    for value in -1 10X 1.2.3 "" 99E; do
+        run_fail 2 sb pack --shard-size="$value" a.barecat tree
+        stderr_has "--shard-size: '$value' is not a size like 500, 64K, 1.5GiB or 10GB"
+    done
+    [ ! -e a.barecat ]
+    run_ok sb pack --shard-size=1.5MiB a.barecat tree
+}
+
+@test "a word that is not among the choices is refused, and they are said" {
+    run_fail 2 sb cat --order=size a.barecat a
+    stderr_is "shardbox cat: --order: 'size' is none of input, address; try 'shardbox cat --help'"
+}
+
+@test "help goes to stdout, with every option and no line over 80 columns" {
+    for name in $(sb --list | cut -f1); do
+        run_ok sb "$name" -h
+        output_has "usage: shardbox $name [OPTION]... "
+        for option in --help --quiet --verbose --progress --no-progress; do
+            output_has "$option"
+        done
+        for line in "${lines[@]}"; do
+            [[ ${#line} -le 80 ]] || fail "$name: ${#line} columns: $line"
+        done
+        stderr_is ""
+        local help=$output
+        run_ok sb "$name" --help
+        output_is "$help"
+    done
+}
+
+@test "help wraps at words, below the text of the option" {
+    run_ok sb cat --help
+    output_has "  -T, --files-from=FILE "
+    output_has "      --order=ORDER "
+    output_has "{input|address}"
+    grep -A1 -- '--files-from' <<<"$output" | tail -1 | grep -qE '^ {28}[^ ]'
+    grep -A1 -- '--range=OFFSET:LENGTH$' <<<"$output" | tail -1 | grep -qE '^ {28}[^ ]'
+}
+
+@test "the summary of a command begins its help" {
+    while IFS=$'\t' read -r name summary; do
+        run_ok sb "$name" --help
+        [[ ${output,,} == *$'\n\n'"${summary,,}".$'\n\n'* ]] || fail "$name: $summary"
+    done < <(sb --list)
+}
+
+@test "-h alone is help also where it means human sizes" {
+    for name in ls du; do
+        run_ok sb "$name" -h
+        output_has "usage: shardbox $name "
+    done
+    make_archive
+    run_ok sb ls -h a.barecat
+    output_lacks usage
+    run_ok sb du -h a.barecat
+    output_lacks usage
+}
+
+@test "help comes before what else is wrong only when it is met first" {
+    run_ok sb cat --help --frobnicate
+    run_fail 2 sb cat --frobnicate --help
+    output_is ""
+}
+
+@test "-q leaves warnings out, not problems" {
+    mkdir tree
+    echo x >tree/file
+    run_ok sb pack a.barecat "$PWD/tree"
+    stderr_has "shardbox pack: "
+    run_ok sb pack -q b.barecat "$PWD/tree"
+    stderr_is ""
+    run_fail 1 sb cat -q b.barecat no-such
+    stderr_has "no-such: "
+}
+
+@test "--progress shows a line on a pipe too, --no-progress and the default none" {
+    make_archive
+    run_ok sb cat --progress a.barecat numbers
+    [[ $stderr =~ ^"shardbox cat: "[0-9.]+K.*/s$ ]] || fail "no progress"
+    run_ok sb cat --no-progress a.barecat numbers
+    stderr_is ""
+    run_ok sb cat a.barecat numbers
+    stderr_is ""
+}
+
+@test "messages name the program, the command and the subject in one line" {
+    make_archive
+    run_fail 1 sb cat a.barecat $'no\nsuch\033[1m'
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    stderr_has 'shardbox cat: no\nsuch\033[1m: '
+}
+
+@test "JSON strings are valid whatever a name holds, and harmless on a terminal" {
+    mkdir tree
+    local names=(plain 'with "quotes"' 'back\slash' $'new\nline' $'esc\033[31m' $'del\177' umlaut-ü
+        $'c1-\u009b' $'bidi-\u202e' $'mark-\u200f' $'isolate-\u2066' $'letter-\u061c')
+    for name in "${names[@]}"; do
+        touch "tree/$name"
+    done
+    sb pack a.barecat -C tree .
+    run_ok sb find --json a.barecat
+    [ "${#lines[@]}" -eq ${#names[@]} ]
+    [[ $output != *[$'\001'-$'\011\013'-$'\037\177']* ]]
+    for hidden in $'\u009b' $'\u202e' $'\u200f' $'\u2066' $'\u061c'; do
+        output_lacks "$hidden"
+    done
+    output_has umlaut-ü
+    sqlite3 :memory: "SELECT hex(json_extract(line, '$.path')) FROM (
+        SELECT value AS line FROM json_each('[' || '$(paste -sd, <<<"${output//\'/\'\'}")' || ']'))" |
+        sort >got
+    for name in "${names[@]}"; do
+        printf %s "$name" | od -An -tx1 -v | tr -d ' \n' | tr a-f A-F
+        echo
+    done | sort | cmp - got
+}
+
+@test "a name that is not UTF-8 comes as base64 in JSON" {
+    mkdir tree
+    for name in $'\xff' $'a\xe9' $'ab\xe9'; do
+        printf %s "$name" >"tree/$name"
+    done
+    sb pack -q a.barecat -C tree .
+    run_ok sb find --json a.barecat
+    for name in $'\xff' $'a\xe9' $'ab\xe9'; do
+        output_has "{\"path_base64\":\"$(printf %s "$name" | base64)\",\"type\":\"file\""
+    done
+}
+
+@test "names are quoted on a terminal and raw on a pipe" {
+    make_archive
+    script -qec "'$SHARDBOX' find a.barecat" /dev/null </dev/null >got
+    grep -q "^'with space/a b'" got
+    grep -qF "'new'\$'\n''line'" got
+    run ! grep -q $'\033\[31m' got
+    sb find a.barecat >got
+    grep -qx 'with space/a b' got
+    grep -q $'esc\033\[31m' got
+}
