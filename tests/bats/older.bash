@@ -4,7 +4,7 @@
 # Schema 0.2: paths are primary keys, and the triggers count the files of a subdirectory that goes
 # or moves as the parent's own.
 make_schema_02() {
-    sqlite3 -batch -bail a.barecat-sqlite-index <<'END'
+    sqlite3 -batch -bail a.barecat-sqlite-index <<'SQL'
 CREATE TABLE files (
     path TEXT PRIMARY KEY NOT NULL,
     parent TEXT GENERATED ALWAYS AS (rtrim(rtrim(path, replace(path, '/', '')), '/')) VIRTUAL
@@ -44,19 +44,19 @@ BEGIN
         mtime_ns = CAST((julianday('now') - 2440587.5) * 86400.0 * 1e9 AS INTEGER)
     WHERE path = OLD.parent;
 END;
-END
+SQL
     rm a.barecat
 }
 
 # The layout from before versions: no checksums, no metadata, no configuration.
 make_unversioned() {
-    sqlite3 -batch -bail a.barecat-sqlite-index <<'END'
+    sqlite3 -batch -bail a.barecat-sqlite-index <<'SQL'
 CREATE TABLE files (path TEXT PRIMARY KEY, parent TEXT, shard INTEGER, offset INTEGER, size INTEGER);
 CREATE TABLE directories (path TEXT PRIMARY KEY, parent TEXT, total_size INTEGER,
     total_file_count INTEGER);
 ATTACH 'a.barecat' AS new;
 INSERT INTO files SELECT path, parent, shard, offset, size FROM new.files;
 INSERT INTO directories SELECT path, parent, size_tree, num_files_tree FROM new.dirs;
-END
+SQL
     rm a.barecat
 }

@@ -188,12 +188,12 @@ would set config.shard_size_limit to none"
     make_archive
     make_schema_02
     sql $old "UPDATE files SET crc32c = NULL WHERE path = 'a.txt'"
-    ls -l --time-style=full-iso a.* >before
+    stat -c "%n %i %s %y" a.* >before
     run_ok sb upgrade -n a.barecat
     output_is "would build an index of schema 0.3 from one of 0.2
 would name the index as the archive, without '-sqlite-index'
 would compute 1 checksum"
-    ls -l --time-style=full-iso a.* | diff before -
+    stat -c "%n %i %s %y" a.* | diff before -
 }
 
 @test "a row that cannot be used is kept and named, 1" {

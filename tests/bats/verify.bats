@@ -392,7 +392,7 @@ make_damaged_many() {
     local i
     mkdir many
     for i in {1000..2999}; do
-        printf x >many/$i
+        printf x >many/"$i"
     done
     yes | head -c 10000000 >many/last
     sb pack a.barecat -C many .
