@@ -366,11 +366,12 @@ static enum sb_code take_start(struct sb_tree *tree, struct sb_tree_item *item,
     tree->start_waits = false;
     item->dir = tree->base;
     item->component = tree->component.data;
-    if (fstatat(at, item->component, &st, AT_SYMLINK_NOFOLLOW))
-        return sb_fail_errno(err, errno, "%s", tree->disk.data);
-    if (S_ISLNK(st.st_mode) && follow && fstatat(at, item->component, &st, 0) &&
-        !tree->options.dereference)
-        return sb_fail_errno(err, errno, "%s", tree->disk.data);
+    if (fstatat(at, item->component, &st, AT_SYMLINK_NOFOLLOW) ||
+        (S_ISLNK(st.st_mode) && follow && fstatat(at, item->component, &st, 0) &&
+         !tree->options.dereference)) {
+        problem(tree, errno == ENOENT ? "missing" : "unreadable", "cannot be packed", errno);
+        return SB_END;
+    }
     return take(tree, item, st.st_mode & S_IFMT, follow, err);
 }
 
