@@ -231,12 +231,15 @@ static enum sb_code drain_piece(struct job *job, const struct run *run, const st
 
 static enum sb_code drain(void *context, void *slot, struct sb_error *err)
 {
+    struct job *job = context;
     struct run *run = slot;
 
     for (size_t i = 0; i < run->count; i++) {
-        enum sb_code code = drain_piece(context, run, &run->pieces[i], err);
+        enum sb_code code = drain_piece(job, run, &run->pieces[i], err);
         if (code != SB_OK)
             return code;
+        if (job->ops->passed)
+            job->ops->passed(job->context, run->pieces[i].size);
     }
     return SB_OK;
 }

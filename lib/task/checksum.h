@@ -36,6 +36,9 @@ struct sb_checksum_ops {
      */
     enum sb_code (*done)(void *context, const struct sb_extent *extent, uint32_t crc,
                          const struct sb_error *failure, struct sb_error *err);
+
+    /* Optional: so many bytes more were passed, for progress within long extents. */
+    void (*passed)(void *context, int64_t size);
 };
 
 /* A code from next or done other than SB_OK (and SB_END) ends it; SB_INTERRUPT after a signal. */

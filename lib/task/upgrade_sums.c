@@ -92,17 +92,23 @@ static enum sb_code done(void *context, const struct sb_extent *extent, uint32_t
                          const struct sb_error *failure, struct sb_error *err)
 {
     struct batch *batch = context;
-    const struct sb_upgrade_options *options = batch->upgrade->options;
 
     batch->all_files++;
-    batch->all_bytes += extent->size;
-    if (options->progress)
-        options->progress(options->progress_context, batch->all_bytes, batch->all_files);
     if (!failure)
         return put_sum(batch, extent->id, crc, err);
     sb_tell(batch->upgrade->notify, SB_PROBLEM, "unreadable", extent->name,
             "gets no checksum, for it cannot be read: %s", failure->text);
     return SB_OK;
+}
+
+static void passed(void *context, int64_t size)
+{
+    struct batch *batch = context;
+    const struct sb_upgrade_options *options = batch->upgrade->options;
+
+    batch->all_bytes += size;
+    if (options->progress)
+        options->progress(options->progress_context, batch->all_bytes, batch->all_files);
 }
 
 static enum sb_code prepare(struct batch *batch, struct sb_error *err)
@@ -131,7 +137,7 @@ static enum sb_code prepare(struct batch *batch, struct sb_error *err)
  */
 static enum sb_code run_batch(struct batch *batch, struct sb_error *err)
 {
-    static const struct sb_checksum_ops ops = {.next = next, .done = done};
+    static const struct sb_checksum_ops ops = {.next = next, .done = done, .passed = passed};
     struct upgrade *upgrade = batch->upgrade;
     struct sb_archive *archive = NULL;
     struct sb_shards *shards = NULL;

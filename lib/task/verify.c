@@ -111,8 +111,7 @@ static enum sb_code select_paths(struct verify *verify, struct sb_select **out,
 }
 
 /* The checks of the index and of the shards' sizes. */
-static enum sb_code preflight(struct verify *verify, const struct sb_notify *notify,
-                              struct sb_error *err)
+static enum sb_code preflight(struct verify *verify, struct sb_error *err)
 {
     struct sb_select *select;
     enum sb_code code = select_paths(verify, &select, err);
@@ -130,7 +129,7 @@ static enum sb_code preflight(struct verify *verify, const struct sb_notify *not
         code = sb_verify_rows(verify, select, err);
     for (size_t i = 0; code == SB_OK && select && i < verify->options->path_count; i++) {
         if (sb_select_unmatched(select, i))
-            sb_tell(notify, SB_PROBLEM, "missing", verify->options->paths[i],
+            sb_tell(verify->notify, SB_PROBLEM, "missing", verify->options->paths[i],
                     "no such file or directory in the archive");
     }
     if (code == SB_OK)
@@ -158,7 +157,12 @@ enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_option
                        struct sb_verify_result *result, struct sb_error *err)
 {
     struct verify verify = {
-        .archive = archive, .options = options, .events = events, .result = result};
+        .archive = archive,
+        .options = options,
+        .events = events,
+        .notify = notify,
+        .result = result,
+    };
     enum sb_code code;
 
     *result = (struct sb_verify_result){0};
@@ -166,7 +170,7 @@ enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_option
     if (code == SB_OK)
         code = sb_shards_open(&verify.shards, archive, err);
     if (code == SB_OK)
-        code = preflight(&verify, notify, err);
+        code = preflight(&verify, err);
     if (code == SB_OK && !options->quick)
         code = read_data(&verify, err);
     if (code == SB_OK)

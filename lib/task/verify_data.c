@@ -14,6 +14,7 @@ struct data {
     struct sb_select *select; /* NULL: all, by `cursor` */
     struct sb_cursor *cursor;
     bool ended;
+    int64_t passed; /* bytes, whatever was found */
 };
 
 static enum sb_code next_entry(struct data *data, struct sb_entry *entry, struct sb_error *err)
@@ -143,15 +144,23 @@ static enum sb_code done(void *context, const struct sb_extent *extent, uint32_t
         return report_data(verify, extent, crc, failure, err);
     result->files_read++;
     result->bytes_read += extent->size;
-    if (verify->events->progress)
-        verify->events->progress(verify->events->context, result->bytes_read, result->bytes,
-                                 result->files_read);
     return SB_OK;
+}
+
+static void passed(void *context, int64_t size)
+{
+    struct data *data = context;
+    const struct sb_verify_events *events = data->verify->events;
+    const struct sb_verify_result *result = data->verify->result;
+
+    data->passed += size;
+    if (events->progress)
+        events->progress(events->context, data->passed, result->bytes, result->files_read);
 }
 
 enum sb_code sb_verify_data(struct verify *verify, struct sb_select *select, struct sb_error *err)
 {
-    static const struct sb_checksum_ops ops = {.next = next, .done = done};
+    static const struct sb_checksum_ops ops = {.next = next, .done = done, .passed = passed};
     struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     struct data data = {.verify = verify, .select = select};
     enum sb_code code = SB_OK;

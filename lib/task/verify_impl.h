@@ -29,6 +29,7 @@ struct verify {
     struct sb_shards *shards;
     const struct sb_verify_options *options;
     const struct sb_verify_events *events;
+    const struct sb_notify *notify;
     struct sb_verify_result *result;
     struct shard_info *shard_info; /* of shards 0 to shard_count - 1 */
     size_t shard_count;

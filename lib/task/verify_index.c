@@ -4,11 +4,13 @@
 #include "core/interrupt.h"
 #include "task/verify_impl.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Lines that SQLite may say; a wholly broken index has one for every page. */
 #define INTEGRITY_LINES 100
@@ -102,12 +104,28 @@ void sb_verify_integrity_free(struct integrity *check)
     if (!check)
         return;
     atomic_store(&check->stop, true);
-    if (check->running)
+    if (check->running) {
+        sqlite3_interrupt(check->db);
         pthread_join(check->thread, NULL);
+    }
     sb_database_close(check->db);
     for (int i = 0; i < check->line_count; i++)
         free(check->lines[i]);
     free(check);
+}
+
+/* Joins the thread; a signal meanwhile makes it stop. */
+static void wait_for(struct integrity *check)
+{
+    struct timespec limit;
+
+    do {
+        clock_gettime(CLOCK_REALTIME, &limit);
+        limit.tv_sec++;
+        if (sb_interrupted())
+            sqlite3_interrupt(check->db);
+    } while (pthread_timedjoin_np(check->thread, NULL, &limit) == ETIMEDOUT);
+    check->running = false;
 }
 
 enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait, struct sb_error *err)
@@ -117,8 +135,7 @@ enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait, struc
 
     if (!check || (!wait && !atomic_load(&check->ended)))
         return SB_OK;
-    pthread_join(check->thread, NULL);
-    check->running = false;
+    wait_for(check);
     verify->integrity = NULL;
     for (int i = 0; i < check->line_count; i++)
         sb_verify_say(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", check->lines[i]);

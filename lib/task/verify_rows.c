@@ -1,5 +1,6 @@
 #include "archive/database.h"
 #include "core/buf.h"
+#include "core/interrupt.h"
 #include "core/name.h"
 #include "task/treestat.h"
 #include "task/verify_impl.h"
@@ -231,6 +232,8 @@ enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select, str
         code = next_row(cursor, select, &entry, err);
         if (code == SB_OK)
             code = check_row(&pass, &entry, err);
+        if (code == SB_OK && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
     }
     if (code == SB_END)
         code = pass.tree ? sb_treestat_end(pass.tree, err) : SB_OK;

@@ -2,6 +2,7 @@
 #include "task/verify_impl.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* Room for the state of shards up to this one: at most SB_SHARD_MAX + 1 of them. */
@@ -23,11 +24,20 @@ static enum sb_code make_room(struct verify *verify, uint32_t shard)
     return SB_OK;
 }
 
-static bool is_link(const char *path)
+/* A link is lawful, but where it leads out of the archive's directory it is told. */
+static bool follow_link(const struct verify *verify, const char *path)
 {
     struct stat status;
 
-    return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+    if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode))
+        return false;
+    char *target = realpath(path, NULL);
+    const char *slash = strrchr(path, '/');
+    size_t size = slash ? (size_t)(slash - path) : 0;
+    if (target && (strncmp(target, path, size) != 0 || strrchr(target, '/') != target + size))
+        sb_tell(verify->notify, SB_NOTE, "link", path, "is a link to %s", target);
+    free(target);
+    return true;
 }
 
 /* Asks the file system; under `present` a shard that is missing is told of at the end. */
@@ -45,7 +55,7 @@ static enum sb_code look(struct verify *verify, uint32_t shard, struct shard_inf
     }
     info->state = code == SB_OK ? SHARD_THERE : code == SB_NOENT ? SHARD_MISSING : SHARD_UNUSABLE;
     info->size = code == SB_OK ? status.st_size : 0;
-    info->linked = is_link(path.data);
+    info->linked = follow_link(verify, path.data);
     struct place place = NOWHERE;
     place.shard = shard;
     if (info->state == SHARD_MISSING && !verify->options->present)

@@ -271,9 +271,20 @@ END
     ln -s "$shard" "$shard"
     run_fail 1 within 10 "$SHARDBOX" verify a.barecat
     output_has "shard: $PWD/$shard: "
-    ln -sf kept "$shard"
-    run_ok sb verify a.barecat
+}
+
+@test "a shard that is a link to a file is followed; -v says where out of the directory it leads" {
+    make_archive
+    mv "$shard" kept
+    ln -s kept "$shard"
+    run_ok sb verify -v a.barecat
     output_is ''
+    stderr_lacks 'link'
+    mkdir elsewhere
+    mv kept elsewhere
+    ln -sf elsewhere/kept "$shard"
+    run_ok sb verify -v a.barecat
+    stderr_has "$PWD/$shard: is a link to $PWD/elsewhere/kept"
 }
 
 @test "overlapping extents: both are named" {
