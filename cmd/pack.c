@@ -241,8 +241,12 @@ static int pack(const struct settings *settings)
     code = sb_pack(settings->archive, settings->inputs, settings->input_count, &pack_options,
                    &counts, &err);
     message_progress_end();
-    if (code)
-        return message_failure(&err);
+    if (code) {
+        /* Whatever the reason, nothing of this run is in the archive. */
+        message_failure(&err);
+        message_raise(STATUS_ERROR);
+        return message_status();
+    }
     sb_format_human(counts.bytes, size);
     message_note("%s: %s %" PRId64 " files (%s) and %" PRId64 " directories", settings->archive,
                  settings->dry_run ? "would store" : "stored", counts.files, size, counts.dirs);

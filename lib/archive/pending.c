@@ -42,14 +42,18 @@ static enum sb_code fail_locked(struct sb_error *err, const char *path, pid_t ho
                    path);
 }
 
+/*
+ * A lock of the open file, not of the process: SQLite, which has the same file open, drops the
+ * process's locks on all of it whenever it unlocks. Who holds it shows by SQLite's own lock.
+ */
 static enum sb_code lock_first_byte(int fd, const char *path, struct sb_error *err)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
 
-    if (fcntl(fd, F_SETLK, &lock) == 0)
+    if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
         return SB_OK;
     if (errno == EACCES || errno == EAGAIN)
-        return fail_locked(err, path, lock_holder(fd, 0, 1));
+        return fail_locked(err, path, lock_holder(fd, SQLITE_LOCK_START, SQLITE_LOCK_BYTES));
     return sb_fail_errno(err, errno, "%s: locks do not work here, so nothing can be written safely",
                          path);
 }

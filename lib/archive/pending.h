@@ -18,7 +18,7 @@ struct sqlite3;
 
 #define SB_PENDING_KEY "shardbox_shard_prefix"
 
-/* ARCHIVE.new as a lock: a POSIX lock on its first byte, gone with the process that holds it. */
+/* ARCHIVE.new as a lock: one on its first byte, gone with the process that holds it. */
 struct sb_new_lock {
     int fd;         /* -1: not held */
     bool was_there; /* a run that was killed had left the file */

@@ -149,7 +149,7 @@ static enum sb_code push(struct sb_tally *tally, size_t key_size, struct sb_erro
     struct frame *grown;
     size_t room;
 
-    if (tally->depth > SB_DEPTH_MAX)
+    if (tally->depth > SB_DEPTH_MAX + 1)
         return sb_fail(err, SB_LIMIT, "%s: more than %d directories deep", tally->key.data,
                        SB_DEPTH_MAX);
     if (tally->depth == tally->room) {

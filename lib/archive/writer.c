@@ -122,7 +122,6 @@ void sb_writer_free(struct sb_writer *writer)
     sqlite3_finalize(writer->find_file);
     sqlite3_finalize(writer->find_dir);
     sb_database_close(writer->db);
-    sb_database_close(writer->leftover);
     sb_new_lock_drop(&writer->lock);
     sb_database_close(writer->replaced);
     free(writer->file);

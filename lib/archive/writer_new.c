@@ -23,12 +23,14 @@ static enum sb_code clear_leftover(struct sb_writer *writer, struct sb_error *er
 {
     struct sb_error ignored;
     bool complete = false;
+    sqlite3 *db = NULL;
     enum sb_code code;
 
     if (writer->lock.was_there && !writer->file &&
-        sb_database_open(&writer->leftover, writer->new_path, SB_DB_READ, &ignored) == SB_OK &&
-        sb_pending_is_complete(writer->leftover, writer->path, &complete, &ignored))
+        sb_database_open(&db, writer->new_path, SB_DB_READ, &ignored) == SB_OK &&
+        sb_pending_is_complete(db, writer->path, &complete, &ignored))
         complete = false;
+    sb_database_close(db);
     if (complete) {
         code = sb_pending_remove_from(writer->path, 0, err);
         if (code)
@@ -235,6 +237,7 @@ enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err
 enum sb_code sb_writer_roll_forward(struct sb_writer *writer, struct sb_error *err)
 {
     bool complete = false;
+    sqlite3 *db = NULL;
     enum sb_code code;
 
     if (access(writer->new_path, F_OK))
@@ -242,15 +245,14 @@ enum sb_code sb_writer_roll_forward(struct sb_writer *writer, struct sb_error *e
     code = sb_new_lock_take(&writer->lock, writer->new_path, err);
     if (code)
         return code;
-    code = sb_database_open(&writer->leftover, writer->new_path, SB_DB_READ, err);
+    code = sb_database_open(&db, writer->new_path, SB_DB_READ, err);
     if (code == SB_OK)
-        code = sb_pending_is_complete(writer->leftover, writer->path, &complete, err);
+        code = sb_pending_is_complete(db, writer->path, &complete, err);
+    sb_database_close(db);
     if (code == SB_OK && complete)
         code = sb_pending_rename_shards(writer->path, err);
     if (code == SB_OK && complete)
         code = sb_rename(writer->new_path, writer->path, err);
-    sb_database_close(writer->leftover);
-    writer->leftover = NULL;
     sb_new_lock_drop(&writer->lock);
     if (code || !complete)
         return sb_fail(err, SB_NOENT,

@@ -24,8 +24,6 @@ struct sb_writer {
 
     sqlite3 *db;       /* rows go here: path.new's index, or for SB_APPEND the archive's */
     sqlite3 *replaced; /* SB_REPLACE: the old index, locked */
-    sqlite3
-        *leftover; /* a left-over path.new; open to the end, for closing it would drop the lock */
     struct sb_new_lock lock;
 
     struct sb_shard_out *shards;

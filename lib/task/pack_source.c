@@ -141,17 +141,12 @@ static enum sb_code spool_walk(struct sb_pack_source *source, const char *path,
     enum sb_code code;
 
     code = start_walk(source, path, err);
-    if (code == SB_NOENT || code == SB_SYSTEM) {
-        sb_tell(&source->notify, SB_PROBLEM, code == SB_NOENT ? "missing" : "unreadable", NULL,
-                "%s", err->text);
-        return SB_OK;
-    }
-    while (code == SB_OK) {
-        code = next_of_walk(source, &item, err);
-        if (code == SB_OK && source->options.strict)
+    while (code == SB_OK && (code = next_of_walk(source, &item, err)) == SB_OK) {
+        if (source->options.strict)
             check_strictly(source, &item);
-        if (code == SB_OK)
-            code = sb_pack_spool_add(source->spool, &item, base, err);
+        code = sb_pack_spool_add(source->spool, &item, base, err);
+        if (code)
+            return code;
     }
     return code == SB_END ? SB_OK : code;
 }

@@ -1,0 +1,251 @@
+# shardbox pack --append: additions to an archive, while others read it.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    mkdir -p t/d
+    echo one >t/d/1
+    echo two >t/d/2
+    touch -d '2020-01-01' t/d/1 t/d/2
+    "$SHARDBOX" pack a.barecat -C t .
+}
+
+paths() {
+    sql a.barecat "SELECT path FROM files ORDER BY path"
+}
+
+@test "new files are added behind the old ones, and the statistics grow" {
+    mkdir -p n/d/e n/f
+    echo three >n/d/3
+    echo four >n/d/e/4
+    cp a.barecat-shard-00000 before
+    run_ok sb pack --append a.barecat -C n .
+    run_ok sb verify --strict a.barecat
+    [[ $(paths) == $'d/1\nd/2\nd/3\nd/e/4' ]]
+    cmp -n 8 before a.barecat-shard-00000
+    run_ok sql a.barecat "SELECT path, num_subdirs, num_files, num_files_tree, size_tree FROM dirs
+        ORDER BY path"
+    output_is "|2|0|4|19
+d|1|3|4|19
+d/e|0|1|1|5
+f|0|0|0|0"
+}
+
+@test "a name that is there already is named, the rest is added" {
+    echo new >t/d/3
+    run_fail 1 sb pack --append a.barecat -C t .
+    stderr_has "d/1: is in the archive already; left out (see --update and --duplicates)"
+    stderr_has "d/2: is in the archive already"
+    [[ $(paths) == $'d/1\nd/2\nd/3' ]]
+    run_ok sb verify a.barecat
+}
+
+@test "--update replaces what is newer or of another size, and nothing else" {
+    echo ONE >t/d/1
+    touch -d '2020-01-02' t/d/1
+    printf 'two, longer' >t/d/2
+    touch -d '2019-01-01' t/d/2
+    run_ok sb pack --append --update a.barecat -C t .
+    [[ $(sb cat a.barecat d/1 d/2) == $'ONE\ntwo, longer' ]]
+    run_ok sb verify a.barecat
+    size=$(stat -c %s a.barecat-shard-00000)
+    run_ok sb pack --append --update a.barecat -C t .
+    [[ $(stat -c %s a.barecat-shard-00000) == "$size" ]]
+}
+
+@test "--duplicates=first and last settle it without a word" {
+    echo ONE >t/d/1
+    run_ok sb pack --append --duplicates=first a.barecat -C t .
+    stderr_is ""
+    [[ $(sb cat a.barecat d/1) == one ]]
+    run_ok sb pack --append --duplicates=last a.barecat -C t .
+    [[ $(sb cat a.barecat d/1) == ONE ]]
+    run_ok sb verify a.barecat
+    run_ok sb diff -C t a.barecat
+}
+
+@test "a file cannot take a directory's name, nor the other way round" {
+    mkdir -p n/d/1
+    echo x >n/d/1/x
+    run_fail 1 sb pack --append a.barecat -C n .
+    stderr_has "d/1: is a file in the archive; left out"
+    stderr_has "d/1/x: a name above it is a file in the archive; left out"
+    rm -r n/d
+    echo x >n/d
+    run_fail 1 sb pack --append a.barecat -C n .
+    stderr_has "d: is a directory in the archive; left out"
+    [[ $(paths) == $'d/1\nd/2' ]]
+    run_ok sb verify a.barecat
+}
+
+@test "--seal opens a new shard and changes no existing one" {
+    before=$(md5sum a.barecat-shard-00000; stat -c %y a.barecat-shard-00000)
+    echo 3 >3
+    run_ok sb pack --append --seal a.barecat 3
+    [[ $(md5sum a.barecat-shard-00000; stat -c %y a.barecat-shard-00000) == "$before" ]]
+    [[ $(cat a.barecat-shard-00001) == 3 ]]
+    [[ $(sql a.barecat "SELECT count(*) FROM config") == 4 ]]
+    run_ok sb verify a.barecat
+}
+
+@test "the shard size that was kept is obeyed" {
+    sb pack --force --shard-size=10 a.barecat -C t .
+    echo three >3
+    run_ok sb pack --append a.barecat 3
+    [[ $(stat -c %s a.barecat-shard-*) == $'8\n6' ]]
+    run_ok sb pack --append --shard-size=1K a.barecat -C t --prefix=again .
+    [[ $(stat -c %s a.barecat-shard-*) == $'8\n14' ]]
+    [[ $(sql a.barecat "SELECT value_int FROM config WHERE key = 'shard_size_limit'") == 1024 ]]
+}
+
+@test "shards behind links are never written to" {
+    ln a.barecat-shard-00000 backup
+    echo 3 >3
+    run_ok sb pack --append a.barecat 3
+    [[ $(cat backup) == $'one\ntwo' ]]
+    [[ $(cat a.barecat-shard-00001) == 3 ]]
+    mv a.barecat-shard-00001 elsewhere
+    ln -s elsewhere a.barecat-shard-00001
+    echo 4 >4
+    run_ok sb pack --append a.barecat 4
+    [[ $(cat elsewhere) == 3 ]]
+    run_ok sb verify a.barecat
+}
+
+@test "what a killed run left behind the last file is cut off" {
+    printf 'orphan bytes' >>a.barecat-shard-00000
+    printf 'orphan' >a.barecat.new-shard-00001
+    echo 3 >3
+    run_ok sb pack --append a.barecat 3
+    [[ $(cat a.barecat-shard-00000) == $'one\ntwo\n3' ]]
+    [[ ! -e a.barecat.new-shard-00001 ]]
+    run_ok sb verify a.barecat
+}
+
+@test "a shard that is shorter than the index says is not appended to" {
+    truncate -s 5 a.barecat-shard-00000
+    echo 3 >3
+    run_fail 2 sb pack --append a.barecat 3
+    stderr_has "shard 00000 is shorter than the index says"
+    [[ $(stat -c %s a.barecat-shard-00000) == 5 ]]
+    rm a.barecat-shard-00000
+    run_fail 2 sb pack --append a.barecat 3
+    stderr_has "a.barecat-shard-00000: No such file or directory"
+}
+
+@test "a shard that nothing is in any more is left alone, and a new one begun" {
+    sb pack --append --seal --prefix=x a.barecat -C t .
+    sql a.barecat "PRAGMA recursive_triggers = ON; DELETE FROM files WHERE shard = 1"
+    echo 3 >3
+    run_ok sb pack --append a.barecat 3
+    [[ $(cat a.barecat-shard-00001) == $'one\ntwo' ]]
+    [[ $(cat a.barecat-shard-00002) == 3 ]]
+    run_ok sb verify a.barecat
+}
+
+@test "renames that an interrupted run left are finished by the next writer, and read through before" {
+    sb pack --append --seal --prefix=x a.barecat -C t .
+    mv a.barecat-shard-00001 a.barecat.new-shard-00001
+    sql a.barecat "INSERT INTO config VALUES ('shardbox_shard_prefix', 'a.barecat.new', 2)"
+    run_ok sb verify a.barecat
+    [[ $(sb cat a.barecat x/d/2) == two ]]
+    echo 3 >3
+    run_ok sb pack --append a.barecat 3
+    [[ ! -e a.barecat.new-shard-00001 ]]
+    [[ $(sql a.barecat "SELECT count(*) FROM config") == 4 ]]
+    run_ok sb verify a.barecat
+}
+
+@test "a row about renames that makes no sense costs nothing" {
+    for row in "'a.barecat.new', 0" "'../x.new', 1" "'a.barecat.new', 999999999" "NULL, NULL"; do
+        sql a.barecat "INSERT OR REPLACE INTO config VALUES ('shardbox_shard_prefix', $row)"
+        echo 3 >3
+        run_fail 2 sb pack --append a.barecat 3
+        [[ $(cat a.barecat-shard-00000) == $'one\ntwo' ]]
+    done
+}
+
+@test "an interrupted first pack is completed by --append" {
+    mv a.barecat a.barecat.new
+    mv a.barecat-shard-00000 a.barecat.new-shard-00000
+    sql a.barecat.new "INSERT INTO config VALUES ('shardbox_shard_prefix', 'a.barecat.new', 1)"
+    run_fail 2 sb ls a.barecat
+    stderr_has "a.barecat.new"
+    echo 3 >3
+    run_ok sb pack --append a.barecat 3
+    [[ $(paths) == $'3\nd/1\nd/2' ]]
+    run_ok sb verify a.barecat
+}
+
+@test "an interrupted first pack is started over by pack, shards renamed already too" {
+    mv a.barecat a.barecat.new
+    sql a.barecat.new "INSERT INTO config VALUES ('shardbox_shard_prefix', 'a.barecat.new', 1)"
+    run_ok sb pack a.barecat t/d/1
+    [[ $(paths) == t/d/1 ]]
+    [[ $(ls a.barecat*) == $'a.barecat\na.barecat-shard-00000' ]]
+}
+
+@test "rubbish called ARCHIVE.new is taken over when nobody holds it" {
+    echo rubbish >b.barecat.new
+    echo rubbish >b.barecat.new-shard-00007
+    run_ok sb pack b.barecat t
+    [[ $(ls b.barecat*) == $'b.barecat\nb.barecat-shard-00000' ]]
+}
+
+@test "a schema that is not 0.3 is not written" {
+    sql a.barecat "UPDATE config SET value_int = 2 WHERE key = 'schema_version_minor'"
+    echo 3 >3
+    run_fail 2 sb pack --append a.barecat 3
+    stderr_has "an older schema; run 'shardbox upgrade"
+    sql a.barecat "UPDATE config SET value_int = 4 WHERE key = 'schema_version_minor'"
+    run_fail 2 sb pack --append a.barecat 3
+    stderr_has "schema 0.4 is newer than this program, which can only read it"
+}
+
+@test "appending to what is not there, or to a link, is an error" {
+    run_fail 2 sb pack --append none.barecat t
+    stderr_has "none.barecat: no such archive"
+    ln -s a.barecat link.barecat
+    run_fail 2 sb pack --append link.barecat t
+    stderr_has "a symbolic link; give the name of the archive itself"
+}
+
+@test "a further index of a user's is kept" {
+    sql a.barecat "CREATE INDEX by_time ON files (mtime_ns); ANALYZE"
+    echo 3 >3
+    run_ok sb pack --append a.barecat 3
+    run_ok sql a.barecat "PRAGMA integrity_check; SELECT path FROM files INDEXED BY by_time
+        WHERE mtime_ns > 0 ORDER BY mtime_ns DESC LIMIT 1"
+    output_is "ok
+3"
+}
+
+@test "a second writer is told who is in the way, and readers go on" {
+    mkfifo pipe
+    "$SHARDBOX" pack --append --stdin-name=x a.barecat - <pipe &
+    pid=$!
+    exec 9>pipe
+    for ((i = 0; i < 200; i++)); do
+        [[ $(sqlite3 -cmd '.timeout 0' a.barecat 'BEGIN IMMEDIATE' 2>&1) == *locked* ]] && break
+        sleep 0.02
+    done
+    run_fail 2 sb pack --append a.barecat t/d/1
+    stderr_has "process $pid is writing this archive; wait for it"
+    run_ok sb verify a.barecat
+    [[ $(sb cat a.barecat d/1) == one ]]
+    echo data >&9
+    exec 9>&-
+    wait "$pid"
+    [[ $(sb cat a.barecat x) == data ]]
+    run_ok sb verify a.barecat
+}
+
+@test "dry run: what would be added, replaced and refused, and no lock or change" {
+    echo 3 >t/d/3
+    before=$(md5sum a.barecat*)
+    run_fail 1 sb pack --append -n -v a.barecat -C t .
+    stderr_has "d/1: is in the archive already"
+    stderr_has "d/3: would be stored"
+    [[ $(md5sum a.barecat*) == "$before" ]]
+}

@@ -1,0 +1,459 @@
+# shardbox pack: from a tree, a list or a pipe to a new archive.
+
+load helper
+
+# names: what the archive holds, one name a line, the root left out.
+names() {
+    sql "$1" "SELECT path FROM files UNION SELECT path FROM dirs WHERE path != ''" | sort
+}
+
+@test "a tree becomes an archive with every name, mode, owner and time" {
+    make_tree tree
+    run_ok sb pack a.barecat -C tree .
+    output_is ""
+    stderr_is ""
+    run_ok sb verify --strict a.barecat
+    run_ok sb diff -C tree a.barecat
+    [[ $(sql a.barecat "SELECT printf('%o', mode) FROM files WHERE path = 'one'") == 100600 ]]
+    [[ $(sql a.barecat "SELECT mtime_ns FROM files WHERE path = 'a.txt'") == \
+        "$(stat -c %.9Y tree/a.txt | tr -d .)" ]]
+    [[ $(sql a.barecat "SELECT uid || ':' || gid FROM files WHERE path = 'a.txt'") == \
+        "$(stat -c %u:%g tree/a.txt)" ]]
+    [[ $(sql a.barecat "SELECT printf('%o', mode) FROM dirs WHERE path = 'sub.d'") == 40750 ]]
+    [[ $(sql a.barecat "SELECT mtime_ns FROM dirs WHERE path = 'empty-dir/inner'") == \
+        "$(stat -c %.9Y tree/empty-dir/inner | tr -d .)" ]]
+}
+
+@test "the index is exactly what Barecat expects" {
+    make_tree tree
+    sb pack a.barecat tree
+    run_ok sql a.barecat "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL
+        ORDER BY name"
+    output_is "idx_dirs_parent
+idx_dirs_path
+idx_files_parent
+idx_files_path
+idx_files_shard_offset"
+    run_ok sql a.barecat "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'"
+    output_is 10
+    run_ok sql a.barecat "SELECT key || ' ' || value_int FROM config"
+    output_is "schema_version_major 0
+schema_version_minor 3
+shard_size_limit 9223372036854775807
+use_triggers 1"
+    run_ok sql a.barecat "PRAGMA integrity_check; PRAGMA journal_mode"
+    output_is "ok
+delete"
+    run_ok sql a.barecat "SELECT name, hidden FROM pragma_table_xinfo('files')"
+    output_is "path|0
+parent|2
+shard|0
+offset|0
+size|0
+crc32c|0
+mode|0
+uid|0
+gid|0
+mtime_ns|0"
+}
+
+@test "the triggers keep the statistics for other writers" {
+    mkdir -p t/d
+    echo 1 >t/d/f
+    sb pack a.barecat -C t .
+    sql a.barecat "PRAGMA recursive_triggers = ON;
+        INSERT INTO files (path, shard, offset, size) VALUES ('d/new/g', 0, 2, 0), ('top', 0, 2, 0);
+        DELETE FROM files WHERE path = 'd/f'; UPDATE files SET path = 'd/top' WHERE path = 'top'"
+    run_ok sb verify a.barecat
+    run_fail 1 sql a.barecat "INSERT INTO files (path, shard, offset) VALUES ('d', 0, 0)"
+    stderr_has "Path already exists as directory"
+    run_fail 1 sql a.barecat "INSERT INTO dirs (path) VALUES ('d/top')"
+    stderr_has "Path already exists as file"
+}
+
+@test "files lie in path order, without gaps, whatever the number of threads" {
+    make_tree tree
+    for i in 1 2 5; do
+        run_ok sb pack -j "$i" --shard-size=100K "$i.barecat" -C tree .
+    done
+    for i in 2 5; do
+        cmp "1.barecat" "$i.barecat"
+        cmp "1.barecat-shard-00000" "$i.barecat-shard-00000"
+        cmp "1.barecat-shard-00001" "$i.barecat-shard-00001"
+    done
+    run_ok sql 1.barecat "SELECT group_concat(path, char(1)) =
+        (SELECT group_concat(path, char(1)) FROM (SELECT path FROM files ORDER BY path))
+        FROM (SELECT path FROM files ORDER BY shard, offset, rowid)"
+    output_is 1
+}
+
+@test "large files, and more of them than fit into a batch, arrive whole" {
+    mkdir t
+    for i in 1 2 3 4 5; do
+        head -c $((i * 700000)) /dev/zero | tr '\0' "$i" >"t/$i"
+    done
+    head -c 9000000 /dev/urandom >t/big
+    run_ok sb pack -j 2 a.barecat -C t .
+    run_ok sb diff -C t a.barecat
+    [[ $(stat -c %s a.barecat-shard-00000) -eq 19500000 ]]
+}
+
+@test "names are stored as tar stores them" {
+    mkdir -p t/d
+    echo x >t/d/f
+    run_ok sb pack 1.barecat ./t//d/../d/f
+    stderr_has "./t//d/../d/f: stored as 'd/f': names in an archive are relative (said once)"
+    [[ $(names 1.barecat) == $'d\nd/f' ]]
+    run_ok sb pack 2.barecat "$PWD/t"
+    stderr_has "names in an archive are relative"
+    [[ $(names 2.barecat) == *"${PWD:1}/t/d/f"* ]]
+    run_ok sb pack 3.barecat t/
+    stderr_is ""
+    [[ $(names 3.barecat) == $'t\nt/d\nt/d/f' ]]
+    run_ok sb pack -C t 4.barecat d -C d f
+    [[ $(names 4.barecat) == $'d\nd/f\nf' ]]
+}
+
+@test "a leading ../ is taken off" {
+    mkdir -p t w
+    echo x >t/f
+    cd w
+    run_ok sb pack a.barecat ../t
+    [[ $(names a.barecat) == $'t\nt/f' ]]
+}
+
+@test "-C moves the paths behind it, never the archive" {
+    mkdir -p d/sub e
+    echo 1 >d/sub/f
+    echo 2 >e/g
+    run_ok sb pack -C d a.barecat sub -C ../e g
+    [[ -f a.barecat ]]
+    [[ $(names a.barecat) == $'g\nsub\nsub/f' ]]
+}
+
+@test "symbolic links are stored as links, or followed with --dereference" {
+    mkdir -p t/dir
+    echo text >t/file
+    ln -s file t/link
+    ln -s dir t/dirlink
+    run_ok sb pack a.barecat -C t .
+    [[ $(sql a.barecat "SELECT printf('%o', mode) || ' ' || size FROM files WHERE path = 'link'") == \
+        "120777 4" ]]
+    run_ok sb pack -L b.barecat -C t .
+    [[ $(sql b.barecat "SELECT printf('%o', mode) || ' ' || size FROM files WHERE path = 'link'") == \
+        "100644 5" ]]
+    [[ $(names b.barecat) == $'dir\ndirlink\nfile\nlink' ]]
+}
+
+@test "a dangling link is named under --dereference, the rest is packed" {
+    mkdir t
+    ln -s nowhere t/link
+    echo 1 >t/file
+    run_fail 1 sb pack -L a.barecat -C t .
+    stderr_has "link: "
+    stderr_has "a.barecat: done in part"
+    [[ $(names a.barecat) == file ]]
+}
+
+@test "FIFOs, sockets and devices are named and left out" {
+    mkdir t
+    mkfifo t/fifo
+    echo 1 >t/file
+    run_fail 1 sb pack a.barecat t
+    stderr_has "t/fifo: a FIFO: an archive cannot hold it; left out"
+    [[ $(names a.barecat) == $'t\nt/file' ]]
+    run_fail 1 sb pack b.barecat t/fifo
+    [[ -f b.barecat ]]
+    run_fail 1 sb pack c.barecat /dev/null
+    stderr_has "/dev/null: a device"
+}
+
+@test "--strict writes nothing when something would be lost" {
+    mkdir t
+    mkfifo t/fifo
+    echo 1 >t/file
+    run_fail 2 sb pack --strict a.barecat t
+    stderr_has "t/fifo: a FIFO"
+    stderr_has "nothing was written: 1 things cannot be stored as they are"
+    [[ $(echo a.*) == "a.*" ]]
+    rm t/fifo
+    run_ok sb pack --strict a.barecat t
+}
+
+@test "--strict looks for extended attributes" {
+    mkdir t
+    echo 1 >t/file
+    setfattr -n user.note -v hello t/file 2>/dev/null || skip "no extended attributes here"
+    run_fail 2 sb pack --strict a.barecat t
+    stderr_has "t/file: has extended attributes or an ACL"
+}
+
+@test "a missing path is named, the rest is packed" {
+    echo 1 >there
+    run_fail 1 sb pack a.barecat missing there
+    stderr_has "missing: cannot be packed: No such file or directory"
+    [[ $(names a.barecat) == there ]]
+}
+
+@test "an unreadable file is named, the rest is packed" {
+    ((EUID == 0)) && skip "root reads everything"
+    mkdir t
+    echo 1 >t/a
+    echo 2 >t/b
+    chmod 0 t/a
+    run_fail 1 sb pack a.barecat t
+    stderr_has "t/a: Permission denied"
+    [[ $(names a.barecat) == $'t\nt/b' ]]
+}
+
+@test "a list names what is packed, by lines or NUL, an unfinished last name too" {
+    mkdir t
+    touch t/a t/b t/c $'t/new\nline'
+    printf 't/a\nt/b' | run_ok sb pack -T - 1.barecat
+    printf 't/a\nt/b' >list
+    run_ok sb pack -T list 2.barecat
+    [[ $(names 2.barecat) == $'t\nt/a\nt/b' ]]
+    printf 't/new\nline\0t/c' >list0
+    run_ok sb pack -T list0 -0 3.barecat
+    [[ $(sql 3.barecat "SELECT group_concat(hex(path)) FROM (SELECT path FROM files ORDER BY path)") == \
+        742F63,742F6E65770A6C696E65 ]]
+}
+
+@test "a directory in a list brings what is below it, unless --no-recursion" {
+    mkdir -p t/d
+    touch t/d/f
+    echo t/d >list
+    run_ok sb pack -T list a.barecat
+    [[ $(names a.barecat) == $'t\nt/d\nt/d/f' ]]
+    run_ok sb pack --no-recursion -T list b.barecat
+    [[ $(names b.barecat) == $'t\nt/d' ]]
+}
+
+@test "a name met again from the same file is stored once" {
+    mkdir t
+    echo 1 >t/f
+    run_ok sb pack a.barecat t t/f t ./t/f
+    run_ok sb verify a.barecat
+    [[ $(stat -c %s a.barecat-shard-00000) -eq 2 ]]
+}
+
+@test "a name met from another file is an error, or --duplicates decides" {
+    mkdir x y
+    echo from-x >x/f
+    echo from-y >y/f
+    run_fail 1 sb pack a.barecat -C x f -C ../y f
+    stderr_has "f: 'f' was already given as f; left out (see --duplicates)"
+    run_ok sb pack --duplicates=first b.barecat -C x f -C ../y f
+    [[ $(sb cat b.barecat f) == from-x ]]
+    run_ok sb pack --duplicates=last c.barecat -C x f -C ../y f
+    [[ $(sb cat c.barecat f) == from-y ]]
+}
+
+@test "a name cannot be a file and a directory" {
+    mkdir -p x y/f
+    echo file >x/f
+    echo below >y/f/g
+    run_fail 1 sb pack a.barecat -C x f -C ../y f
+    stderr_has "would be both a file and a directory"
+    run_ok sb verify a.barecat
+    [[ $(names a.barecat) == f ]]
+}
+
+@test "shards have the size given, and a larger file gets one of its own" {
+    mkdir t
+    for i in a c d e; do printf %400s "$i" >"t/$i"; done
+    printf %3000s b >t/b
+    run_ok sb pack --shard-size=1000 a.barecat -C t .
+    [[ $(stat -c %s a.barecat-shard-*) == $'400\n3000\n800\n400' ]]
+    [[ $(sql a.barecat "SELECT value_int FROM config WHERE key = 'shard_size_limit'") == 1000 ]]
+    run_ok sb verify a.barecat
+}
+
+@test "--include and --exclude are tried in order" {
+    mkdir -p t/keep t/drop
+    touch t/a.jpg t/b.txt t/keep/c.jpg t/drop/d.jpg
+    run_ok sb pack --exclude=drop --include='*.jpg' --exclude='*.*' a.barecat -C t .
+    [[ $(names a.barecat) == $'a.jpg\nkeep\nkeep/c.jpg' ]]
+    printf '*.txt\ndrop\n' >rules
+    run_ok sb pack --exclude-from=rules b.barecat -C t .
+    [[ $(names b.barecat) == $'a.jpg\nkeep\nkeep/c.jpg' ]]
+}
+
+@test "--prefix and --strip-components change the names" {
+    mkdir -p a/b
+    echo 1 >a/b/f
+    run_ok sb pack --strip-components=1 --prefix=x/y p.barecat a
+    [[ $(names p.barecat) == $'x\nx/y\nx/y/b\nx/y/b/f' ]]
+    run_ok sb verify p.barecat
+}
+
+@test "--order decides where the bytes lie" {
+    printf 1 >b
+    printf 2 >a
+    run_ok sb pack --order=input i.barecat b a
+    [[ $(cat i.barecat-shard-00000) == 12 ]]
+    run_ok sb pack p.barecat b a
+    [[ $(cat p.barecat-shard-00000) == 21 ]]
+    run_ok sb pack --order=inode n.barecat a b
+    run_ok sb verify n.barecat
+}
+
+@test "--stdin-name stores a stream of unknown length" {
+    seq 300000 | sb pack --stdin-name=n/numbers a.barecat -
+    run_ok sb verify --strict a.barecat
+    [[ $(sb cat a.barecat n/numbers | md5sum) == "$(seq 300000 | md5sum)" ]]
+    : | sb pack --stdin-name=empty --shard-size=10 b.barecat -
+    [[ $(sql b.barecat 'SELECT size FROM files') == 0 ]]
+    run_fail 2 sb pack --stdin-name=x c.barecat a.barecat
+    stderr_has "--stdin-name needs '-' as the only PATH"
+}
+
+@test "--dry-run writes nothing and says what would be stored" {
+    make_tree tree
+    run_ok sb pack -n -v a.barecat tree
+    stderr_has "tree/a.txt: would be stored"
+    [[ ! -e a.barecat ]]
+}
+
+@test "names that are not UTF-8 are kept, and the first one is named" {
+    mkdir t
+    touch t/$'\xff' t/$'a\xfe'
+    run_ok sb pack a.barecat -C t .
+    stderr_has "not UTF-8: kept, but Barecat will not be able to list this archive"
+    [[ $(grep -c UTF-8 <<<"$stderr") == 1 ]]
+    run_ok sb diff -C t a.barecat
+}
+
+@test "a name that SQLite would put elsewhere is left out" {
+    mkdir t
+    # Without the '/', E9 80 is one character to SQLite, and 80 alone is not in the set to trim.
+    mkdir t/$'a\xe9'
+    touch t/$'a\xe9/\x80b'
+    run_fail 1 sb pack a.barecat -C t .
+    stderr_has "cannot be stored: the name is not UTF-8, and SQLite would put it in another directory"
+    run_ok sb verify a.barecat
+}
+
+@test "--iconv stores names as UTF-8" {
+    mkdir t
+    touch t/$'caf\xe9'
+    run_ok sb pack --iconv=ISO-8859-1 a.barecat -C t .
+    stderr_is ""
+    [[ $(names a.barecat) == café ]]
+    run_fail 2 sb pack --iconv=NO-SUCH b.barecat -C t .
+    stderr_has "NO-SUCH: not a character set that can be converted"
+}
+
+@test "an archive in the tree that is packed does not take itself in" {
+    mkdir t
+    echo 1 >t/f
+    run_ok sb pack t/a.barecat t
+    stderr_has "t/a.barecat.new: is the archive itself; left out"
+    [[ $(names t/a.barecat) == $'t\nt/f' ]]
+    run_ok sb pack --force t/a.barecat -C t .
+    [[ $(names t/a.barecat) == f ]]
+}
+
+@test "trees too deep for Barecat's triggers are refused by name" {
+    deep=t$(printf '/d%.0s' {1..905})
+    mkdir -p "$deep"
+    run_fail 1 sb pack a.barecat t
+    stderr_has "is more than 900 directories deep"
+    run_ok sb verify a.barecat
+}
+
+@test "an archive that exists is not overwritten without --force" {
+    echo 1 >f
+    echo 2 >g
+    sb pack a.barecat f
+    run_fail 2 sb pack a.barecat g
+    stderr_has "there is an archive already; use --append to add to it, or --force to replace it"
+    [[ $(names a.barecat) == f ]]
+    run_ok sb pack --force a.barecat g
+    [[ $(names a.barecat) == g ]]
+}
+
+@test "--force leaves nothing of an old archive with more shards" {
+    mkdir t
+    for i in 1 2 3 4; do printf %500s "$i" >t/$i; done
+    sb pack --shard-size=500 a.barecat t
+    run_ok sb pack --force a.barecat t/1
+    [[ $(ls a.barecat*) == $'a.barecat\na.barecat-shard-00000' ]]
+    run_ok sb verify a.barecat
+    [[ $(sql a.barecat "SELECT count(*) FROM config") == 4 ]]
+}
+
+@test "--force replaces only archives" {
+    echo text >notes
+    touch f
+    run_fail 2 sb pack --force notes f
+    [[ $(cat notes) == text ]]
+    sqlite3 other.db 'CREATE TABLE t (x)'
+    run_fail 2 sb pack --force other.db f
+    [[ $(sqlite3 other.db .tables) == t ]]
+    mkdir dir
+    run_fail 2 sb pack --force dir f
+    stderr_has "dir"
+}
+
+@test "shards that no index explains are named and not touched" {
+    echo data >a.barecat-shard-00003
+    touch f
+    run_fail 2 sb pack a.barecat f
+    stderr_has "there is no index, but a.barecat-shard-00003 stands there and may be data"
+    [[ $(echo a.*) == a.barecat-shard-00003 ]]
+}
+
+@test "an archive is written where TMPDIR and the tree are read-only" {
+    mkdir t out
+    echo 1 >t/f
+    chmod 555 t
+    TMPDIR=/nowhere run_ok sb pack out/a.barecat t
+    chmod 755 t
+}
+
+@test "nothing to pack, and wrong combinations, are usage errors" {
+    run_fail 2 sb pack
+    stderr_has "the name of the archive is missing"
+    run_fail 2 sb pack a.barecat
+    stderr_has "nothing to pack"
+    run_fail 2 sb pack --append --force a.barecat x
+    stderr_has "--append and --force exclude each other"
+    run_fail 2 sb pack --update a.barecat x
+    stderr_has "need --append"
+    run_fail 2 sb pack --shard-size=-1 a.barecat x
+    stderr_has "shard-size"
+}
+
+@test "an interrupted run removes what it made" {
+    mkfifo pipe
+    "$SHARDBOX" pack --stdin-name=x a.barecat - <pipe &
+    pid=$!
+    exec 9>pipe
+    for ((i = 0; i < 100; i++)); do
+        [[ -e a.barecat.new ]] && break
+        sleep 0.02
+    done
+    kill -TERM "$pid"
+    run wait "$pid"
+    exec 9>&-
+    [[ $(echo a.*) == "a.*" ]]
+}
+
+@test "a second writer is told who is in the way" {
+    mkfifo pipe
+    "$SHARDBOX" pack --stdin-name=x a.barecat - <pipe &
+    pid=$!
+    exec 9>pipe
+    for ((i = 0; i < 100; i++)); do
+        [[ -s a.barecat.new ]] && break
+        sleep 0.02
+    done
+    touch f
+    run_fail 2 sb pack a.barecat f
+    stderr_has "process $pid is writing this archive; wait for it"
+    echo data >&9
+    exec 9>&-
+    wait "$pid"
+    [[ $(sb cat a.barecat x) == data ]]
+}
