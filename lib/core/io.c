@@ -12,8 +12,13 @@
 
 #define DEFAULT_THREADS_MAX 4
 
+static enum sb_code interrupted(struct sb_error *err)
+{
+    return sb_fail(err, SB_INTERRUPT, "interrupted");
+}
+
 /*
- * What to do after a failed transfer: SB_OK to try again. A descriptor that came to us in
+ * What to do after a transfer that failed: SB_OK to go on. A descriptor that came to us in
  * non-blocking mode (another program on the same terminal or pipe may set it) is waited for.
  */
 static enum sb_code after_failure(int fd, short events, const char *doing, const char *what,
@@ -29,9 +34,7 @@ static enum sb_code after_failure(int fd, short events, const char *doing, const
     }
     if (error_number != EINTR)
         return sb_fail_errno(err, error_number, "%s: cannot %s", what, doing);
-    if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
-    return SB_OK;
+    return sb_interrupted() ? interrupted(err) : SB_OK;
 }
 
 /* offset is NULL for a transfer at the descriptor's own position. */
@@ -51,6 +54,9 @@ static enum sb_code read_all(int fd, char *data, size_t size, const int64_t *off
             break;
         if (count > 0) {
             *got += (size_t)count;
+            /* A signal ends a transfer that has begun with a short count. */
+            if (*got < size && sb_interrupted())
+                return interrupted(err);
             continue;
         }
         code = after_failure(fd, POLLIN, "read", what, err);
@@ -76,6 +82,8 @@ static enum sb_code write_all(int fd, const char *data, size_t size, const int64
             return sb_fail_errno(err, EIO, "%s: cannot write", what);
         if (count > 0) {
             done += (size_t)count;
+            if (done < size && sb_interrupted())
+                return interrupted(err);
             continue;
         }
         code = after_failure(fd, POLLOUT, "write", what, err);
@@ -162,7 +170,7 @@ enum sb_code sb_fsync(int fd, const char *what, struct sb_error *err)
         if (errno != EINTR)
             return sb_fail_errno(err, errno, "%s: cannot sync", what);
         if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
+            return interrupted(err);
     }
     return SB_OK;
 }

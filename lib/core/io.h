@@ -1,8 +1,9 @@
 /*
  * Full reads and writes, syncs, and small file chores.
  *
- * All of them go on after EINTR and short counts. `what` is the name for messages.
- * Thread-safe.
+ * All of them go on after EINTR and short counts, and wait where a descriptor is in non-blocking
+ * mode; once sb_interrupted() is true they return SB_INTERRUPT where they would go on. `what` is
+ * the name for messages. Thread-safe.
  */
 #ifndef SB_CORE_IO_H
 #define SB_CORE_IO_H

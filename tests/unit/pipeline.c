@@ -364,6 +364,8 @@ static bool is_interrupted_cleanly(unsigned threads, bool takes_turns)
         struct sb_error err;
         enum sb_code code;
 
+        signal(SIGTERM, SIG_DFL);
+        alarm(60);
         sb_catch_interrupts();
         run.takes_turns = takes_turns;
         run.interrupt_at = 50;
