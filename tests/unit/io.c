@@ -1,0 +1,207 @@
+/* lib/core/io.h */
+#include "core/io.h"
+#include "check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char directory[] = "/tmp/shardbox-io-XXXXXX";
+
+static int new_file(void)
+{
+    int fd = open("file", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    CHECK(fd >= 0);
+    return fd;
+}
+
+static void what_is_written_is_read(void)
+{
+    int fd = new_file();
+    struct sb_error err;
+    char bytes[16] = "";
+    size_t got;
+
+    CHECK(sb_write_full(fd, "0123456789", 10, "file", &err) == SB_OK);
+    CHECK(sb_pwrite_full(fd, "ab", 2, 4, "file", &err) == SB_OK);
+    CHECK(sb_pwrite_full(fd, "", 0, 100, "file", &err) == SB_OK);
+    CHECK(sb_pread_full(fd, bytes, 4, 3, &got, "file", &err) == SB_OK);
+    CHECK(got == 4);
+    CHECK_TEXT(bytes, "3ab6");
+    CHECK(sb_fsync(fd, "file", &err) == SB_OK);
+    close(fd);
+}
+
+static void the_end_of_a_file_is_a_short_count(void)
+{
+    int fd = new_file();
+    struct sb_error err;
+    char bytes[16];
+    size_t got = 99;
+
+    CHECK(sb_read_full(fd, bytes, sizeof(bytes), &got, "file", &err) == SB_OK && got == 0);
+    CHECK(sb_write_full(fd, "abc", 3, "file", &err) == SB_OK);
+    CHECK(sb_pread_full(fd, bytes, sizeof(bytes), 1, &got, "file", &err) == SB_OK && got == 2);
+    CHECK(sb_pread_full(fd, bytes, sizeof(bytes), 3, &got, "file", &err) == SB_OK && got == 0);
+    CHECK(sb_pread_full(fd, bytes, sizeof(bytes), 1000, &got, "file", &err) == SB_OK && got == 0);
+    CHECK(sb_pread_full(fd, bytes, 0, 0, &got, "file", &err) == SB_OK && got == 0);
+    close(fd);
+}
+
+static void failures_name_the_file(void)
+{
+    struct sb_error err;
+    char byte;
+    size_t got = 99;
+    int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+    CHECK(sb_write_full(fd, "x", 1, "the output", &err) == SB_SYSTEM && err.sys_errno == ENOSPC);
+    CHECK_TEXT(err.text, "the output: cannot write: No space left on device");
+    CHECK(sb_read_full(fd, &byte, 1, &got, "the input", &err) == SB_SYSTEM && got == 0);
+    CHECK_TEXT(err.text, "the input: cannot read: Bad file descriptor");
+    close(fd);
+    CHECK(sb_fsync(-1, "gone", &err) == SB_SYSTEM && err.sys_errno == EBADF);
+    CHECK_TEXT(err.text, "gone: cannot sync: Bad file descriptor");
+    CHECK(sb_rename("absent", "file", &err) == SB_NOENT);
+    CHECK_TEXT(err.text, "absent: cannot rename to file: No such file or directory");
+}
+
+/* Offsets come from archives. */
+static void offsets_out_of_range_are_refused(void)
+{
+    int fd = new_file();
+    struct sb_error err;
+    char bytes[2];
+    size_t got = 99;
+
+    CHECK(sb_pread_full(fd, bytes, 2, -1, &got, "file", &err) == SB_INVALID && got == 0);
+    CHECK(sb_pread_full(fd, bytes, 2, INT64_MAX - 1, &got, "file", &err) == SB_INVALID);
+    CHECK(sb_pwrite_full(fd, "x", 1, INT64_MIN, "file", &err) == SB_INVALID);
+    CHECK_TEXT(err.text, "file: offset -9223372036854775808 is out of range");
+    close(fd);
+}
+
+/* The child gives or takes the bytes in small pieces, and late. */
+static void pipes_are_read_and_written_to_the_end(void)
+{
+    static char data[300000], back[300000];
+    int there[2], here[2];
+    struct sb_error err;
+    size_t got = 0;
+    pid_t pid;
+
+    for (size_t i = 0; i < sizeof(data); i++)
+        data[i] = (char)(i * 7);
+    CHECK(pipe(there) == 0 && pipe(here) == 0);
+    CHECK(fcntl(there[1], F_SETFL, O_NONBLOCK) == 0 && fcntl(here[0], F_SETFL, O_NONBLOCK) == 0);
+    fflush(stdout);
+    pid = fork();
+    if (pid == 0) {
+        alarm(20);
+        usleep(20000);
+        for (size_t at = 0; at < sizeof(data); at += 30000) {
+            if (sb_read_full(there[0], back, 30000, &got, "pipe", &err) || got != 30000 ||
+                sb_write_full(here[1], back, got, "pipe", &err))
+                _exit(1);
+        }
+        _exit(0);
+    }
+    close(here[1]);
+    for (size_t at = 0; at < sizeof(data); at += 60000)
+        CHECK(sb_write_full(there[1], data + at, 60000, "pipe", &err) == SB_OK &&
+              sb_read_full(here[0], back + at, 60000, &got, "pipe", &err) == SB_OK && got == 60000);
+    CHECK(memcmp(data, back, sizeof(data)) == 0);
+    CHECK(sb_read_full(here[0], back, 1, &got, "pipe", &err) == SB_OK && got == 0);
+    CHECK(waitpid(pid, NULL, 0) == pid);
+    close(there[0]);
+    close(there[1]);
+    close(here[0]);
+}
+
+static void directories_are_synced(void)
+{
+    struct sb_error err;
+
+    CHECK(mkdir("sub", 0700) == 0);
+    CHECK(sb_sync_directory_of("file", &err) == SB_OK);
+    CHECK(sb_sync_directory_of("sub/absent", &err) == SB_OK);
+    CHECK(sb_sync_directory_of("/tmp", &err) == SB_OK);
+    CHECK(sb_sync_directory_of("/proc/version", &err) == SB_OK);
+    CHECK(sb_sync_directory_of("absent/x", &err) == SB_NOENT);
+    CHECK_TEXT(err.text, "absent: cannot open the directory: No such file or directory");
+    CHECK(rmdir("sub") == 0);
+}
+
+static void a_rename_replaces(void)
+{
+    struct sb_error err;
+    struct stat status;
+
+    close(new_file());
+    CHECK(sb_rename("file", "other", &err) == SB_OK);
+    CHECK(stat("file", &status) != 0 && stat("other", &status) == 0);
+    unlink("other");
+}
+
+static void check_temp_directory(const char *beside, const char *wanted)
+{
+    char *chosen = sb_temp_directory(beside);
+
+    CHECK_TEXT(chosen, wanted);
+    free(chosen);
+}
+
+static void temporary_files_go_to_tmpdir_or_beside(void)
+{
+    setenv("TMPDIR", "/somewhere", 1);
+    check_temp_directory("a/b", "/somewhere");
+    setenv("TMPDIR", "", 1);
+    check_temp_directory("a/b", "a");
+    unsetenv("TMPDIR");
+    check_temp_directory("/a/b/c", "/a/b");
+    check_temp_directory("a", ".");
+    check_temp_directory("/a", "/");
+}
+
+static void threads_are_the_cores_one_may_use(void)
+{
+    cpu_set_t all, one;
+    unsigned threads = sb_default_threads();
+    size_t first = 0;
+
+    CHECK(threads >= 1 && threads <= 4);
+    if (!CHECK(sched_getaffinity(0, sizeof(all), &all) == 0))
+        return;
+    while (!CPU_ISSET(first, &all))
+        first++;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    CHECK(sched_setaffinity(0, sizeof(one), &one) == 0);
+    CHECK(sb_default_threads() == 1);
+    CHECK(sched_setaffinity(0, sizeof(all), &all) == 0);
+}
+
+int main(void)
+{
+    if (!mkdtemp(directory) || chdir(directory)) {
+        printf("Bail out! %s: no temporary directory\n", directory);
+        return 1;
+    }
+    RUN(what_is_written_is_read);
+    RUN(the_end_of_a_file_is_a_short_count);
+    RUN(failures_name_the_file);
+    RUN(offsets_out_of_range_are_refused);
+    RUN(pipes_are_read_and_written_to_the_end);
+    RUN(directories_are_synced);
+    RUN(a_rename_replaces);
+    RUN(temporary_files_go_to_tmpdir_or_beside);
+    RUN(threads_are_the_cores_one_may_use);
+    unlink("file");
+    rmdir(directory);
+    return check_end();
+}
