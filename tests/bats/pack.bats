@@ -435,8 +435,10 @@ mtime_ns|0"
         sleep 0.02
     done
     kill -TERM "$pid"
-    run wait "$pid"
+    status=0
+    wait "$pid" || status=$?
     exec 9>&-
+    ((status == 143))
     [[ $(echo a.*) == "a.*" ]]
 }
 
