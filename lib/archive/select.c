@@ -37,6 +37,7 @@ struct sb_select {
     enum sb_reach reach;
     bool everything;
     bool names_only;
+    bool absent; /* there are names among the arguments that the archive does not hold */
     struct argument *arguments;
     size_t argument_count;
     struct argument **literals; /* sorted by name */
@@ -200,6 +201,9 @@ static enum sb_code look_up(struct sb_select *select, struct argument *argument,
         select->patterns[select->pattern_count++] = argument;
         code = add_pattern(select, argument);
     } else {
+        /* It may still be asked for by sb_select_takes, of names from elsewhere. */
+        select->literals[select->literal_count++] = argument;
+        select->absent = true;
         code = SB_OK;
     }
     return code ? sb_fail_memory(err) : SB_OK;
@@ -295,7 +299,7 @@ bool sb_select_unmatched(const struct sb_select *select, size_t i)
     return !select->arguments[i].matched;
 }
 
-static bool is_literal(const struct sb_select *select, const char *path, size_t size)
+static bool matches_literal(struct sb_select *select, const char *path, size_t size)
 {
     size_t low = 0, high = select->literal_count, middle;
     const struct sb_buf *literal;
@@ -305,8 +309,10 @@ static bool is_literal(const struct sb_select *select, const char *path, size_t 
         middle = low + (high - low) / 2;
         literal = &select->literals[middle]->name;
         order = sb_compare_bytes(path, size, literal->data, literal->size);
-        if (order == 0)
+        if (order == 0) {
+            select->literals[middle]->matched = true;
             return true;
+        }
         if (order < 0)
             high = middle;
         else
@@ -318,7 +324,7 @@ static bool is_literal(const struct sb_select *select, const char *path, size_t 
 /* Every pattern that has not matched yet is asked, also when the name is selected already. */
 static bool matches(struct sb_select *select, const char *path, size_t size)
 {
-    bool hit = is_literal(select, path, size);
+    bool hit = matches_literal(select, path, size);
     struct argument *pattern;
     size_t i;
 
@@ -336,7 +342,7 @@ bool sb_select_takes(struct sb_select *select, const char *path, size_t size)
 {
     bool hit = select->everything || select->argument_count == 0;
 
-    if (hit && select->pattern_count == 0)
+    if (hit && select->pattern_count == 0 && !select->absent)
         return true;
     for (; size > 0; size = sb_parent_size(path, size)) {
         hit |= matches(select, path, size);

@@ -44,7 +44,10 @@ void sb_select_names_only(struct sb_select *select);
 enum sb_code sb_select_next(struct sb_select *select, struct sb_entry *entry,
                             struct sb_error *err) SB_CHECKED;
 
-/* Is this name selected? For walks in another order; counts as a match of the argument. */
+/*
+ * Is this name selected? For walks in another order, and for names from elsewhere that the archive
+ * need not hold; counts as a match of the argument.
+ */
 bool sb_select_takes(struct sb_select *select, const char *path, size_t size);
 
 /*
