@@ -1,0 +1,300 @@
+# shardbox diff: an archive against a tree or another archive.
+
+load helper
+
+# Runs as an ordinary owner of files: root's right to pass over modes is taken away.
+ordinary() {
+    if ((EUID == 0)); then
+        setpriv --bounding-set=-dac_override,-dac_read_search "$@"
+    else
+        "$@"
+    fi
+}
+
+# alter SQL: changes the index without its triggers.
+alter() {
+    sql a.barecat "UPDATE config SET value_int = 0 WHERE key = 'use_triggers'; $1;
+        UPDATE config SET value_int = 1 WHERE key = 'use_triggers'"
+}
+
+# damage NAME: inverts the last stored byte of a file.
+damage() {
+    flip_byte a.barecat-shard-00000 \
+        "$(sql a.barecat "SELECT offset + size - 1 FROM files WHERE path = '$1'")"
+}
+
+# Changes the bytes of a file, not its size or time.
+rewrite() {
+    local time
+    time=$(stat -c %y "$1")
+    printf '%s' "$2" >"$1"
+    touch -d "$time" "$1"
+}
+
+@test "a tree and its archive are the same: no output, exit 0" {
+    make_archive
+    run_ok sb diff -C tree a.barecat
+    output_is ''
+    stderr_is ''
+}
+
+@test "so are a tree and its archive unpacked, and names that are not UTF-8" {
+    make_tree tree
+    make_raw_names tree
+    sb pack -q a.barecat -C tree .
+    sb unpack -C out a.barecat
+    run_ok sb diff --threads=1 -C out a.barecat
+    cd out
+    run_ok sb diff ../a.barecat
+}
+
+@test "each kind of difference is one line, in order of name; exit 1" {
+    make_archive
+    rm tree/.hidden tree/one
+    mkdir tree/one
+    echo more >>tree/a.txt
+    chmod 600 tree/empty
+    touch -d '2020-01-01 00:00:00.5Z' tree/numbers
+    rewrite tree/sub-file 'BETWEEN
+'
+    ln -sfn elsewhere tree/link
+    touch -h -d '2001-02-03 04:05:06.123456789Z' tree/link tree/a.txt tree
+    echo new >tree/zzz
+    run_fail 1 sb diff -C tree a.barecat
+    output_is 'missing: .hidden
+size: a.txt: 6 in the archive, 11 in tree
+mode: empty: 0644 in the archive, 0600 in tree
+target: link: a.txt in the archive, elsewhere in tree
+time: numbers: 2001-02-03 04:05:06.123456789 in the archive, 2020-01-01 00:00:00.500000000 in tree
+type: one: file in the archive, dir in tree
+bytes: sub-file
+extra: zzz'
+    stderr_is 'shardbox diff: a.barecat: differs from tree; differences, named above: 8'
+}
+
+@test "--json has the same, with both sides" {
+    make_archive
+    rm tree/.hidden
+    echo more >>tree/a.txt
+    touch -d '2001-02-03 04:05:06.123456789Z' tree/a.txt
+    chmod 600 tree/empty
+    ln -sfn elsewhere tree/link
+    touch -h -d '2001-02-03 04:05:06.123456789Z' tree/link
+    printf x >"tree/"$'raw\xff'
+    touch -d '2020-01-01 00:00:00.5Z' tree/one
+    run_fail 1 sb diff --json -C tree a.barecat
+    output_is '{"kind":"missing","path":".hidden","type":"file"}
+{"kind":"size","path":"a.txt","archive":6,"other":11}
+{"kind":"mode","path":"empty","archive":420,"other":384}
+{"kind":"target","path":"link","archive":"a.txt","other":"elsewhere"}
+{"kind":"time","path":"one","archive":981173106123456789,"other":1577836800500000000}
+{"kind":"extra","path_base64":"cmF3/w==","type":"file"}'
+}
+
+@test "what is below a missing or an extra directory is listed too" {
+    make_archive
+    mv tree/empty-dir tree/moved
+    touch -d '2001-02-03 04:05:06.123456789Z' tree
+    run_fail 1 sb diff -C tree a.barecat
+    output_is 'missing: empty-dir
+missing: empty-dir/inner
+extra: moved
+extra: moved/inner'
+}
+
+@test "a directory against a file or a link: the type, and what is missing below" {
+    make_archive
+    rm -r tree/sub.d tree/empty-dir
+    echo x >tree/sub.d
+    ln -s sub tree/empty-dir
+    run_fail 1 sb diff -C tree a.barecat
+    output_is 'type: empty-dir: dir in the archive, link in tree
+missing: empty-dir/inner
+type: sub.d: dir in the archive, file in tree
+missing: sub.d/file'
+}
+
+@test "a link in the tree is never followed" {
+    make_archive
+    mv tree real
+    ln -s real tree
+    run_ok sb diff -C tree a.barecat
+    mv real/sub elsewhere
+    ln -s ../elsewhere real/sub
+    run_fail 1 sb diff -C tree a.barecat sub
+    output_has 'type: sub: dir in the archive, link in tree'
+    output_has 'missing: sub/file'
+}
+
+@test "FIFOs are extra, and do not hang it" {
+    make_archive
+    mkfifo tree/pipe
+    rm tree/one
+    mkfifo tree/one
+    run_fail 1 within 10 "$SHARDBOX" diff -C tree a.barecat
+    output_is 'type: one: file in the archive, FIFO in tree
+extra: pipe: a FIFO, which no archive holds'
+}
+
+@test "--quick does not read bytes or targets, nor needs the shards" {
+    make_archive
+    rewrite tree/sub-file 'BETWEEN
+'
+    ln -sfn b.txt tree/link
+    touch -h -d '2001-02-03 04:05:06.123456789Z' tree/link
+    rm a.barecat-shard-00000
+    run_ok sb diff --quick -C tree a.barecat
+    output_is ''
+    echo >>tree/sub-file
+    run_fail 1 sb diff --quick -C tree a.barecat
+    output_has 'size: sub-file: 8 in the archive, 9 in tree'
+}
+
+@test "PATH and GLOB arguments narrow both sides" {
+    make_archive
+    echo x >tree/extra.txt
+    echo x >tree/sub/extra
+    echo x >tree/other
+    touch -d '2001-02-03 04:05:06.123456789Z' tree/sub
+    run_fail 1 sb diff -C tree a.barecat sub '*.txt'
+    output_is 'extra: extra.txt
+extra: sub/extra'
+    run_ok sb diff -C tree a.barecat sub/dir deep a.txt
+}
+
+@test "a PATH that is on neither side is named, exit 1; one that is extra is a difference" {
+    make_archive
+    echo x >tree/other
+    run_fail 1 sb diff -C tree a.barecat nowhere 'no*where' other a.txt
+    output_is 'extra: other'
+    stderr_has 'nowhere: no such file or directory on either side'
+    stderr_has 'no*where: no such file or directory on either side'
+    stderr_lacks 'other: '
+}
+
+@test "what the archive does not know is not compared" {
+    make_archive
+    alter "UPDATE files SET mode = NULL, mtime_ns = NULL, uid = NULL WHERE path = 'numbers';
+        UPDATE dirs SET mode = NULL, mtime_ns = NULL WHERE path = 'sub'"
+    chmod 600 tree/numbers
+    touch tree/numbers tree/sub
+    run_ok sb diff -C tree a.barecat
+}
+
+@test "where the archive holds permission bits alone, type bits do not differ" {
+    make_archive
+    alter "UPDATE files SET mode = mode & 4095 WHERE mode < 40960; UPDATE dirs SET mode = mode & 4095"
+    run_ok sb diff -C tree a.barecat
+}
+
+@test "set-id bits count" {
+    make_archive
+    chmod 4600 tree/one
+    run_fail 1 sb diff -C tree a.barecat
+    output_is 'mode: one: 0600 in the archive, 4600 in tree'
+}
+
+@test "the archive in its own tree is not extra, another one is" {
+    make_tree tree
+    cd tree
+    sb pack a.barecat .
+    touch -d '2001-02-03 04:05:06.123456789Z' .
+    run_ok sb diff a.barecat
+    cp a.barecat b.barecat
+    run_fail 1 sb diff a.barecat
+    output_is 'extra: b.barecat'
+}
+
+@test "two archives are compared" {
+    make_archive
+    cp -a tree other
+    echo more >>other/a.txt
+    rm other/one
+    touch -d '2001-02-03 04:05:06.123456789Z' other other/a.txt
+    sb pack b.barecat -C other .
+    run_fail 1 sb diff -C b.barecat a.barecat
+    output_is 'size: a.txt: 6 in the archive, 11 in b.barecat
+missing: one'
+    sb pack same.barecat -C tree .
+    run_ok sb diff -C same.barecat a.barecat
+}
+
+@test "damaged bytes are called so, not different" {
+    make_archive
+    damage sub/file
+    damage link
+    run_fail 1 sb diff -C tree a.barecat
+    output_is 'damaged: link: its bytes do not match their checksum
+damaged: sub/file: its bytes do not match their checksum'
+}
+
+@test "damage of the other archive is named as well" {
+    make_archive
+    sb pack b.barecat -C tree .
+    damage sub/file
+    run_fail 1 sb diff -C a.barecat b.barecat
+    output_is ''
+    stderr_has 'sub/file: its bytes do not match their checksum'
+}
+
+@test "a file whose bytes end early is damaged; so is a row that cannot be used" {
+    make_archive
+    alter "UPDATE files SET offset = 1000000000 WHERE path = 'a.txt'; UPDATE files SET size = -1 WHERE path = 'one'"
+    run_fail 1 sb diff -C tree a.barecat
+    output_has 'damaged: a.txt: '
+    output_has 'damaged: one: '
+    ((${#lines[@]} == 2))
+}
+
+@test "a directory that cannot be read is named, and nothing in it is called missing" {
+    make_archive
+    chmod 0 tree/sub
+    run_fail 1 ordinary "$SHARDBOX" diff -C tree a.barecat
+    chmod 755 tree/sub
+    output_is 'mode: sub: 0755 in the archive, 0000 in tree'
+    stderr_has 'sub: '
+    stderr_has 'its contents are not compared'
+}
+
+@test "a file that cannot be read is named" {
+    make_archive
+    chmod 0 tree/sub/file
+    run_fail 1 ordinary "$SHARDBOX" diff -C tree a.barecat
+    output_is 'mode: sub/file: 0755 in the archive, 0000 in tree'
+    stderr_has 'sub/file: cannot be opened: Permission denied'
+}
+
+@test "the output is the same with any number of threads" {
+    mkdir tree
+    (cd tree && seq 4000 | split -l 1 -a 4 - f && mkdir d && seq 500 | split -l 1 -a 4 - d/g)
+    sb pack a.barecat -C tree .
+    (cd tree && for name in faa*; do printf 'X\n' >"$name"; done && rm d/gaab* && touch d/new)
+    sb diff --threads=1 -C tree a.barecat >one || true
+    [[ $(wc -l <one) -gt 600 ]]
+    sb diff --threads=5 -C tree a.barecat >five || true
+    cmp one five
+}
+
+@test "deep directories need few descriptors" {
+    local deep
+    deep=tree/$(printf 'd%d/' {1..200})
+    mkdir -p "$deep"
+    echo x >"${deep}f"
+    sb pack a.barecat -C tree .
+    run_ok bash -c 'ulimit -n 32; exec "$SHARDBOX" diff --threads=2 -C tree a.barecat'
+}
+
+@test "errors are 2: no archive, no such directory, a foreign file" {
+    make_archive
+    run_fail 2 sb diff
+    run_fail 2 sb diff nothing.barecat
+    run_fail 2 sb diff -C nowhere a.barecat
+    stderr_has nowhere
+    run_fail 2 sb diff -C tree/a.txt a.barecat
+    stderr_has tree/a.txt
+}
+
+@test "a full disk is an error" {
+    make_archive
+    run_fail 2 bash -c '"$SHARDBOX" diff -C . a.barecat >/dev/full'
+}
