@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define BUFFER_SIZE (64 * 1024)
+#define BUFFER_SIZE 65536
 
 static unsigned char buffer[BUFFER_SIZE];
 
@@ -79,7 +79,7 @@ static void every_alignment_and_short_length(void)
 /* Around the sizes where the interleaved streams change their step. */
 static void lengths_around_the_steps(void)
 {
-    static const size_t steps[] = {192, 1536, 2 * 1536, 12288, 12288 + 1536, 2 * 12288, 4 * 12288};
+    static const size_t steps[] = {192, 1536, 3072, 12288, 13824, 24576, 49152};
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         for (size_t size = steps[i] - 17; size <= steps[i] + 17; size++) {

@@ -25,7 +25,7 @@ static void check_all(const struct expectation *cases, size_t count)
     }
 }
 
-#define CHECK_ALL(cases) check_all(cases, sizeof(cases) / sizeof(cases[0]))
+#define CHECK_ALL(cases) check_all((cases), sizeof(cases) / sizeof((cases)[0]))
 
 static void plain_text_matches_itself(void)
 {
@@ -211,12 +211,13 @@ static bool plain_match(const char *pattern, const char *name)
 
 static void join(char *out, const char *const *pieces, uint32_t count, uint32_t *state)
 {
-    *out = '\0';
+    char *end = out;
+
     for (uint32_t left = 1 + (*state >> 16) % 4; left; left--) {
-        if (*out)
-            strcat(out, "/");
+        if (end > out)
+            end = stpcpy(end, "/");
         *state = *state * 1664525 + 1013904223;
-        strcat(out, pieces[(*state >> 16) % count]);
+        end = stpcpy(end, pieces[(*state >> 16) % count]);
     }
     *state = *state * 1664525 + 1013904223;
 }
@@ -252,7 +253,7 @@ static char *repeat(const char *text, size_t times, const char *end)
 
     for (; times; times--)
         at = stpcpy(at, text);
-    strcpy(at, end);
+    stpcpy(at, end);
     return out;
 }
 

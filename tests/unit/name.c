@@ -298,10 +298,11 @@ static void parents_of_utf8_are_always_computable(void)
     sqlite3_stmt *statement = parent_expression(&db);
 
     for (int i = 0; i < 30000; i++) {
-        char name[64] = "";
+        char name[64];
+        char *end = name;
 
         for (uint32_t left = 1 + random_below(12); left; left--)
-            strcat(name, characters[random_below(8)]);
+            end = stpcpy(end, characters[random_below(8)]);
         if (sb_name_problem(name, strlen(name)))
             continue;
         if (!CHECK(sb_is_utf8(name, strlen(name))) ||

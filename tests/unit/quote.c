@@ -144,10 +144,11 @@ static void make_names(void)
     const uint32_t count = sizeof(pieces) / sizeof(pieces[0]);
 
     while (name_count < NAMES) {
-        char name[64] = "";
+        char name[64];
+        char *end = name;
 
         for (uint32_t left = 1 + random_below(6); left; left--)
-            strcat(name, pieces[random_below(count)]);
+            end = stpcpy(end, pieces[random_below(count)]);
         if (sb_name_problem(name, strlen(name)) == NULL)
             names[name_count++] = strdup(name);
     }
@@ -253,7 +254,8 @@ static void shells_read_back_what_was_quoted(void)
     }
     argv[2] = script.data;
     CHECK(output_of(argv, &got));
-    CHECK(got.size == wanted.size && memcmp(got.data, wanted.data, got.size) == 0);
+    if (CHECK(got.size > 0 && got.size == wanted.size))
+        CHECK(memcmp(got.data, wanted.data, got.size) == 0);
     sb_buf_release(&script);
     sb_buf_release(&wanted);
     sb_buf_release(&got);
