@@ -4,7 +4,9 @@ extern const struct command pack_command;
 extern const struct command unpack_command;
 extern const struct command diff_command;
 extern const struct command cat_command;
+extern const struct command ls_command;
 extern const struct command find_command;
+extern const struct command du_command;
 extern const struct command verify_command;
 extern const struct command upgrade_command;
 
@@ -13,7 +15,9 @@ const struct command *const commands[] = {
     &unpack_command,
     &diff_command,
     &cat_command,
+    &ls_command,
     &find_command,
+    &du_command,
     &verify_command,
     &upgrade_command,
     NULL,

@@ -79,14 +79,14 @@ static enum sb_code set_range(struct sb_stream *stream, const struct sb_query *q
         return SB_NOMEM;
     if (sb_buf_set(&stream->low, stream->prefix.data, stream->prefix.size))
         return SB_NOMEM;
-    /* The root's own row is left out: what comes behind the empty text is all but that. */
-    if (!*under && stream->is_dir && sb_buf_add_char(&stream->low, '\0'))
-        return SB_NOMEM;
     if (query->shallow && query->after) {
+        stream->any_delivered = true;
         if (sb_buf_add_text(&stream->low, query->after) || sb_buf_add_char(&stream->low, '\0') ||
             sb_buf_set(&stream->delivered, query->after, strlen(query->after)))
             return SB_NOMEM;
-        stream->any_delivered = true;
+    } else if (!*under && stream->is_dir && sb_buf_add_char(&stream->low, '\0')) {
+        /* The root's own row is left out: what comes behind the empty text is all but that. */
+        return SB_NOMEM;
     }
     return SB_OK;
 }

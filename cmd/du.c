@@ -1,0 +1,339 @@
+/*
+ * shardbox du: how much is below each directory of an archive, from the statistics that its index
+ * keeps, so that no file need be counted.
+ */
+#include "command.h"
+#include "message.h"
+#include "ncdu_export.h"
+#include "opening.h"
+#include "output.h"
+
+#include "archive/descent.h"
+#include "core/number.h"
+#include "task/entry_sort.h"
+#include "task/occupancy.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum { SORT_NONE, SORT_NAME, SORT_SIZE };
+enum { EXPORT_NONE, EXPORT_NCDU };
+
+struct settings {
+    bool summarize;
+    bool all;
+    int64_t max_depth; /* -1: any */
+    bool human;
+    bool count;
+    int sort;
+    bool json;
+    int export;
+    bool gaps;
+};
+
+static const char *const synopsis[] = {
+    "[OPTION]... ARCHIVE [PATH]...",
+    "--export=ncdu ARCHIVE [PATH]",
+    "--gaps ARCHIVE",
+    NULL,
+};
+
+static const char *const sort_choices[] = {"none", "name", "size", NULL};
+static const char *const export_choices[] = {"none", "ncdu", NULL};
+
+static const struct option options[] = {
+    OPTION_FLAG('s', "summarize", struct settings, summarize, "only the PATHs themselves"),
+    OPTION_FLAG('a', "all", struct settings, all, "files too, not only directories"),
+    OPTION_INTEGER('d', "max-depth", struct settings, max_depth, "N", 0, INT32_MAX,
+                   "at most N levels below a PATH; -d 0 is -s"),
+    OPTION_FLAG('h', "human-readable", struct settings, human, "sizes like 1.2M, not in bytes"),
+    OPTION_FLAG(0, "count", struct settings, count, "how many files, instead of bytes"),
+    OPTION_CHOICE(0, "sort", struct settings, sort, "WORD", sort_choices,
+                  "by name, or the largest first"),
+    OPTION_FLAG(0, "json", struct settings, json, "an object a line"),
+    OPTION_CHOICE(0, "export", struct settings, export, "FORMAT", export_choices,
+                  "'ncdu': for 'ncdu -f-'"),
+    OPTION_FLAG(0, "gaps", struct settings, gaps, "bytes of the shards that no file owns"),
+    OPTION_END,
+};
+
+/* What a run of the command holds besides its settings. */
+struct usage {
+    const struct settings *settings;
+    struct sb_archive *archive;
+    struct sb_entry_sort *sort; /* NULL: entries are shown as they come */
+    struct left_out left_out;
+    struct sb_buf line;
+};
+
+static int64_t amount_of(const struct settings *settings, const struct sb_entry *entry)
+{
+    if (settings->count)
+        return entry->type == SB_DIR ? entry->num_files_tree : 1;
+    return entry->type == SB_DIR ? entry->size_tree : entry->size;
+}
+
+static void print_json(struct usage *usage, const struct sb_entry *entry)
+{
+    struct sb_buf *line = &usage->line;
+    bool is_dir = entry->type == SB_DIR;
+
+    sb_buf_clear(line);
+    if (sb_buf_add_char(line, '{') || json_name(line, "path", entry->path, entry->path_size) ||
+        sb_buf_add_format(line, ",\"type\":\"%s\",\"size\":%" PRId64 ",\"files\":%" PRId64 "}\n",
+                          is_dir                   ? "dir"
+                          : entry->type == SB_LINK ? "link"
+                                                   : "file",
+                          is_dir ? entry->size_tree : entry->size,
+                          is_dir ? entry->num_files_tree : 1))
+        output_check(ENOMEM);
+    output_bytes(line->data, line->size);
+}
+
+static void print_amount(const struct settings *settings, int64_t amount)
+{
+    char human[SB_HUMAN_SIZE];
+
+    if (settings->human && amount >= 0) {
+        sb_format_human(amount, human);
+        output_format("%s\t", human);
+    } else {
+        output_format("%" PRId64 "\t", amount);
+    }
+}
+
+static void print(struct usage *usage, const struct sb_entry *entry)
+{
+    if (usage->settings->json) {
+        print_json(usage, entry);
+        return;
+    }
+    print_amount(usage->settings, amount_of(usage->settings, entry));
+    output_line(entry->path_size ? entry->path : ".", entry->path_size ? entry->path_size : 1,
+                false);
+}
+
+static enum sb_code take(struct usage *usage, const struct sb_entry *entry, struct sb_error *err)
+{
+    int64_t key = 0;
+
+    if (entry->defect) {
+        leave_out(&usage->left_out, entry);
+        return SB_OK;
+    }
+    if (!usage->sort) {
+        print(usage, entry);
+        return SB_OK;
+    }
+    /* ~ turns the order round, without overflow. */
+    if (usage->settings->sort == SORT_SIZE)
+        key = ~amount_of(usage->settings, entry);
+    return sb_entry_sort_add(usage->sort, key, 0, entry, err);
+}
+
+/* What is below a directory, each directory after what it holds, as GNU du has it. */
+static enum sb_code measure_below(struct usage *usage, const char *path, struct sb_error *err)
+{
+    const struct settings *settings = usage->settings;
+    struct sb_descent_options below = {
+        .files = settings->all, .recorded = true, .max_depth = SIZE_MAX};
+    struct sb_descent *descent;
+    struct sb_step step;
+    enum sb_code code;
+
+    if (settings->max_depth > 0)
+        below.max_depth = (size_t)settings->max_depth - 1;
+    code = sb_descent_open(&descent, usage->archive, path, &below, err);
+    while (!code && !(code = sb_descent_next(descent, &step, err))) {
+        if (step.visit != SB_VISIT_ENTER)
+            code = take(usage, &step.entry, err);
+    }
+    sb_descent_free(descent);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code measure(struct usage *usage, const char *argument, struct sb_error *err)
+{
+    const struct settings *settings = usage->settings;
+    struct sb_buf name = {0};
+    struct sb_entry entry;
+    enum sb_code code;
+    bool stripped;
+
+    if (sb_name_normalize(argument, &name, &stripped))
+        output_check(ENOMEM);
+    code = sb_archive_lookup(usage->archive, name.data, name.size, &entry, err);
+    if (code == SB_NOENT) {
+        message_problem("cannot access '%s': no such file or directory in the archive", argument);
+        code = SB_OK;
+        goto out;
+    }
+    if (!code && entry.type == SB_DIR && !settings->summarize && settings->max_depth != 0)
+        code = measure_below(usage, name.data, err);
+    /* The look-up's strings live on: name's are the same, whatever was looked up since. */
+    entry.path = name.data;
+    if (!code)
+        code = take(usage, &entry, err);
+out:
+    sb_buf_release(&name);
+    return code;
+}
+
+static enum sb_code measure_all(struct usage *usage, char **paths, size_t count,
+                                struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code = SB_OK;
+    size_t i;
+
+    if (usage->settings->sort != SORT_NONE) {
+        code = sb_entry_sort_new(&usage->sort, false, err);
+        if (!code)
+            code = sb_entry_sort_begin(usage->sort, err);
+    }
+    if (!code && count == 0)
+        code = measure(usage, ".", err);
+    for (i = 0; i < count && !code; i++)
+        code = measure(usage, paths[i], err);
+    if (code || !usage->sort)
+        return code;
+    while (!(code = sb_entry_sort_next(usage->sort, &entry, err)))
+        print(usage, &entry);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code export_one(struct usage *usage, char **paths, size_t count,
+                               struct sb_error *err)
+{
+    struct sb_buf name = {0};
+    struct sb_entry entry;
+    enum sb_code code;
+    bool stripped;
+
+    if (sb_name_normalize(count ? paths[0] : ".", &name, &stripped))
+        output_check(ENOMEM);
+    code = sb_archive_lookup(usage->archive, name.data, name.size, &entry, err);
+    if (code == SB_NOENT || (!code && entry.type != SB_DIR)) {
+        message_problem("cannot access '%s': no such directory in the archive", paths[0]);
+        code = SB_OK;
+    } else if (!code) {
+        code = export_ncdu(usage->archive, name.data, &usage->left_out, err);
+    }
+    sb_buf_release(&name);
+    return code;
+}
+
+struct gaps {
+    struct usage *usage;
+    int64_t bytes;
+    int64_t absent; /* shards */
+};
+
+static enum sb_code add_gaps(void *context, const struct sb_shard_use *use, struct sb_error *err)
+{
+    struct gaps *gaps = context;
+
+    (void)err;
+    gaps->bytes += use->gaps;
+    gaps->absent += !use->present;
+    return SB_OK;
+}
+
+static void leave_out_of_gaps(void *context, const struct sb_entry *entry)
+{
+    struct gaps *gaps = context;
+
+    leave_out(&gaps->usage->left_out, entry);
+}
+
+static enum sb_code measure_gaps(struct usage *usage, struct sb_error *err)
+{
+    const char *path = sb_archive_path(usage->archive);
+    struct gaps gaps = {.usage = usage};
+    struct sb_shards *shards;
+    enum sb_code code = sb_shards_open(&shards, usage->archive, err);
+
+    if (!code)
+        code = sb_occupancy(usage->archive, shards, add_gaps, leave_out_of_gaps, &gaps, err);
+    sb_shards_free(shards);
+    if (code)
+        return code;
+    if (gaps.absent)
+        message_problem("%s: %" PRId64 " shards are not there, what they hold behind their last "
+                        "file is not counted",
+                        path, gaps.absent);
+    if (usage->settings->json) {
+        output_format("{\"gaps\":%" PRId64 "}\n", gaps.bytes);
+        return SB_OK;
+    }
+    print_amount(usage->settings, gaps.bytes);
+    output_line(path, strlen(path), false);
+    return SB_OK;
+}
+
+static enum sb_code show_usage(struct usage *usage, const char *path, char **paths, size_t count,
+                               struct sb_error *err)
+{
+    enum sb_code code = open_archive(&usage->archive, path, err);
+
+    if (!code && usage->settings->gaps)
+        code = measure_gaps(usage, err);
+    else if (!code && usage->settings->export == EXPORT_NCDU)
+        code = export_one(usage, paths, count, err);
+    else if (!code)
+        code = measure_all(usage, paths, count, err);
+    complain_of_left_out(&usage->left_out);
+    sb_entry_sort_free(usage->sort);
+    sb_archive_free(usage->archive);
+    sb_buf_release(&usage->line);
+    return code;
+}
+
+static int check_usage(const struct settings *settings, int operands)
+{
+    if (operands < 1)
+        return message_usage("no archive given");
+    if (settings->summarize && settings->all)
+        return message_usage("-s and -a cannot be given together");
+    if (settings->summarize && settings->max_depth > 0)
+        return message_usage("-s and -d %" PRId64 " cannot be given together", settings->max_depth);
+    if (settings->gaps && (operands > 1 || settings->export != EXPORT_NONE))
+        return message_usage("--gaps is of a whole archive, and stands alone");
+    if (settings->export != EXPORT_NONE && operands > 2)
+        return message_usage("--export takes one PATH at most");
+    return STATUS_CLEAN;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {.max_depth = -1};
+    struct usage usage = {.settings = &settings};
+    struct sb_error err;
+    int first, status;
+
+    switch (options_parse(self, argc, argv, &settings, &first, NULL)) {
+    case OPTIONS_DONE:
+        return STATUS_CLEAN;
+    case OPTIONS_BAD:
+        return STATUS_ERROR;
+    case OPTIONS_RUN:
+        break;
+    }
+    status = check_usage(&settings, argc - first);
+    if (status)
+        return status;
+    if (show_usage(&usage, argv[first], argv + first + 1, (size_t)(argc - first - 1), &err))
+        message_failure(&err);
+    return message_status();
+}
+
+const struct command du_command = {
+    .name = "du",
+    .summary = "show how much is below each directory of an archive",
+    .synopsis = synopsis,
+    .options = options,
+    .notes = "Exit status: 0 all was counted, 1 in part, 2 error.",
+    .operands = OPERAND_ARCHIVE_PATHS,
+    .run = run,
+};

@@ -1,0 +1,451 @@
+/*
+ * shardbox ls: what a directory of an archive holds, as GNU ls shows it. Also the archive as a
+ * tree, and seen from its shards.
+ */
+#include "colour.h"
+#include "command.h"
+#include "listing.h"
+#include "message.h"
+#include "opening.h"
+#include "output.h"
+#include "shard_table.h"
+
+#include "archive/descent.h"
+#include "core/glob.h"
+#include "core/number.h"
+#include "task/entry_sort.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum { SORT_NAME, SORT_SIZE, SORT_TIME, SORT_ADDRESS };
+
+struct settings {
+    bool details;
+    bool one;
+    bool recursive;
+    bool directory;
+    bool human;
+    int sort;
+    bool by_size, by_time;
+    bool reverse;
+    int colour;
+    bool tree;
+    bool shards;
+    bool at;
+    struct place place;
+    bool json;
+};
+
+static const char *const synopsis[] = {
+    "[OPTION]... ARCHIVE [PATH|GLOB]...",
+    "--shards ARCHIVE",
+    "--at SHARD:OFFSET[+LENGTH] ARCHIVE",
+    NULL,
+};
+
+static const char *const sort_choices[] = {"name", "size", "time", "address", NULL};
+
+static bool parse_at(void *context, const char *value)
+{
+    struct settings *settings = context;
+
+    settings->at = parse_place(value, &settings->place);
+    if (!settings->at)
+        message_usage("--at: '%s' is not SHARD:OFFSET or SHARD:OFFSET+LENGTH", value);
+    return settings->at;
+}
+
+static const struct option options[] = {
+    OPTION_FLAG('l', "long", struct settings, details,
+                "mode, links, owner, group, size, time and name of each"),
+    OPTION_FLAG('1', "one-per-line", struct settings, one, "a name a line, also on a terminal"),
+    OPTION_FLAG('R', "recursive", struct settings, recursive, "directories below too"),
+    OPTION_FLAG('d', "directory", struct settings, directory,
+                "directories themselves, not what they hold"),
+    OPTION_FLAG('h', "human-readable", struct settings, human, "sizes like 1.2M, not in bytes"),
+    OPTION_CHOICE(0, "sort", struct settings, sort, "WORD", sort_choices,
+                  "largest, newest, or in the order on disk first"),
+    OPTION_FLAG('S', "by-size", struct settings, by_size, "as --sort=size"),
+    OPTION_FLAG('t', "by-time", struct settings, by_time, "as --sort=time"),
+    OPTION_FLAG('r', "reverse", struct settings, reverse, "the other way round"),
+    OPTION_CHOICE(0, "color", struct settings, colour, "WHEN", colour_choices,
+                  "colour names by LS_COLORS"),
+    OPTION_FLAG(0, "tree", struct settings, tree, "the whole tree below, drawn"),
+    OPTION_FLAG(0, "shards", struct settings, shards,
+                "a row per shard: size, bytes in use, gaps, files"),
+    OPTION_CALL(0, "at", "SHARD:OFFSET[+LENGTH]", parse_at, "the files that own these bytes",
+                OPERAND_ANY),
+    OPTION_FLAG(0, "json", struct settings, json, "an object a line, with all that is known"),
+    OPTION_END,
+};
+
+/* What a run of the command holds besides its settings. */
+struct list {
+    const struct settings *settings;
+    struct sb_archive *archive;
+    struct sb_shards *shards;   /* for targets of links; NULL where none are shown */
+    struct sb_entry_sort *sort; /* NULL: entries come as they are to be shown */
+    struct listing_style style;
+    struct left_out left_out;
+    bool headers;  /* a line with its name before each directory */
+    bool anything; /* was written: an empty line goes before the next header */
+};
+
+static void begin_block(struct list *list)
+{
+    listing_begin(&list->style);
+}
+
+static enum sb_code add_sorted(struct list *list, const struct sb_entry *entry,
+                               struct sb_error *err)
+{
+    int64_t key = 0, second_key = 0;
+
+    /* ~ turns the order round, without overflow: the largest and the newest come first. */
+    switch (list->settings->sort) {
+    case SORT_SIZE:
+        key = ~(entry->type == SB_DIR ? entry->size_tree : entry->size);
+        break;
+    case SORT_TIME:
+        key = entry->has & SB_HAS_MTIME ? ~entry->mtime_ns : INT64_MAX;
+        break;
+    case SORT_ADDRESS:
+        key = entry->type == SB_DIR ? -1 : (int64_t)entry->shard;
+        second_key = entry->offset;
+        break;
+    }
+    return sb_entry_sort_add(list->sort, key, second_key, entry, err);
+}
+
+/* Where the entry goes first: to be shown, to be sorted, or to those left out. */
+static enum sb_code take(struct list *list, const struct sb_entry *entry, size_t skip,
+                         struct sb_error *err)
+{
+    if (entry->defect) {
+        leave_out(&list->left_out, entry);
+        return SB_OK;
+    }
+    if (list->sort)
+        return add_sorted(list, entry, err);
+    listing_add(entry, skip);
+    list->anything = true;
+    return SB_OK;
+}
+
+static enum sb_code end_block(struct list *list, size_t skip, struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code = SB_OK;
+
+    while (list->sort && !(code = sb_entry_sort_next(list->sort, &entry, err))) {
+        listing_add(&entry, skip);
+        list->anything = true;
+    }
+    listing_end();
+    return code == SB_END ? SB_OK : code;
+}
+
+static void write_header(struct list *list, const char *path, size_t size)
+{
+    if (!list->headers || list->settings->json)
+        return;
+    if (list->anything)
+        output_char('\n');
+    if (size)
+        output_name(path, size);
+    else
+        output_char('.');
+    output_text(":\n");
+    list->anything = true;
+}
+
+/* What one directory holds. */
+static enum sb_code list_directory(struct list *list, const char *path, size_t size,
+                                   struct sb_error *err)
+{
+    struct sb_query query = {
+        .order = SB_BY_PATH, .files = true, .dirs = true, .shallow = true, .under = path};
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    size_t skip = size ? size + 1 : 0;
+    enum sb_code code = SB_OK;
+
+    /* Where only names are shown, and in their order, nothing else is fetched. */
+    query.names_only =
+        list->style.form == LISTING_LINES && !list->sort && list->settings->colour == COLOUR_NEVER;
+    write_header(list, path, size);
+    if (list->sort)
+        code = sb_entry_sort_begin(list->sort, err);
+    if (!code)
+        code = sb_cursor_open(&cursor, list->archive, &query, err);
+    if (code)
+        return code;
+    begin_block(list);
+    while (!(code = sb_cursor_next(cursor, &entry, err))) {
+        code = take(list, &entry, skip, err);
+        if (code)
+            break;
+    }
+    sb_cursor_free(cursor);
+    return code == SB_END ? end_block(list, skip, err) : code;
+}
+
+/* A directory and, with -R, all below it, in order of name. */
+static enum sb_code list_tree(struct list *list, const char *path, size_t size,
+                              struct sb_error *err)
+{
+    struct sb_descent_options below = {.max_depth = SIZE_MAX};
+    struct sb_descent *descent;
+    struct sb_step step;
+    enum sb_code code = list_directory(list, path, size, err);
+
+    if (code || !list->settings->recursive)
+        return code;
+    code = sb_descent_open(&descent, list->archive, path, &below, err);
+    while (!code && !(code = sb_descent_next(descent, &step, err))) {
+        if (step.visit == SB_VISIT_ENTER)
+            code = list_directory(list, step.entry.path, step.entry.path_size, err);
+        else if (step.visit == SB_VISIT_ENTRY)
+            message_problem("%s: too deep to be listed", step.entry.path);
+    }
+    sb_descent_free(descent);
+    return code == SB_END ? SB_OK : code;
+}
+
+/* Two columns, "├── " or "└── " for the last, drawn from the levels above. */
+static void draw_branch(const struct sb_descent *descent, const struct sb_step *step)
+{
+    size_t depth;
+
+    for (depth = 0; depth < step->depth; depth++)
+        output_text(sb_descent_was_last(descent, depth) ? "    " : "│   ");
+    output_text(step->last ? "└── " : "├── ");
+}
+
+static enum sb_code draw_tree(struct list *list, const char *path, size_t size,
+                              struct sb_error *err)
+{
+    struct sb_descent_options below = {.files = true, .max_depth = SIZE_MAX};
+    struct sb_descent *descent;
+    struct sb_step step;
+    int64_t files = 0, dirs = 0;
+    size_t skip;
+    enum sb_code code = sb_descent_open(&descent, list->archive, path, &below, err);
+
+    output_name(size ? path : ".", size ? size : 1);
+    output_char('\n');
+    while (!code && !(code = sb_descent_next(descent, &step, err))) {
+        if (step.visit == SB_VISIT_LEAVE)
+            continue;
+        if (step.entry.defect)
+            leave_out(&list->left_out, &step.entry);
+        files += step.entry.type != SB_DIR;
+        dirs += step.entry.type == SB_DIR;
+        draw_branch(descent, &step);
+        skip = sb_parent_size(step.entry.path, step.entry.path_size);
+        begin_block(list);
+        listing_add(&step.entry, skip ? skip + 1 : 0);
+        listing_end();
+    }
+    sb_descent_free(descent);
+    if (code != SB_END)
+        return code;
+    output_format("\n%" PRId64 " director%s, %" PRId64 " file%s\n", dirs, dirs == 1 ? "y" : "ies",
+                  files, files == 1 ? "" : "s");
+    return SB_OK;
+}
+
+static enum sb_code show_directory(struct list *list, const char *path, size_t size,
+                                   struct sb_error *err)
+{
+    if (list->settings->tree)
+        return draw_tree(list, path, size, err);
+    return list_tree(list, path, size, err);
+}
+
+static bool is_shown_first(const struct list *list, const struct sb_entry *entry)
+{
+    return list->settings->directory || entry->type != SB_DIR;
+}
+
+/* The root has no name; -d shows it as GNU ls shows the current directory. */
+static enum sb_code list_root_itself(struct list *list, struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code = sb_archive_lookup(list->archive, "", 0, &entry, err);
+
+    if (code)
+        return code;
+    entry.path = ".";
+    entry.path_size = 1;
+    return take(list, &entry, 0, err);
+}
+
+/* One pass over what the arguments name: entries themselves, or the contents of directories. */
+static enum sb_code pass(struct list *list, char **args, size_t count, bool entries_themselves,
+                         struct sb_error *err)
+{
+    struct sb_select *select;
+    struct sb_entry entry;
+    enum sb_code code;
+
+    code = sb_select_new(&select, list->archive, args, count, SB_REACH_ITSELF, err);
+    if (code)
+        return code;
+    if (sb_select_everything(select)) {
+        if (!entries_themselves)
+            code = show_directory(list, "", 0, err);
+        else if (list->settings->directory)
+            code = list_root_itself(list, err);
+    }
+    while (!code && !(code = sb_select_next(select, &entry, err))) {
+        if (entries_themselves && is_shown_first(list, &entry))
+            code = take(list, &entry, 0, err);
+        else if (!entries_themselves && !is_shown_first(list, &entry))
+            code = show_directory(list, entry.path, entry.path_size, err);
+    }
+    if (code == SB_END)
+        code = SB_OK;
+    if (!code && entries_themselves) {
+        for (size_t i = 0; i < count; i++) {
+            if (sb_select_unmatched(select, i))
+                message_problem("cannot access '%s': no such file or directory in the archive",
+                                args[i]);
+        }
+    }
+    sb_select_free(select);
+    return code;
+}
+
+static enum sb_code list_arguments(struct list *list, char **args, size_t count,
+                                   struct sb_error *err)
+{
+    static char dot[] = ".", *root[] = {dot};
+    enum sb_code code = SB_OK;
+
+    if (count == 0) {
+        args = root;
+        count = 1;
+    }
+    list->headers = list->settings->recursive || count > 1 || sb_is_glob(args[0]);
+    if (list->sort)
+        code = sb_entry_sort_begin(list->sort, err);
+    if (code)
+        return code;
+    begin_block(list);
+    code = pass(list, args, count, true, err);
+    if (!code)
+        code = end_block(list, 0, err);
+    if (!code && !list->settings->directory)
+        code = pass(list, args, count, false, err);
+    return code;
+}
+
+static enum listing_form choose_form(const struct settings *settings)
+{
+    if (settings->json)
+        return LISTING_JSON;
+    if (settings->details)
+        return LISTING_LONG;
+    if (settings->one || settings->tree || !output_is_terminal())
+        return LISTING_LINES;
+    return LISTING_COLUMNS;
+}
+
+static void show_owner(const struct sb_entry *entry)
+{
+    listing_add(entry, 0);
+}
+
+static enum sb_code show(struct list *list, char **args, size_t count, struct sb_error *err)
+{
+    const struct settings *settings = list->settings;
+    enum sb_code code = SB_OK;
+
+    if (settings->shards)
+        return show_shards(list->archive, settings->human, settings->json, &list->left_out, err);
+    if (settings->at) {
+        begin_block(list);
+        code = find_owners(list->archive, &settings->place, show_owner, &list->left_out, err);
+        listing_end();
+        return code;
+    }
+    if (settings->sort != SORT_NAME || settings->reverse)
+        code = sb_entry_sort_new(&list->sort, settings->reverse, err);
+    return code ? code : list_arguments(list, args, count, err);
+}
+
+static enum sb_code list_archive(struct list *list, const char *path, char **args, size_t count,
+                                 struct sb_error *err)
+{
+    const struct settings *settings = list->settings;
+    enum sb_code code = open_archive(&list->archive, path, err);
+
+    list->style.form = choose_form(settings);
+    list->style.human = settings->human;
+    list->headers = settings->recursive;
+    colour_begin((enum colour_when)settings->colour);
+    if (!code && (settings->details || settings->json))
+        code = sb_shards_open(&list->shards, list->archive, err);
+    list->style.shards = list->shards;
+    if (!code)
+        code = show(list, args, count, err);
+    complain_of_left_out(&list->left_out);
+    sb_entry_sort_free(list->sort);
+    sb_shards_free(list->shards);
+    sb_archive_free(list->archive);
+    return code;
+}
+
+static int check_usage(const struct settings *settings, int operands)
+{
+    if (operands < 1)
+        return message_usage("no archive given");
+    if ((settings->shards || settings->at) && operands > 1)
+        return message_usage("--shards and --at take no PATH");
+    if (settings->shards + settings->at + settings->tree > 1)
+        return message_usage("only one of --shards, --at and --tree can be given");
+    if (settings->tree && (settings->json || settings->sort != SORT_NAME || settings->reverse))
+        return message_usage("--tree is in order of name, and has no --json");
+    return STATUS_CLEAN;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {0};
+    struct list list = {.settings = &settings};
+    struct sb_error err;
+    int first, status;
+
+    switch (options_parse(self, argc, argv, &settings, &first, NULL)) {
+    case OPTIONS_DONE:
+        return STATUS_CLEAN;
+    case OPTIONS_BAD:
+        return STATUS_ERROR;
+    case OPTIONS_RUN:
+        break;
+    }
+    if (settings.by_size)
+        settings.sort = SORT_SIZE;
+    if (settings.by_time)
+        settings.sort = SORT_TIME;
+    status = check_usage(&settings, argc - first);
+    if (status)
+        return status;
+    if (list_archive(&list, argv[first], argv + first + 1, (size_t)(argc - first - 1), &err))
+        message_failure(&err);
+    return message_status();
+}
+
+const struct command ls_command = {
+    .name = "ls",
+    .summary = "list a directory of an archive",
+    .synopsis = synopsis,
+    .options = options,
+    .notes = "Needs the index alone; the shards need not be there.\n"
+             "Exit status: 0 all was listed, 1 in part, 2 error.",
+    .operands = OPERAND_ARCHIVE_PATHS,
+    .run = run,
+};

@@ -1,0 +1,160 @@
+#include "shard_table.h"
+#include "output.h"
+
+#include "core/number.h"
+#include "task/occupancy.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct table {
+    struct sb_shards *shards;
+    struct left_out *left_out;
+    bool human, json;
+    bool begun;
+    struct sb_buf path, line;
+};
+
+static void check(enum sb_code code)
+{
+    if (code)
+        output_check(ENOMEM);
+}
+
+static void add_size(const struct table *table, struct sb_buf *line, int64_t size, int width)
+{
+    char text[SB_HUMAN_SIZE];
+
+    sb_format_human(size, text);
+    if (table->human)
+        check(sb_buf_add_format(line, " %*s", width, text));
+    else
+        check(sb_buf_add_format(line, " %*" PRId64, width, size));
+}
+
+static void add_row(struct table *table, const struct sb_shard_use *use)
+{
+    struct sb_buf *line = &table->line;
+    int width = table->human ? 6 : 15;
+
+    if (!table->begun)
+        check(sb_buf_add_format(line, "shard %*s %*s %*s %10s path\n", width, "size", width, "used",
+                                width, "gaps", "files"));
+    table->begun = true;
+    check(sb_buf_add_format(line, "%05" PRIu32, use->shard));
+    if (use->present)
+        add_size(table, line, use->size, width);
+    else
+        check(sb_buf_add_format(line, " %*s", width, "missing"));
+    add_size(table, line, use->used, width);
+    add_size(table, line, use->gaps, width);
+    check(sb_buf_add_format(line, " %10" PRId64 " ", use->files));
+    output_bytes(line->data, line->size);
+    output_line(table->path.data, table->path.size, false);
+}
+
+static void add_json(struct table *table, const struct sb_shard_use *use)
+{
+    struct sb_buf *line = &table->line;
+
+    check(sb_buf_add_format(line, "{\"shard\":%" PRIu32 ",", use->shard));
+    check(json_name(line, "path", table->path.data, table->path.size));
+    if (use->present)
+        check(sb_buf_add_format(line, ",\"size\":%" PRId64, use->size));
+    else
+        check(sb_buf_add_text(line, ",\"size\":null"));
+    check(sb_buf_add_format(line,
+                            ",\"used\":%" PRId64 ",\"gaps\":%" PRId64 ",\"files\":%" PRId64 "}\n",
+                            use->used, use->gaps, use->files));
+    output_bytes(line->data, line->size);
+}
+
+static enum sb_code show_shard(void *context, const struct sb_shard_use *use, struct sb_error *err)
+{
+    struct table *table = context;
+
+    (void)err;
+    sb_buf_clear(&table->line);
+    check(sb_shards_path(table->shards, use->shard, &table->path));
+    if (table->json)
+        add_json(table, use);
+    else
+        add_row(table, use);
+    return SB_OK;
+}
+
+static void show_defect(void *context, const struct sb_entry *entry)
+{
+    struct table *table = context;
+
+    leave_out(table->left_out, entry);
+}
+
+enum sb_code show_shards(struct sb_archive *archive, bool human, bool json,
+                         struct left_out *left_out, struct sb_error *err)
+{
+    struct table table = {.left_out = left_out, .human = human, .json = json};
+    enum sb_code code = sb_shards_open(&table.shards, archive, err);
+
+    if (!code)
+        code = sb_occupancy(archive, table.shards, show_shard, show_defect, &table, err);
+    sb_shards_free(table.shards);
+    sb_buf_release(&table.path);
+    sb_buf_release(&table.line);
+    return code;
+}
+
+bool parse_place(const char *text, struct place *out)
+{
+    const char *colon = strchr(text, ':'), *plus = colon ? strchr(colon, '+') : NULL;
+    char number[32];
+    int64_t shard;
+
+    out->length = 1;
+    if (!colon || (size_t)(colon - text) >= sizeof(number))
+        return false;
+    snprintf(number, sizeof(number), "%.*s", (int)(colon - text), text);
+    if (!sb_parse_integer(number, 0, SB_SHARD_MAX, &shard))
+        return false;
+    out->shard = (uint32_t)shard;
+    if (plus && (!sb_parse_size(plus + 1, &out->length) || out->length == 0))
+        return false;
+    snprintf(number, sizeof(number), "%.*s", plus ? (int)(plus - colon - 1) : 31, colon + 1);
+    return sb_parse_size(number, &out->offset);
+}
+
+static bool owns(const struct sb_entry *entry, const struct place *place)
+{
+    /* A file's end does not overflow; that of the place may. */
+    return entry->size > 0 && entry->offset + entry->size > place->offset &&
+           (entry->offset <= place->offset || entry->offset - place->offset < place->length);
+}
+
+enum sb_code find_owners(struct sb_archive *archive, const struct place *place,
+                         void (*each)(const struct sb_entry *entry), struct left_out *left_out,
+                         struct sb_error *err)
+{
+    struct sb_query query = {.order = SB_BY_ADDRESS,
+                             .files = true,
+                             .shard_first = place->shard,
+                             .shard_last = place->shard};
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    enum sb_code code;
+
+    code = sb_cursor_open(&cursor, archive, &query, err);
+    if (code)
+        return code;
+    while (!(code = sb_cursor_next(cursor, &entry, err))) {
+        if (entry.defect)
+            leave_out(left_out, &entry);
+        else if (owns(&entry, place))
+            each(&entry);
+        else if (entry.offset > place->offset && entry.size > 0)
+            break;
+    }
+    sb_cursor_free(cursor);
+    return code == SB_END ? SB_OK : code;
+}

@@ -1,0 +1,27 @@
+/*
+ * ls --shards and ls --at: an archive seen from its shards.
+ */
+#ifndef CMD_SHARD_TABLE_H
+#define CMD_SHARD_TABLE_H
+
+#include "opening.h"
+
+/* A row per shard: number, size, bytes in use, gaps, files, path. */
+enum sb_code show_shards(struct sb_archive *archive, bool human, bool json,
+                         struct left_out *left_out, struct sb_error *err) SB_CHECKED;
+
+/* Bytes of a shard: "SHARD:OFFSET" or "SHARD:OFFSET+LENGTH". */
+struct place {
+    uint32_t shard;
+    int64_t offset;
+    int64_t length;
+};
+
+bool parse_place(const char *text, struct place *out);
+
+/* Calls `each` for the files that own any of these bytes, in order of address. */
+enum sb_code find_owners(struct sb_archive *archive, const struct place *place,
+                         void (*each)(const struct sb_entry *entry), struct left_out *left_out,
+                         struct sb_error *err) SB_CHECKED;
+
+#endif
