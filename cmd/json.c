@@ -1,13 +1,9 @@
+#include "opening.h"
 #include "output.h"
-
-#include "archive/shards.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define TARGET_MAX 65536 /* bytes of a link's target that are read */
 
 /*
  * Length of the character at text (UTF-8) when it is one that a terminal might act on: DEL, C1
@@ -172,22 +168,15 @@ static enum sb_code add_number(struct sb_buf *out, const char *key, bool known, 
 static enum sb_code add_target(struct sb_buf *out, const struct sb_entry *entry,
                                struct sb_shards *shards)
 {
-    struct sb_error err;
+    struct sb_buf target = {0};
     enum sb_code code = SB_OK;
-    char *target;
 
-    if (entry->size > TARGET_MAX)
-        return SB_OK;
-    target = malloc((size_t)entry->size + 1);
-    if (!target)
-        return SB_NOMEM;
-    if (sb_shards_read(shards, entry->shard, entry->offset, target, (size_t)entry->size, &err) ==
-        SB_OK) {
+    if (read_target(shards, entry, &target)) {
         code = sb_buf_add_char(out, ',');
         if (!code)
-            code = json_name(out, "target", target, (size_t)entry->size);
+            code = json_name(out, "target", target.data, target.size);
     }
-    free(target);
+    sb_buf_release(&target);
     return code;
 }
 
@@ -224,7 +213,7 @@ enum sb_code json_entry(struct sb_buf *out, const struct sb_entry *entry, struct
         code = add_number(out, "offset", true, entry->offset);
     if (!code && !is_dir)
         code = add_number(out, "crc32c", entry->has & SB_HAS_CRC, entry->crc32c);
-    if (!code && entry->type == SB_LINK && shards)
+    if (!code && entry->type == SB_LINK)
         code = add_target(out, entry, shards);
     return code ? code : sb_buf_add_char(out, '}');
 }

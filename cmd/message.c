@@ -22,6 +22,7 @@ static const char *command_name;
 static bool is_quiet;
 static bool is_verbose;
 static int status = STATUS_CLEAN;
+static bool interrupt_is_said;
 
 static struct {
     int when;
@@ -73,6 +74,10 @@ static void write_line(const char *line, size_t size)
     while (write(STDERR_FILENO, line, size) < 0 && errno == EINTR)
         ;
 }
+
+static enum sb_code compose(struct sb_buf *line, const char *format, va_list args) SB_PRINTF(2, 0);
+static void say_without_memory(const char *format, va_list args) SB_PRINTF(1, 0);
+static void say(const char *format, va_list args) SB_PRINTF(1, 0);
 
 static enum sb_code compose(struct sb_buf *line, const char *format, va_list args)
 {
@@ -195,7 +200,10 @@ int message_failure(const struct sb_error *err)
     if (err->code == SB_SYSTEM && err->sys_errno == EPIPE) {
         message_raise(STATUS_PIPE);
     } else if (err->code == SB_INTERRUPT) {
-        message_error("interrupted");
+        /* The work ends because of it, and then the output that it left: one thing to say. */
+        if (!interrupt_is_said)
+            message_error("interrupted");
+        interrupt_is_said = true;
     } else if (err->code == SB_DAMAGED || err->code == SB_CHANGED) {
         message_problem("%s", err->text);
     } else {
@@ -257,7 +265,7 @@ static void show_progress(int64_t time)
 {
     char line[256], done[SB_HUMAN_SIZE], total[SB_HUMAN_SIZE], rate[SB_HUMAN_SIZE];
     double seconds = (double)(time - progress.began) / 1e9;
-    double per_second = seconds > 0 ? (double)progress.done / seconds : 0;
+    double per_second = (double)progress.done / (seconds > 1e-3 ? seconds : 1e-3);
     size_t size = sizeof(line);
     size_t used;
 
@@ -267,8 +275,8 @@ static void show_progress(int64_t time)
     used = (size_t)snprintf(line, size, "%sshardbox %s: %s", progress.terminal ? CLEAR_LINE : "",
                             command_name, done);
     if (progress.total > 0)
-        used += (size_t)snprintf(line + used, size - used, " of %s, %d%%", total,
-                                 (int)(100.0 * (double)progress.done / (double)progress.total));
+        used += (size_t)snprintf(line + used, size - used, " of %s, %.0f%%", total,
+                                 100.0 * (double)progress.done / (double)progress.total);
     if (progress.files > 0)
         used += (size_t)snprintf(line + used, size - used, ", %" PRId64 " files", progress.files);
     used += (size_t)snprintf(line + used, size - used, ", %s/s", rate);

@@ -231,7 +231,7 @@ static enum options_result parse(const struct parser *parser, int argc, char **a
         const struct option *option;
 
         if (result == OPERAND) {
-            if (!operand(settings, optarg))
+            if (operand && !operand(settings, optarg))
                 return OPTIONS_BAD;
             continue;
         }
@@ -242,7 +242,7 @@ static enum options_result parse(const struct parser *parser, int argc, char **a
         option = find(parser, result);
         if (!option->call && option->kind == OPTION_KIND_CALL)
             return OPTIONS_DONE;
-        if (!store(option, settings, option->value ? optarg : NULL))
+        if (!store(option, settings, optarg))
             return OPTIONS_BAD;
     }
     return OPTIONS_RUN;

@@ -2,6 +2,11 @@
 
 load helper
 
+# Leaves the file `known`; its first fields are the names of the commands.
+commands() {
+    sb --list >known && [ -s known ] && cut -f1 known
+}
+
 @test "options and operands come in any order" {
     make_archive
     run_ok sb cat a.barecat --no-check a.txt -j 1 one
@@ -82,7 +87,8 @@ try 'shardbox cat --help'"
 }
 
 @test "help goes to stdout, with every option and no line over 80 columns" {
-    for name in $(sb --list | cut -f1); do
+    names=$(commands)
+    for name in $names; do
         run_ok sb "$name" -h
         output_has "usage: shardbox $name [OPTION]... "
         for option in --help --quiet --verbose --progress --no-progress; do
@@ -108,10 +114,11 @@ try 'shardbox cat --help'"
 }
 
 @test "the summary of a command begins its help" {
+    commands
     while IFS=$'\t' read -r name summary; do
         run_ok sb "$name" --help
         [[ ${output,,} == *$'\n\n'"${summary,,}".$'\n\n'* ]] || fail "$name: $summary"
-    done < <(sb --list)
+    done <known
 }
 
 @test "-h alone is help also where it means human sizes" {
