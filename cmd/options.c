@@ -96,6 +96,7 @@ static bool store_choice(const struct option *option, int *field, const char *va
     for (int i = 0; option->choices[i]; i++) {
         if (strcmp(option->choices[i], value) == 0) {
             *field = i;
+            sb_buf_release(&names);
             return true;
         }
         if (!code)
