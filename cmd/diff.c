@@ -81,9 +81,12 @@ static void format_time(int64_t ns, char *out, size_t size)
 static bool describe_sides(const struct sb_difference *difference, char *ours, char *theirs,
                            size_t size)
 {
-    const struct sb_entry *a = &difference->ours->entry;
-    const struct sb_entry *b = &difference->theirs->entry;
+    const struct sb_entry *a, *b;
 
+    if (!difference->ours || !difference->theirs)
+        return false;
+    a = &difference->ours->entry;
+    b = &difference->theirs->entry;
     switch (difference->kind) {
     case SB_DIFF_TYPE:
         snprintf(ours, size, "%s", type_name(difference->ours));

@@ -121,9 +121,10 @@ static void summarize(const char *archive, const struct problems *problems,
                         problems->count);
 }
 
-static enum sb_code unpack(const struct settings *settings, const char *path, char **paths,
-                           size_t path_count, struct sb_error *err)
+static int unpack(const struct settings *settings, const char *path, char **paths,
+                  size_t path_count)
 {
+    struct sb_error err;
     struct problems problems = {0};
     struct sb_notify notify = {.call = tell, .context = &problems};
     struct sb_unpack_options wanted = {
@@ -144,22 +145,25 @@ static enum sb_code unpack(const struct settings *settings, const char *path, ch
     };
     struct sb_unpack_result result;
     struct sb_archive *archive;
-    enum sb_code code = sb_archive_open(&archive, path, err);
+    enum sb_code code = sb_archive_open(&archive, path, &err);
 
     if (code)
-        return code;
-    code = sb_unpack(archive, &wanted, &result, err);
+        return message_failure(&err);
+    code = sb_unpack(archive, &wanted, &result, &err);
     message_progress_end();
     if (!code)
         summarize(path, &problems, &result);
+    else
+        message_failure(&err);
+    if (code && result.files > 0 && !settings->dry_run)
+        message_error("%s: unpacked in part; go on with --existing=skip", path);
     sb_archive_free(archive);
-    return code;
+    return message_status();
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = {.directory = ".", .threads = sb_default_threads()};
-    struct sb_error err;
     int status = STATUS_ERROR;
     int first;
 
@@ -172,10 +176,8 @@ static int run(const struct command *self, int argc, char **argv)
     case OPTIONS_RUN:
         if (first == argc)
             status = message_usage("no archive given");
-        else if (unpack(&settings, argv[first], argv + first + 1, (size_t)(argc - first - 1), &err))
-            status = message_failure(&err);
         else
-            status = message_status();
+            status = unpack(&settings, argv[first], argv + first + 1, (size_t)(argc - first - 1));
         break;
     }
     sb_filter_free(settings.filter);

@@ -202,6 +202,13 @@ static enum sb_code check_link_target(const struct sb_entry *entry, const char *
     return SB_OK;
 }
 
+static enum sb_code write_bytes(int fd, const void *data, size_t size, struct sb_error *err)
+{
+    if (!sb_write_full(fd, data, size, "file", err))
+        return SB_OK;
+    return sb_fail_errno(err, err->sys_errno, "cannot be written");
+}
+
 /* Writes an item whose bytes are in memory. */
 static enum sb_code write_item(const struct sb_unpack_job *job, struct sb_unpack_batch *batch,
                                struct sb_walk *walk, struct sb_unpack_item *item, const char *data,
@@ -235,7 +242,7 @@ static enum sb_code write_item(const struct sb_unpack_job *job, struct sb_unpack
         item->state = SB_UNPACK_LEFT;
         return SB_OK;
     }
-    if (!is_link && sb_write_full(newcomer.fd, data, size, "write", err)) {
+    if (!is_link && write_bytes(newcomer.fd, data, size, err)) {
         sb_newcomer_drop(&newcomer);
         return fail_write(batch, item, err);
     }
@@ -253,7 +260,7 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
 
     if (sb_interrupted())
         return sb_fail(err, SB_INTERRUPT, "interrupted");
-    sink->failed = sb_write_full(sink->fd, data, size, "write", err) != SB_OK;
+    sink->failed = write_bytes(sink->fd, data, size, err) != SB_OK;
     return sink->failed ? err->code : SB_OK;
 }
 
