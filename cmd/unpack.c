@@ -155,7 +155,7 @@ static int unpack(const struct settings *settings, const char *path, char **path
         summarize(path, &problems, &result);
     else
         message_failure(&err);
-    if (code && result.files > 0 && !settings->dry_run)
+    if (code && result.begun && !settings->dry_run)
         message_error("%s: unpacked in part; go on with --existing=skip", path);
     sb_archive_free(archive);
     return message_status();

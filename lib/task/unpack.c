@@ -464,6 +464,7 @@ enum sb_code sb_unpack(struct sb_archive *archive, const struct sb_unpack_option
     if (!code) {
         unpack.job =
             (struct sb_unpack_job){.options = options, .target = &unpack.target, .shards = shards};
+        result->begun = true;
         sb_walk_init(&unpack.walk, unpack.target.fd);
         code = run(&unpack, err);
         sb_walk_release(&unpack.walk);

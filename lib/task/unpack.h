@@ -37,6 +37,7 @@ struct sb_unpack_options {
 };
 
 struct sb_unpack_result {
+    bool begun;    /* something may have been written */
     int64_t files; /* and links, written */
     int64_t bytes;
     int64_t left;      /* that are there already and stay */

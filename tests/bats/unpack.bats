@@ -540,3 +540,16 @@ one() {
     run_fail 2 sb unpack nothing.barecat
     stderr_has nothing.barecat
 }
+
+@test "an interrupt removes the file being written, and says how to go on" {
+    one big
+    truncate -s 8G a.barecat-shard-00000
+    alter "UPDATE files SET size = 8589934592, crc32c = NULL"
+    "$SHARDBOX" unpack -C out a.barecat 2>said &
+    until [[ -e out/big ]]; do sleep 0.01; done
+    kill -TERM $!
+    wait $! || true
+    grep 'interrupted' said
+    grep 'a.barecat: unpacked in part; go on with --existing=skip' said
+    [[ $(ls -A out) == '' ]]
+}
