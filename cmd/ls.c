@@ -161,9 +161,9 @@ static void write_header(struct list *list, const char *path, size_t size)
     list->anything = true;
 }
 
-/* What one directory holds. */
+/* What one directory holds, and whether there are directories among it. */
 static enum sb_code list_directory(struct list *list, const char *path, size_t size,
-                                   struct sb_error *err)
+                                   bool *has_directories, struct sb_error *err)
 {
     struct sb_query query = {
         .order = SB_BY_PATH, .files = true, .dirs = true, .shallow = true, .under = path};
@@ -172,6 +172,7 @@ static enum sb_code list_directory(struct list *list, const char *path, size_t s
     size_t skip = size ? size + 1 : 0;
     enum sb_code code = SB_OK;
 
+    *has_directories = false;
     /* Where only names are shown, and in their order, nothing else is fetched. */
     query.names_only =
         list->style.form == LISTING_LINES && !list->sort && list->settings->colour == COLOUR_NEVER;
@@ -184,6 +185,7 @@ static enum sb_code list_directory(struct list *list, const char *path, size_t s
         return code;
     begin_block(list);
     while (!(code = sb_cursor_next(cursor, &entry, err))) {
+        *has_directories |= entry.type == SB_DIR;
         code = take(list, &entry, skip, err);
         if (code)
             break;
@@ -199,16 +201,21 @@ static enum sb_code list_tree(struct list *list, const char *path, size_t size,
     struct sb_descent_options below = {.max_depth = SIZE_MAX};
     struct sb_descent *descent;
     struct sb_step step;
-    enum sb_code code = list_directory(list, path, size, err);
+    bool has_directories;
+    enum sb_code code = list_directory(list, path, size, &has_directories, err);
 
-    if (code || !list->settings->recursive)
+    if (code || !list->settings->recursive || !has_directories)
         return code;
     code = sb_descent_open(&descent, list->archive, path, &below, err);
     while (!code && !(code = sb_descent_next(descent, &step, err))) {
-        if (step.visit == SB_VISIT_ENTER)
-            code = list_directory(list, step.entry.path, step.entry.path_size, err);
-        else if (step.visit == SB_VISIT_ENTRY)
+        if (step.visit == SB_VISIT_ENTER) {
+            code =
+                list_directory(list, step.entry.path, step.entry.path_size, &has_directories, err);
+            if (!has_directories)
+                sb_descent_skip(descent);
+        } else if (step.visit == SB_VISIT_ENTRY) {
             message_problem("%s: too deep to be listed", step.entry.path);
+        }
     }
     sb_descent_free(descent);
     return code == SB_END ? SB_OK : code;

@@ -292,6 +292,10 @@ static char *statement_text(const struct sb_archive *archive, enum sb_statement 
     case SB_DIR_ENDS:
     case SB_DIR_ODD:
         return path_statement_text(archive, which, true);
+    case SB_BEGIN:
+        return sqlite3_mprintf("BEGIN");
+    case SB_COMMIT:
+        return sqlite3_mprintf("COMMIT");
     default:
         return address_statement_text(archive, which);
     }
@@ -303,6 +307,7 @@ enum sb_code sb_archive_statement(struct sb_archive *archive, enum sb_statement 
     enum sb_code code = SB_OK;
     char *sql;
 
+    *out = NULL;
     if (!archive->statements[which]) {
         sql = statement_text(archive, which);
         if (!sql)
@@ -415,12 +420,28 @@ enum sb_code sb_archive_lookup(struct sb_archive *archive, const char *path, siz
     return code;
 }
 
+static enum sb_code run_statement(struct sb_archive *archive, enum sb_statement which,
+                                  struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code = sb_archive_statement(archive, which, &statement, err);
+    int rc;
+
+    if (code)
+        return code;
+    rc = sqlite3_step(statement);
+    if (rc != SQLITE_DONE)
+        code = sb_database_fail(archive->db, err);
+    sqlite3_reset(statement);
+    return code;
+}
+
 enum sb_code sb_archive_begin(struct sb_archive *archive, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
     if (archive->transactions == 0)
-        code = sb_database_run(archive->db, "BEGIN", err);
+        code = run_statement(archive, SB_BEGIN, err);
     if (!code)
         archive->transactions++;
     return code;
@@ -431,7 +452,7 @@ void sb_archive_end(struct sb_archive *archive)
     struct sb_error ignored;
 
     if (archive->transactions > 0 && --archive->transactions == 0 &&
-        sb_database_run(archive->db, "COMMIT", &ignored))
+        run_statement(archive, SB_COMMIT, &ignored))
         sqlite3_exec(archive->db, "ROLLBACK", NULL, NULL, NULL);
 }
 

@@ -8,6 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * Half of the rows of the first batch. Who asks for files wants them all; who asks for directories
+ * often wants the next one.
+ */
+#define FIRST_OF_ALL  128
+#define FIRST_OF_DIRS 4
+
 /* Rows whose sort key is of another type stand outside the order; they come last, by row number. */
 enum phase { IN_ORDER, ODD_FILES, ODD_DIRS, AT_END };
 
@@ -101,6 +108,7 @@ static enum sb_code open_streams(struct sb_cursor *cursor, const struct sb_query
     dirs->rows_wanted = query->dirs;
     dirs->is_dir = true;
     for (i = 0; i < 2; i++) {
+        cursor->streams[i].batch.limit = query->files ? FIRST_OF_ALL : FIRST_OF_DIRS;
         cursor->streams[i].archive = cursor->archive;
         cursor->streams[i].names_only = query->names_only;
         cursor->streams[i].implied_wanted = query->dirs && !query->recorded;
@@ -170,21 +178,37 @@ enum sb_code sb_cursor_open(struct sb_cursor **out, struct sb_archive *archive,
     return SB_OK;
 }
 
-/* The next row of the stream, NULL at its end. */
-static enum sb_code head_of(struct sb_cursor *cursor, int which, struct sb_row **out,
-                            struct sb_error *err)
+static bool is_used_up(const struct sb_stream *stream)
 {
-    struct sb_stream *stream = &cursor->streams[which];
-    struct sb_batch *batch = &stream->batch;
-    enum sb_code code;
+    return stream->batch.at == stream->batch.count && !stream->done;
+}
 
-    while (batch->at == batch->count && !stream->done) {
-        code = cursor->shallow ? sb_stream_fill_children(stream, err) : sb_stream_fill(stream, err);
-        if (code)
-            return code;
+/* One transaction for both streams: its locks cost more than a batch of a small directory. */
+static enum sb_code refill(struct sb_cursor *cursor, struct sb_error *err)
+{
+    enum sb_code code;
+    int i;
+
+    if (!is_used_up(&cursor->streams[0]) && !is_used_up(&cursor->streams[1]))
+        return SB_OK;
+    code = sb_archive_begin(cursor->archive, err);
+    if (code)
+        return code;
+    for (i = 0; i < 2; i++) {
+        while (!code && is_used_up(&cursor->streams[i]))
+            code = cursor->shallow ? sb_stream_fill_children(&cursor->streams[i], err)
+                                   : sb_stream_fill(&cursor->streams[i], err);
     }
-    *out = batch->at < batch->count ? &batch->rows[batch->at] : NULL;
-    return SB_OK;
+    sb_archive_end(cursor->archive);
+    return code;
+}
+
+/* The next row of the stream, NULL at its end. */
+static struct sb_row *head_of(struct sb_cursor *cursor, int which)
+{
+    struct sb_batch *batch = &cursor->streams[which].batch;
+
+    return batch->at < batch->count ? &batch->rows[batch->at] : NULL;
 }
 
 static void deliver(struct sb_batch *batch, struct sb_row *row, struct sb_entry *entry)
@@ -212,11 +236,11 @@ static enum sb_code next_in_order(struct sb_cursor *cursor, struct sb_entry *ent
     int i;
 
     for (;;) {
-        for (i = 0; i < 2; i++) {
-            code = head_of(cursor, i, &heads[i], err);
-            if (code)
-                return code;
-        }
+        code = refill(cursor, err);
+        if (code)
+            return code;
+        for (i = 0; i < 2; i++)
+            heads[i] = head_of(cursor, i);
         if (!heads[0] && !heads[1])
             return SB_END;
         i = !heads[0] ||

@@ -1,6 +1,7 @@
 /*
- * One cursor is open at a time. Coming back from a subdirectory, the parent's children are asked
- * for anew, from the one after it: so nothing but a directory's own entry is kept for each level.
+ * One cursor is open at a time. Coming back from a subdirectory that was gone into, the parent's
+ * children are asked for anew, from the one after it: so nothing but a directory's own entry is
+ * kept for each level.
  */
 #include "archive/descent.h"
 
@@ -19,8 +20,9 @@ struct level {
 struct sb_descent {
     struct sb_archive *archive;
     struct sb_descent_options options;
-    struct sb_cursor *cursor; /* children of the present directory */
-    bool ahead_known;         /* `ahead` holds the next child, or the end */
+    struct sb_cursor *cursor; /* children of the directory at cursor_depth */
+    size_t cursor_depth;
+    bool ahead_known; /* `ahead` holds the next child, or the end */
     enum sb_code ahead_code;
     struct sb_entry ahead;
     struct sb_buf ahead_path;
@@ -29,6 +31,7 @@ struct sb_descent {
     struct level *levels;
     size_t depth, room;
     bool entering; /* the last step entered a directory */
+    bool skipping; /* and its contents are not wanted */
 };
 
 void sb_descent_free(struct sb_descent *descent)
@@ -59,6 +62,7 @@ static enum sb_code open_children(struct sb_descent *descent, const char *after,
 
     sb_cursor_free(descent->cursor);
     descent->cursor = NULL;
+    descent->cursor_depth = descent->depth;
     descent->ahead_known = false;
     return sb_cursor_open(&descent->cursor, descent->archive, &query, err);
 }
@@ -117,6 +121,7 @@ static enum sb_code push(struct sb_descent *descent, const struct sb_step *step,
     if (sb_buf_set(&descent->path, step->entry.path, step->entry.path_size))
         return sb_fail_memory(err);
     descent->entering = true;
+    descent->skipping = false;
     return SB_OK;
 }
 
@@ -138,6 +143,8 @@ static enum sb_code leave(struct sb_descent *descent, struct sb_step *step, stru
     step->entry.path = descent->child.data;
     name = level->parent ? level->parent + 1 : 0;
     sb_buf_cut(&descent->path, level->parent);
+    if (descent->cursor_depth == descent->depth)
+        return SB_OK;
     return open_children(descent, descent->child.data + name, err);
 }
 
@@ -168,7 +175,7 @@ enum sb_code sb_descent_next(struct sb_descent *descent, struct sb_step *step, s
 
     if (descent->entering) {
         descent->entering = false;
-        if (descent->depth > descent->options.max_depth)
+        if (descent->skipping || descent->depth > descent->options.max_depth)
             return leave(descent, step, err);
         code = open_children(descent, NULL, err);
     }
@@ -178,6 +185,11 @@ enum sb_code sb_descent_next(struct sb_descent *descent, struct sb_step *step, s
         return code;
     return descent->ahead_code == SB_END ? leave(descent, step, err)
                                          : take_child(descent, step, err);
+}
+
+void sb_descent_skip(struct sb_descent *descent)
+{
+    descent->skipping = true;
 }
 
 bool sb_descent_was_last(const struct sb_descent *descent, size_t depth)

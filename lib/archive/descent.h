@@ -43,6 +43,9 @@ void sb_descent_free(struct sb_descent *descent);
 enum sb_code sb_descent_next(struct sb_descent *descent, struct sb_step *step,
                              struct sb_error *err) SB_CHECKED;
 
+/* After SB_VISIT_ENTER: do not go into that directory; it is left next. */
+void sb_descent_skip(struct sb_descent *descent);
+
 /* The entry at the level `depth` above the present step was the last of its directory? */
 bool sb_descent_was_last(const struct sb_descent *descent, size_t depth);
 

@@ -17,6 +17,8 @@
  * of an archive share them. Every one that yields rows has the columns of sb_row_entry.
  */
 enum sb_statement {
+    SB_BEGIN,
+    SB_COMMIT,
     SB_FILE_ONE,   /* ?1 path */
     SB_DIR_ONE,    /* ?1 path */
     SB_FILE_RANGE, /* ?1 <= path < ?2, in order; so are the next three */

@@ -181,7 +181,7 @@ void sb_batch_begin(struct sb_batch *batch)
     if (batch->limit == 0)
         batch->limit = BATCH_ROWS_FIRST;
     else if (batch->limit < BATCH_ROWS_MOST)
-        batch->limit *= 4;
+        batch->limit *= 2;
 }
 
 bool sb_batch_is_full(const struct sb_batch *batch)
