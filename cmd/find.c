@@ -280,9 +280,10 @@ static enum sb_code find_by_address(struct finding *finding, struct sb_error *er
 static enum sb_code find_selected(struct finding *finding, char **paths, size_t count,
                                   struct sb_error *err)
 {
+    enum sb_reach reach = finding->settings->max_depth == 1 ? SB_REACH_CHILDREN : SB_REACH_SUBTREE;
     enum sb_code code;
 
-    code = sb_select_new(&finding->select, finding->archive, paths, count, SB_REACH_SUBTREE, err);
+    code = sb_select_new(&finding->select, finding->archive, paths, count, reach, err);
     if (!code && finding->settings->sort == SORT_ADDRESS)
         code = find_by_address(finding, err);
     else if (!code)

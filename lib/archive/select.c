@@ -98,6 +98,11 @@ static enum sb_code add_span(struct sb_select *select, enum span_kind kind, cons
     return sb_buf_set(&span->text, text, size);
 }
 
+static enum span_kind range_below(const struct sb_select *select)
+{
+    return select->reach == SB_REACH_CHILDREN ? SPAN_CHILDREN : SPAN_PREFIX;
+}
+
 static enum sb_code add_literal(struct sb_select *select, const struct argument *argument)
 {
     const struct sb_buf *name = &argument->name;
@@ -108,7 +113,7 @@ static enum sb_code add_literal(struct sb_select *select, const struct argument 
     if (select->reach == SB_REACH_ITSELF)
         return SB_OK;
     below = &select->spans[select->span_count];
-    if (add_span(select, SPAN_PREFIX, name->data, name->size, false))
+    if (add_span(select, range_below(select), name->data, name->size, false))
         return SB_NOMEM;
     return sb_buf_add_char(&below->text, '/');
 }
@@ -237,7 +242,8 @@ static enum sb_code select_everything(struct sb_select *select, struct sb_error 
     for (i = 0; i < select->span_count; i++)
         sb_buf_release(&select->spans[i].text);
     select->span_count = 0;
-    if (add_span(select, SPAN_PREFIX, "", 0, select->pattern_count > 0))
+    if (add_span(select, select->pattern_count > 0 ? SPAN_PREFIX : range_below(select), "", 0,
+                 select->pattern_count > 0))
         return sb_fail_memory(err);
     return SB_OK;
 }
@@ -258,7 +264,7 @@ static enum sb_code fill(struct sb_select *select, char *const *args, size_t cou
     if (code)
         return code;
     qsort(select->literals, select->literal_count, sizeof(struct argument *), compare_literals);
-    if (count == 0 || (select->everything && select->reach == SB_REACH_SUBTREE))
+    if (count == 0 || (select->everything && select->reach != SB_REACH_ITSELF))
         return select_everything(select, err);
     arrange(select);
     return SB_OK;

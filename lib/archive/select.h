@@ -21,8 +21,10 @@
 struct sb_select;
 
 enum sb_reach {
-    SB_REACH_SUBTREE, /* what an argument names or matches, and everything below it */
-    SB_REACH_ITSELF,  /* only what an argument names or matches */
+    SB_REACH_SUBTREE,  /* what an argument names or matches, and everything below it */
+    SB_REACH_ITSELF,   /* only what an argument names or matches */
+    SB_REACH_CHILDREN, /* as the subtree, for callers who want depths 0 and 1: what is deeper may be
+                          left out, and is where that saves reading it */
 };
 
 /* Copies the arguments. SB_FORMAT, SB_DAMAGED, SB_LOCKED as the look-ups that it makes. */
