@@ -156,7 +156,7 @@ fuzz:
 	$(MAKE) CC=clang BUILD=build/fuzz SANITIZERS='-fsanitize=address,undefined,fuzzer-no-link \
 		-fno-sanitize-recover=all' CFLAGS='-O1 -g' fuzz-built
 
-fuzz-built: $(FUZZERS)
+fuzz-built: $(SHARDBOX) $(FUZZERS)
 	tests/fuzz/run $(FUZZ_SECONDS) $(FUZZERS)
 
 $(FUZZERS): %: %.o $(LIBRARY_OBJECTS)

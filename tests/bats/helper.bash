@@ -34,7 +34,8 @@ sb() {
 # Shows what the command did and fails.
 fail() {
     printf '%s\n' "$*"
-    printf 'status: %s\n--- stdout\n%s\n--- stderr\n%s\n' "${status-}" "${output-}" "${stderr-}"
+    printf 'status: %s\n--- stdout\n%.3000s\n--- stderr\n%.3000s\n' "${status-}" "${output-}" \
+        "${stderr-}"
     return 1
 }
 
@@ -162,10 +163,12 @@ flip_byte() {
         dd of="$1" bs=1 seek="$2" conv=notrunc status=none
 }
 
-# within SECONDS COMMAND...: killed after that many seconds, with a status that no test accepts.
+# within SECONDS COMMAND...: killed after that many seconds, or when it writes a megabyte, with a
+# status that no test accepts.
 # (Through env, a shell function cannot be given: for sb write "$SHARDBOX".)
 within() {
-    timeout --signal=KILL "$@"
+    timeout --signal=KILL "$@" | head -c 1000000
+    return "${PIPESTATUS[0]}"
 }
 
 # read_only DIR COMMAND...: runs the command where DIR is mounted read-only.

@@ -1,0 +1,190 @@
+#!/usr/bin/env bats
+# What we write Barecat 0.3.1 reads and changes, and what it writes we read and add to.
+
+load ../bats/helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    NEW=$PEERS/barecat-0.3.1/bin
+    OLD=$PEERS/barecat-0.2.7/bin
+}
+
+peer() {
+    "$NEW/python" "$PROJECT/tests/peers/peer.py" "$@"
+}
+
+# A directory of many files, and a deep one, beside the small tree.
+make_big_tree() {
+    make_tree tree
+    mkdir tree/wide
+    (cd tree/wide && seq 2000 | split -l 1 -a 4 -d)
+}
+
+# as_barecat_keeps TREE: links become files that hold their targets, as its readers see them.
+as_barecat_keeps() {
+    local link target
+    find "$1" -type l -print0 | while IFS= read -r -d '' link; do
+        target=$(readlink "$link")
+        rm "$link"
+        printf '%s' "$target" >"$link"
+    done
+}
+
+# barecat_made ARCHIVE TREE [OPTION...]: Barecat packs the tree.
+barecat_made() {
+    (cd "$2" && find . -mindepth 1 -printf '%P\0') >names
+    "$NEW/barecat" create "${@:3}" -C "$2" -0 -T "$PWD/names" "$PWD/$1"
+}
+
+# both_agree ARCHIVE: Barecat and shardbox read the same names and bytes, and both find no defect.
+both_agree() {
+    rm -rf theirs ours
+    mkdir theirs
+    peer dump "$1" theirs
+    run_ok sb verify "$1"
+    run_ok sb unpack -C ours "$1"
+    as_barecat_keeps ours
+    diff -r --no-dereference theirs ours
+    "$NEW/barecat" verify "$1"
+}
+
+@test "Barecat reads, walks, globs and verifies what we packed" {
+    make_big_tree
+    sb pack --shard-size=50k a.barecat -C tree .
+    peer check a.barecat tree
+    run_ok "$NEW/barecat" verify a.barecat
+}
+
+@test "Barecat reads the same from one shard, from appended ones, and from a replaced archive" {
+    make_big_tree
+    sb pack a.barecat -C tree deep wide
+    sb pack --append a.barecat -C tree --exclude=/deep --exclude=/wide .
+    peer check a.barecat tree
+    sb pack --force --shard-size=9k a.barecat -C tree .
+    peer check a.barecat tree
+    rm -rf tree/wide
+    sb pack --force a.barecat -C tree .
+    peer check a.barecat tree
+}
+
+@test "Barecat extracts what we packed" {
+    make_big_tree
+    sb pack --shard-size=50k a.barecat -C tree .
+    run_ok "$NEW/barecat" extract -C out a.barecat
+    as_barecat_keeps tree
+    find tree -type d -empty -delete
+    diff -r tree out
+}
+
+@test "Barecat deletes from, renames in, adds to and updates what we packed" {
+    make_big_tree
+    sb pack --shard-size=50k a.barecat -C tree .
+    peer change a.barecat
+    both_agree a.barecat
+    run_ok sb cat a.barecat added/by/barecat
+    output_has added
+}
+
+@test "Barecat adds a tree to what we packed" {
+    make_tree tree
+    sb pack a.barecat -C tree .
+    mkdir more
+    printf 'more\n' >more/more
+    (cd more && "$NEW/barecat" add ../a.barecat more)
+    both_agree a.barecat
+    cp more/more tree/more
+    peer check a.barecat tree
+}
+
+@test "Barecat defragments what we packed, after deletions" {
+    make_big_tree
+    sb pack --shard-size=50k a.barecat -C tree .
+    peer change a.barecat
+    "$NEW/barecat" defrag a.barecat
+    both_agree a.barecat
+}
+
+@test "Barecat reshards what we packed" {
+    make_big_tree
+    sb pack a.barecat -C tree .
+    rm -f tree/numbers
+    sb pack --force a.barecat -C tree .
+    "$NEW/barecat" reshard -s 20K a.barecat
+    [[ $(find . -name 'a.barecat-shard-*' | wc -l) -gt 1 ]]
+    both_agree a.barecat
+    peer check a.barecat tree
+}
+
+@test "we read, list, find, compare and unpack what Barecat packed" {
+    make_big_tree
+    find tree -type l -delete
+    barecat_made a.barecat tree -s 400K
+    both_agree a.barecat
+    run_ok sb diff -C tree a.barecat
+    sb find -0 --type=f a.barecat | sort -z >ours
+    (cd tree && find . -type f -printf '%P\0') | sort -z >theirs
+    cmp ours theirs
+    sb ls -lR a.barecat >/dev/null
+    while IFS= read -r -d '' name; do
+        printf '%s\0' "$name"
+    done <ours | sb cat --files-from=- -0 a.barecat >bytes
+    (cd tree && xargs -0 cat -- <../ours) | cmp - bytes
+    run_ok sb unpack -C back a.barecat
+    same_tree tree back
+}
+
+@test "we read and verify what Barecat packed, deleted from, defragmented and resharded" {
+    make_big_tree
+    find tree -type l -delete
+    barecat_made a.barecat tree -s 400K
+    peer change a.barecat
+    both_agree a.barecat
+    "$NEW/barecat" defrag a.barecat
+    both_agree a.barecat
+    "$NEW/barecat" reshard -s 500K a.barecat
+    both_agree a.barecat
+}
+
+@test "we append to and update what Barecat packed" {
+    make_big_tree
+    find tree -type l -delete
+    barecat_made a.barecat tree
+    peer change a.barecat
+    mkdir -p more/added/by/us
+    printf 'ours\n' >more/added/by/us/file
+    seq 5000 >more/a.txt
+    sb pack --append --update a.barecat -C more .
+    both_agree a.barecat
+    run_ok sb cat a.barecat added/by/us/file
+    output_is ours
+    peer change a.barecat
+    both_agree a.barecat
+}
+
+@test "names that are not UTF-8: Barecat reads single paths" {
+    make_tree tree
+    make_raw_names tree
+    run_ok sb pack a.barecat -C tree .
+    run_ok "$NEW/python" -c 'from barecat import Barecat
+with Barecat("a.barecat") as bc:
+    assert bc["a.txt"] == b"hello\n"'
+}
+
+@test "an archive of Barecat 0.2.7 is read as it is, and upgraded" {
+    make_tree tree
+    find tree -type l -delete
+    (cd tree && find . -type f -printf '%P\0') >names
+    (cd tree && "$OLD/barecat-create" --file=../a.barecat --null <../names) ||
+        fail "$("$OLD/barecat-create" --help)"
+    [[ -e a.barecat-sqlite-index ]]
+    run_ok sb unpack -C out a.barecat
+    find tree -type d -empty -delete
+    diff -r tree out
+    run_ok sb find --type=f -0 a.barecat
+    run_ok sb upgrade a.barecat
+    [[ ! -e a.barecat-sqlite-index ]]
+    run_ok sb verify --strict a.barecat
+    both_agree a.barecat
+    peer change a.barecat
+    both_agree a.barecat
+}
