@@ -236,13 +236,14 @@ static enum sb_code take_arguments(struct sb_select *select, char *const *args, 
 /* One span for all; where there are patterns it is still told which of them match nothing. */
 static enum sb_code select_everything(struct sb_select *select, struct sb_error *err)
 {
+    bool alone = select->literal_count == 0 && select->pattern_count == 0;
     size_t i;
 
     select->everything = true;
     for (i = 0; i < select->span_count; i++)
         sb_buf_release(&select->spans[i].text);
     select->span_count = 0;
-    if (add_span(select, select->pattern_count > 0 ? SPAN_PREFIX : range_below(select), "", 0,
+    if (add_span(select, alone ? range_below(select) : SPAN_PREFIX, "", 0,
                  select->pattern_count > 0))
         return sb_fail_memory(err);
     return SB_OK;
