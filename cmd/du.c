@@ -17,8 +17,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { SORT_NONE, SORT_NAME, SORT_SIZE };
-enum { EXPORT_NONE, EXPORT_NCDU };
+/* Places in the choices below; -1 where none was made. */
+enum { SORT_NAME, SORT_SIZE };
+enum { EXPORT_NCDU };
 
 struct settings {
     bool summarize;
@@ -33,14 +34,14 @@ struct settings {
 };
 
 static const char *const synopsis[] = {
-    "[OPTION]... ARCHIVE [PATH]...",
+    "ARCHIVE [PATH]...",
     "--export=ncdu ARCHIVE [PATH]",
     "--gaps ARCHIVE",
     NULL,
 };
 
-static const char *const sort_choices[] = {"none", "name", "size", NULL};
-static const char *const export_choices[] = {"none", "ncdu", NULL};
+static const char *const sort_choices[] = {"name", "size", NULL};
+static const char *const export_choices[] = {"ncdu", NULL};
 
 static const struct option options[] = {
     OPTION_FLAG('s', "summarize", struct settings, summarize, "only the PATHs themselves"),
@@ -53,7 +54,7 @@ static const struct option options[] = {
                   "by name, or the largest first"),
     OPTION_FLAG(0, "json", struct settings, json, "an object a line"),
     OPTION_CHOICE(0, "export", struct settings, export, "FORMAT", export_choices,
-                  "'ncdu': for 'ncdu -f-'"),
+                  "a listing that 'ncdu -f-' opens"),
     OPTION_FLAG(0, "gaps", struct settings, gaps, "bytes of the shards that no file owns"),
     OPTION_END,
 };
@@ -187,7 +188,7 @@ static enum sb_code measure_all(struct usage *usage, char **paths, size_t count,
     enum sb_code code = SB_OK;
     size_t i;
 
-    if (usage->settings->sort != SORT_NONE) {
+    if (usage->settings->sort >= 0) {
         code = sb_entry_sort_new(&usage->sort, false, err);
         if (!code)
             code = sb_entry_sort_begin(usage->sort, err);
@@ -298,16 +299,16 @@ static int check_usage(const struct settings *settings, int operands)
         return message_usage("-s and -a cannot be given together");
     if (settings->summarize && settings->max_depth > 0)
         return message_usage("-s and -d %" PRId64 " cannot be given together", settings->max_depth);
-    if (settings->gaps && (operands > 1 || settings->export != EXPORT_NONE))
+    if (settings->gaps && (operands > 1 || settings->export >= 0))
         return message_usage("--gaps is of a whole archive, and stands alone");
-    if (settings->export != EXPORT_NONE && operands > 2)
+    if (settings->export >= 0 && operands > 2)
         return message_usage("--export takes one PATH at most");
     return STATUS_CLEAN;
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = {.max_depth = -1};
+    struct settings settings = {.max_depth = -1, .sort = -1, .export = -1};
     struct usage usage = {.settings = &settings};
     struct sb_error err;
     int first, status;

@@ -40,8 +40,8 @@ struct settings {
 };
 
 static const char *const synopsis[] = {
-    "[TEST]... ARCHIVE [PATH|GLOB]...",
-    "-T FILE [-0] [--missing] ARCHIVE",
+    "ARCHIVE [PATH|GLOB]...",
+    "[-0] -T FILE [--missing] ARCHIVE",
     NULL,
 };
 

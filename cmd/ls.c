@@ -39,7 +39,7 @@ struct settings {
 };
 
 static const char *const synopsis[] = {
-    "[OPTION]... ARCHIVE [PATH|GLOB]...",
+    "ARCHIVE [PATH|GLOB]...",
     "--shards ARCHIVE",
     "--at SHARD:OFFSET[+LENGTH] ARCHIVE",
     NULL,
