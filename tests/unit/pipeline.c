@@ -66,6 +66,8 @@ static enum sb_code fill(void *context, void *slot_pointer, struct sb_error *err
     if (run->filled == run->length)
         return SB_END;
     run->out_of_order |= slot->filled;
+    if (run->waits && run->waits(run->filled))
+        run->out_of_order |= run->filled != run->drained;
     *slot = (struct slot){.number = run->filled++, .filled = true};
     return SB_OK;
 }
@@ -297,7 +299,6 @@ static void input_that_would_wait_lets_everything_be_drained_first(void)
         always.waits = waits_always;
         CHECK(execute(&always, threads, &err) == SB_OK);
         CHECK(always.drained == 300 && in_order(&always));
-        CHECK(atomic_load(&always.most_working) == 1);
 
         sometimes.waits = waits_sometimes;
         CHECK(execute(&sometimes, threads, &err) == SB_OK);
@@ -308,6 +309,7 @@ static void input_that_would_wait_lets_everything_be_drained_first(void)
 struct meeting {
     pthread_barrier_t barrier;
     int filled;
+    atomic_int taking_signals;
 };
 
 static enum sb_code fill_two(void *context, void *slot, struct sb_error *err)
@@ -323,9 +325,14 @@ static enum sb_code meet(void *context, void *slot, struct sb_pipeline *turns, s
 {
     struct meeting *meeting = context;
 
+    sigset_t blocked;
+
     (void)slot;
     (void)turns;
     (void)err;
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    if (!sigismember(&blocked, SIGINT) || !sigismember(&blocked, SIGTERM))
+        atomic_fetch_add(&meeting->taking_signals, 1);
     pthread_barrier_wait(&meeting->barrier);
     return SB_OK;
 }
@@ -338,17 +345,65 @@ static enum sb_code drain_nothing(void *context, void *slot, struct sb_error *er
     return SB_OK;
 }
 
-/* Each of two workers waits for the other: this ends only when they are at work side by side. */
+/*
+ * Each of two workers waits for the other: this ends only when they are at work side by side. They
+ * leave signals to the calling thread.
+ */
 static void work_is_done_side_by_side(void)
 {
     const struct sb_pipeline_ops ops = {.fill = fill_two, .work = meet, .drain = drain_nothing};
     struct meeting meeting = {.filled = 0};
     struct sb_error err;
+    sigset_t blocked;
     char slots[4];
 
     pthread_barrier_init(&meeting.barrier, NULL, 2);
     CHECK(sb_pipeline_run(&ops, &meeting, slots, 1, 4, 2, &err) == SB_OK);
+    CHECK(atomic_load(&meeting.taking_signals) == 0);
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    CHECK(!sigismember(&blocked, SIGTERM));
     pthread_barrier_destroy(&meeting.barrier);
+}
+
+struct backlog {
+    atomic_int filled;
+    atomic_int begun;
+};
+
+static enum sb_code fill_backlog(void *context, void *slot, struct sb_error *err)
+{
+    struct backlog *backlog = context;
+
+    (void)err;
+    *(char *)slot = atomic_load(&backlog->filled) == 0;
+    atomic_fetch_add(&backlog->filled, 1);
+    return SB_OK;
+}
+
+/* The first slot fails once all are filled; the other worker waits for a turn that never comes. */
+static enum sb_code fail_before_backlog(void *context, void *slot, struct sb_pipeline *turns,
+                                        struct sb_error *err)
+{
+    struct backlog *backlog = context;
+
+    atomic_fetch_add(&backlog->begun, 1);
+    if (!*(char *)slot)
+        return sb_turn_begin(turns, slot);
+    while (atomic_load(&backlog->filled) < SLOTS || atomic_load(&backlog->begun) < 2)
+        usleep(100);
+    return sb_fail(err, SB_DAMAGED, "first");
+}
+
+static void nothing_is_begun_after_an_error(void)
+{
+    const struct sb_pipeline_ops ops = {fill_backlog, fail_before_backlog, drain_nothing, NULL};
+    struct backlog backlog = {.filled = 0};
+    struct sb_error err;
+    char slots[SLOTS];
+
+    CHECK(sb_pipeline_run(&ops, &backlog, slots, 1, SLOTS, 2, &err) == SB_DAMAGED);
+    CHECK_TEXT(err.text, "first");
+    CHECK(atomic_load(&backlog.filled) == SLOTS && atomic_load(&backlog.begun) == 2);
 }
 
 /* An interrupt cannot be taken back, so each of these is a process of its own. */
@@ -399,5 +454,6 @@ int main(void)
     RUN(an_earlier_error_of_work_wins_over_a_later_one_of_fill);
     RUN(input_that_would_wait_lets_everything_be_drained_first);
     RUN(work_is_done_side_by_side);
+    RUN(nothing_is_begun_after_an_error);
     return check_end();
 }
