@@ -188,13 +188,21 @@ demo:
 deps:
 	scripts/deps build
 
+## make completions          writes completions/ anew, after an option has changed
+completions: all
+	$(SHARDBOX) --completions=bash >completions/shardbox.bash
+	$(SHARDBOX) --completions=zsh >completions/_shardbox
+	$(SHARDBOX) --completions=fish >completions/shardbox.fish
+
 ## make install              DESTDIR, PREFIX=/usr/local; and make uninstall
 install: all
 	install -d $(addprefix $(DESTDIR),$(BINDIR) $(MANDIR)/man1 $(MANDIR)/man5 \
 		$(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS))
 	install -m 755 $(SHARDBOX) $(DESTDIR)$(BINDIR)/shardbox
 	$(SHARDBOX) --list | while read -r name _; do \
-		ln -sf shardbox $(DESTDIR)$(BINDIR)/shardbox-$$name || exit; \
+		ln -sf shardbox $(DESTDIR)$(BINDIR)/shardbox-$$name && \
+		ln -sf shardbox $(DESTDIR)$(BASH_COMPLETIONS)/shardbox-$$name && \
+		ln -sf shardbox.fish $(DESTDIR)$(FISH_COMPLETIONS)/shardbox-$$name.fish || exit; \
 	done
 	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(MANDIR)/man1
 	install -m 644 $(wildcard man/*.5) $(DESTDIR)$(MANDIR)/man5
@@ -203,7 +211,10 @@ install: all
 	install -m 644 completions/shardbox.fish $(DESTDIR)$(FISH_COMPLETIONS)/shardbox.fish
 
 uninstall: all
-	$(SHARDBOX) --list | while read -r name _; do rm -f $(DESTDIR)$(BINDIR)/shardbox-$$name; done
+	$(SHARDBOX) --list | while read -r name _; do \
+		rm -f $(DESTDIR)$(BINDIR)/shardbox-$$name $(DESTDIR)$(BASH_COMPLETIONS)/shardbox-$$name \
+			$(DESTDIR)$(FISH_COMPLETIONS)/shardbox-$$name.fish; \
+	done
 	rm -f $(DESTDIR)$(BINDIR)/shardbox $(DESTDIR)$(BASH_COMPLETIONS)/shardbox \
 		$(DESTDIR)$(ZSH_COMPLETIONS)/_shardbox $(DESTDIR)$(FISH_COMPLETIONS)/shardbox.fish \
 		$(patsubst man/%,$(DESTDIR)$(MANDIR)/man1/%,$(wildcard man/*.1)) \
@@ -219,6 +230,6 @@ help:
 FORCE:
 
 .PHONY: all static test test-built test-unit test-bats test-dependencies test-peers test-faults fuzz \
-	fuzz-built oom-built lint bench demo deps install uninstall clean help FORCE
+	fuzz-built oom-built lint bench demo deps completions install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -1,7 +1,7 @@
 # bash completion for shardbox, printed by: shardbox --completions=bash
 # shellcheck shell=bash
 
-_shardbox_commands='help pack unpack diff cat find verify upgrade'
+_shardbox_commands='help pack unpack diff cat ls find du verify upgrade'
 
 # What a command takes: its options, its first operand and the others.
 _shardbox_table() {
@@ -23,8 +23,16 @@ _shardbox_table() {
         options='-T --files-from= -0 --null --batch --range= --order= --no-check -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
+    ls)
+        options='-l --long -1 --one-per-line -R --recursive -d --directory -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color= --tree --shards --at= --json --help -q --quiet -v --verbose --progress --no-progress'
+        first=archive others=path
+        ;;
     find)
         options='-0 --null --type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= --sort= -T --files-from= --missing --printf= --json -h --help -q --quiet -v --verbose --progress --no-progress'
+        first=archive others=path
+        ;;
+    du)
+        options='-s --summarize -a --all -d --max-depth= -h --human-readable --count --sort= --json --export= --gaps --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     verify)
@@ -68,6 +76,9 @@ _shardbox_value() {
     cat:--range) wanted='none' ;;
     cat:--order) wanted='words:input address' ;;
     cat:--threads | cat:-j) wanted='any' ;;
+    ls:--sort) wanted='words:name size time address' ;;
+    ls:--color) wanted='words:auto always never' ;;
+    ls:--at) wanted='any' ;;
     find:--type) wanted='any' ;;
     find:--name) wanted='any' ;;
     find:--path) wanted='any' ;;
@@ -79,6 +90,9 @@ _shardbox_value() {
     find:--sort) wanted='words:path address' ;;
     find:--files-from | find:-T) wanted='file' ;;
     find:--printf) wanted='any' ;;
+    du:--max-depth | du:-d) wanted='any' ;;
+    du:--sort) wanted='words:name size' ;;
+    du:--export) wanted='words:ncdu' ;;
     verify:--threads | verify:-j) wanted='any' ;;
     upgrade:--threads | upgrade:-j) wanted='any' ;;
     esac
@@ -88,7 +102,8 @@ _shardbox_value() {
 # Sets REPLY to a word as the shell will pass it on.
 _shardbox_unquote() {
     case $1 in
-    \'* | \"*) REPLY=${1:1} ;;
+    \'*) REPLY=${1:1} REPLY=${REPLY%\'} ;;
+    \"*) REPLY=${1:1} REPLY=${REPLY%\"} ;;
     *)
         # shellcheck disable=SC2162 # the backslashes are what is to go
         IFS= read REPLY <<<"$1"
@@ -232,4 +247,4 @@ _shardbox() {
     fi
 }
 
-complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-diff shardbox-cat shardbox-find shardbox-verify shardbox-upgrade
+complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-upgrade

@@ -6,7 +6,9 @@ function __shardbox_commands
         unpack 'write the files of an archive to a directory' \
         diff 'compare an archive with a directory or another archive' \
         cat 'write files of an archive to standard output' \
+        ls 'list a directory of an archive' \
         find 'print paths of an archive that pass tests, one a line' \
+        du 'show how much is below each directory of an archive' \
         verify 'check an archive: its index, its shards and every byte' \
         upgrade 'bring an archive\'s index to the present schema, and repair it'
 end
@@ -22,7 +24,11 @@ function __shardbox_kinds
             printf '%s\n' archive path
         case cat
             printf '%s\n' archive path
+        case ls
+            printf '%s\n' archive path
         case find
+            printf '%s\n' archive path
+        case du
             printf '%s\n' archive path
         case verify
             printf '%s\n' archive path
@@ -43,7 +49,11 @@ function __shardbox_takes_value
             return 0
         case cat:-T cat:--files-from cat:--range cat:--order cat:-j cat:--threads
             return 0
+        case ls:--sort ls:--color ls:--at
+            return 0
         case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:--sort find:-T find:--files-from find:--printf
+            return 0
+        case du:-d du:--max-depth du:--sort du:--export
             return 0
         case verify:-j verify:--threads
             return 0
@@ -186,6 +196,26 @@ complete -c shardbox -n '__shardbox_is cat' -s v -l verbose -d 'say more about w
 complete -c shardbox -n '__shardbox_is cat' -l progress -d 'show progress, also when not on a terminal'
 complete -c shardbox -n '__shardbox_is cat' -l no-progress -d 'show no progress'
 
+complete -c shardbox -n '__shardbox_is ls' -s l -l long -d 'mode, links, owner, group, size, time and name of each'
+complete -c shardbox -n '__shardbox_is ls' -s 1 -l one-per-line -d 'a name a line, also on a terminal'
+complete -c shardbox -n '__shardbox_is ls' -s R -l recursive -d 'directories below too'
+complete -c shardbox -n '__shardbox_is ls' -s d -l directory -d 'directories themselves, not what they hold'
+complete -c shardbox -n '__shardbox_is ls' -s h -l human-readable -d 'sizes like 1.2M, not in bytes'
+complete -c shardbox -n '__shardbox_is ls' -l sort -x -a 'name size time address' -d 'largest, newest, or in the order on disk first'
+complete -c shardbox -n '__shardbox_is ls' -s S -l by-size -d 'as --sort=size'
+complete -c shardbox -n '__shardbox_is ls' -s t -l by-time -d 'as --sort=time'
+complete -c shardbox -n '__shardbox_is ls' -s r -l reverse -d 'the other way round'
+complete -c shardbox -n '__shardbox_is ls' -l color -x -a 'auto always never' -d 'colour names by LS_COLORS'
+complete -c shardbox -n '__shardbox_is ls' -l tree -d 'the whole tree below, drawn'
+complete -c shardbox -n '__shardbox_is ls' -l shards -d 'a row per shard: size, bytes in use, gaps, files'
+complete -c shardbox -n '__shardbox_is ls' -l at -x -d 'the files that own these bytes'
+complete -c shardbox -n '__shardbox_is ls' -l json -d 'an object a line, with all that is known'
+complete -c shardbox -n '__shardbox_is ls' -l help -d 'show this help'
+complete -c shardbox -n '__shardbox_is ls' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is ls' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is ls' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is ls' -l no-progress -d 'show no progress'
+
 complete -c shardbox -n '__shardbox_is find' -s 0 -l null -d 'end each path, and each name in FILE, in NUL'
 complete -c shardbox -n '__shardbox_is find' -l type -x -d 'only files (f), directories (d), links (l)'
 complete -c shardbox -n '__shardbox_is find' -l name -x -d 'only where the last component matches'
@@ -205,6 +235,21 @@ complete -c shardbox -n '__shardbox_is find' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is find' -s v -l verbose -d 'say more about what is done'
 complete -c shardbox -n '__shardbox_is find' -l progress -d 'show progress, also when not on a terminal'
 complete -c shardbox -n '__shardbox_is find' -l no-progress -d 'show no progress'
+
+complete -c shardbox -n '__shardbox_is du' -s s -l summarize -d 'only the PATHs themselves'
+complete -c shardbox -n '__shardbox_is du' -s a -l all -d 'files too, not only directories'
+complete -c shardbox -n '__shardbox_is du' -s d -l max-depth -x -d 'at most N levels below a PATH; -d 0 is -s'
+complete -c shardbox -n '__shardbox_is du' -s h -l human-readable -d 'sizes like 1.2M, not in bytes'
+complete -c shardbox -n '__shardbox_is du' -l count -d 'how many files, instead of bytes'
+complete -c shardbox -n '__shardbox_is du' -l sort -x -a 'name size' -d 'by name, or the largest first'
+complete -c shardbox -n '__shardbox_is du' -l json -d 'an object a line'
+complete -c shardbox -n '__shardbox_is du' -l export -x -a 'ncdu' -d 'a listing that \'ncdu -f-\' opens'
+complete -c shardbox -n '__shardbox_is du' -l gaps -d 'bytes of the shards that no file owns'
+complete -c shardbox -n '__shardbox_is du' -l help -d 'show this help'
+complete -c shardbox -n '__shardbox_is du' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is du' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is du' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is du' -l no-progress -d 'show no progress'
 
 complete -c shardbox -n '__shardbox_is verify' -s Q -l quick -d 'check the index and the shards\' sizes, read no file\'s bytes'
 complete -c shardbox -n '__shardbox_is verify' -l strict -d 'a file without a checksum is a defect'
@@ -230,6 +275,8 @@ complete -c shardbox-pack -w 'shardbox pack'
 complete -c shardbox-unpack -w 'shardbox unpack'
 complete -c shardbox-diff -w 'shardbox diff'
 complete -c shardbox-cat -w 'shardbox cat'
+complete -c shardbox-ls -w 'shardbox ls'
 complete -c shardbox-find -w 'shardbox find'
+complete -c shardbox-du -w 'shardbox du'
 complete -c shardbox-verify -w 'shardbox verify'
 complete -c shardbox-upgrade -w 'shardbox upgrade'

@@ -137,6 +137,7 @@ END
     prepare
     [ "$(in_bash shardbox cat arch.barecat 'with\ ')" = "with space/" ]
     [ "$(in_bash shardbox cat arch.barecat '"with sp')" = "with space/" ]
+    [ "$(in_bash shardbox cat '"arch.barecat"' "'with sp")" = "with space/" ]
     [ "$(in_bash shardbox cat arch.barecat "'with space/")" = "with space/a b" ]
     mv arch.barecat 'an archive'
     mv arch.barecat-shard-00000 'an archive-shard-00000'
