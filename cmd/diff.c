@@ -81,12 +81,9 @@ static void format_time(int64_t ns, char *out, size_t size)
 static bool describe_sides(const struct sb_difference *difference, char *ours, char *theirs,
                            size_t size)
 {
-    const struct sb_entry *a, *b;
+    const struct sb_entry *a = &difference->ours->entry;
+    const struct sb_entry *b = &difference->theirs->entry;
 
-    if (!difference->ours || !difference->theirs)
-        return false;
-    a = &difference->ours->entry;
-    b = &difference->theirs->entry;
     switch (difference->kind) {
     case SB_DIFF_TYPE:
         snprintf(ours, size, "%s", type_name(difference->ours));
@@ -139,8 +136,8 @@ static void print_line(const struct report *report, const struct sb_difference *
 
 static enum sb_code add_sides(struct sb_buf *line, const struct sb_difference *difference)
 {
-    const struct sb_entry *a = difference->ours ? &difference->ours->entry : NULL;
-    const struct sb_entry *b = difference->theirs ? &difference->theirs->entry : NULL;
+    const struct sb_entry *a = &difference->ours->entry;
+    const struct sb_entry *b = &difference->theirs->entry;
 
     switch (difference->kind) {
     case SB_DIFF_MISSING:

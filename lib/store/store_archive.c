@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_SIZE (64 * 1024) /* larger files are streamed */
+#define BLOCK_SIZE 65536 /* larger files are streamed */
 
 struct archive_store {
     struct sb_store store;

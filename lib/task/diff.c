@@ -206,24 +206,41 @@ static int compare_names(const struct sb_entry *a, const struct sb_entry *b)
     return (a->path_size > b->path_size) - (a->path_size < b->path_size);
 }
 
-/* Takes the lesser of the waiting children, or both where they have one name. */
+/* Takes the lesser of the waiting children, or both where they have one name; one does wait. */
 static void take_lesser(struct frame *frame, const struct sb_child **ours,
                         const struct sb_child **theirs)
 {
-    int order = !frame->ours_waits ? 1
-                : !frame->theirs_wait
-                    ? -1
-                    : compare_names(&frame->our_next.entry, &frame->their_next.entry);
+    int order = 0;
 
-    *ours = order <= 0 ? &frame->our_next : NULL;
-    *theirs = order >= 0 ? &frame->their_next : NULL;
-    frame->ours_waits = frame->ours_waits && order > 0;
-    frame->theirs_wait = frame->theirs_wait && order < 0;
+    if (frame->ours_waits && frame->theirs_wait)
+        order = compare_names(&frame->our_next.entry, &frame->their_next.entry);
+    if (!frame->theirs_wait || order < 0) {
+        *ours = &frame->our_next;
+        frame->ours_waits = false;
+    } else if (!frame->ours_waits || order > 0) {
+        *theirs = &frame->their_next;
+        frame->theirs_wait = false;
+    } else {
+        *ours = &frame->our_next;
+        *theirs = &frame->their_next;
+        frame->ours_waits = frame->theirs_wait = false;
+    }
 }
 
 static bool is_directory(const struct sb_child *child)
 {
     return child && !child->special && !child->entry.defect && child->entry.type == SB_DIR;
+}
+
+/* Enters the directory that was met last, unless it was none. */
+static enum sb_code descend(struct diff *diff, struct sb_error *err)
+{
+    bool into_ours = diff->descend_ours, into_theirs = diff->descend_theirs;
+
+    diff->descend_ours = diff->descend_theirs = false;
+    if (!into_ours && !into_theirs)
+        return SB_OK;
+    return enter(diff, diff->descend.data, diff->descend.size, into_ours, into_theirs, err);
 }
 
 /*
@@ -234,31 +251,23 @@ static enum sb_code next_pair(struct diff *diff, const struct sb_child **ours,
                               const struct sb_child **theirs, struct sb_error *err)
 {
     const struct sb_entry *any;
+    enum sb_code code = descend(diff, err);
 
     *ours = *theirs = NULL;
-    if (diff->descend_ours || diff->descend_theirs) {
-        bool into_ours = diff->descend_ours, into_theirs = diff->descend_theirs;
-
-        diff->descend_ours = diff->descend_theirs = false;
-        if (enter(diff, diff->descend.data, diff->descend.size, into_ours, into_theirs, err))
-            return err->code;
-    }
-    for (;;) {
+    while (!code && !*ours && !*theirs) {
         struct frame *frame;
 
         if (diff->depth == 0)
             return SB_END;
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
         frame = &diff->frames[diff->depth - 1];
-        if (look_ahead(diff, frame, err))
-            return err->code;
-        if (frame->ours_waits || frame->theirs_wait) {
+        code = look_ahead(diff, frame, err);
+        if (!code && (frame->ours_waits || frame->theirs_wait))
             take_lesser(frame, ours, theirs);
-            break;
-        }
-        leave(diff);
+        else if (!code)
+            leave(diff);
     }
+    if (code)
+        return code;
     any = *ours ? &(*ours)->entry : &(*theirs)->entry;
     if ((is_directory(*ours) || is_directory(*theirs)) && reachable(diff, any)) {
         diff->descend_ours = is_directory(*ours);
@@ -281,6 +290,8 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
 
         if (code == SB_END)
             break;
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
         if (code)
             return code;
         if (!selected(diff, ours ? &ours->entry : &theirs->entry))

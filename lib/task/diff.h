@@ -24,8 +24,8 @@ struct sb_difference {
     enum sb_difference_kind kind;
     const char *path;
     size_t path_size;
-    const struct sb_child *ours;   /* in the archive; NULL for SB_DIFF_EXTRA */
-    const struct sb_child *theirs; /* in the other; NULL for SB_DIFF_MISSING */
+    const struct sb_child *ours;   /* in the archive; all zero for SB_DIFF_EXTRA */
+    const struct sb_child *theirs; /* in the other; all zero for SB_DIFF_MISSING */
     const char *our_target;        /* SB_DIFF_TARGET */
     const char *their_target;
     const char *damage; /* SB_DIFF_DAMAGED: what is wrong */

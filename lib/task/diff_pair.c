@@ -79,18 +79,23 @@ enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
                           const struct sb_child *theirs, struct sb_error *err)
 {
     struct sb_pair *pair = &pairs->pairs[pairs->count];
-    const struct sb_entry *any = ours ? &ours->entry : &theirs->entry;
+    const struct sb_entry *any = ours ? &pair->ours.entry : &pair->theirs.entry;
+    const char *defect;
 
     *pair = (struct sb_pair){.is_ours = ours != NULL, .is_theirs = theirs != NULL};
-    if (keep_text(pairs, any->path, any->path_size, &pair->path_at, err))
-        return err->code;
     if (ours)
         pair->ours = *ours;
     if (theirs)
         pair->theirs = *theirs;
-    if (ours && ours->entry.defect) {
+    if (keep_text(pairs, any->path, any->path_size, &pair->path_at, err))
+        return err->code;
+    if (pair->theirs.entry.defect)
+        return sb_events_add(&pairs->events, SB_PROBLEM, "damaged",
+                             pairs->text.data + pair->path_at, pair->theirs.entry.defect, err);
+    defect = pair->ours.entry.defect;
+    if (defect) {
         pair->differs = BIT(SB_DIFF_DAMAGED);
-        if (keep_text(pairs, ours->entry.defect, strlen(ours->entry.defect), &pair->damage_at, err))
+        if (keep_text(pairs, defect, strlen(defect), &pair->damage_at, err))
             return err->code;
     } else {
         pair->differs = compare_metadata(pair);
@@ -217,8 +222,8 @@ void sb_pairs_report(const struct sb_pairs *pairs, const struct sb_diff_options 
         struct sb_difference difference = {
             .path = text + pair->path_at,
             .path_size = pair->is_ours ? pair->ours.entry.path_size : pair->theirs.entry.path_size,
-            .ours = pair->is_ours ? &pair->ours : NULL,
-            .theirs = pair->is_theirs ? &pair->theirs : NULL,
+            .ours = &pair->ours,
+            .theirs = &pair->theirs,
             .our_target = text + pair->our_target_at,
             .their_target = text + pair->their_target_at,
             .damage = text + pair->damage_at,

@@ -39,7 +39,8 @@ void sb_pairs_release(struct sb_pairs *pairs);
 void sb_pairs_clear(struct sb_pairs *pairs);
 
 /*
- * Adds a name and finds what differs as far as no bytes are needed. One of the sides may be NULL.
+ * Adds a name and finds what differs as far as no bytes are needed. One of the sides may be NULL. A
+ * row of the other container that cannot be used is an event instead.
  */
 enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
                           const struct sb_child *theirs, struct sb_error *err) SB_CHECKED;

@@ -78,8 +78,10 @@ static enum sb_code open_files(struct unpack *unpack, struct sb_error *err)
 
 static enum sb_code next_entry(struct unpack *unpack, struct sb_entry *entry, struct sb_error *err)
 {
-    if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    if (sb_interrupted()) {
+        sb_fail(err, SB_INTERRUPT, "interrupted");
+        return SB_INTERRUPT;
+    }
     if (unpack->source.cursor)
         return sb_cursor_next(unpack->source.cursor, entry, err);
     return sb_select_next(unpack->source.select, entry, err);

@@ -154,8 +154,9 @@ static enum sb_code make_newcomer(const struct sb_unpack_job *job, struct sb_wal
     int dir_fd;
 
     *left = false;
-    if (find_place(job, walk, item, &dir_fd, &component, err))
-        return err->code;
+    code = find_place(job, walk, item, &dir_fd, &component, err);
+    if (code)
+        return code;
     for (int tries = 0; tries < 2; tries++) {
         bool replace = decision == SB_WRITE_REPLACE;
 

@@ -232,9 +232,11 @@ damaged: sub/file: its bytes do not match their checksum'
     make_archive
     sb pack b.barecat -C tree .
     damage sub/file
+    alter "UPDATE files SET size = -1 WHERE path = 'one'"
     run_fail 1 sb diff -C a.barecat b.barecat
     output_is ''
     stderr_has 'sub/file: its bytes do not match their checksum'
+    stderr_has 'one: '
 }
 
 @test "a file whose bytes end early is damaged; so is a row that cannot be used" {
