@@ -301,7 +301,7 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
         if (sb_pairs_add(pairs, ours, theirs, err))
             return err->code;
     }
-    return pairs->count > 0 ? SB_OK : SB_END;
+    return pairs->count > 0 || pairs->events.text.size > 0 ? SB_OK : SB_END;
 }
 
 static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)

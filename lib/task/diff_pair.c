@@ -27,7 +27,8 @@ void sb_pairs_clear(struct sb_pairs *pairs)
 
 bool sb_pairs_full(const struct sb_pairs *pairs)
 {
-    return pairs->count == SB_PAIRS_MAX || pairs->bytes >= SB_PAIRS_BYTES_MAX;
+    return pairs->count == SB_PAIRS_MAX || pairs->bytes >= SB_PAIRS_BYTES_MAX ||
+           pairs->events.text.size >= SB_PAIRS_BYTES_MAX;
 }
 
 static enum sb_code keep_text(struct sb_pairs *pairs, const char *text, size_t size, size_t *at,
