@@ -94,11 +94,17 @@ static bool parse_newer_than(void *context, const char *value)
 
 static bool add_rule(struct settings *settings, bool include, const char *pattern)
 {
+    enum sb_code code = SB_NOMEM;
+
     if (!settings->filter)
         settings->filter = sb_filter_new();
-    if (!settings->filter || sb_filter_add(settings->filter, include, pattern))
+    if (settings->filter)
+        code = sb_filter_add(settings->filter, include, pattern);
+    if (code == SB_INVALID)
+        message_error("'%s' is not a pattern of names", pattern);
+    else if (code)
         output_check(ENOMEM);
-    return true;
+    return code == SB_OK;
 }
 
 static bool parse_include(void *context, const char *value)

@@ -76,13 +76,17 @@ static bool take_list(void *settings, const char *value)
 static bool add_rule(void *settings, bool include, const char *pattern)
 {
     struct settings *s = settings;
+    enum sb_code code = SB_NOMEM;
 
     if (!s->filter)
         s->filter = sb_filter_new();
-    if (s->filter && sb_filter_add(s->filter, include, pattern) == SB_OK)
-        return true;
-    message_error("out of memory");
-    return false;
+    if (s->filter)
+        code = sb_filter_add(s->filter, include, pattern);
+    if (code == SB_INVALID)
+        message_error("'%s' is not a pattern of names", pattern);
+    else if (code)
+        message_error("out of memory");
+    return code == SB_OK;
 }
 
 static bool take_include(void *settings, const char *value)

@@ -36,12 +36,17 @@ static const char *const existing_choices[] = {"fail", "skip", "replace", "newer
 
 static bool add_rule(struct settings *settings, bool include, const char *pattern)
 {
+    enum sb_code code = SB_NOMEM;
+
     if (!settings->filter)
         settings->filter = sb_filter_new();
-    if (settings->filter && !sb_filter_add(settings->filter, include, pattern))
-        return true;
-    message_error("%s: cannot be kept as a pattern: out of memory", pattern);
-    return false;
+    if (settings->filter)
+        code = sb_filter_add(settings->filter, include, pattern);
+    if (code == SB_INVALID)
+        message_error("'%s' is not a pattern of names", pattern);
+    else if (code)
+        message_error("out of memory");
+    return code == SB_OK;
 }
 
 static bool add_include(void *settings, const char *pattern)

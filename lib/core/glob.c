@@ -292,7 +292,7 @@ static enum sb_code add_lines(struct sb_filter *filter, bool include, FILE *file
             continue;
         code = sb_filter_add(filter, include, line);
         if (code == SB_INVALID)
-            sb_fail(err, code, "%s:%lu: pattern names nothing", path, number);
+            sb_fail(err, code, "%s:%lu: not a pattern of names", path, number);
         else if (code)
             sb_fail_memory(err);
     }

@@ -39,6 +39,7 @@ struct sb_filter;
 
 struct sb_filter *sb_filter_new(void); /* NULL: no memory */
 void sb_filter_free(struct sb_filter *filter);
+/* SB_INVALID: nothing is left of the pattern without its outer '/'. */
 enum sb_code sb_filter_add(struct sb_filter *filter, bool include, const char *pattern) SB_CHECKED;
 
 /* One pattern a line; empty lines and lines that begin with '#' are skipped. "-" is stdin. */

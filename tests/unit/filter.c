@@ -174,7 +174,7 @@ static void files_that_cannot_be_read_are_named(void)
     char text[128];
 
     CHECK(sb_filter_add_file(filter, false, path, &err) == SB_INVALID);
-    snprintf(text, sizeof(text), "%s:2: pattern names nothing", path);
+    snprintf(text, sizeof(text), "%s:2: not a pattern of names", path);
     CHECK_TEXT(err.text, text);
     unlink(path);
 
