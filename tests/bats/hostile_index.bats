@@ -155,7 +155,7 @@ leave_hot_journal() {
 leave_wal() {
     sqlite3 -batch "$1" <<-'EOF' || true
 		PRAGMA journal_mode = WAL;
-		UPDATE files SET mode = 33152 WHERE path = 'top';
+		UPDATE files SET uid = 4242 WHERE path = 'top';
 		.system kill -9 $PPID
 	EOF
     [[ -s $1-wal ]]
@@ -193,7 +193,7 @@ leave_wal() {
         leave_wal a.barecat
         run_ok on "$command" a.barecat
         run_ok sb find --json a.barecat top
-        output_has '"mode":33152'
+        output_has '"uid":4242'
     done
 }
 
@@ -206,7 +206,7 @@ leave_wal() {
     rm -f place/a.barecat-shm
     run --separate-stderr read_only place timeout -s KILL 10 "$SHARDBOX" find --json place/a.barecat top
     refuse_crash
-    ((status == 2)) || output_has '"mode":33152'
+    ((status == 2)) || output_has '"uid":4242'
     run_fail 2 read_only place timeout -s KILL 10 "$SHARDBOX" pack --append place/a.barecat -C more .
 }
 

@@ -12,9 +12,9 @@ bad_file() {
     alter "UPDATE files SET $1 WHERE path = 'dir/file'"
     run_fail 1 on verify a.barecat
     [[ $output$stderr == *dir/file* ]] || fail "verify does not name the file: $1"
-    run_fail 1 on find a.barecat
+    run_fail 1 sb find --json a.barecat
     stderr_has dir/file
-    output_has top
+    output_has '"path":"top"'
     run_fail 1 on ls a.barecat
     output_has top
     run_fail 1 on cat a.barecat
@@ -55,7 +55,6 @@ bad_file() {
 
 @test "offset and size past 2^63 together" {
     bad_file "offset = 9223372036854775807"
-    bad_file "size = 9223372036854775807"
     bad_file "offset = 9223372036854775000, size = 9223372036854775000"
 }
 
@@ -99,7 +98,7 @@ bad_file() {
 # Names that must never be made; each is stored in place of dir/file.
 @test "names that no file may have" {
     long=$(printf 'n%.0s' {1..300})
-    deep=$(printf 'd/%.0s' {1..3000})
+    deep=$(printf 'd/%.0s' {1..920})
     for name in "''" "'../x'" "'a/../../x'" "'/abs'" "'a//b'" "'./a'" "'a/'" "'.'" "'..'" "'a/.'" \
         "CAST(x'610062' AS TEXT)" "'$long'" "'${deep}x'" "x'646972'" "17"; do
         rm -rf ./*

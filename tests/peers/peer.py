@@ -41,8 +41,8 @@ def check(archive, tree):
             require(bc[path] == data, f"bytes of {path}")
         walked_files, walked_dirs = set(), set()
         for top, names, leaves in bc.walk(""):
-            walked_dirs.update(os.path.join(top, name) for name in names)
-            walked_files.update(os.path.join(top, name) for name in leaves)
+            walked_dirs.update(os.path.normpath(os.path.join(top, name)) for name in names)
+            walked_files.update(os.path.normpath(os.path.join(top, name)) for name in leaves)
         require(walked_files == set(files), f"walk, files: {walked_files ^ set(files)}")
         require(walked_dirs == dirs, f"walk, directories: {walked_dirs ^ dirs}")
         globbed = set(bc.glob("**", recursive=True, include_hidden=True)) - {""}
@@ -61,15 +61,18 @@ def children(directory, files, dirs):
 
 
 def change(archive):
+    """May be done again to its own result."""
     with Barecat(archive, readonly=False) as bc:
         names = sorted(bc.files())
         for path in names[::3]:
             bc.remove(path)
-        bc.rename(names[1], "renamed/by/barecat")
-        bc.add("added/by/barecat", data=b"added\n" * 1000)
+        rounds = sum(name.startswith("renamed/") for name in names)
+        bc.mkdir(f"renamed/{rounds}")
+        bc.rename(names[1], f"renamed/{rounds}/barecat")
+        bc.add(f"added/{rounds}/barecat", data=b"added\n" * 1000)
         bc.update_file(names[2], data=b"updated\n" * 5000)
         bc.update_file(names[4], data=b"u")
-        bc.mkdir("made/by/barecat")
+        bc.mkdir(f"made/{rounds}")
 
 
 def dump(archive, directory):
