@@ -124,7 +124,7 @@ static void add_cell(const char *text, size_t width, bool right)
 
 static char *two_digits(char *at, int value, char fill)
 {
-    at[0] = value < 10 ? fill : (char)('0' + value / 10);
+    at[0] = (char)(value < 10 ? fill : '0' + value / 10);
     at[1] = (char)('0' + value % 10);
     return at + 2;
 }
