@@ -125,27 +125,38 @@ static void add_count(struct sb_buf *line, int64_t count, const char *one, const
         message_error("out of memory");
 }
 
-static void summarize_sound(const char *path, const struct settings *settings,
-                            const struct sb_verify_result *result)
+static void note_count(const char *path, int64_t count, const char *one, const char *many)
 {
+    if (count > 0)
+        message_note("%s: %" PRId64 " %s", path, count, count == 1 ? one : many);
+}
+
+static void note_sound(const char *path, const struct sb_verify_result *result)
+{
+    bool one_file = result->files_read == 1;
     char size[SB_HUMAN_SIZE];
 
     sb_format_human(result->bytes_read, size);
+    message_note("%s: sound; %" PRId64 " %s (%s) %s, %" PRId64 " %s%s", path, result->files_read,
+                 one_file ? "file" : "files", size,
+                 one_file ? "matches its checksum" : "match their checksums", result->dirs,
+                 result->dirs == 1 ? "directory" : "directories",
+                 result->selected ? "; only what was selected was looked at" : "");
+}
+
+static void summarize_sound(const char *path, const struct settings *settings,
+                            const struct sb_verify_result *result)
+{
     if (settings->quick)
         message_warning("%s: the index%s is sound; --quick has read no file's bytes: 'shardbox "
                         "verify' without it does",
-                        path, result->selected ? " of what was selected" : "");
+                        path, result->selected ? ", as far as selected," : "");
     else
-        message_note("%s: sound; %" PRId64 " files (%s) match their checksums, %" PRId64
-                     " directories%s",
-                     path, result->files_read, size, result->dirs,
-                     result->selected ? "; only what was selected was looked at" : "");
-    if (result->shared > 0)
-        message_note("%s: %" PRId64 " files share the bytes of another one in a linked shard", path,
-                     result->shared);
-    if (result->raw_names > 0)
-        message_note("%s: %" PRId64 " names are not UTF-8: Barecat cannot list this archive", path,
-                     result->raw_names);
+        note_sound(path, result);
+    note_count(path, result->shared, "file shares the bytes of another one in a linked shard",
+               "files share the bytes of another one in a linked shard");
+    note_count(path, result->raw_names, "name is not UTF-8: Barecat cannot list this archive",
+               "names are not UTF-8: Barecat cannot list this archive");
 }
 
 static void summarize(const char *path, const struct settings *settings,

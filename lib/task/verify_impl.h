@@ -74,7 +74,7 @@ enum sb_code sb_verify_integrity_start(struct verify *verify, struct sb_error *e
 /* Reports what it found once it has ended; with `wait` waits for that. Later calls do nothing. */
 enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait,
                                          struct sb_error *err) SB_CHECKED;
-void sb_verify_integrity_free(struct integrity *integrity); /* stops it; NULL is allowed */
+void sb_verify_integrity_free(struct integrity *check); /* stops it; NULL is allowed */
 
 /* verify_shards.c: one look at each shard. *out is NULL for a number that no shard can have. */
 enum sb_code sb_verify_shard_look(struct verify *verify, uint32_t shard, struct shard_info **out,

@@ -51,25 +51,29 @@ static void keep_line(struct integrity *check, const char *line)
         check->code = sb_fail_memory(&check->err);
 }
 
+static enum sb_code read_lines(struct integrity *check, sqlite3_stmt *statement)
+{
+    int rc;
+
+    while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        const char *line = (const char *)sqlite3_column_text(statement, 0);
+        keep_line(check, line ? line : "not said");
+    }
+    if (rc != SQLITE_DONE)
+        return sb_database_fail(check->db, &check->err);
+    return check->code;
+}
+
 static void *run_integrity(void *context)
 {
     struct integrity *check = context;
     sqlite3_stmt *statement = NULL;
-    int rc;
+    const char *sql = check->quick ? "PRAGMA quick_check(" TEXT(INTEGRITY_LINES) ")"
+                                   : "PRAGMA integrity_check(" TEXT(INTEGRITY_LINES) ")";
 
-    check->code =
-        sb_database_prepare(check->db, &statement,
-                            check->quick ? "PRAGMA quick_check(" TEXT(INTEGRITY_LINES) ")"
-                                         : "PRAGMA integrity_check(" TEXT(INTEGRITY_LINES) ")",
-                            &check->err);
-    if (check->code == SB_OK) {
-        while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
-            const char *line = (const char *)sqlite3_column_text(statement, 0);
-            keep_line(check, line ? line : "not said");
-        }
-        if (rc != SQLITE_DONE)
-            check->code = sb_database_fail(check->db, &check->err);
-    }
+    check->code = sb_database_prepare(check->db, &statement, sql, &check->err);
+    if (check->code == SB_OK)
+        check->code = read_lines(check, statement);
     sqlite3_finalize(statement);
     atomic_store(&check->ended, true);
     return NULL;

@@ -316,7 +316,7 @@ END
     ln -s kept "$shard"
     run_ok sb verify -v a.barecat
     output_is ''
-    stderr_has '1 files share the bytes of another one'
+    stderr_has '1 file shares the bytes of another one'
     damage "UPDATE files SET crc32c = NULL WHERE path = 'sub.d/file'"
     run_fail 1 sb verify a.barecat
     output_has 'overlap: '
