@@ -1,0 +1,262 @@
+# shardbox ls: what a directory of an archive holds.
+
+load helper
+
+# on_terminal COMMAND...: runs it with a terminal of 60 columns as stdout; leaves $output.
+on_terminal() {
+    run_ok env COLUMNS=60 script -qec "$(printf '%q ' "$@")" /dev/null
+    output=${output//$'\r'/}
+}
+
+# A tree whose listing fits a test: a/{x,y,dir/z}, b.
+make_small() {
+    mkdir -p tree/a/dir
+    printf 'xxx' >tree/a/x
+    printf 'y' >tree/a/y
+    printf 'zz' >tree/a/dir/z
+    printf 'bbbb' >tree/b
+    ln -s a/x tree/l
+    chmod 640 tree/b
+    chmod 750 tree/a
+    find tree -depth -exec touch -h -d '2001-02-03 04:05:06.5Z' {} +
+    sb pack a.barecat -C tree .
+}
+
+@test "the top is listed without arguments, hidden names too, in bytewise order" {
+    make_archive
+    sb ls a.barecat | LC_ALL=C sort >ours
+    (cd tree && find . -mindepth 1 -maxdepth 1 -printf '%P\n' | LC_ALL=C sort) | cmp - ours
+    run_ok sb ls a.barecat
+    [[ ${lines[0]} == -dash && ${lines[1]} == .hidden && ${lines[2]} == a.txt ]] || fail "order"
+}
+
+@test "a directory shows its children, whose order is that of their names" {
+    make_archive
+    run_ok sb ls a.barecat sub
+    output_is $'dir\nfile\nup'
+    run_ok sb ls a.barecat /
+    output_has $'\nsub\nsub-file\nsub.d\n'
+}
+
+@test "files come first, then each directory under its name" {
+    make_small
+    run_ok sb ls a.barecat a b a/dir
+    output_is $'b\n\na:\ndir\nx\ny\n\na/dir:\nz'
+}
+
+@test "what is not there is named and the rest is done" {
+    make_small
+    run_fail 1 sb ls a.barecat nope b '*.jpg'
+    output_is "b"
+    stderr_is $'shardbox ls: cannot access \'nope\': no such file or directory in the archive\nshardbox ls: cannot access \'*.jpg\': no such file or directory in the archive'
+}
+
+@test "globs name files and directories" {
+    make_small
+    run_ok sb ls a.barecat 'a/*'
+    output_is $'a/x\na/y\n\na/dir:\nz'
+    run_ok sb ls -d a.barecat 'a/*' '**/z'
+    output_is $'a/dir\na/dir/z\na/x\na/y'
+}
+
+@test "-d shows directories themselves" {
+    make_small
+    run_ok sb ls -d a.barecat a b
+    output_is $'a\nb'
+    run_ok sb ls -d a.barecat
+    output_is "."
+}
+
+@test "-l shows mode, links, owner, group, size, time, name and target" {
+    make_small
+    local owner
+    owner=$(id -un)
+    run_ok sb ls -l a.barecat
+    output_is "drwxr-x--- 3 $owner $(id -gn) 6 Feb  3  2001 a
+-rw-r----- 1 $owner $(id -gn) 4 Feb  3  2001 b
+lrwxrwxrwx 1 $owner $(id -gn) 3 Feb  3  2001 l -> a/x"
+}
+
+@test "-l shows the hour of recent times, in local time" {
+    make_small
+    local now
+    now=$(date +%s)
+    sql a.barecat "UPDATE files SET mtime_ns = ($now - 86400) * 1000000000 WHERE path = 'b'"
+    TZ=Asia/Kathmandu run_ok sb ls -l a.barecat b
+    output_has "$(TZ=Asia/Kathmandu date -d "@$((now - 86400))" '+%b %e %H:%M') b"
+    sql a.barecat "UPDATE files SET mtime_ns = -3000000000000000000 WHERE path = 'b'"
+    run_ok sb ls -l a.barecat b
+    output_has "Dec  7  1874 b"
+}
+
+@test "-l shows ? for what is not known" {
+    make_small
+    sql a.barecat "UPDATE files SET mode = NULL, uid = NULL, gid = NULL, mtime_ns = NULL
+        WHERE path = 'b'"
+    run_ok sb ls -l a.barecat b
+    output_is "-????????? 1 ? ? 4            ? b"
+}
+
+@test "it works with the index alone; only where links point is then unknown" {
+    make_small
+    sb ls -R a.barecat >with
+    rm a.barecat-shard-*
+    sb ls -R a.barecat | cmp - with
+    run_ok sb ls -l a.barecat l
+    output_lacks "->"
+}
+
+@test "-R lists everything below, directories in order of name" {
+    make_archive
+    (cd tree && LC_ALL=C ls -AR . | sed 's#^\./\(.*:\)$#\1#') >theirs
+    sb ls -R a.barecat | cmp - theirs
+}
+
+@test "-h writes sizes for people, alone it helps" {
+    make_archive
+    run_ok sb ls -lh a.barecat numbers
+    output_has " 341K "
+    run_ok sb ls -h
+    output_has "usage: shardbox ls"
+}
+
+@test "--sort=size, time and address, and -r" {
+    make_small
+    sql a.barecat "UPDATE files SET mtime_ns = 5000000000 WHERE path = 'a/y'"
+    run_ok sb ls --sort=size a.barecat a
+    output_is $'x\ndir\ny'
+    run_ok sb ls -Sr a.barecat a
+    output_is $'y\ndir\nx'
+    run_ok sb ls -tr a.barecat a
+    [[ ${lines[0]} == y ]] || fail "the oldest first"
+    run_ok sb ls -r a.barecat a
+    output_is $'y\nx\ndir'
+    sql a.barecat "UPDATE files SET offset = 100 WHERE path = 'a/x'"
+    run_ok sb ls --sort=address a.barecat a
+    output_is $'dir\ny\nx'
+}
+
+@test "directories without a row are shown, once, and in their place" {
+    make_archive
+    sql a.barecat "UPDATE config SET value_int = 0 WHERE key = 'use_triggers';
+        DELETE FROM dirs WHERE path IN ('sub', 'sub/dir');"
+    run_ok sb ls a.barecat
+    output_has $'one\nstar*[x]?\nsub\nsub-file\nsub.d\n'
+    run_ok sb ls a.barecat sub
+    output_is $'dir\nfile\nup'
+    run_ok sb ls -ld a.barecat sub
+    output_has "d?????????"
+}
+
+@test "--tree draws and counts" {
+    make_small
+    run_ok sb ls --tree a.barecat
+    output_is ".
+├── a
+│   ├── dir
+│   │   └── z
+│   ├── x
+│   └── y
+├── b
+└── l
+
+2 directories, 5 files"
+}
+
+@test "a deep tree is listed and drawn" {
+    make_small
+    sql a.barecat "UPDATE config SET value_int = 0 WHERE key = 'use_triggers';
+        INSERT INTO files (path, shard, offset)
+        VALUES (replace(hex(zeroblob(500)), '00', 'd/') || 'f', 0, 0);"
+    within 20 "$SHARDBOX" ls -R a.barecat >listing
+    [[ $(wc -l <listing) -gt 1500 ]]
+    run_ok within 20 "$SHARDBOX" ls --tree a.barecat d
+    output_has "499 directories"
+}
+
+@test "--shards shows a row per shard" {
+    mkdir tree
+    for name in a b c d; do head -c 1000 /dev/zero >tree/$name; done
+    sb pack --shard-size=2000 a.barecat -C tree .
+    sql a.barecat "DELETE FROM files WHERE path = 'b'"
+    run_ok sb ls --shards a.barecat
+    [[ ${#lines[@]} == 3 ]] || fail "a head and two rows"
+    [[ ${lines[1]} =~ ^00000\ +2000\ +1000\ +1000\ +1\ .*/a.barecat-shard-00000$ ]] || fail "row 0"
+    [[ ${lines[2]} =~ ^00001\ +2000\ +2000\ +0\ +2\ .*/a.barecat-shard-00001$ ]] || fail "row 1"
+    rm a.barecat-shard-00001
+    run_ok sb ls --shards --json a.barecat
+    output_has '"size":null,"used":2000,"gaps":0,"files":2}'
+}
+
+@test "--at names the owners of bytes" {
+    make_small
+    run_ok sb ls --at 0:0 a.barecat
+    output_is "a/dir/z"
+    run_ok sb ls --at 0:1+2 a.barecat
+    output_is $'a/dir/z\na/x'
+    run_ok sb ls --at 0:0+1K a.barecat
+    output_is $'a/dir/z\na/x\na/y\nb\nl'
+    run_ok sb ls --at 0:1000 a.barecat
+    output_is ""
+    run_fail 2 sb ls --at 0 a.barecat
+    stderr_has "--at: '0' is not SHARD:OFFSET"
+}
+
+@test "--json is an object a line, also under -R" {
+    make_small
+    run_ok sb ls -R --json a.barecat
+    [[ ${#lines[@]} == 7 ]] || fail "seven entries"
+    output_has '"path":"a/dir/z","type":"file","size":2'
+}
+
+@test "on a terminal names stand in columns, quoted" {
+    make_small
+    for name in 'a b' c dd eee ffff ggggg hhhhhh iiiiiii jjjjjjjj kkkkkkkkk llllllllll; do
+        : >"tree/$name"
+    done
+    sb pack --force a.barecat -C tree .
+    on_terminal "$SHARDBOX" ls --color=never a.barecat
+    output_is "a      b  dd   ffff   hhhhhh   jjjjjjjj   l
+'a b'  c  eee  ggggg  iiiiiii  kkkkkkkkk  llllllllll"
+    on_terminal "$SHARDBOX" ls -1 --color=never a.barecat a
+    output_is $'dir\nx\ny'
+}
+
+@test "control characters never reach a terminal" {
+    make_archive
+    on_terminal "$SHARDBOX" ls --color=never -1 a.barecat
+    output_lacks $'\033'
+    output_has "'esc'\$'\\033''[31m'"
+}
+
+@test "colours follow LS_COLORS, NO_COLOR and --color" {
+    make_small
+    run_ok sb ls --color=always a.barecat
+    output_is $'\033[01;34ma\033[0m\nb\n\033[01;36ml\033[0m'
+    LS_COLORS='di=35:*b=31' run_ok sb ls --color=always a.barecat
+    output_is $'\033[35ma\033[0m\n\033[31mb\033[0m\n\033[01;36ml\033[0m'
+    run_ok sb ls a.barecat
+    output_lacks $'\033'
+    on_terminal "$SHARDBOX" ls a.barecat
+    output_has $'\033[01;34ma'
+    on_terminal env NO_COLOR=1 "$SHARDBOX" ls a.barecat
+    output_lacks $'\033'
+}
+
+@test "a newer minor schema is listed with a warning, a newer major one is an error" {
+    make_small
+    sql a.barecat "UPDATE config SET value_int = 4 WHERE key = 'schema_version_minor'"
+    run_ok sb ls a.barecat
+    output_is $'a\nb\nl'
+    stderr_has "schema 0.4 is newer than this program"
+    sql a.barecat "UPDATE config SET value_int = 1 WHERE key = 'schema_version_major'"
+    run_fail 2 sb ls a.barecat
+    stderr_has "schema 1.4 is newer than 0.3"
+}
+
+@test "an index of a user's own does no harm" {
+    make_small
+    sb ls -lR a.barecat >before
+    sql a.barecat "CREATE INDEX by_mtime ON files (mtime_ns); ANALYZE;"
+    sb ls -lR a.barecat | cmp - before
+}
