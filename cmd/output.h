@@ -33,7 +33,10 @@ bool output_is_terminal(void);
 void output_name(const char *name, size_t size);
 void output_line(const char *name, size_t size, bool nul);
 
-/* Appends a JSON string (with quotes) for text that is UTF-8. */
+/*
+ * Appends a JSON string (with quotes) for text that is UTF-8. Characters that a terminal might act
+ * on are escaped.
+ */
 enum sb_code json_string(struct sb_buf *out, const char *text, size_t size) SB_CHECKED;
 
 /*
@@ -43,9 +46,10 @@ enum sb_code json_name(struct sb_buf *out, const char *key, const char *name,
                        size_t size) SB_CHECKED;
 
 /*
- * The object of `ls --json` and `find --json`, without the newline: path, type, size, mode, uid,
- * gid, mtime_ns (null where unknown), for files shard, offset, crc32c, for links target where the
- * shard is there. shards may be NULL.
+ * The object of `ls --json` and `find --json`, without the newline: path, type, size (of a
+ * directory: of all files below it), mode (permission bits), uid, gid, mtime_ns (null where
+ * unknown), for files shard, offset, crc32c, for links target where the shard is there. A row that
+ * cannot be used has path, type and defect. shards may be NULL.
  */
 enum sb_code json_entry(struct sb_buf *out, const struct sb_entry *entry,
                         struct sb_shards *shards) SB_CHECKED;
