@@ -7,7 +7,7 @@
 #define ROWS_MAX 64
 
 struct row {
-    char path[32];
+    char path[64];
     bool is_dir;
     int64_t size;
 };
