@@ -19,6 +19,7 @@ struct place sb_verify_place(const struct sb_entry *entry)
     return (struct place){entry->path, entry->path_size, entry->shard, entry->offset};
 }
 
+SB_PRINTF(5, 0)
 static void report_list(struct verify *verify, enum sb_remedy remedy, const char *kind,
                         struct place place, const char *format, va_list arguments)
 {
