@@ -40,8 +40,9 @@ void sb_select_names_only(struct sb_select *select);
 
 /*
  * The next selected entry; SB_END after the last. The root directory is never delivered, not even
- * where an argument names it. A named directory without a row of its own is (has = 0). Rows that
- * cannot be used come with entry->defect. The entry's strings live until the next call.
+ * where an argument names it. A named directory without a row of its own is (has = 0), unless it
+ * lies within what another argument selects. Rows that cannot be used come with entry->defect. The
+ * entry's strings live until the next call.
  */
 enum sb_code sb_select_next(struct sb_select *select, struct sb_entry *entry,
                             struct sb_error *err) SB_CHECKED;
