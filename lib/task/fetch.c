@@ -2,150 +2,82 @@
 
 #include "archive/archive.h"
 #include "archive/shards.h"
-#include "core/buf.h"
-#include "core/name.h"
 #include "core/pipeline.h"
-#include "task/fetch_slot.h"
+#include "task/fetch_queue.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOKUP_NAMES    256                         /* in one read transaction */
-#define SORTED_BYTES    (SB_FETCH_SORTED_MAX * 128) /* of names sorted at once */
+#define SLOT_NAMES      256
+#define QUEUE_FIRST     256   /* names; the limit doubles each time that as many come at once, */
+#define QUEUE_MOST      32768 /* up to this */
+#define LOOK_AHEAD_STEP 256   /* names, in one read transaction */
 #define SLOTS_MAX       32
 #define IN_FLIGHT_BYTES ((size_t)72 << 20) /* of answers, in all slots */
 
-/* Names that were looked up and are not in a slot yet. */
-struct queue {
-    struct sb_buf names;
-    struct sb_request *requests;
-    size_t count;
-    size_t next;
-};
-
 struct fetch {
-    struct sb_archive *archive;
     struct sb_shards *shards;
     const struct sb_fetch_options *options;
     const struct sb_fetch_names *names;
     const struct sb_fetch_output *output;
     const struct sb_notify *notify;
     struct sb_fetch_counts *counts;
-    struct queue queue;
-    size_t queue_room;
-    struct sb_buf normal; /* a name in its stored form */
-    size_t in_flight;     /* sum of the costs of filled slots */
-    bool ended;           /* no more names */
+    struct sb_lookup lookup;
+    struct sb_queue queues[2];
+    struct sb_queue *now;   /* goes into slots */
+    struct sb_queue *ahead; /* is looked up meanwhile, a few names for every slot */
+    size_t queue_limit;
+    size_t in_flight; /* sum of the costs of filled slots */
+    bool ended;       /* no more names */
 };
 
-static void take_extent(const struct fetch *f, struct sb_request *request,
-                        const struct sb_entry *entry)
+static bool is_answered(const struct sb_queue *queue)
 {
-    const struct sb_fetch_options *options = f->options;
-    int64_t skip = 0;
-    int64_t size = entry->size;
-
-    if (options->ranged) {
-        skip = options->range_offset < size ? options->range_offset : size;
-        size -= skip;
-        if (size > options->range_size)
-            size = options->range_size;
-    }
-    request->shard = entry->shard;
-    request->offset = entry->offset + skip;
-    request->size = size;
-    request->crc32c = entry->crc32c;
-    request->has_crc = (entry->has & SB_HAS_CRC) && !options->ranged && !options->no_check;
-    request->answer = size > SB_FETCH_WHOLE_MAX ? SB_ANSWER_STREAM : SB_ANSWER_BYTES;
+    return queue->next == queue->count;
 }
 
-static enum sb_code look_up(struct fetch *f, struct sb_buf *names, struct sb_request *request,
-                            struct sb_error *err)
+static enum sb_code collect(struct fetch *f, struct sb_queue *queue, struct sb_error *err)
 {
-    const char *name = sb_request_name(names, request);
-    size_t size = request->name_size;
-    struct sb_entry entry;
-    enum sb_code code;
-    bool stripped;
+    enum sb_code code =
+        sb_queue_collect(queue, f->names, f->queue_limit, f->options->by_address, &f->ended, err);
 
-    request->answer = SB_ANSWER_MISSING;
-    if (size == 0 || memchr(name, '\0', size))
-        return SB_OK;
-    if (sb_name_problem(name, size)) {
-        sb_buf_clear(&f->normal);
-        if (sb_name_normalize(name, &f->normal, &stripped))
-            return sb_fail_memory(err);
-        name = f->normal.size ? f->normal.data : "";
-        size = f->normal.size;
-    }
-    code = sb_archive_lookup(f->archive, name, size, &entry, err);
-    if (code == SB_NOENT)
-        return SB_OK;
-    if (code)
-        return code;
-    if (entry.defect)
-        return sb_request_damaged(request, names, entry.defect, err);
-    if (entry.type == SB_DIR)
-        request->answer = SB_ANSWER_DIRECTORY;
-    else
-        take_extent(f, request, &entry);
-    return SB_OK;
-}
-
-static int compare_addresses(const void *a, const void *b)
-{
-    const struct sb_request *x = a, *y = b;
-    bool x_has = x->answer == SB_ANSWER_BYTES || x->answer == SB_ANSWER_STREAM;
-    bool y_has = y->answer == SB_ANSWER_BYTES || y->answer == SB_ANSWER_STREAM;
-
-    if (x_has != y_has)
-        return x_has ? 1 : -1;
-    if (x_has && x->shard != y->shard)
-        return x->shard < y->shard ? -1 : 1;
-    if (x_has && x->offset != y->offset)
-        return x->offset < y->offset ? -1 : 1;
-    return x->name_at < y->name_at ? -1 : x->name_at > y->name_at;
-}
-
-/* Waits for one name and takes those that come without waiting, or as many as are to be sorted. */
-static enum sb_code collect_names(struct fetch *f, struct sb_error *err)
-{
-    struct queue *queue = &f->queue;
-    const char *name;
-    enum sb_code code;
-    size_t size;
-
-    queue->count = queue->next = 0;
-    sb_buf_clear(&queue->names);
-    do {
-        code = f->names->next(f->names->context, &name, &size, err);
-        f->ended = code == SB_END;
-        if (code)
-            return f->ended ? SB_OK : code;
-        queue->requests[queue->count++] =
-            (struct sb_request){.name_at = queue->names.size, .name_size = size};
-        if (sb_buf_add(&queue->names, name, size) || sb_buf_add_char(&queue->names, '\0'))
-            return sb_fail_memory(err);
-    } while (queue->count < f->queue_room && queue->names.size < SORTED_BYTES &&
-             (f->options->by_address || f->names->ready(f->names->context)));
-    return SB_OK;
-}
-
-static enum sb_code look_up_queue(struct fetch *f, struct sb_error *err)
-{
-    struct queue *queue = &f->queue;
-    enum sb_code code = sb_archive_begin(f->archive, err);
-
-    if (code)
-        return code;
-    for (size_t i = 0; i < queue->count && !code; i++)
-        code = look_up(f, &queue->names, &queue->requests[i], err);
-    sb_archive_end(f->archive);
-    if (!code && f->options->by_address)
-        qsort(queue->requests, queue->count, sizeof(*queue->requests), compare_addresses);
+    if (queue->count == f->queue_limit && f->queue_limit < QUEUE_MOST)
+        f->queue_limit *= 2;
     return code;
+}
+
+/* Makes what was looked up ahead the present queue, and collects more without waiting for it. */
+static enum sb_code turn_queues(struct fetch *f, struct sb_error *err)
+{
+    struct sb_queue *answered = f->now;
+    enum sb_code code = SB_OK;
+
+    f->now = f->ahead;
+    f->ahead = answered;
+    if (is_answered(f->now) && !f->ended)
+        code = collect(f, f->now, err);
+    if (!code)
+        code = sb_queue_look_up(f->now, &f->lookup, f->now->count, err);
+    if (code)
+        return code;
+    if (f->options->by_address)
+        sb_queue_sort_by_address(f->now);
+    else if (!f->ended && f->names->ready(f->names->context))
+        code = collect(f, f->ahead, err);
+    return code;
+}
+
+/* Keeps pace with the present queue, so that the other is looked up when this one is used up. */
+static enum sb_code look_ahead(struct fetch *f, struct sb_error *err)
+{
+    struct sb_queue *ahead = f->ahead;
+    size_t due = f->now->count ? ahead->count * f->now->next / f->now->count : 0;
+
+    if (is_answered(ahead) || due < ahead->looked_up + LOOK_AHEAD_STEP)
+        return SB_OK;
+    return sb_queue_look_up(ahead, &f->lookup, due, err);
 }
 
 static bool fits_in_memory(const struct fetch *f, size_t cost)
@@ -157,17 +89,16 @@ static bool fits_in_memory(const struct fetch *f, size_t cost)
 static enum sb_code fill(void *context, void *slot_context, struct sb_error *err)
 {
     struct fetch *f = context;
-    struct queue *queue = &f->queue;
     struct sb_slot *slot = slot_context;
+    struct sb_queue *queue;
 
     sb_slot_clear(slot);
-    if (queue->next == queue->count && !f->ended) {
-        if (collect_names(f, err) || look_up_queue(f, err))
-            return err->code;
-    }
-    if (queue->next == queue->count)
+    if (is_answered(f->now) && turn_queues(f, err))
+        return err->code;
+    queue = f->now;
+    if (is_answered(queue))
         return SB_END;
-    while (queue->next < queue->count && slot->count < LOOKUP_NAMES) {
+    while (!is_answered(queue) && slot->count < SLOT_NAMES) {
         const struct sb_request *request = &queue->requests[queue->next];
         size_t cost = sb_request_cost(request, f->options);
 
@@ -179,17 +110,17 @@ static enum sb_code fill(void *context, void *slot_context, struct sb_error *err
         queue->next++;
     }
     f->in_flight += slot->cost;
-    return SB_OK;
+    return look_ahead(f, err);
 }
 
 static int fill_would_wait(void *context)
 {
     struct fetch *f = context;
-    const struct queue *queue = &f->queue;
+    const struct sb_queue *queue = f->now;
 
-    if (queue->next < queue->count)
+    if (!is_answered(queue))
         return !fits_in_memory(f, sb_request_cost(&queue->requests[queue->next], f->options));
-    return !f->ended && !f->names->ready(f->names->context);
+    return is_answered(f->ahead) && !f->ended && !f->names->ready(f->names->context);
 }
 
 static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
@@ -286,7 +217,7 @@ static enum sb_code answer_stream(struct fetch *f, const struct sb_slot *slot,
     }
     if (stream.output_failed || !sb_is_file_damage(err))
         return code;
-    if (sb_archive_still_current(f->archive, &current)) {
+    if (sb_archive_still_current(f->lookup.archive, &current)) {
         *err = current;
         return err->code;
     }
@@ -317,7 +248,7 @@ static enum sb_code answer_doubtful(struct fetch *f, const struct sb_slot *slot,
     struct sb_slot second = {.shards = f->shards, .options = f->options};
     struct sb_request before = *request;
     struct sb_request *now;
-    enum sb_code code = sb_archive_still_current(f->archive, err);
+    enum sb_code code = sb_archive_still_current(f->lookup.archive, err);
 
     if (code)
         return code;
@@ -326,7 +257,7 @@ static enum sb_code answer_doubtful(struct fetch *f, const struct sb_slot *slot,
     if (code)
         goto out;
     now = second.requests;
-    code = look_up(f, &second.names, now, err);
+    code = sb_look_up(&f->lookup, &second.names, now, err);
     if (code)
         goto out;
     if (now->answer == SB_ANSWER_DAMAGED || same_extent(now, &before)) {
@@ -414,7 +345,7 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
 {
     static const struct sb_pipeline_ops ops = {
         .fill = fill, .work = work, .drain = drain, .fill_would_wait = fill_would_wait};
-    struct fetch f = {.archive = archive,
+    struct fetch f = {.lookup = {.archive = archive, .options = options},
                       .options = options,
                       .names = names,
                       .output = output,
@@ -425,9 +356,10 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
     enum sb_code code;
 
     *counts = (struct sb_fetch_counts){0};
-    f.queue_room = options->by_address ? SB_FETCH_SORTED_MAX : LOOKUP_NAMES;
-    f.queue.requests = calloc(f.queue_room, sizeof(*f.queue.requests));
-    if (!slots || !f.queue.requests)
+    f.now = &f.queues[0];
+    f.ahead = &f.queues[1];
+    f.queue_limit = options->by_address ? SB_FETCH_SORTED_MAX : QUEUE_FIRST;
+    if (!slots)
         code = sb_fail_memory(err);
     else
         code = sb_shards_open(&f.shards, archive, err);
@@ -440,9 +372,9 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
     for (unsigned i = 0; slots && i < count; i++)
         sb_slot_release(&slots[i]);
     free(slots);
-    free(f.queue.requests);
-    sb_buf_release(&f.queue.names);
-    sb_buf_release(&f.normal);
+    sb_queue_release(&f.queues[0]);
+    sb_queue_release(&f.queues[1]);
+    sb_buf_release(&f.lookup.normal);
     sb_shards_free(f.shards);
     return code;
 }
