@@ -120,6 +120,24 @@ void sb_tree_free(struct sb_tree *tree)
     free(tree);
 }
 
+static void problem(struct sb_tree *tree, const char *kind, const char *text, int error_number)
+{
+    char reason[128];
+
+    if (error_number)
+        sb_tell(tree->options.notify, SB_PROBLEM, kind, tree->disk.data, "%s: %s", text,
+                strerror_r(error_number, reason, sizeof(reason)));
+    else
+        sb_tell(tree->options.notify, SB_PROBLEM, kind, tree->disk.data, "%s", text);
+}
+
+static void problem_of_start(struct sb_tree *tree, int error_number)
+{
+    bool missing = error_number == ENOENT || error_number == ENOTDIR;
+
+    problem(tree, missing ? "missing" : "unreadable", "cannot be packed", error_number);
+}
+
 /* Splits path into the directory to open and the component in it. */
 static enum sb_code split_start(struct sb_tree *tree, const char *path, struct sb_buf *base)
 {
@@ -143,6 +161,7 @@ static enum sb_code split_start(struct sb_tree *tree, const char *path, struct s
     return sb_buf_set(&tree->component, path + last, end - last);
 }
 
+/* Opens the directory that holds the start. SB_END: it was said why that cannot be. */
 static enum sb_code open_base(struct sb_tree *tree, int base_fd, const struct sb_buf *path,
                               struct sb_error *err)
 {
@@ -154,8 +173,12 @@ static enum sb_code open_base(struct sb_tree *tree, int base_fd, const struct sb
     sb_tree_dir_unref(tree->base);
     tree->base = NULL;
     fd = open_directory(base_fd, path->data, true);
-    if (fd < 0)
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
         return sb_fail_errno(err, errno, "%s", tree->disk.data);
+    if (fd < 0) {
+        problem_of_start(tree, errno);
+        return SB_END;
+    }
     tree->base = dir_new(fd);
     tree->base_fd = base_fd;
     if (!tree->base || sb_buf_set(&tree->base_path, path->data, path->size))
@@ -181,18 +204,7 @@ enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, 
         code = open_base(tree, base_fd, &base, err);
     sb_buf_release(&base);
     tree->start_waits = code == SB_OK;
-    return code;
-}
-
-static void problem(struct sb_tree *tree, const char *kind, const char *text, int error_number)
-{
-    char reason[128];
-
-    if (error_number)
-        sb_tell(tree->options.notify, SB_PROBLEM, kind, tree->disk.data, "%s: %s", text,
-                strerror_r(error_number, reason, sizeof(reason)));
-    else
-        sb_tell(tree->options.notify, SB_PROBLEM, kind, tree->disk.data, "%s", text);
+    return code == SB_END ? SB_OK : code;
 }
 
 static bool is_ancestor(const struct sb_tree *tree, const struct stat *st)
@@ -369,7 +381,7 @@ static enum sb_code take_start(struct sb_tree *tree, struct sb_tree_item *item,
     if (fstatat(at, item->component, &st, AT_SYMLINK_NOFOLLOW) ||
         (S_ISLNK(st.st_mode) && follow && fstatat(at, item->component, &st, 0) &&
          !tree->options.dereference)) {
-        problem(tree, errno == ENOENT ? "missing" : "unreadable", "cannot be packed", errno);
+        problem_of_start(tree, errno);
         return SB_END;
     }
     return take(tree, item, st.st_mode & S_IFMT, follow, err);

@@ -78,7 +78,8 @@ void sb_tree_free(struct sb_tree *tree);
  * the tree is used), stored as `name`, which is path itself or what the caller made of it, and ""
  * for a directory whose contents go to the top. A link at path is itself the item unless path ends
  * in '/'. A walk that was under way is given up. Starting anew in the directory of the last start
- * costs no call to open it. SB_NOENT, SB_SYSTEM when path cannot be looked up.
+ * costs no call to open it. A path that cannot be looked up is said ("missing", "unreadable"), and
+ * there is no item then.
  */
 enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, const char *name,
                            size_t name_size, struct sb_error *err) SB_CHECKED;
