@@ -4,6 +4,7 @@
 #include "command.h"
 #include "local_time.h"
 #include "message.h"
+#include "name_list.h"
 #include "opening.h"
 #include "output.h"
 #include "printf_format.h"
@@ -299,35 +300,31 @@ static enum sb_code find_selected(struct finding *finding, char **paths, size_t 
     return code;
 }
 
+static void consider_listed(void *context, const char *text, const struct sb_entry *entry)
+{
+    struct finding *finding = context;
+    const struct settings *settings = finding->settings;
+
+    if (settings->missing && !entry)
+        output_line(text, strlen(text), settings->nul);
+    else if (!entry)
+        message_problem("%s: no such file or directory in the archive", text);
+    else if (!settings->missing)
+        consider(finding, entry);
+}
+
 static enum sb_code find_listed(struct finding *finding, struct sb_error *err)
 {
     const struct settings *settings = finding->settings;
-    struct sb_buf name = {0};
     struct sb_list *list;
-    struct sb_entry entry;
-    const char *text;
-    size_t size;
     enum sb_code code;
-    bool stripped;
 
     code = sb_list_open(&list, settings->files_from, settings->nul ? '\0' : '\n', err);
-    while (!code && !(code = sb_list_next(list, &text, &size, err))) {
-        if (sb_name_normalize(text, &name, &stripped))
-            output_check(ENOMEM);
-        code = sb_archive_lookup(finding->archive, name.data, name.size, &entry, err);
-        if (code && code != SB_NOENT)
-            break;
-        if (settings->missing && code == SB_NOENT)
-            output_line(text, size, settings->nul);
-        else if (code == SB_NOENT)
-            message_problem("%s: no such file or directory in the archive", text);
-        else if (!settings->missing)
-            consider(finding, &entry);
-        code = SB_OK;
-    }
+    if (code)
+        return code;
+    code = look_up_names(finding->archive, list, consider_listed, finding, err);
     sb_list_free(list);
-    sb_buf_release(&name);
-    return code == SB_END ? SB_OK : code;
+    return code;
 }
 
 static enum sb_code find(struct finding *finding, const char *path, char **paths, size_t count,
@@ -368,17 +365,11 @@ static int run(const struct command *self, int argc, char **argv)
     struct settings settings = {.max_depth = -1};
     struct finding finding = {.settings = &settings};
     struct sb_error err;
-    int first, status = STATUS_ERROR;
+    int first, status;
 
-    switch (options_parse(self, argc, argv, &settings, &first, NULL)) {
-    case OPTIONS_DONE:
-        status = STATUS_CLEAN;
+    status = options_parse(self, argc, argv, &settings, &first, NULL);
+    if (status != OPTIONS_RUN)
         goto out;
-    case OPTIONS_BAD:
-        goto out;
-    case OPTIONS_RUN:
-        break;
-    }
     status = check_usage(&settings, argc - first);
     if (!status) {
         if (find(&finding, argv[first], argv + first + 1, (size_t)(argc - first - 1), &err))
