@@ -162,16 +162,11 @@ static int run(const struct command *self, int argc, char **argv)
     struct input input = {.end = argv + argc};
     struct sb_error err;
     enum sb_code code = SB_OK;
-    int first;
+    int first, status;
 
-    switch (options_parse(self, argc, argv, &settings, &first, NULL)) {
-    case OPTIONS_DONE:
-        return STATUS_CLEAN;
-    case OPTIONS_BAD:
-        return STATUS_ERROR;
-    case OPTIONS_RUN:
-        break;
-    }
+    status = options_parse(self, argc, argv, &settings, &first, NULL);
+    if (status != OPTIONS_RUN)
+        return status;
     if (first == argc)
         return message_usage("no archive given");
     if (first + 1 == argc && !settings.files_from)

@@ -144,6 +144,7 @@ static const char functions[] =
     "        lead=${typed%%=*}=\n"
     "        typed=${typed#*=}\n"
     "        _shardbox_value \"$command\" \"${lead%=}\"\n"
+    "        [[ $wanted ]] || _shardbox_value \"$command\" \"$lead\"\n"
     "        _shardbox_add_all \"$wanted\"\n"
     "    elif [[ ! $ended && $typed == -* ]]; then\n"
     "        _shardbox_add_words \"$options\"\n"
@@ -161,7 +162,8 @@ static void print_option_words(const struct option *list, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (list[i].letter)
             output_format("-%c ", list[i].letter);
-        output_format("--%s%s%s", list[i].name, list[i].value ? "=" : "", i + 1 < count ? " " : "");
+        output_format("--%s%s%s", list[i].name, list[i].value && !list[i].implied ? "=" : "",
+                      i + 1 < count ? " " : "");
     }
 }
 
@@ -186,7 +188,8 @@ static void print_table(void)
 
 static void print_value(const char *command, const struct option *option)
 {
-    output_format("    %s:--%s", command, option->name);
+    /* A value that may be left out never is the next word. */
+    output_format("    %s:--%s%s", command, option->name, option->implied ? "=" : "");
     if (option->letter)
         output_format(" | %s:-%c", command, option->letter);
     if (!option->choices) {

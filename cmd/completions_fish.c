@@ -117,7 +117,7 @@ static void print_values(void)
 
         output_text("        case");
         for (size_t j = 0; j < count; j++) {
-            if (!list[j].value)
+            if (!list[j].value || list[j].implied)
                 continue;
             if (list[j].letter)
                 output_format(" %s:-%c", name, list[j].letter);
@@ -133,7 +133,7 @@ static void print_value(const struct option *option)
     const char *kind = completion_kinds(option->completes).first;
 
     if (option->choices) {
-        output_text(" -x -a '");
+        output_text(option->implied ? " -f -a '" : " -x -a '");
         for (size_t i = 0; option->choices[i]; i++)
             output_format("%s%s", i > 0 ? " " : "", option->choices[i]);
         output_char('\'');

@@ -64,11 +64,12 @@ static void print_action(const char *kind)
 static void print_option(const struct option *option, const char *dashes_and_name,
                          const char *attached)
 {
-    output_format(" \\\n            '*%s%s[", dashes_and_name, option->value ? attached : "");
+    output_format(" \\\n            '*%s%s%s[", dashes_and_name, option->value ? attached : "",
+                  option->implied ? "-" : "");
     print_escaped(option->help);
     output_char(']');
     if (option->value) {
-        output_char(':');
+        output_text(option->implied ? "::" : ":");
         print_escaped(option->value);
         output_char(':');
     }

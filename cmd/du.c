@@ -313,14 +313,9 @@ static int run(const struct command *self, int argc, char **argv)
     struct sb_error err;
     int first, status;
 
-    switch (options_parse(self, argc, argv, &settings, &first, NULL)) {
-    case OPTIONS_DONE:
-        return STATUS_CLEAN;
-    case OPTIONS_BAD:
-        return STATUS_ERROR;
-    case OPTIONS_RUN:
-        break;
-    }
+    status = options_parse(self, argc, argv, &settings, &first, NULL);
+    if (status != OPTIONS_RUN)
+        return status;
     status = check_usage(&settings, argc - first);
     if (status)
         return status;

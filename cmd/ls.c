@@ -70,8 +70,13 @@ static const struct option options[] = {
     OPTION_FLAG('S', "by-size", struct settings, by_size, "as --sort=size"),
     OPTION_FLAG('t', "by-time", struct settings, by_time, "as --sort=time"),
     OPTION_FLAG('r', "reverse", struct settings, reverse, "the other way round"),
-    OPTION_CHOICE(0, "color", struct settings, colour, "WHEN", colour_choices,
-                  "colour names by LS_COLORS"),
+    {.kind = OPTION_KIND_CHOICE,
+     .name = "color",
+     .field = offsetof(struct settings, colour),
+     .value = "WHEN",
+     .implied = "always",
+     .choices = colour_choices,
+     .help = "colour names by LS_COLORS"},
     OPTION_FLAG(0, "tree", struct settings, tree, "the whole tree below, drawn"),
     OPTION_FLAG(0, "shards", struct settings, shards,
                 "a row per shard: size, bytes in use, gaps, files"),
@@ -426,14 +431,9 @@ static int run(const struct command *self, int argc, char **argv)
     struct sb_error err;
     int first, status;
 
-    switch (options_parse(self, argc, argv, &settings, &first, NULL)) {
-    case OPTIONS_DONE:
-        return STATUS_CLEAN;
-    case OPTIONS_BAD:
-        return STATUS_ERROR;
-    case OPTIONS_RUN:
-        break;
-    }
+    status = options_parse(self, argc, argv, &settings, &first, NULL);
+    if (status != OPTIONS_RUN)
+        return status;
     if (settings.by_size)
         settings.sort = SORT_SIZE;
     if (settings.by_time)

@@ -145,14 +145,16 @@ static bool store(const struct option *option, void *settings, const char *value
 struct parser {
     struct option list[OPTIONS_MAX];
     struct getopt_option names[OPTIONS_MAX + 1];
-    char letters[2 + 2 * OPTIONS_MAX + 1];
+    char letters[2 + 3 * OPTIONS_MAX + 1];
     size_t count;
+    const struct command *command;
 };
 
 static void build(struct parser *parser, const struct command *command, bool in_order)
 {
     char *letter = parser->letters;
 
+    parser->command = command;
     parser->count = options_list(command, parser->list);
     if (in_order)
         *letter++ = '-';
@@ -162,13 +164,17 @@ static void build(struct parser *parser, const struct command *command, bool in_
 
         parser->names[i] = (struct getopt_option){
             .name = option->name,
-            .has_arg = option->value ? required_argument : no_argument,
+            .has_arg = !option->value    ? no_argument
+                       : option->implied ? optional_argument
+                                         : required_argument,
             .val = LONG_BASE + (int)i,
         };
         if (!option->letter)
             continue;
         *letter++ = option->letter;
         if (option->value)
+            *letter++ = ':';
+        if (option->implied)
             *letter++ = ':';
     }
     *letter = '\0';
@@ -221,8 +227,8 @@ static void complain(const struct parser *parser, int result, char **argv)
         message_usage("option '-%c' needs a value: %s", optopt, option->value);
 }
 
-static enum options_result parse(const struct parser *parser, int argc, char **argv, void *settings,
-                                 bool (*operand)(void *settings, const char *value))
+static int parse(const struct parser *parser, int argc, char **argv, void *settings,
+                 bool (*operand)(void *settings, const char *value))
 {
     int result;
 
@@ -233,44 +239,43 @@ static enum options_result parse(const struct parser *parser, int argc, char **a
 
         if (result == OPERAND) {
             if (operand && !operand(settings, optarg))
-                return OPTIONS_BAD;
+                return STATUS_ERROR;
             continue;
         }
         if (result == '?' || result == ':') {
             complain(parser, result, argv);
-            return OPTIONS_BAD;
+            return STATUS_ERROR;
         }
         option = find(parser, result);
-        if (!option->call && option->kind == OPTION_KIND_CALL)
-            return OPTIONS_DONE;
-        if (!store(option, settings, optarg))
-            return OPTIONS_BAD;
+        if (!option->call && option->kind == OPTION_KIND_CALL) {
+            options_print_help(parser->command);
+            return STATUS_CLEAN;
+        }
+        if (!store(option, settings, optarg ? optarg : option->implied))
+            return STATUS_ERROR;
     }
     return OPTIONS_RUN;
 }
 
-enum options_result options_parse(const struct command *command, int argc, char **argv,
-                                  void *settings, int *first,
-                                  bool (*operand)(void *settings, const char *value))
+int options_parse(const struct command *command, int argc, char **argv, void *settings, int *first,
+                  bool (*operand)(void *settings, const char *value))
 {
     static struct parser parser;
-    enum options_result result;
+    int result;
 
     *first = argc;
     if (argc == 2 && strcmp(argv[1], "-h") == 0) {
         options_print_help(command);
-        return OPTIONS_DONE;
+        return STATUS_CLEAN;
     }
     build(&parser, command, operand != NULL);
     result = parse(&parser, argc, argv, settings, operand);
-    if (result == OPTIONS_DONE)
-        options_print_help(command);
     if (result != OPTIONS_RUN)
         return result;
     *first = optind;
     while (operand && *first < argc) {
         if (!operand(settings, argv[(*first)++]))
-            return OPTIONS_BAD;
+            return STATUS_ERROR;
     }
     return OPTIONS_RUN;
 }
@@ -330,7 +335,8 @@ static enum sb_code describe(const struct option *option, struct sb_buf *left, s
     else
         code = sb_buf_add_format(left, "      --%s", option->name);
     if (!code && option->value)
-        code = sb_buf_add_format(left, "=%s", option->value);
+        code = sb_buf_add_format(left, "%s%s%s", option->implied ? "[=" : "=", option->value,
+                                 option->implied ? "]" : "");
     if (!code)
         code = sb_buf_add_text(right, option->help);
     for (int i = 0; !code && option->choices && option->choices[i]; i++)

@@ -45,11 +45,12 @@ enum operand_kind {
 
 struct option {
     enum option_kind kind;
-    char letter;                /* 0: none */
-    const char *name;           /* long name without "--" */
-    size_t field;               /* offset into the settings */
-    const char *value;          /* name of the value in help ("SIZE"), NULL for flags */
-    const char *help;           /* one line */
+    char letter;         /* 0: none */
+    const char *name;    /* long name without "--" */
+    size_t field;        /* offset into the settings */
+    const char *value;   /* name of the value in help ("SIZE"), NULL for flags */
+    const char *implied; /* the value when it is left out ("--color"); NULL: it must be given */
+    const char *help;    /* one line */
     const char *const *choices; /* NULL-terminated, for CHOICE */
     int64_t low, high;          /* for INTEGER */
     bool (*call)(void *settings,
@@ -76,21 +77,20 @@ struct option {
 #define OPTION_END {.kind = OPTION_KIND_END}
 /* clang-format on */
 
-enum options_result {
-    OPTIONS_RUN,  /* go on */
-    OPTIONS_DONE, /* help was printed: leave with 0 */
-    OPTIONS_BAD,  /* a message was printed: leave with STATUS_ERROR */
-};
+/* What options_parse returns when the command is to go on. */
+enum { OPTIONS_RUN = -1 };
 
 /*
  * Fills settings (which the caller has set to its defaults) and moves the operands to
  * argv[*first] ... argv[argc - 1], in their order.
  * `operand`, when not NULL, is called for every operand where it stands among the options instead
  * (for `-C` that affects what follows it); false ends the parse.
+ *
+ * Returns OPTIONS_RUN, or the exit status to leave with: STATUS_CLEAN after help was printed,
+ * STATUS_ERROR after a message.
  */
-enum options_result options_parse(const struct command *command, int argc, char **argv,
-                                  void *settings, int *first,
-                                  bool (*operand)(void *settings, const char *value));
+int options_parse(const struct command *command, int argc, char **argv, void *settings, int *first,
+                  bool (*operand)(void *settings, const char *value));
 
 /* The options of a command, its own and then the common ones; returns how many. */
 #define OPTIONS_MAX 64

@@ -267,16 +267,9 @@ static int run(const struct command *self, int argc, char **argv)
     const char *wrong;
     int first, status;
 
-    switch (options_parse(self, argc, argv, &settings, &first, take_operand)) {
-    case OPTIONS_DONE:
-        status = STATUS_CLEAN;
+    status = options_parse(self, argc, argv, &settings, &first, take_operand);
+    if (status != OPTIONS_RUN)
         goto out;
-    case OPTIONS_BAD:
-        status = STATUS_ERROR;
-        goto out;
-    case OPTIONS_RUN:
-        break;
-    }
     wrong = misuse(&settings);
     if (wrong) {
         status = message_usage("%s", wrong);

@@ -169,22 +169,13 @@ static int unpack(const struct settings *settings, const char *path, char **path
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = {.directory = ".", .threads = sb_default_threads()};
-    int status = STATUS_ERROR;
-    int first;
+    int first, status;
 
-    switch (options_parse(self, argc, argv, &settings, &first, NULL)) {
-    case OPTIONS_DONE:
-        status = STATUS_CLEAN;
-        break;
-    case OPTIONS_BAD:
-        break;
-    case OPTIONS_RUN:
-        if (first == argc)
-            status = message_usage("no archive given");
-        else
-            status = unpack(&settings, argv[first], argv + first + 1, (size_t)(argc - first - 1));
-        break;
-    }
+    status = options_parse(self, argc, argv, &settings, &first, NULL);
+    if (status == OPTIONS_RUN && first == argc)
+        status = message_usage("no archive given");
+    if (status == OPTIONS_RUN)
+        status = unpack(&settings, argv[first], argv + first + 1, (size_t)(argc - first - 1));
     sb_filter_free(settings.filter);
     return status;
 }

@@ -108,16 +108,11 @@ static int run(const struct command *self, int argc, char **argv)
     struct settings settings = {0};
     struct sb_upgrade_result result;
     struct sb_error err;
-    int first;
+    int first, status;
 
-    switch (options_parse(self, argc, argv, &settings, &first, NULL)) {
-    case OPTIONS_DONE:
-        return STATUS_CLEAN;
-    case OPTIONS_BAD:
-        return STATUS_ERROR;
-    case OPTIONS_RUN:
-        break;
-    }
+    status = options_parse(self, argc, argv, &settings, &first, NULL);
+    if (status != OPTIONS_RUN)
+        return status;
     if (first == argc)
         return message_usage("no archive given");
     if (first + 1 < argc)

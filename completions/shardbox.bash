@@ -24,7 +24,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     ls)
-        options='-l --long -1 --one-per-line -R --recursive -d --directory -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color= --tree --shards --at= --json --help -q --quiet -v --verbose --progress --no-progress'
+        options='-l --long -1 --one-per-line -R --recursive -d --directory -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --tree --shards --at= --json --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     find)
@@ -77,7 +77,7 @@ _shardbox_value() {
     cat:--order) wanted='words:input address' ;;
     cat:--threads | cat:-j) wanted='any' ;;
     ls:--sort) wanted='words:name size time address' ;;
-    ls:--color) wanted='words:auto always never' ;;
+    ls:--color=) wanted='words:auto always never' ;;
     ls:--at) wanted='any' ;;
     find:--type) wanted='any' ;;
     find:--name) wanted='any' ;;
@@ -237,6 +237,7 @@ _shardbox() {
         lead=${typed%%=*}=
         typed=${typed#*=}
         _shardbox_value "$command" "${lead%=}"
+        [[ $wanted ]] || _shardbox_value "$command" "$lead"
         _shardbox_add_all "$wanted"
     elif [[ ! $ended && $typed == -* ]]; then
         _shardbox_add_words "$options"

@@ -49,7 +49,7 @@ function __shardbox_takes_value
             return 0
         case cat:-T cat:--files-from cat:--range cat:--order cat:-j cat:--threads
             return 0
-        case ls:--sort ls:--color ls:--at
+        case ls:--sort ls:--at
             return 0
         case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:--sort find:-T find:--files-from find:--printf
             return 0
@@ -205,7 +205,7 @@ complete -c shardbox -n '__shardbox_is ls' -l sort -x -a 'name size time address
 complete -c shardbox -n '__shardbox_is ls' -s S -l by-size -d 'as --sort=size'
 complete -c shardbox -n '__shardbox_is ls' -s t -l by-time -d 'as --sort=time'
 complete -c shardbox -n '__shardbox_is ls' -s r -l reverse -d 'the other way round'
-complete -c shardbox -n '__shardbox_is ls' -l color -x -a 'auto always never' -d 'colour names by LS_COLORS'
+complete -c shardbox -n '__shardbox_is ls' -l color -f -a 'auto always never' -d 'colour names by LS_COLORS'
 complete -c shardbox -n '__shardbox_is ls' -l tree -d 'the whole tree below, drawn'
 complete -c shardbox -n '__shardbox_is ls' -l shards -d 'a row per shard: size, bytes in use, gaps, files'
 complete -c shardbox -n '__shardbox_is ls' -l at -x -d 'the files that own these bytes'

@@ -232,6 +232,9 @@ lrwxrwxrwx 1 $owner $(id -gn) 3 Feb  3  2001 l -> a/x"
 @test "colours follow LS_COLORS, NO_COLOR and --color" {
     make_small
     run_ok sb ls --color=always a.barecat
+    coloured=$output
+    run_ok sb ls --color a.barecat
+    output_is "$coloured"
     output_is $'\033[01;34ma\033[0m\nb\n\033[01;36ml\033[0m'
     LS_COLORS='di=35:*b=31' run_ok sb ls --color=always a.barecat
     output_is $'\033[35ma\033[0m\n\033[31mb\033[0m\n\033[01;36ml\033[0m'
