@@ -135,8 +135,11 @@ static int compare_keys(const void *a, const void *b)
 
 static void order_look_ups(struct sb_queue *queue)
 {
-    size_t common = queue->count > 0 ? common_size(queue) : 0;
+    size_t common;
 
+    if (queue->count == 0)
+        return;
+    common = common_size(queue);
     for (size_t i = 0; i < queue->count; i++) {
         const struct sb_request *request = &queue->requests[i];
         size_t size = request->name_size - common;
@@ -213,5 +216,6 @@ static int compare_addresses(const void *a, const void *b)
 
 void sb_queue_sort_by_address(struct sb_queue *queue)
 {
-    qsort(queue->requests, queue->count, sizeof(*queue->requests), compare_addresses);
+    if (queue->count > 0)
+        qsort(queue->requests, queue->count, sizeof(*queue->requests), compare_addresses);
 }
