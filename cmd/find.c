@@ -93,31 +93,6 @@ static bool parse_newer_than(void *context, const char *value)
     return false;
 }
 
-static bool add_rule(struct settings *settings, bool include, const char *pattern)
-{
-    enum sb_code code = SB_NOMEM;
-
-    if (!settings->filter)
-        settings->filter = sb_filter_new();
-    if (settings->filter)
-        code = sb_filter_add(settings->filter, include, pattern);
-    if (code == SB_INVALID)
-        message_error("'%s' is not a pattern of names", pattern);
-    else if (code)
-        output_check(ENOMEM);
-    return code == SB_OK;
-}
-
-static bool parse_include(void *context, const char *value)
-{
-    return add_rule(context, true, value);
-}
-
-static bool parse_exclude(void *context, const char *value)
-{
-    return add_rule(context, false, value);
-}
-
 static bool parse_printf(void *context, const char *value)
 {
     struct settings *settings = context;
@@ -143,9 +118,9 @@ static const struct option options[] = {
                 "only what was modified after FILE was, or after DATE", OPERAND_FILE),
     OPTION_INTEGER(0, "max-depth", struct settings, max_depth, "N", 0, INT32_MAX,
                    "at most N levels below a PATH, or the top"),
-    OPTION_CALL(0, "include", "GLOB", parse_include,
-                "take names that match; rules are tried in order", OPERAND_ANY),
-    OPTION_CALL(0, "exclude", "GLOB", parse_exclude, "leave out names that match", OPERAND_ANY),
+    OPTION_INCLUDE("include", struct settings, filter,
+                   "take names that match; rules are tried in order"),
+    OPTION_EXCLUDE("exclude", struct settings, filter, "leave out names that match"),
     OPTION_CHOICE(0, "sort", struct settings, sort, "ORDER", sort_choices,
                   "'address': in the order on disk, without directories"),
     OPTION_TEXT('T', "files-from", struct settings, files_from, "FILE",

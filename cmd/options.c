@@ -3,6 +3,7 @@
 #include "output.h"
 
 #include "core/buf.h"
+#include "core/glob.h"
 #include "core/number.h"
 
 #include <inttypes.h>
@@ -107,6 +108,21 @@ static bool store_choice(const struct option *option, int *field, const char *va
     return false;
 }
 
+static bool store_rule(struct sb_filter **filter, bool include, const char *pattern)
+{
+    enum sb_code code = SB_NOMEM;
+
+    if (!*filter)
+        *filter = sb_filter_new();
+    if (*filter)
+        code = sb_filter_add(*filter, include, pattern);
+    if (code == SB_INVALID)
+        message_usage("'%s' is not a pattern of names", pattern);
+    else if (code)
+        message_error("out of memory");
+    return code == SB_OK;
+}
+
 /* value is NULL for an option without one. */
 static bool store(const struct option *option, void *settings, const char *value)
 {
@@ -133,6 +149,9 @@ static bool store(const struct option *option, void *settings, const char *value
         return false;
     case OPTION_KIND_CHOICE:
         return store_choice(option, field, value);
+    case OPTION_KIND_INCLUDE:
+    case OPTION_KIND_EXCLUDE:
+        return store_rule(field, option->kind == OPTION_KIND_INCLUDE, value);
     case OPTION_KIND_CALL:
         return option->call(settings, value);
     case OPTION_KIND_END:

@@ -29,6 +29,8 @@ enum option_kind {
     OPTION_KIND_SIZE,    /* int64_t bytes, sb_parse_size */
     OPTION_KIND_INTEGER, /* int64_t within low..high */
     OPTION_KIND_CHOICE,  /* int: the place in `choices`, from 0 */
+    OPTION_KIND_INCLUDE, /* struct sb_filter *, made at the first rule: a rule of --include ... */
+    OPTION_KIND_EXCLUDE, /* ... or --exclude; the caller frees the filter */
     OPTION_KIND_CALL,    /* call(settings, value); value is NULL when the option has none */
 };
 
@@ -72,6 +74,10 @@ struct option {
 #define OPTION_CHOICE(l, n, s, f, v, ch, h) \
     {.kind = OPTION_KIND_CHOICE, .letter = (l), .name = (n), .field = offsetof(s, f), .value = (v), \
      .help = (h), .choices = (ch)}
+#define OPTION_INCLUDE(n, s, f, h) \
+    {.kind = OPTION_KIND_INCLUDE, .name = (n), .field = offsetof(s, f), .value = "GLOB", .help = (h)}
+#define OPTION_EXCLUDE(n, s, f, h) \
+    {.kind = OPTION_KIND_EXCLUDE, .name = (n), .field = offsetof(s, f), .value = "GLOB", .help = (h)}
 #define OPTION_CALL(l, n, v, fn, h, c) \
     {.kind = OPTION_KIND_CALL, .letter = (l), .name = (n), .value = (v), .help = (h), .call = (fn), .completes = (c)}
 #define OPTION_END {.kind = OPTION_KIND_END}

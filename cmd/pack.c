@@ -73,32 +73,6 @@ static bool take_list(void *settings, const char *value)
     return add_input(settings, SB_INPUT_LIST, value);
 }
 
-static bool add_rule(void *settings, bool include, const char *pattern)
-{
-    struct settings *s = settings;
-    enum sb_code code = SB_NOMEM;
-
-    if (!s->filter)
-        s->filter = sb_filter_new();
-    if (s->filter)
-        code = sb_filter_add(s->filter, include, pattern);
-    if (code == SB_INVALID)
-        message_error("'%s' is not a pattern of names", pattern);
-    else if (code)
-        message_error("out of memory");
-    return code == SB_OK;
-}
-
-static bool take_include(void *settings, const char *value)
-{
-    return add_rule(settings, true, value);
-}
-
-static bool take_exclude(void *settings, const char *value)
-{
-    return add_rule(settings, false, value);
-}
-
 static bool take_exclude_from(void *settings, const char *value)
 {
     struct settings *s = settings;
@@ -136,10 +110,9 @@ static const struct option options[] = {
                 "begin a new shard before one passes SIZE (kept for later appends)"),
     OPTION_FLAG(0, "seal", struct settings, seal,
                 "with --append: open a new shard, change no existing one"),
-    OPTION_CALL(0, "include", "GLOB", take_include,
-                "store what matches; rules are tried in order, the first match decides",
-                OPERAND_ANY),
-    OPTION_CALL(0, "exclude", "GLOB", take_exclude, "leave out what matches", OPERAND_ANY),
+    OPTION_INCLUDE("include", struct settings, filter,
+                   "store what matches; rules are tried in order, the first match decides"),
+    OPTION_EXCLUDE("exclude", struct settings, filter, "leave out what matches"),
     OPTION_CALL(0, "exclude-from", "FILE", take_exclude_from,
                 "leave out what matches a pattern in FILE, one a line", OPERAND_FILE),
     OPTION_FLAG('L', "dereference", struct settings, dereference,
@@ -192,7 +165,7 @@ static const char *misuse(struct settings *settings)
         return "--update and --seal need --append";
     if (settings->stdin_name &&
         (paths != 1 || settings->inputs[settings->input_count - 1].kind != SB_INPUT_PATH ||
-         strcmp(settings->inputs[settings->input_count - 1].text, "-")))
+         strcmp(settings->inputs[settings->input_count - 1].text, "-") != 0))
         return "--stdin-name needs '-' as the only PATH";
     if (settings->stdin_name && settings->dry_run)
         return "--stdin-name and --dry-run exclude each other";

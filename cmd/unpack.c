@@ -34,40 +34,15 @@ static const char *const synopsis[] = {
 /* In the order of enum sb_existing. */
 static const char *const existing_choices[] = {"fail", "skip", "replace", "newer", NULL};
 
-static bool add_rule(struct settings *settings, bool include, const char *pattern)
-{
-    enum sb_code code = SB_NOMEM;
-
-    if (!settings->filter)
-        settings->filter = sb_filter_new();
-    if (settings->filter)
-        code = sb_filter_add(settings->filter, include, pattern);
-    if (code == SB_INVALID)
-        message_error("'%s' is not a pattern of names", pattern);
-    else if (code)
-        message_error("out of memory");
-    return code == SB_OK;
-}
-
-static bool add_include(void *settings, const char *pattern)
-{
-    return add_rule(settings, true, pattern);
-}
-
-static bool add_exclude(void *settings, const char *pattern)
-{
-    return add_rule(settings, false, pattern);
-}
-
 static const struct option options[] = {
     OPTION_TEXT('C', "directory", struct settings, directory, "DIR",
                 "unpack into DIR, which is made when it is missing", OPERAND_DIRECTORY),
     OPTION_CHOICE(0, "existing", struct settings, existing, "HOW", existing_choices,
                   "what to do about files that are there already (default: fail)"),
-    OPTION_CALL(0, "include", "GLOB", add_include, "only names that match; repeatable, in order",
-                OPERAND_NONE),
-    OPTION_CALL(0, "exclude", "GLOB", add_exclude, "no names that match; the first rule decides",
-                OPERAND_NONE),
+    OPTION_INCLUDE("include", struct settings, filter,
+                   "only names that match; repeatable, in order"),
+    OPTION_EXCLUDE("exclude", struct settings, filter,
+                   "no names that match; the first rule decides"),
     OPTION_INTEGER(0, "strip-components", struct settings, strip, "N", 0, 100000,
                    "take N components off the front of names"),
     OPTION_FLAG('p', "preserve", struct settings, preserve,

@@ -66,8 +66,8 @@ _shardbox_value() {
     pack:--threads | pack:-j) wanted='any' ;;
     unpack:--directory | unpack:-C) wanted='directory' ;;
     unpack:--existing) wanted='words:fail skip replace newer' ;;
-    unpack:--include) wanted='none' ;;
-    unpack:--exclude) wanted='none' ;;
+    unpack:--include) wanted='any' ;;
+    unpack:--exclude) wanted='any' ;;
     unpack:--strip-components) wanted='any' ;;
     unpack:--threads | unpack:-j) wanted='any' ;;
     diff:--directory | diff:-C) wanted='file' ;;
