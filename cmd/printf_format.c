@@ -51,14 +51,10 @@ static void check(enum sb_code code)
 
 static void add_literal(struct printf_format *format, char c)
 {
-    struct piece *last = format->count ? &format->pieces[format->count - 1] : NULL;
-
-    if (!last || last->directive) {
-        last = &format->pieces[format->count++];
-        *last = (struct piece){.text = format->literals.size};
-    }
+    if (format->count == 0 || format->pieces[format->count - 1].directive)
+        format->pieces[format->count++] = (struct piece){.text = format->literals.size};
     check(sb_buf_add_char(&format->literals, c));
-    last->size++;
+    format->pieces[format->count - 1].size++;
 }
 
 static bool is_octal(char c)
@@ -129,8 +125,11 @@ struct printf_format *printf_format_new(const char *text)
 
     if (format)
         format->pieces = calloc(strlen(text) + 1, sizeof(*format->pieces));
-    if (!format || !format->pieces)
+    if (!format || !format->pieces) {
+        printf_format_free(format);
         output_check(ENOMEM);
+        return NULL;
+    }
     while (at && *at) {
         if (*at == '\\') {
             at = parse_escape(format, at + 1);

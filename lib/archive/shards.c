@@ -162,11 +162,12 @@ static enum sb_code check_number(uint32_t shard, struct sb_error *err)
 static enum sb_code locate(struct sb_shards *shards, uint32_t shard, struct sb_buf *name,
                            struct stat *st, struct sb_error *err)
 {
+    enum sb_code code = check_number(shard, err);
     int reason = ENOENT;
     size_t i;
 
-    if (check_number(shard, err))
-        return err->code;
+    if (code)
+        return code;
     for (i = 0; i < BASES_MOST && shards->bases[i]; i++) {
         if (name_shard(shards->bases[i], shard, name))
             return sb_fail_memory(err);

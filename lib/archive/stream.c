@@ -83,7 +83,7 @@ static enum sb_code step(struct sb_stream *stream, sqlite3_stmt *statement, stru
 enum sb_code sb_stream_fill(struct sb_stream *stream, struct sb_error *err)
 {
     sqlite3_stmt *statement = NULL;
-    struct sb_entry entry;
+    struct sb_entry entry = {.path = ""};
     enum sb_code code;
 
     sb_batch_begin(&stream->batch);
@@ -254,7 +254,7 @@ static enum sb_code remember_delivered(struct sb_stream *stream, struct sb_error
 enum sb_code sb_stream_fill_children(struct sb_stream *stream, struct sb_error *err)
 {
     sqlite3_stmt *statement = NULL;
-    struct sb_entry entry;
+    struct sb_entry entry = {.path = ""};
     enum sb_code code;
     size_t i;
     bool implied = false;
