@@ -11,14 +11,6 @@ extern const struct command verify_command;
 extern const struct command upgrade_command;
 
 const struct command *const commands[] = {
-    &pack_command,
-    &unpack_command,
-    &diff_command,
-    &cat_command,
-    &ls_command,
-    &find_command,
-    &du_command,
-    &verify_command,
-    &upgrade_command,
-    NULL,
+    &pack_command, &unpack_command, &diff_command,   &cat_command,     &ls_command,
+    &find_command, &du_command,     &verify_command, &upgrade_command, NULL,
 };

@@ -203,7 +203,7 @@ static enum sb_code vet_object(struct vetting *vetting, sqlite3_stmt *row)
 static enum sb_code vet_objects(struct vetting *vetting)
 {
     struct sb_error *err = vetting->err;
-    struct sb_error ignored;
+    struct sb_error ignored = {0};
     enum sb_code first = SB_OK, code;
     sqlite3_stmt *statement;
     int rc;

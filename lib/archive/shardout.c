@@ -102,9 +102,10 @@ static enum sb_code open_file(struct sb_shard_out *out, char *path, uint32_t num
     file->path = path;
     file->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
     if (file->fd < 0) {
-        sb_fail_errno(err, errno, "%s", path);
+        enum sb_code code = sb_fail_errno(err, errno, "%s", path);
+
         free_file(file);
-        return err->code;
+        return code;
     }
     pthread_mutex_lock(&out->mutex);
     file->next = out->open;

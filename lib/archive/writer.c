@@ -112,7 +112,7 @@ void sb_writer_free(struct sb_writer *writer)
         if (writer->renaming)
             removed = sb_pending_remove_from(writer->path, 0, &ignored) == SB_OK;
         /* As long as renamed shards stand, the index beside them says whose they are. */
-        if (removed && writer->lock.fd >= 0)
+        if (removed && writer->new_path && writer->lock.fd >= 0)
             unlink(writer->new_path);
     }
     sb_shard_out_free(writer->shards);

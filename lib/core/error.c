@@ -1,5 +1,9 @@
 #include "core/error.h"
 
+#undef sb_fail
+#undef sb_fail_errno
+#undef sb_fail_memory
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

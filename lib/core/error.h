@@ -50,6 +50,13 @@ enum sb_code sb_fail_errno(struct sb_error *err, int error_number, const char *f
 /* As sb_fail with SB_NOMEM. */
 enum sb_code sb_fail_memory(struct sb_error *err);
 
+#ifdef __clang_analyzer__
+/* It looks at one file at a time, and cannot see that none of these returns SB_OK. */
+#define sb_fail(err, code, ...)       ((void)(sb_fail)(err, code, __VA_ARGS__), (code))
+#define sb_fail_errno(err, code, ...) ((void)(sb_fail_errno)(err, code, __VA_ARGS__), SB_SYSTEM)
+#define sb_fail_memory(err)           ((void)(sb_fail_memory)(err), SB_NOMEM)
+#endif
+
 /* How bad an event is that does not end the work. */
 enum sb_level {
     SB_NOTE,    /* said under -v only */

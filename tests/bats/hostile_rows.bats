@@ -98,9 +98,8 @@ bad_file() {
 # Names that must never be made; each is stored in place of dir/file.
 @test "names that no file may have" {
     long=$(printf 'n%.0s' {1..300})
-    deep=$(printf 'd/%.0s' {1..920})
     for name in "''" "'../x'" "'a/../../x'" "'/abs'" "'a//b'" "'./a'" "'a/'" "'.'" "'..'" "'a/.'" \
-        "CAST(x'610062' AS TEXT)" "'$long'" "'${deep}x'" "x'646972'" "17"; do
+        "CAST(x'610062' AS TEXT)" "'$long'" "x'646972'" "17"; do
         rm -rf ./*
         make_good
         alter "UPDATE files SET path = $name WHERE path = 'dir/file'"
@@ -113,6 +112,21 @@ bad_file() {
         refuse_crash find
         run --separate-stderr on ls a.barecat
         refuse_crash ls
+    done
+}
+
+@test "a name deeper than anything can hold: named, and the rest is done" {
+    make_good
+    deep=$(printf 'd/%.0s' {1..3000})
+    alter "UPDATE files SET path = '${deep}x' WHERE path = 'dir/file'"
+    run_fail 1 timeout -s KILL 20 "$SHARDBOX" verify --quick -q a.barecat
+    run --separate-stderr on unpack a.barecat
+    refuse_crash unpack
+    cmp out/top tree/top
+    for command in ls find du diff; do
+        command_line "$command" a.barecat
+        run --separate-stderr timeout -s KILL 20 "${command_line[@]}"
+        refuse_crash "$command"
     done
 }
 
