@@ -34,6 +34,8 @@ endif
 ifdef STATIC
 variant = static
 LINK_MODE = -static
+# Owners are then looked up in /etc/passwd and /etc/group alone.
+override CPPFLAGS += -DSTATIC_LIBC
 endif
 
 ifdef SANITIZE

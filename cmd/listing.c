@@ -50,7 +50,7 @@ static void check(enum sb_code code)
 static const char *format_number(int64_t value, char out[NUMBER_SIZE])
 {
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    char *at = out + NUMBER_SIZE - 1;
+    char *at = &out[NUMBER_SIZE - 1];
 
     *at = '\0';
     do {
