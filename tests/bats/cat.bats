@@ -270,6 +270,18 @@ make_large_archive() {
     output_is $'big damaged\nc damaged'
 }
 
+@test "memory is bounded, however many threads read files of the largest size that is held" {
+    if grep -qE '__(asan|tsan)_init' "$SHARDBOX"; then
+        skip "a sanitizer takes more than that for itself"
+    fi
+    mkdir large
+    for i in {1..6}; do
+        truncate -s 60M large/"$i"
+    done
+    sb pack a.barecat -C large .
+    (ulimit -v 300000 && sb cat -j 4 a.barecat {1..6}) | cmp -n $((6 * 60 << 20)) - /dev/zero
+}
+
 @test "--order=address answers in the order on disk, missing names first" {
     make_archive
     sb find --type=f --sort=address a.barecat | head -5 >by-address
