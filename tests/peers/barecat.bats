@@ -110,7 +110,8 @@ both_agree() {
 }
 
 @test "Barecat reshards what we packed" {
-    make_big_tree
+    # With more files than it fetches at once, its reshard fails on its own archives too.
+    make_tree tree
     rm tree/numbers
     seq 3000 | split -b 1500 -a 3 -d - tree/part
     sb pack a.barecat -C tree .
