@@ -48,11 +48,15 @@ static void write_index(const uint8_t *data, size_t size)
 /* Reads every byte of the strings, so that the sanitizer sees one that does not end. */
 static void use_entry(const struct sb_entry *entry)
 {
-    if (strlen(entry->path) != entry->path_size)
+    if (entry->path[entry->path_size] != '\0' || strlen(entry->path) > entry->path_size)
         abort();
-    if (entry->defect && entry->defect[0] == '\0')
-        abort();
-    if (!entry->defect && (entry->size < 0 || entry->offset < 0 || entry->shard > SB_SHARD_MAX))
+    if (entry->defect) {
+        if (entry->defect[0] == '\0')
+            abort();
+        return;
+    }
+    if (entry->size < 0 || entry->offset < 0 || entry->shard > SB_SHARD_MAX ||
+        entry->size > INT64_MAX - entry->offset)
         abort();
 }
 
