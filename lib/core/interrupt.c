@@ -3,12 +3,23 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <unistd.h>
 
 static const int caught_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 #define SIGNAL_COUNT (sizeof(caught_signals) / sizeof(caught_signals[0]))
 
 static atomic_int arrived;
+
+/*
+ * Each second after the first signal: a read that began when the signal had come, but after the
+ * question whether one had, comes back too.
+ */
+static void wake(int number)
+{
+    (void)number;
+    alarm(1);
+}
 
 /* Lets go of all of them, so that a second one kills at once. */
 static void note_signal(int number)
@@ -20,6 +31,7 @@ static void note_signal(int number)
         if (sigaction(caught_signals[i], NULL, &action) == 0 && action.sa_handler == note_signal)
             sigaction(caught_signals[i], &fallback, NULL);
     }
+    alarm(1);
 }
 
 void sb_catch_interrupts(void)
@@ -36,6 +48,8 @@ void sb_catch_interrupts(void)
         if (sigaction(caught_signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
             sigaction(caught_signals[i], &ours, NULL);
     }
+    action = (struct sigaction){.sa_handler = wake};
+    sigaction(SIGALRM, &action, NULL);
     action = (struct sigaction){.sa_handler = SIG_IGN};
     sigaction(SIGXFSZ, &action, NULL);
 }

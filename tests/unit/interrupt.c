@@ -179,9 +179,24 @@ static bool write_comes_back(void)
     return sb_write_full(ends[1], data, sizeof(data), "pipe", &err) == SB_INTERRUPT;
 }
 
+/* The signal comes just before the read begins, which it then cannot end. */
+static bool late_read_comes_back(void)
+{
+    struct sb_error err = {0};
+    char data[4];
+    size_t got;
+    int ends[2];
+
+    sb_catch_interrupts();
+    if (pipe(ends) || raise(SIGTERM))
+        return false;
+    return sb_read_full(ends[0], data, sizeof(data), &got, "pipe", &err) == SB_INTERRUPT;
+}
+
 static void waiting_reads_and_writes_come_back(void)
 {
     CHECK(status_of(read_comes_back) == 0);
+    CHECK(status_of(late_read_comes_back) == 0);
     CHECK(status_of(write_comes_back) == 0);
 }
 
