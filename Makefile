@@ -85,9 +85,13 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call run,CC,$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<)
 
 # Changes when the commands above do, so that objects of different flags are never mixed.
+flags := $(LINK) $(LIBS)
+ifneq ($(flags),$(file <$(BUILD)/flags))
 $(BUILD)/flags: FORCE
+endif
+$(BUILD)/flags:
 	@mkdir -p $(@D)
-	@echo '$(LINK) $(LIBS)' | cmp -s - $@ || echo '$(LINK) $(LIBS)' >$@
+	@echo '$(flags)' >$@
 
 -include $(patsubst %.c,$(BUILD)/%.d,$(LIBRARY_SOURCES) $(COMMAND_SOURCES) $(UNIT_SOURCES) \
 	$(FUZZ_SOURCES) $(BENCH_SOURCES))
