@@ -46,15 +46,19 @@ enum sb_code sb_entry_sort_new(struct sb_entry_sort **out, bool reversed, struct
 {
     struct sb_entry_sort *sort = calloc(1, sizeof(*sort));
     enum sb_code code;
+    int rc;
 
     *out = NULL;
     if (!sort)
         return sb_fail_memory(err);
     /* The empty name is a temporary file that SQLite makes once its cache is full. */
-    if (sqlite3_open_v2("", &sort->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL))
-        code = sb_database_fail(sort->db, err);
-    else
+    rc = sqlite3_open_v2("", &sort->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    if (rc == SQLITE_OK)
         code = prepare(sort, reversed, err);
+    else if (rc == SQLITE_NOMEM)
+        code = sb_fail_memory(err);
+    else
+        code = sb_fail(err, SB_SYSTEM, "temporary file: %s", sqlite3_errstr(rc));
     if (code) {
         sb_entry_sort_free(sort);
         return code;
