@@ -151,7 +151,7 @@ same_tree() {
 sql() {
     local file=$1
     shift
-    printf '%s\n' "$*" | sqlite3 -batch -bail "$file"
+    printf '%s\n' "$*" | sqlite3 -batch -bail -cmd '.timeout 10000' "$file"
 }
 
 # flip_byte FILE OFFSET: inverts one byte.
