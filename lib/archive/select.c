@@ -254,13 +254,13 @@ static enum sb_code fill(struct sb_select *select, char *const *args, size_t cou
 {
     enum sb_code code;
 
-    select->argument_count = count;
     select->arguments = calloc(count + 1, sizeof(*select->arguments));
     select->literals = calloc(count + 1, sizeof(struct argument *));
     select->patterns = calloc(count + 1, sizeof(struct argument *));
     select->spans = calloc(2 * count + 1, sizeof(*select->spans));
     if (!select->arguments || !select->literals || !select->patterns || !select->spans)
         return sb_fail_memory(err);
+    select->argument_count = count;
     code = take_arguments(select, args, count, err);
     if (code)
         return code;
