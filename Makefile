@@ -137,9 +137,6 @@ $(FAULT_SHIM): tests/faults/shim.c tests/faults/fault.h $(BUILD)/flags
 	$(call run,LINK,$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O1 -g -fPIC -shared -o $@ $<)
 
 # Every allocation of the program and of SQLite can be made to fail below the address sanitizer.
-build/oom/shardbox: FORCE
-	$(MAKE) SANITIZE=1 BUILD=build/oom oom-built
-
 wrap_allocations = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
 oom-built: $(BUILD)/tests/faults/wrap.o $(COMMAND_OBJECTS) $(LIBRARY_OBJECTS)
 	$(call run,LINK,$(LINK) $(wrap_allocations) -o $(BUILD)/shardbox $^ $(LIBS))
@@ -152,8 +149,13 @@ test-peers: $(SHARDBOX)
 	tests/peers/run
 
 ## make test-faults          every write, sync, rename and allocation fails once; kills; bit flips
-test-faults: $(SHARDBOX) $(FAULT_SHIM) build/oom/shardbox
+test-faults: $(SHARDBOX) $(FAULT_SHIM)
+	$(MAKE) SANITIZE=1 BUILD=build/oom oom-built
 	tests/faults/run
+	OOM_SHARDBOX=build/oom/shardbox tests/faults/run -s 11 leaks
+	tests/faults/noise -n 10000 flip
+	tests/faults/noise -n 1000 cut random
+	SHARDBOX=build/oom/shardbox tests/faults/noise -n 300
 
 FUZZ_SECONDS ?= 60
 ## make fuzz                 libFuzzer, FUZZ_SECONDS=60 for each target
