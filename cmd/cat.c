@@ -4,6 +4,7 @@
  */
 #include "command.h"
 #include "message.h"
+#include "opening.h"
 #include "output.h"
 
 #include "archive/archive.h"
@@ -144,7 +145,7 @@ static enum sb_code fetch(const struct settings *settings, const char *path, str
     struct sb_fetch_output output = {.write = write_stdout, .context = &written};
     struct sb_fetch_counts counts;
     struct sb_archive *archive;
-    enum sb_code code = sb_archive_open(&archive, path, err);
+    enum sb_code code = open_archive(&archive, path, err);
 
     if (code)
         return code;

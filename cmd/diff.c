@@ -4,6 +4,7 @@
  */
 #include "command.h"
 #include "message.h"
+#include "opening.h"
 #include "output.h"
 
 #include "archive/archive.h"
@@ -215,7 +216,7 @@ static enum sb_code open_other(struct other *other, const char *path, struct sb_
 
     if ((stat(path, &st) == 0 && S_ISDIR(st.st_mode)) || !sb_archive_looks_like(path))
         return sb_store_open_tree(&other->store, path, err);
-    if (sb_archive_open(&other->archive, path, err) ||
+    if (open_archive(&other->archive, path, err) ||
         sb_shards_open(&other->shards, other->archive, err))
         return err->code;
     return sb_store_open_archive(&other->store, other->archive, other->shards, err);
@@ -245,7 +246,7 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
     struct sb_archive *archive = NULL;
     struct sb_shards *shards = NULL;
     struct other other = {0};
-    enum sb_code code = sb_archive_open(&archive, path, err);
+    enum sb_code code = open_archive(&archive, path, err);
 
     if (!code)
         code = sb_shards_open(&shards, archive, err);

@@ -4,6 +4,7 @@
  */
 #include "command.h"
 #include "message.h"
+#include "opening.h"
 #include "output.h"
 
 #include "archive/archive.h"
@@ -125,7 +126,7 @@ static int unpack(const struct settings *settings, const char *path, char **path
     };
     struct sb_unpack_result result;
     struct sb_archive *archive;
-    enum sb_code code = sb_archive_open(&archive, path, &err);
+    enum sb_code code = open_archive(&archive, path, &err);
 
     if (code)
         return message_failure(&err);

@@ -252,6 +252,12 @@ lrwxrwxrwx 1 $owner $(id -gn) 3 Feb  3  2001 l -> a/x"
     run_ok sb ls a.barecat
     output_is $'a\nb\nl'
     stderr_has "schema 0.4 is newer than this program"
+    for command in 'find a.barecat' 'du a.barecat' 'cat a.barecat -T /dev/null' \
+        'unpack -n a.barecat' 'diff --quick a.barecat'; do
+        # shellcheck disable=SC2086 # words of a command
+        run sb $command
+        stderr_has "schema 0.4 is newer than this program"
+    done
     sql a.barecat "UPDATE config SET value_int = 1 WHERE key = 'schema_version_major'"
     run_fail 2 sb ls a.barecat
     stderr_has "schema 1.4 is newer than 0.3"
