@@ -110,3 +110,30 @@ faults() {
     run_ok "$PROJECT/tests/faults/noise" -n 40 -s "$(date +%s)"
     output_has ' 0 bad'
 }
+
+@test "readers beside a writer that appends and replaces: old bytes or new ones, never others" {
+    make_archive
+    mkdir more
+    (
+        for i in {1..12}; do
+            printf '%s\n' "$i" >more/added
+            "$SHARDBOX" pack --append --update a.barecat -C more . || exit
+            "$SHARDBOX" pack --force a.barecat -C tree . || exit
+        done
+    ) &
+    writer=$!
+    reads=0
+    while kill -0 "$writer" 2>/dev/null; do
+        run --separate-stderr sb cat a.barecat a.txt sub/file
+        refuse_crash cat
+        ((status == 0)) || stderr_has locked
+        ((status != 0)) || output_is $'hello\nbelow sub'
+        run --separate-stderr sb verify a.barecat
+        refuse_crash verify
+        ((status == 0)) || [[ $stderr == *locked* || $stderr == *replaced* ]] || fail "verify"
+        reads=$((reads + 1))
+    done
+    wait "$writer"
+    ((reads > 0))
+    run_ok sb verify a.barecat
+}
