@@ -3,9 +3,11 @@
 
 load helper
 
-# make_here ARGS...: in a copy of the sources, with objects of its own.
+# make_here ARGS...: in a copy of the sources, with objects of its own, and nothing of the make that
+# runs the tests.
 make_here() {
-    make --no-print-directory -C "$BATS_FILE_TMPDIR/copy" CFLAGS=-O0 "$@" MAKEFLAGS=
+    env -u MAKEFLAGS -u MAKELEVEL -u SANITIZE -u SHARED -u STATIC -u BUILD -u CC \
+        make --no-print-directory -C "$BATS_FILE_TMPDIR/copy" CFLAGS=-O0 "$@"
 }
 
 setup_file() {
@@ -13,7 +15,7 @@ setup_file() {
     cp -a "$PROJECT"/{Makefile,lib,cmd,man,completions,scripts} "$BATS_FILE_TMPDIR/copy"
     mkdir "$BATS_FILE_TMPDIR/copy/tests"
     cp -a "$PROJECT"/tests/{unit,faults,tools} "$BATS_FILE_TMPDIR/copy/tests"
-    env -u MAKEFLAGS -u MAKELEVEL make -j2 -s -C "$BATS_FILE_TMPDIR/copy" CFLAGS=-O0
+    make_here -j2 -s
 }
 
 @test "nothing is rebuilt when nothing changed" {
