@@ -215,7 +215,7 @@ int message_failure(const struct sb_error *err)
 static void notify(void *context, enum sb_level level, const char *kind, const char *subject,
                    const char *text)
 {
-    const char *before = subject ? subject : "";
+    const char *before = !subject ? "" : *subject ? subject : "''";
     const char *colon = subject ? ": " : "";
 
     (void)context;

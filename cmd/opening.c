@@ -26,7 +26,8 @@ void complain_of_unmatched(const struct sb_select *select, char *const *args, si
 
     for (i = 0; i < count; i++) {
         if (sb_select_unmatched(select, i))
-            message_problem("%s: no such file or directory in the archive", args[i]);
+            message_problem("%s: no such file or directory in the archive",
+                            *args[i] ? args[i] : "''");
     }
 }
 

@@ -224,6 +224,9 @@ static enum sb_code take_arguments(struct sb_select *select, char *const *args, 
     if (code)
         return code;
     for (i = 0; i < count && !code; i++) {
+        /* It is not the root but nothing, as for the system: an unset variable names no archive. */
+        if (!*args[i])
+            continue;
         if (sb_name_normalize(args[i], &select->arguments[i].name, &stripped))
             code = sb_fail_memory(err);
         else

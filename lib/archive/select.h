@@ -4,7 +4,7 @@
  * Each argument is normalized as stored names are. One that the archive holds, as a file or a
  * directory, is taken literally; else, if it has glob characters, it is a pattern (glob.h). An
  * entry is selected when it, or a directory above it, is named or matched. No arguments, or one
- * that names the root, select everything.
+ * that names the root, select everything. An empty one matches nothing.
  *
  * Entries come in SB_BY_PATH order, each once, read from no more of the index than the arguments'
  * literal beginnings ask for. Belongs to the archive's thread, and is freed before the archive.

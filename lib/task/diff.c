@@ -82,9 +82,11 @@ static enum sb_code find_reaches(struct diff *diff, struct sb_error *err)
     if (!diff->reaches)
         return sb_fail_memory(err);
     for (size_t i = 0; !code && i < options->path_count; i++) {
-        struct reach *reach = &diff->reaches[i];
+        struct reach *reach = &diff->reaches[diff->reach_count];
         bool stripped;
 
+        if (!*options->paths[i])
+            continue;
         if (sb_name_normalize(options->paths[i], &name, &stripped) ||
             !(reach->name = strdup(name.data ? name.data : ""))) {
             code = sb_fail_memory(err);

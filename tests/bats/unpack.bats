@@ -121,6 +121,13 @@ one() {
     [[ $(ls -A out) == $'.hidden\na.txt' ]]
 }
 
+@test "an empty PATH is not the whole archive" {
+    make_archive
+    run_fail 1 sb unpack -C out a.barecat ''
+    stderr_has "shardbox unpack: '': no such file or directory in the archive"
+    [[ $(find out -mindepth 1) == '' ]]
+}
+
 @test "a PATH that is not there is named beside one that means everything" {
     make_archive
     run_fail 1 sb unpack -C out a.barecat . nowhere
