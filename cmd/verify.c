@@ -182,6 +182,29 @@ static void summarize(const char *path, const struct settings *settings,
     sb_buf_release(&line);
 }
 
+static void warn_of_newer(const struct sb_archive *archive, const char *path)
+{
+    int major, minor;
+
+    if (sb_archive_schema(archive) != SB_SCHEMA_NEWER)
+        return;
+    sb_archive_version(archive, &major, &minor);
+    message_warning("%s: schema %d.%d is newer than this program, which may miss defects", path,
+                    major, minor);
+}
+
+/* What keeps the index from being read, or from being read on, is a defect like those in it. */
+static void add_damage(const struct settings *settings, const struct sb_error *err,
+                       struct sb_verify_result *result)
+{
+    struct sb_defect defect = {.kind = "integrity", .shard = -1, .offset = -1, .text = err->text};
+
+    print_defect((void *)(uintptr_t)settings, &defect);
+    result->defects++;
+    result->remedies |= SB_REMEDY_INDEX;
+    message_raise(STATUS_PARTIAL);
+}
+
 static enum sb_code verify(const struct settings *settings, const char *path, char **paths,
                            size_t path_count, struct sb_error *err)
 {
@@ -196,19 +219,18 @@ static enum sb_code verify(const struct settings *settings, const char *path, ch
     struct sb_verify_events events = {
         .context = (void *)(uintptr_t)settings, .found = print_defect, .progress = show_progress};
     struct sb_verify_result result = {0};
-    struct sb_archive *archive;
-    int major, minor;
+    struct sb_archive *archive = NULL;
     enum sb_code code = sb_archive_open(&archive, path, err);
 
-    if (code != SB_OK)
-        return code;
-    if (sb_archive_schema(archive) == SB_SCHEMA_NEWER) {
-        sb_archive_version(archive, &major, &minor);
-        message_warning("%s: schema %d.%d is newer than this program, which may miss defects", path,
-                        major, minor);
+    if (code == SB_OK) {
+        warn_of_newer(archive, path);
+        code = sb_verify(archive, &wanted, &events, &message_notify, &result, err);
     }
-    code = sb_verify(archive, &wanted, &events, &message_notify, &result, err);
     message_progress_end();
+    if (code == SB_DAMAGED) {
+        add_damage(settings, err, &result);
+        code = SB_OK;
+    }
     output_flush();
     if (code == SB_OK)
         summarize(path, settings, &result);

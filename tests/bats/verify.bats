@@ -369,6 +369,14 @@ END
     stderr_has '3 files (26) match'
 }
 
+@test "an empty PATH is not the whole archive" {
+    make_archive
+    flip_byte "$shard" "$(offset_of sub/file)"
+    run_fail 1 sb verify a.barecat ''
+    output_is ''
+    stderr_has "shardbox verify: '': no such file or directory in the archive"
+}
+
 @test "an archive of no files at all is sound" {
     mkdir empty
     sb pack a.barecat -C empty .
@@ -389,6 +397,20 @@ END
     run_fail 2 within 10 "$SHARDBOX" verify pipe
     run_fail 2 sb verify
     stderr_has 'no archive given'
+}
+
+@test "an index too damaged to be opened is one defect, with advice" {
+    mkdir many
+    (cd many && seq 600 | split -l 1 -a 3 - f)
+    sb pack m.barecat -C many .
+    head -c 20000 m.barecat >cut.barecat
+    cp m.barecat-shard-00000 cut.barecat-shard-00000
+    run_fail 1 sb verify cut.barecat
+    [[ ${#lines[@]} == 1 && $output == 'integrity: '*'malformed' ]] || fail 'not one defect'
+    stderr_is 'shardbox verify: cut.barecat: 1 defect; the index is damaged: take it from another copy, or pack the files anew'
+    run_fail 1 sb verify --json cut.barecat
+    [[ $(jq -r .kind <<<"$output") == integrity ]]
+    stderr_has '1 defect'
 }
 
 @test "a newer minor schema is read with a warning" {
