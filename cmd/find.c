@@ -51,6 +51,10 @@ static bool parse_types(void *context, const char *value)
     struct settings *settings = context;
     const char *at, *letter;
 
+    if (value[strspn(value, ",")] == '\0') {
+        message_usage("--type: '%s' is not a list of f, d and l", value);
+        return false;
+    }
     for (at = value; *at; at++) {
         if (*at == ',')
             continue;
@@ -330,6 +334,13 @@ static int check_usage(const struct settings *settings, int operands)
         return message_usage("--missing needs -T FILE");
     if (settings->files_from && operands > 1)
         return message_usage("-T FILE and PATHs cannot be given together");
+    if (settings->files_from && settings->max_depth >= 0)
+        return message_usage("-T FILE and --max-depth cannot be given together");
+    if (settings->files_from && settings->sort == SORT_ADDRESS)
+        return message_usage("-T FILE and --sort=address cannot be given together");
+    if (settings->missing && (settings->json || settings->format))
+        return message_usage("--missing and %s cannot be given together",
+                             settings->json ? "--json" : "--printf");
     if (settings->json && settings->format)
         return message_usage("--json and --printf cannot be given together");
     return STATUS_CLEAN;

@@ -45,6 +45,17 @@ names_of() {
     stderr_is $'shardbox find: nowhere: no such file or directory in the archive\nshardbox find: no*thing: no such file or directory in the archive'
 }
 
+@test "an empty PATH is not the whole archive" {
+    make_archive
+    for sort in path address; do
+        run_fail 1 sb find --sort=$sort a.barecat ''
+        output_is ''
+        stderr_is "shardbox find: '': no such file or directory in the archive"
+        run_fail 1 sb find --sort=$sort a.barecat '' a.txt
+        output_is a.txt
+    done
+}
+
 @test "globs stay within a component, ** crosses them, hidden names match" {
     make_archive
     run_ok sb find a.barecat '*.txt'
@@ -69,6 +80,12 @@ names_of() {
     sb find --type=f,l -0 a.barecat | cmp - <(cd tree && find . ! -type d -printf '%P\0' | LC_ALL=C sort -z)
     run_fail 2 sb find --type=x a.barecat
     stderr_has "--type: 'x' is not a list of f, d and l"
+}
+
+@test "--type needs a type" {
+    make_archive
+    run_fail 2 sb find --type= a.barecat
+    stderr_has "--type: '' is not a list of f, d and l"
 }
 
 @test "--name is held against the last component, --path against all" {
@@ -160,6 +177,14 @@ names_of() {
     stderr_has "--missing needs -T FILE"
     run_fail 2 sb find -T list a.barecat sub
     stderr_has "-T FILE and PATHs cannot be given together"
+    for option in --json --printf=%p; do
+        run_fail 2 sb find -T list --missing $option a.barecat
+        stderr_has "--missing and ${option%=*} cannot be given together"
+    done
+    for option in --max-depth=1 --sort=address; do
+        run_fail 2 sb find -T list $option a.barecat
+        stderr_has "-T FILE and ${option%=1} cannot be given together"
+    done
 }
 
 @test "--printf writes what GNU find writes" {
