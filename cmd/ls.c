@@ -25,6 +25,7 @@ struct settings {
     bool details;
     bool one;
     bool recursive;
+    bool all, almost_all; /* read by nobody: hidden names are always listed */
     bool directory;
     bool human;
     int sort;
@@ -61,6 +62,9 @@ static const struct option options[] = {
     OPTION_FLAG('l', "long", struct settings, details,
                 "mode, links, owner, group, size, time and name of each"),
     OPTION_FLAG('1', "one-per-line", struct settings, one, "a name a line, also on a terminal"),
+    OPTION_FLAG('a', "all", struct settings, all, "accepted for habit's sake: nothing is hidden"),
+    OPTION_FLAG('A', "almost-all", struct settings, almost_all,
+                "accepted for habit's sake: nothing is hidden"),
     OPTION_FLAG('R', "recursive", struct settings, recursive, "directories below too"),
     OPTION_FLAG('d', "directory", struct settings, directory,
                 "directories themselves, not what they hold"),
@@ -366,9 +370,26 @@ static enum listing_form choose_form(const struct settings *settings)
     return LISTING_COLUMNS;
 }
 
-static void show_owner(const struct sb_entry *entry)
+static void show_owner(void *context, const struct sb_entry *entry)
 {
+    struct list *list = context;
+
+    list->anything = true;
     listing_add(entry, 0);
+}
+
+static enum sb_code show_owners(struct list *list, struct sb_error *err)
+{
+    const struct place *place = &list->settings->place;
+    enum sb_code code;
+
+    begin_block(list);
+    code = find_owners(list->archive, place, show_owner, list, &list->left_out, err);
+    listing_end();
+    if (!code && !list->anything)
+        message_problem("%" PRIu32 ":%" PRId64 ": no file has these bytes", place->shard,
+                        place->offset);
+    return code;
 }
 
 static enum sb_code show(struct list *list, char **args, size_t count, struct sb_error *err)
@@ -378,12 +399,8 @@ static enum sb_code show(struct list *list, char **args, size_t count, struct sb
 
     if (settings->shards)
         return show_shards(list->archive, settings->human, settings->json, &list->left_out, err);
-    if (settings->at) {
-        begin_block(list);
-        code = find_owners(list->archive, &settings->place, show_owner, &list->left_out, err);
-        listing_end();
-        return code;
-    }
+    if (settings->at)
+        return show_owners(list, err);
     if (settings->sort != SORT_NAME || settings->reverse)
         code = sb_entry_sort_new(&list->sort, settings->reverse, err);
     return code ? code : list_arguments(list, args, count, err);

@@ -133,8 +133,8 @@ static bool owns(const struct sb_entry *entry, const struct place *place)
 }
 
 enum sb_code find_owners(struct sb_archive *archive, const struct place *place,
-                         void (*each)(const struct sb_entry *entry), struct left_out *left_out,
-                         struct sb_error *err)
+                         void (*each)(void *context, const struct sb_entry *entry), void *context,
+                         struct left_out *left_out, struct sb_error *err)
 {
     struct sb_query query = {.order = SB_BY_ADDRESS,
                              .files = true,
@@ -151,7 +151,7 @@ enum sb_code find_owners(struct sb_archive *archive, const struct place *place,
         if (entry.defect)
             leave_out(left_out, &entry);
         else if (owns(&entry, place))
-            each(&entry);
+            each(context, &entry);
         else if (entry.offset > place->offset && entry.size > 0)
             break;
     }

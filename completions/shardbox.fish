@@ -198,6 +198,8 @@ complete -c shardbox -n '__shardbox_is cat' -l no-progress -d 'show no progress'
 
 complete -c shardbox -n '__shardbox_is ls' -s l -l long -d 'mode, links, owner, group, size, time and name of each'
 complete -c shardbox -n '__shardbox_is ls' -s 1 -l one-per-line -d 'a name a line, also on a terminal'
+complete -c shardbox -n '__shardbox_is ls' -s a -l all -d 'accepted for habit\'s sake: nothing is hidden'
+complete -c shardbox -n '__shardbox_is ls' -s A -l almost-all -d 'accepted for habit\'s sake: nothing is hidden'
 complete -c shardbox -n '__shardbox_is ls' -s R -l recursive -d 'directories below too'
 complete -c shardbox -n '__shardbox_is ls' -s d -l directory -d 'directories themselves, not what they hold'
 complete -c shardbox -n '__shardbox_is ls' -s h -l human-readable -d 'sizes like 1.2M, not in bytes'

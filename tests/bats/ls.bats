@@ -30,6 +30,17 @@ make_small() {
     [[ ${lines[0]} == -dash && ${lines[1]} == .hidden && ${lines[2]} == a.txt ]] || fail "order"
 }
 
+@test "-a and -A are accepted, and change nothing" {
+    make_archive
+    run_ok sb ls a.barecat
+    plain=$output
+    [[ $plain == *.hidden* ]]
+    for option in -a -A --all --almost-all; do
+        run_ok sb ls $option a.barecat
+        output_is "$plain"
+    done
+}
+
 @test "a directory shows its children, whose order is that of their names" {
     make_archive
     run_ok sb ls a.barecat sub
@@ -49,6 +60,15 @@ make_small() {
     run_fail 1 sb ls a.barecat nope b '*.jpg'
     output_is "b"
     stderr_is $'shardbox ls: cannot access \'nope\': no such file or directory in the archive\nshardbox ls: cannot access \'*.jpg\': no such file or directory in the archive'
+}
+
+@test "an empty PATH is not the top" {
+    make_small
+    run_fail 1 sb ls -d a.barecat '' a
+    output_is a
+    stderr_is "shardbox ls: cannot access '': no such file or directory in the archive"
+    run_fail 1 sb ls a.barecat ''
+    output_is ''
 }
 
 @test "globs name files and directories" {
@@ -196,8 +216,11 @@ lrwxrwxrwx 1 $owner $(id -gn) 3 Feb  3  2001 l -> a/x"
     output_is $'a/dir/z\na/x'
     run_ok sb ls --at 0:0+1K a.barecat
     output_is $'a/dir/z\na/x\na/y\nb\nl'
-    run_ok sb ls --at 0:1000 a.barecat
-    output_is ""
+    for place in 0:1000 7:0; do
+        run_fail 1 sb ls --at $place a.barecat
+        output_is ""
+        stderr_is "shardbox ls: $place: no file has these bytes"
+    done
     run_fail 2 sb ls --at 0 a.barecat
     stderr_has "--at: '0' is not SHARD:OFFSET"
 }
