@@ -159,12 +159,13 @@ static enum sb_code measure(struct usage *usage, const char *argument, struct sb
     const struct settings *settings = usage->settings;
     struct sb_buf name = {0};
     struct sb_entry entry;
-    enum sb_code code;
+    enum sb_code code = SB_NOENT;
     bool stripped;
 
     if (sb_name_normalize(argument, &name, &stripped))
         output_check(ENOMEM);
-    code = sb_archive_lookup(usage->archive, name.data, name.size, &entry, err);
+    if (*argument)
+        code = sb_archive_lookup(usage->archive, name.data, name.size, &entry, err);
     if (code == SB_NOENT) {
         message_problem("cannot access '%s': no such file or directory in the archive", argument);
         code = SB_OK;
@@ -207,16 +208,18 @@ static enum sb_code measure_all(struct usage *usage, char **paths, size_t count,
 static enum sb_code export_one(struct usage *usage, char **paths, size_t count,
                                struct sb_error *err)
 {
+    const char *path = count ? paths[0] : ".";
     struct sb_buf name = {0};
     struct sb_entry entry;
-    enum sb_code code;
+    enum sb_code code = SB_NOENT;
     bool stripped;
 
-    if (sb_name_normalize(count ? paths[0] : ".", &name, &stripped))
+    if (sb_name_normalize(path, &name, &stripped))
         output_check(ENOMEM);
-    code = sb_archive_lookup(usage->archive, name.data, name.size, &entry, err);
+    if (*path)
+        code = sb_archive_lookup(usage->archive, name.data, name.size, &entry, err);
     if (code == SB_NOENT || (!code && entry.type != SB_DIR)) {
-        message_problem("cannot access '%s': no such directory in the archive", paths[0]);
+        message_problem("cannot access '%s': no such directory in the archive", path);
         code = SB_OK;
     } else if (!code) {
         code = export_ncdu(usage->archive, name.data, &usage->left_out, err);
@@ -291,8 +294,24 @@ static enum sb_code show_usage(struct usage *usage, const char *path, char **pat
     return code;
 }
 
+/* The first option given that an export, which has a form of its own, cannot follow; or NULL. */
+static const char *clash_with_export(const struct settings *settings)
+{
+    if (settings->summarize)
+        return "-s";
+    if (settings->max_depth >= 0)
+        return "-d";
+    if (settings->sort >= 0)
+        return "--sort";
+    if (settings->count)
+        return "--count";
+    return settings->json ? "--json" : NULL;
+}
+
 static int check_usage(const struct settings *settings, int operands)
 {
+    const char *clash = settings->export >= 0 ? clash_with_export(settings) : NULL;
+
     if (operands < 1)
         return message_usage("no archive given");
     if (settings->summarize && settings->all)
@@ -301,6 +320,11 @@ static int check_usage(const struct settings *settings, int operands)
         return message_usage("-s and -d %" PRId64 " cannot be given together", settings->max_depth);
     if (settings->gaps && (operands > 1 || settings->export >= 0))
         return message_usage("--gaps is of a whole archive, and stands alone");
+    if (settings->gaps && (settings->summarize || settings->count))
+        return message_usage("--gaps and %s cannot be given together",
+                             settings->summarize ? "-s" : "--count");
+    if (clash)
+        return message_usage("--export and %s cannot be given together", clash);
     if (settings->export >= 0 && operands > 2)
         return message_usage("--export takes one PATH at most");
     return STATUS_CLEAN;

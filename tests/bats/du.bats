@@ -139,11 +139,29 @@ END
     stderr_is "shardbox du: cannot access 'nope': no such file or directory in the archive"
 }
 
+@test "an empty PATH is not the whole archive" {
+    make_small
+    run_fail 1 sb du a.barecat '' a/dir
+    output_is $'2\ta/dir'
+    stderr_is "shardbox du: cannot access '': no such file or directory in the archive"
+    run_fail 1 sb du --export=ncdu a.barecat ''
+    output_is ''
+}
+
 @test "options that contradict each other are refused" {
     make_small
     run_fail 2 sb du -s -a a.barecat
     run_fail 2 sb du -s -d 2 a.barecat
     run_fail 2 sb du --gaps a.barecat a
+    for option in -s '-d 1' '-d 0' --sort=size --sort=name --count --json; do
+        # shellcheck disable=SC2086 # an option and its value
+        run_fail 2 sb du --export=ncdu $option a.barecat
+        stderr_has "--export and ${option%%[ =]*} cannot be given together"
+    done
+    run_fail 2 sb du --gaps -s a.barecat
+    stderr_has "--gaps and -s cannot be given together"
+    run_fail 2 sb du --gaps --count a.barecat
+    stderr_has "--gaps and --count cannot be given together"
     run_fail 2 sb du
     stderr_has "no archive given"
 }
