@@ -49,7 +49,8 @@ _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == SB_DIFF_KINDS, "a name for ea
 
 struct report {
     const struct settings *settings;
-    int64_t differences;
+    int64_t differences; /* found in what could be compared */
+    int64_t uncompared;
 };
 
 static const char *type_name(const struct sb_child *child)
@@ -189,12 +190,26 @@ static void report_difference(void *context, const struct sb_difference *differe
 {
     struct report *report = context;
 
-    report->differences++;
+    if (difference->kind == SB_DIFF_DAMAGED)
+        report->uncompared++;
+    else
+        report->differences++;
     message_raise(STATUS_PARTIAL);
     if (report->settings->json)
         print_json(difference);
     else
         print_line(report, difference);
+}
+
+/* Counts what could not be compared; a PATH that is nowhere holds nothing to compare. */
+static void notify(void *context, enum sb_level level, const char *kind, const char *subject,
+                   const char *text)
+{
+    struct report *report = context;
+
+    if (level == SB_PROBLEM && strcmp(kind, "missing") != 0)
+        report->uncompared++;
+    message_notify.call(message_notify.context, level, kind, subject, text);
 }
 
 static void progress(void *context, int64_t bytes, int64_t files)
@@ -229,10 +244,32 @@ static void close_other(struct other *other)
     sb_archive_free(other->archive);
 }
 
+/* The last line, behind the lines that it counts. */
+static void summarize(const struct report *report, const struct other *other, const char *path)
+{
+    const char *against = report->settings->directory;
+    const char *keep = other->archive ? "other archive" : "tree";
+    const char *noun = report->uncompared == 1 ? "entry" : "entries";
+
+    output_flush();
+    if (report->uncompared == 0 && report->differences > 0)
+        message_problem("%s: differs from %s; differences, named above: %" PRId64, path, against,
+                        report->differences);
+    else if (report->differences > 0)
+        message_problem("%s: differs from %s; differences, named above: %" PRId64 "; %" PRId64
+                        " %s could not be compared; do not delete the %s",
+                        path, against, report->differences, report->uncompared, noun, keep);
+    else if (report->uncompared > 0)
+        message_problem("%s: %" PRId64 " %s, named above, could not be compared with %s; "
+                        "do not delete the %s",
+                        path, report->uncompared, noun, against, keep);
+}
+
 static enum sb_code diff(const struct settings *settings, const char *path, char **paths,
                          size_t path_count, struct sb_error *err)
 {
     struct report report = {.settings = settings};
+    struct sb_notify counting = {.call = notify, .context = &report};
     struct sb_diff_options wanted = {
         .paths = paths,
         .path_count = path_count,
@@ -241,7 +278,7 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
         .report = report_difference,
         .progress = progress,
         .context = &report,
-        .notify = &message_notify,
+        .notify = &counting,
     };
     struct sb_archive *archive = NULL;
     struct sb_shards *shards = NULL;
@@ -255,9 +292,8 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
     if (!code)
         code = sb_diff(archive, shards, other.store, &wanted, err);
     message_progress_end();
-    if (!code && report.differences > 0)
-        message_problem("%s: differs from %s; differences, named above: %" PRId64, path,
-                        settings->directory, report.differences);
+    if (!code)
+        summarize(&report, &other, path);
     close_other(&other);
     sb_shards_free(shards);
     sb_archive_free(archive);

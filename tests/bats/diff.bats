@@ -172,6 +172,16 @@ extra: sub/extra'
     stderr_lacks 'other: '
 }
 
+@test "an empty PATH is on neither side" {
+    make_archive
+    rm -r tree/a.txt tree/sub
+    run_fail 1 sb diff -C tree a.barecat ''
+    output_is ''
+    stderr_has "shardbox diff: '': no such file or directory on either side"
+    run_fail 1 sb diff -C tree a.barecat '' a.txt
+    output_is 'missing: a.txt'
+}
+
 @test "what the archive does not know is not compared" {
     make_archive
     alter "UPDATE files SET mode = NULL, mtime_ns = NULL, uid = NULL WHERE path = 'numbers';
@@ -226,6 +236,11 @@ missing: one'
     run_fail 1 sb diff -C tree a.barecat
     output_is 'damaged: link: its bytes do not match their checksum
 damaged: sub/file: its bytes do not match their checksum'
+    stderr_is 'shardbox diff: a.barecat: 2 entries, named above, could not be compared with tree; do not delete the tree'
+    echo new >tree/a.txt
+    run_fail 1 bash -c '"$SHARDBOX" diff -C tree a.barecat 2>&1'
+    [[ ${lines[-1]} == *'; 2 entries could not be compared; do not delete the tree' ]] ||
+        fail 'the summary is not the last line'
 }
 
 @test "damage of the other archive is named as well" {
@@ -256,6 +271,7 @@ damaged: sub/file: its bytes do not match their checksum'
     output_is 'mode: sub: 0755 in the archive, 0000 in tree'
     stderr_has 'sub: '
     stderr_has 'its contents are not compared'
+    stderr_has 'differences, named above: 1; 1 entry could not be compared; do not delete the tree'
 }
 
 @test "a file that cannot be read is named" {
