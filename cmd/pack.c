@@ -157,6 +157,8 @@ static const char *misuse(struct settings *settings)
         paths += settings->inputs[i].kind != SB_INPUT_DIRECTORY;
     if (!settings->archive)
         return "the name of the archive is missing";
+    if (strcmp(settings->archive, "-") == 0)
+        return "an archive is several files, and cannot be written to a pipe";
     if (paths == 0)
         return "nothing to pack: give PATHs, or a list of them with -T";
     if (settings->append && settings->force)
@@ -167,6 +169,10 @@ static const char *misuse(struct settings *settings)
         (paths != 1 || settings->inputs[settings->input_count - 1].kind != SB_INPUT_PATH ||
          strcmp(settings->inputs[settings->input_count - 1].text, "-") != 0))
         return "--stdin-name needs '-' as the only PATH";
+    for (size_t i = 0; !settings->stdin_name && i < settings->input_count; i++) {
+        if (settings->inputs[i].kind == SB_INPUT_PATH && strcmp(settings->inputs[i].text, "-") == 0)
+            return "'-' needs --stdin-name, the name to store standard input under";
+    }
     if (settings->stdin_name && settings->dry_run)
         return "--stdin-name and --dry-run exclude each other";
     return NULL;

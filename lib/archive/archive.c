@@ -51,7 +51,8 @@ static enum sb_code find_index(struct sb_archive *archive, struct sb_error *err)
         return sb_fail_memory(err);
     if (access(unfinished, F_OK) == 0)
         sb_fail(err, SB_NOENT,
-                "%s: no such archive, but an interrupted pack left '%s'; run pack again",
+                "%s: no such archive, but '%s' is there: a pack is at work, or was interrupted and "
+                "must be run again",
                 archive->path, unfinished);
     free(unfinished);
     return err->code;
@@ -65,7 +66,7 @@ static enum sb_code read_renaming(struct sb_archive *archive, struct sb_error *e
 {
     const char *slash = strrchr(archive->index_path, '/');
     const char *base = slash ? slash + 1 : archive->index_path;
-    size_t size = strlen(base);
+    size_t size = sb_index_base_size(base);
     const char *prefix;
     sqlite3_stmt *statement;
     enum sb_code code;
@@ -83,8 +84,8 @@ static enum sb_code read_renaming(struct sb_archive *archive, struct sb_error *e
         if (!prefix || strncmp(prefix, base, size) != 0 || strcmp(prefix + size, ".new") != 0)
             code = sb_fail(
                 err, SB_FORMAT,
-                "%s: not a trustworthy archive: config.shardbox_shard_prefix is not '%s.new'",
-                archive->index_path, base);
+                "%s: not a trustworthy archive: config.shardbox_shard_prefix is not '%.*s.new'",
+                archive->index_path, (int)size, base);
     } else if (rc != SQLITE_DONE) {
         code = sb_database_fail(archive->db, err);
     }

@@ -45,7 +45,7 @@ enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err)
     int error_number = sqlite3_system_errno(db);
 
     if (!file || !*file)
-        file = "index";
+        file = "temporary file";
     if (code == SB_NOMEM)
         return sb_fail_memory(err);
     if (code == SB_LOCKED)
@@ -229,16 +229,19 @@ static int open_for_reading(sqlite3 **out, const char *file)
 
 static enum sb_code fail_open(sqlite3 *db, const char *file, int rc, struct sb_error *err)
 {
+    if (code_of(rc) == SB_LOCKED)
+        return sb_fail(err, SB_LOCKED,
+                       "%s: locked by another process; try again when it has finished", file);
     if (rc == SQLITE_NOTADB)
         return sb_fail(err, SB_FORMAT, "%s: not a Barecat archive (no SQLite index)", file);
     if (stands_with_content(file, "-journal") || stands_with_content(file, "-wal"))
-        return sb_fail(err, code_of(rc) == SB_LOCKED ? SB_LOCKED : SB_SYSTEM,
+        return sb_fail(err, SB_SYSTEM,
                        "%s: an interrupted change must be rolled back first, and that cannot be "
                        "done here (%s); open it once where it can be written",
                        file, sqlite3_errstr(rc));
-    if (!db)
-        return sb_fail(err, code_of(rc), "%s: %s", file, sqlite3_errstr(rc));
-    return sb_database_fail(db, err);
+    if (db && sqlite3_system_errno(db) && code_of(rc) == SB_SYSTEM)
+        return sb_fail_errno(err, sqlite3_system_errno(db), "%s", file);
+    return sb_fail(err, code_of(rc), "%s: %s", file, sqlite3_errstr(rc));
 }
 
 enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_database_mode mode,
@@ -279,6 +282,24 @@ fail:
     return code;
 }
 
+enum sb_code sb_database_open_private(struct sqlite3 **out, const char *beside,
+                                      struct sb_error *err)
+{
+    int rc;
+
+    choose_temp_directory(beside);
+    /* The empty name is a temporary file, unlinked from the start. */
+    rc = sqlite3_open_v2("", out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    if (rc == SQLITE_OK)
+        return sb_database_run(*out,
+                               "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+                               "PRAGMA cache_size=-24576; PRAGMA temp_store=FILE",
+                               err);
+    sb_database_close(*out);
+    *out = NULL;
+    return sb_fail(err, code_of(rc), "temporary file: %s", sqlite3_errstr(rc));
+}
+
 void sb_database_close(struct sqlite3 *db)
 {
     sqlite3_close_v2(db);
@@ -306,4 +327,12 @@ char *sb_index_file(const char *archive, struct sb_error *err)
     if (!resolved)
         sb_fail_errno(err, reason, "%s", archive);
     return resolved;
+}
+
+size_t sb_index_base_size(const char *name)
+{
+    static const char suffix[] = "-sqlite-index";
+    size_t size = strlen(name), end = sizeof(suffix) - 1;
+
+    return size > end && strcmp(name + size - end, suffix) == 0 ? size - end : size;
 }

@@ -12,6 +12,7 @@
 #include "core/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct sqlite3;
@@ -30,6 +31,13 @@ enum sb_database_mode {
  */
 enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_database_mode mode,
                               struct sb_error *err) SB_CHECKED;
+
+/*
+ * A database of this connection's own in a temporary file, made only once it outgrows its cache;
+ * for rows that wait. beside: see sb_temp_directory.
+ */
+enum sb_code sb_database_open_private(struct sqlite3 **out, const char *beside,
+                                      struct sb_error *err) SB_CHECKED;
 
 /* NULL is allowed. */
 void sb_database_close(struct sqlite3 *db);
@@ -50,5 +58,9 @@ enum sb_code sb_database_integer(struct sqlite3 *db, const char *sql, int64_t ab
 /* The index file of an archive: PATH, or PATH-sqlite-index where only that stands; caller frees.
  * Links are resolved (the result is absolute). NULL with err set otherwise. */
 char *sb_index_file(const char *archive, struct sb_error *err);
+
+/* Length of an index file's name without "-sqlite-index", which old releases put behind the
+ * archive's name. */
+size_t sb_index_base_size(const char *name);
 
 #endif

@@ -1,6 +1,7 @@
 #include "archive/pending.h"
 
 #include "archive/database.h"
+#include "archive/ddl.h"
 #include "archive/shards.h"
 #include "core/io.h"
 
@@ -20,6 +21,11 @@
 /* SQLite's lock bytes: PENDING_BYTE and the RESERVED byte behind it. */
 #define SQLITE_LOCK_START 0x40000000
 #define SQLITE_LOCK_BYTES 2
+
+/* In the header of an index that is being made, at this place, as a big-endian number. */
+#define MARK       "1935830647" /* "sbnw" */
+#define MARK_BYTES "sbnw"
+#define MARK_PLACE 68
 
 /* Process that holds a lock on these bytes, 0 when none on this machine is known to. */
 static pid_t lock_holder(int fd, off_t start, off_t size)
@@ -67,6 +73,24 @@ static bool is_named(int fd, const char *path)
            opened.st_ino == named.st_ino;
 }
 
+/* Nothing is lost when an empty file is taken over; anything else must bear our mark. */
+static enum sb_code refuse_foreign(int fd, const char *path, struct sb_error *err)
+{
+    char head[MARK_PLACE + 4];
+    size_t got;
+    enum sb_code code = sb_pread_full(fd, head, sizeof(head), 0, &got, path, err);
+
+    if (code || got == 0)
+        return code;
+    if (got == sizeof(head) && memcmp(head, "SQLite format 3", 16) == 0 &&
+        memcmp(head + MARK_PLACE, MARK_BYTES, 4) == 0)
+        return SB_OK;
+    return sb_fail(err, SB_EXISTS,
+                   "%s: in the way, and nothing that an interrupted run left; move it, or choose "
+                   "another name for the archive",
+                   path);
+}
+
 enum sb_code sb_new_lock_take(struct sb_new_lock *lock, const char *path, struct sb_error *err)
 {
     struct stat st;
@@ -81,12 +105,27 @@ enum sb_code sb_new_lock_take(struct sb_new_lock *lock, const char *path, struct
         if (lock->fd < 0)
             return sb_fail_errno(err, errno, "%s", path);
         code = lock_first_byte(lock->fd, path, err);
-        if (code == SB_OK && is_named(lock->fd, path))
-            return SB_OK;
+        if (code == SB_OK && is_named(lock->fd, path)) {
+            code = refuse_foreign(lock->fd, path, err);
+            if (code)
+                sb_new_lock_drop(lock);
+            return code;
+        }
         sb_new_lock_drop(lock);
         if (code)
             return code;
     }
+}
+
+enum sb_code sb_new_index_begin(struct sqlite3 *db, struct sb_error *err)
+{
+    enum sb_code code = sb_database_run(db, "BEGIN; PRAGMA application_id = " MARK, err);
+
+    if (code == SB_OK)
+        code = sb_database_run(db, sb_ddl_tables, err);
+    if (code == SB_OK)
+        code = sb_database_run(db, "COMMIT; BEGIN EXCLUSIVE", err);
+    return code;
 }
 
 void sb_new_lock_drop(struct sb_new_lock *lock)
@@ -184,29 +223,42 @@ out:
     return code;
 }
 
+struct renaming {
+    const char *base;
+    int64_t done;
+};
+
 static enum sb_code rename_one(void *context, int dir_fd, const char *name, uint32_t number,
                                struct sb_error *err)
 {
-    const char *base = context;
+    struct renaming *renaming = context;
     enum sb_code code = SB_OK;
     char *to;
 
-    if (asprintf(&to, "%s-shard-%05u", base, number) < 0)
+    if (asprintf(&to, "%s-shard-%05u", renaming->base, number) < 0)
         return sb_fail_memory(err);
     if (renameat(dir_fd, name, dir_fd, to))
         code = sb_fail_errno(err, errno, "cannot rename %s to %s", name, to);
     free(to);
+    renaming->done++;
     return code;
 }
 
 enum sb_code sb_pending_rename_shards(const char *archive, struct sb_error *err)
 {
     char *copy = strdup(archive);
+    struct renaming renaming = {0};
     enum sb_code code;
 
     if (!copy)
         return sb_fail_memory(err);
-    code = for_each_shard(archive, ".new", rename_one, basename(copy), err);
+    renaming.base = basename(copy);
+    /* A directory that changes while it is read may leave names out: once more, until none is left.
+     */
+    do {
+        renaming.done = 0;
+        code = for_each_shard(archive, ".new", rename_one, &renaming, err);
+    } while (code == SB_OK && renaming.done > 0);
     free(copy);
     if (code == SB_OK)
         code = sb_sync_directory_of(archive, err);
@@ -235,27 +287,32 @@ enum sb_code sb_pending_remove_from(const char *archive, uint32_t from, struct s
     return for_each_shard(archive, "", remove_one, &from, err);
 }
 
+struct refusal {
+    const char *archive;
+    uint32_t from;
+};
+
 static enum sb_code refuse_one(void *context, int dir_fd, const char *name, uint32_t number,
                                struct sb_error *err)
 {
-    (void)dir_fd;
-    (void)number;
+    const struct refusal *refusal = context;
+    struct stat st;
+
+    if (number < refusal->from)
+        return SB_OK;
+    if (refusal->from > 0 && fstatat(dir_fd, name, &st, 0) == 0 && st.st_size == 0)
+        return SB_OK;
     return sb_fail(err, SB_EXISTS,
-                   "%s: there is no index, but %s stands there and may be data; move the shards "
-                   "away or choose another name",
-                   (const char *)context, name);
+                   "%s: no index says what is in %s, and it may be data; move it away, or choose "
+                   "another name for the archive",
+                   refusal->archive, name);
 }
 
-enum sb_code sb_pending_refuse_shards(const char *archive, struct sb_error *err)
+enum sb_code sb_pending_refuse_shards(const char *archive, uint32_t from, struct sb_error *err)
 {
-    char *copy = strdup(archive);
-    enum sb_code code;
+    struct refusal refusal = {.archive = archive, .from = from};
 
-    if (!copy)
-        return sb_fail_memory(err);
-    code = for_each_shard(archive, "", refuse_one, copy, err);
-    free(copy);
-    return code;
+    return for_each_shard(archive, "", refuse_one, &refusal, err);
 }
 
 /*
@@ -297,11 +354,13 @@ static enum sb_code pending_count(struct sqlite3 *db, const char *archive, int64
 enum sb_code sb_pending_finish(struct sqlite3 *db, const char *archive, const char *file,
                                struct sb_error *err)
 {
-    int64_t count;
+    int64_t count, mark;
     enum sb_code code;
 
     code = pending_count(db, archive, &count, err);
-    if (code || count < 0)
+    if (code == SB_OK)
+        code = sb_database_integer(db, "PRAGMA application_id", 0, &mark, err);
+    if (code || (count < 0 && mark != strtoll(MARK, NULL, 10)))
         return code;
     code = sb_lock_index(db, file, err);
     if (code)
@@ -314,8 +373,10 @@ enum sb_code sb_pending_finish(struct sqlite3 *db, const char *archive, const ch
             code = sb_pending_remove_from(archive, (uint32_t)count, err);
     }
     if (code == SB_OK)
-        code =
-            sb_database_run(db, "DELETE FROM config WHERE key = '" SB_PENDING_KEY "'; COMMIT", err);
+        code = sb_database_run(db,
+                               "DELETE FROM config WHERE key = '" SB_PENDING_KEY "';"
+                               "PRAGMA application_id = 0; COMMIT",
+                               err);
     if (code)
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     return code;
@@ -332,4 +393,20 @@ enum sb_code sb_pending_is_complete(struct sqlite3 *db, const char *archive, boo
     if (code == SB_OK)
         *complete = count >= 0;
     return code;
+}
+
+enum sb_code sb_pending_tidy_up(const char *archive, struct sb_error *err)
+{
+    sqlite3 *db;
+    enum sb_code code;
+
+    code = sb_database_open(&db, archive, SB_DB_WRITE, err);
+    if (code)
+        return code;
+    code = sb_database_run(db, "PRAGMA synchronous=EXTRA", err);
+    if (code == SB_OK)
+        code = sb_pending_finish(db, archive, archive, err);
+    sb_database_close(db);
+    /* Another writer got in first: then it has finished this for us. */
+    return code == SB_LOCKED || code == SB_CHANGED ? SB_OK : code;
 }

@@ -26,11 +26,19 @@ struct sb_new_lock {
 
 /*
  * Makes path or takes over a left-over one, and locks it. SB_LOCKED names the process that holds
- * it. SB_SYSTEM also where the file system has no locks.
+ * it. SB_EXISTS for a file that no run of ours left: one that is neither empty nor bears the mark
+ * that sb_new_index_begin makes. SB_SYSTEM also where the file system has no locks.
  */
 enum sb_code sb_new_lock_take(struct sb_new_lock *lock, const char *path,
                               struct sb_error *err) SB_CHECKED;
 void sb_new_lock_drop(struct sb_new_lock *lock);
+
+/*
+ * The first transaction of an index that is being made in path: the tables, and a mark in the
+ * file's header (SQLite's application_id) by which a left-over is known, in whatever state it is. A
+ * second, exclusive transaction is open afterwards. sb_pending_finish takes the mark off.
+ */
+enum sb_code sb_new_index_begin(struct sqlite3 *db, struct sb_error *err) SB_CHECKED;
 
 /*
  * Starts a write transaction on db (index file `file`), so that no other writer can; SB_LOCKED
@@ -45,6 +53,9 @@ enum sb_code sb_lock_index(struct sqlite3 *db, const char *file, struct sb_error
  */
 enum sb_code sb_pending_finish(struct sqlite3 *db, const char *archive, const char *file,
                                struct sb_error *err) SB_CHECKED;
+
+/* sb_pending_finish on the index that was just renamed to `archive`. */
+enum sb_code sb_pending_tidy_up(const char *archive, struct sb_error *err) SB_CHECKED;
 
 /*
  * Whether db, a left-over ARCHIVE.new, is a complete index that only waited for its renames. An
@@ -63,7 +74,9 @@ enum sb_code sb_pending_remove_shards(const char *archive, struct sb_error *err)
 enum sb_code sb_pending_remove_from(const char *archive, uint32_t from,
                                     struct sb_error *err) SB_CHECKED;
 
-/* SB_EXISTS, naming one, when there are ARCHIVE-shard-* files. */
-enum sb_code sb_pending_refuse_shards(const char *archive, struct sb_error *err) SB_CHECKED;
+/* SB_EXISTS, naming one, when there are ARCHIVE-shard-* files that hold something, from number
+ * `from` on. */
+enum sb_code sb_pending_refuse_shards(const char *archive, uint32_t from,
+                                      struct sb_error *err) SB_CHECKED;
 
 #endif

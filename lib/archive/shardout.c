@@ -12,13 +12,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Shards that are being written and may be open at once, beside the current one. */
+#define OPEN_MOST 8
+
 /* From this size on, the kernel is asked to begin writing to disk, so that the final sync is short.
  */
 #define WRITE_BEHIND_BYTES (256 * 1024)
 
 struct shard_file {
     uint32_t number;
-    int fd;
+    int fd;          /* -1 while closed to save descriptors */
     int64_t pending; /* bytes placed and not yet written or skipped */
     int64_t end;     /* of the last extent placed */
     char *path;
@@ -26,8 +29,8 @@ struct shard_file {
 };
 
 struct sb_shard_out {
-    pthread_mutex_t mutex; /* guards the list and `pending` */
-    pthread_mutex_t writing;
+    pthread_mutex_t mutex;   /* guards the list and `pending` */
+    pthread_mutex_t writing; /* one write at a time; guards the descriptors of the list's shards */
     struct shard_file *open;
     struct shard_file *current; /* in the list; extents go here; NULL before the first */
     char *prefix;
@@ -134,15 +137,46 @@ enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path, i
     return SB_OK;
 }
 
-static enum sb_code finish_file(struct shard_file *file, struct sb_error *err)
+static enum sb_code close_file(struct shard_file *file, struct sb_error *err)
 {
-    enum sb_code code;
     int fd = file->fd;
 
-    code = sb_fsync(fd, file->path, err);
     file->fd = -1;
-    if (close(fd) && code == SB_OK)
-        code = sb_fail_errno(err, errno, "%s", file->path);
+    return fd >= 0 && close(fd) ? sb_fail_errno(err, errno, "%s", file->path) : SB_OK;
+}
+
+static enum sb_code ensure_open(struct shard_file *file, struct sb_error *err)
+{
+    if (file->fd < 0)
+        file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    return file->fd < 0 ? sb_fail_errno(err, errno, "%s", file->path) : SB_OK;
+}
+
+static enum sb_code finish_file(struct shard_file *file, struct sb_error *err)
+{
+    enum sb_code code = ensure_open(file, err);
+
+    if (code == SB_OK)
+        code = sb_fsync(file->fd, file->path, err);
+    if (code == SB_OK)
+        code = close_file(file, err);
+    return code;
+}
+
+/* Bytes of many small shards may wait to be written: all but a few of them are closed meanwhile. */
+static enum sb_code limit_open(struct sb_shard_out *out, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    unsigned open_count = 0;
+
+    pthread_mutex_lock(&out->writing);
+    pthread_mutex_lock(&out->mutex);
+    for (struct shard_file *file = out->open; code == SB_OK && file; file = file->next) {
+        if (file != out->current && file->fd >= 0 && ++open_count > OPEN_MOST)
+            code = close_file(file, err);
+    }
+    pthread_mutex_unlock(&out->mutex);
+    pthread_mutex_unlock(&out->writing);
     return code;
 }
 
@@ -182,7 +216,7 @@ static enum sb_code begin_shard(struct sb_shard_out *out, struct sb_error *err)
     if (done)
         code = finish_file(done, err);
     free_file(done);
-    return code;
+    return code == SB_OK ? limit_open(out, err) : code;
 }
 
 enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t *shard,
@@ -269,12 +303,14 @@ enum sb_code sb_shard_out_write(struct sb_shard_out *out, uint32_t shard, int64_
     /* The kernel takes writes to one file one at a time: waiting here sleeps, waiting there spins.
      */
     pthread_mutex_lock(&out->writing);
-    code = sb_pwrite_full(file->fd, data, size, offset, file->path, err);
+    code = ensure_open(file, err);
+    if (code == SB_OK)
+        code = sb_pwrite_full(file->fd, data, size, offset, file->path, err);
+    if (code == SB_OK && size >= WRITE_BEHIND_BYTES)
+        sync_file_range(file->fd, offset, (off_t)size, SYNC_FILE_RANGE_WRITE);
     pthread_mutex_unlock(&out->writing);
     if (code)
         return code;
-    if (size >= WRITE_BEHIND_BYTES)
-        sync_file_range(file->fd, offset, (off_t)size, SYNC_FILE_RANGE_WRITE);
     return settle(out, file, (int64_t)size, err);
 }
 
@@ -304,7 +340,8 @@ enum sb_code sb_shard_out_finish(struct sb_shard_out *out, struct sb_error *err)
     while (code == SB_OK && (file = out->open)) {
         out->open = file->next;
         /* Every extent in use lies within the file, also when its last bytes were skipped. */
-        if (ftruncate(file->fd, file->end))
+        code = ensure_open(file, err);
+        if (code == SB_OK && ftruncate(file->fd, file->end))
             code = sb_fail_errno(err, errno, "%s", file->path);
         if (code == SB_OK)
             code = finish_file(file, err);

@@ -1,5 +1,7 @@
 #include "archive/shards.h"
 
+#include "archive/database.h"
+
 #include "archive/archive.h"
 #include "archive/reader.h"
 #include "core/crc32c.h"
@@ -71,16 +73,6 @@ static char *absolute(const char *path)
 }
 
 /* "DIR/data" of "DIR/data-sqlite-index"; else the path itself. */
-static char *without_index_suffix(const char *index_path)
-{
-    static const char suffix[] = "-sqlite-index";
-    size_t size = strlen(index_path), end = sizeof(suffix) - 1;
-
-    if (size > end && strcmp(index_path + size - end, suffix) == 0)
-        size -= end;
-    return strndup(index_path, size);
-}
-
 /*
  * Shards stand beside the index; where the archive was named through a link, they may also stand
  * beside that, as an archive that is linked file by file.
@@ -92,13 +84,15 @@ static enum sb_code find_bases(struct sb_shards *shards, struct sb_archive *arch
     enum sb_code code = SB_OK;
 
     if (archive->shards_renaming) {
-        if (asprintf(&renaming, "%s.new", archive->index_path) < 0)
+        if (asprintf(&renaming, "%.*s.new", (int)sb_index_base_size(archive->index_path),
+                     archive->index_path) < 0)
             return sb_fail_memory(err);
         code = add_base(shards, renaming, err);
         shards->final = 1;
     }
     if (!code)
-        code = add_base(shards, without_index_suffix(archive->index_path), err);
+        code = add_base(shards,
+                        strndup(archive->index_path, sb_index_base_size(archive->index_path)), err);
     if (!code)
         code = add_base(shards, absolute(archive->path), err);
     return code;

@@ -84,12 +84,12 @@ void sb_tally_free(struct sb_tally *tally)
     free(tally);
 }
 
-static enum sb_code step_done(struct sb_tally *tally, sqlite3_stmt *statement, struct sb_error *err)
+static enum sb_code step_done(sqlite3_stmt *statement, struct sb_error *err)
 {
     int rc = sqlite3_step(statement);
 
     sqlite3_reset(statement);
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(tally->db, err);
+    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(sqlite3_db_handle(statement), err);
 }
 
 static int bind_known(sqlite3_stmt *statement, int column, bool known, int64_t value)
@@ -125,7 +125,7 @@ static enum sb_code save_innermost(struct sb_tally *tally, struct sb_error *err)
     sqlite3_bind_int64(save, 4, frame->counts.size_tree);
     sqlite3_bind_int64(save, 5, frame->metadata.has);
     bind_metadata(save, 6, &frame->metadata);
-    return step_done(tally, save, err);
+    return step_done(save, err);
 }
 
 /* Hands the sums of the innermost directory to its parent and takes it off the stack. */
@@ -243,23 +243,23 @@ out:
 
 /* The statements of sb_tally_apply; `find` and `update` are unused for a fresh archive. */
 struct target {
+    sqlite3 *db;
     sqlite3_stmt *find;
     sqlite3_stmt *update;
     sqlite3_stmt *insert;
 };
 
-static enum sb_code prepare_target(struct sb_tally *tally, struct target *target,
-                                   struct sb_error *err)
+static enum sb_code prepare_target(struct target *target, struct sb_error *err)
 {
     enum sb_code code;
 
-    code = sb_database_prepare(tally->db, &target->find,
+    code = sb_database_prepare(target->db, &target->find,
                                "SELECT num_subdirs, num_files, num_files_tree, size_tree"
                                " FROM main.dirs WHERE path = ?1",
                                err);
     if (code)
         return code;
-    code = sb_database_prepare(tally->db, &target->update,
+    code = sb_database_prepare(target->db, &target->update,
                                "UPDATE main.dirs SET num_subdirs = ?2, num_files = ?3,"
                                " num_files_tree = ?4, size_tree = ?5,"
                                " mode = iif(?10, ?6, mode), uid = iif(?10, ?7, uid),"
@@ -268,7 +268,7 @@ static enum sb_code prepare_target(struct sb_tally *tally, struct target *target
                                err);
     if (code)
         return code;
-    return sb_database_prepare(tally->db, &target->insert,
+    return sb_database_prepare(target->db, &target->insert,
                                "INSERT INTO main.dirs (path, num_subdirs, num_files,"
                                " num_files_tree, size_tree, mode, uid, gid, mtime_ns)"
                                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
@@ -308,7 +308,7 @@ static enum sb_code look_up(struct sb_tally *tally, struct target *target, struc
         if (code == SB_OK)
             code = add_checked(&counts->size_tree, sqlite3_column_int64(target->find, 3), err);
     } else if (rc != SQLITE_DONE) {
-        code = sb_database_fail(tally->db, err);
+        code = sb_database_fail(target->db, err);
     }
     sqlite3_reset(target->find);
     return code;
@@ -330,7 +330,7 @@ static enum sb_code write_innermost(struct sb_tally *tally, struct target *targe
     bind_metadata(statement, 6, &frame->metadata);
     if (frame->exists)
         sqlite3_bind_int(statement, 10, frame->metadata.has != 0);
-    code = step_done(tally, statement, err);
+    code = step_done(statement, err);
     tally->depth--;
     sb_buf_cut(&tally->key, tally->depth ? tally->frames[tally->depth - 1].key_size : 0);
     return code;
@@ -369,9 +369,10 @@ static enum sb_code apply_row(struct sb_tally *tally, struct target *target, sql
     return code;
 }
 
-enum sb_code sb_tally_apply(struct sb_tally *tally, bool fresh, struct sb_error *err)
+enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool fresh,
+                            struct sb_error *err)
 {
-    struct target target = {0};
+    struct target target = {.db = index};
     sqlite3_stmt *rows = NULL;
     enum sb_code code;
     int rc = SQLITE_DONE;
@@ -383,7 +384,7 @@ enum sb_code sb_tally_apply(struct sb_tally *tally, bool fresh, struct sb_error 
             code = pop(tally, err);
     }
     if (code == SB_OK)
-        code = prepare_target(tally, &target, err);
+        code = prepare_target(&target, err);
     if (code == SB_OK)
         code = sb_database_prepare(tally->db, &rows, "SELECT * FROM temp.tally ORDER BY key", err);
     while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW)

@@ -29,10 +29,12 @@ enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry,
                           struct sb_error *err) SB_CHECKED;
 
 /*
- * Writes all of it to `dirs`: rows that exist are added to (and take over metadata that was given),
- * missing ones are made, and counted by their parents. fresh: nothing but the tally's rows is in
- * `dirs`, so that nothing need be looked up. Inside the caller's transaction.
+ * Writes all of it to `dirs` of index (which may be the tally's own db): rows that exist are added
+ * to (and take over metadata that was given), missing ones are made, and counted by their parents.
+ * fresh: nothing but the tally's rows is in `dirs`, so that nothing need be looked up. Inside the
+ * caller's transaction.
  */
-enum sb_code sb_tally_apply(struct sb_tally *tally, bool fresh, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool fresh,
+                            struct sb_error *err) SB_CHECKED;
 
 #endif

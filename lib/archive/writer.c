@@ -3,6 +3,7 @@
 #include "archive/archive.h"
 #include "archive/database.h"
 #include "archive/schema.h"
+#include "archive/shards.h"
 #include "core/name.h"
 
 #include <errno.h>
@@ -13,6 +14,13 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static bool ends_in_new(const char *name)
+{
+    size_t size = strlen(name);
+
+    return size > 4 && strcmp(name + size - 4, ".new") == 0;
+}
 
 /* The directory's links resolved: SQLite refuses them, and a rename must meet the same directory.
  */
@@ -29,6 +37,11 @@ static char *resolve(const char *path, struct sb_error *err)
     if (strcmp(base, "/") == 0 || strcmp(base, ".") == 0 || strcmp(base, "..") == 0 ||
         path[strlen(path) - 1] == '/') {
         sb_fail(err, SB_INVALID, "%s: a directory's name; an archive needs a file name", path);
+        goto out;
+    }
+    if (ends_in_new(base)) {
+        sb_fail(err, SB_INVALID,
+                "%s: names in .new are for archives that are being made; choose another", path);
         goto out;
     }
     dir = realpath(dirname(dir_copy), NULL);
@@ -98,6 +111,15 @@ fail:
     return code;
 }
 
+/*
+ * After some failures SQLite rolls back by itself and lets go of the lock; from then on another
+ * writer may be at work, and what is left is for it to clear up.
+ */
+static bool is_locked(const struct sb_writer *writer)
+{
+    return writer->mode != SB_APPEND || !writer->db || !sqlite3_get_autocommit(writer->db);
+}
+
 void sb_writer_free(struct sb_writer *writer)
 {
     struct sb_error ignored;
@@ -105,7 +127,7 @@ void sb_writer_free(struct sb_writer *writer)
 
     if (!writer)
         return;
-    if (!writer->committed) {
+    if (!writer->committed && is_locked(writer)) {
         /* While the locks are still held: what is undone is nobody else's. */
         if (writer->shards)
             sb_shard_out_undo(writer->shards);
@@ -121,6 +143,7 @@ void sb_writer_free(struct sb_writer *writer)
     sqlite3_finalize(writer->drop_file);
     sqlite3_finalize(writer->find_file);
     sqlite3_finalize(writer->find_dir);
+    sb_database_close(writer->staging);
     sb_database_close(writer->db);
     sb_new_lock_drop(&writer->lock);
     sb_database_close(writer->replaced);
@@ -166,6 +189,21 @@ enum sb_code sb_writer_open_existing(struct sb_writer *writer, bool to_append, s
     if (code == SB_OK)
         code = sb_lock_index(*out, writer->file, err);
     return code;
+}
+
+enum sb_code sb_writer_refuse_strangers(struct sb_writer *writer, sqlite3 *db, struct sb_error *err)
+{
+    int64_t last;
+    enum sb_code code = sb_database_integer(db, "SELECT max(shard) FROM files", -1, &last, err);
+
+    if (code)
+        return code;
+    if (last < -1 || last > SB_SHARD_MAX)
+        return sb_fail(err, SB_DAMAGED, "%s: a file is in shard %lld, which cannot be",
+                       writer->file, (long long)last);
+    writer->shards_in_use = (uint32_t)(last + 1);
+    /* An archive without files has a shard all the same. */
+    return sb_pending_refuse_shards(writer->path, last < 0 ? 1 : writer->shards_in_use, err);
 }
 
 enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t pending_count,
@@ -296,7 +334,7 @@ enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry 
     rc = sqlite3_step(add);
     sqlite3_reset(add);
     if (rc != SQLITE_DONE)
-        return sb_database_fail(writer->db, err);
+        return sb_database_fail(sqlite3_db_handle(add), err);
     return sb_tally_file(writer->tally, entry->path, entry->path_size, 1, entry->size, err);
 }
 
@@ -315,7 +353,7 @@ enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry
     rc = sqlite3_step(writer->drop_file);
     sqlite3_reset(writer->drop_file);
     if (rc != SQLITE_DONE)
-        return sb_database_fail(writer->db, err);
+        return sb_database_fail(writer->staging, err);
     return sb_tally_file(writer->tally, old->path, old->path_size, -1, -old->size, err);
 }
 

@@ -7,6 +7,7 @@
 #include "archive/database.h"
 #include "archive/parent.h"
 #include "archive/shards.h"
+#include "core/interrupt.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -17,30 +18,33 @@
 #include <unistd.h>
 
 /* How long the commit waits for readers to let go of the index. */
-#define COMMIT_WAIT_MILLISECONDS 60000
+#define COMMIT_WAIT_SECONDS 60
 
 static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
 {
     static const char tables[] =
-        "PRAGMA cache_size=-24576;"
-        "CREATE TEMP TABLE added (path TEXT PRIMARY KEY, shard INTEGER, offset INTEGER,"
+        "CREATE TABLE added (path TEXT PRIMARY KEY, shard INTEGER, offset INTEGER,"
         " size INTEGER, crc32c INTEGER, mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER)"
         " WITHOUT ROWID;"
-        "CREATE TEMP TABLE dropped (path TEXT PRIMARY KEY) WITHOUT ROWID";
+        "CREATE TABLE dropped (path TEXT PRIMARY KEY) WITHOUT ROWID; BEGIN";
     enum sb_code code;
 
     code = sb_register_parent_functions(writer->db, err);
     if (code == SB_OK)
-        code = sb_database_run(writer->db, tables, err);
+        code = sb_database_run(writer->db, "PRAGMA cache_size=-24576", err);
     if (code == SB_OK)
-        code = sb_tally_new(&writer->tally, writer->db, err);
+        code = sb_database_open_private(&writer->staging, writer->path, err);
     if (code == SB_OK)
-        code = sb_database_prepare(
-            writer->db, &writer->add_file,
-            "INSERT INTO temp.added VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)", err);
+        code = sb_database_run(writer->staging, tables, err);
     if (code == SB_OK)
-        code = sb_database_prepare(writer->db, &writer->drop_file,
-                                   "INSERT INTO temp.dropped VALUES (?1)", err);
+        code = sb_tally_new(&writer->tally, writer->staging, err);
+    if (code == SB_OK)
+        code = sb_database_prepare(writer->staging, &writer->add_file,
+                                   "INSERT INTO added VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                                   err);
+    if (code == SB_OK)
+        code = sb_database_prepare(writer->staging, &writer->drop_file,
+                                   "INSERT INTO dropped VALUES (?1)", err);
     if (code == SB_OK)
         code = sb_database_prepare(writer->db, &writer->find_file,
                                    "SELECT shard, offset, size, crc32c, mode, mtime_ns"
@@ -92,12 +96,12 @@ static bool may_continue(const struct sb_writer *writer, const struct stat *st, 
 }
 
 /*
- * Counts the shards that stand there, and goes on in the last one where that may be. `in_use` is
- * one more than the last shard that a file is in; empty shards, or a shard whose files were all
- * deleted, may follow.
+ * Counts the shards that stand there, and goes on in the last one where that may be. Empty shards
+ * may follow the last one that a file is in.
  */
-static enum sb_code open_shards(struct sb_writer *writer, uint32_t in_use, struct sb_error *err)
+static enum sb_code open_shards(struct sb_writer *writer, struct sb_error *err)
 {
+    uint32_t in_use = writer->shards_in_use;
     uint32_t count = in_use ? in_use - 1 : 0;
     char *path = NULL, *last = NULL;
     struct stat st, last_st = {0};
@@ -122,8 +126,6 @@ static enum sb_code open_shards(struct sb_writer *writer, uint32_t in_use, struc
     }
     code = sb_shard_out_new(&writer->shards, writer->new_path, count, writer->limit, err);
     if (code || !last || !may_continue(writer, &last_st, last))
-        goto out;
-    if (count > in_use && last_st.st_size > 0)
         goto out;
     code = used_end(writer, count - 1, last_st.st_size, &end, err);
     /* A commit that freed the bytes behind `end` must be on disk before they are cut off. */
@@ -154,7 +156,7 @@ static enum sb_code remove_leftovers(struct sb_writer *writer, struct sb_error *
 
 enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *err)
 {
-    int64_t last, limit;
+    int64_t limit;
     enum sb_code code = SB_OK;
 
     if (!writer->file)
@@ -166,20 +168,73 @@ enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *er
             writer->db, "SELECT value_int FROM main.config WHERE key = 'shard_size_limit'",
             INT64_MAX, &limit, err);
     if (code == SB_OK)
-        code = sb_database_integer(writer->db, "SELECT max(shard) FROM main.files", -1, &last, err);
+        code = sb_writer_refuse_strangers(writer, writer->db, err);
     if (code)
         return code;
     if (writer->limit <= 0)
         writer->limit = limit > 0 ? limit : INT64_MAX;
-    if (last < -1 || last > SB_SHARD_MAX)
-        return sb_fail(err, SB_DAMAGED, "%s: a file is in shard %lld, which cannot be",
-                       writer->file, (long long)last);
     code = remove_leftovers(writer, err);
     if (code == SB_OK)
         code = prepare(writer, err);
     if (code == SB_OK)
-        code = open_shards(writer, (uint32_t)(last + 1), err);
+        code = open_shards(writer, err);
     return code;
+}
+
+/* Takes over the rows that `from` yields, all their columns as parameters, one by one. */
+static enum sb_code move_rows(struct sb_writer *writer, const char *from, const char *to,
+                              struct sb_error *err)
+{
+    sqlite3_stmt *rows = NULL, *write = NULL;
+    enum sb_code code = sb_database_prepare(writer->staging, &rows, from, err);
+    int rc = SQLITE_DONE;
+
+    if (code == SB_OK)
+        code = sb_database_prepare(writer->db, &write, to, err);
+    while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+        for (int i = 0; i < sqlite3_column_count(rows); i++)
+            sqlite3_bind_value(write, i + 1, sqlite3_column_value(rows, i));
+        if (sqlite3_step(write) != SQLITE_DONE)
+            code = sb_database_fail(writer->db, err);
+        sqlite3_reset(write);
+    }
+    if (code == SB_OK && rc != SQLITE_DONE)
+        code = sb_database_fail(writer->staging, err);
+    sqlite3_finalize(rows);
+    sqlite3_finalize(write);
+    return code;
+}
+
+/* Asked by SQLite while a reader is in the way. */
+static int wait_for_readers(void *context, int times)
+{
+    (void)context;
+    if (sb_interrupted() || times >= COMMIT_WAIT_SECONDS * 20)
+        return 0;
+    usleep(50000);
+    return 1;
+}
+
+/*
+ * The exclusive lock, once and at the start: without it a transaction that outgrows its cache would
+ * wait for it again and again, and keep new readers out meanwhile. A first changed page makes
+ * SQLite take it.
+ */
+static enum sb_code exclude_readers(struct sb_writer *writer, struct sb_error *err)
+{
+    enum sb_code code;
+
+    sqlite3_busy_handler(writer->db, wait_for_readers, NULL);
+    code = sb_writer_put_config(writer, 0, err);
+    if (code)
+        return code;
+    if (sqlite3_db_cacheflush(writer->db) == SQLITE_OK)
+        return SB_OK;
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    return sb_fail(err, SB_LOCKED,
+                   "%s: readers kept it open for %d seconds, so nothing was added; try again",
+                   writer->file, COMMIT_WAIT_SECONDS);
 }
 
 enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *err)
@@ -191,26 +246,28 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
     if (code == SB_OK)
         code = sb_sync_directory_of(writer->path, err);
     if (code == SB_OK)
-        code = sb_database_run(writer->db,
-                               "DELETE FROM main.files"
-                               " WHERE path IN (SELECT path FROM temp.dropped);"
-                               "INSERT INTO main.files (path, shard, offset, size, crc32c,"
-                               " mode, uid, gid, mtime_ns) SELECT * FROM temp.added ORDER BY path",
-                               err);
+        code = exclude_readers(writer, err);
     if (code == SB_OK)
-        code = sb_tally_apply(writer->tally, false, err);
+        code = move_rows(writer, "SELECT path FROM dropped ORDER BY path",
+                         "DELETE FROM files WHERE path = ?1", err);
+    if (code == SB_OK)
+        code = move_rows(writer, "SELECT * FROM added ORDER BY path",
+                         "INSERT INTO files (path, shard, offset, size, crc32c, mode, uid, gid,"
+                         " mtime_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                         err);
+    if (code == SB_OK)
+        code = sb_tally_apply(writer->tally, writer->db, false, err);
     made = sb_shard_out_made(writer->shards);
-    if (code == SB_OK)
-        code = sb_writer_put_config(writer, made ? sb_shard_out_count(writer->shards) : 0, err);
+    if (code == SB_OK && made)
+        code = sb_writer_put_config(writer, sb_shard_out_count(writer->shards), err);
     if (code)
         return code;
-    sqlite3_busy_timeout(writer->db, COMMIT_WAIT_MILLISECONDS);
     /*
-     * When the commit fails for another reason than a lock, it may be on disk all the same: then
-     * the bytes it speaks of must stay. The next writer tells, and cuts off what is not in use.
+     * When the commit fails it may be on disk all the same: then the bytes it speaks of must stay.
+     * The next writer tells, and cuts off what is not in use.
      */
+    writer->committed = true;
     code = sb_database_run(writer->db, "COMMIT", err);
-    writer->committed = code != SB_LOCKED;
     if (code)
         return code;
     return made ? sb_pending_finish(writer->db, writer->path, writer->file, err) : SB_OK;

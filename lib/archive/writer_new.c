@@ -32,10 +32,13 @@ static enum sb_code clear_leftover(struct sb_writer *writer, struct sb_error *er
         complete = false;
     sb_database_close(db);
     if (complete) {
+        /* From here on path.new may only go when they are gone: it says whose they are. */
+        writer->renaming = true;
         code = sb_pending_remove_from(writer->path, 0, err);
         if (code)
             return code;
     }
+    writer->renaming = false;
     if (ftruncate(writer->lock.fd, 0))
         return sb_fail_errno(err, errno, "%s", writer->new_path);
     return sb_pending_remove_shards(writer->path, err);
@@ -43,7 +46,7 @@ static enum sb_code clear_leftover(struct sb_writer *writer, struct sb_error *er
 
 /*
  * Nobody reads this index before it is whole, and a killed run starts over: no journal, no syncs
- * until the end. The first commit makes it a database that can be told from rubbish.
+ * until the end.
  */
 static enum sb_code make_index(struct sb_writer *writer, struct sb_error *err)
 {
@@ -55,12 +58,10 @@ static enum sb_code make_index(struct sb_writer *writer, struct sb_error *err)
     if (code == SB_OK)
         code = sb_database_run(writer->db,
                                "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-                               "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-24576; BEGIN",
+                               "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-24576",
                                err);
     if (code == SB_OK)
-        code = sb_database_run(writer->db, sb_ddl_tables, err);
-    if (code == SB_OK)
-        code = sb_database_run(writer->db, "COMMIT; BEGIN EXCLUSIVE", err);
+        code = sb_new_index_begin(writer->db, err);
     if (code == SB_OK)
         code = sb_database_prepare(writer->db, &writer->add_file,
                                    "INSERT INTO main.files (path, shard, offset, size, crc32c,"
@@ -86,12 +87,14 @@ enum sb_code sb_writer_open_new(struct sb_writer *writer, struct sb_error *err)
     /* Only what is an archive is replaced: --force must not cost a stranger's database. */
     if (writer->file)
         code = sb_writer_open_existing(writer, false, &writer->replaced, err);
+    if (code == SB_OK && writer->file)
+        code = sb_writer_refuse_strangers(writer, writer->replaced, err);
     if (code == SB_OK)
         code = sb_new_lock_take(&writer->lock, writer->new_path, err);
     if (code == SB_OK)
         code = clear_leftover(writer, err);
     if (code == SB_OK && !writer->file)
-        code = sb_pending_refuse_shards(writer->path, err);
+        code = sb_pending_refuse_shards(writer->path, 0, err);
     if (code == SB_OK)
         code = make_index(writer, err);
     if (code == SB_OK)
@@ -120,7 +123,7 @@ static enum sb_code build_indexes(struct sb_writer *writer, struct sb_error *err
     for (const struct sb_ddl_object *index = sb_ddl_indexes; code == SB_OK && index->sql; index++)
         code = sb_database_run(writer->db, index->sql, err);
     if (code == SB_OK)
-        code = sb_tally_apply(writer->tally, true, err);
+        code = sb_tally_apply(writer->tally, writer->db, true, err);
     for (const struct sb_ddl_object *t = sb_ddl_triggers; code == SB_OK && t->sql; t++)
         code = sb_database_run(writer->db, t->sql, err);
     return code;
@@ -145,9 +148,12 @@ static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
         *err = job.error;
         return job.code;
     }
-    code = sb_writer_put_config(writer, sb_shard_out_count(writer->shards), err);
+    /* The row that calls it complete goes to disk after all that it speaks of. */
+    code = sb_database_run(writer->db, "COMMIT", err);
     if (code == SB_OK)
-        code = sb_database_run(writer->db, "COMMIT", err);
+        code = sb_fsync(writer->lock.fd, writer->new_path, err);
+    if (code == SB_OK)
+        code = sb_writer_put_config(writer, sb_shard_out_count(writer->shards), err);
     if (code == SB_OK)
         code = sb_fsync(writer->lock.fd, writer->new_path, err);
     return code;
@@ -197,24 +203,6 @@ static enum sb_code rename_into_place(struct sb_writer *writer, struct sb_error 
     return code;
 }
 
-static enum sb_code tidy_up(struct sb_writer *writer, struct sb_error *err)
-{
-    sqlite3 *db;
-    enum sb_code code;
-
-    code = sb_database_open(&db, writer->path, SB_DB_WRITE, err);
-    if (code)
-        return code;
-    code = sb_database_run(db, "PRAGMA synchronous=EXTRA", err);
-    if (code == SB_OK)
-        code = sb_pending_finish(db, writer->path, writer->path, err);
-    /* Another writer got in first: then it has finished this for us. */
-    if (code == SB_LOCKED)
-        code = SB_OK;
-    sb_database_close(db);
-    return code;
-}
-
 enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err)
 {
     enum sb_code code;
@@ -231,7 +219,7 @@ enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err
     sb_database_close(writer->db);
     writer->db = NULL;
     sb_new_lock_drop(&writer->lock);
-    return tidy_up(writer, err);
+    return sb_pending_tidy_up(writer->path, err);
 }
 
 enum sb_code sb_writer_roll_forward(struct sb_writer *writer, struct sb_error *err)
@@ -254,7 +242,9 @@ enum sb_code sb_writer_roll_forward(struct sb_writer *writer, struct sb_error *e
     if (code == SB_OK && complete)
         code = sb_rename(writer->new_path, writer->path, err);
     sb_new_lock_drop(&writer->lock);
-    if (code || !complete)
+    if (code)
+        return code;
+    if (!complete)
         return sb_fail(err, SB_NOENT,
                        "%s: no such archive; an interrupted pack left %s, pack it again",
                        writer->path, writer->new_path);

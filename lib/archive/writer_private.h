@@ -24,7 +24,9 @@ struct sb_writer {
 
     sqlite3 *db;       /* rows go here: path.new's index, or for SB_APPEND the archive's */
     sqlite3 *replaced; /* SB_REPLACE: the old index, locked */
+    sqlite3 *staging;  /* SB_APPEND: rows wait here, so that no failure of theirs costs db's lock */
     struct sb_new_lock lock;
+    uint32_t shards_in_use; /* of an existing archive: one more than the last that a file is in */
 
     struct sb_shard_out *shards;
     struct sb_tally *tally;
@@ -51,6 +53,12 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
  */
 enum sb_code sb_writer_open_existing(struct sb_writer *writer, bool to_append, sqlite3 **out,
                                      struct sb_error *err) SB_CHECKED;
+
+/*
+ * Sets shards_in_use; SB_EXISTS for shards behind those that hold something: nothing says what.
+ */
+enum sb_code sb_writer_refuse_strangers(struct sb_writer *writer, sqlite3 *db,
+                                        struct sb_error *err) SB_CHECKED;
 
 /* Stores the limit, and the row that names the prefix of shards not yet renamed (count > 0). */
 enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t pending_count,

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-#define SB_TREE_OPEN_MAX 32
+#define SB_TREE_OPEN_MAX 16
 
 struct sb_filter;
 struct sb_tree;

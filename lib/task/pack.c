@@ -6,6 +6,7 @@
 #include "core/io.h"
 #include "core/name.h"
 #include "task/pack_batch.h"
+#include "task/pack_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +19,14 @@
 /* A batch of few items at first, and as long as files are large: every thread gets some of them. */
 #define FIRST_BATCH_ITEMS 16
 
+/* Descriptors for directories that all batches together may keep open. */
+#define DIRS_IN_FLIGHT 16
+
 #define STDIN_BLOCK ((size_t)1 << 20)
 
 struct packer {
+    struct sb_notify notify; /* counts problems and passes them on */
+    int64_t problems;
     const struct sb_pack_options *options;
     struct sb_pack_counts *counts;
     struct sb_pack_source *source;
@@ -30,9 +36,19 @@ struct packer {
     char *own_dir; /* what own points into */
     char *own_base;
     size_t batch_items;
+    size_t batch_dirs;
     struct sb_buf checked_parent; /* its ancestors are known to be no files of the archive */
     bool parent_is_dir;
 };
+
+static void count_and_pass(void *context, enum sb_level level, const char *kind,
+                           const char *subject, const char *text)
+{
+    struct packer *packer = context;
+
+    packer->problems += level == SB_PROBLEM;
+    sb_tell(packer->options->notify, level, kind, subject, "%s", text);
+}
 
 static enum sb_code look_up(struct packer *packer, const char *name, size_t size,
                             struct sb_entry *entry, struct sb_error *err)
@@ -103,7 +119,7 @@ static enum sb_code meet_existing(struct packer *packer, const struct sb_pack_it
     if (code)
         return code;
     if (!packer->parent_is_dir) {
-        sb_tell(options->notify, SB_PROBLEM, "clash", item->name,
+        sb_tell(&packer->notify, SB_PROBLEM, "clash", item->name,
                 "a name above it is a file in the archive; left out");
         return SB_END;
     }
@@ -111,7 +127,7 @@ static enum sb_code meet_existing(struct packer *packer, const struct sb_pack_it
     if (code)
         return code == SB_NOENT ? SB_OK : code;
     if ((old->type == SB_DIR) != (item->node == SB_NODE_DIR)) {
-        sb_tell(options->notify, SB_PROBLEM, "clash", item->name,
+        sb_tell(&packer->notify, SB_PROBLEM, "clash", item->name,
                 "is a %s in the archive; left out", old->type == SB_DIR ? "directory" : "file");
         return SB_END;
     }
@@ -122,7 +138,7 @@ static enum sb_code meet_existing(struct packer *packer, const struct sb_pack_it
     if (*replaces)
         return SB_OK;
     if (!options->update && !options->duplicates_given)
-        sb_tell(options->notify, SB_PROBLEM, "exists", item->name,
+        sb_tell(&packer->notify, SB_PROBLEM, "exists", item->name,
                 "is in the archive already; left out (see --update and --duplicates)");
     return SB_END;
 }
@@ -138,7 +154,7 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
     enum sb_code code;
 
     sb_pack_batch_clear(batch);
-    while (batch->count < packer->batch_items) {
+    while (batch->count < packer->batch_items && batch->dirs < packer->batch_dirs) {
         code = sb_pack_source_next(packer->source, &item, err);
         if (code == SB_END && batch->count > 0)
             return SB_OK;
@@ -210,15 +226,15 @@ static enum sb_code add_item(struct packer *packer, const struct sb_pack_batch *
     return code;
 }
 
-static void tell_problem(const struct packer *packer, const struct sb_pack_batch *batch,
+static void tell_problem(struct packer *packer, const struct sb_pack_batch *batch,
                          const struct sb_packed *item)
 {
     const char *disk_path = batch->texts.data + item->disk_path_at;
 
     if (item->kind)
-        sb_tell(packer->options->notify, SB_PROBLEM, item->kind, disk_path, "%s", item->text);
+        sb_tell(&packer->notify, SB_PROBLEM, item->kind, disk_path, "%s", item->text);
     else if (item->state == SB_ITEM_FAILED)
-        sb_tell(packer->options->notify, SB_WARNING, "self", disk_path, "%s", item->text);
+        sb_tell(&packer->notify, SB_WARNING, "self", disk_path, "%s", item->text);
 }
 
 static enum sb_code drain(void *context, void *slot, struct sb_error *err)
@@ -259,6 +275,7 @@ static enum sb_code store_tree(struct packer *packer, struct sb_error *err)
     if (!batches)
         return sb_fail_memory(err);
     packer->batch_items = FIRST_BATCH_ITEMS;
+    packer->batch_dirs = count < DIRS_IN_FLIGHT ? DIRS_IN_FLIGHT / count : 1;
     code = sb_pipeline_run(&ops, packer, batches, sizeof(*batches), count, threads, err);
     for (unsigned i = 0; i < count; i++)
         sb_pack_batch_release(&batches[i]);
@@ -283,7 +300,7 @@ static enum sb_code would_store(struct packer *packer, struct sb_error *err)
             continue;
         if (code)
             return code;
-        sb_tell(packer->options->notify, SB_NOTE, "would-store", item.name, "would be %s",
+        sb_tell(&packer->notify, SB_NOTE, "would-store", item.name, "would be %s",
                 replaces ? "replaced" : "stored");
         if (item.node == SB_NODE_DIR) {
             packer->counts->dirs++;
@@ -328,6 +345,37 @@ static enum sb_code copy_stdin(struct packer *packer, char *block, struct sb_ent
     return code;
 }
 
+/* The name that standard input is stored under, as those of files are made. */
+static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name, struct sb_error *err)
+{
+    const struct sb_pack_source_options *source = &packer->options->source;
+    const char *wanted = packer->options->stdin_name;
+    struct sb_pack_names *names = NULL;
+    struct sb_buf normal = {0};
+    const struct sb_buf *mapped;
+    bool stripped = false;
+    enum sb_code code;
+
+    code = sb_pack_names_new(&names, source->prefix, source->strip, source->charset,
+                             &packer->notify, err);
+    if (code == SB_OK && sb_name_normalize(wanted, &normal, &stripped))
+        code = sb_fail_memory(err);
+    if (code == SB_OK && stripped)
+        sb_tell(&packer->notify, SB_WARNING, "stripped", wanted,
+                "stored as '%s': names in an archive are relative (said once)",
+                normal.data ? normal.data : "");
+    if (code == SB_OK)
+        code = sb_pack_names_map(names, normal.data ? normal.data : "", normal.size, wanted,
+                                 &mapped, err);
+    if (code == SB_END || (code == SB_OK && normal.size == 0))
+        code = sb_fail(err, SB_INVALID, "%s: not a name that can be stored", wanted);
+    if (code == SB_OK && sb_buf_set(name, mapped->data, mapped->size))
+        code = sb_fail_memory(err);
+    sb_pack_names_free(names);
+    sb_buf_release(&normal);
+    return code;
+}
+
 static enum sb_code store_stdin(struct packer *packer, struct sb_error *err)
 {
     struct sb_pack_item item = {
@@ -335,21 +383,15 @@ static enum sb_code store_stdin(struct packer *packer, struct sb_error *err)
     struct sb_entry entry = {.type = SB_FILE}, old;
     struct sb_buf name = {0};
     struct timespec now;
-    bool stripped, replaces;
+    bool replaces;
     char *block = malloc(STDIN_BLOCK);
     mode_t mask = umask(0);
     enum sb_code code;
 
     umask(mask);
-    if (!block || sb_name_normalize(packer->options->stdin_name, &name, &stripped)) {
-        code = sb_fail_memory(err);
+    code = block ? name_stdin(packer, &name, err) : sb_fail_memory(err);
+    if (code)
         goto out;
-    }
-    if (!name.data || sb_name_problem(name.data, name.size)) {
-        code = sb_fail(err, SB_INVALID, "%s: not a name that can be stored",
-                       packer->options->stdin_name);
-        goto out;
-    }
     item.name = name.data;
     item.name_size = name.size;
     code = meet_existing(packer, &item, &old, &replaces, err);
@@ -409,7 +451,8 @@ enum sb_code sb_pack(const char *archive, const struct sb_pack_input *inputs, si
 
     *counts = (struct sb_pack_counts){0};
     source.beside = archive;
-    source.notify = options->notify;
+    packer.notify = (struct sb_notify){.call = count_and_pass, .context = &packer};
+    source.notify = &packer.notify;
     code = split_archive_name(&packer, archive, err);
     /* Strict promises that nothing is written before everything was looked at. */
     if (code == SB_OK && source.strict && !options->stdin_name)
@@ -426,6 +469,10 @@ enum sb_code sb_pack(const char *archive, const struct sb_pack_input *inputs, si
         code = store_stdin(&packer, err);
     else
         code = store_tree(&packer, err);
+    if (code == SB_OK && options->writer.mode != SB_APPEND && packer.problems > 0 &&
+        counts->files + counts->dirs == 0)
+        code = sb_fail(err, SB_INVALID, "%s: nothing could be stored, so nothing was written",
+                       archive);
     if (code == SB_OK && !options->dry_run)
         code = sb_writer_commit(packer.writer, err);
 out:

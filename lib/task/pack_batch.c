@@ -19,6 +19,7 @@ void sb_pack_batch_clear(struct sb_pack_batch *batch)
     for (size_t i = 0; i < batch->count; i++)
         sb_tree_dir_unref(batch->items[i].dir);
     batch->count = 0;
+    batch->dirs = 0;
     batch->data_size = 0;
     sb_buf_clear(&batch->texts);
 }
@@ -54,6 +55,8 @@ enum sb_code sb_pack_batch_add(struct sb_pack_batch *batch, const struct sb_pack
         !add_string(batch, item->component, strlen(item->component), &slot->component_at) ||
         !add_string(batch, item->disk_path, strlen(item->disk_path), &slot->disk_path_at))
         return sb_fail_memory(err);
+    if (item->dir && (batch->count == 0 || slot[-1].dir != item->dir))
+        batch->dirs++;
     if (item->dir)
         slot->dir = sb_tree_dir_ref(item->dir);
     batch->count++;

@@ -52,6 +52,7 @@ struct sb_packed {
 struct sb_pack_batch {
     struct sb_packed items[SB_PACK_BATCH_ITEMS];
     size_t count;
+    size_t dirs; /* runs of items in one directory: each keeps a descriptor open */
     struct sb_buf texts;
     char *data; /* SB_PACK_BATCH_BYTES, made at first use */
     size_t data_size;
@@ -67,7 +68,8 @@ struct sb_own_files {
 void sb_pack_batch_clear(struct sb_pack_batch *batch);
 void sb_pack_batch_release(struct sb_pack_batch *batch);
 
-/* Copies the item, and takes a reference of its directory. */
+/* Copies the item, and takes a reference of its directory. The caller sees to it that few are in
+ * one batch. */
 enum sb_code sb_pack_batch_add(struct sb_pack_batch *batch, const struct sb_pack_item *item,
                                struct sb_packed **added, struct sb_error *err) SB_CHECKED;
 

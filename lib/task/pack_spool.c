@@ -2,7 +2,6 @@
 
 #include "archive/database.h"
 #include "core/buf.h"
-#include "core/io.h"
 #include "core/name.h"
 
 #include <errno.h>
@@ -43,26 +42,6 @@ static const char *const orders[] = {
     [SB_PACK_BY_INODE] = "SELECT NULL, " COLUMNS " FROM spool ORDER BY dev, ino, seq",
 };
 
-static enum sb_code open_database(struct sb_pack_spool *spool, const char *beside,
-                                  struct sb_error *err)
-{
-    char *directory = sb_temp_directory(beside);
-
-    if (!directory)
-        return sb_fail_memory(err);
-    if (!sqlite3_temp_directory)
-        sqlite3_temp_directory = sqlite3_mprintf("%s", directory);
-    free(directory);
-    /* The empty name is a private database in a temporary file, unlinked from the start. */
-    if (sqlite3_open_v2("", &spool->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
-        SQLITE_OK)
-        return sb_database_fail(spool->db, err);
-    return sb_database_run(spool->db,
-                           "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-                           "PRAGMA cache_size=-24576; PRAGMA temp_store=FILE",
-                           err);
-}
-
 enum sb_code sb_pack_spool_new(struct sb_pack_spool **out, enum sb_pack_order order,
                                enum sb_duplicates duplicates, const char *beside,
                                const struct sb_notify *notify, struct sb_error *err)
@@ -76,7 +55,7 @@ enum sb_code sb_pack_spool_new(struct sb_pack_spool **out, enum sb_pack_order or
     spool->order = order;
     spool->duplicates = duplicates;
     spool->notify = notify;
-    code = open_database(spool, beside, err);
+    code = sb_database_open_private(&spool->db, beside, err);
     if (code == SB_OK)
         code = sb_database_run(spool->db, make_table, err);
     if (code == SB_OK)

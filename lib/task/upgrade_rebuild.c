@@ -188,10 +188,10 @@ static enum sb_code build(struct copy *copy, struct sb_error *err)
     if (code == SB_OK)
         code = sb_database_run(copy->db,
                                "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-                               "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-24576; BEGIN",
+                               "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-24576",
                                err);
     if (code == SB_OK)
-        code = sb_database_run(copy->db, sb_ddl_tables, err);
+        code = sb_new_index_begin(copy->db, err);
     if (code == SB_OK)
         code = copy_tables(copy, err);
     if (code == SB_OK)
@@ -296,6 +296,8 @@ enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema,
         unlink(copy.path);
     upgrade->result->rebuilt = copy.renamed;
     sb_database_close(copy.db);
+    if (code == SB_OK)
+        code = sb_pending_tidy_up(upgrade->target, err);
 out:
     sb_new_lock_drop(&copy.lock);
     free(copy.path);

@@ -11,6 +11,11 @@ setup() {
     "$SHARDBOX" pack a.barecat -C t .
 }
 
+# leftover FILE: marks an index as one that is being made, as pack does; makes an empty one.
+leftover() {
+    sql "$1" "PRAGMA application_id = 1935830647; CREATE TABLE IF NOT EXISTS config (x)"
+}
+
 paths() {
     sql a.barecat "SELECT path FROM files ORDER BY path"
 }
@@ -116,7 +121,7 @@ f|0|0|0|0"
 @test "what a killed run left behind the last file is cut off" {
     printf 'orphan bytes' >>a.barecat-shard-00000
     printf 'orphan' >a.barecat.new-shard-00001
-    printf 'half an index' >a.barecat.new
+    leftover a.barecat.new
     echo 3 >3
     run_ok sb pack --append a.barecat 3
     [[ $(cat a.barecat-shard-00000) == $'one\ntwo\n3' ]]
@@ -135,13 +140,16 @@ f|0|0|0|0"
     stderr_has "a.barecat-shard-00000: No such file or directory"
 }
 
-@test "a shard that nothing is in any more is left alone, and a new one begun" {
+@test "a shard that no file is in is named and refused, unless it is empty" {
     sb pack --append --seal --prefix=x a.barecat -C t .
     sql a.barecat "PRAGMA recursive_triggers = ON; DELETE FROM files WHERE shard = 1"
     echo 3 >3
-    run_ok sb pack --append a.barecat 3
+    run_fail 2 sb pack --append a.barecat 3
+    stderr_has "no index says what is in a.barecat-shard-00001"
     [[ $(cat a.barecat-shard-00001) == $'one\ntwo' ]]
-    [[ $(cat a.barecat-shard-00002) == 3 ]]
+    : >a.barecat-shard-00001
+    run_ok sb pack --append a.barecat 3
+    [[ $(cat a.barecat-shard-00001) == 3 ]]
     run_ok sb verify a.barecat
 }
 
@@ -171,6 +179,7 @@ f|0|0|0|0"
     mv a.barecat a.barecat.new
     mv a.barecat-shard-00000 a.barecat.new-shard-00000
     sql a.barecat.new "INSERT INTO config VALUES ('shardbox_shard_prefix', 'a.barecat.new', 1)"
+    leftover a.barecat.new
     run_fail 2 sb ls a.barecat
     stderr_has "a.barecat.new"
     echo 3 >3
@@ -182,16 +191,33 @@ f|0|0|0|0"
 @test "an interrupted first pack is started over by pack, shards renamed already too" {
     mv a.barecat a.barecat.new
     sql a.barecat.new "INSERT INTO config VALUES ('shardbox_shard_prefix', 'a.barecat.new', 1)"
+    leftover a.barecat.new
     run_ok sb pack a.barecat t/d/1
     [[ $(paths) == t/d/1 ]]
     [[ $(ls a.barecat*) == $'a.barecat\na.barecat-shard-00000' ]]
 }
 
-@test "rubbish called ARCHIVE.new is taken over when nobody holds it" {
-    echo rubbish >b.barecat.new
+@test "a half-made ARCHIVE.new is taken over when nobody holds it" {
+    leftover b.barecat.new
+    truncate -s 5000 b.barecat.new
     echo rubbish >b.barecat.new-shard-00007
     run_ok sb pack b.barecat t
-    [[ $(ls b.barecat*) == $'b.barecat\nb.barecat-shard-00000' ]]
+    [[ $(echo b.barecat*) == 'b.barecat b.barecat-shard-00000' ]]
+    : >c.barecat.new
+    run_ok sb pack c.barecat t
+    run_ok sql c.barecat "PRAGMA application_id"
+    output_is 0
+}
+
+@test "an index under its old name is read through renames too" {
+    mv a.barecat a.barecat-sqlite-index
+    run_ok sb pack --append --seal --prefix=x a.barecat -C t .
+    mv a.barecat-shard-00001 a.barecat.new-shard-00001
+    sql a.barecat-sqlite-index \
+        "INSERT INTO config VALUES ('shardbox_shard_prefix', 'a.barecat.new', 2)"
+    run_ok sb cat a.barecat x/d/2
+    output_is two
+    run_ok sb verify a.barecat
 }
 
 @test "a schema that is not 0.3 is not written" {

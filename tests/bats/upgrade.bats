@@ -230,9 +230,14 @@ would compute 1 checksum"
 @test "what a killed run left beside the old index is built anew" {
     make_archive
     make_schema_02
-    printf 'half an index' >a.barecat.new
+    printf 'somebody else' >a.barecat.new
+    run_fail 2 sb upgrade a.barecat
+    stderr_has 'a.barecat.new: in the way, and nothing that an interrupted run left'
+    rm a.barecat.new
+    sql a.barecat.new 'PRAGMA application_id = 1935830647; CREATE TABLE half (x)'
     run_ok sb upgrade a.barecat
     [[ ! -e a.barecat.new ]] || fail 'still there'
+    [[ $(sql a.barecat 'PRAGMA application_id') == 0 ]] || fail 'marked as being made'
     run_ok sb verify a.barecat
 }
 
