@@ -220,7 +220,7 @@ int mkdir(const char *name, mode_t mode)
 static int open_any(int dir, const char *name, int flags, va_list arguments)
 {
     mode_t mode = 0;
-    if (flags & (O_CREAT | __O_TMPFILE)) {
+    if ((flags & O_CREAT) || (flags & __O_TMPFILE) == __O_TMPFILE) {
         mode = va_arg(arguments, mode_t);
         if (fault_due(FAULT_CREATE, false))
             return failed();
