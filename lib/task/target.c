@@ -207,6 +207,17 @@ void sb_newcomer_drop(struct sb_newcomer *newcomer)
     unlinkat(newcomer->dir_fd, present_name(newcomer), 0);
 }
 
+void sb_newcomer_backdate(const struct sb_newcomer *newcomer,
+                          const struct sb_attributes *attributes)
+{
+    time_t last = attributes->times[1].tv_sec;
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = last > 0 ? 0 : last - 1}};
+
+    /* A file system that refuses this keeps the file as new as it is; finish tells of it. */
+    if (attributes->set_time && !newcomer->temporary[0])
+        (void)!futimens(newcomer->fd, times);
+}
+
 static enum sb_code finish_file(struct sb_newcomer *newcomer,
                                 const struct sb_attributes *attributes, bool sync,
                                 struct sb_error *err)

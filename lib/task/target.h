@@ -88,6 +88,15 @@ enum sb_code sb_newcomer_link(struct sb_newcomer *newcomer, int dir_fd, const ch
                               const char *link_target, bool replace,
                               struct sb_error *err) SB_CHECKED;
 
+/*
+ * After each part of a file that is written in parts: dates it to the epoch, or to before its own
+ * time if that is no later, so that what a killed run leaves under the file's name is older than
+ * what the archive holds. Does nothing where a
+ * temporary name says so already, or where the archive knows no time that finish would set.
+ */
+void sb_newcomer_backdate(const struct sb_newcomer *newcomer,
+                          const struct sb_attributes *attributes);
+
 /* Sets its metadata, syncs it if asked, closes it and gives it its name; removes it on failure. */
 enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
                                 const struct sb_attributes *attributes, bool sync,

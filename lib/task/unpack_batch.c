@@ -251,7 +251,8 @@ static enum sb_code write_item(const struct sb_unpack_job *job, struct sb_unpack
 }
 
 struct sink {
-    int fd;
+    const struct sb_newcomer *newcomer;
+    const struct sb_attributes *attributes;
     bool failed; /* the error is of the target, not of the shard */
 };
 
@@ -261,7 +262,8 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
 
     if (sb_interrupted())
         return sb_fail(err, SB_INTERRUPT, "interrupted");
-    sink->failed = write_bytes(sink->fd, data, size, err) != SB_OK;
+    sink->failed = write_bytes(sink->newcomer->fd, data, size, err) != SB_OK;
+    sb_newcomer_backdate(sink->newcomer, sink->attributes);
     return sink->failed ? err->code : SB_OK;
 }
 
@@ -273,7 +275,7 @@ static enum sb_code stream_item(const struct sb_unpack_job *job, struct sb_unpac
     const struct sb_entry *entry = &item->entry;
     struct sb_attributes attributes;
     struct sb_newcomer newcomer;
-    struct sink sink = {0};
+    struct sink sink = {.newcomer = &newcomer, .attributes = &attributes};
     bool left;
 
     if (sb_target_attributes(job->target, entry, job->options->preserve, &attributes, err))
@@ -284,7 +286,7 @@ static enum sb_code stream_item(const struct sb_unpack_job *job, struct sb_unpac
         item->state = SB_UNPACK_LEFT;
         return SB_OK;
     }
-    sink.fd = newcomer.fd;
+    sb_newcomer_backdate(&newcomer, &attributes);
     if (sb_shards_stream(job->shards, entry->shard, entry->offset, entry->size,
                          crc_wanted(job, item) ? &entry->crc32c : NULL, write_block, &sink, err)) {
         sb_newcomer_drop(&newcomer);
