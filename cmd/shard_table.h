@@ -21,7 +21,7 @@ bool parse_place(const char *text, struct place *out);
 
 /* Calls `each` for the files that own any of these bytes, in order of address. */
 enum sb_code find_owners(struct sb_archive *archive, const struct place *place,
-                         void (*each)(void *context, const struct sb_entry *entry),
-                         void *context, struct left_out *left_out, struct sb_error *err) SB_CHECKED;
+                         void (*each)(void *context, const struct sb_entry *entry), void *context,
+                         struct left_out *left_out, struct sb_error *err) SB_CHECKED;
 
 #endif
