@@ -13,14 +13,12 @@
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 /* A batch of few items at first, and as long as files are large: every thread gets some of them. */
 #define FIRST_BATCH_ITEMS 16
-
-/* Descriptors for directories that all batches together may keep open. */
-#define DIRS_IN_FLIGHT 16
 
 #define STDIN_BLOCK ((size_t)1 << 20)
 
@@ -264,6 +262,17 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     return code;
 }
 
+/* Descriptors for directories that all batches together may keep open: an eighth of those allowed.
+ */
+static unsigned directories_in_flight(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < 128)
+        return 16;
+    return limit.rlim_cur < 2048 ? (unsigned)limit.rlim_cur / 8 : 256;
+}
+
 static enum sb_code store_tree(struct packer *packer, struct sb_error *err)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
@@ -275,7 +284,7 @@ static enum sb_code store_tree(struct packer *packer, struct sb_error *err)
     if (!batches)
         return sb_fail_memory(err);
     packer->batch_items = FIRST_BATCH_ITEMS;
-    packer->batch_dirs = count < DIRS_IN_FLIGHT ? DIRS_IN_FLIGHT / count : 1;
+    packer->batch_dirs = count < directories_in_flight() ? directories_in_flight() / count : 1;
     code = sb_pipeline_run(&ops, packer, batches, sizeof(*batches), count, threads, err);
     for (unsigned i = 0; i < count; i++)
         sb_pack_batch_release(&batches[i]);
