@@ -159,13 +159,13 @@ static enum sb_code measure(struct usage *usage, const char *argument, struct sb
     const struct settings *settings = usage->settings;
     struct sb_buf name = {0};
     struct sb_entry entry;
-    enum sb_code code = SB_NOENT;
+    enum sb_code code;
     bool stripped;
 
     if (sb_name_normalize(argument, &name, &stripped))
         output_check(ENOMEM);
-    if (*argument)
-        code = sb_archive_lookup(usage->archive, name.data, name.size, &entry, err);
+    code =
+        *argument ? sb_archive_lookup(usage->archive, name.data, name.size, &entry, err) : SB_NOENT;
     if (code == SB_NOENT) {
         message_problem("cannot access '%s': no such file or directory in the archive", argument);
         code = SB_OK;
@@ -211,13 +211,12 @@ static enum sb_code export_one(struct usage *usage, char **paths, size_t count,
     const char *path = count ? paths[0] : ".";
     struct sb_buf name = {0};
     struct sb_entry entry;
-    enum sb_code code = SB_NOENT;
+    enum sb_code code;
     bool stripped;
 
     if (sb_name_normalize(path, &name, &stripped))
         output_check(ENOMEM);
-    if (*path)
-        code = sb_archive_lookup(usage->archive, name.data, name.size, &entry, err);
+    code = *path ? sb_archive_lookup(usage->archive, name.data, name.size, &entry, err) : SB_NOENT;
     if (code == SB_NOENT || (!code && entry.type != SB_DIR)) {
         message_problem("cannot access '%s': no such directory in the archive", path);
         code = SB_OK;
