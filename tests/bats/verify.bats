@@ -358,7 +358,7 @@ END
     output_has 'checksum: sub/dir/file.bin: '
     run_fail 1 sb verify a.barecat '**/*.bin'
     output_has 'checksum: sub/dir/file.bin: '
-    run_fail 1 sb verify a.barecat ''
+    run_fail 1 sb verify a.barecat .
     output_has 'checksum: sub/dir/file.bin: '
 }
 
