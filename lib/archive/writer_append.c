@@ -205,33 +205,28 @@ static enum sb_code move_rows(struct sb_writer *writer, const char *from, const 
     return code;
 }
 
-/* Asked by SQLite while a reader is in the way. */
-static int wait_for_readers(void *context, int times)
-{
-    (void)context;
-    if (sb_interrupted() || times >= COMMIT_WAIT_SECONDS * 20)
-        return 0;
-    usleep(50000);
-    return 1;
-}
-
 /*
- * The exclusive lock, once and at the start: without it a transaction that outgrows its cache would
- * wait for it again and again, and keep new readers out meanwhile. A first changed page makes
- * SQLite take it.
+ * The exclusive lock, once and before anything is changed: a transaction that outgrows its cache
+ * would else ask for it again and again, and keep new readers out meanwhile. Taken past the pager,
+ * which knows only of its own lock and lets go of both: through a page written early, an error
+ * would leave a journal behind.
  */
 static enum sb_code exclude_readers(struct sb_writer *writer, struct sb_error *err)
 {
-    enum sb_code code;
+    sqlite3_file *file = NULL;
+    int rc;
 
-    sqlite3_busy_handler(writer->db, wait_for_readers, NULL);
-    code = sb_writer_put_config(writer, 0, err);
-    if (code)
-        return code;
-    if (sqlite3_db_cacheflush(writer->db) == SQLITE_OK)
-        return SB_OK;
-    if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    for (int times = 0; times < COMMIT_WAIT_SECONDS * 20; times++) {
+        rc = file->pMethods->xLock(file, SQLITE_LOCK_EXCLUSIVE);
+        if (rc == SQLITE_OK)
+            return SB_OK;
+        if (rc != SQLITE_BUSY)
+            return sb_fail(err, SB_SYSTEM, "%s: %s", writer->file, sqlite3_errstr(rc));
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        usleep(50000);
+    }
     return sb_fail(err, SB_LOCKED,
                    "%s: readers kept it open for %d seconds, so nothing was added; try again",
                    writer->file, COMMIT_WAIT_SECONDS);
@@ -258,8 +253,8 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
     if (code == SB_OK)
         code = sb_tally_apply(writer->tally, writer->db, false, err);
     made = sb_shard_out_made(writer->shards);
-    if (code == SB_OK && made)
-        code = sb_writer_put_config(writer, sb_shard_out_count(writer->shards), err);
+    if (code == SB_OK)
+        code = sb_writer_put_config(writer, made ? sb_shard_out_count(writer->shards) : 0, err);
     if (code)
         return code;
     /*

@@ -276,3 +276,28 @@ f|0|0|0|0"
     stderr_has "d/3: would be stored"
     [[ $(md5sum a.barecat*) == "$before" ]]
 }
+
+@test "a reader that does not let go keeps an append waiting, and nothing is lost when it is interrupted" {
+    mkfifo hold
+    sqlite3 a.barecat <hold >/dev/null &
+    reader=$!
+    exec 9>hold
+    echo 'BEGIN; SELECT count(*) FROM files;' >&9
+    sleep 0.3
+    echo 3 >3
+    "$SHARDBOX" pack --append a.barecat 3 9>&- &
+    pid=$!
+    sleep 0.5
+    kill -TERM "$pid"
+    status=0
+    wait "$pid" || status=$?
+    ((status == 143))
+    "$SHARDBOX" pack --append a.barecat 3 9>&- &
+    pid=$!
+    sleep 0.3
+    exec 9>&-
+    wait "$reader"
+    wait "$pid"
+    [[ $(paths) == $'3\nd/1\nd/2' ]]
+    run_ok sb verify a.barecat
+}
