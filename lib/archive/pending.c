@@ -248,7 +248,7 @@ enum sb_code sb_pending_rename_shards(const char *archive, struct sb_error *err)
 {
     char *copy = strdup(archive);
     struct renaming renaming = {0};
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (!copy)
         return sb_fail_memory(err);

@@ -361,7 +361,7 @@ static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name, struc
     const char *wanted = packer->options->stdin_name;
     struct sb_pack_names *names = NULL;
     struct sb_buf normal = {0};
-    const struct sb_buf *mapped;
+    const struct sb_buf *mapped = NULL;
     bool stripped = false;
     enum sb_code code;
 
