@@ -247,7 +247,7 @@ static enum sb_code rename_one(void *context, int dir_fd, const char *name, uint
 enum sb_code sb_pending_rename_shards(const char *archive, struct sb_error *err)
 {
     char *copy = strdup(archive);
-    struct renaming renaming = {0};
+    struct renaming renaming = {.done = 1};
     enum sb_code code = SB_OK;
 
     if (!copy)
@@ -255,10 +255,10 @@ enum sb_code sb_pending_rename_shards(const char *archive, struct sb_error *err)
     renaming.base = basename(copy);
     /* A directory that changes while it is read may leave names out: once more, until none is left.
      */
-    do {
+    while (code == SB_OK && renaming.done > 0) {
         renaming.done = 0;
         code = for_each_shard(archive, ".new", rename_one, &renaming, err);
-    } while (code == SB_OK && renaming.done > 0);
+    }
     free(copy);
     if (code == SB_OK)
         code = sb_sync_directory_of(archive, err);
