@@ -315,6 +315,25 @@ enum sb_code sb_pending_refuse_shards(const char *archive, uint32_t from, struct
     return for_each_shard(archive, "", refuse_one, &refusal, err);
 }
 
+enum sb_code sb_pending_refuse_journal(const char *file, struct sb_error *err)
+{
+    static const char *const suffixes[] = {"-journal", "-wal"};
+    enum sb_code code = SB_OK;
+    char *name;
+
+    for (size_t i = 0; code == SB_OK && i < 2; i++) {
+        if (asprintf(&name, "%s%s", file, suffixes[i]) < 0)
+            return sb_fail_memory(err);
+        if (access(name, F_OK) == 0)
+            code = sb_fail(err, SB_LOCKED,
+                           "%s: a journal stands where the new index is to be; end its writer, or "
+                           "remove the journal if there is none",
+                           name);
+        free(name);
+    }
+    return code;
+}
+
 /*
  * The number of shards that the row states, -1 without one. A row that is not as we write it, or
  * that disowns shards which files name, would make us remove data: it is damage.

@@ -58,6 +58,12 @@ enum sb_code sb_pending_finish(struct sqlite3 *db, const char *archive, const ch
 enum sb_code sb_pending_tidy_up(const char *archive, struct sb_error *err) SB_CHECKED;
 
 /*
+ * SB_LOCKED when a journal or WAL stands beside the index `file`: SQLite would play it into another
+ * index renamed to that name.
+ */
+enum sb_code sb_pending_refuse_journal(const char *file, struct sb_error *err) SB_CHECKED;
+
+/*
  * Whether db, a left-over ARCHIVE.new, is a complete index that only waited for its renames. An
  * error where db cannot be read as one.
  */

@@ -159,31 +159,11 @@ static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
     return code;
 }
 
-/* A journal left beside the old index would be played into the new one, which has its name. */
-static enum sb_code refuse_journal(struct sb_writer *writer, struct sb_error *err)
-{
-    static const char *const suffixes[] = {"-journal", "-wal"};
-    enum sb_code code = SB_OK;
-    char *name;
-
-    for (size_t i = 0; code == SB_OK && i < 2; i++) {
-        if (asprintf(&name, "%s%s", writer->path, suffixes[i]) < 0)
-            return sb_fail_memory(err);
-        if (access(name, F_OK) == 0)
-            code = sb_fail(err, SB_LOCKED,
-                           "%s: a journal stands beside the index, so it must not be replaced; "
-                           "end its writer, or remove the journal if there is none",
-                           name);
-        free(name);
-    }
-    return code;
-}
-
 static enum sb_code rename_into_place(struct sb_writer *writer, struct sb_error *err)
 {
     enum sb_code code;
 
-    code = refuse_journal(writer, err);
+    code = sb_pending_refuse_journal(writer->path, err);
     /* Over an old archive the index goes first: its config row leads to the shards meanwhile. */
     if (code == SB_OK && !writer->file) {
         writer->renaming = true;

@@ -120,9 +120,9 @@ static enum sb_code rename_index(struct upgrade *upgrade, struct sb_error *err)
         return SB_OK;
     code = sb_lock_index(upgrade->db, upgrade->file, err);
     if (code == SB_OK)
-        code = sb_upgrade_refuse_journals(upgrade->file, err);
+        code = sb_pending_refuse_journal(upgrade->file, err);
     if (code == SB_OK)
-        code = sb_upgrade_refuse_journals(upgrade->target, err);
+        code = sb_pending_refuse_journal(upgrade->target, err);
     if (code == SB_OK && access(upgrade->target, F_OK) == 0)
         code = sb_fail(err, SB_CHANGED, "%s: was made by another process just now; try again",
                        upgrade->target);

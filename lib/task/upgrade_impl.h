@@ -33,9 +33,6 @@ enum sb_code sb_upgrade_config(struct upgrade *upgrade, struct sb_error *err) SB
 enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema,
                                 struct sb_error *err) SB_CHECKED;
 
-/* SB_LOCKED while a journal stands beside this index: it would be played into another one. */
-enum sb_code sb_upgrade_refuse_journals(const char *file, struct sb_error *err) SB_CHECKED;
-
 /* upgrade_sums.c: opens the archive at upgrade->target anew. */
 enum sb_code sb_upgrade_sums(struct upgrade *upgrade, struct sb_error *err) SB_CHECKED;
 

@@ -227,29 +227,10 @@ static enum sb_code copy_permissions(const struct copy *copy, struct sb_error *e
     return sb_fsync(copy->lock.fd, copy->path, err);
 }
 
-enum sb_code sb_upgrade_refuse_journals(const char *file, struct sb_error *err)
-{
-    static const char *const suffixes[] = {"-journal", "-wal"};
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; code == SB_OK && i < 2; i++) {
-        char *name;
-        if (asprintf(&name, "%s%s", file, suffixes[i]) < 0)
-            return sb_fail_memory(err);
-        if (access(name, F_OK) == 0)
-            code = sb_fail(err, SB_LOCKED,
-                           "%s: a journal stands where the new index is to be; end its writer, or "
-                           "remove the journal if there is none",
-                           name);
-        free(name);
-    }
-    return code;
-}
-
 static enum sb_code put_in_place(struct copy *copy, struct sb_error *err)
 {
     struct upgrade *upgrade = copy->upgrade;
-    enum sb_code code = sb_upgrade_refuse_journals(upgrade->target, err);
+    enum sb_code code = sb_pending_refuse_journal(upgrade->target, err);
 
     if (code == SB_OK)
         code = sb_sync_directory_of(upgrade->target, err);
