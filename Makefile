@@ -1,4 +1,4 @@
-# make        the release binary: SQLite linked in, only libc shared
+# make        the release binary: all libraries linked in, only libc shared
 # make help   every other target
 #
 # CC, CFLAGS, LDFLAGS, BUILD (where objects go), PREFIX, DESTDIR and the switches that `make help`
@@ -23,7 +23,9 @@ LDFLAGS ?=
 # What each switch changes
 
 DEFAULT_CFLAGS = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
-LIBS = -l:libsqlite3.a -lm -pthread
+# libarchive's own come behind it: those of its tar, cpio and zip readers and of its filters.
+LIBS = -l:libsqlite3.a -l:libarchive.a -l:libnettle.a -l:libacl.a -l:liblzma.a -l:liblz4.a \
+	-l:libbz2.a -l:libzstd.a -l:libz.a -lm -pthread
 variant = release
 
 ifdef SHARED

@@ -32,7 +32,7 @@ struct sb_cursor {
     bool everything; /* the whole archive: odd rows belong to it */
     enum phase phase;
     int64_t row; /* last row number, in the phases of odd rows and when sorted */
-    struct sb_batch batch;
+    struct sb_rows batch;
 
     /* SB_BY_PATH */
     struct sb_stream streams[2]; /* files, dirs */
@@ -54,7 +54,7 @@ void sb_cursor_free(struct sb_cursor *cursor)
         return;
     sb_stream_release(&cursor->streams[0]);
     sb_stream_release(&cursor->streams[1]);
-    sb_batch_release(&cursor->batch);
+    sb_rows_release(&cursor->batch);
     sb_buf_release(&cursor->last_dir);
     free(cursor);
 }
@@ -206,12 +206,12 @@ static enum sb_code refill(struct sb_cursor *cursor, struct sb_error *err)
 /* The next row of the stream, NULL at its end. */
 static struct sb_row *head_of(struct sb_cursor *cursor, int which)
 {
-    struct sb_batch *batch = &cursor->streams[which].batch;
+    struct sb_rows *batch = &cursor->streams[which].batch;
 
     return batch->at < batch->count ? &batch->rows[batch->at] : NULL;
 }
 
-static void deliver(struct sb_batch *batch, struct sb_row *row, struct sb_entry *entry)
+static void deliver(struct sb_rows *batch, struct sb_row *row, struct sb_entry *entry)
 {
     *entry = row->entry;
     entry->path = sb_row_path(batch, row);
@@ -265,7 +265,7 @@ static enum sb_code add_row(struct sb_cursor *cursor, sqlite3_stmt *row, bool is
     struct sb_entry entry;
 
     sb_row_entry(row, is_dir, &entry);
-    return sb_batch_add(&cursor->batch, &entry, false, err);
+    return sb_rows_add(&cursor->batch, &entry, false, err);
 }
 
 /* Rows in order of row number; those that were not looked for in range are passed over. */
@@ -280,7 +280,7 @@ static enum sb_code fill_by_row(struct sb_cursor *cursor, enum sb_statement whic
     if (code)
         return code;
     sqlite3_bind_int64(statement, 1, cursor->row);
-    while (!code && !sb_batch_is_full(&cursor->batch) &&
+    while (!code && !sb_rows_is_full(&cursor->batch) &&
            (rc = sqlite3_step(statement)) == SQLITE_ROW) {
         if (sqlite3_column_int64(statement, SB_ROW_NUMBER) <= cursor->row) {
             code = sb_fail(err, SB_DAMAGED, "%s: its rows are not in order",
@@ -346,7 +346,7 @@ static enum sb_code next_of_batch(struct sb_cursor *cursor, struct sb_entry *ent
     enum sb_code code;
 
     if (cursor->batch.at == cursor->batch.count) {
-        sb_batch_begin(&cursor->batch);
+        sb_rows_begin(&cursor->batch);
         code = fill(cursor, err);
         if (code)
             return code;
@@ -423,7 +423,7 @@ static enum sb_code scan_addresses(struct sb_cursor *cursor, enum sb_statement w
     sqlite3_bind_int64(statement, 2, cursor->key.offset);
     if (which == SB_ADDRESS_SAME)
         sqlite3_bind_int64(statement, 3, cursor->key.row);
-    while (!code && !past && !sb_batch_is_full(&cursor->batch) &&
+    while (!code && !past && !sb_rows_is_full(&cursor->batch) &&
            (rc = sqlite3_step(statement)) == SQLITE_ROW)
         code = take_address(cursor, statement, &past, err);
     if (!code && rc != SQLITE_ROW && rc != SQLITE_DONE)

@@ -85,7 +85,7 @@ struct sb_row {
     bool implied;          /* no row: a directory known from what is below it */
 };
 
-struct sb_batch {
+struct sb_rows {
     struct sb_row *rows;
     size_t count, room;
     size_t at;    /* the next to deliver */
@@ -93,16 +93,16 @@ struct sb_batch {
     struct sb_buf text;
 };
 
-void sb_batch_release(struct sb_batch *batch);
+void sb_rows_release(struct sb_rows *batch);
 
 /* Empties it for the next rows, more of them than before. */
-void sb_batch_begin(struct sb_batch *batch);
-bool sb_batch_is_full(const struct sb_batch *batch);
-enum sb_code sb_batch_add(struct sb_batch *batch, const struct sb_entry *entry, bool implied,
+void sb_rows_begin(struct sb_rows *batch);
+bool sb_rows_is_full(const struct sb_rows *batch);
+enum sb_code sb_rows_add(struct sb_rows *batch, const struct sb_entry *entry, bool implied,
                           struct sb_error *err) SB_CHECKED;
 
 /* Its path; entry.path is not set yet. */
-static inline const char *sb_row_path(const struct sb_batch *batch, const struct sb_row *row)
+static inline const char *sb_row_path(const struct sb_rows *batch, const struct sb_row *row)
 {
     return batch->text.data + row->text;
 }
@@ -115,7 +115,7 @@ struct sb_stream {
     bool done;
     struct sb_buf low;  /* the least path that was not fetched yet */
     struct sb_buf high; /* the first path that is not wanted; empty: none */
-    struct sb_batch batch;
+    struct sb_rows batch;
 
     /* For the children of one directory */
     struct sb_buf prefix;    /* its path and '/'; empty for the root */

@@ -166,14 +166,14 @@ int sb_compare_bytes(const void *a, size_t a_size, const void *b, size_t b_size)
     return order ? order : (a_size > b_size) - (a_size < b_size);
 }
 
-void sb_batch_release(struct sb_batch *batch)
+void sb_rows_release(struct sb_rows *batch)
 {
     free(batch->rows);
     sb_buf_release(&batch->text);
-    *batch = (struct sb_batch){0};
+    *batch = (struct sb_rows){0};
 }
 
-void sb_batch_begin(struct sb_batch *batch)
+void sb_rows_begin(struct sb_rows *batch)
 {
     batch->count = 0;
     batch->at = 0;
@@ -184,12 +184,12 @@ void sb_batch_begin(struct sb_batch *batch)
         batch->limit *= 2;
 }
 
-bool sb_batch_is_full(const struct sb_batch *batch)
+bool sb_rows_is_full(const struct sb_rows *batch)
 {
     return batch->count >= batch->limit || batch->text.size >= BATCH_BYTES;
 }
 
-static enum sb_code make_room(struct sb_batch *batch)
+static enum sb_code make_room(struct sb_rows *batch)
 {
     size_t room = batch->room ? batch->room * 2 : BATCH_ROWS_FIRST;
     struct sb_row *rows = reallocarray(batch->rows, room, sizeof(*rows));
@@ -201,7 +201,7 @@ static enum sb_code make_room(struct sb_batch *batch)
     return SB_OK;
 }
 
-enum sb_code sb_batch_add(struct sb_batch *batch, const struct sb_entry *entry, bool implied,
+enum sb_code sb_rows_add(struct sb_rows *batch, const struct sb_entry *entry, bool implied,
                           struct sb_error *err)
 {
     struct sb_row *row;

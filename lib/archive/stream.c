@@ -22,7 +22,7 @@ void sb_stream_release(struct sb_stream *stream)
     sb_buf_release(&stream->prefix);
     sb_buf_release(&stream->position);
     sb_buf_release(&stream->delivered);
-    sb_batch_release(&stream->batch);
+    sb_rows_release(&stream->batch);
 }
 
 /* The least path greater than this one is the same with a NUL behind it. */
@@ -86,12 +86,12 @@ enum sb_code sb_stream_fill(struct sb_stream *stream, struct sb_error *err)
     struct sb_entry entry = {.path = ""};
     enum sb_code code;
 
-    sb_batch_begin(&stream->batch);
+    sb_rows_begin(&stream->batch);
     code = open_range(stream, &statement, err);
-    while (!code && !sb_batch_is_full(&stream->batch)) {
+    while (!code && !sb_rows_is_full(&stream->batch)) {
         code = step(stream, statement, &entry, err);
         if (!code)
-            code = sb_batch_add(&stream->batch, &entry, false, err);
+            code = sb_rows_add(&stream->batch, &entry, false, err);
         if (!code)
             code = go_behind(stream, entry.path, entry.path_size, err);
     }
@@ -114,7 +114,7 @@ static enum sb_code add_implied(struct sb_stream *stream, const char *path, size
     if (!stream->implied_wanted ||
         was_delivered(stream, path + stream->prefix.size, size - stream->prefix.size))
         return SB_OK;
-    return sb_batch_add(&stream->batch, &entry, true, err);
+    return sb_rows_add(&stream->batch, &entry, true, err);
 }
 
 /* A row somewhere below a child: the child is a directory, and the scan goes on behind it. */
@@ -147,7 +147,7 @@ static enum sb_code take_child(struct sb_stream *stream, sqlite3_stmt *statement
     if (slash && slash != name)
         return skip_below(stream, statement, entry->path, (size_t)(slash - entry->path), err);
     if (stream->rows_wanted)
-        code = sb_batch_add(&stream->batch, entry, false, err);
+        code = sb_rows_add(&stream->batch, entry, false, err);
     if (!code && sb_buf_set(&stream->position, name, size))
         code = sb_fail_memory(err);
     if (!code)
@@ -197,7 +197,7 @@ static enum sb_code add_overtaken(struct sb_stream *stream, struct sb_error *err
 }
 
 struct ordering {
-    const struct sb_batch *batch;
+    const struct sb_rows *batch;
     size_t base;
 };
 
@@ -213,7 +213,7 @@ static int compare_children(const void *a, const void *b, void *context)
     return order ? order : x->implied - y->implied;
 }
 
-static bool same_child(const struct sb_batch *batch, const struct sb_row *a, const struct sb_row *b)
+static bool same_child(const struct sb_rows *batch, const struct sb_row *a, const struct sb_row *b)
 {
     return a->entry.type == SB_DIR && b->entry.type == SB_DIR &&
            sb_compare_bytes(sb_row_path(batch, a), a->entry.path_size, sb_row_path(batch, b),
@@ -223,7 +223,7 @@ static bool same_child(const struct sb_batch *batch, const struct sb_row *a, con
 /* Sorts by name and drops what was implied although it has a row, or twice. */
 static void arrange(struct sb_stream *stream)
 {
-    struct sb_batch *batch = &stream->batch;
+    struct sb_rows *batch = &stream->batch;
     struct ordering ordering = {batch, stream->prefix.size};
     size_t from, to = 0;
 
@@ -239,7 +239,7 @@ static void arrange(struct sb_stream *stream)
 
 static enum sb_code remember_delivered(struct sb_stream *stream, struct sb_error *err)
 {
-    const struct sb_batch *batch = &stream->batch;
+    const struct sb_rows *batch = &stream->batch;
     const struct sb_row *last = batch->count ? &batch->rows[batch->count - 1] : NULL;
 
     if (!last)
@@ -259,9 +259,9 @@ enum sb_code sb_stream_fill_children(struct sb_stream *stream, struct sb_error *
     size_t i;
     bool implied = false;
 
-    sb_batch_begin(&stream->batch);
+    sb_rows_begin(&stream->batch);
     code = open_range(stream, &statement, err);
-    while (!code && !sb_batch_is_full(&stream->batch)) {
+    while (!code && !sb_rows_is_full(&stream->batch)) {
         code = step(stream, statement, &entry, err);
         if (!code)
             code = take_child(stream, statement, &entry, err);

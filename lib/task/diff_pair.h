@@ -7,7 +7,7 @@
 
 #include "core/buf.h"
 #include "task/diff.h"
-#include "task/events.h"
+#include "core/events.h"
 
 #define SB_PAIRS_MAX       512
 #define SB_PAIRS_BYTES_MAX (INT64_C(8) << 20)

@@ -6,7 +6,7 @@
 #define SB_TASK_UNPACK_H
 
 #include "archive/archive.h"
-#include "task/target.h"
+#include "store/target.h"
 
 struct sb_filter;
 

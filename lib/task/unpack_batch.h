@@ -6,7 +6,7 @@
 
 #include "archive/shards.h"
 #include "core/buf.h"
-#include "task/events.h"
+#include "core/events.h"
 #include "task/unpack.h"
 
 #define SB_UNPACK_ITEMS  2048

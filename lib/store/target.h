@@ -9,8 +9,8 @@
  * While a target is open the process' umask is 0, so that files are created with the mode they
  * are to have; sb_target_release puts it back.
  */
-#ifndef SB_TASK_TARGET_H
-#define SB_TASK_TARGET_H
+#ifndef SB_STORE_TARGET_H
+#define SB_STORE_TARGET_H
 
 #include "archive/entry.h"
 #include "core/error.h"

@@ -1,4 +1,4 @@
-#include "task/events.h"
+#include "core/events.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  *
  * {0} is empty. Not thread-safe.
  */
-#ifndef SB_TASK_EVENTS_H
-#define SB_TASK_EVENTS_H
+#ifndef SB_CORE_EVENTS_H
+#define SB_CORE_EVENTS_H
 
 #include "core/buf.h"
 

@@ -1,4 +1,4 @@
-#include "task/target.h"
+#include "store/target.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,110 @@
+/*
+ * Containers by kind: telling them apart, and opening them as sources.
+ */
+#ifndef SB_STORE_CONTAINER_H
+#define SB_STORE_CONTAINER_H
+
+#include "core/buf.h"
+#include "store/source.h"
+
+struct sb_archive;
+
+enum sb_container_kind {
+    SB_UNKNOWN,
+    SB_ARCHIVE,
+    SB_DIRECTORY,
+    SB_TAR,  /* plain or compressed */
+    SB_CPIO, /* likewise */
+    SB_ZIP,
+};
+
+/* How the bytes of a tar or cpio are compressed. */
+enum sb_filter_kind {
+    SB_FILTER_NONE,
+    SB_FILTER_GZIP,
+    SB_FILTER_BZIP2,
+    SB_FILTER_XZ,
+    SB_FILTER_LZMA,
+    SB_FILTER_ZSTD,
+    SB_FILTER_LZ4,
+    SB_FILTER_COMPRESS, /* .Z; only read */
+};
+
+struct sb_container_type {
+    enum sb_container_kind kind;
+    enum sb_filter_kind filter; /* of SB_TAR and SB_CPIO: the outermost */
+};
+
+/*
+ * By the words of --from and --to: "archive", "dir", "tar", "tar.gz", "cpio", "zip", ...; also by
+ * the suffix of a path ("x.tgz", "x.tar.zst", "x.zip", "x.barecat"). SB_UNKNOWN when they say
+ * nothing.
+ */
+struct sb_container_type sb_container_named(const char *word);
+struct sb_container_type sb_container_by_suffix(const char *path);
+
+/* "tar", "zip", "archive", "directory", ... for messages. */
+const char *sb_container_word(enum sb_container_kind kind);
+
+/*
+ * An input that was looked at. path "-" is standard input; what was read of it to tell what it is
+ * comes again. A FIFO is read as standard input is.
+ */
+struct sb_input {
+    const char *path;
+    const char *name; /* for messages: path or "standard input" */
+    struct sb_container_type type;
+    bool seekable;
+    int fd;             /* of a file or pipe; -1 for an archive or a directory */
+    struct sb_buf head; /* read from a pipe already */
+};
+
+/*
+ * Opens path and tells what it is by its content; forced, unless SB_UNKNOWN, decides instead.
+ * SB_NOENT, SB_SYSTEM; SB_FORMAT when it is none of them: the text names what it might be. A
+ * compressed file is taken for a tar until its reader finds a cpio in it.
+ */
+enum sb_code sb_input_open(struct sb_input *input, const char *path,
+                           enum sb_container_kind forced, struct sb_error *err) SB_CHECKED;
+void sb_input_close(struct sb_input *input);
+
+/* What reading may cost: limits against bombs. */
+struct sb_input_limits {
+    int64_t max_size; /* bytes that may come out of filters, or be spooled; 0: any number */
+    bool no_check;    /* checksums of an archive's or zip's members are not looked at */
+};
+
+/*
+ * The source that suits input->type. Keeps the input, which stays open as long as the source, and
+ * notify. A zip on a pipe is spooled to TMPDIR first. For SB_ARCHIVE it opens the archive itself.
+ */
+enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
+                            const struct sb_input_limits *limits, const struct sb_notify *notify,
+                            struct sb_error *err) SB_CHECKED;
+
+/* The kinds, by their own files. */
+
+/* source_archive.c: directories by path, then files by address; or what paths select (all of one
+ * walk, by path). The archive is of the caller, open as long. PATHs that match nothing are told as
+ * "missing". */
+enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *archive,
+                                    char *const *paths, size_t path_count, bool no_check,
+                                    const struct sb_notify *notify,
+                                    struct sb_error *err) SB_CHECKED;
+
+/* source_tree.c: the tree below a directory, in the order of its walk; no link is followed. */
+enum sb_code sb_source_open_directory(struct sb_source **out, const char *path,
+                                      const struct sb_notify *notify,
+                                      struct sb_error *err) SB_CHECKED;
+
+/* source_tar.c: tar and cpio, through libarchive. */
+enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
+                                const struct sb_input_limits *limits,
+                                const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+/* source_zip.c: by its central directory. */
+enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
+                                const struct sb_input_limits *limits,
+                                const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+#endif

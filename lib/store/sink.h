@@ -1,0 +1,69 @@
+/*
+ * Where members go: a new container, or additions to one.
+ *
+ * Order of calls: open (each kind has its own); then from sb_transfer, once for each source: accept
+ * for each member, store and drain for each batch; then sb_sink_commit; free at any time, which
+ * undoes what was not committed as far as the kind of sink can. What is on disk meanwhile is said
+ * by each kind. What is wrong with single members is an event of the batch, or told to the notify
+ * that the sink was opened with, from accept, drain and commit (these run on the calling thread).
+ */
+#ifndef SB_STORE_SINK_H
+#define SB_STORE_SINK_H
+
+#include "core/pipeline.h"
+#include "store/batch.h"
+
+struct sb_sink;
+
+struct sb_sink_counts {
+    int64_t files; /* and links, stored */
+    int64_t dirs;
+    int64_t bytes;
+    int64_t left;       /* passed over on purpose: they are there already, or a later one counts */
+    int64_t superseded; /* stored members that a later one of the same name replaced */
+    int64_t unchecked;  /* whose source had no checksum to check */
+};
+
+struct sb_sink_ops {
+    /* Without a commit: undoes. */
+    void (*free)(struct sb_sink *sink);
+
+    /*
+     * Calling thread, in order, before bytes are read. entry.path is the stored name. SB_OK: it is
+     * wanted; item fields of the sink may be set. SB_END: it is passed over, which was told if
+     * it is a problem. Others end the work. May be NULL.
+     */
+    enum sb_code (*accept)(struct sb_sink *sink, const struct sb_member *member,
+                           struct sb_item *item, struct sb_error *err);
+
+    /*
+     * A worker. Stores the items whose state is BARE, READ, LARGE or PART, and makes it STORED or
+     * FAILED (or leaves it as it is for drain). May take its turn once, in which batches come in
+     * order, one at a time. The parts of a member come in batches that follow each other.
+     */
+    enum sb_code (*store)(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
+                          struct sb_error *err);
+
+    /* Calling thread, in order, after the batch was stored: rows, counts. */
+    enum sb_code (*drain)(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err);
+
+    /* Releases batch->own. May be NULL. */
+    void (*release)(struct sb_sink *sink, struct sb_batch *batch);
+
+    /* Whole and on disk at SB_OK. */
+    enum sb_code (*commit)(struct sb_sink *sink, struct sb_error *err);
+};
+
+/* What each kind of sink begins with. */
+struct sb_sink {
+    const struct sb_sink_ops *ops;
+    const char *name; /* for messages: the path as given, or "standard output" */
+    unsigned holds;   /* SB_KEEPS_...: what it holds; what it does not is counted by sb_transfer */
+    bool serial;      /* bytes go out in order: no more threads than help with reading */
+    struct sb_sink_counts counts;
+};
+
+void sb_sink_free(struct sb_sink *sink); /* NULL is allowed */
+enum sb_code sb_sink_commit(struct sb_sink *sink, struct sb_error *err) SB_CHECKED;
+
+#endif

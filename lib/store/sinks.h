@@ -1,0 +1,91 @@
+/*
+ * Opening the kinds of sinks.
+ */
+#ifndef SB_STORE_SINKS_H
+#define SB_STORE_SINKS_H
+
+#include "archive/writer.h"
+#include "store/container.h"
+#include "store/sink.h"
+#include "store/target.h"
+
+#include <stddef.h>
+
+/* sink_archive.c: an archive, new or added to. Nothing is to be seen of it before the commit. */
+struct sb_archive_sink_options {
+    struct sb_writer_options writer;
+    const char *path;
+
+    /*
+     * A name that comes twice: the last one counts, and the bytes of the earlier stay as a gap.
+     * Set where the source cannot promise that none does.
+     */
+    bool names_repeat;
+
+    /* SB_APPEND only: what to do about a name that the archive holds. */
+    enum sb_meeting {
+        SB_MEET_ERROR,  /* told as SB_PROBLEM ("exists"), left out */
+        SB_MEET_KEEP,   /* what is there stays */
+        SB_MEET_REPLACE,
+        SB_MEET_UPDATE, /* replaced when the member is newer or of another size */
+    } meeting;
+
+    bool dry_run;
+    const struct sb_notify *notify;
+};
+enum sb_code sb_sink_open_archive(struct sb_sink **out,
+                                  const struct sb_archive_sink_options *options,
+                                  struct sb_error *err) SB_CHECKED;
+
+/* sink_tree.c: a directory. Files appear one by one, each whole. */
+struct sb_tree_sink_options {
+    const char *directory; /* made when it is missing, its parent is not */
+    enum sb_existing existing;
+    bool preserve; /* owners and set-id bits too */
+    bool sync;
+    bool dry_run;
+    bool root; /* the source's root directory gives DIR its mode and time, where DIR was made */
+    const struct sb_notify *notify;
+    void (*written)(void *context, const char *name, size_t size); /* optional */
+    void *context;
+};
+enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_options *options,
+                               struct sb_error *err) SB_CHECKED;
+
+/*
+ * sink_tar.c, sink_zip.c: a stream of bytes. path "-" is standard output. A file is made under a
+ * temporary name and renamed at the commit; SB_EXISTS when something is there and !force.
+ */
+struct sb_stream_sink_options {
+    const char *path;
+    bool force;
+    enum sb_filter_kind filter; /* tar: how the whole is compressed */
+    bool store;                 /* zip: members are not compressed */
+    int level;                  /* of compression; 0: the usual one */
+    unsigned threads;           /* for filters that have threads; the bytes do not depend on it */
+    const struct sb_notify *notify;
+};
+enum sb_code sb_sink_open_tar(struct sb_sink **out, const struct sb_stream_sink_options *options,
+                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_sink_open_zip(struct sb_sink **out, const struct sb_stream_sink_options *options,
+                              struct sb_error *err) SB_CHECKED;
+
+/*
+ * sink_index.c: an archive whose shards are other files: only its index, and a symbolic link for
+ * each shard, are made. Takes members that are `located` (and those without bytes); others are
+ * SB_INVALID, and the text says which member, why, and what to do.
+ */
+struct sb_index_sink_options {
+    struct sb_writer_options writer;
+    const char *path;
+    bool checksums; /* read the bytes, for their CRC32C */
+    const struct sb_notify *notify;
+};
+enum sb_code sb_sink_open_index(struct sb_sink **out, const struct sb_index_sink_options *options,
+                                struct sb_error *err) SB_CHECKED;
+
+/* The members that come from now on lie in this file: the next shard is a link to it. */
+enum sb_code sb_sink_index_file(struct sb_sink *sink, const char *path,
+                                struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * A container as a sequence: its members in stored order, and their bytes.
+ *
+ * sb_source_next goes through the members. The bytes of the one that it gave last come from
+ * sb_source_block, in sequence. Where source->loads is set, the bytes of any member, also of an
+ * earlier one, can be had by a loader instead, from any thread: of an archive, a tree, a zip, an
+ * uncompressed tar in a file. Of a pipe or a compressed tar they cannot.
+ *
+ * A source belongs to one thread, each loader to one thread at a time. What does not end the work
+ * is told to the notify it was opened with (as SB_PROBLEM where something is damaged or left out),
+ * from sb_source_next.
+ */
+#ifndef SB_STORE_SOURCE_H
+#define SB_STORE_SOURCE_H
+
+#include "core/events.h"
+#include "store/member.h"
+
+#include <stddef.h>
+
+struct sb_source;
+struct sb_loader;
+
+/* Takes some bytes; a code other than SB_OK ends the reading, and is its result. */
+typedef enum sb_code sb_each_block(void *context, const void *data, size_t size,
+                                   struct sb_error *err);
+
+struct sb_source_ops {
+    void (*free)(struct sb_source *source);
+    enum sb_code (*next)(struct sb_source *source, struct sb_member *member, struct sb_error *err);
+
+    /* NULL where members have no bytes in sequence: those of a tree, an archive. */
+    enum sb_code (*block)(struct sb_source *source, const void **data, size_t *size,
+                          struct sb_error *err);
+
+    /* NULL where !loads. */
+    enum sb_code (*open_loader)(struct sb_source *source, struct sb_loader **out,
+                                struct sb_error *err);
+    void (*free_loader)(struct sb_loader *loader);
+    enum sb_code (*load)(struct sb_loader *loader, struct sb_member *member, void *data,
+                         size_t room, struct sb_events *events, struct sb_error *err);
+    enum sb_code (*stream)(struct sb_loader *loader, struct sb_member *member, sb_each_block *each,
+                           void *context, struct sb_events *events, struct sb_error *err);
+};
+
+/* What each kind of source, and of loader, begins with. */
+struct sb_source {
+    const struct sb_source_ops *ops;
+    const char *name; /* for messages: the path as given, or "standard input" */
+    bool loads;
+    bool unique;   /* each name comes once */
+    int64_t total; /* bytes of members, or of the input, for progress; 0: not known */
+    int64_t done;  /* of total, so far */
+};
+
+struct sb_loader {
+    struct sb_source *source;
+};
+
+void sb_source_free(struct sb_source *source); /* NULL is allowed */
+
+/*
+ * The next member; what was not read of the last one is passed over. SB_END after the last, when
+ * the end was found to be sound or what is wrong was told. SB_DAMAGED, SB_FORMAT: nothing further
+ * can be read. The member's strings live until the next call, and until then only.
+ */
+enum sb_code sb_source_next(struct sb_source *source, struct sb_member *member,
+                            struct sb_error *err) SB_CHECKED;
+
+/*
+ * The next bytes of the member that sb_source_next gave last, never none; SB_END after its last.
+ * They live until the next call on the source. Holes come as zeros. SB_DAMAGED where they end
+ * early.
+ */
+enum sb_code sb_source_block(struct sb_source *source, const void **data, size_t *size,
+                             struct sb_error *err) SB_CHECKED;
+
+enum sb_code sb_loader_open(struct sb_source *source, struct sb_loader **out,
+                            struct sb_error *err) SB_CHECKED;
+void sb_loader_free(struct sb_loader *loader); /* NULL is allowed; before its source */
+
+/*
+ * Reads all bytes of a member, when there are at most `room`, and completes its entry: size, and
+ * for a tree of files all metadata as they are now. SB_LIMIT, without text: there are more
+ * (entry.size says how many, or is -1 as before); use sb_loader_stream. SB_END: it is left out,
+ * `events` says why (damaged, vanished, ...). What is wrong but does not keep it from being used is
+ * told to events as well. Other codes end the work.
+ */
+enum sb_code sb_loader_load(struct sb_loader *loader, struct sb_member *member, void *data,
+                            size_t room, struct sb_events *events, struct sb_error *err) SB_CHECKED;
+
+/*
+ * Feeds the bytes of a member to `each` in blocks of at most 1 MiB. As many as entry.size says,
+ * unless a problem told to events has made the file shorter meanwhile. SB_END: they are damaged
+ * or not to be had (events says how); what was fed must not be used.
+ */
+enum sb_code sb_loader_stream(struct sb_loader *loader, struct sb_member *member,
+                              sb_each_block *each, void *context, struct sb_events *events,
+                              struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * Names that came before, any number of them, in a temporary file once they are many.
+ *
+ * Belongs to one thread.
+ */
+#ifndef SB_TASK_SEEN_H
+#define SB_TASK_SEEN_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sb_seen;
+
+/* beside: see sb_temp_directory. */
+enum sb_code sb_seen_new(struct sb_seen **out, const char *beside, struct sb_error *err) SB_CHECKED;
+void sb_seen_free(struct sb_seen *seen); /* NULL is allowed */
+
+/* *before: the name was added earlier. */
+enum sb_code sb_seen_add(struct sb_seen *seen, const char *name, size_t size, bool *before,
+                         struct sb_error *err) SB_CHECKED;
+
+#endif

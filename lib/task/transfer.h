@@ -1,0 +1,69 @@
+/*
+ * The one loop of conversion: members of a source go into a sink.
+ *
+ * The calling thread walks the source and names what goes where; workers load bytes, recode them
+ * and store them; the sink fixes the order, so that the result does not depend on the number of
+ * threads. Memory is some MB a thread, whatever the number and sizes of members.
+ *
+ * Names become stored names: leading "/" and "./" go (said once), "." components and repeated '/'
+ * vanish. Those with "..", longer than any file system or SQLite can take, or empty, are left out
+ * and told as SB_PROBLEM ("name").
+ */
+#ifndef SB_TASK_TRANSFER_H
+#define SB_TASK_TRANSFER_H
+
+#include "store/sink.h"
+#include "store/source.h"
+#include "task/recode.h"
+
+struct sb_filter;
+struct sb_choice;
+
+enum sb_duplicates { SB_DUPLICATE_ERROR, SB_DUPLICATE_FIRST, SB_DUPLICATE_LAST };
+
+struct sb_transfer_options {
+    bool stored_names; /* the source's names are stored names already: an archive's, pack's */
+    const char *prefix; /* put before every name; NULL: nothing */
+    unsigned strip;     /* components taken off first */
+    const struct sb_filter *filter; /* over names before strip and prefix; NULL takes everything */
+    struct sb_choice *choice;       /* PATH and GLOB arguments, likewise; NULL takes everything */
+
+    /*
+     * What to do about a name that came before, in this or an earlier source: what the sink does
+     * (SB_DUPLICATE_LAST), or else it is looked up in `seen`: told as SB_PROBLEM ("duplicate") and
+     * left out, or passed over.
+     */
+    enum sb_duplicates duplicates;
+    struct sb_seen *seen; /* kept by the caller from one source to the next; NULL for LAST */
+
+    struct sb_recode recode;
+    int64_t max_size; /* bytes that may come out of the source; 0: any number. Then SB_LIMIT */
+    bool strict;      /* anything that would be lost or left out ends the work: SB_INVALID */
+    bool dry_run;     /* nothing is loaded or stored: each is told as SB_NOTE "would-store" */
+    unsigned threads;
+
+    const struct sb_notify *notify;
+
+    /*
+     * Optional: a member has properties (bits of SB_KEEPS_) that the sink does not hold. Called
+     * for each such member, from the calling thread.
+     */
+    void (*lost)(void *context, const char *name, unsigned properties);
+    void (*progress)(void *context, int64_t bytes, int64_t total, int64_t files);
+    void *context;
+};
+
+struct sb_transfer_counts {
+    int64_t members;  /* that the source had */
+    int64_t problems; /* told */
+};
+
+/*
+ * Counts are added to. SB_OK: the source came to its end; problems of single members were told.
+ * The sink is not committed.
+ */
+enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
+                         const struct sb_transfer_options *options,
+                         struct sb_transfer_counts *counts, struct sb_error *err) SB_CHECKED;
+
+#endif
