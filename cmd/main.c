@@ -10,12 +10,15 @@
 
 #include "core/interrupt.h"
 
+#include <archive.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #define VERSION     "0.1.0"
 #define LINK_PREFIX "shardbox-"
@@ -70,9 +73,11 @@ static int complain_of_no_command(void)
 
 static int print_version(void)
 {
-    output_text("shardbox " VERSION "\nSQLite ");
-    output_text(sqlite3_libversion());
-    output_char('\n');
+    output_format("shardbox %s\n", VERSION);
+    output_format("SQLite %s\n", sqlite3_libversion());
+    output_format("%s\n", archive_version_string()); /* "libarchive 3.6.2" */
+    output_format("zlib %s\n", zlibVersion());
+    output_format("zstd %s\n", ZSTD_versionString());
     return STATUS_CLEAN;
 }
 

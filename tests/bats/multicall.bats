@@ -88,11 +88,14 @@ on_terminal() {
     output_has "usage: shardbox cat "
 }
 
-@test "--version names the program and the library that it runs with" {
+@test "--version names the program and the libraries that it runs with" {
     run_ok sb --version
     [[ ${lines[0]} =~ ^shardbox\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
     [[ ${lines[1]} =~ ^SQLite\ 3\.[0-9.]+$ ]]
-    [ "${#lines[@]}" -eq 2 ]
+    [[ ${lines[2]} =~ ^libarchive\ 3\.[0-9.]+$ ]]
+    [[ ${lines[3]} =~ ^zlib\ 1\.[0-9.]+$ ]]
+    [[ ${lines[4]} =~ ^zstd\ 1\.[0-9.]+$ ]]
+    [ "${#lines[@]}" -eq 5 ]
 }
 
 @test "a mistyped command brings a suggestion" {
