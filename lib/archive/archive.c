@@ -1,6 +1,8 @@
 #include "archive/archive.h"
 
+#include "archive/bytes.h"
 #include "archive/database.h"
+#include "archive/ddl.h"
 #include "archive/reader.h"
 #include "archive/shards.h"
 
@@ -136,6 +138,43 @@ enum sb_code sb_archive_open(struct sb_archive **out, const char *path, struct s
     return SB_OK;
 }
 
+enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const char *name,
+                              struct sb_bytes *bytes, struct sb_error *err)
+{
+    struct sb_archive *archive = calloc(1, sizeof(*archive));
+    struct sb_layout *layout;
+
+    *out = NULL;
+    if (!archive) {
+        sb_database_close(db);
+        bytes->ops->free(bytes);
+        return sb_fail_memory(err);
+    }
+    archive->db = db;
+    archive->bytes = bytes;
+    archive->shard_limit = INT64_MAX;
+    archive->path = strdup(name);
+    archive->index_path = strdup(name);
+    layout = &archive->layout;
+    layout->schema = SB_SCHEMA_03;
+    layout->minor = SB_SCHEMA_MINOR;
+    if (!archive->path || !archive->index_path ||
+        sb_buf_add_text(&layout->files_by_path, SB_ADOPTED_FILES) ||
+        sb_buf_add_text(&layout->dirs_by_path, SB_ADOPTED_DIRS)) {
+        sb_archive_free(archive);
+        return sb_fail_memory(err);
+    }
+    if (bytes->ops->stat(bytes, 0, &archive->opened, err))
+        archive->opened = (struct stat){0};
+    *out = archive;
+    return SB_OK;
+}
+
+bool sb_archive_is_adopted(const struct sb_archive *archive)
+{
+    return archive->bytes != NULL;
+}
+
 void sb_archive_free(struct sb_archive *archive)
 {
     size_t i;
@@ -145,6 +184,8 @@ void sb_archive_free(struct sb_archive *archive)
     for (i = 0; i < SB_STATEMENT_COUNT; i++)
         sqlite3_finalize(archive->statements[i]);
     sb_database_close(archive->db);
+    if (archive->bytes)
+        archive->bytes->ops->free(archive->bytes);
     sb_layout_release(&archive->layout);
     sb_buf_release(&archive->found);
     free(archive->index_path);
@@ -160,6 +201,11 @@ const char *sb_archive_path(const struct sb_archive *archive)
 const char *sb_archive_index_path(const struct sb_archive *archive)
 {
     return archive->index_path;
+}
+
+const struct stat *sb_archive_index_stat(const struct sb_archive *archive)
+{
+    return &archive->opened;
 }
 
 enum sb_schema sb_archive_schema(const struct sb_archive *archive)
@@ -187,6 +233,8 @@ enum sb_code sb_archive_still_current(struct sb_archive *archive, struct sb_erro
 {
     struct stat now;
 
+    if (archive->bytes)
+        return SB_OK;
     if (stat(archive->index_path, &now) == 0 && now.st_dev == archive->opened.st_dev &&
         now.st_ino == archive->opened.st_ino)
         return SB_OK;

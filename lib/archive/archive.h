@@ -17,7 +17,9 @@
 
 struct sqlite3;
 struct sb_archive;
+struct sb_bytes;
 struct sb_shards;
+struct stat;
 
 enum sb_schema {
     SB_SCHEMA_OLD, /* files and directories, no config, before versions */
@@ -39,8 +41,27 @@ enum sb_code sb_archive_open(struct sb_archive **out, const char *path,
                              struct sb_error *err) SB_CHECKED;
 void sb_archive_free(struct sb_archive *archive);
 
-const char *sb_archive_path(const struct sb_archive *archive);       /* as given */
-const char *sb_archive_index_path(const struct sb_archive *archive); /* the SQLite file, absolute */
+/*
+ * An archive over a connection of the caller's own making, whose bytes come from `bytes` (bytes.h).
+ * The connection has the tables files and dirs with the columns of schema 0.3 that sb_entry shows,
+ * an index SB_ADOPTED_FILES on files (path) and SB_ADOPTED_DIRS on dirs (path). Its schema is not
+ * vetted; rows are checked as ever. name stands for the path in messages. Takes db and bytes, also
+ * when it fails.
+ */
+#define SB_ADOPTED_FILES "idx_files_path"
+#define SB_ADOPTED_DIRS  "idx_dirs_path"
+enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const char *name,
+                              struct sb_bytes *bytes, struct sb_error *err) SB_CHECKED;
+bool sb_archive_is_adopted(const struct sb_archive *archive);
+
+const char *sb_archive_path(const struct sb_archive *archive); /* as given */
+const char *
+sb_archive_index_path(const struct sb_archive *archive); /* the SQLite file, absolute;
+                                                            of an adopted one the name */
+
+/* The index file as it was opened; of an adopted archive, the file that shard 0 is. */
+const struct stat *sb_archive_index_stat(const struct sb_archive *archive);
+
 enum sb_schema sb_archive_schema(const struct sb_archive *archive);
 void sb_archive_version(const struct sb_archive *archive, int *major, int *minor);
 

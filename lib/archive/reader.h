@@ -42,7 +42,8 @@ struct sb_archive {
     char *index_path;
     sqlite3 *db;
     struct sb_layout layout;
-    struct stat opened; /* the index file, when it was opened */
+    struct stat opened;     /* the index file, when it was opened */
+    struct sb_bytes *bytes; /* of an adopted archive; NULL: shard files */
     int64_t shard_limit;
     bool shards_renaming; /* config.shardbox_shard_prefix stands */
     bool sorted_made;     /* the temporary table of SB_ADDRESS_SORTED */
@@ -99,7 +100,7 @@ void sb_rows_release(struct sb_rows *batch);
 void sb_rows_begin(struct sb_rows *batch);
 bool sb_rows_is_full(const struct sb_rows *batch);
 enum sb_code sb_rows_add(struct sb_rows *batch, const struct sb_entry *entry, bool implied,
-                          struct sb_error *err) SB_CHECKED;
+                         struct sb_error *err) SB_CHECKED;
 
 /* Its path; entry.path is not set yet. */
 static inline const char *sb_row_path(const struct sb_rows *batch, const struct sb_row *row)

@@ -1,8 +1,8 @@
 #include "archive/shards.h"
 
-#include "archive/database.h"
-
 #include "archive/archive.h"
+#include "archive/bytes.h"
+#include "archive/database.h"
 #include "archive/reader.h"
 #include "core/crc32c.h"
 #include "core/interrupt.h"
@@ -28,6 +28,7 @@ struct slot {
 };
 
 struct sb_shards {
+    struct sb_bytes *bytes;  /* the archive's; NULL: files, and all that follows counts */
     char *bases[BASES_MOST]; /* where a shard may stand, in the order to look; NULL: no more */
     size_t final;            /* which of them is the shards' lasting name */
     pthread_mutex_t lock;
@@ -72,7 +73,6 @@ static char *absolute(const char *path)
     return whole;
 }
 
-/* "DIR/data" of "DIR/data-sqlite-index"; else the path itself. */
 /*
  * Shards stand beside the index; where the archive was named through a link, they may also stand
  * beside that, as an archive that is linked file by file.
@@ -111,7 +111,8 @@ enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive,
     for (i = 0; i < OPEN_MOST; i++)
         shards->slots[i].fd = -1;
     pthread_mutex_init(&shards->lock, NULL);
-    code = find_bases(shards, archive, err);
+    shards->bytes = archive->bytes;
+    code = shards->bytes ? SB_OK : find_bases(shards, archive, err);
     if (code) {
         sb_shards_free(shards);
         return code;
@@ -323,6 +324,8 @@ enum sb_code sb_shards_read(struct sb_shards *shards, uint32_t shard, int64_t of
 
     if (size == 0)
         return SB_OK;
+    if (shards->bytes)
+        return shards->bytes->ops->read(shards->bytes, shard, offset, data, size, err);
     code = acquire(shards, shard, &handle, err);
     if (code)
         return code;
@@ -335,8 +338,11 @@ enum sb_code sb_shards_stat(struct sb_shards *shards, uint32_t shard, struct sta
                             struct sb_error *err)
 {
     struct sb_buf name = {0};
-    enum sb_code code = locate(shards, shard, &name, out, err);
+    enum sb_code code;
 
+    if (shards->bytes)
+        return shards->bytes->ops->stat(shards->bytes, shard, out, err);
+    code = locate(shards, shard, &name, out, err);
     sb_buf_release(&name);
     return code;
 }
@@ -345,28 +351,24 @@ enum sb_code sb_shards_path(struct sb_shards *shards, uint32_t shard, struct sb_
 {
     struct sb_error ignored;
     struct stat st;
-    enum sb_code code = locate(shards, shard, out, &st, &ignored);
+    enum sb_code code;
 
+    if (shards->bytes)
+        return shards->bytes->ops->path(shards->bytes, shard, out);
+    code = locate(shards, shard, out, &st, &ignored);
     return code == SB_NOMEM ? code : SB_OK;
 }
 
-enum sb_code sb_shards_stream(struct sb_shards *shards, uint32_t shard, int64_t offset,
-                              int64_t size, const uint32_t *crc32c,
-                              enum sb_code (*each)(void *context, const void *data, size_t size,
-                                                   struct sb_error *err),
-                              void *context, struct sb_error *err)
+/* Every block of a shard file's extent. */
+static enum sb_code stream_file(struct sb_shards *shards, uint32_t shard, int64_t offset,
+                                int64_t size, sb_each_bytes *each, void *context,
+                                struct sb_error *err)
 {
     size_t room = size < BLOCK_BYTES ? (size_t)size : BLOCK_BYTES, take;
-    enum sb_code code = SB_OK;
     struct handle handle;
-    uint32_t crc = 0;
-    void *block;
+    enum sb_code code;
+    void *block = malloc(room);
 
-    if (size == 0)
-        return !crc32c || *crc32c == 0
-                   ? SB_OK
-                   : sb_fail(err, SB_DAMAGED, "checksum does not match: an empty file's is 0");
-    block = malloc(room);
     if (!block)
         return sb_fail_memory(err);
     code = acquire(shards, shard, &handle, err);
@@ -376,16 +378,50 @@ enum sb_code sb_shards_stream(struct sb_shards *shards, uint32_t shard, int64_t 
         take = size < (int64_t)room ? (size_t)size : room;
         code = sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted")
                                 : read_exactly(shards, shard, &handle, offset, block, take, err);
-        if (!code && crc32c)
-            crc = sb_crc32c(crc, block, take);
         if (!code)
             code = each(context, block, take, err);
     }
     release(shards, &handle);
-    if (!code && crc32c && crc != *crc32c)
-        code = sb_fail(err, SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x",
-                       crc, *crc32c);
 out:
     free(block);
+    return code;
+}
+
+/* Passes blocks on, with their checksum. */
+struct summing {
+    sb_each_bytes *each;
+    void *context;
+    uint32_t crc32c;
+};
+
+static enum sb_code sum_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct summing *summing = context;
+
+    summing->crc32c = sb_crc32c(summing->crc32c, data, size);
+    return summing->each(summing->context, data, size, err);
+}
+
+enum sb_code sb_shards_stream(struct sb_shards *shards, uint32_t shard, int64_t offset,
+                              int64_t size, const uint32_t *crc32c, sb_each_bytes *each,
+                              void *context, struct sb_error *err)
+{
+    struct summing summing = {.each = each, .context = context};
+    enum sb_code code;
+
+    if (size == 0)
+        return !crc32c || *crc32c == 0
+                   ? SB_OK
+                   : sb_fail(err, SB_DAMAGED, "checksum does not match: an empty file's is 0");
+    if (crc32c) {
+        each = sum_block;
+        context = &summing;
+    }
+    code = shards->bytes
+               ? shards->bytes->ops->stream(shards->bytes, shard, offset, size, each, context, err)
+               : stream_file(shards, shard, offset, size, each, context, err);
+    if (!code && crc32c && summing.crc32c != *crc32c)
+        code = sb_fail(err, SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x",
+                       summing.crc32c, *crc32c);
     return code;
 }

@@ -21,7 +21,12 @@
 struct sb_archive;
 struct sb_shards;
 
-/* Independent of the archive afterwards. */
+/* Takes some bytes; a code other than SB_OK ends the reading, and is its result. */
+typedef enum sb_code sb_each_bytes(void *context, const void *data, size_t size,
+                                   struct sb_error *err);
+
+/* Independent of the archive afterwards, but for one that was adopted (archive.h), whose bytes it
+ * has in its keeping: then freed before it. */
 enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive,
                             struct sb_error *err) SB_CHECKED;
 void sb_shards_free(struct sb_shards *shards);
@@ -47,9 +52,7 @@ enum sb_code sb_shards_path(struct sb_shards *shards, uint32_t shard,
  * `each` ends it.
  */
 enum sb_code sb_shards_stream(struct sb_shards *shards, uint32_t shard, int64_t offset,
-                              int64_t size, const uint32_t *crc32c,
-                              enum sb_code (*each)(void *context, const void *data, size_t size,
-                                                   struct sb_error *err),
+                              int64_t size, const uint32_t *crc32c, sb_each_bytes *each,
                               void *context, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -39,8 +39,7 @@ struct diff {
     struct sb_select *select; /* NULL: everything */
     struct reach *reaches;
     size_t reach_count;
-    struct stat index; /* of the archive */
-    const char *base;  /* last component of the archive's name */
+    const char *base; /* last component of the archive's name */
 
     struct frame *frames;
     size_t depth;
@@ -102,18 +101,21 @@ static enum sb_code find_reaches(struct diff *diff, struct sb_error *err)
 /* Is it the archive itself, standing in the tree that it is held against? */
 static bool is_own_file(struct diff *diff, const struct sb_child *child)
 {
+    const struct stat *index = sb_archive_index_stat(diff->archive);
     const char *name = child->entry.path;
     size_t base_size = strlen(diff->base);
     struct sb_error ignored;
     struct stat st;
     int64_t shard;
 
-    if (child->device == diff->index.st_dev && child->inode == diff->index.st_ino)
+    if (child->inode == 0)
+        return false;
+    if (child->device == index->st_dev && child->inode == index->st_ino)
         return true;
     name += sb_parent_size(name, child->entry.path_size);
     name += *name == '/';
-    if (child->inode == 0 || strncmp(name, diff->base, base_size) != 0 ||
-        strncmp(name + base_size, "-shard-", 7) != 0 || strlen(name + base_size) != 12 ||
+    if (strncmp(name, diff->base, base_size) != 0 || strncmp(name + base_size, "-shard-", 7) != 0 ||
+        strlen(name + base_size) != 12 ||
         !sb_parse_integer(name + base_size + 7, 0, SB_SHARD_MAX, &shard))
         return false;
     return sb_shards_stat(diff->shards, (uint32_t)shard, &st, &ignored) == SB_OK &&
@@ -392,8 +394,6 @@ enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards, struc
     enum sb_code code;
 
     diff.base = slash ? slash + 1 : path;
-    if (stat(sb_archive_index_path(archive), &diff.index))
-        return sb_fail_errno(err, errno, "%s", sb_archive_index_path(archive));
     code = sb_store_open_archive(&diff.ours, archive, shards, err);
     if (!code)
         code = open_selection(&diff, err);

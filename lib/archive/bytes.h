@@ -1,0 +1,40 @@
+/*
+ * Where the bytes of an archive lie when its index was made over something else than shard files: a
+ * tar, a zip (store/catalog.h).
+ *
+ * Rows name them by shard and offset as ever. What is at shard 0 are bytes of that other file, at
+ * their offset there; what lies in no file as it is (compressed, or in pieces) has the number
+ * SB_SHARD_APART, and an offset that means nothing to anybody else.
+ */
+#ifndef SB_ARCHIVE_BYTES_H
+#define SB_ARCHIVE_BYTES_H
+
+#include "archive/shards.h"
+#include "core/buf.h"
+#include "core/error.h"
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+#define SB_SHARD_APART SB_SHARD_MAX
+
+struct sb_bytes;
+
+/* As the functions of shards.h of the same names; all but free may be called from any thread. */
+struct sb_bytes_ops {
+    void (*free)(struct sb_bytes *bytes);
+    enum sb_code (*read)(struct sb_bytes *bytes, uint32_t shard, int64_t offset, void *data,
+                         size_t size, struct sb_error *err);
+    enum sb_code (*stream)(struct sb_bytes *bytes, uint32_t shard, int64_t offset, int64_t size,
+                           sb_each_bytes *each, void *context, struct sb_error *err);
+    enum sb_code (*stat)(struct sb_bytes *bytes, uint32_t shard, struct stat *out,
+                         struct sb_error *err);
+    enum sb_code (*path)(struct sb_bytes *bytes, uint32_t shard, struct sb_buf *out);
+};
+
+/* What each kind begins with. */
+struct sb_bytes {
+    const struct sb_bytes_ops *ops;
+};
+
+#endif
