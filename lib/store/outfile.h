@@ -1,29 +1,46 @@
 /*
  * A file that appears whole or not at all, or standard output: where the streaming sinks write.
  *
- * Bytes go through the filter that was asked for (libarchive's), in the order of the calls. A file
+ * Bytes go through the filter that was asked for (outfilter.h), in the order of the calls. A file
  * stands under a temporary name beside its own until the commit has synced and renamed it; free
- * removes it. Belongs to one thread at a time.
+ * removes it. A FIFO or a character device, such as /dev/stdout, is written directly, as standard
+ * output is. Belongs to one thread at a time.
  */
 #ifndef SB_STORE_OUTFILE_H
 #define SB_STORE_OUTFILE_H
 
 #include "store/sinks.h"
 
+#include <sys/uio.h>
+
 struct sb_outfile;
 
-/* SB_EXISTS when something is there and !force; SB_INVALID for a terminal. */
+/*
+ * SB_EXISTS when something is there and !force, or when it is not a regular file; SB_INVALID for a
+ * terminal. A symbolic link to a regular file stays, and the file is replaced.
+ */
 enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sink_options *options,
                              struct sb_error *err) SB_CHECKED;
 enum sb_code sb_outfile_write(struct sb_outfile *file, const void *data, size_t size,
                               struct sb_error *err) SB_CHECKED;
 
+/* Writes the pieces one behind the other, where possible without a copy. */
+enum sb_code sb_outfile_write_pieces(struct sb_outfile *file, const struct iovec *pieces,
+                                     size_t count, struct sb_error *err) SB_CHECKED;
+
+/* For messages: the path as given, or "standard output". */
+const char *sb_outfile_name(const struct sb_outfile *file);
+
 /* Bytes written so far, before the filter. */
 int64_t sb_outfile_size(const struct sb_outfile *file);
 
-/* Without a filter, of a regular file: reads back what was written. SB_INVALID otherwise. */
+/* Without a filter, of a file with a temporary name: reads back what was written. SB_INVALID
+ * otherwise. */
 enum sb_code sb_outfile_read(struct sb_outfile *file, int64_t offset, void *data, size_t size,
                              struct sb_error *err) SB_CHECKED;
+
+/* Likewise: takes back what was written behind the first `size` bytes. */
+enum sb_code sb_outfile_cut(struct sb_outfile *file, int64_t size, struct sb_error *err) SB_CHECKED;
 
 enum sb_code sb_outfile_commit(struct sb_outfile *file, struct sb_error *err) SB_CHECKED;
 void sb_outfile_free(struct sb_outfile *file); /* NULL is allowed */
