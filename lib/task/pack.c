@@ -365,7 +365,7 @@ static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name, struc
     bool stripped = false;
     enum sb_code code;
 
-    code = sb_pack_names_new(&names, source->prefix, source->strip, source->charset,
+    code = sb_pack_names_new(&names, source->prefix, source->strip, source->charset, false,
                              &packer->notify, err);
     if (code == SB_OK && sb_name_normalize(wanted, &normal, &stripped))
         code = sb_fail_memory(err);

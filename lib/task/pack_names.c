@@ -13,6 +13,7 @@ struct sb_pack_names {
     struct sb_buf prefix; /* normalized */
     unsigned strip;
     iconv_t conversion;
+    bool any_bytes;
     const struct sb_notify *notify;
     bool warned_encoding;
     struct sb_buf converted;
@@ -20,7 +21,7 @@ struct sb_pack_names {
 };
 
 enum sb_code sb_pack_names_new(struct sb_pack_names **out, const char *prefix, unsigned strip,
-                               const char *charset, const struct sb_notify *notify,
+                               const char *charset, bool any_bytes, const struct sb_notify *notify,
                                struct sb_error *err)
 {
     struct sb_pack_names *names = calloc(1, sizeof(*names));
@@ -32,6 +33,7 @@ enum sb_code sb_pack_names_new(struct sb_pack_names **out, const char *prefix, u
         return sb_fail_memory(err);
     names->strip = strip;
     names->notify = notify;
+    names->any_bytes = any_bytes;
     names->conversion = NO_CONVERSION;
     if (prefix && sb_name_normalize(prefix, &names->prefix, &stripped))
         code = sb_fail_memory(err);
@@ -85,7 +87,7 @@ static enum sb_code convert(struct sb_pack_names *names, const char **name, size
     return SB_OK;
 }
 
-static const char *why_not(const char *name, size_t size)
+static const char *why_not(const struct sb_pack_names *names, const char *name, size_t size)
 {
     const char *problem = size ? sb_name_problem(name, size) : NULL;
 
@@ -93,7 +95,7 @@ static const char *why_not(const char *name, size_t size)
         return problem;
     if (sb_name_depth(name, size) > SB_DEPTH_MAX)
         return "is more than 900 directories deep";
-    if (!sb_parent_is_computable(name, size))
+    if (!names->any_bytes && !sb_parent_is_computable(name, size))
         return "is not UTF-8, and SQLite would put it in another directory; --iconv may help";
     return NULL;
 }
@@ -101,7 +103,7 @@ static const char *why_not(const char *name, size_t size)
 static void warn_encoding(struct sb_pack_names *names, const char *name, size_t size,
                           const char *disk_path)
 {
-    if (names->warned_encoding || sb_is_utf8(name, size))
+    if (names->any_bytes || names->warned_encoding || sb_is_utf8(name, size))
         return;
     names->warned_encoding = true;
     sb_tell(names->notify, SB_WARNING, "encoding", disk_path,
@@ -126,7 +128,7 @@ enum sb_code sb_pack_names_map(struct sb_pack_names *names, const char *name, si
         (names->prefix.size && size && sb_buf_add_char(&names->out, '/')) ||
         sb_buf_add(&names->out, name, size))
         return sb_fail_memory(err);
-    problem = why_not(names->out.data, names->out.size);
+    problem = why_not(names, names->out.data, names->out.size);
     if (problem) {
         sb_tell(names->notify, SB_PROBLEM, "name", disk_path, "cannot be stored: the name %s",
                 problem);

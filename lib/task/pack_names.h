@@ -12,9 +12,12 @@
 
 struct sb_pack_names;
 
-/* prefix and charset as in struct sb_pack_source_options. SB_INVALID for ones that cannot be. */
+/*
+ * prefix and charset as in struct sb_pack_source_options. SB_INVALID for ones that cannot be.
+ * any_bytes: the names are for a container that takes any, not for an archive's index.
+ */
 enum sb_code sb_pack_names_new(struct sb_pack_names **out, const char *prefix, unsigned strip,
-                               const char *charset, const struct sb_notify *notify,
+                               const char *charset, bool any_bytes, const struct sb_notify *notify,
                                struct sb_error *err) SB_CHECKED;
 void sb_pack_names_free(struct sb_pack_names *names);
 

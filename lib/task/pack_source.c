@@ -256,7 +256,7 @@ enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pac
     code = sb_tree_new(&source->tree, &tree, err);
     if (code == SB_OK)
         code = sb_pack_names_new(&source->names, options->prefix, options->strip, options->charset,
-                                 &source->notify, err);
+                                 false, &source->notify, err);
     if (code == SB_OK && !is_single_tree(source, inputs, count))
         code = sb_pack_spool_new(&source->spool, options->order, options->duplicates,
                                  options->beside, &source->notify, err);

@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "store/tree.h"
+#include "task/seen.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,7 +34,6 @@ struct sb_pack_input {
 };
 
 enum sb_pack_order { SB_PACK_BY_PATH, SB_PACK_BY_INPUT, SB_PACK_BY_INODE };
-enum sb_duplicates { SB_DUPLICATE_ERROR, SB_DUPLICATE_FIRST, SB_DUPLICATE_LAST };
 
 struct sb_pack_source_options {
     enum sb_pack_order order;

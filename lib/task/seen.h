@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What becomes of a name that comes again. */
+enum sb_duplicates { SB_DUPLICATE_ERROR, SB_DUPLICATE_FIRST, SB_DUPLICATE_LAST };
+
 struct sb_seen;
 
 /* beside: see sb_temp_directory. */

@@ -1,0 +1,57 @@
+#include "task/seen.h"
+
+#include "archive/database.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+
+struct sb_seen {
+    sqlite3 *db;
+    sqlite3_stmt *add;
+};
+
+enum sb_code sb_seen_new(struct sb_seen **out, const char *beside, struct sb_error *err)
+{
+    struct sb_seen *seen = calloc(1, sizeof(*seen));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!seen)
+        return sb_fail_memory(err);
+    code = sb_database_open_private(&seen->db, beside, err);
+    if (!code)
+        code = sb_database_run(
+            seen->db, "BEGIN; CREATE TABLE seen (name BLOB PRIMARY KEY) WITHOUT ROWID", err);
+    if (!code)
+        code = sb_database_prepare(seen->db, &seen->add, "INSERT OR IGNORE INTO seen VALUES (?1)",
+                                   err);
+    if (code) {
+        sb_seen_free(seen);
+        return code;
+    }
+    *out = seen;
+    return SB_OK;
+}
+
+void sb_seen_free(struct sb_seen *seen)
+{
+    if (!seen)
+        return;
+    sqlite3_finalize(seen->add);
+    sb_database_close(seen->db);
+    free(seen);
+}
+
+enum sb_code sb_seen_add(struct sb_seen *seen, const char *name, size_t size, bool *before,
+                         struct sb_error *err)
+{
+    int result = sqlite3_bind_blob64(seen->add, 1, name, size, SQLITE_STATIC);
+
+    if (result == SQLITE_OK)
+        result = sqlite3_step(seen->add);
+    *before = sqlite3_changes(seen->db) == 0;
+    if (result != SQLITE_DONE)
+        sb_database_fail(seen->db, err);
+    sqlite3_reset(seen->add);
+    return result == SQLITE_DONE ? SB_OK : err->code;
+}
