@@ -38,13 +38,15 @@ struct sb_item {
     int spooled;    /* SB_ITEM_LARGE: a temporary file that holds the bytes; -1: the loader has
                        them. A part: -1. */
 
+    const char *original; /* its name before its bytes are recoded; NULL: they are not */
+
     /* Of the sink: what it decided when it took the item, and where it put it. */
     bool replaces;
     int64_t old_size;
     unsigned mark;
 
     /* Places of the strings in texts, plus one; 0: NULL. Of the batch. */
-    size_t path_at, hard_link_at, user_at, group_at, component_at, disk_path_at;
+    size_t path_at, original_at, hard_link_at, user_at, group_at, component_at, disk_path_at;
 };
 
 struct sb_batch {
@@ -63,9 +65,12 @@ struct sb_batch {
 void sb_batch_clear(struct sb_batch *batch);
 void sb_batch_release(struct sb_batch *batch); /* not batch->own */
 
-/* Copies the member under the stored name; the strings' pointers are set by sb_batch_seal. */
-enum sb_code sb_batch_take(struct sb_batch *batch, const struct sb_member *member, const char *name,
-                           size_t name_size, struct sb_item **added,
+/*
+ * Copies the member, whose entry.path is the stored name; original may be NULL. The pointers to the
+ * strings are set by sb_batch_seal.
+ */
+enum sb_code sb_batch_take(struct sb_batch *batch, const struct sb_member *member,
+                           const char *original, struct sb_item **added,
                            struct sb_error *err) SB_CHECKED;
 void sb_batch_seal(struct sb_batch *batch);
 

@@ -59,7 +59,7 @@ struct sb_sink {
     const struct sb_sink_ops *ops;
     const char *name; /* for messages: the path as given, or "standard output" */
     unsigned holds;   /* SB_KEEPS_...: what it holds; what it does not is counted by sb_transfer */
-    bool serial;      /* bytes go out in order: no more threads than help with reading */
+    bool any_names;   /* else names must suit an archive's index */
     struct sb_sink_counts counts;
 };
 

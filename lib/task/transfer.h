@@ -15,14 +15,13 @@
 #include "store/sink.h"
 #include "store/source.h"
 #include "task/recode.h"
+#include "task/seen.h"
 
 struct sb_filter;
 struct sb_choice;
 
-enum sb_duplicates { SB_DUPLICATE_ERROR, SB_DUPLICATE_FIRST, SB_DUPLICATE_LAST };
-
 struct sb_transfer_options {
-    bool stored_names; /* the source's names are stored names already: an archive's, pack's */
+    bool stored_names;  /* the source's names are stored names already: an archive's, pack's */
     const char *prefix; /* put before every name; NULL: nothing */
     unsigned strip;     /* components taken off first */
     const struct sb_filter *filter; /* over names before strip and prefix; NULL takes everything */
@@ -38,9 +37,11 @@ struct sb_transfer_options {
 
     struct sb_recode recode;
     int64_t max_size; /* bytes that may come out of the source; 0: any number. Then SB_LIMIT */
-    bool strict;      /* anything that would be lost or left out ends the work: SB_INVALID */
-    bool dry_run;     /* nothing is loaded or stored: each is told as SB_NOTE "would-store" */
+    bool strict;      /* anything that is told as a problem ends the work: SB_INVALID */
+    const int64_t *problems; /* strict: where the caller's notify counts them */
+    bool dry_run; /* nothing is loaded or stored: each is told as SB_NOTE "would-store" */
     unsigned threads;
+    const char *beside; /* the output: temporary files go near it, unless TMPDIR is set */
 
     const struct sb_notify *notify;
 
@@ -53,17 +54,12 @@ struct sb_transfer_options {
     void *context;
 };
 
-struct sb_transfer_counts {
-    int64_t members;  /* that the source had */
-    int64_t problems; /* told */
-};
-
 /*
- * Counts are added to. SB_OK: the source came to its end; problems of single members were told.
- * The sink is not committed.
+ * *members, how many the source had, is added to. SB_OK: the source came to its end; problems of
+ * single members were told. The sink is not committed.
  */
 enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
-                         const struct sb_transfer_options *options,
-                         struct sb_transfer_counts *counts, struct sb_error *err) SB_CHECKED;
+                         const struct sb_transfer_options *options, int64_t *members,
+                         struct sb_error *err) SB_CHECKED;
 
 #endif

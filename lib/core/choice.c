@@ -1,0 +1,98 @@
+#include "core/choice.h"
+
+#include "core/buf.h"
+#include "core/glob.h"
+#include "core/name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct argument {
+    struct sb_buf name; /* normalized */
+    bool nothing;       /* an empty argument */
+    bool is_glob;
+    bool matched;
+};
+
+struct sb_choice {
+    struct argument *arguments;
+    size_t count;
+};
+
+enum sb_code sb_choice_new(struct sb_choice **out, char *const *args, size_t count,
+                           struct sb_error *err)
+{
+    struct sb_choice *choice = calloc(1, sizeof(*choice));
+    bool stripped;
+
+    *out = NULL;
+    if (choice && count > 0)
+        choice->arguments = calloc(count, sizeof(*choice->arguments));
+    if (!choice || (count > 0 && !choice->arguments)) {
+        sb_choice_free(choice);
+        return sb_fail_memory(err);
+    }
+    choice->count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct argument *argument = &choice->arguments[i];
+
+        if (sb_name_normalize(args[i], &argument->name, &stripped) ||
+            sb_buf_reserve(&argument->name, 0)) {
+            sb_choice_free(choice);
+            return sb_fail_memory(err);
+        }
+        argument->nothing = args[i][0] == '\0';
+        argument->is_glob = sb_is_glob(args[i]);
+    }
+    *out = choice;
+    return SB_OK;
+}
+
+void sb_choice_free(struct sb_choice *choice)
+{
+    if (!choice)
+        return;
+    for (size_t i = 0; i < choice->count; i++)
+        sb_buf_release(&choice->arguments[i].name);
+    free(choice->arguments);
+    free(choice);
+}
+
+/* The name or a directory above it matches. */
+static bool matches_as_pattern(const char *pattern, const char *name, size_t size)
+{
+    for (size_t end = size; end > 0; end = sb_parent_size(name, end)) {
+        if (sb_glob_match(pattern, name, end))
+            return true;
+    }
+    return false;
+}
+
+static bool takes(const struct argument *argument, const char *name, size_t size)
+{
+    if (argument->nothing)
+        return false;
+    if (sb_name_within(name, size, argument->name.data, argument->name.size))
+        return true;
+    return argument->is_glob && matches_as_pattern(argument->name.data, name, size);
+}
+
+bool sb_choice_takes(struct sb_choice *choice, const char *name, size_t size)
+{
+    bool taken = choice->count == 0;
+
+    for (size_t i = 0; i < choice->count; i++) {
+        struct argument *argument = &choice->arguments[i];
+
+        if (!takes(argument, name, size))
+            continue;
+        argument->matched = true;
+        taken = true;
+    }
+    return taken;
+}
+
+bool sb_choice_unmatched(const struct sb_choice *choice, size_t i)
+{
+    return !choice->arguments[i].matched;
+}

@@ -1,0 +1,152 @@
+#include "store/batch.h"
+
+#include "core/interrupt.h"
+#include "core/io.h"
+#include "store/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Room behind the bytes for a read that looks for one byte too many. */
+#define SLACK 64
+
+#define SPOOL_BLOCK ((size_t)1 << 20)
+
+void sb_batch_clear(struct sb_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        sb_tree_dir_unref(batch->items[i].member.dir);
+        if (batch->items[i].spooled >= 0)
+            close(batch->items[i].spooled);
+    }
+    batch->count = 0;
+    batch->dirs = 0;
+    batch->data_size = 0;
+    sb_buf_clear(&batch->texts);
+    sb_buf_clear(&batch->output);
+}
+
+void sb_batch_release(struct sb_batch *batch)
+{
+    sb_batch_clear(batch);
+    sb_buf_release(&batch->texts);
+    sb_buf_release(&batch->output);
+    sb_events_release(&batch->events);
+    sb_loader_free(batch->loader);
+    batch->loader = NULL;
+    free(batch->data);
+    batch->data = NULL;
+}
+
+/* *at is one more than its place: 0 stays for NULL. */
+static enum sb_code keep(struct sb_batch *batch, const char *text, size_t size, size_t *at)
+{
+    size_t place = batch->texts.size;
+
+    if (sb_buf_add(&batch->texts, text, size) || sb_buf_add_char(&batch->texts, '\0'))
+        return SB_NOMEM;
+    *at = place + 1;
+    return SB_OK;
+}
+
+static enum sb_code keep_text(struct sb_batch *batch, const char *text, size_t *at)
+{
+    return text ? keep(batch, text, strlen(text), at) : SB_OK;
+}
+
+static bool has_no_bytes(const struct sb_member *member)
+{
+    return member->entry.type == SB_DIR || member->hard_link || member->special;
+}
+
+enum sb_code sb_batch_take(struct sb_batch *batch, const struct sb_member *member,
+                           const char *original, struct sb_item **added, struct sb_error *err)
+{
+    struct sb_item *item = &batch->items[batch->count];
+
+    *item = (struct sb_item){
+        .state = has_no_bytes(member) ? SB_ITEM_BARE : SB_ITEM_NEW,
+        .member = *member,
+        .spooled = -1,
+    };
+    item->member.dir = NULL;
+    if (keep(batch, member->entry.path, member->entry.path_size, &item->path_at) ||
+        keep_text(batch, original, &item->original_at) ||
+        keep_text(batch, member->hard_link, &item->hard_link_at) ||
+        keep_text(batch, member->user, &item->user_at) ||
+        keep_text(batch, member->group, &item->group_at) ||
+        keep_text(batch, member->component, &item->component_at) ||
+        keep_text(batch, member->disk_path, &item->disk_path_at))
+        return sb_fail_memory(err);
+    if (member->dir && (batch->count == 0 || item[-1].member.dir != member->dir))
+        batch->dirs++;
+    if (member->dir)
+        item->member.dir = sb_tree_dir_ref(member->dir);
+    batch->count++;
+    *added = item;
+    return SB_OK;
+}
+
+static const char *text_at(const struct sb_batch *batch, size_t at)
+{
+    return at > 0 ? batch->texts.data + at - 1 : NULL;
+}
+
+void sb_batch_seal(struct sb_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+        struct sb_member *member = &item->member;
+
+        member->entry.path = text_at(batch, item->path_at);
+        item->original = text_at(batch, item->original_at);
+        member->hard_link = text_at(batch, item->hard_link_at);
+        member->user = text_at(batch, item->user_at);
+        member->group = text_at(batch, item->group_at);
+        member->component = text_at(batch, item->component_at);
+        member->disk_path = text_at(batch, item->disk_path_at);
+    }
+}
+
+enum sb_code sb_batch_make_room(struct sb_batch *batch, struct sb_error *err)
+{
+    if (!batch->data)
+        batch->data = malloc(SB_BATCH_BYTES + SLACK);
+    return batch->data ? SB_OK : sb_fail_memory(err);
+}
+
+static enum sb_code stream_spooled(struct sb_item *item, sb_each_block *each, void *context,
+                                   struct sb_error *err)
+{
+    char *block = malloc(SPOOL_BLOCK);
+    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+    size_t got = 0;
+
+    for (int64_t at = 0; !code && at < item->member.entry.size; at += (int64_t)got) {
+        code = sb_pread_full(item->spooled, block, SPOOL_BLOCK, at, &got, "temporary file", err);
+        if (!code && got == 0)
+            code = sb_fail(err, SB_CHANGED, "a temporary file became shorter");
+        if (!code && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (!code)
+            code = each(context, block, got, err);
+    }
+    free(block);
+    return code;
+}
+
+enum sb_code sb_item_stream(struct sb_batch *batch, struct sb_item *item, sb_each_block *each,
+                            void *context, struct sb_error *err)
+{
+    if (item->spooled >= 0)
+        return stream_spooled(item, each, context, err);
+    return sb_loader_stream(batch->loader, &item->member, each, context, &batch->events, err);
+}
+
+enum sb_code sb_item_fail(struct sb_batch *batch, struct sb_item *item, const char *kind,
+                          const char *text, struct sb_error *err)
+{
+    item->state = SB_ITEM_FAILED;
+    return sb_events_add(&batch->events, SB_PROBLEM, kind, item->member.entry.path, text, err);
+}

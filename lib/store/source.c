@@ -1,0 +1,47 @@
+#include "store/source.h"
+
+void sb_source_free(struct sb_source *source)
+{
+    if (source)
+        source->ops->free(source);
+}
+
+enum sb_code sb_source_next(struct sb_source *source, struct sb_member *member,
+                            struct sb_error *err)
+{
+    return source->ops->next(source, member, err);
+}
+
+enum sb_code sb_source_block(struct sb_source *source, const void **data, size_t *size,
+                             struct sb_error *err)
+{
+    return source->ops->block(source, data, size, err);
+}
+
+enum sb_code sb_loader_open(struct sb_source *source, struct sb_loader **out, struct sb_error *err)
+{
+    enum sb_code code = source->ops->open_loader(source, out, err);
+
+    if (!code)
+        (*out)->source = source;
+    return code;
+}
+
+void sb_loader_free(struct sb_loader *loader)
+{
+    if (loader)
+        loader->source->ops->free_loader(loader);
+}
+
+enum sb_code sb_loader_load(struct sb_loader *loader, struct sb_member *member, void *data,
+                            size_t room, struct sb_events *events, struct sb_error *err)
+{
+    return loader->source->ops->load(loader, member, data, room, events, err);
+}
+
+enum sb_code sb_loader_stream(struct sb_loader *loader, struct sb_member *member,
+                              sb_each_block *each, void *context, struct sb_events *events,
+                              struct sb_error *err)
+{
+    return loader->source->ops->stream(loader, member, each, context, events, err);
+}

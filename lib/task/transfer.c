@@ -1,0 +1,502 @@
+#include "task/transfer.h"
+
+#include "core/choice.h"
+#include "core/glob.h"
+#include "core/interrupt.h"
+#include "core/name.h"
+#include "store/naming.h"
+#include "task/pack_names.h"
+#include "task/seen.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* A batch of few items at first, and as long as files are large: every thread gets some of them. */
+#define FIRST_BATCH_ITEMS 16
+
+struct transfer {
+    const struct sb_transfer_options *options;
+    int64_t *members;
+    struct sb_source *source;
+    struct sb_sink *sink;
+    struct sb_naming naming;
+    struct sb_pack_names *names; /* NULL: no prefix, nothing stripped */
+    size_t batch_items;
+    size_t batch_dirs;
+    int64_t bytes; /* that came out of the source */
+
+    /*
+     * The member at hand. It waits when there was no room for it in the batch before; or it goes in
+     * parts, being too large for any, from a source that can only be read in sequence.
+     */
+    struct sb_member member; /* with its stored name */
+    bool waits;
+    bool in_parts;
+    int64_t part_offset;
+    struct sb_item part_choice; /* what the sink decided */
+    const char *block;          /* what is left of the last block of its bytes */
+    size_t block_size;
+    struct sb_buf path; /* names that were made of its own */
+    struct sb_buf hard_link;
+};
+
+/* Under strict nothing may be lost: after anything that was told as a problem it ends. */
+static enum sb_code heed_problems(const struct transfer *transfer, struct sb_error *err)
+{
+    if (!transfer->options->strict || *transfer->options->problems == 0)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "%s: not everything can be held; given up, as --strict asks",
+                   transfer->sink->name);
+}
+
+static enum sb_code count_bytes(struct transfer *transfer, int64_t size, struct sb_error *err)
+{
+    int64_t most = transfer->options->max_size;
+
+    transfer->bytes += size;
+    if (most <= 0 || transfer->bytes <= most)
+        return SB_OK;
+    return sb_fail(err, SB_LIMIT, "%s: more than --max-size, %" PRId64 " bytes, comes out of it",
+                   transfer->source->name, most);
+}
+
+/* Names */
+
+/* A name as it is stored in the source. SB_END: it cannot be stored, and that was told. */
+static enum sb_code clean_name(struct transfer *transfer, const char **name, size_t *size,
+                               bool is_dir, struct sb_error *err)
+{
+    if (transfer->options->stored_names)
+        return SB_OK;
+    return sb_naming_map(&transfer->naming, *name, *size, is_dir, name, size, err);
+}
+
+/* The name that a clean one gets in the sink. SB_END: none. */
+static enum sb_code map_name(struct transfer *transfer, const char *name, size_t size,
+                             struct sb_buf *out, struct sb_error *err)
+{
+    const struct sb_buf *mapped;
+    enum sb_code code;
+
+    if (transfer->names) {
+        code = sb_pack_names_map(transfer->names, name, size, name, &mapped, err);
+        if (code)
+            return code;
+        name = mapped->data;
+        size = mapped->size;
+    }
+    return sb_buf_set(out, name, size) ? sb_fail_memory(err) : SB_OK;
+}
+
+static bool wanted(const struct transfer *transfer, const char *name, size_t size, bool is_dir)
+{
+    const struct sb_transfer_options *options = transfer->options;
+
+    return sb_filter_takes(options->filter, name, size, is_dir) &&
+           (!options->choice || sb_choice_takes(options->choice, name, size));
+}
+
+/* What the member at hand links to, as it is called in the sink. */
+static enum sb_code name_hard_link(struct transfer *transfer, struct sb_error *err)
+{
+    const char *name = transfer->member.hard_link;
+    size_t size = strlen(name);
+    enum sb_code code = clean_name(transfer, &name, &size, false, err);
+
+    if (!code)
+        code = map_name(transfer, name, size, &transfer->hard_link, err);
+    transfer->member.hard_link = transfer->hard_link.data;
+    return code;
+}
+
+/* Gives the member at hand its names in the sink. SB_END: it is left out. */
+static enum sb_code name_member(struct transfer *transfer, struct sb_error *err)
+{
+    struct sb_member *member = &transfer->member;
+    struct sb_entry *entry = &member->entry;
+    bool is_dir = entry->type == SB_DIR;
+    const char *name = entry->path;
+    size_t size = entry->path_size;
+    enum sb_code code = clean_name(transfer, &name, &size, is_dir, err);
+
+    if (!code && !wanted(transfer, name, size, is_dir))
+        return SB_END;
+    if (!code)
+        code = map_name(transfer, name, size, &transfer->path, err);
+    if (!code && member->hard_link)
+        code = name_hard_link(transfer, err);
+    entry->path = transfer->path.data;
+    entry->path_size = transfer->path.size;
+    return code;
+}
+
+/* What the sink cannot hold */
+
+static enum sb_code meet_duplicate(struct transfer *transfer, struct sb_error *err)
+{
+    const struct sb_transfer_options *options = transfer->options;
+    const struct sb_entry *entry = &transfer->member.entry;
+    bool before;
+
+    if (options->duplicates == SB_DUPLICATE_LAST || !options->seen || entry->type == SB_DIR)
+        return SB_OK;
+    if (sb_seen_add(options->seen, entry->path, entry->path_size, &before, err))
+        return err->code;
+    if (!before)
+        return SB_OK;
+    if (options->duplicates == SB_DUPLICATE_ERROR)
+        sb_tell(transfer->options->notify, SB_PROBLEM, "duplicate", entry->path,
+                "comes more than once; only the first is taken (see --duplicates)");
+    else
+        transfer->sink->counts.left++;
+    return SB_END;
+}
+
+/* SB_END: the member is left out, or passed over. */
+static enum sb_code meet_limits(struct transfer *transfer, struct sb_item *item,
+                                struct sb_error *err)
+{
+    struct sb_member *member = &transfer->member;
+    unsigned lost = member->has & ~transfer->sink->holds;
+    enum sb_code code;
+
+    if (member->special && !(transfer->sink->holds & SB_KEEPS_SPECIAL)) {
+        sb_tell(transfer->options->notify, SB_PROBLEM, "special", member->entry.path,
+                "is a %s, which cannot be held here; left out", member->special);
+        return SB_END;
+    }
+    code = meet_duplicate(transfer, err);
+    if (!code && transfer->sink->ops->accept)
+        code = transfer->sink->ops->accept(transfer->sink, member, item, err);
+    if (!code && lost && transfer->options->lost)
+        transfer->options->lost(transfer->options->context, member->entry.path, lost);
+    return code;
+}
+
+/* Filling batches */
+
+static void keep_choice(struct sb_item *item, const struct sb_item *choice)
+{
+    item->replaces = choice->replaces;
+    item->old_size = choice->old_size;
+    item->mark = choice->mark;
+}
+
+static bool has_bytes(const struct sb_item *item)
+{
+    return item->state != SB_ITEM_BARE;
+}
+
+/* Copies what the source has of the member at hand, as far as there is room. SB_END after all. */
+static enum sb_code copy_blocks(struct transfer *transfer, struct sb_batch *batch, size_t room,
+                                struct sb_error *err)
+{
+    const void *data;
+    enum sb_code code = SB_OK;
+
+    while (room > 0) {
+        size_t part;
+
+        if (transfer->block_size == 0) {
+            code = sb_source_block(transfer->source, &data, &transfer->block_size, err);
+            transfer->block = data;
+        }
+        if (code)
+            return code;
+        part = transfer->block_size < room ? transfer->block_size : room;
+        memcpy(batch->data + batch->data_size, transfer->block, part);
+        batch->data_size += part;
+        room -= part;
+        transfer->block += part;
+        transfer->block_size -= part;
+        code = count_bytes(transfer, (int64_t)part, err);
+        if (code)
+            return code;
+    }
+    return SB_OK;
+}
+
+static enum sb_code expect_size(const struct transfer *transfer, int64_t got, struct sb_error *err)
+{
+    const struct sb_entry *entry = &transfer->member.entry;
+
+    if (got == entry->size)
+        return SB_OK;
+    return sb_fail(err, SB_DAMAGED,
+                   "%s: %s: has %" PRId64 " bytes, not the %" PRId64 " it declares",
+                   transfer->source->name, entry->path, got, entry->size);
+}
+
+/* The next part of a large member, alone in its batch. */
+static enum sb_code fill_part(struct transfer *transfer, struct sb_batch *batch,
+                              struct sb_error *err)
+{
+    struct sb_item *item;
+    enum sb_code code = sb_batch_take(batch, &transfer->member, NULL, &item, err);
+
+    if (!code)
+        code = copy_blocks(transfer, batch, SB_BATCH_BYTES, err);
+    if (code && code != SB_END)
+        return code;
+    item->state = SB_ITEM_PART;
+    keep_choice(item, &transfer->part_choice);
+    item->data_size = batch->data_size;
+    item->part_offset = transfer->part_offset;
+    transfer->part_offset += (int64_t)batch->data_size;
+    item->part_last = code == SB_END || transfer->part_offset >= transfer->member.entry.size;
+    transfer->in_parts = !item->part_last;
+    return item->part_last ? expect_size(transfer, transfer->part_offset, err) : SB_OK;
+}
+
+/* Takes the bytes of an item whose source has them in sequence only. */
+static enum sb_code fill_bytes(struct transfer *transfer, struct sb_batch *batch,
+                               struct sb_item *item, struct sb_error *err)
+{
+    size_t start = batch->data_size;
+    enum sb_code code;
+
+    code = copy_blocks(transfer, batch, SB_BATCH_BYTES - start, err);
+    if (code && code != SB_END)
+        return code;
+    item->data_at = start;
+    item->data_size = batch->data_size - start;
+    item->state = SB_ITEM_READ;
+    return expect_size(transfer, (int64_t)item->data_size, err);
+}
+
+/* Would the member at hand have to be read now, without room for it? */
+static bool lacks_room(const struct transfer *transfer, const struct sb_batch *batch)
+{
+    return !transfer->source->loads &&
+           transfer->member.entry.size >= (int64_t)(SB_BATCH_BYTES - batch->data_size);
+}
+
+static enum sb_code take_member(struct transfer *transfer, struct sb_batch *batch,
+                                struct sb_error *err)
+{
+    struct sb_item choice = {0}, *item;
+    enum sb_code code = meet_limits(transfer, &choice, err);
+
+    if (!code && transfer->options->dry_run) {
+        sb_tell(transfer->options->notify, SB_NOTE, "would-store", transfer->member.entry.path,
+                "would be %s", choice.replaces ? "replaced" : "stored");
+        return SB_OK;
+    }
+    if (code)
+        return code == SB_END ? SB_OK : code;
+    if (lacks_room(transfer, batch) && !transfer->member.hard_link && !transfer->member.special &&
+        transfer->member.entry.type != SB_DIR) {
+        transfer->in_parts = true;
+        transfer->part_offset = 0;
+        transfer->part_choice = choice;
+        return fill_part(transfer, batch, err);
+    }
+    code = sb_batch_take(batch, &transfer->member, NULL, &item, err);
+    if (code)
+        return code;
+    keep_choice(item, &choice);
+    if (has_bytes(item) && !transfer->source->loads)
+        code = fill_bytes(transfer, batch, item, err);
+    return code;
+}
+
+/* The next member that is wanted, with its stored names. */
+static enum sb_code next_member(struct transfer *transfer, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (transfer->waits) {
+        transfer->waits = false;
+        return SB_OK;
+    }
+    do {
+        code = heed_problems(transfer, err);
+        if (!code && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (code)
+            return code;
+        code = sb_source_next(transfer->source, &transfer->member, err);
+        if (code)
+            return code;
+        (*transfer->members)++;
+        transfer->block_size = 0;
+        code = name_member(transfer, err);
+    } while (code == SB_END);
+    return code;
+}
+
+static enum sb_code fill_members(struct transfer *transfer, struct sb_batch *batch,
+                                 struct sb_error *err)
+{
+    while (batch->count < transfer->batch_items && batch->dirs < transfer->batch_dirs &&
+           !transfer->in_parts) {
+        enum sb_code code = next_member(transfer, err);
+
+        if (code == SB_END && batch->count > 0)
+            return SB_OK;
+        if (code)
+            return code;
+        transfer->waits = batch->count > 0 && lacks_room(transfer, batch);
+        if (transfer->waits)
+            return SB_OK;
+        code = take_member(transfer, batch, err);
+        if (code)
+            return code;
+    }
+    return SB_OK;
+}
+
+static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+{
+    struct transfer *transfer = context;
+    struct sb_batch *batch = slot;
+    enum sb_code code;
+
+    sb_batch_clear(batch);
+    code = sb_batch_make_room(batch, err);
+    if (code)
+        return code;
+    code =
+        transfer->in_parts ? fill_part(transfer, batch, err) : fill_members(transfer, batch, err);
+    sb_batch_seal(batch);
+    return code;
+}
+
+/* Working on them */
+
+static enum sb_code load_item(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+{
+    size_t room = SB_BATCH_BYTES - batch->data_size;
+    enum sb_code code = sb_loader_load(batch->loader, &item->member, batch->data + batch->data_size,
+                                       room, &batch->events, err);
+
+    item->state = code == SB_OK ? SB_ITEM_READ : code == SB_LIMIT ? SB_ITEM_LARGE : SB_ITEM_FAILED;
+    if (code == SB_OK) {
+        item->data_at = batch->data_size;
+        item->data_size = (size_t)item->member.entry.size;
+        batch->data_size += item->data_size;
+    }
+    return code == SB_LIMIT || code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+{
+    const struct transfer *transfer = context;
+    struct sb_batch *batch = slot;
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        if (batch->items[i].state == SB_ITEM_NEW)
+            code = load_item(batch, &batch->items[i], err);
+    }
+    return code ? code : transfer->sink->ops->store(transfer->sink, batch, turns, err);
+}
+
+static enum sb_code count_loaded(struct transfer *transfer, const struct sb_batch *batch,
+                                 struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && transfer->source->loads && i < batch->count; i++) {
+        if (batch->items[i].member.entry.size > 0)
+            code = count_bytes(transfer, batch->items[i].member.entry.size, err);
+    }
+    return code;
+}
+
+static void adapt(struct transfer *transfer, const struct sb_batch *batch)
+{
+    int64_t bytes = 0;
+
+    for (size_t i = 0; i < batch->count; i++)
+        bytes += batch->items[i].member.entry.size > 0 ? batch->items[i].member.entry.size : 0;
+    if (batch->count > 0)
+        transfer->batch_items = SB_BATCH_BYTES / ((size_t)bytes / batch->count + 1) + 1;
+    if (transfer->batch_items > SB_BATCH_ITEMS)
+        transfer->batch_items = SB_BATCH_ITEMS;
+}
+
+static void show_progress(const struct transfer *transfer)
+{
+    const struct sb_transfer_options *options = transfer->options;
+    const struct sb_source *source = transfer->source;
+
+    if (options->progress)
+        options->progress(options->context, source->total ? source->done : transfer->bytes,
+                          source->total, transfer->sink->counts.files);
+}
+
+static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+{
+    struct transfer *transfer = context;
+    struct sb_batch *batch = slot;
+    enum sb_code code;
+
+    sb_events_tell(&batch->events, transfer->options->notify);
+    code = count_loaded(transfer, batch, err);
+    if (!code)
+        code = transfer->sink->ops->drain(transfer->sink, batch, err);
+    if (!code)
+        code = heed_problems(transfer, err);
+    adapt(transfer, batch);
+    sb_batch_clear(batch);
+    show_progress(transfer);
+    return code;
+}
+
+/* Descriptors for directories that all batches together may keep open: an eighth of those allowed.
+ */
+static unsigned directories_in_flight(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < 128)
+        return 16;
+    return limit.rlim_cur < 2048 ? (unsigned)limit.rlim_cur / 8 : 256;
+}
+
+static enum sb_code run(struct transfer *transfer, struct sb_error *err)
+{
+    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
+    unsigned threads = transfer->options->threads ? transfer->options->threads : 1;
+    unsigned count = threads == 1 ? 1 : 2 * threads + 2;
+    struct sb_batch *batches = calloc(count, sizeof(*batches));
+    enum sb_code code = batches ? SB_OK : sb_fail_memory(err);
+
+    transfer->batch_items = FIRST_BATCH_ITEMS;
+    transfer->batch_dirs = count < directories_in_flight() ? directories_in_flight() / count : 1;
+    for (unsigned i = 0; !code && transfer->source->loads && i < count; i++)
+        code = sb_loader_open(transfer->source, &batches[i].loader, err);
+    if (!code)
+        code = sb_pipeline_run(&ops, transfer, batches, sizeof(*batches), count, threads, err);
+    for (unsigned i = 0; batches && i < count; i++) {
+        if (transfer->sink->ops->release)
+            transfer->sink->ops->release(transfer->sink, &batches[i]);
+        sb_batch_release(&batches[i]);
+    }
+    free(batches);
+    return code;
+}
+
+enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
+                         const struct sb_transfer_options *options, int64_t *members,
+                         struct sb_error *err)
+{
+    struct transfer transfer = {
+        .options = options, .members = members, .source = source, .sink = sink};
+    enum sb_code code = SB_OK;
+
+    transfer.naming.notify = options->notify;
+    if (options->prefix || options->strip || !options->stored_names)
+        code = sb_pack_names_new(&transfer.names, options->prefix, options->strip, NULL,
+                                 sink->any_names, options->notify, err);
+    if (!code)
+        code = run(&transfer, err);
+    sb_pack_names_free(transfer.names);
+    sb_naming_release(&transfer.naming);
+    sb_buf_release(&transfer.path);
+    sb_buf_release(&transfer.hard_link);
+    return code;
+}
