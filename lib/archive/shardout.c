@@ -219,6 +219,25 @@ static enum sb_code begin_shard(struct sb_shard_out *out, struct sb_error *err)
     return code == SB_OK ? limit_open(out, err) : code;
 }
 
+enum sb_code sb_shard_out_link(struct sb_shard_out *out, const char *target, uint32_t *shard,
+                               struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    char *path;
+
+    if (out->next > SB_SHARD_MAX)
+        return sb_fail(err, SB_LIMIT, "more than %d shards; wrap fewer files under one index",
+                       SB_SHARD_MAX + 1);
+    if (asprintf(&path, "%s-shard-%05u", out->prefix, out->next) < 0)
+        return sb_fail_memory(err);
+    if (symlink(target, path))
+        code = sb_fail_errno(err, errno, "%s", path);
+    else
+        *shard = out->next++;
+    free(path);
+    return code;
+}
+
 enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t *shard,
                                 int64_t *offset, struct sb_error *err)
 {

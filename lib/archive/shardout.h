@@ -31,6 +31,12 @@ void sb_shard_out_free(struct sb_shard_out *out);
 enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path, int64_t end,
                                    struct sb_error *err) SB_CHECKED;
 
+/*
+ * Makes the next shard a symbolic link to `target`; extents are placed in it by nobody.
+ */
+enum sb_code sb_shard_out_link(struct sb_shard_out *out, const char *target, uint32_t *shard,
+                               struct sb_error *err) SB_CHECKED;
+
 /* See sb_writer_place, sb_writer_place_open and sb_writer_resize_last. */
 enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t *shard,
                                 int64_t *offset, struct sb_error *err) SB_CHECKED;

@@ -98,21 +98,46 @@ static enum sb_code find_bases(struct sb_shards *shards, struct sb_archive *arch
     return code;
 }
 
+static struct sb_shards *new_shards(void)
+{
+    struct sb_shards *shards = calloc(1, sizeof(*shards));
+
+    if (!shards)
+        return NULL;
+    for (size_t i = 0; i < OPEN_MOST; i++)
+        shards->slots[i].fd = -1;
+    pthread_mutex_init(&shards->lock, NULL);
+    return shards;
+}
+
 enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive,
                             struct sb_error *err)
 {
-    struct sb_shards *shards = calloc(1, sizeof(*shards));
+    struct sb_shards *shards = new_shards();
     enum sb_code code;
-    size_t i;
 
     *out = NULL;
     if (!shards)
         return sb_fail_memory(err);
-    for (i = 0; i < OPEN_MOST; i++)
-        shards->slots[i].fd = -1;
-    pthread_mutex_init(&shards->lock, NULL);
     shards->bytes = archive->bytes;
     code = shards->bytes ? SB_OK : find_bases(shards, archive, err);
+    if (code) {
+        sb_shards_free(shards);
+        return code;
+    }
+    *out = shards;
+    return SB_OK;
+}
+
+enum sb_code sb_shards_open_at(struct sb_shards **out, const char *base, struct sb_error *err)
+{
+    struct sb_shards *shards = new_shards();
+    enum sb_code code;
+
+    *out = NULL;
+    if (!shards)
+        return sb_fail_memory(err);
+    code = add_base(shards, absolute(base), err);
     if (code) {
         sb_shards_free(shards);
         return code;

@@ -29,6 +29,10 @@ typedef enum sb_code sb_each_bytes(void *context, const void *data, size_t size,
  * has in its keeping: then freed before it. */
 enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive,
                             struct sb_error *err) SB_CHECKED;
+
+/* Those of an archive that is being made: BASE-shard-NNNNN. */
+enum sb_code sb_shards_open_at(struct sb_shards **out, const char *base,
+                               struct sb_error *err) SB_CHECKED;
 void sb_shards_free(struct sb_shards *shards);
 
 /*

@@ -86,6 +86,7 @@ enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
     writer->lock.fd = -1;
     writer->mode = options->mode;
     writer->seal = options->seal;
+    writer->in_place = options->in_place;
     writer->limit = options->shard_size;
     writer->path = resolve(path, err);
     if (!writer->path) {

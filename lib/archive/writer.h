@@ -14,6 +14,7 @@
 #include "archive/entry.h"
 #include "core/error.h"
 
+struct sb_shards;
 struct sb_writer;
 
 enum sb_writer_mode {
@@ -26,6 +27,10 @@ struct sb_writer_options {
     enum sb_writer_mode mode;
     int64_t shard_size; /* bytes; 0: as the archive has it, none for a new one */
     bool seal;          /* additions open a new shard */
+
+    /* Not for SB_APPEND: the shards stand there, under their lasting names. An index is made over
+     * them; none is made, changed or removed. */
+    bool in_place;
 };
 
 enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
@@ -62,6 +67,24 @@ enum sb_code sb_writer_write(struct sb_writer *writer, uint32_t shard, int64_t o
 /* Says that so many bytes placed will not be written: they stay a gap. From any thread. */
 enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t size,
                             struct sb_error *err) SB_CHECKED;
+
+/*
+ * Instead of place and write: makes the next shard a symbolic link to `file`, a regular file. The
+ * link is relative to the archive's directory where `file` is relative. SB_INVALID for a file that
+ * is in the way of the archive itself.
+ */
+enum sb_code sb_writer_link_shard(struct sb_writer *writer, const char *file, uint32_t *shard,
+                                  struct sb_error *err) SB_CHECKED;
+
+/*
+ * Before the commit: shards as they stand now, linked ones or those in place, for reading. Of the
+ * caller.
+ */
+enum sb_code sb_writer_open_shards(struct sb_writer *writer, struct sb_shards **out,
+                                   struct sb_error *err) SB_CHECKED;
+
+/* Of in_place: how many there are. */
+uint32_t sb_writer_shard_count(const struct sb_writer *writer);
 
 /* Index rows. Fastest in bytewise order of path. The entry is copied. A name may be added once. */
 enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry *entry,

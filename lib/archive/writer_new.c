@@ -31,6 +31,11 @@ static enum sb_code clear_leftover(struct sb_writer *writer, struct sb_error *er
         sb_pending_is_complete(db, writer->path, &complete, &ignored))
         complete = false;
     sb_database_close(db);
+    if (complete && writer->in_place)
+        return sb_fail(err, SB_EXISTS,
+                       "%s: an interrupted run left this index, which may be that of the shards; "
+                       "finish it with 'pack --append', or remove it",
+                       writer->new_path);
     if (complete) {
         /* From here on path.new may only go when they are gone: it says whose they are. */
         writer->renaming = true;
@@ -76,6 +81,7 @@ static enum sb_code make_index(struct sb_writer *writer, struct sb_error *err)
 enum sb_code sb_writer_open_new(struct sb_writer *writer, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
+    uint32_t standing = 0;
 
     if (writer->file && writer->mode == SB_CREATE)
         return sb_fail(err, SB_EXISTS,
@@ -87,18 +93,20 @@ enum sb_code sb_writer_open_new(struct sb_writer *writer, struct sb_error *err)
     /* Only what is an archive is replaced: --force must not cost a stranger's database. */
     if (writer->file)
         code = sb_writer_open_existing(writer, false, &writer->replaced, err);
-    if (code == SB_OK && writer->file)
+    if (code == SB_OK && writer->file && !writer->in_place)
         code = sb_writer_refuse_strangers(writer, writer->replaced, err);
     if (code == SB_OK)
         code = sb_new_lock_take(&writer->lock, writer->new_path, err);
     if (code == SB_OK)
         code = clear_leftover(writer, err);
-    if (code == SB_OK && !writer->file)
+    if (code == SB_OK && writer->in_place)
+        code = sb_writer_count_shards(writer, &standing, err);
+    else if (code == SB_OK && !writer->file)
         code = sb_pending_refuse_shards(writer->path, 0, err);
     if (code == SB_OK)
         code = make_index(writer, err);
     if (code == SB_OK)
-        code = sb_shard_out_new(&writer->shards, writer->new_path, 0, writer->limit, err);
+        code = sb_shard_out_new(&writer->shards, writer->new_path, standing, writer->limit, err);
     return code;
 }
 
@@ -153,7 +161,8 @@ static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
     if (code == SB_OK)
         code = sb_fsync(writer->lock.fd, writer->new_path, err);
     if (code == SB_OK)
-        code = sb_writer_put_config(writer, sb_shard_out_count(writer->shards), err);
+        code = sb_writer_put_config(writer,
+                                    writer->in_place ? 0 : sb_shard_out_count(writer->shards), err);
     if (code == SB_OK)
         code = sb_fsync(writer->lock.fd, writer->new_path, err);
     return code;
@@ -165,7 +174,7 @@ static enum sb_code rename_into_place(struct sb_writer *writer, struct sb_error 
 
     code = sb_pending_refuse_journal(writer->path, err);
     /* Over an old archive the index goes first: its config row leads to the shards meanwhile. */
-    if (code == SB_OK && !writer->file) {
+    if (code == SB_OK && !writer->file && !writer->in_place) {
         writer->renaming = true;
         code = sb_pending_rename_shards(writer->path, err);
     }

@@ -14,6 +14,7 @@
 struct sb_writer {
     enum sb_writer_mode mode;
     bool seal;
+    bool in_place;
     bool committed; /* or perhaps so: nothing may be undone */
     bool renaming;  /* shards of a new archive may have their final names already */
     int64_t limit;  /* bytes in a shard */
@@ -42,6 +43,10 @@ enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err
 
 /* An interrupted run that had only its renames left is completed, as if it had not been killed. */
 enum sb_code sb_writer_roll_forward(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* writer_links.c: how many shards stand there; SB_NOENT for none. */
+enum sb_code sb_writer_count_shards(struct sb_writer *writer, uint32_t *count,
+                                    struct sb_error *err) SB_CHECKED;
 
 /* writer_append.c */
 enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;

@@ -2,7 +2,7 @@
 #include "archive/pending.h"
 #include "archive/schema.h"
 #include "archive/shards.h"
-#include "task/checksum.h"
+#include "archive/checksum.h"
 #include "task/upgrade_impl.h"
 
 #include <inttypes.h>

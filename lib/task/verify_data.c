@@ -1,4 +1,4 @@
-#include "task/checksum.h"
+#include "archive/checksum.h"
 #include "task/verify_impl.h"
 
 #include "core/crc32c.h"

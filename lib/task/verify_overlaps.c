@@ -11,13 +11,22 @@ struct holder {
     bool any;
 };
 
-/* Hard links of a wrapped tar: the same bytes under two names, in a shard that is only linked. */
+static bool same_checksum(const struct sb_entry *a, const struct sb_entry *b)
+{
+    if (!(a->has & SB_HAS_CRC) || !(b->has & SB_HAS_CRC))
+        return (a->has & SB_HAS_CRC) == (b->has & SB_HAS_CRC);
+    return a->crc32c == b->crc32c;
+}
+
+/*
+ * Hard links of a wrapped tar: the same bytes under two names, in a shard that is only linked. Both
+ * may be without a checksum, as `convert --wrap --no-checksum` leaves them.
+ */
 static bool shares_lawfully(const struct verify *verify, const struct sb_entry *a,
                             const struct sb_entry *b)
 {
-    return a->offset == b->offset && a->size == b->size && (a->has & b->has & SB_HAS_CRC) &&
-           a->crc32c == b->crc32c && a->shard < verify->shard_count &&
-           verify->shard_info[a->shard].linked;
+    return a->offset == b->offset && a->size == b->size && same_checksum(a, b) &&
+           a->shard < verify->shard_count && verify->shard_info[a->shard].linked;
 }
 
 static enum sb_code hold(struct holder *holder, const struct sb_entry *entry, struct sb_error *err)

@@ -1,4 +1,4 @@
-#include "task/checksum.h"
+#include "archive/checksum.h"
 
 #include "core/buf.h"
 #include "core/crc32c.h"

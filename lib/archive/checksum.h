@@ -5,8 +5,8 @@
  * that lie side by side in a shard are read together, and long ones in parts, so that reads are few
  * and memory is bounded. Fastest in order of address.
  */
-#ifndef SB_TASK_CHECKSUM_H
-#define SB_TASK_CHECKSUM_H
+#ifndef SB_ARCHIVE_CHECKSUM_H
+#define SB_ARCHIVE_CHECKSUM_H
 
 #include "archive/shards.h"
 #include "core/error.h"
