@@ -72,7 +72,7 @@ int64_t sb_archive_shard_limit(const struct sb_archive *archive);
 struct sqlite3 *sb_archive_database(struct sb_archive *archive);
 
 /* SB_CHANGED when another index was renamed over the one that is open. Ask before calling bytes
- * damaged. */
+ * damaged; any thread may. */
 enum sb_code sb_archive_still_current(struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
 
 /*

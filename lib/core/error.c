@@ -66,3 +66,29 @@ void sb_tell(const struct sb_notify *notify, enum sb_level level, const char *ki
     va_end(args);
     notify->call(notify->context, level, kind, subject, text);
 }
+
+bool sb_ends_work(const struct sb_error *err)
+{
+    switch (err->code) {
+    case SB_NOMEM:
+    case SB_INTERRUPT:
+    case SB_FORMAT:
+    case SB_CHANGED:
+        return true;
+    case SB_SYSTEM:
+        break;
+    default:
+        return false;
+    }
+    switch (err->sys_errno) {
+    case ENOSPC:
+    case EDQUOT:
+    case EIO:
+    case EROFS:
+    case EMFILE:
+    case ENFILE:
+        return true;
+    default:
+        return false;
+    }
+}

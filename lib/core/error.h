@@ -13,6 +13,7 @@
 #define SB_CORE_ERROR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 enum sb_code {
     SB_OK = 0,
@@ -49,6 +50,12 @@ enum sb_code sb_fail_errno(struct sb_error *err, int error_number, const char *f
 
 /* As sb_fail with SB_NOMEM. */
 enum sb_code sb_fail_memory(struct sb_error *err);
+
+/*
+ * Does it end the work as a whole (no memory, no space, a failing disk, a container that is none),
+ * or does it only concern the one thing that was at hand?
+ */
+bool sb_ends_work(const struct sb_error *err);
 
 #ifdef __clang_analyzer__
 /* It looks at one file at a time, and cannot see that none of these returns SB_OK. */

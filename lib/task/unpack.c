@@ -122,7 +122,7 @@ static enum sb_code fail_directory(struct unpack *unpack, const char *kind, cons
 {
     struct sb_error cause = *err;
 
-    if (sb_ends_unpack(&cause))
+    if (sb_ends_work(&cause))
         return sb_fail(err, cause.code, "%s: %s", name, cause.text);
     sb_tell(unpack->options->notify, SB_PROBLEM, kind, name, "%s", cause.text);
     return SB_OK;

@@ -6,7 +6,6 @@
 #include "core/name.h"
 #include "store/walk.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,31 +75,6 @@ const char *sb_unpack_item_name(const struct sb_unpack_item *item, size_t *size)
     return item->entry.path + item->skip;
 }
 
-bool sb_ends_unpack(const struct sb_error *err)
-{
-    switch (err->code) {
-    case SB_NOMEM:
-    case SB_INTERRUPT:
-    case SB_FORMAT:
-    case SB_CHANGED:
-        return true;
-    case SB_SYSTEM:
-        switch (err->sys_errno) {
-        case ENOSPC:
-        case EDQUOT:
-        case EIO:
-        case EROFS:
-        case EMFILE:
-        case ENFILE:
-            return true;
-        default:
-            return false;
-        }
-    default:
-        return false;
-    }
-}
-
 /* Notes what is wrong with an item; SB_OK unless the run ends with it. */
 static enum sb_code fail_item(struct sb_unpack_batch *batch, struct sb_unpack_item *item,
                               const char *kind, struct sb_error *err)
@@ -108,7 +82,7 @@ static enum sb_code fail_item(struct sb_unpack_batch *batch, struct sb_unpack_it
     struct sb_error cause = *err;
 
     item->state = SB_UNPACK_FAILED;
-    if (sb_ends_unpack(&cause))
+    if (sb_ends_work(&cause))
         return sb_fail(err, cause.code, "%s: %s", item->entry.path, cause.text);
     return sb_events_add(&batch->events, SB_PROBLEM, kind, item->entry.path, cause.text, err);
 }

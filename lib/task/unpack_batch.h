@@ -63,7 +63,4 @@ const char *sb_unpack_item_name(const struct sb_unpack_item *item, size_t *size)
 enum sb_code sb_unpack_batch_work(const struct sb_unpack_job *job, struct sb_unpack_batch *batch,
                                   struct sb_error *err) SB_CHECKED;
 
-/* Is this an error of the run, not of one entry? */
-bool sb_ends_unpack(const struct sb_error *err);
-
 #endif

@@ -1,0 +1,397 @@
+#include "store/container.h"
+
+#include "archive/archive.h"
+#include "archive/select.h"
+#include "archive/shards.h"
+#include "core/crc32c.h"
+#include "core/name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Read ahead where extents follow each other. Larger saves nothing, and leaves a core's cache. */
+#define WINDOW_BYTES ((size_t)512 << 10)
+
+#define GAP_MAX     4096 /* cheaper to read than to skip */
+#define NANOSECONDS INT64_C(1000000000)
+
+/* What comes next: the root's metadata, all directories, all files; or the selected entries. */
+enum stage {
+    STAGE_ROOT,
+    STAGE_DIRS,
+    STAGE_FILES,
+    STAGE_SELECTION,
+    STAGE_OVER,
+};
+
+struct archive_source {
+    struct sb_source base;
+    struct sb_archive *archive;
+    struct sb_shards *shards;
+    const struct sb_notify *notify;
+    bool no_check;
+    char *const *paths;
+    size_t path_count;
+    enum stage stage;
+    struct sb_cursor *cursor;
+    struct sb_select *select;
+};
+
+/* The bytes of a shard from `start` on that are in `data`. */
+struct archive_loader {
+    struct sb_loader base;
+    uint32_t shard;
+    int64_t start;
+    size_t size;
+    char *data;
+    int64_t next; /* where the last extent ended: from there on it is worth reading ahead */
+    bool at_end;  /* so near to the shard's end that a window would reach beyond it */
+};
+
+/* A member's extent, out of reach of sinks, which have places of their own. */
+enum { PLACE_SHARD, PLACE_OFFSET, PLACE_CRC };
+
+static struct archive_source *source_of(struct sb_source *source)
+{
+    return (struct archive_source *)source;
+}
+
+static const struct archive_source *source_of_loader(const struct sb_loader *loader)
+{
+    return (const struct archive_source *)loader->source;
+}
+
+static void free_source(struct sb_source *base)
+{
+    struct archive_source *source = source_of(base);
+
+    sb_cursor_free(source->cursor);
+    sb_select_free(source->select);
+    sb_shards_free(source->shards);
+    free(source);
+}
+
+/* The walk */
+
+static enum sb_code open_cursor(struct archive_source *source, struct sb_error *err)
+{
+    struct sb_query dirs = {.order = SB_BY_PATH, .dirs = true};
+    struct sb_query files = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
+
+    if (source->cursor)
+        return SB_OK;
+    return sb_cursor_open(&source->cursor, source->archive,
+                          source->stage == STAGE_DIRS ? &dirs : &files, err);
+}
+
+static void tell_unmatched(const struct archive_source *source)
+{
+    for (size_t i = 0; source->select && i < source->path_count; i++) {
+        if (sb_select_unmatched(source->select, i))
+            sb_tell(source->notify, SB_PROBLEM, "missing", source->paths[i],
+                    "no such file or directory in the archive");
+    }
+}
+
+static void end_stage(struct archive_source *source)
+{
+    if (source->stage == STAGE_SELECTION)
+        tell_unmatched(source);
+    source->stage = source->stage < STAGE_FILES ? source->stage + 1 : STAGE_OVER;
+    sb_cursor_free(source->cursor);
+    source->cursor = NULL;
+}
+
+/* The next entry of this stage, SB_END after its last. */
+static enum sb_code next_of_stage(struct archive_source *source, struct sb_entry *entry,
+                                  struct sb_error *err)
+{
+    enum sb_code code;
+
+    switch (source->stage) {
+    case STAGE_ROOT:
+        source->stage = STAGE_DIRS;
+        code = sb_archive_lookup(source->archive, "", 0, entry, err);
+        if (code == SB_NOENT || (!code && (entry->defect || !entry->has)))
+            return next_of_stage(source, entry, err);
+        return code;
+    case STAGE_DIRS:
+    case STAGE_FILES:
+        code = open_cursor(source, err);
+        return code ? code : sb_cursor_next(source->cursor, entry, err);
+    case STAGE_SELECTION:
+        return sb_select_next(source->select, entry, err);
+    case STAGE_OVER:
+        break;
+    }
+    return SB_END;
+}
+
+/* Can it be used at all? What is wrong with it is told. */
+static bool is_usable(const struct archive_source *source, const struct sb_entry *entry)
+{
+    const char *problem;
+
+    if (entry->defect) {
+        sb_tell(source->notify, SB_PROBLEM, "row", entry->path, "%s; not unpacked", entry->defect);
+        return false;
+    }
+    if (entry->type == SB_DIR && entry->path_size == 0)
+        return true;
+    problem = sb_name_problem(entry->path, entry->path_size);
+    if (problem)
+        sb_tell(source->notify, SB_PROBLEM, "unsafe", entry->path, "the name %s; not unpacked",
+                problem);
+    return !problem;
+}
+
+static unsigned properties_of(const struct sb_entry *entry)
+{
+    unsigned has = 0;
+
+    if (entry->has & (SB_HAS_UID | SB_HAS_GID))
+        has |= SB_KEEPS_OWNER;
+    if ((entry->has & SB_HAS_MTIME) && entry->mtime_ns % NANOSECONDS)
+        has |= SB_KEEPS_NANOSECONDS;
+    return has;
+}
+
+static enum sb_code next(struct sb_source *base, struct sb_member *member, struct sb_error *err)
+{
+    struct archive_source *source = source_of(base);
+    struct sb_entry entry;
+
+    for (;;) {
+        enum sb_code code = next_of_stage(source, &entry, err);
+
+        if (code == SB_END && source->stage != STAGE_OVER)
+            end_stage(source);
+        else if (code)
+            return code;
+        else if (is_usable(source, &entry))
+            break;
+    }
+    *member = (struct sb_member){.entry = entry, .has = properties_of(&entry)};
+    member->place[PLACE_SHARD] = entry.shard;
+    member->place[PLACE_OFFSET] = (uint64_t)entry.offset;
+    member->place[PLACE_CRC] = entry.crc32c;
+    base->done += entry.type == SB_DIR ? 0 : entry.size;
+    return SB_OK;
+}
+
+/* Bytes */
+
+static enum sb_code open_loader(struct sb_source *source, struct sb_loader **out,
+                                struct sb_error *err)
+{
+    struct archive_loader *loader = calloc(1, sizeof(*loader));
+
+    (void)source;
+    if (!loader)
+        return sb_fail_memory(err);
+    loader->next = INT64_MAX;
+    *out = &loader->base;
+    return SB_OK;
+}
+
+static void free_loader(struct sb_loader *base)
+{
+    struct archive_loader *loader = (struct archive_loader *)base;
+
+    free(loader->data);
+    free(loader);
+}
+
+/* Leaves the member out because of *err: SB_END, unless that ends the work. */
+static enum sb_code leave_out(const struct archive_source *source, const struct sb_member *member,
+                              const char *kind, struct sb_events *events, struct sb_error *err)
+{
+    const char *name = member->entry.path;
+    struct sb_error cause = *err;
+
+    if (sb_ends_work(&cause))
+        return sb_fail(err, cause.code, "%s: %s", name, cause.text);
+    if (sb_archive_still_current(source->archive, err))
+        return err->code;
+    if (sb_events_add(events, SB_PROBLEM, kind, name, cause.text, err))
+        return err->code;
+    return SB_END;
+}
+
+static const char *kind_of_failure(const struct sb_error *err)
+{
+    return err->code == SB_NOENT ? "missing" : "damaged";
+}
+
+static bool crc_wanted(const struct archive_source *source, const struct sb_member *member)
+{
+    return !source->no_check && (member->entry.has & SB_HAS_CRC);
+}
+
+static bool window_holds(const struct archive_loader *loader, uint32_t shard, int64_t offset,
+                         size_t size)
+{
+    return loader->size >= size && loader->shard == shard && offset >= loader->start &&
+           offset - loader->start <= (int64_t)(loader->size - size);
+}
+
+/* Fills the window from offset on; false where that cannot be, and single extents are to be read.
+ */
+static bool read_ahead(struct archive_loader *loader, uint32_t shard, int64_t offset, size_t size)
+{
+    const struct archive_source *source = source_of_loader(&loader->base);
+    struct sb_error ignored;
+
+    if (loader->shard != shard || loader->at_end || size > WINDOW_BYTES / 2 ||
+        offset < loader->next || offset - loader->next > GAP_MAX)
+        return false;
+    if (!loader->data)
+        loader->data = malloc(WINDOW_BYTES);
+    if (!loader->data)
+        return false;
+    loader->at_end =
+        sb_shards_read(source->shards, shard, offset, loader->data, WINDOW_BYTES, &ignored);
+    loader->start = offset;
+    loader->size = loader->at_end ? 0 : WINDOW_BYTES;
+    return !loader->at_end;
+}
+
+static enum sb_code read_extent(struct archive_loader *loader, uint32_t shard, int64_t offset,
+                                void *data, size_t size, struct sb_error *err)
+{
+    const struct archive_source *source = source_of_loader(&loader->base);
+    enum sb_code code = SB_OK;
+
+    if (window_holds(loader, shard, offset, size) || read_ahead(loader, shard, offset, size))
+        memcpy(data, loader->data + (offset - loader->start), size);
+    else
+        code = sb_shards_read(source->shards, shard, offset, data, size, err);
+    if (loader->shard != shard) {
+        loader->shard = shard;
+        loader->size = 0;
+        loader->at_end = false;
+    }
+    loader->next = offset + (int64_t)size;
+    return code;
+}
+
+static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data, size_t room,
+                         struct sb_events *events, struct sb_error *err)
+{
+    struct archive_loader *loader = (struct archive_loader *)base;
+    const struct archive_source *source = source_of_loader(base);
+    size_t size = (size_t)member->entry.size;
+
+    if (member->entry.size > (int64_t)room)
+        return SB_LIMIT;
+    if (size > 0 && read_extent(loader, (uint32_t)member->place[PLACE_SHARD],
+                                (int64_t)member->place[PLACE_OFFSET], data, size, err))
+        return leave_out(source, member, kind_of_failure(err), events, err);
+    if (crc_wanted(source, member) &&
+        sb_crc32c(0, data, size) != (uint32_t)member->place[PLACE_CRC]) {
+        sb_fail(err, SB_DAMAGED, "its bytes do not match their checksum; not unpacked");
+        return leave_out(source, member, "checksum", events, err);
+    }
+    return SB_OK;
+}
+
+struct feed {
+    sb_each_block *each;
+    void *context;
+    bool failed; /* the error is of the taker, not of the shard */
+};
+
+static enum sb_code pass_on(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct feed *feed = context;
+    enum sb_code code = feed->each(feed->context, data, size, err);
+
+    feed->failed = code != SB_OK;
+    return code;
+}
+
+static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_each_block *each,
+                           void *context, struct sb_events *events, struct sb_error *err)
+{
+    const struct archive_source *source = source_of_loader(base);
+    struct feed feed = {.each = each, .context = context};
+    uint32_t crc = (uint32_t)member->place[PLACE_CRC];
+    enum sb_code code;
+
+    code = sb_shards_stream(source->shards, (uint32_t)member->place[PLACE_SHARD],
+                            (int64_t)member->place[PLACE_OFFSET], member->entry.size,
+                            crc_wanted(source, member) ? &crc : NULL, pass_on, &feed, err);
+    if (!code || feed.failed)
+        return code;
+    return leave_out(source, member, kind_of_failure(err), events, err);
+}
+
+/* Opening */
+
+/*
+ * Several arguments are always walked as a selection, even where one of them is the root, so that
+ * those that match nothing are found.
+ */
+static enum sb_code choose_walk(struct archive_source *source, struct sb_error *err)
+{
+    enum sb_code code;
+
+    source->stage = STAGE_ROOT;
+    if (source->path_count == 0)
+        return SB_OK;
+    code = sb_select_new(&source->select, source->archive, source->paths, source->path_count,
+                         SB_REACH_SUBTREE, err);
+    if (!code && (source->path_count > 1 || !sb_select_everything(source->select)))
+        source->stage = STAGE_SELECTION;
+    return code;
+}
+
+static enum sb_code find_total(struct archive_source *source, struct sb_error *err)
+{
+    struct sb_entry root;
+    enum sb_code code;
+
+    if (source->stage == STAGE_SELECTION)
+        return SB_OK;
+    code = sb_archive_lookup(source->archive, "", 0, &root, err);
+    if (!code && !root.defect)
+        source->base.total = root.size_tree;
+    return code == SB_NOENT ? SB_OK : code;
+}
+
+enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *archive,
+                                    char *const *paths, size_t path_count, bool no_check,
+                                    const struct sb_notify *notify, struct sb_error *err)
+{
+    static const struct sb_source_ops ops = {
+        .free = free_source,
+        .next = next,
+        .open_loader = open_loader,
+        .free_loader = free_loader,
+        .load = load,
+        .stream = stream,
+    };
+    struct archive_source *source = calloc(1, sizeof(*source));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!source)
+        return sb_fail_memory(err);
+    source->base = (struct sb_source){
+        .ops = &ops, .name = sb_archive_path(archive), .loads = true, .unique = true};
+    source->archive = archive;
+    source->notify = notify;
+    source->no_check = no_check;
+    source->paths = paths;
+    source->path_count = path_count;
+    code = sb_shards_open(&source->shards, archive, err);
+    if (!code)
+        code = choose_walk(source, err);
+    if (!code)
+        code = find_total(source, err);
+    if (code)
+        sb_source_free(&source->base);
+    else
+        *out = &source->base;
+    return code;
+}
