@@ -1,0 +1,291 @@
+#include "store/tree_read.h"
+
+#include "core/interrupt.h"
+#include "store/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOCK ((size_t)1 << 20)
+
+static const char grew[] = "grew while it was read; stored as it was before";
+static const char shrank[] = "shrank while it was read; stored as far as it went";
+
+static void set_metadata(struct sb_member *member, const struct stat *st)
+{
+    struct sb_entry *entry = &member->entry;
+
+    entry->has |= SB_HAS_MODE | SB_HAS_UID | SB_HAS_GID | SB_HAS_MTIME;
+    entry->mode = S_ISLNK(st->st_mode) ? S_IFLNK | 0777 : st->st_mode;
+    entry->uid = st->st_uid;
+    entry->gid = st->st_gid;
+    entry->mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+static const char *special_name(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFIFO:
+        return "FIFO";
+    case S_IFSOCK:
+        return "socket";
+    case S_IFCHR:
+        return "character device";
+    case S_IFBLK:
+        return "block device";
+    default:
+        return "special file";
+    }
+}
+
+void sb_tree_member(const struct sb_tree_item *item, struct sb_member *member)
+{
+    *member = (struct sb_member){
+        .entry.type = item->node == SB_NODE_DIR    ? SB_DIR
+                      : item->node == SB_NODE_LINK ? SB_LINK
+                                                   : SB_FILE,
+        .entry.size = item->node == SB_NODE_DIR ? 0 : -1,
+        .has = SB_KEEPS_OWNER | SB_KEEPS_NANOSECONDS,
+        .dir = item->dir,
+        .dir_fd = sb_tree_dir_fd(item->dir),
+        .component = item->component,
+        .disk_path = item->disk_path,
+    };
+    if (item->node == SB_NODE_DIR)
+        set_metadata(member, &item->stat);
+    if (item->node == SB_NODE_OTHER) {
+        member->special = special_name(item->mode);
+        member->special_mode = item->mode & S_IFMT;
+    }
+}
+
+static enum sb_code tell(const struct sb_member *member, enum sb_level level, const char *kind,
+                         const char *text, struct sb_events *events, struct sb_error *err)
+{
+    return sb_events_add(events, level, kind, member->disk_path, text, err);
+}
+
+/* SB_END once it was told. */
+static enum sb_code leave_out(const struct sb_member *member, const char *kind, const char *text,
+                              struct sb_events *events, struct sb_error *err)
+{
+    enum sb_code code = tell(member, SB_PROBLEM, kind, text, events, err);
+
+    return code ? code : SB_END;
+}
+
+static enum sb_code leave_out_errno(const struct sb_member *member, int error_number,
+                                    struct sb_events *events, struct sb_error *err)
+{
+    char reason[64];
+
+    if (error_number == EINTR && sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    if (error_number == ENOENT)
+        return leave_out(member, "vanished", "vanished while packing; left out", events, err);
+    if (error_number == ELOOP)
+        return leave_out(member, "changed", "became a link while packing; left out", events, err);
+    return leave_out(member, "unreadable", strerror_r(error_number, reason, sizeof(reason)), events,
+                     err);
+}
+
+static bool is_own_file(const struct sb_tree_read *how, const char *component,
+                        const struct stat *st)
+{
+    const char *slash = strrchr(component, '/');
+    const char *last = slash ? slash + 1 : component;
+    struct stat ours;
+    char *path;
+    bool same;
+
+    if (!how->own_base || strncmp(last, how->own_base, strlen(how->own_base)) != 0)
+        return false;
+    if (asprintf(&path, "%s/%s", how->own_dir, last) < 0)
+        return false;
+    same = lstat(path, &ours) == 0 && ours.st_dev == st->st_dev && ours.st_ino == st->st_ino;
+    free(path);
+    return same;
+}
+
+static enum sb_code check_file(const struct sb_tree_read *how, struct sb_member *member, int fd,
+                               struct sb_events *events, struct sb_error *err)
+{
+    struct stat st;
+    enum sb_code code;
+
+    if (fstat(fd, &st))
+        return leave_out_errno(member, errno, events, err);
+    if (!S_ISREG(st.st_mode))
+        return leave_out(member, "changed", "is no longer a regular file; left out", events, err);
+    if (is_own_file(how, member->component, &st)) {
+        code = tell(member, SB_WARNING, "self", "is the archive itself; left out", events, err);
+        return code ? code : SB_END;
+    }
+    set_metadata(member, &st);
+    member->entry.size = st.st_size;
+    return SB_OK;
+}
+
+static enum sb_code open_file(const struct sb_tree_read *how, struct sb_member *member, int *fd,
+                              struct sb_events *events, struct sb_error *err)
+{
+    int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+    enum sb_code code;
+
+    *fd = openat(member->dir_fd, member->component, how->dereference ? flags : flags | O_NOFOLLOW);
+    if (*fd < 0)
+        return leave_out_errno(member, errno, events, err);
+    code = check_file(how, member, *fd, events, err);
+    if (code)
+        close(*fd);
+    return code;
+}
+
+/*
+ * Reads up to size bytes, or until a read ends at `expected`: that is where the file ends, and
+ * there is no need to ask again. An errno.
+ */
+static int read_up_to(int fd, char *data, size_t size, size_t expected, size_t *got)
+{
+    ssize_t n;
+
+    *got = 0;
+    while (*got < size) {
+        n = read(fd, data + *got, size - *got);
+        if (n == 0)
+            break;
+        if (n < 0 && errno == EINTR && !sb_interrupted())
+            continue;
+        if (n < 0)
+            return errno;
+        *got += (size_t)n;
+        if (*got == expected)
+            break;
+    }
+    return 0;
+}
+
+static enum sb_code load_file(struct sb_member *member, int fd, char *data, size_t room,
+                              struct sb_events *events, struct sb_error *err)
+{
+    size_t expected = (size_t)member->entry.size, got;
+    enum sb_code code = SB_OK;
+    int failed;
+
+    if (member->entry.size >= (int64_t)room)
+        return SB_LIMIT;
+    /* One byte more than expected, to notice growth. */
+    failed = read_up_to(fd, data, expected + 1, expected, &got);
+    if (failed)
+        return leave_out_errno(member, failed, events, err);
+    if (got != expected)
+        code = tell(member, SB_PROBLEM, "changed", got > expected ? grew : shrank, events, err);
+    if (got < expected)
+        member->entry.size = (int64_t)got;
+    return code;
+}
+
+static enum sb_code load_link(struct sb_member *member, char *data, size_t room,
+                              struct sb_events *events, struct sb_error *err)
+{
+    struct stat st;
+    ssize_t size;
+
+    if (room <= PATH_MAX)
+        return SB_LIMIT;
+    if (fstatat(member->dir_fd, member->component, &st, AT_SYMLINK_NOFOLLOW))
+        return leave_out_errno(member, errno, events, err);
+    size = readlinkat(member->dir_fd, member->component, data, PATH_MAX);
+    if (size < 0)
+        return leave_out_errno(member, errno, events, err);
+    set_metadata(member, &st);
+    member->entry.size = size;
+    return SB_OK;
+}
+
+enum sb_code sb_tree_load(const struct sb_tree_read *how, struct sb_member *member, char *data,
+                          size_t room, struct sb_events *events, struct sb_error *err)
+{
+    enum sb_code code;
+    int fd;
+
+    if (member->entry.type == SB_LINK)
+        return load_link(member, data, room, events, err);
+    code = open_file(how, member, &fd, events, err);
+    if (code)
+        return code;
+    code = load_file(member, fd, data, room, events, err);
+    close(fd);
+    return code;
+}
+
+static enum sb_code feed(struct sb_member *member, int fd, char *block, sb_each_block *each,
+                         void *context, struct sb_events *events, struct sb_error *err)
+{
+    int64_t size = member->entry.size, done;
+    size_t got = 0, want;
+    enum sb_code code = SB_OK;
+    int failed = 0;
+    char more;
+
+    for (done = 0; !code && done < size; done += (int64_t)got) {
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        want = size - done < (int64_t)BLOCK ? (size_t)(size - done) : BLOCK;
+        failed = read_up_to(fd, block, want, want, &got);
+        if (failed || got == 0)
+            break;
+        code = each(context, block, got, err);
+    }
+    if (failed)
+        return leave_out_errno(member, failed, events, err);
+    if (code)
+        return code;
+    if (done < size)
+        return tell(member, SB_PROBLEM, "changed", shrank, events, err);
+    if (read(fd, &more, 1) > 0)
+        return tell(member, SB_PROBLEM, "changed", grew, events, err);
+    return SB_OK;
+}
+
+/* A link that was left for later for want of room. */
+static enum sb_code stream_link(struct sb_member *member, char *block, sb_each_block *each,
+                                void *context, struct sb_events *events, struct sb_error *err)
+{
+    enum sb_code code = load_link(member, block, BLOCK, events, err);
+
+    return code ? code : each(context, block, (size_t)member->entry.size, err);
+}
+
+enum sb_code sb_tree_stream(const struct sb_tree_read *how, struct sb_member *member,
+                            sb_each_block *each, void *context, struct sb_events *events,
+                            struct sb_error *err)
+{
+    char *block = malloc(BLOCK);
+    enum sb_code code;
+    int64_t promised = member->entry.size;
+    int fd;
+
+    if (!block)
+        return sb_fail_memory(err);
+    if (member->entry.type == SB_LINK) {
+        code = stream_link(member, block, each, context, events, err);
+    } else {
+        code = open_file(how, member, &fd, events, err);
+        if (!code) {
+            /* A place of this size was made for it. */
+            if (promised >= 0)
+                member->entry.size = promised;
+            code = feed(member, fd, block, each, context, events, err);
+            close(fd);
+        }
+    }
+    free(block);
+    return code;
+}

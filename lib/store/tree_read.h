@@ -1,0 +1,36 @@
+/*
+ * Reading the files and links that a walk of a tree (tree.h) came upon, whatever became of them
+ * since.
+ *
+ * The member says where: openat(dir_fd, component), disk_path for messages. Its entry is completed
+ * with the metadata of what was opened. What is wrong is told to events by its disk_path, as
+ * SB_PROBLEM: "unreadable", "vanished", "changed" (it is no file or no link any more: SB_END; or it
+ * grew or shrank while it was read: used as it was before, or as far as it went). Thread-safe.
+ */
+#ifndef SB_STORE_TREE_READ_H
+#define SB_STORE_TREE_READ_H
+
+#include "store/source.h"
+
+struct sb_tree_item;
+
+struct sb_tree_read {
+    bool dereference; /* follow links */
+
+    /* An output that may stand in the tree: the files DIR/BASE... are left out, told as
+     * SB_WARNING ("self"). NULL: none. */
+    const char *own_dir;
+    const char *own_base;
+};
+
+/* Sets all but entry.path of a member from an item of a walk. */
+void sb_tree_member(const struct sb_tree_item *item, struct sb_member *member);
+
+/* As sb_loader_load and sb_loader_stream. */
+enum sb_code sb_tree_load(const struct sb_tree_read *how, struct sb_member *member, char *data,
+                          size_t room, struct sb_events *events, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tree_stream(const struct sb_tree_read *how, struct sb_member *member,
+                            sb_each_block *each, void *context, struct sb_events *events,
+                            struct sb_error *err) SB_CHECKED;
+
+#endif
