@@ -47,25 +47,26 @@ struct sb_container_type sb_container_by_suffix(const char *path);
 const char *sb_container_word(enum sb_container_kind kind);
 
 /*
- * An input that was looked at. path "-" is standard input; what was read of it to tell what it is
- * comes again. A FIFO is read as standard input is.
+ * An input that was looked at. path "-" is standard input; what was read of a pipe to tell what it
+ * is stands in head. A FIFO is read too, but not waited for: it needs its writer.
  */
 struct sb_input {
     const char *path;
     const char *name; /* for messages: path or "standard input" */
     struct sb_container_type type;
     bool seekable;
-    int fd;             /* of a file or pipe; -1 for an archive or a directory */
-    struct sb_buf head; /* read from a pipe already */
+    int fd;                     /* of a file or pipe; -1 for an archive or a directory */
+    struct sb_buf head;         /* read from a pipe already */
+    struct sb_archive *archive; /* of SB_ARCHIVE, once sb_source_open has opened it */
 };
 
 /*
- * Opens path and tells what it is by its content; forced, unless SB_UNKNOWN, decides instead.
- * SB_NOENT, SB_SYSTEM; SB_FORMAT when it is none of them: the text names what it might be. A
- * compressed file is taken for a tar until its reader finds a cpio in it.
+ * Opens path and tells what it is by its content; forced, unless SB_UNKNOWN, decides instead. What
+ * is not there is taken for an archive, whose opening then says what is amiss. SB_SYSTEM; SB_FORMAT
+ * when it is none of them. What is compressed is taken for a tar; its reader may find a cpio in it.
  */
-enum sb_code sb_input_open(struct sb_input *input, const char *path,
-                           enum sb_container_kind forced, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_input_open(struct sb_input *input, const char *path, enum sb_container_kind forced,
+                           struct sb_error *err) SB_CHECKED;
 void sb_input_close(struct sb_input *input);
 
 /* What reading may cost: limits against bombs. */

@@ -6,6 +6,7 @@
 #include "store/tree_read.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct tree_source {
@@ -75,16 +76,21 @@ enum sb_code sb_source_open_directory(struct sb_source **out, const char *path,
                                              .load = load,
                                              .stream = stream};
     struct tree_source *self = calloc(1, sizeof(*self));
+    char *start = NULL;
     enum sb_code code;
 
     *out = NULL;
-    if (!self)
+    /* With a slash behind it, a link to a directory is followed. */
+    if (!self || asprintf(&start, "%s/", path) < 0) {
+        free(self);
         return sb_fail_memory(err);
+    }
     self->source = (struct sb_source){.ops = &ops, .name = path, .loads = true, .unique = true};
     self->options.notify = notify;
     code = sb_tree_new(&self->tree, &self->options, err);
     if (!code)
-        code = sb_tree_start(self->tree, AT_FDCWD, path, "", 0, err);
+        code = sb_tree_start(self->tree, AT_FDCWD, start, "", 0, err);
+    free(start);
     if (code) {
         free_tree(&self->source);
         return code;

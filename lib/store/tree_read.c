@@ -194,18 +194,20 @@ static enum sb_code load_file(struct sb_member *member, int fd, char *data, size
 static enum sb_code load_link(struct sb_member *member, char *data, size_t room,
                               struct sb_events *events, struct sb_error *err)
 {
+    char target[PATH_MAX];
     struct stat st;
     ssize_t size;
 
-    if (room <= PATH_MAX)
-        return SB_LIMIT;
     if (fstatat(member->dir_fd, member->component, &st, AT_SYMLINK_NOFOLLOW))
         return leave_out_errno(member, errno, events, err);
-    size = readlinkat(member->dir_fd, member->component, data, PATH_MAX);
+    size = readlinkat(member->dir_fd, member->component, target, sizeof(target));
     if (size < 0)
         return leave_out_errno(member, errno, events, err);
     set_metadata(member, &st);
     member->entry.size = size;
+    if ((size_t)size > room)
+        return SB_LIMIT;
+    memcpy(data, target, (size_t)size);
     return SB_OK;
 }
 

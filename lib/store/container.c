@@ -1,0 +1,313 @@
+#include "store/container.h"
+
+#include "archive/archive.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEAD_BYTES ((size_t)512) /* a tar's header */
+
+/* The end of a zip: its record, at most a comment of 64 KiB before the end of the file. */
+#define ZIP_END_BYTES   22
+#define ZIP_COMMENT_MAX 65535
+
+struct word {
+    const char *text;
+    struct sb_container_type type;
+};
+
+/* Words of --from and --to; with a dot before them, suffixes. The longer come first. */
+static const struct word words[] = {
+    {"tar.gz", {SB_TAR, SB_FILTER_GZIP}},      {"tar.bz2", {SB_TAR, SB_FILTER_BZIP2}},
+    {"tar.xz", {SB_TAR, SB_FILTER_XZ}},        {"tar.lzma", {SB_TAR, SB_FILTER_LZMA}},
+    {"tar.zst", {SB_TAR, SB_FILTER_ZSTD}},     {"tar.lz4", {SB_TAR, SB_FILTER_LZ4}},
+    {"tar.Z", {SB_TAR, SB_FILTER_COMPRESS}},   {"tgz", {SB_TAR, SB_FILTER_GZIP}},
+    {"tbz2", {SB_TAR, SB_FILTER_BZIP2}},       {"tbz", {SB_TAR, SB_FILTER_BZIP2}},
+    {"txz", {SB_TAR, SB_FILTER_XZ}},           {"tlz", {SB_TAR, SB_FILTER_LZMA}},
+    {"tzst", {SB_TAR, SB_FILTER_ZSTD}},        {"taz", {SB_TAR, SB_FILTER_COMPRESS}},
+    {"tar", {SB_TAR, SB_FILTER_NONE}},         {"cpio.gz", {SB_CPIO, SB_FILTER_GZIP}},
+    {"cpio.zst", {SB_CPIO, SB_FILTER_ZSTD}},   {"cpio.xz", {SB_CPIO, SB_FILTER_XZ}},
+    {"cpio", {SB_CPIO, SB_FILTER_NONE}},       {"zip", {SB_ZIP, SB_FILTER_NONE}},
+    {"whl", {SB_ZIP, SB_FILTER_NONE}},         {"jar", {SB_ZIP, SB_FILTER_NONE}},
+    {"npz", {SB_ZIP, SB_FILTER_NONE}},         {"barecat", {SB_ARCHIVE, SB_FILTER_NONE}},
+    {"archive", {SB_ARCHIVE, SB_FILTER_NONE}}, {"dir", {SB_DIRECTORY, SB_FILTER_NONE}},
+};
+
+/* What a file begins with. */
+struct magic {
+    const char *bytes;
+    size_t size;
+    struct sb_container_type type;
+};
+
+#define MAGIC(bytes, kind, filter)                                                                 \
+    {                                                                                              \
+        bytes, sizeof(bytes) - 1,                                                                  \
+        {                                                                                          \
+            kind, filter                                                                           \
+        }                                                                                          \
+    }
+
+static const struct magic magics[] = {
+    MAGIC("PK\3\4", SB_ZIP, SB_FILTER_NONE),
+    MAGIC("PK\5\6", SB_ZIP, SB_FILTER_NONE),
+    MAGIC("PK00PK\3\4", SB_ZIP, SB_FILTER_NONE),
+    MAGIC("\x1f\x8b", SB_TAR, SB_FILTER_GZIP),
+    MAGIC("BZh", SB_TAR, SB_FILTER_BZIP2),
+    MAGIC("\xfd"
+          "7zXZ\0",
+          SB_TAR, SB_FILTER_XZ),
+    MAGIC("\x5d\0\0", SB_TAR, SB_FILTER_LZMA),
+    MAGIC("\x28\xb5\x2f\xfd", SB_TAR, SB_FILTER_ZSTD),
+    MAGIC("\x04\x22\x4d\x18", SB_TAR, SB_FILTER_LZ4),
+    MAGIC("\x02\x21\x4c\x18", SB_TAR, SB_FILTER_LZ4),
+    MAGIC("\x1f\x9d", SB_TAR, SB_FILTER_COMPRESS),
+    MAGIC("070701", SB_CPIO, SB_FILTER_NONE),
+    MAGIC("070702", SB_CPIO, SB_FILTER_NONE),
+    MAGIC("070707", SB_CPIO, SB_FILTER_NONE),
+    MAGIC("\xc7\x71", SB_CPIO, SB_FILTER_NONE),
+    MAGIC("\x71\xc7", SB_CPIO, SB_FILTER_NONE),
+    MAGIC("SQLite format 3\0", SB_ARCHIVE, SB_FILTER_NONE),
+};
+
+static const struct sb_container_type unknown;
+
+struct sb_container_type sb_container_named(const char *word)
+{
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        if (strcmp(words[i].text, word) == 0)
+            return words[i].type;
+    }
+    return unknown;
+}
+
+struct sb_container_type sb_container_by_suffix(const char *path)
+{
+    size_t size = strlen(path);
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        size_t length = strlen(words[i].text);
+
+        if (size > length + 1 && path[size - length - 1] == '.' && path[size - length - 2] != '/' &&
+            strcasecmp(path + size - length, words[i].text) == 0)
+            return words[i].type;
+    }
+    return unknown;
+}
+
+const char *sb_container_word(enum sb_container_kind kind)
+{
+    static const char *const names[] = {
+        [SB_UNKNOWN] = "unknown file",
+        [SB_ARCHIVE] = "archive",
+        [SB_DIRECTORY] = "directory",
+        [SB_TAR] = "tar",
+        [SB_CPIO] = "cpio",
+        [SB_ZIP] = "zip",
+    };
+
+    return names[kind];
+}
+
+/* POSIX: the sum of a header's bytes, the sum's own place counted as blanks. */
+static bool is_tar_header(const unsigned char *head)
+{
+    unsigned long sum = 0;
+    char field[9] = {0};
+    char *end;
+
+    for (size_t i = 0; i < HEAD_BYTES; i++)
+        sum += i >= 148 && i < 156 ? ' ' : head[i];
+    memcpy(field, head + 148, 8);
+    return strtoul(field, &end, 8) == sum && end > field;
+}
+
+static bool is_zero(const unsigned char *head)
+{
+    for (size_t i = 0; i < HEAD_BYTES; i++) {
+        if (head[i])
+            return false;
+    }
+    return true;
+}
+
+static struct sb_container_type by_content(const void *head, size_t size)
+{
+    for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++) {
+        if (size >= magics[i].size && memcmp(head, magics[i].bytes, magics[i].size) == 0)
+            return magics[i].type;
+    }
+    if (size == HEAD_BYTES && (is_tar_header(head) || is_zero(head)))
+        return (struct sb_container_type){SB_TAR, SB_FILTER_NONE};
+    return unknown;
+}
+
+/* A zip may have anything before it: a program that unpacks it. */
+static bool ends_as_zip(int fd, int64_t size)
+{
+    int64_t most = ZIP_END_BYTES + ZIP_COMMENT_MAX;
+    size_t want = (size_t)(size < most ? size : most), got = 0;
+    char *tail = malloc(want + 1);
+    struct sb_error ignored;
+    bool found = false;
+
+    if (tail && sb_pread_full(fd, tail, want, size - (int64_t)want, &got, "", &ignored))
+        got = 0;
+    for (size_t i = 0; !found && got >= ZIP_END_BYTES && i <= got - ZIP_END_BYTES; i++)
+        found = memcmp(tail + i, "PK\5\6", 4) == 0;
+    free(tail);
+    return found;
+}
+
+static enum sb_code look_at_content(struct sb_input *input, const struct stat *st,
+                                    struct sb_error *err)
+{
+    unsigned char head[HEAD_BYTES];
+    size_t got;
+    enum sb_code code;
+
+    if (input->seekable)
+        code = sb_pread_full(input->fd, head, sizeof(head), 0, &got, input->name, err);
+    else
+        code = sb_read_full(input->fd, head, sizeof(head), &got, input->name, err);
+    if (code)
+        return code;
+    if (!input->seekable && sb_buf_set(&input->head, head, got))
+        return sb_fail_memory(err);
+    if (input->type.kind != SB_UNKNOWN)
+        return SB_OK;
+    if (got == 0)
+        return sb_fail(err, SB_FORMAT, "%s: is empty", input->name);
+    input->type = by_content(head, got);
+    if (input->type.kind == SB_UNKNOWN && input->seekable && ends_as_zip(input->fd, st->st_size))
+        input->type.kind = SB_ZIP;
+    if (input->type.kind == SB_UNKNOWN)
+        return sb_fail(err, SB_FORMAT,
+                       "%s: is no archive, and no tar, cpio or zip; --from says what it is",
+                       input->name);
+    return SB_OK;
+}
+
+/* A FIFO without a writer is empty at once instead of waiting for one. */
+static int open_input(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+
+    if (fd >= 0)
+        (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    return fd;
+}
+
+static enum sb_code look_at_descriptor(struct sb_input *input, struct sb_error *err)
+{
+    struct stat st;
+
+    if (fstat(input->fd, &st))
+        return sb_fail_errno(err, errno, "%s", input->name);
+    if (S_ISREG(st.st_mode)) {
+        /* Somebody may have read from the beginning of standard input already. */
+        input->seekable = lseek(input->fd, 0, SEEK_CUR) == 0;
+    } else if (!S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode)) {
+        return sb_fail(err, SB_FORMAT, "%s: is neither a file nor a pipe", input->name);
+    }
+    return look_at_content(input, &st, err);
+}
+
+/* Archives and directories are opened by path. */
+static enum sb_code look_at_path(struct sb_input *input, bool *by_path, struct sb_error *err)
+{
+    enum sb_container_kind forced = input->type.kind;
+    struct stat st;
+    bool there = stat(input->path, &st) == 0;
+
+    *by_path = forced == SB_ARCHIVE || forced == SB_DIRECTORY;
+    if (there && S_ISDIR(st.st_mode)) {
+        *by_path = true;
+        if (forced == SB_UNKNOWN)
+            input->type.kind = SB_DIRECTORY;
+        else if (forced != SB_DIRECTORY)
+            return sb_fail(err, SB_FORMAT, "%s: is a directory, not a %s", input->path,
+                           sb_container_word(forced));
+    } else if (forced == SB_DIRECTORY) {
+        return there ? sb_fail(err, SB_FORMAT, "%s: is not a directory", input->path)
+                     : sb_fail_errno(err, errno, "%s", input->path);
+    } else if (forced == SB_UNKNOWN &&
+               ((!there && errno == ENOENT) || sb_archive_looks_like(input->path))) {
+        *by_path = true;
+        input->type.kind = SB_ARCHIVE;
+    }
+    return SB_OK;
+}
+
+static enum sb_code look(struct sb_input *input, struct sb_error *err)
+{
+    bool by_path;
+    enum sb_code code;
+
+    if (strcmp(input->path, "-") == 0) {
+        if (input->type.kind == SB_ARCHIVE || input->type.kind == SB_DIRECTORY)
+            return sb_fail(err, SB_INVALID, "standard input cannot be %s",
+                           input->type.kind == SB_ARCHIVE ? "an archive" : "a directory");
+        input->name = "standard input";
+        input->fd = STDIN_FILENO;
+        code = look_at_descriptor(input, err);
+        if (!code && input->type.kind == SB_ARCHIVE)
+            code = sb_fail(err, SB_FORMAT,
+                           "standard input is the index of an archive; give its name instead");
+        return code;
+    }
+    code = look_at_path(input, &by_path, err);
+    if (code || by_path)
+        return code;
+    input->fd = open_input(input->path);
+    if (input->fd < 0)
+        return sb_fail_errno(err, errno, "%s", input->path);
+    return look_at_descriptor(input, err);
+}
+
+enum sb_code sb_input_open(struct sb_input *input, const char *path, enum sb_container_kind forced,
+                           struct sb_error *err)
+{
+    enum sb_code code;
+
+    *input = (struct sb_input){.path = path, .name = path, .type.kind = forced, .fd = -1};
+    code = look(input, err);
+    if (code)
+        sb_input_close(input);
+    return code;
+}
+
+void sb_input_close(struct sb_input *input)
+{
+    sb_archive_free(input->archive);
+    sb_buf_release(&input->head);
+    if (input->fd > STDIN_FILENO)
+        close(input->fd);
+    *input = (struct sb_input){.fd = -1};
+}
+
+enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
+                            const struct sb_input_limits *limits, const struct sb_notify *notify,
+                            struct sb_error *err)
+{
+    enum sb_code code;
+
+    *out = NULL;
+    switch (input->type.kind) {
+    case SB_ARCHIVE:
+        code = sb_archive_open(&input->archive, input->path, err);
+        return code ? code
+                    : sb_source_open_archive(out, input->archive, NULL, 0, limits->no_check, notify,
+                                             err);
+    case SB_DIRECTORY:
+        return sb_source_open_directory(out, input->path, notify, err);
+    default:
+        return sb_fail(err, SB_FORMAT, "%s: is of an unknown kind", input->name);
+    }
+}
