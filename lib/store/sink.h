@@ -37,6 +37,12 @@ struct sb_sink_ops {
                            struct sb_item *item, struct sb_error *err);
 
     /*
+     * A worker, before the bytes of items in state NEW are read: what is not going to be stored may
+     * be made STORED or FAILED, and is then not read. May be NULL.
+     */
+    enum sb_code (*look)(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err);
+
+    /*
      * A worker. Stores the items whose state is BARE, READ, LARGE or PART, and makes it STORED or
      * FAILED (or leaves it as it is for drain). May take its turn once, in which batches come in
      * order, one at a time. The parts of a member come in batches that follow each other.

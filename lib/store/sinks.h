@@ -37,16 +37,28 @@ enum sb_code sb_sink_open_archive(struct sb_sink **out,
                                   const struct sb_archive_sink_options *options,
                                   struct sb_error *err) SB_CHECKED;
 
-/* sink_tree.c: a directory. Files appear one by one, each whole. */
+/*
+ * sink_tree.c: a directory. Files appear one by one, each whole; the metadata of directories is set
+ * by the commit. While it is open the process' umask is 0 (store/target.h).
+ */
 struct sb_tree_sink_options {
     const char *directory; /* made when it is missing, its parent is not */
     enum sb_existing existing;
     bool preserve; /* owners and set-id bits too */
     bool sync;
-    bool dry_run;
-    bool root; /* the source's root directory gives DIR its mode and time, where DIR was made */
+    bool dry_run; /* nothing is written; of sb_transfer too */
+    bool root;    /* the source's root directory gives DIR its mode and time, where DIR was made */
+
+    /*
+     * No name comes twice, and there are no hard links: no record of names need be kept. Else of
+     * members with one name the last one counts, whatever `existing` says.
+     */
+    bool names_differ;
+
     const struct sb_notify *notify;
-    void (*written)(void *context, const char *name, size_t size); /* optional */
+
+    /* Optional, from the calling thread: something was written, or would be. */
+    void (*written)(void *context, const char *name, size_t size);
     void *context;
 };
 enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_options *options,

@@ -387,6 +387,8 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     struct sb_batch *batch = slot;
     enum sb_code code = SB_OK;
 
+    if (transfer->sink->ops->look)
+        code = transfer->sink->ops->look(transfer->sink, batch, err);
     for (size_t i = 0; !code && i < batch->count; i++) {
         if (batch->items[i].state == SB_ITEM_NEW)
             code = load_item(batch, &batch->items[i], err);
