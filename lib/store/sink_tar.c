@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define PIECES_MAX ((size_t)2 * SB_BATCH_ITEMS + 1)
 
@@ -81,16 +82,20 @@ static enum sb_code render_item(struct sb_batch *batch, struct sb_item *item, st
 {
     struct sb_buf *out = &batch->output;
     bool part = item->state == SB_ITEM_PART;
+    int64_t body = sb_tar_body(&item->member);
     enum sb_code code = SB_OK;
 
     item->mark = (unsigned)out->size;
     if (item->state != SB_ITEM_READ && item->state != SB_ITEM_BARE && !part)
         return SB_OK;
+    if (item->state == SB_ITEM_READ && body > 0 && body != (int64_t)item->data_size)
+        return sb_fail(err, SB_DAMAGED, "%s: its bytes are not as many as its size",
+                       item->member.entry.path);
     if (!part || item->part_offset == 0)
         code = add_header(out, batch, item, err);
     item->mark = (unsigned)out->size;
     if (code == SB_OK && item->state != SB_ITEM_FAILED && (!part || item->part_last))
-        code = add_padding(out, sb_tar_body(&item->member), err);
+        code = add_padding(out, body, err);
     return code;
 }
 
@@ -350,7 +355,7 @@ enum sb_code sb_sink_open_tar(struct sb_sink **out, const struct sb_stream_sink_
         .name = sb_outfile_name(tar->file),
         .holds = SB_KEEPS_OWNER | SB_KEEPS_OWNER_NAME | SB_KEEPS_NANOSECONDS | SB_KEEPS_HARD_LINKS |
                  SB_KEEPS_SPECIAL,
-        .serial = true,
+        .any_names = true,
     };
     *out = &tar->sink;
     return SB_OK;
