@@ -2,12 +2,15 @@
  * Any container seen as an archive: a temporary index over it, so that everything that reads an
  * archive reads a tar or a zip as well.
  *
- * Members that are located are read from where they lie, those of a zip are inflated on the way. Of
- * a container that can only be read in sequence (a pipe, a compressed tar) there are names,
- * metadata, targets of links and, when asked for, checksums; reading other bytes is SB_INVALID.
- * Of members with the same name the last one counts, and what no archive can hold (special files)
- * is left out: told as SB_WARNING ("special"), names that cannot be stored as SB_PROBLEM ("name").
- * A hard link has the bytes of what it links to.
+ * Members that are located are read from where they lie, others that can be loaded (of a zip) by
+ * the source's loaders. Of a container that can only be read in sequence (a pipe, a compressed tar)
+ * there are names, metadata, targets of links and, when asked for, checksums; reading other bytes
+ * is SB_INVALID. archive/bytes.h says what shards and offsets mean.
+ *
+ * Of members with the same name the last one counts; a name that is a directory as well as a file
+ * is a directory, and the file is left out: SB_PROBLEM ("conflict"). A hard link has the bytes of
+ * what its name meant when it came; one to nothing is left out: SB_PROBLEM ("link"). What no
+ * archive can hold (special files) is left out: SB_WARNING ("special"). Names as in naming.h.
  */
 #ifndef SB_STORE_CATALOG_H
 #define SB_STORE_CATALOG_H
@@ -19,16 +22,32 @@ struct sb_catalog_options {
     bool checksums; /* of what can only be read in sequence, compute CRC32C on the way */
     const struct sb_notify *notify;
 
-    /* Optional: only members that this takes (normalized names) are held. */
+    /* Optional: only members that this takes (stored names) are held; of others nothing is told. */
     bool (*wanted)(void *context, const char *name, size_t size);
+
+    /* Optional: as the walk goes on, bytes of the input, of how many (0: not known), and members.
+     */
+    void (*progress)(void *context, int64_t done, int64_t total, int64_t members);
     void *context;
 };
 
+struct sb_catalog_result {
+    /*
+     * With `wanted`: a member is a hard link to one that was not wanted. It is left out, untold;
+     * open the container again, for all members.
+     */
+    bool links_left;
+
+    /* SB_OK, or what ended the walk after some members: the catalog holds what came before. */
+    struct sb_error damage;
+};
+
 /*
- * The archive has no path but the input's name; it keeps the source, and frees it at the end.
+ * Takes the input (allocated, freed with it) and the source, also when it fails. The archive has
+ * no path but the input's name.
  */
-enum sb_code sb_catalog_open(struct sb_archive **out, struct sb_source *source,
-                             const struct sb_catalog_options *options,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_catalog_open(struct sb_archive **out, struct sb_input *input,
+                             struct sb_source *source, const struct sb_catalog_options *options,
+                             struct sb_catalog_result *result, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -1,0 +1,507 @@
+#include "store/catalog.h"
+
+#include "archive/database.h"
+#include "archive/tally.h"
+#include "core/crc32c.h"
+#include "core/interrupt.h"
+#include "core/name.h"
+#include "store/catalog_bytes.h"
+#include "store/naming.h"
+
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define TARGET_MAX     65536 /* bytes, of a link */
+#define PROGRESS_EVERY 1024  /* members */
+
+struct catalog {
+    const struct sb_catalog_options *options;
+    struct sb_catalog_result *result;
+    struct sb_source *source;
+    struct sb_catalog_bytes *bytes;
+    sqlite3 *db;
+    sqlite3_stmt *add_file;
+    sqlite3_stmt *add_link;
+    struct sb_tally *tally;
+    struct sb_naming naming;
+    struct sb_buf text; /* a link's target */
+    int64_t members;
+    bool linked; /* there are hard links */
+};
+
+/* No `parent`: reading does without it, and computing it takes half of the time of a row. */
+static const char make_tables[] =
+    "CREATE TABLE files (path TEXT NOT NULL, shard INTEGER, offset INTEGER, size INTEGER,"
+    " crc32c INTEGER, mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER);"
+    "CREATE TABLE dirs (path TEXT NOT NULL, num_subdirs INTEGER, num_files INTEGER,"
+    " num_files_tree INTEGER, size_tree INTEGER, mode INTEGER, uid INTEGER, gid INTEGER,"
+    " mtime_ns INTEGER);"
+    "CREATE TABLE links (file INTEGER PRIMARY KEY, target TEXT);"
+    "BEGIN";
+
+static enum sb_code open_tables(struct catalog *catalog, const char *beside, struct sb_error *err)
+{
+    enum sb_code code = sb_database_open_private(&catalog->db, beside, err);
+
+    if (code == SB_OK)
+        code = sb_database_run(catalog->db, make_tables, err);
+    if (code == SB_OK)
+        code = sb_database_prepare(catalog->db, &catalog->add_file,
+                                   "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                                   err);
+    if (code == SB_OK)
+        code = sb_database_prepare(catalog->db, &catalog->add_link,
+                                   "INSERT INTO links VALUES (last_insert_rowid(), ?1)", err);
+    if (code == SB_OK)
+        code = sb_tally_new(&catalog->tally, catalog->db, err);
+    return code;
+}
+
+static enum sb_code step_done(sqlite3_stmt *statement, struct sb_error *err)
+{
+    int rc = sqlite3_step(statement);
+
+    sqlite3_reset(statement);
+    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(sqlite3_db_handle(statement), err);
+}
+
+static void bind_known(sqlite3_stmt *statement, int column, bool known, int64_t value)
+{
+    if (known)
+        sqlite3_bind_int64(statement, column, value);
+    else
+        sqlite3_bind_null(statement, column);
+}
+
+static bool is_id(const struct sb_entry *entry, unsigned bit, int64_t value)
+{
+    return (entry->has & bit) && value >= 0 && value <= UINT32_MAX;
+}
+
+/* Brings metadata into the ranges that a row may have; what does not fit is not known. */
+static void settle_metadata(struct sb_entry *entry)
+{
+    static const uint32_t types[] = {[SB_FILE] = S_IFREG, [SB_DIR] = S_IFDIR, [SB_LINK] = S_IFLNK};
+
+    if (entry->type == SB_LINK)
+        entry->has |= SB_HAS_MODE;
+    entry->mode = (entry->type == SB_LINK ? 0777 : entry->mode & 07777) | types[entry->type];
+    if (!is_id(entry, SB_HAS_UID, entry->uid))
+        entry->has &= ~(unsigned)SB_HAS_UID;
+    if (!is_id(entry, SB_HAS_GID, entry->gid))
+        entry->has &= ~(unsigned)SB_HAS_GID;
+}
+
+/* Without a shard, unless it is known where its bytes are. */
+static enum sb_code add_row(struct catalog *catalog, const struct sb_entry *entry, bool placed,
+                            struct sb_error *err)
+{
+    sqlite3_stmt *add = catalog->add_file;
+    enum sb_code code;
+
+    sqlite3_bind_text(add, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
+    bind_known(add, 2, placed, entry->shard);
+    sqlite3_bind_int64(add, 3, entry->offset);
+    sqlite3_bind_int64(add, 4, entry->size);
+    bind_known(add, 5, entry->has & SB_HAS_CRC, entry->crc32c);
+    bind_known(add, 6, entry->has & SB_HAS_MODE, entry->mode);
+    bind_known(add, 7, entry->has & SB_HAS_UID, entry->uid);
+    bind_known(add, 8, entry->has & SB_HAS_GID, entry->gid);
+    bind_known(add, 9, entry->has & SB_HAS_MTIME, entry->mtime_ns);
+    code = step_done(add, err);
+    if (code)
+        return code;
+    return sb_tally_file(catalog->tally, entry->path, entry->path_size, 1, entry->size, err);
+}
+
+/* Its row waits, without bytes, until all names are there. */
+static enum sb_code add_hard_link(struct catalog *catalog, struct sb_member *member,
+                                  struct sb_error *err)
+{
+    const char *problem;
+    enum sb_code code;
+
+    member->entry.size = 0;
+    code = add_row(catalog, &member->entry, false, err);
+    if (code)
+        return code;
+    if (sb_naming_clean(member->hard_link, strlen(member->hard_link), false, &catalog->text,
+                        &problem))
+        return sb_fail_memory(err);
+    catalog->linked = true;
+    sqlite3_bind_text(catalog->add_link, 1, catalog->text.data, (int)catalog->text.size,
+                      SQLITE_STATIC);
+    return step_done(catalog->add_link, err);
+}
+
+/* Reads a link's target in sequence; SB_END, told, when it is longer than any. */
+static enum sb_code read_target(struct catalog *catalog, struct sb_member *member,
+                                struct sb_error *err)
+{
+    const void *data;
+    size_t size;
+    enum sb_code code;
+
+    sb_buf_clear(&catalog->text);
+    while (!(code = sb_source_block(catalog->source, &data, &size, err))) {
+        if (sb_buf_add(&catalog->text, data, size))
+            return sb_fail_memory(err);
+        if (catalog->text.size > TARGET_MAX) {
+            sb_tell(catalog->options->notify, SB_PROBLEM, "link", member->entry.path,
+                    "left out: its target is longer than %d bytes", TARGET_MAX);
+            return SB_END;
+        }
+    }
+    if (code != SB_END)
+        return code;
+    member->entry.size = (int64_t)catalog->text.size;
+    return SB_OK;
+}
+
+static enum sb_code sum_bytes(struct catalog *catalog, struct sb_entry *entry, struct sb_error *err)
+{
+    const void *data;
+    size_t size;
+    enum sb_code code;
+
+    entry->crc32c = 0;
+    while (!(code = sb_source_block(catalog->source, &data, &size, err))) {
+        entry->crc32c = sb_crc32c(entry->crc32c, data, size);
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+    }
+    entry->has |= SB_HAS_CRC;
+    return code == SB_END ? SB_OK : code;
+}
+
+/* Where the member's bytes are to be found. SB_END: it is left out. */
+static enum sb_code place(struct catalog *catalog, struct sb_member *member, struct sb_error *err)
+{
+    struct sb_entry *entry = &member->entry;
+    bool loads = catalog->source->loads;
+    const void *kept = NULL;
+    enum sb_code code = SB_OK;
+
+    entry->shard = 0;
+    entry->offset = 0;
+    if (loads && member->located) {
+        entry->offset = member->at;
+        return SB_OK;
+    }
+    if (!loads && entry->type == SB_LINK) {
+        code = read_target(catalog, member, err);
+        kept = catalog->text.data;
+    } else if (!loads && catalog->options->checksums) {
+        code = sum_bytes(catalog, entry, err);
+    }
+    if (code || entry->size == 0)
+        return code;
+    entry->shard = SB_SHARD_APART;
+    return sb_catalog_bytes_add(catalog->bytes, member, kept, &entry->offset, err);
+}
+
+static enum sb_code take(struct catalog *catalog, struct sb_member *member, struct sb_error *err)
+{
+    const struct sb_catalog_options *options = catalog->options;
+    struct sb_entry *entry = &member->entry;
+    const char *name;
+    size_t size;
+    enum sb_code code;
+
+    code = sb_naming_map(&catalog->naming, entry->path, entry->path_size, entry->type == SB_DIR,
+                         &name, &size, err);
+    if (code)
+        return code;
+    if (options->wanted && !options->wanted(options->context, name, size))
+        return SB_OK;
+    entry->path = name;
+    entry->path_size = size;
+    if (member->special) {
+        sb_tell(options->notify, SB_WARNING, "special", name, "left out: a %s", member->special);
+        return SB_OK;
+    }
+    settle_metadata(entry);
+    if (entry->type == SB_DIR)
+        return sb_tally_dir(catalog->tally, entry, err);
+    if (member->hard_link)
+        return add_hard_link(catalog, member, err);
+    code = place(catalog, member, err);
+    return code ? code : add_row(catalog, entry, true, err);
+}
+
+static bool is_damage(enum sb_code code)
+{
+    return code == SB_DAMAGED || code == SB_FORMAT;
+}
+
+static enum sb_code walk(struct catalog *catalog, struct sb_error *err)
+{
+    const struct sb_catalog_options *options = catalog->options;
+    struct sb_source *source = catalog->source;
+    struct sb_member member;
+    enum sb_code code;
+
+    while (!(code = sb_source_next(source, &member, err))) {
+        catalog->members++;
+        code = take(catalog, &member, err);
+        if (code && code != SB_END)
+            break;
+        if (catalog->members % PROGRESS_EVERY)
+            continue;
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (options->progress)
+            options->progress(options->context, source->done, source->total, catalog->members);
+    }
+    if (is_damage(code) && catalog->members > 0) {
+        catalog->result->damage = *err;
+        return SB_OK;
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+/* What a hard link finds under its name, given to it. */
+static enum sb_code adopt_target(struct catalog *catalog, sqlite3_stmt *find, sqlite3_stmt *set,
+                                 sqlite3_stmt *row, struct sb_error *err)
+{
+    const char *path = (const char *)sqlite3_column_text(row, 1);
+    size_t path_size = (size_t)sqlite3_column_bytes(row, 1);
+    const char *target = (const char *)sqlite3_column_text(row, 2);
+    int64_t file = sqlite3_column_int64(row, 0), bytes = 0;
+    bool found;
+    int rc;
+
+    sqlite3_bind_text(find, 1, target, sqlite3_column_bytes(row, 2), SQLITE_STATIC);
+    sqlite3_bind_int64(find, 2, file);
+    rc = sqlite3_step(find);
+    found = rc == SQLITE_ROW;
+    if (found) {
+        bytes = sqlite3_column_int64(find, 2);
+        for (int i = 0; i < 5; i++)
+            sqlite3_bind_value(set, i + 2, sqlite3_column_value(find, i));
+        sqlite3_bind_int64(set, 1, file);
+    }
+    sqlite3_reset(find);
+    if (!found && rc != SQLITE_DONE)
+        return sb_database_fail(catalog->db, err);
+    if (found) {
+        if (step_done(set, err))
+            return err->code;
+        return sb_tally_file(catalog->tally, path, path_size, 0, bytes, err);
+    }
+    if (catalog->options->wanted)
+        catalog->result->links_left = true;
+    else
+        sb_tell(catalog->options->notify, SB_PROBLEM, "link", path,
+                "left out: a hard link to '%s', which does not come before it", target);
+    return SB_OK;
+}
+
+/* Hard links in the order in which they came, so that one to another finds its bytes there. */
+static enum sb_code resolve_links(struct catalog *catalog, struct sb_error *err)
+{
+    sqlite3_stmt *rows = NULL, *find = NULL, *set = NULL;
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+
+    code = sb_database_prepare(catalog->db, &rows,
+                               "SELECT file, path, target FROM links"
+                               " CROSS JOIN files ON files.rowid = file ORDER BY file",
+                               err);
+    if (!code)
+        code = sb_database_prepare(catalog->db, &find,
+                                   "SELECT shard, offset, size, crc32c, mode FROM files"
+                                   " INDEXED BY " SB_ADOPTED_FILES
+                                   " WHERE path = ?1 AND rowid < ?2 AND shard IS NOT NULL"
+                                   " ORDER BY rowid DESC LIMIT 1",
+                                   err);
+    if (!code)
+        code = sb_database_prepare(catalog->db, &set,
+                                   "UPDATE files SET shard = ?2, offset = ?3, size = ?4,"
+                                   " crc32c = ?5, mode = iif(?6 & 0xf000 = 0xa000, ?6, mode)"
+                                   " WHERE rowid = ?1",
+                                   err);
+    while (!code && (rc = sqlite3_step(rows)) == SQLITE_ROW)
+        code = adopt_target(catalog, find, set, rows, err);
+    if (!code && rc != SQLITE_DONE)
+        code = sb_database_fail(catalog->db, err);
+    sqlite3_finalize(rows);
+    sqlite3_finalize(find);
+    sqlite3_finalize(set);
+    return code;
+}
+
+/* Takes the rows of files that a query names, by row number, off the statistics and the table. */
+static enum sb_code drop_files(struct catalog *catalog, const char *which, int64_t *count,
+                               struct sb_error *err)
+{
+    sqlite3_stmt *rows = NULL;
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+
+    *count = 0;
+    code = sb_database_run(catalog->db, which, err);
+    if (!code)
+        code = sb_database_prepare(catalog->db, &rows,
+                                   "SELECT path, size FROM temp.doomed"
+                                   " CROSS JOIN files ON files.rowid = file",
+                                   err);
+    for (; !code && (rc = sqlite3_step(rows)) == SQLITE_ROW; ++*count)
+        code = sb_tally_file(catalog->tally, (const char *)sqlite3_column_text(rows, 0),
+                             (size_t)sqlite3_column_bytes(rows, 0), -1,
+                             -sqlite3_column_int64(rows, 1), err);
+    if (!code && rc != SQLITE_DONE)
+        code = sb_database_fail(catalog->db, err);
+    sqlite3_finalize(rows);
+    if (!code)
+        code = sb_database_run(catalog->db,
+                               "DELETE FROM files WHERE rowid IN (SELECT file FROM temp.doomed);"
+                               "DROP TABLE temp.doomed",
+                               err);
+    return code;
+}
+
+static enum sb_code drop_superseded(struct catalog *catalog, struct sb_error *err)
+{
+    int64_t count;
+    enum sb_code code;
+
+    code = drop_files(catalog,
+                      "CREATE TEMP TABLE doomed AS SELECT rowid AS file FROM files AS this"
+                      " WHERE EXISTS (SELECT 1 FROM files AS later INDEXED BY " SB_ADOPTED_FILES
+                      " WHERE later.path = this.path AND later.rowid > this.rowid)",
+                      &count, err);
+    if (!code && count > 0)
+        sb_tell(catalog->options->notify, SB_NOTE, "duplicate", catalog->source->name,
+                "%" PRId64 " members are superseded by later ones of the same name", count);
+    return code;
+}
+
+static enum sb_code index_files(struct catalog *catalog, struct sb_error *err)
+{
+    static const char plain[] = "CREATE INDEX " SB_ADOPTED_FILES " ON files (path)";
+    static const char unique[] = "CREATE UNIQUE INDEX " SB_ADOPTED_FILES " ON files (path)";
+    int64_t count;
+    enum sb_code code = SB_EXISTS;
+
+    if (!catalog->linked)
+        code = sb_database_run(catalog->db, unique, err);
+    if (code != SB_EXISTS)
+        return code;
+    code = sb_database_run(catalog->db, plain, err);
+    if (!code && catalog->linked)
+        code = resolve_links(catalog, err);
+    if (!code && catalog->linked)
+        code = drop_files(catalog,
+                          "CREATE TEMP TABLE doomed AS SELECT rowid AS file FROM files"
+                          " WHERE shard IS NULL",
+                          &count, err);
+    return code ? code : drop_superseded(catalog, err);
+}
+
+/* Of a file that is a directory too: as if it had never been counted. */
+static enum sb_code uncount(sqlite3_stmt *lessen, const char *path, size_t path_size, int64_t bytes,
+                            struct sb_error *err)
+{
+    size_t size = path_size;
+    bool direct = true;
+    enum sb_code code;
+
+    do {
+        size = sb_parent_size(path, size);
+        sqlite3_bind_text(lessen, 1, path, (int)size, SQLITE_STATIC);
+        sqlite3_bind_int(lessen, 2, direct);
+        sqlite3_bind_int64(lessen, 3, bytes);
+        code = step_done(lessen, err);
+        direct = false;
+    } while (!code && size > 0);
+    return code;
+}
+
+static enum sb_code settle_conflicts(struct catalog *catalog, struct sb_error *err)
+{
+    sqlite3_stmt *rows = NULL, *lessen = NULL, *drop = NULL;
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+
+    code = sb_database_prepare(catalog->db, &rows,
+                               "SELECT files.rowid, files.path, files.size FROM dirs"
+                               " CROSS JOIN files INDEXED BY " SB_ADOPTED_FILES
+                               " ON files.path = dirs.path",
+                               err);
+    if (!code)
+        code = sb_database_prepare(catalog->db, &lessen,
+                                   "UPDATE dirs SET num_files = num_files - ?2,"
+                                   " num_files_tree = num_files_tree - 1,"
+                                   " size_tree = size_tree - ?3 WHERE path = ?1",
+                                   err);
+    if (!code)
+        code = sb_database_prepare(catalog->db, &drop, "DELETE FROM files WHERE rowid = ?1", err);
+    while (!code && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+        const char *path = (const char *)sqlite3_column_text(rows, 1);
+
+        sb_tell(catalog->options->notify, SB_PROBLEM, "conflict", path,
+                "left out: a file whose name is a directory's too");
+        code = uncount(lessen, path, (size_t)sqlite3_column_bytes(rows, 1),
+                       sqlite3_column_int64(rows, 2), err);
+        sqlite3_bind_int64(drop, 1, sqlite3_column_int64(rows, 0));
+        if (!code)
+            code = step_done(drop, err);
+    }
+    if (!code && rc != SQLITE_DONE)
+        code = sb_database_fail(catalog->db, err);
+    sqlite3_finalize(rows);
+    sqlite3_finalize(lessen);
+    sqlite3_finalize(drop);
+    return code;
+}
+
+static enum sb_code finish_tables(struct catalog *catalog, struct sb_error *err)
+{
+    enum sb_code code = index_files(catalog, err);
+
+    if (!code)
+        code = sb_tally_apply(catalog->tally, catalog->db, true, err);
+    if (!code)
+        code = sb_database_run(catalog->db,
+                               "CREATE UNIQUE INDEX " SB_ADOPTED_DIRS " ON dirs (path)", err);
+    if (!code)
+        code = settle_conflicts(catalog, err);
+    return code ? code : sb_database_run(catalog->db, "COMMIT", err);
+}
+
+enum sb_code sb_catalog_open(struct sb_archive **out, struct sb_input *input,
+                             struct sb_source *source, const struct sb_catalog_options *options,
+                             struct sb_catalog_result *result, struct sb_error *err)
+{
+    struct catalog catalog = {
+        .options = options,
+        .result = result,
+        .source = source,
+        .naming = {.notify = options->wanted ? NULL : options->notify, .dots_are_usual = true},
+    };
+    const char *name = input->name;
+    enum sb_code code;
+
+    *out = NULL;
+    *result = (struct sb_catalog_result){0};
+    if (sb_catalog_bytes_new(&catalog.bytes, input, source, err))
+        return err->code;
+    code = open_tables(&catalog, input->path, err);
+    if (!code)
+        code = walk(&catalog, err);
+    if (!code)
+        code = finish_tables(&catalog, err);
+    sqlite3_finalize(catalog.add_file);
+    sqlite3_finalize(catalog.add_link);
+    sb_tally_free(catalog.tally);
+    sb_naming_release(&catalog.naming);
+    sb_buf_release(&catalog.text);
+    if (!code)
+        return sb_archive_adopt(out, catalog.db, name, sb_catalog_bytes_finish(catalog.bytes), err);
+    sb_database_close(catalog.db);
+    sb_catalog_bytes_free(catalog.bytes);
+    return code;
+}
