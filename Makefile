@@ -105,7 +105,7 @@ static:
 # Tests
 
 # What has threads, and so is worth the time that the thread sanitizer takes.
-THREADED_TESTS = $(BUILD)/tests/unit/pipeline \
+THREADED_TESTS = $(addprefix $(BUILD)/tests/unit/,pipeline transfer) \
 	$(wildcard $(addprefix tests/bats/,pack.bats unpack.bats verify.bats cat.bats))
 
 ifeq ($(SANITIZE),thread)
