@@ -1,0 +1,113 @@
+/*
+ * The numbers of the zip format, for its reader and its writer.
+ *
+ * From PKWARE's APPNOTE.TXT 6.3.10 (sections 4.3 to 4.5), and Info-ZIP's extrafld.txt for the
+ * extra fields UT, Up, Ux and ux. All numbers are little-endian and stand at any address.
+ */
+#ifndef SB_STORE_ZIP_FORMAT_H
+#define SB_STORE_ZIP_FORMAT_H
+
+#include <endian.h>
+#include <stdint.h>
+#include <string.h>
+
+#define SB_ZIP_LOCAL         0x04034b50U /* before each member's bytes */
+#define SB_ZIP_CENTRAL       0x02014b50U /* a record of the central directory */
+#define SB_ZIP_DESCRIPTOR    0x08074b50U /* behind bytes whose size was not known before */
+#define SB_ZIP_END           0x06054b50U
+#define SB_ZIP_END_64        0x06064b50U
+#define SB_ZIP_END_64_POINTS 0x07064b50U /* the locator of the former */
+
+/* Sizes of what is fixed in each. */
+#define SB_ZIP_LOCAL_SIZE         30
+#define SB_ZIP_CENTRAL_SIZE       46
+#define SB_ZIP_END_SIZE           22
+#define SB_ZIP_END_64_SIZE        56
+#define SB_ZIP_END_64_POINTS_SIZE 20
+
+#define SB_ZIP_NAME_MAX 65535
+
+/* Stands where a number does not fit: the true one is in the zip64 extra field or end record. */
+#define SB_ZIP_IN_64       0xffffffffU
+#define SB_ZIP_IN_64_SHORT 0xffffU
+
+/* General purpose flags. */
+enum {
+    SB_ZIP_ENCRYPTED = 1 << 0,
+    SB_ZIP_METHOD_BITS = 3 << 1, /* their meaning depends on the method */
+    SB_ZIP_SIZES_BEHIND = 1 << 3,
+    SB_ZIP_UTF8 = 1 << 11,
+    SB_ZIP_HIDDEN = 1 << 13, /* the central directory is encrypted */
+};
+
+enum {
+    SB_ZIP_STORED = 0,
+    SB_ZIP_DEFLATED = 8,
+    SB_ZIP_LZMA = 14,
+};
+
+/* Which system's attributes a member has. */
+enum { SB_ZIP_HOST_FAT = 0, SB_ZIP_HOST_UNIX = 3, SB_ZIP_HOST_DARWIN = 19 };
+
+/* Of FAT attributes. */
+enum { SB_ZIP_FAT_READ_ONLY = 1 << 0, SB_ZIP_FAT_DIRECTORY = 1 << 4 };
+
+/* Extra fields. */
+enum {
+    SB_ZIP_EXTRA_64 = 0x0001,
+    SB_ZIP_EXTRA_NTFS = 0x000a,  /* times in 100 ns since 1601 */
+    SB_ZIP_EXTRA_UT = 0x5455,    /* times in seconds since 1970 */
+    SB_ZIP_EXTRA_UX = 0x5855,    /* times, and in the local header owners of 16 bits */
+    SB_ZIP_EXTRA_UP = 0x7075,    /* the name in UTF-8 */
+    SB_ZIP_EXTRA_UX_16 = 0x7855, /* in the local header owners of 16 bits */
+    SB_ZIP_EXTRA_UX_N = 0x7875,  /* owners of any size */
+};
+
+static inline uint16_t sb_zip_get16(const void *at)
+{
+    uint16_t value;
+
+    memcpy(&value, at, sizeof(value));
+    return le16toh(value);
+}
+
+static inline uint32_t sb_zip_get32(const void *at)
+{
+    uint32_t value;
+
+    memcpy(&value, at, sizeof(value));
+    return le32toh(value);
+}
+
+static inline uint64_t sb_zip_get64(const void *at)
+{
+    uint64_t value;
+
+    memcpy(&value, at, sizeof(value));
+    return le64toh(value);
+}
+
+/* Each puts a number and returns the place behind it. */
+static inline uint8_t *sb_zip_put16(uint8_t *at, unsigned value)
+{
+    uint16_t little = htole16((uint16_t)value);
+
+    memcpy(at, &little, sizeof(little));
+    return at + sizeof(little);
+}
+
+static inline uint8_t *sb_zip_put32(uint8_t *at, uint32_t value)
+{
+    value = htole32(value);
+    memcpy(at, &value, sizeof(value));
+    return at + sizeof(value);
+}
+
+static inline uint8_t *sb_zip_put64(uint8_t *at, uint64_t value)
+{
+    value = htole64(value);
+    memcpy(at, &value, sizeof(value));
+    return at + sizeof(value);
+}
+
+#endif
