@@ -1,0 +1,133 @@
+#include "store/feed_impl.h"
+
+#include "core/interrupt.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WAIT_MS 100 /* how soon a wait for a pipe sees that it has to end */
+
+struct input_feed {
+    struct sb_feed base;
+    const struct sb_input *input;
+    size_t head_used;
+    int64_t offset; /* seekable: of what comes next */
+    int64_t size;   /* seekable: of the file */
+};
+
+static enum sb_code wait_for_bytes(struct input_feed *feed, struct sb_error *err)
+{
+    struct pollfd wanted = {.fd = feed->input->fd, .events = POLLIN};
+    int ready = 0;
+
+    while (ready == 0 || (ready < 0 && errno == EINTR)) {
+        if (atomic_load(&feed->base.watch->stop) || sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        ready = poll(&wanted, 1, WAIT_MS);
+    }
+    return ready > 0 ? SB_OK : sb_fail_errno(err, errno, "%s", feed->base.name);
+}
+
+static enum sb_code read_stream(struct input_feed *feed, void *data, size_t room, size_t *got,
+                                struct sb_error *err)
+{
+    for (;;) {
+        enum sb_code code = wait_for_bytes(feed, err);
+        ssize_t size;
+
+        if (code)
+            return code;
+        size = read(feed->input->fd, data, room);
+        if (size >= 0) {
+            *got = (size_t)size;
+            return size > 0 ? SB_OK : SB_END;
+        }
+        if (errno != EINTR && errno != EAGAIN)
+            return sb_fail_errno(err, errno, "%s", feed->base.name);
+    }
+}
+
+static enum sb_code read_file(struct input_feed *feed, void *data, size_t room, size_t *got,
+                              struct sb_error *err)
+{
+    enum sb_code code =
+        sb_pread_full(feed->input->fd, data, room, feed->offset, got, feed->base.name, err);
+
+    if (code)
+        return code;
+    feed->offset += (int64_t)*got;
+    return *got > 0 ? SB_OK : SB_END;
+}
+
+static size_t take_head(struct input_feed *feed, void *data, size_t room)
+{
+    size_t size = feed->input->head.size - feed->head_used;
+
+    if (size > room)
+        size = room;
+    memcpy(data, feed->input->head.data + feed->head_used, size);
+    feed->head_used += size;
+    return size;
+}
+
+static enum sb_code fill_input(struct sb_feed *base, void *data, size_t room, size_t *got,
+                               struct sb_error *err)
+{
+    struct input_feed *feed = (struct input_feed *)base;
+    enum sb_code code = SB_OK;
+
+    if (feed->input->seekable)
+        code = read_file(feed, data, room, got, err);
+    else if (feed->head_used < feed->input->head.size)
+        *got = take_head(feed, data, room);
+    else
+        code = read_stream(feed, data, room, got, err);
+    if (!code)
+        atomic_fetch_add_explicit(&base->watch->taken, (int64_t)*got, memory_order_relaxed);
+    return code;
+}
+
+static int64_t skip_input(struct sb_feed *base, int64_t size)
+{
+    struct input_feed *feed = (struct input_feed *)base;
+
+    if (!feed->input->seekable || feed->offset >= feed->size)
+        return 0;
+    if (size > feed->size - feed->offset)
+        size = feed->size - feed->offset;
+    feed->offset += size;
+    atomic_fetch_add_explicit(&base->watch->taken, size, memory_order_relaxed);
+    return size;
+}
+
+static void free_input(struct sb_feed *base)
+{
+    free(base);
+}
+
+enum sb_code sb_feed_input(struct sb_feed **out, const struct sb_input *input,
+                           struct sb_feed_watch *watch, struct sb_error *err)
+{
+    static const struct sb_feed_ops ops = {fill_input, skip_input, free_input};
+    struct input_feed *feed = calloc(1, sizeof(*feed));
+    struct stat st;
+
+    if (!feed)
+        return sb_fail_memory(err);
+    feed->base = (struct sb_feed){.ops = &ops, .name = input->name, .watch = watch};
+    feed->input = input;
+    if (input->seekable) {
+        if (fstat(input->fd, &st)) {
+            free(feed);
+            return sb_fail_errno(err, errno, "%s", input->name);
+        }
+        feed->size = st.st_size;
+    }
+    *out = &feed->base;
+    return SB_OK;
+}

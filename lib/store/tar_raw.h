@@ -1,0 +1,28 @@
+/*
+ * What libarchive does not tell of a tar's member, out of the bytes of its header: all its blocks,
+ * from the first extension to the last block. Format: POSIX.1-2001 pax, and the GNU tar manual.
+ *
+ * Pure functions. The header is not trusted: nothing beyond its size is looked at.
+ */
+#ifndef SB_STORE_TAR_RAW_H
+#define SB_STORE_TAR_RAW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SB_TAR_BLOCK 512
+
+/* How many blocks of nothing but zeros are at the end. */
+size_t sb_tar_zero_blocks(const char *header, size_t size);
+
+/* Is the size of the member another than that of its stored bytes, or might it be? */
+bool sb_tar_size_is_other(const char *header, size_t size);
+
+/* The pax record "mtime", if there is one within range: nanoseconds since 1970. */
+bool sb_tar_pax_mtime(const char *header, size_t size, int64_t *ns);
+
+/* Is it a part of a file that began in another volume? */
+bool sb_tar_is_continued(const char *header, size_t size);
+
+#endif
