@@ -22,6 +22,7 @@ enum { SORT_NAME, SORT_SIZE };
 enum { EXPORT_NCDU };
 
 struct settings {
+    struct opening opening;
     bool summarize;
     bool all;
     int64_t max_depth; /* -1: any */
@@ -56,6 +57,7 @@ static const struct option options[] = {
     OPTION_CHOICE(0, "export", struct settings, export, "FORMAT", export_choices,
                   "a listing that 'ncdu -f-' opens"),
     OPTION_FLAG(0, "gaps", struct settings, gaps, "bytes of the shards that no file owns"),
+    OPTION_FROM,
     OPTION_END,
 };
 
@@ -278,8 +280,11 @@ static enum sb_code measure_gaps(struct usage *usage, struct sb_error *err)
 static enum sb_code show_usage(struct usage *usage, const char *path, char **paths, size_t count,
                                struct sb_error *err)
 {
-    enum sb_code code = open_archive(&usage->archive, path, err);
+    enum sb_code code =
+        open_as_archive(&usage->archive, path, &usage->settings->opening, false, err);
 
+    if (!code && usage->settings->gaps)
+        code = need_shards(usage->archive, "shards with gaps", err);
     if (!code && usage->settings->gaps)
         code = measure_gaps(usage, err);
     else if (!code && usage->settings->export == EXPORT_NCDU)

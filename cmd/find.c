@@ -22,6 +22,7 @@
 enum { SORT_PATH, SORT_ADDRESS };
 
 struct settings {
+    struct opening opening;
     bool nul;
     unsigned types; /* bits 1 << enum sb_type; 0: all */
     const char *name;
@@ -134,6 +135,7 @@ static const struct option options[] = {
     OPTION_CALL(0, "printf", "FORMAT", parse_printf,
                 "what to print, with find's directives; no newline is added", OPERAND_ANY),
     OPTION_FLAG(0, "json", struct settings, json, "an object a line, with all that is known"),
+    OPTION_FROM,
     OPTION_END,
 };
 
@@ -310,7 +312,7 @@ static enum sb_code find(struct finding *finding, const char *path, char **paths
                          struct sb_error *err)
 {
     const struct settings *settings = finding->settings;
-    enum sb_code code = open_archive(&finding->archive, path, err);
+    enum sb_code code = open_as_archive(&finding->archive, path, &settings->opening, false, err);
 
     if (!code && (settings->json || settings->format))
         code = sb_shards_open(&finding->shards, finding->archive, err);

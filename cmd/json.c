@@ -184,6 +184,7 @@ enum sb_code json_entry(struct sb_buf *out, const struct sb_entry *entry, struct
 {
     static const char *const types[] = {[SB_FILE] = "file", [SB_DIR] = "dir", [SB_LINK] = "link"};
     bool is_dir = entry->type == SB_DIR;
+    bool located = !shards || sb_shards_hold(shards, entry->shard);
     enum sb_code code = sb_buf_add_char(out, '{');
 
     if (!code)
@@ -208,9 +209,9 @@ enum sb_code json_entry(struct sb_buf *out, const struct sb_entry *entry, struct
     if (!code)
         code = add_number(out, "mtime_ns", entry->has & SB_HAS_MTIME, entry->mtime_ns);
     if (!code && !is_dir)
-        code = add_number(out, "shard", true, entry->shard);
+        code = add_number(out, "shard", located, entry->shard);
     if (!code && !is_dir)
-        code = add_number(out, "offset", true, entry->offset);
+        code = add_number(out, "offset", located, entry->offset);
     if (!code && !is_dir)
         code = add_number(out, "crc32c", entry->has & SB_HAS_CRC, entry->crc32c);
     if (!code && entry->type == SB_LINK)

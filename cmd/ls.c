@@ -22,6 +22,7 @@
 enum { SORT_NAME, SORT_SIZE, SORT_TIME, SORT_ADDRESS };
 
 struct settings {
+    struct opening opening;
     bool details;
     bool one;
     bool recursive;
@@ -87,6 +88,7 @@ static const struct option options[] = {
     OPTION_CALL(0, "at", "SHARD:OFFSET[+LENGTH]", parse_at, "the files that own these bytes",
                 OPERAND_ANY),
     OPTION_FLAG(0, "json", struct settings, json, "an object a line, with all that is known"),
+    OPTION_FROM,
     OPTION_END,
 };
 
@@ -398,6 +400,10 @@ static enum sb_code show(struct list *list, char **args, size_t count, struct sb
     enum sb_code code = SB_OK;
 
     if (settings->shards)
+        code = need_shards(list->archive, "shards", err);
+    if (code)
+        return code;
+    if (settings->shards)
         return show_shards(list->archive, settings->human, settings->json, &list->left_out, err);
     if (settings->at)
         return show_owners(list, err);
@@ -410,7 +416,7 @@ static enum sb_code list_archive(struct list *list, const char *path, char **arg
                                  struct sb_error *err)
 {
     const struct settings *settings = list->settings;
-    enum sb_code code = open_archive(&list->archive, path, err);
+    enum sb_code code = open_as_archive(&list->archive, path, &settings->opening, false, err);
 
     list->style.form = choose_form(settings);
     list->style.human = settings->human;

@@ -2,10 +2,26 @@
 #include "message.h"
 #include "output.h"
 
+#include "store/catalog.h"
+
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define TARGET_MAX 65536 /* bytes */
+
+bool parse_from(void *settings, const char *value)
+{
+    struct opening *opening = settings;
+
+    opening->from = sb_container_named(value);
+    if (opening->from.kind == SB_ARCHIVE || opening->from.kind == SB_TAR ||
+        opening->from.kind == SB_CPIO || opening->from.kind == SB_ZIP)
+        return true;
+    message_usage("--from: '%s' is not archive, tar, cpio or zip", value);
+    return false;
+}
 
 enum sb_code open_archive(struct sb_archive **out, const char *path, struct sb_error *err)
 {
@@ -18,6 +34,112 @@ enum sb_code open_archive(struct sb_archive **out, const char *path, struct sb_e
                         path, major, minor);
     }
     return code;
+}
+
+/* Is it one, or at least not to be taken for anything else? */
+static bool try_archive(struct container *out, const char *path, const struct opening *opening,
+                        struct sb_error *err)
+{
+    enum sb_container_kind from = opening->from.kind;
+    enum sb_code code;
+
+    if (from != SB_ARCHIVE && (from != SB_UNKNOWN || strcmp(path, "-") == 0))
+        return false;
+    code = open_archive(&out->archive, path, err);
+    if (code == SB_SYSTEM && err->sys_errno == EISDIR) {
+        sb_fail(
+            err, SB_INVALID,
+            "%s: is a directory, not a container; commands such as plain ls, find and du read it",
+            path);
+        return true;
+    }
+    return code != SB_FORMAT || from == SB_ARCHIVE || sb_archive_looks_like(path);
+}
+
+static void damage_is_fatal(struct sb_error *err)
+{
+    if (err->code == SB_DAMAGED)
+        err->code = SB_FORMAT;
+}
+
+enum sb_code open_container(struct container *out, const char *path, const struct opening *opening,
+                            bool no_check, struct sb_error *err)
+{
+    struct sb_input_limits limits = {.no_check = no_check};
+
+    *out = (struct container){0};
+    *err = (struct sb_error){0};
+    if (try_archive(out, path, opening, err))
+        return err->code;
+    out->input = malloc(sizeof(*out->input));
+    if (!out->input)
+        return sb_fail_memory(err);
+    if (sb_input_open(out->input, path, opening->from.kind, err)) {
+        free(out->input);
+        out->input = NULL;
+        return err->code;
+    }
+    if (sb_source_open(&out->source, out->input, &limits, &message_notify, err)) {
+        damage_is_fatal(err);
+        close_container(out);
+        return err->code;
+    }
+    return SB_OK;
+}
+
+void close_container(struct container *container)
+{
+    sb_archive_free(container->archive);
+    sb_source_free(container->source);
+    if (container->input)
+        sb_input_close(container->input);
+    free(container->input);
+    *container = (struct container){0};
+}
+
+enum sb_code catalog_container(struct container *container,
+                               const struct sb_catalog_options *options,
+                               struct sb_catalog_result *result, struct sb_error *err)
+{
+    enum sb_code code = sb_catalog_open(&container->archive, container->input, container->source,
+                                        options, result, err);
+
+    container->input = NULL;
+    container->source = NULL;
+    damage_is_fatal(err);
+    message_progress_hide();
+    if (!code && result->damage.code)
+        message_error("%s; what stands behind is not known", result->damage.text);
+    return code ? err->code : SB_OK;
+}
+
+static void show_progress(void *context, int64_t done, int64_t total, int64_t members)
+{
+    (void)context;
+    message_progress_update(done, total, members);
+}
+
+enum sb_code open_as_archive(struct sb_archive **out, const char *path,
+                             const struct opening *opening, bool checksums, struct sb_error *err)
+{
+    struct sb_catalog_options options = {
+        .checksums = checksums, .notify = &message_notify, .progress = show_progress};
+    struct sb_catalog_result result;
+    struct container container;
+    enum sb_code code = open_container(&container, path, opening, false, err);
+
+    if (!code && !container.archive)
+        code = catalog_container(&container, &options, &result, err);
+    *out = code ? NULL : container.archive;
+    return code;
+}
+
+enum sb_code need_shards(const struct sb_archive *archive, const char *what, struct sb_error *err)
+{
+    if (!sb_archive_is_adopted(archive))
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "%s: is no archive, and has no %s", sb_archive_path(archive),
+                   what);
 }
 
 void complain_of_unmatched(const struct sb_select *select, char *const *args, size_t count)

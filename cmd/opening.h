@@ -1,5 +1,6 @@
 /*
- * Opening an archive for a command that looks at it, with the words that go with it.
+ * Opening an archive, or any other container, for a command that looks at it, with the words that
+ * go with it.
  */
 #ifndef CMD_OPENING_H
 #define CMD_OPENING_H
@@ -8,10 +9,54 @@
 #include "archive/select.h"
 #include "archive/shards.h"
 #include "core/buf.h"
+#include "store/container.h"
+
+/* What the settings of a command with OPTION_FROM begin with. */
+struct opening {
+    struct sb_container_type from; /* SB_UNKNOWN: told by content */
+};
+
+#define OPTION_FROM                                                                                \
+    OPTION_CALL(0, "from", "KIND", parse_from,                                                     \
+                "what it is, where its content does not tell: archive, tar, cpio, zip",            \
+                OPERAND_ANY)
+bool parse_from(void *settings, const char *value);
 
 /* As sb_archive_open; warns of a schema that is newer than this program. */
 enum sb_code open_archive(struct sb_archive **out, const char *path,
                           struct sb_error *err) SB_CHECKED;
+
+/* A container that was told apart: an archive, or else an input and the source of its members. */
+struct container {
+    struct sb_archive *archive;
+    struct sb_input *input;
+    struct sb_source *source;
+};
+
+/*
+ * Directories are refused: SB_INVALID. What the source has to say is printed. no_check: checksums
+ * of a zip's members are not looked at. Damage that keeps what is no archive from being read is
+ * SB_FORMAT, here and below.
+ */
+enum sb_code open_container(struct container *out, const char *path, const struct opening *opening,
+                            bool no_check, struct sb_error *err) SB_CHECKED;
+void close_container(struct container *container); /* what catalog_container left */
+
+/* Makes an archive of the source, whatever it is. */
+struct sb_catalog_options;
+struct sb_catalog_result;
+enum sb_code catalog_container(struct container *container,
+                               const struct sb_catalog_options *options,
+                               struct sb_catalog_result *result, struct sb_error *err) SB_CHECKED;
+
+/* Any container as an archive: all of the above, with every member. */
+enum sb_code open_as_archive(struct sb_archive **out, const char *path,
+                             const struct opening *opening, bool checksums,
+                             struct sb_error *err) SB_CHECKED;
+
+/* SB_INVALID for what is not an archive: it has no such thing as `what` ("shards"). */
+enum sb_code need_shards(const struct sb_archive *archive, const char *what,
+                         struct sb_error *err) SB_CHECKED;
 
 /* Names, as problems, the arguments that matched nothing. */
 void complain_of_unmatched(const struct sb_select *select, char *const *args, size_t count);

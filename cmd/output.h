@@ -48,8 +48,9 @@ enum sb_code json_name(struct sb_buf *out, const char *key, const char *name,
 /*
  * The object of `ls --json` and `find --json`, without the newline: path, type, size (of a
  * directory: of all files below it), mode (permission bits), uid, gid, mtime_ns (null where
- * unknown), for files shard, offset, crc32c, for links target where the shard is there. A row that
- * cannot be used has path, type and defect. shards may be NULL.
+ * unknown), for files shard, offset (null where the bytes lie in no file as they are), crc32c, for
+ * links target where the shard is there. A row that cannot be used has path, type and defect.
+ * shards may be NULL.
  */
 enum sb_code json_entry(struct sb_buf *out, const struct sb_entry *entry,
                         struct sb_shards *shards) SB_CHECKED;

@@ -372,6 +372,11 @@ enum sb_code sb_shards_stat(struct sb_shards *shards, uint32_t shard, struct sta
     return code;
 }
 
+bool sb_shards_hold(const struct sb_shards *shards, uint32_t shard)
+{
+    return !shards->bytes || shard != SB_SHARD_APART;
+}
+
 enum sb_code sb_shards_path(struct sb_shards *shards, uint32_t shard, struct sb_buf *out)
 {
     struct sb_error ignored;

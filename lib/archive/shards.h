@@ -46,6 +46,10 @@ enum sb_code sb_shards_read(struct sb_shards *shards, uint32_t shard, int64_t of
 enum sb_code sb_shards_stat(struct sb_shards *shards, uint32_t shard, struct stat *out,
                             struct sb_error *err) SB_CHECKED;
 
+/* Are offsets in this shard places in a file? In an archive's own shards they are; of an adopted
+ * one see bytes.h. */
+bool sb_shards_hold(const struct sb_shards *shards, uint32_t shard);
+
 /* The file name of a shard as it stands now. */
 enum sb_code sb_shards_path(struct sb_shards *shards, uint32_t shard,
                             struct sb_buf *out) SB_CHECKED;
