@@ -307,6 +307,11 @@ enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
                                              err);
     case SB_DIRECTORY:
         return sb_source_open_directory(out, input->path, notify, err);
+    case SB_TAR:
+    case SB_CPIO:
+        return sb_source_open_tar(out, input, limits, notify, err);
+    case SB_ZIP:
+        return sb_source_open_zip(out, input, limits, notify, err);
     default:
         return sb_fail(err, SB_FORMAT, "%s: is of an unknown kind", input->name);
     }
