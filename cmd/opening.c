@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TARGET_MAX 65536 /* bytes */
 
@@ -53,7 +54,10 @@ static bool try_archive(struct container *out, const char *path, const struct op
             path);
         return true;
     }
-    return code != SB_FORMAT || from == SB_ARCHIVE || sb_archive_looks_like(path);
+    if (from == SB_ARCHIVE || sb_archive_looks_like(path))
+        return true;
+    /* "No such file" may also be said of a pipe: its name in /dev/fd leads nowhere. */
+    return code == SB_NOENT ? access(path, F_OK) != 0 : code != SB_FORMAT;
 }
 
 static void damage_is_fatal(struct sb_error *err)

@@ -24,15 +24,15 @@ _shardbox_table() {
         first=archive others=path
         ;;
     ls)
-        options='-l --long -1 --one-per-line -a --all -A --almost-all -R --recursive -d --directory -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --tree --shards --at= --json --help -q --quiet -v --verbose --progress --no-progress'
+        options='-l --long -1 --one-per-line -a --all -A --almost-all -R --recursive -d --directory -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --tree --shards --at= --json --from= --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     find)
-        options='-0 --null --type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= --sort= -T --files-from= --missing --printf= --json -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-0 --null --type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= --sort= -T --files-from= --missing --printf= --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     du)
-        options='-s --summarize -a --all -d --max-depth= -h --human-readable --count --sort= --json --export= --gaps --help -q --quiet -v --verbose --progress --no-progress'
+        options='-s --summarize -a --all -d --max-depth= -h --human-readable --count --sort= --json --export= --gaps --from= --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     verify)
@@ -79,6 +79,7 @@ _shardbox_value() {
     ls:--sort) wanted='words:name size time address' ;;
     ls:--color=) wanted='words:auto always never' ;;
     ls:--at) wanted='any' ;;
+    ls:--from) wanted='any' ;;
     find:--type) wanted='any' ;;
     find:--name) wanted='any' ;;
     find:--path) wanted='any' ;;
@@ -90,9 +91,11 @@ _shardbox_value() {
     find:--sort) wanted='words:path address' ;;
     find:--files-from | find:-T) wanted='file' ;;
     find:--printf) wanted='any' ;;
+    find:--from) wanted='any' ;;
     du:--max-depth | du:-d) wanted='any' ;;
     du:--sort) wanted='words:name size' ;;
     du:--export) wanted='words:ncdu' ;;
+    du:--from) wanted='any' ;;
     verify:--threads | verify:-j) wanted='any' ;;
     upgrade:--threads | upgrade:-j) wanted='any' ;;
     esac

@@ -49,11 +49,11 @@ function __shardbox_takes_value
             return 0
         case cat:-T cat:--files-from cat:--range cat:--order cat:-j cat:--threads
             return 0
-        case ls:--sort ls:--at
+        case ls:--sort ls:--at ls:--from
             return 0
-        case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:--sort find:-T find:--files-from find:--printf
+        case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:--sort find:-T find:--files-from find:--printf find:--from
             return 0
-        case du:-d du:--max-depth du:--sort du:--export
+        case du:-d du:--max-depth du:--sort du:--export du:--from
             return 0
         case verify:-j verify:--threads
             return 0
@@ -212,6 +212,7 @@ complete -c shardbox -n '__shardbox_is ls' -l tree -d 'the whole tree below, dra
 complete -c shardbox -n '__shardbox_is ls' -l shards -d 'a row per shard: size, bytes in use, gaps, files'
 complete -c shardbox -n '__shardbox_is ls' -l at -x -d 'the files that own these bytes'
 complete -c shardbox -n '__shardbox_is ls' -l json -d 'an object a line, with all that is known'
+complete -c shardbox -n '__shardbox_is ls' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
 complete -c shardbox -n '__shardbox_is ls' -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is ls' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is ls' -s v -l verbose -d 'say more about what is done'
@@ -232,6 +233,7 @@ complete -c shardbox -n '__shardbox_is find' -s T -l files-from -r -F -d 'only t
 complete -c shardbox -n '__shardbox_is find' -l missing -d 'with -T: only the names that are not in the archive'
 complete -c shardbox -n '__shardbox_is find' -l printf -x -d 'what to print, with find\'s directives; no newline is added'
 complete -c shardbox -n '__shardbox_is find' -l json -d 'an object a line, with all that is known'
+complete -c shardbox -n '__shardbox_is find' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
 complete -c shardbox -n '__shardbox_is find' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is find' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is find' -s v -l verbose -d 'say more about what is done'
@@ -247,6 +249,7 @@ complete -c shardbox -n '__shardbox_is du' -l sort -x -a 'name size' -d 'by name
 complete -c shardbox -n '__shardbox_is du' -l json -d 'an object a line'
 complete -c shardbox -n '__shardbox_is du' -l export -x -a 'ncdu' -d 'a listing that \'ncdu -f-\' opens'
 complete -c shardbox -n '__shardbox_is du' -l gaps -d 'bytes of the shards that no file owns'
+complete -c shardbox -n '__shardbox_is du' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
 complete -c shardbox -n '__shardbox_is du' -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is du' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is du' -s v -l verbose -d 'say more about what is done'

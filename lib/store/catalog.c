@@ -186,15 +186,17 @@ static enum sb_code place(struct catalog *catalog, struct sb_member *member, str
 
     entry->shard = 0;
     entry->offset = 0;
-    if (loads && member->located) {
+    if (member->located) {
         entry->offset = member->at;
         return SB_OK;
     }
     if (!loads && entry->type == SB_LINK) {
         code = read_target(catalog, member, err);
         kept = catalog->text.data;
-    } else if (!loads && catalog->options->checksums) {
-        code = sum_bytes(catalog, entry, err);
+    } else if (!loads) {
+        catalog->result->in_sequence = true;
+        if (catalog->options->checksums)
+            code = sum_bytes(catalog, entry, err);
     }
     if (code || entry->size == 0)
         return code;

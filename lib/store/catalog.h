@@ -38,6 +38,9 @@ struct sb_catalog_result {
      */
     bool links_left;
 
+    /* There are bytes that can only be read in sequence, and so not through the archive. */
+    bool in_sequence;
+
     /* SB_OK, or what ended the walk after some members: the catalog holds what came before. */
     struct sb_error damage;
 };

@@ -180,8 +180,10 @@ static enum sb_code look_at_content(struct sb_input *input, const struct stat *s
         return code;
     if (!input->seekable && sb_buf_set(&input->head, head, got))
         return sb_fail_memory(err);
-    if (input->type.kind != SB_UNKNOWN)
+    if (input->type.kind != SB_UNKNOWN) {
+        input->type.filter = by_content(head, got).filter;
         return SB_OK;
+    }
     if (got == 0)
         return sb_fail(err, SB_FORMAT, "%s: is empty", input->name);
     input->type = by_content(head, got);
