@@ -298,15 +298,15 @@ enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
                             const struct sb_input_limits *limits, const struct sb_notify *notify,
                             struct sb_error *err)
 {
+    struct sb_archive_source_options whole = {
+        .dirs_last = true, .no_check = limits->no_check, .notify = notify};
     enum sb_code code;
 
     *out = NULL;
     switch (input->type.kind) {
     case SB_ARCHIVE:
         code = sb_archive_open(&input->archive, input->path, err);
-        return code ? code
-                    : sb_source_open_archive(out, input->archive, NULL, 0, limits->no_check, notify,
-                                             err);
+        return code ? code : sb_source_open_archive(out, input->archive, &whole, err);
     case SB_DIRECTORY:
         return sb_source_open_directory(out, input->path, notify, err);
     case SB_TAR:

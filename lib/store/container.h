@@ -85,12 +85,18 @@ enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
 
 /* The kinds, by their own files. */
 
-/* source_archive.c: directories by path, then files by address; or what paths select (all of one
- * walk, by path). The archive is of the caller, open as long. PATHs that match nothing are told as
- * "missing". */
+/* source_archive.c. The archive is of the caller, open as long. */
+struct sb_archive_source_options {
+    char *const *paths; /* PATH and GLOB arguments: these, in one walk by path. What matches nothing
+                           is told as "missing". None: everything, files by address. */
+    size_t path_count;
+    bool dirs_last; /* of everything, directories come after the files instead of before: tar sets
+                       the times of a directory once it meets something that is not below it */
+    bool no_check;
+    const struct sb_notify *notify;
+};
 enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *archive,
-                                    char *const *paths, size_t path_count, bool no_check,
-                                    const struct sb_notify *notify,
+                                    const struct sb_archive_source_options *options,
                                     struct sb_error *err) SB_CHECKED;
 
 /* source_tree.c: the tree below a directory, in the order of its walk; no link is followed. */

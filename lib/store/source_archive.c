@@ -15,7 +15,7 @@
 #define GAP_MAX     4096 /* cheaper to read than to skip */
 #define NANOSECONDS INT64_C(1000000000)
 
-/* What comes next: the root's metadata, all directories, all files; or the selected entries. */
+/* What comes next; plans are ended by STAGE_OVER. */
 enum stage {
     STAGE_ROOT,
     STAGE_DIRS,
@@ -24,15 +24,17 @@ enum stage {
     STAGE_OVER,
 };
 
+static const enum stage dirs_first[] = {STAGE_ROOT, STAGE_DIRS, STAGE_FILES, STAGE_OVER};
+static const enum stage dirs_last[] = {STAGE_FILES, STAGE_ROOT, STAGE_DIRS, STAGE_OVER};
+static const enum stage selection[] = {STAGE_SELECTION, STAGE_OVER};
+
 struct archive_source {
     struct sb_source base;
     struct sb_archive *archive;
     struct sb_shards *shards;
-    const struct sb_notify *notify;
-    bool no_check;
-    char *const *paths;
-    size_t path_count;
-    enum stage stage;
+    struct sb_archive_source_options options;
+    const enum stage *stage; /* in its plan */
+    bool root_given;
     struct sb_cursor *cursor;
     struct sb_select *select;
 };
@@ -81,23 +83,23 @@ static enum sb_code open_cursor(struct archive_source *source, struct sb_error *
     if (source->cursor)
         return SB_OK;
     return sb_cursor_open(&source->cursor, source->archive,
-                          source->stage == STAGE_DIRS ? &dirs : &files, err);
+                          *source->stage == STAGE_DIRS ? &dirs : &files, err);
 }
 
 static void tell_unmatched(const struct archive_source *source)
 {
-    for (size_t i = 0; source->select && i < source->path_count; i++) {
+    for (size_t i = 0; source->select && i < source->options.path_count; i++) {
         if (sb_select_unmatched(source->select, i))
-            sb_tell(source->notify, SB_PROBLEM, "missing", source->paths[i],
+            sb_tell(source->options.notify, SB_PROBLEM, "missing", source->options.paths[i],
                     "no such file or directory in the archive");
     }
 }
 
 static void end_stage(struct archive_source *source)
 {
-    if (source->stage == STAGE_SELECTION)
+    if (*source->stage == STAGE_SELECTION)
         tell_unmatched(source);
-    source->stage = source->stage < STAGE_FILES ? source->stage + 1 : STAGE_OVER;
+    source->stage++;
     sb_cursor_free(source->cursor);
     source->cursor = NULL;
 }
@@ -108,13 +110,13 @@ static enum sb_code next_of_stage(struct archive_source *source, struct sb_entry
 {
     enum sb_code code;
 
-    switch (source->stage) {
+    switch (*source->stage) {
     case STAGE_ROOT:
-        source->stage = STAGE_DIRS;
+        if (source->root_given)
+            return SB_END;
+        source->root_given = true;
         code = sb_archive_lookup(source->archive, "", 0, entry, err);
-        if (code == SB_NOENT || (!code && (entry->defect || !entry->has)))
-            return next_of_stage(source, entry, err);
-        return code;
+        return code == SB_NOENT || (!code && (entry->defect || !entry->has)) ? SB_END : code;
     case STAGE_DIRS:
     case STAGE_FILES:
         code = open_cursor(source, err);
@@ -133,15 +135,16 @@ static bool is_usable(const struct archive_source *source, const struct sb_entry
     const char *problem;
 
     if (entry->defect) {
-        sb_tell(source->notify, SB_PROBLEM, "row", entry->path, "%s; not unpacked", entry->defect);
+        sb_tell(source->options.notify, SB_PROBLEM, "row", entry->path, "%s; not unpacked",
+                entry->defect);
         return false;
     }
     if (entry->type == SB_DIR && entry->path_size == 0)
         return true;
     problem = sb_name_problem(entry->path, entry->path_size);
     if (problem)
-        sb_tell(source->notify, SB_PROBLEM, "unsafe", entry->path, "the name %s; not unpacked",
-                problem);
+        sb_tell(source->options.notify, SB_PROBLEM, "unsafe", entry->path,
+                "the name %s; not unpacked", problem);
     return !problem;
 }
 
@@ -164,7 +167,7 @@ static enum sb_code next(struct sb_source *base, struct sb_member *member, struc
     for (;;) {
         enum sb_code code = next_of_stage(source, &entry, err);
 
-        if (code == SB_END && source->stage != STAGE_OVER)
+        if (code == SB_END && *source->stage != STAGE_OVER)
             end_stage(source);
         else if (code)
             return code;
@@ -225,7 +228,7 @@ static const char *kind_of_failure(const struct sb_error *err)
 
 static bool crc_wanted(const struct archive_source *source, const struct sb_member *member)
 {
-    return !source->no_check && (member->entry.has & SB_HAS_CRC);
+    return !source->options.no_check && (member->entry.has & SB_HAS_CRC);
 }
 
 static bool window_holds(const struct archive_loader *loader, uint32_t shard, int64_t offset,
@@ -336,13 +339,13 @@ static enum sb_code choose_walk(struct archive_source *source, struct sb_error *
 {
     enum sb_code code;
 
-    source->stage = STAGE_ROOT;
-    if (source->path_count == 0)
+    source->stage = source->options.dirs_last ? dirs_last : dirs_first;
+    if (source->options.path_count == 0)
         return SB_OK;
-    code = sb_select_new(&source->select, source->archive, source->paths, source->path_count,
-                         SB_REACH_SUBTREE, err);
-    if (!code && (source->path_count > 1 || !sb_select_everything(source->select)))
-        source->stage = STAGE_SELECTION;
+    code = sb_select_new(&source->select, source->archive, source->options.paths,
+                         source->options.path_count, SB_REACH_SUBTREE, err);
+    if (!code && (source->options.path_count > 1 || !sb_select_everything(source->select)))
+        source->stage = selection;
     return code;
 }
 
@@ -351,7 +354,7 @@ static enum sb_code find_total(struct archive_source *source, struct sb_error *e
     struct sb_entry root;
     enum sb_code code;
 
-    if (source->stage == STAGE_SELECTION)
+    if (source->stage == selection)
         return SB_OK;
     code = sb_archive_lookup(source->archive, "", 0, &root, err);
     if (!code && !root.defect)
@@ -360,8 +363,8 @@ static enum sb_code find_total(struct archive_source *source, struct sb_error *e
 }
 
 enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *archive,
-                                    char *const *paths, size_t path_count, bool no_check,
-                                    const struct sb_notify *notify, struct sb_error *err)
+                                    const struct sb_archive_source_options *options,
+                                    struct sb_error *err)
 {
     static const struct sb_source_ops ops = {
         .free = free_source,
@@ -380,10 +383,7 @@ enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *a
     source->base = (struct sb_source){
         .ops = &ops, .name = sb_archive_path(archive), .loads = true, .unique = true};
     source->archive = archive;
-    source->notify = notify;
-    source->no_check = no_check;
-    source->paths = paths;
-    source->path_count = path_count;
+    source->options = *options;
     code = sb_shards_open(&source->shards, archive, err);
     if (!code)
         code = choose_walk(source, err);
