@@ -29,8 +29,11 @@ enum sb_code sb_events_add(struct sb_events *events, enum sb_level level, const 
 void sb_events_tell(struct sb_events *events, const struct sb_notify *notify)
 {
     const char *at = events->text.data;
-    const char *end = at + events->text.size;
+    const char *end;
 
+    if (events->text.size == 0)
+        return;
+    end = at + events->text.size;
     while (at < end) {
         const char *kind = at + 1;
         const char *subject = kind + strlen(kind) + 1;

@@ -114,6 +114,8 @@ static void add_piece(struct pieces *pieces, char *data, size_t size)
 
 static void add_output(struct pieces *pieces, const struct sb_batch *batch, size_t end)
 {
+    if (end == pieces->done)
+        return;
     add_piece(pieces, batch->output.data + pieces->done, end - pieces->done);
     pieces->done = end;
 }
