@@ -6,18 +6,22 @@
 #include "message.h"
 #include "opening.h"
 #include "output.h"
+#include "wanted.h"
 
 #include "archive/archive.h"
 #include "core/io.h"
 #include "core/list.h"
 #include "core/number.h"
+#include "store/catalog.h"
 #include "task/fetch.h"
+#include "task/fetch_stream.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
 struct settings {
+    struct opening opening;
     const char *files_from;
     bool nul;
     bool batch;
@@ -77,6 +81,7 @@ static const struct option options[] = {
     OPTION_CHOICE(0, "order", struct settings, order, "ORDER", orders,
                   "'address' reads in the order on disk, not that of the names"),
     OPTION_FLAG(0, "no-check", struct settings, no_check, "do not check the bytes' CRC32C"),
+    OPTION_FROM,
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "threads that read ahead (default: the cores, at most 4)"),
     OPTION_END,
@@ -127,8 +132,8 @@ static void report_batch(const struct sb_fetch_counts *counts)
                         counts->missing, counts->missing == 1 ? "is" : "are");
 }
 
-static enum sb_code fetch(const struct settings *settings, const char *path, struct input *input,
-                          struct sb_error *err)
+static enum sb_code fetch_from_archive(const struct settings *settings, struct sb_archive *archive,
+                                       struct input *input, struct sb_error *err)
 {
     struct sb_fetch_options wanted = {
         .threads = (unsigned)settings->threads,
@@ -144,16 +149,96 @@ static enum sb_code fetch(const struct settings *settings, const char *path, str
     int64_t written = 0;
     struct sb_fetch_output output = {.write = write_stdout, .context = &written};
     struct sb_fetch_counts counts;
-    struct sb_archive *archive;
-    enum sb_code code = open_archive(&archive, path, err);
+    enum sb_code code = sb_fetch(archive, &wanted, &names, &output, &message_notify, &counts, err);
 
-    if (code)
-        return code;
-    code = sb_fetch(archive, &wanted, &names, &output, &message_notify, &counts, err);
-    message_progress_end();
     if (!code && settings->batch)
         report_batch(&counts);
-    sb_archive_free(archive);
+    return code;
+}
+
+/* What has to be known where bytes are, or how many, before they come. */
+static const char *clash_with_sequence(const struct settings *settings)
+{
+    if (settings->batch)
+        return "--batch";
+    if (settings->ranged)
+        return "--range";
+    return settings->order == ORDER_ADDRESS ? "--order=address" : NULL;
+}
+
+static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb_source *source,
+                                      struct input *input, struct sb_error *err)
+{
+    struct sb_fetch_names names = {.next = next_name, .ready = name_is_ready, .context = input};
+    int64_t written = 0;
+    struct sb_fetch_output output = {.write = write_stdout, .context = &written};
+    struct sb_fetch_counts counts;
+    const char *clash = clash_with_sequence(settings);
+    enum sb_code code;
+
+    if (clash)
+        return sb_fail(err, SB_INVALID,
+                       "%s: can only be read in sequence, without %s; 'shardbox convert' makes an "
+                       "archive of it",
+                       source->name, clash);
+    code = sb_fetch_stream(source, &names, &output, &message_notify, &counts, err);
+    if (code == SB_DAMAGED)
+        err->code = SB_FORMAT;
+    return code ? err->code : SB_OK;
+}
+
+/* A tar that is compressed, or comes through a pipe. */
+static bool is_sequence(const struct container *container)
+{
+    const struct sb_input *input = container->input;
+
+    return !container->archive && !container->source->loads &&
+           (!input->seekable || input->type.filter != SB_FILTER_NONE);
+}
+
+/*
+ * Makes an archive of a container: of what is asked for, where that is known beforehand and can be
+ * opened a second time, since a hard link among it may need another member, or else of everything.
+ */
+static enum sb_code catalog(const struct settings *settings, struct container *container,
+                            const char *path, const struct input *input, struct sb_error *err)
+{
+    struct wanted wanted = {0};
+    struct sb_catalog_options selection = {.notify = &message_notify, .context = &wanted};
+    struct sb_catalog_result result;
+    enum sb_code code;
+
+    if (!input->list && strcmp(path, "-") != 0) {
+        wanted_begin(&wanted, input->operands, (size_t)(input->end - input->operands));
+        selection.wanted = wanted_has;
+    }
+    code = catalog_container(container, &selection, &result, err);
+    wanted_end(&wanted);
+    if (code || !(result.links_left || (selection.wanted && result.in_sequence)))
+        return code;
+    close_container(container);
+    code = open_container(container, path, &settings->opening, settings->no_check, err);
+    selection.wanted = NULL;
+    if (!code && !result.in_sequence)
+        code = catalog_container(container, &selection, &result, err);
+    return code;
+}
+
+static enum sb_code fetch(const struct settings *settings, const char *path, struct input *input,
+                          struct sb_error *err)
+{
+    struct container container;
+    enum sb_code code =
+        open_container(&container, path, &settings->opening, settings->no_check, err);
+
+    if (!code && !container.archive && !is_sequence(&container))
+        code = catalog(settings, &container, path, input, err);
+    if (!code && container.archive)
+        code = fetch_from_archive(settings, container.archive, input, err);
+    else if (!code)
+        code = fetch_in_sequence(settings, container.source, input, err);
+    message_progress_end();
+    close_container(&container);
     return code;
 }
 

@@ -20,7 +20,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     cat)
-        options='-T --files-from= -0 --null --batch --range= --order= --no-check -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-T --files-from= -0 --null --batch --range= --order= --no-check --from= -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     ls)
@@ -75,6 +75,7 @@ _shardbox_value() {
     cat:--files-from | cat:-T) wanted='file' ;;
     cat:--range) wanted='none' ;;
     cat:--order) wanted='words:input address' ;;
+    cat:--from) wanted='any' ;;
     cat:--threads | cat:-j) wanted='any' ;;
     ls:--sort) wanted='words:name size time address' ;;
     ls:--color=) wanted='words:auto always never' ;;

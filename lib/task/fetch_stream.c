@@ -1,0 +1,182 @@
+#include "task/fetch_stream.h"
+
+#include "archive/database.h"
+#include "core/interrupt.h"
+#include "core/name.h"
+#include "store/naming.h"
+
+#include <sqlite3.h>
+#include <string.h>
+
+struct fetch_stream {
+    struct sb_source *source;
+    const struct sb_fetch_output *output;
+    const struct sb_notify *notify;
+    struct sb_fetch_counts *counts;
+    sqlite3 *db;
+    sqlite3_stmt *add;
+    sqlite3_stmt *meet;
+    struct sb_naming naming;
+    struct sb_buf name;
+};
+
+static enum sb_code open_names(struct fetch_stream *fetch, struct sb_error *err)
+{
+    enum sb_code code = sb_database_open_private(&fetch->db, fetch->source->name, err);
+
+    if (!code)
+        code = sb_database_run(fetch->db,
+                               "CREATE TABLE names (name BLOB PRIMARY KEY, asked TEXT, place,"
+                               " met INTEGER DEFAULT 0) WITHOUT ROWID; BEGIN",
+                               err);
+    if (!code)
+        code = sb_database_prepare(
+            fetch->db, &fetch->add,
+            "INSERT OR IGNORE INTO names (name, asked, place) VALUES (?1, ?2, ?3)", err);
+    if (!code)
+        code = sb_database_prepare(fetch->db, &fetch->meet,
+                                   "UPDATE names SET met = 1 WHERE name = ?1", err);
+    return code;
+}
+
+static enum sb_code step_done(sqlite3_stmt *statement, struct sb_error *err)
+{
+    int rc = sqlite3_step(statement);
+
+    sqlite3_reset(statement);
+    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(sqlite3_db_handle(statement), err);
+}
+
+static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch_names *names,
+                               struct sb_error *err)
+{
+    const char *asked;
+    size_t size;
+    int64_t place = 0;
+    bool stripped;
+    enum sb_code code;
+
+    while (!(code = names->next(names->context, &asked, &size, err))) {
+        sb_buf_clear(&fetch->name);
+        if (sb_name_normalize(asked, &fetch->name, &stripped) || sb_buf_reserve(&fetch->name, 0))
+            return sb_fail_memory(err);
+        /* An empty name asks for nothing: it stays apart from the root's. */
+        sqlite3_bind_blob(fetch->add, 1, size ? fetch->name.data : "/",
+                          size ? (int)fetch->name.size : 1, SQLITE_STATIC);
+        sqlite3_bind_text(fetch->add, 2, asked, (int)size, SQLITE_STATIC);
+        sqlite3_bind_int64(fetch->add, 3, place++);
+        code = step_done(fetch->add, err);
+        if (code)
+            return code;
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code give(struct fetch_stream *fetch, struct sb_error *err)
+{
+    const void *data;
+    size_t size;
+    enum sb_code code;
+
+    while (!(code = sb_source_block(fetch->source, &data, &size, err))) {
+        code = sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted")
+                                : fetch->output->write(fetch->output->context, data, size, err);
+        if (code)
+            return code;
+        fetch->counts->bytes += (int64_t)size;
+    }
+    fetch->counts->files += code == SB_END;
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code answer(struct fetch_stream *fetch, const struct sb_member *member,
+                           const char *name, struct sb_error *err)
+{
+    if (member->entry.type != SB_DIR && !member->special && !member->hard_link)
+        return give(fetch, err);
+    fetch->counts->missing++;
+    if (member->special)
+        sb_tell(fetch->notify, SB_PROBLEM, "special", name, "is a %s", member->special);
+    else if (member->hard_link)
+        sb_tell(fetch->notify, SB_PROBLEM, "link", name,
+                "is a hard link to '%s', whose bytes have passed by; ask for that name instead",
+                member->hard_link);
+    else
+        sb_tell(fetch->notify, SB_PROBLEM, "directory", name, "is a directory");
+    return SB_OK;
+}
+
+static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *member,
+                         struct sb_error *err)
+{
+    const struct sb_entry *entry = &member->entry;
+    const char *name;
+    size_t size;
+    enum sb_code code;
+
+    code = sb_naming_map(&fetch->naming, entry->path, entry->path_size, entry->type == SB_DIR,
+                         &name, &size, err);
+    if (code)
+        return code == SB_END ? SB_OK : code;
+    sqlite3_bind_blob(fetch->meet, 1, name, (int)size, SQLITE_STATIC);
+    code = step_done(fetch->meet, err);
+    if (code || sqlite3_changes(fetch->db) == 0)
+        return code;
+    return answer(fetch, member, name, err);
+}
+
+static enum sb_code walk(struct fetch_stream *fetch, struct sb_error *err)
+{
+    struct sb_member member;
+    enum sb_code code;
+
+    while (!(code = sb_source_next(fetch->source, &member, err))) {
+        code = take(fetch, &member, err);
+        if (code)
+            return code;
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code tell_missing(struct fetch_stream *fetch, struct sb_error *err)
+{
+    sqlite3_stmt *rows;
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+
+    code = sb_database_prepare(fetch->db, &rows,
+                               "SELECT asked FROM names WHERE met = 0 ORDER BY place", err);
+    while (!code && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+        fetch->counts->missing++;
+        sb_tell(fetch->notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(rows, 0),
+                "no such file in the archive");
+    }
+    if (!code && rc != SQLITE_DONE)
+        code = sb_database_fail(fetch->db, err);
+    sqlite3_finalize(rows);
+    return code;
+}
+
+enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_names *names,
+                             const struct sb_fetch_output *output, const struct sb_notify *notify,
+                             struct sb_fetch_counts *counts, struct sb_error *err)
+{
+    struct fetch_stream fetch = {
+        .source = source, .output = output, .notify = notify, .counts = counts};
+    enum sb_code code;
+
+    *counts = (struct sb_fetch_counts){0};
+    code = open_names(&fetch, err);
+    if (!code)
+        code = read_names(&fetch, names, err);
+    if (!code)
+        code = walk(&fetch, err);
+    if (!code)
+        code = tell_missing(&fetch, err);
+    sqlite3_finalize(fetch.add);
+    sqlite3_finalize(fetch.meet);
+    sb_database_close(fetch.db);
+    sb_naming_release(&fetch.naming);
+    sb_buf_release(&fetch.name);
+    return code;
+}
