@@ -241,6 +241,42 @@ out:
     return code;
 }
 
+/* Afterwards the table has all that was counted. */
+static enum sb_code save_all(struct sb_tally *tally, struct sb_error *err)
+{
+    enum sb_code code = enter(tally, "", 0, err);
+
+    while (code == SB_OK && tally->depth > 0) {
+        code = save_innermost(tally, err);
+        if (code == SB_OK)
+            code = pop(tally, err);
+    }
+    return code;
+}
+
+enum sb_code sb_tally_each_dir(struct sb_tally *tally,
+                               enum sb_code (*each)(void *context, const char *path, size_t size,
+                                                    struct sb_error *err),
+                               void *context, struct sb_error *err)
+{
+    sqlite3_stmt *rows = NULL;
+    enum sb_code code = save_all(tally, err);
+    int rc = SQLITE_DONE;
+
+    if (code == SB_OK)
+        code = sb_database_prepare(tally->db, &rows, "SELECT key FROM temp.tally", err);
+    while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+        const char *key = (const char *)sqlite3_column_text(rows, 0);
+        size_t size = (size_t)sqlite3_column_bytes(rows, 0);
+
+        code = each(context, key, size ? size - 1 : 0, err);
+    }
+    if (code == SB_OK && rc != SQLITE_DONE)
+        code = sb_database_fail(tally->db, err);
+    sqlite3_finalize(rows);
+    return code;
+}
+
 /* The statements of sb_tally_apply; `find` and `update` are unused for a fresh archive. */
 struct target {
     sqlite3 *db;
@@ -377,12 +413,7 @@ enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool 
     enum sb_code code;
     int rc = SQLITE_DONE;
 
-    code = enter(tally, "", 0, err);
-    while (code == SB_OK && tally->depth > 0) {
-        code = save_innermost(tally, err);
-        if (code == SB_OK)
-            code = pop(tally, err);
-    }
+    code = save_all(tally, err);
     if (code == SB_OK)
         code = prepare_target(&target, err);
     if (code == SB_OK)

@@ -29,6 +29,15 @@ enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry,
                           struct sb_error *err) SB_CHECKED;
 
 /*
+ * Names every directory so far, each once; "" is the root. `each` may not call the tally; a code
+ * from it other than SB_OK is the result.
+ */
+enum sb_code sb_tally_each_dir(struct sb_tally *tally,
+                               enum sb_code (*each)(void *context, const char *path, size_t size,
+                                                    struct sb_error *err),
+                               void *context, struct sb_error *err) SB_CHECKED;
+
+/*
  * Writes all of it to `dirs` of index (which may be the tally's own db): rows that exist are added
  * to (and take over metadata that was given), missing ones are made, and counted by their parents.
  * fresh: nothing but the tally's rows is in `dirs`, so that nothing need be looked up. Inside the

@@ -87,6 +87,8 @@ enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
     writer->mode = options->mode;
     writer->seal = options->seal;
     writer->in_place = options->in_place;
+    writer->names_repeat = options->names_repeat;
+    writer->notify = options->notify;
     writer->limit = options->shard_size;
     writer->path = resolve(path, err);
     if (!writer->path) {
@@ -141,6 +143,7 @@ void sb_writer_free(struct sb_writer *writer)
     sb_shard_out_free(writer->shards);
     sb_tally_free(writer->tally);
     sqlite3_finalize(writer->add_file);
+    sqlite3_finalize(writer->add_copy);
     sqlite3_finalize(writer->drop_file);
     sqlite3_finalize(writer->find_file);
     sqlite3_finalize(writer->find_dir);
@@ -309,6 +312,19 @@ enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t si
     return sb_shard_out_skip(writer->shards, shard, size, err);
 }
 
+enum sb_code sb_writer_prepare_rows(struct sb_writer *writer, sqlite3 *rows, struct sb_error *err)
+{
+    enum sb_code code = sb_tally_new(&writer->tally, rows, err);
+
+    if (code)
+        return code;
+    writer->rows = rows;
+    return sb_database_prepare(rows, &writer->add_file,
+                               "INSERT INTO main.files (path, shard, offset, size, crc32c, mode,"
+                               " uid, gid, mtime_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                               err);
+}
+
 static void bind_if(sqlite3_stmt *statement, int column, bool known, int64_t value)
 {
     if (known)
@@ -336,7 +352,22 @@ enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry 
     sqlite3_reset(add);
     if (rc != SQLITE_DONE)
         return sb_database_fail(sqlite3_db_handle(add), err);
+    writer->counts.files++;
+    writer->counts.bytes += entry->size;
     return sb_tally_file(writer->tally, entry->path, entry->path_size, 1, entry->size, err);
+}
+
+enum sb_code sb_writer_uncount(struct sb_writer *writer, const char *path, size_t path_size,
+                               int64_t size, struct sb_error *err)
+{
+    writer->counts.files--;
+    writer->counts.bytes -= size;
+    return sb_tally_file(writer->tally, path, path_size, -1, -size, err);
+}
+
+struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer)
+{
+    return writer->counts;
 }
 
 enum sb_code sb_writer_add_dir(struct sb_writer *writer, const struct sb_entry *entry,
@@ -355,6 +386,8 @@ enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry
     sqlite3_reset(writer->drop_file);
     if (rc != SQLITE_DONE)
         return sb_database_fail(writer->staging, err);
+    if (sqlite3_changes(writer->staging) == 0)
+        return SB_OK;
     return sb_tally_file(writer->tally, old->path, old->path_size, -1, -old->size, err);
 }
 

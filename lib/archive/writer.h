@@ -31,6 +31,22 @@ struct sb_writer_options {
     /* Not for SB_APPEND: the shards stand there, under their lasting names. An index is made over
      * them; none is made, changed or removed. */
     bool in_place;
+
+    /*
+     * A name may be added more than once: the last counts, and the bytes of the earlier ones stay
+     * as a gap. A name that is also a directory's is left out, told as SB_PROBLEM ("clash"). That
+     * is settled at the commit, and costs next to nothing where no name repeats.
+     */
+    bool names_repeat;
+
+    const struct sb_notify *notify; /* what the commit has to say of single files; may be NULL */
+};
+
+/* What was added, as far as it counts in the end. */
+struct sb_writer_counts {
+    int64_t files; /* and links */
+    int64_t bytes;
+    int64_t superseded; /* files that a later one of the same name replaced */
 };
 
 enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
@@ -86,8 +102,19 @@ enum sb_code sb_writer_open_shards(struct sb_writer *writer, struct sb_shards **
 /* Of in_place: how many there are. */
 uint32_t sb_writer_shard_count(const struct sb_writer *writer);
 
-/* Index rows. Fastest in bytewise order of path. The entry is copied. A name may be added once. */
+/* Index rows. Fastest in bytewise order of path. The entry is copied. A name may be added once,
+ * unless names_repeat is set. */
 enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry *entry,
+                                struct sb_error *err) SB_CHECKED;
+
+/*
+ * Adds a file whose bytes are those that `target`, a file added before or one of the archive, has
+ * at this moment: the commit copies them. Only the entry's name and metadata count; should target
+ * be a symbolic link, so is it. One whose target is not there is left out, told as SB_PROBLEM
+ * ("missing"), or "damaged" when its bytes cannot be used.
+ */
+enum sb_code sb_writer_add_copy(struct sb_writer *writer, const struct sb_entry *entry,
+                                const char *target, size_t target_size,
                                 struct sb_error *err) SB_CHECKED;
 
 /* A directory and its metadata; parents need no call. For one that exists, its metadata is
@@ -95,9 +122,13 @@ enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry 
 enum sb_code sb_writer_add_dir(struct sb_writer *writer, const struct sb_entry *entry,
                                struct sb_error *err) SB_CHECKED;
 
-/* Drops a file that the archive holds (as sb_writer_lookup found it), to be added anew. */
+/* Drops a file that the archive holds (as sb_writer_lookup found it), to be added anew. Again for
+ * the same one it does nothing. */
 enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry *old,
                                  struct sb_error *err) SB_CHECKED;
+
+/* Complete after the commit only. */
+struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer);
 
 /* Data synced, then the index; after SB_OK the archive is whole and on disk. */
 enum sb_code sb_writer_commit(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;

@@ -23,9 +23,9 @@
 static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
 {
     static const char tables[] =
-        "CREATE TABLE added (path TEXT PRIMARY KEY, shard INTEGER, offset INTEGER,"
-        " size INTEGER, crc32c INTEGER, mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER)"
-        " WITHOUT ROWID;"
+        "PRAGMA journal_mode=MEMORY;"
+        "CREATE TABLE files (path TEXT, shard INTEGER, offset INTEGER, size INTEGER,"
+        " crc32c INTEGER, mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER);"
         "CREATE TABLE dropped (path TEXT PRIMARY KEY) WITHOUT ROWID; BEGIN";
     enum sb_code code;
 
@@ -37,14 +37,10 @@ static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
     if (code == SB_OK)
         code = sb_database_run(writer->staging, tables, err);
     if (code == SB_OK)
-        code = sb_tally_new(&writer->tally, writer->staging, err);
-    if (code == SB_OK)
-        code = sb_database_prepare(writer->staging, &writer->add_file,
-                                   "INSERT INTO added VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                                   err);
+        code = sb_writer_prepare_rows(writer, writer->staging, err);
     if (code == SB_OK)
         code = sb_database_prepare(writer->staging, &writer->drop_file,
-                                   "INSERT INTO dropped VALUES (?1)", err);
+                                   "INSERT OR IGNORE INTO dropped VALUES (?1)", err);
     if (code == SB_OK)
         code = sb_database_prepare(writer->db, &writer->find_file,
                                    "SELECT shard, offset, size, crc32c, mode, mtime_ns"
@@ -237,7 +233,11 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
     uint32_t made;
     enum sb_code code;
 
-    code = sb_shard_out_finish(writer->shards, err);
+    code = sb_writer_make_copies(writer, err);
+    if (code == SB_OK && writer->names_repeat)
+        code = sb_writer_index_names(writer, err);
+    if (code == SB_OK)
+        code = sb_shard_out_finish(writer->shards, err);
     if (code == SB_OK)
         code = sb_sync_directory_of(writer->path, err);
     if (code == SB_OK)
@@ -246,7 +246,7 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
         code = move_rows(writer, "SELECT path FROM dropped ORDER BY path",
                          "DELETE FROM files WHERE path = ?1", err);
     if (code == SB_OK)
-        code = move_rows(writer, "SELECT * FROM added ORDER BY path",
+        code = move_rows(writer, "SELECT * FROM files ORDER BY path",
                          "INSERT INTO files (path, shard, offset, size, crc32c, mode, uid, gid,"
                          " mtime_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
                          err);

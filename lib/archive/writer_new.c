@@ -50,8 +50,9 @@ static enum sb_code clear_leftover(struct sb_writer *writer, struct sb_error *er
 }
 
 /*
- * Nobody reads this index before it is whole, and a killed run starts over: no journal, no syncs
- * until the end.
+ * Nobody reads this index before it is whole, and a killed run starts over: no syncs until the end,
+ * and a journal only in memory. That one is for an index that cannot be made, names being repeated;
+ * it holds the few pages that were there when the transaction began.
  */
 static enum sb_code make_index(struct sb_writer *writer, struct sb_error *err)
 {
@@ -62,19 +63,13 @@ static enum sb_code make_index(struct sb_writer *writer, struct sb_error *err)
         code = sb_register_parent_functions(writer->db, err);
     if (code == SB_OK)
         code = sb_database_run(writer->db,
-                               "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+                               "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF;"
                                "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-24576",
                                err);
     if (code == SB_OK)
         code = sb_new_index_begin(writer->db, err);
     if (code == SB_OK)
-        code = sb_database_prepare(writer->db, &writer->add_file,
-                                   "INSERT INTO main.files (path, shard, offset, size, crc32c,"
-                                   " mode, uid, gid, mtime_ns)"
-                                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                                   err);
-    if (code == SB_OK)
-        code = sb_tally_new(&writer->tally, writer->db, err);
+        code = sb_writer_prepare_rows(writer, writer->db, err);
     return code;
 }
 
@@ -126,9 +121,10 @@ static void *sync_shards(void *argument)
 
 static enum sb_code build_indexes(struct sb_writer *writer, struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
+    enum sb_code code = sb_writer_index_names(writer, err);
 
-    for (const struct sb_ddl_object *index = sb_ddl_indexes; code == SB_OK && index->sql; index++)
+    for (const struct sb_ddl_object *index = sb_ddl_indexes + 1; code == SB_OK && index->sql;
+         index++)
         code = sb_database_run(writer->db, index->sql, err);
     if (code == SB_OK)
         code = sb_tally_apply(writer->tally, writer->db, true, err);
@@ -142,9 +138,13 @@ static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
 {
     struct sync_job job = {.shards = writer->shards};
     pthread_t thread;
-    bool threaded = pthread_create(&thread, NULL, sync_shards, &job) == 0;
+    bool threaded;
     enum sb_code code;
 
+    code = sb_writer_make_copies(writer, err);
+    if (code)
+        return code;
+    threaded = pthread_create(&thread, NULL, sync_shards, &job) == 0;
     code = build_indexes(writer, err);
     if (threaded)
         pthread_join(thread, NULL);
@@ -202,7 +202,9 @@ enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err
     if (code)
         return code;
     sqlite3_finalize(writer->add_file);
+    sqlite3_finalize(writer->add_copy);
     writer->add_file = NULL;
+    writer->add_copy = NULL;
     sb_tally_free(writer->tally);
     writer->tally = NULL;
     sb_database_close(writer->db);

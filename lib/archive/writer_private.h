@@ -15,6 +15,7 @@ struct sb_writer {
     enum sb_writer_mode mode;
     bool seal;
     bool in_place;
+    bool names_repeat;
     bool committed; /* or perhaps so: nothing may be undone */
     bool renaming;  /* shards of a new archive may have their final names already */
     int64_t limit;  /* bytes in a shard */
@@ -23,15 +24,19 @@ struct sb_writer {
     char *new_path; /* path.new */
     char *file;     /* the index that stands there (absolute); NULL where there is none */
 
-    sqlite3 *db;       /* rows go here: path.new's index, or for SB_APPEND the archive's */
+    sqlite3 *db;       /* path.new's index, or for SB_APPEND the archive's */
     sqlite3 *replaced; /* SB_REPLACE: the old index, locked */
     sqlite3 *staging;  /* SB_APPEND: rows wait here, so that no failure of theirs costs db's lock */
+    sqlite3 *rows;     /* whichever of db and staging has the table `files` that rows go to */
     struct sb_new_lock lock;
     uint32_t shards_in_use; /* of an existing archive: one more than the last that a file is in */
 
     struct sb_shard_out *shards;
     struct sb_tally *tally;
+    const struct sb_notify *notify;
+    struct sb_writer_counts counts;
     sqlite3_stmt *add_file;
+    sqlite3_stmt *add_copy; /* NULL until there is one */
     sqlite3_stmt *drop_file;
     sqlite3_stmt *find_file;
     sqlite3_stmt *find_dir;
@@ -43,6 +48,20 @@ enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err
 
 /* An interrupted run that had only its renames left is completed, as if it had not been killed. */
 enum sb_code sb_writer_roll_forward(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* writer_copies.c: gives those that were added their bytes. Before the shards are finished. */
+enum sb_code sb_writer_make_copies(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/*
+ * writer_repeats.c: makes the unique index on the names in writer->rows, for which all but the last
+ * file of each name are taken out where names_repeat is set; and then the files that have a
+ * directory's name.
+ */
+enum sb_code sb_writer_index_names(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* A file that was added does not count any more; its row is for the caller to delete. */
+enum sb_code sb_writer_uncount(struct sb_writer *writer, const char *path, size_t path_size,
+                               int64_t size, struct sb_error *err) SB_CHECKED;
 
 /* writer_links.c: how many shards stand there; SB_NOENT for none. */
 enum sb_code sb_writer_count_shards(struct sb_writer *writer, uint32_t *count,
@@ -58,6 +77,10 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
  */
 enum sb_code sb_writer_open_existing(struct sb_writer *writer, bool to_append, sqlite3 **out,
                                      struct sb_error *err) SB_CHECKED;
+
+/* Rows go to this connection's table `files` from now on. */
+enum sb_code sb_writer_prepare_rows(struct sb_writer *writer, sqlite3 *rows,
+                                    struct sb_error *err) SB_CHECKED;
 
 /*
  * Sets shards_in_use; SB_EXISTS for shards behind those that hold something: nothing says what.

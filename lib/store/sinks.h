@@ -11,24 +11,31 @@
 
 #include <stddef.h>
 
-/* sink_archive.c: an archive, new or added to. Nothing is to be seen of it before the commit. */
+/*
+ * sink_archive.c: an archive, new or added to. Nothing is to be seen of it before the commit. A
+ * hard link becomes a file of its own, with the bytes that the file it links to has at that moment;
+ * one whose target is not there is told as SB_PROBLEM ("missing") by the commit. Counts are of what
+ * is in the archive in the end.
+ */
 struct sb_archive_sink_options {
     struct sb_writer_options writer;
     const char *path;
 
     /*
-     * A name that comes twice: the last one counts, and the bytes of the earlier stay as a gap.
-     * Set where the source cannot promise that none does.
+     * A name that comes twice: the last one counts, and the bytes of the earlier stay as a gap. One
+     * that is both a file's and a directory's: the file is left out ("clash"). Set where the source
+     * cannot promise that there are none.
      */
     bool names_repeat;
 
     /* SB_APPEND only: what to do about a name that the archive holds. */
     enum sb_meeting {
-        SB_MEET_ERROR,  /* told as SB_PROBLEM ("exists"), left out */
-        SB_MEET_KEEP,   /* what is there stays */
+        SB_MEET_ERROR, /* told as SB_PROBLEM ("exists"), left out */
+        SB_MEET_KEEP,  /* what is there stays */
         SB_MEET_REPLACE,
         SB_MEET_UPDATE, /* replaced when the member is newer or of another size */
     } meeting;
+    const char *advice; /* SB_MEET_ERROR: the options to see; NULL: "--duplicates" */
 
     bool dry_run;
     const struct sb_notify *notify;
