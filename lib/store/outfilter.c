@@ -27,7 +27,7 @@ static const struct kind kinds[] = {
     [SB_FILTER_BZIP2] = {"bzip2", archive_write_add_filter_bzip2, 1, 9, 0},
     [SB_FILTER_XZ] = {"xz", archive_write_add_filter_xz, 1, 9, 2},
     [SB_FILTER_LZMA] = {"lzma", archive_write_add_filter_lzma, 1, 9, 0},
-    [SB_FILTER_ZSTD] = {"zstd", archive_write_add_filter_zstd, 1, 22, 1},
+    [SB_FILTER_ZSTD] = {"zstd", archive_write_add_filter_zstd, 1, 19, 1},
     [SB_FILTER_LZ4] = {"lz4", archive_write_add_filter_lz4, 1, 9, 0},
 };
 
