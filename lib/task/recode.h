@@ -18,8 +18,14 @@ struct sb_recode {
     int64_t max_size;        /* that one file may become; 0: any */
 };
 
+/* Suffixes that are taken off one name; further ones stay. */
+#define SB_RECODE_LAYERS 4
+
 /* Does it change anything at all? */
 bool sb_recode_works(const struct sb_recode *recode);
+
+/* SB_INVALID: compress does not have that level. */
+enum sb_code sb_recode_check(const struct sb_recode *recode, struct sb_error *err) SB_CHECKED;
 
 /*
  * The name that a file gets: name without the suffixes that are taken off, with the one that is
@@ -32,14 +38,22 @@ struct sb_recoder;
 
 /*
  * A stream of bytes through the layers that are taken off, and the one that is put on: feed all
- * bytes, then finish; what comes out goes to `each`. SB_DAMAGED: the bytes are not what the suffix
- * says, are cut short, or have junk behind their end (concatenated frames are no junk); SB_LIMIT:
- * more than recode->max_size. A recoder belongs to one thread, and may be begun again.
+ * bytes, then finish; what comes out goes to `each`. The same bytes come out of the same bytes, in
+ * whatever pieces they are fed. SB_DAMAGED: the bytes are not what the suffix says, are cut short,
+ * or have junk behind their end (concatenated frames are no junk); SB_LIMIT: more than
+ * recode->max_size, or a window of more than 128 MiB is needed. Texts of errors do not name the
+ * file. A recoder belongs to one thread, and may be begun again, also after an error. What
+ * it keeps meanwhile is one codec for each layer.
  */
 enum sb_code sb_recoder_new(struct sb_recoder **out, struct sb_error *err) SB_CHECKED;
 void sb_recoder_free(struct sb_recoder *recoder); /* NULL is allowed */
+
+/*
+ * name: as the file was called before. size: how many bytes will be fed, -1 where that is not
+ * known. It gets into zstd frames, whose readers like to know it; then as many must come.
+ */
 enum sb_code sb_recoder_begin(struct sb_recoder *recoder, const struct sb_recode *recode,
-                              const char *name, size_t name_size, sb_each_block *each,
+                              const char *name, size_t name_size, int64_t size, sb_each_block *each,
                               void *context, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_recoder_feed(struct sb_recoder *recoder, const void *data, size_t size,
                              struct sb_error *err) SB_CHECKED;
