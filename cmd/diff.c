@@ -1,6 +1,6 @@
 /*
- * shardbox diff: an archive against a tree of files or another archive. What one runs before
- * deleting the tree.
+ * shardbox diff: an archive, or any other container, against a tree of files or another one. What
+ * one runs before deleting the tree.
  */
 #include "command.h"
 #include "message.h"
@@ -20,6 +20,7 @@
 #define NANOSECONDS INT64_C(1000000000)
 
 struct settings {
+    struct opening opening;
     const char *directory;
     int64_t threads;
     bool quick;
@@ -33,11 +34,12 @@ static const char *const synopsis[] = {
 
 static const struct option options[] = {
     OPTION_TEXT('C', "directory", struct settings, directory, "DIR",
-                "compare with DIR, or with the archive of that name (default: .)", OPERAND_FILE),
+                "compare with DIR, or with the container of that name (default: .)", OPERAND_FILE),
     OPTION_FLAG('Q', "quick", struct settings, quick, "do not read bytes or targets of links"),
     OPTION_FLAG(0, "json", struct settings, json, "print each difference as a line of JSON"),
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "threads that read (default: the cores, at most 4)"),
+    OPTION_FROM,
     OPTION_END,
 };
 
@@ -49,6 +51,8 @@ _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == SB_DIFF_KINDS, "a name for ea
 
 struct report {
     const struct settings *settings;
+    const char *us;      /* what ARCHIVE is called: "the archive", or its name */
+    bool turned;         /* ARCHIVE is the tree, and was compared as the other side */
     int64_t differences; /* found in what could be compared */
     int64_t uncompared;
 };
@@ -118,7 +122,9 @@ static void print_line(const struct report *report, const struct sb_difference *
     if (difference->kind == SB_DIFF_TARGET) {
         output_text(": ");
         output_name(difference->our_target, strlen(difference->our_target));
-        output_text(" in the archive, ");
+        output_text(" in ");
+        output_text(report->us);
+        output_text(", ");
         output_name(difference->their_target, strlen(difference->their_target));
         output_text(" in ");
         output_text(report->settings->directory);
@@ -129,7 +135,10 @@ static void print_line(const struct report *report, const struct sb_difference *
         snprintf(text, sizeof(text), ": a %s, which no archive holds", difference->theirs->special);
         output_text(text);
     } else if (describe_sides(difference, ours, theirs, sizeof(ours))) {
-        snprintf(text, sizeof(text), ": %s in the archive, %s in ", ours, theirs);
+        snprintf(text, sizeof(text), ": %s in ", ours);
+        output_text(text);
+        output_text(report->us);
+        snprintf(text, sizeof(text), ", %s in ", theirs);
         output_text(text);
         output_text(report->settings->directory);
     }
@@ -186,10 +195,31 @@ static void print_json(const struct sb_difference *difference)
     sb_buf_release(&line);
 }
 
+/* As it is seen from the other side. */
+static struct sb_difference turn(const struct sb_difference *difference)
+{
+    struct sb_difference turned = *difference;
+
+    if (difference->kind == SB_DIFF_MISSING)
+        turned.kind = SB_DIFF_EXTRA;
+    else if (difference->kind == SB_DIFF_EXTRA)
+        turned.kind = SB_DIFF_MISSING;
+    turned.ours = difference->theirs;
+    turned.theirs = difference->ours;
+    turned.our_target = difference->their_target;
+    turned.their_target = difference->our_target;
+    return turned;
+}
+
 static void report_difference(void *context, const struct sb_difference *difference)
 {
     struct report *report = context;
+    struct sb_difference turned;
 
+    if (report->turned) {
+        turned = turn(difference);
+        difference = &turned;
+    }
     if (difference->kind == SB_DIFF_DAMAGED)
         report->uncompared++;
     else
@@ -218,37 +248,57 @@ static void progress(void *context, int64_t bytes, int64_t files)
     message_progress_update(bytes, 0, files);
 }
 
-/* What the archive is compared with: a tree, or for a regular file the archive that it is. */
-struct other {
-    struct sb_archive *archive;
+/* A side: any container as an archive, or a tree of files. */
+struct side {
+    struct container container;
     struct sb_shards *shards;
     struct sb_store *store;
 };
 
-static enum sb_code open_other(struct other *other, const char *path, struct sb_error *err)
+static bool is_directory(const char *path)
 {
     struct stat st;
 
-    if ((stat(path, &st) == 0 && S_ISDIR(st.st_mode)) || !sb_archive_looks_like(path))
-        return sb_store_open_tree(&other->store, path, err);
-    if (open_archive(&other->archive, path, err) ||
-        sb_shards_open(&other->shards, other->archive, err))
-        return err->code;
-    return sb_store_open_archive(&other->store, other->archive, other->shards, err);
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static void close_other(struct other *other)
+static enum sb_code open_side(struct side *side, const char *path, const struct opening *opening,
+                              const struct settings *settings, struct sb_error *err)
 {
-    sb_store_free(other->store);
-    sb_shards_free(other->shards);
-    sb_archive_free(other->archive);
+    if (is_directory(path))
+        return sb_store_open_tree(&side->store, path, err);
+    if (open_catalog(&side->container, path, opening, !settings->quick, err) ||
+        sb_shards_open(&side->shards, side->container.archive, err))
+        return err->code;
+    return sb_store_open_archive(&side->store, side->container.archive, side->shards, err);
+}
+
+static void close_side(struct side *side)
+{
+    sb_store_free(side->store);
+    sb_shards_free(side->shards);
+    close_container(&side->container);
+}
+
+/* How coarse the times of a container are: a tar's mostly have seconds, a zip's two of them. */
+static int64_t time_grain(const struct side *side)
+{
+    switch (side->container.kind) {
+    case SB_TAR:
+    case SB_CPIO:
+        return NANOSECONDS;
+    case SB_ZIP:
+        return 2 * NANOSECONDS;
+    default:
+        return 0;
+    }
 }
 
 /* The last line, behind the lines that it counts. */
-static void summarize(const struct report *report, const struct other *other, const char *path)
+static void summarize(const struct report *report, const struct side *other, const char *path)
 {
     const char *against = report->settings->directory;
-    const char *keep = other->archive ? "other archive" : "tree";
+    const char *keep = other->container.archive && !report->turned ? "other archive" : "tree";
     const char *noun = report->uncompared == 1 ? "entry" : "entries";
 
     output_flush();
@@ -265,11 +315,12 @@ static void summarize(const struct report *report, const struct other *other, co
                         path, report->uncompared, noun, against, keep);
 }
 
-static enum sb_code diff(const struct settings *settings, const char *path, char **paths,
-                         size_t path_count, struct sb_error *err)
+/* One side at least is a container: where that is the other one, the two are turned round. */
+static enum sb_code compare(struct report *report, struct side *ours, struct side *theirs,
+                            char **paths, size_t path_count, struct sb_error *err)
 {
-    struct report report = {.settings = settings};
-    struct sb_notify counting = {.call = notify, .context = &report};
+    const struct settings *settings = report->settings;
+    struct sb_notify counting = {.call = notify, .context = report};
     struct sb_diff_options wanted = {
         .paths = paths,
         .path_count = path_count,
@@ -277,26 +328,42 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
         .threads = (unsigned)settings->threads,
         .report = report_difference,
         .progress = progress,
-        .context = &report,
+        .context = report,
         .notify = &counting,
     };
-    struct sb_archive *archive = NULL;
-    struct sb_shards *shards = NULL;
-    struct other other = {0};
-    enum sb_code code = open_archive(&archive, path, err);
+    int64_t our_grain = time_grain(ours), their_grain = time_grain(theirs);
 
+    wanted.time_grain = our_grain > their_grain ? our_grain : their_grain;
+    report->turned = !ours->container.archive;
+    if (report->turned)
+        return sb_diff(theirs->container.archive, theirs->shards, ours->store, &wanted, err);
+    return sb_diff(ours->container.archive, ours->shards, theirs->store, &wanted, err);
+}
+
+static enum sb_code diff(const struct settings *settings, const char *path, char **paths,
+                         size_t path_count, struct sb_error *err)
+{
+    static const struct opening by_content;
+    struct report report = {.settings = settings, .us = "the archive"};
+    struct side ours = {0}, theirs = {0};
+    enum sb_code code = SB_OK;
+
+    if (is_directory(path) && is_directory(settings->directory))
+        return sb_fail(err, SB_INVALID,
+                       "%s and %s: both are directories; plain 'diff -r' compares them", path,
+                       settings->directory);
+    code = open_side(&ours, path, &settings->opening, settings, err);
     if (!code)
-        code = sb_shards_open(&shards, archive, err);
+        code = open_side(&theirs, settings->directory, &by_content, settings, err);
+    if (ours.container.kind != SB_ARCHIVE)
+        report.us = path;
     if (!code)
-        code = open_other(&other, settings->directory, err);
-    if (!code)
-        code = sb_diff(archive, shards, other.store, &wanted, err);
+        code = compare(&report, &ours, &theirs, paths, path_count, err);
     message_progress_end();
     if (!code)
-        summarize(&report, &other, path);
-    close_other(&other);
-    sb_shards_free(shards);
-    sb_archive_free(archive);
+        summarize(&report, &theirs, path);
+    close_side(&ours);
+    close_side(&theirs);
     return code;
 }
 

@@ -280,8 +280,7 @@ static enum sb_code measure_gaps(struct usage *usage, struct sb_error *err)
 static enum sb_code show_usage(struct usage *usage, const char *path, char **paths, size_t count,
                                struct sb_error *err)
 {
-    enum sb_code code =
-        open_as_archive(&usage->archive, path, &usage->settings->opening, false, err);
+    enum sb_code code = open_as_archive(&usage->archive, path, &usage->settings->opening, err);
 
     if (!code && usage->settings->gaps)
         code = need_shards(usage->archive, "shards with gaps", err);

@@ -312,7 +312,7 @@ static enum sb_code find(struct finding *finding, const char *path, char **paths
                          struct sb_error *err)
 {
     const struct settings *settings = finding->settings;
-    enum sb_code code = open_as_archive(&finding->archive, path, &settings->opening, false, err);
+    enum sb_code code = open_as_archive(&finding->archive, path, &settings->opening, err);
 
     if (!code && (settings->json || settings->format))
         code = sb_shards_open(&finding->shards, finding->archive, err);

@@ -416,7 +416,7 @@ static enum sb_code list_archive(struct list *list, const char *path, char **arg
                                  struct sb_error *err)
 {
     const struct settings *settings = list->settings;
-    enum sb_code code = open_as_archive(&list->archive, path, &settings->opening, false, err);
+    enum sb_code code = open_as_archive(&list->archive, path, &settings->opening, err);
 
     list->style.form = choose_form(settings);
     list->style.human = settings->human;

@@ -73,8 +73,10 @@ enum sb_code open_container(struct container *out, const char *path, const struc
 
     *out = (struct container){0};
     *err = (struct sb_error){0};
-    if (try_archive(out, path, opening, err))
+    if (try_archive(out, path, opening, err)) {
+        out->kind = SB_ARCHIVE;
         return err->code;
+    }
     out->input = malloc(sizeof(*out->input));
     if (!out->input)
         return sb_fail_memory(err);
@@ -88,6 +90,7 @@ enum sb_code open_container(struct container *out, const char *path, const struc
         close_container(out);
         return err->code;
     }
+    out->kind = out->input->type.kind;
     return SB_OK;
 }
 
@@ -123,18 +126,26 @@ static void show_progress(void *context, int64_t done, int64_t total, int64_t me
     message_progress_update(done, total, members);
 }
 
-enum sb_code open_as_archive(struct sb_archive **out, const char *path,
-                             const struct opening *opening, bool checksums, struct sb_error *err)
+enum sb_code open_catalog(struct container *out, const char *path, const struct opening *opening,
+                          bool checksums, struct sb_error *err)
 {
     struct sb_catalog_options options = {
         .checksums = checksums, .notify = &message_notify, .progress = show_progress};
     struct sb_catalog_result result;
-    struct container container;
-    enum sb_code code = open_container(&container, path, opening, false, err);
+    enum sb_code code = open_container(out, path, opening, false, err);
 
-    if (!code && !container.archive)
-        code = catalog_container(&container, &options, &result, err);
-    *out = code ? NULL : container.archive;
+    if (!code && !out->archive)
+        code = catalog_container(out, &options, &result, err);
+    return code;
+}
+
+enum sb_code open_as_archive(struct sb_archive **out, const char *path,
+                             const struct opening *opening, struct sb_error *err)
+{
+    struct container container;
+    enum sb_code code = open_catalog(&container, path, opening, false, err);
+
+    *out = container.archive;
     return code;
 }
 

@@ -28,6 +28,7 @@ enum sb_code open_archive(struct sb_archive **out, const char *path,
 
 /* A container that was told apart: an archive, or else an input and the source of its members. */
 struct container {
+    enum sb_container_kind kind;
     struct sb_archive *archive;
     struct sb_input *input;
     struct sb_source *source;
@@ -49,10 +50,14 @@ enum sb_code catalog_container(struct container *container,
                                const struct sb_catalog_options *options,
                                struct sb_catalog_result *result, struct sb_error *err) SB_CHECKED;
 
-/* Any container as an archive: all of the above, with every member. */
+/*
+ * Any container as an archive: all of the above, with every member. checksums: of what can only be
+ * read in sequence, too.
+ */
+enum sb_code open_catalog(struct container *out, const char *path, const struct opening *opening,
+                          bool checksums, struct sb_error *err) SB_CHECKED;
 enum sb_code open_as_archive(struct sb_archive **out, const char *path,
-                             const struct opening *opening, bool checksums,
-                             struct sb_error *err) SB_CHECKED;
+                             const struct opening *opening, struct sb_error *err) SB_CHECKED;
 
 /* SB_INVALID for what is not an archive: it has no such thing as `what` ("shards"). */
 enum sb_code need_shards(const struct sb_archive *archive, const char *what,

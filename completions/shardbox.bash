@@ -16,7 +16,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     diff)
-        options='-C --directory= -Q --quick --json -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= -Q --quick --json -j --threads= --from= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     cat)
@@ -72,6 +72,7 @@ _shardbox_value() {
     unpack:--threads | unpack:-j) wanted='any' ;;
     diff:--directory | diff:-C) wanted='file' ;;
     diff:--threads | diff:-j) wanted='any' ;;
+    diff:--from) wanted='any' ;;
     cat:--files-from | cat:-T) wanted='file' ;;
     cat:--range) wanted='none' ;;
     cat:--order) wanted='words:input address' ;;

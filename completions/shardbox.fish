@@ -45,7 +45,7 @@ function __shardbox_takes_value
             return 0
         case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:-j unpack:--threads
             return 0
-        case diff:-C diff:--directory diff:-j diff:--threads
+        case diff:-C diff:--directory diff:-j diff:--threads diff:--from
             return 0
         case cat:-T cat:--files-from cat:--range cat:--order cat:--from cat:-j cat:--threads
             return 0
@@ -173,10 +173,11 @@ complete -c shardbox -n '__shardbox_is unpack' -s v -l verbose -d 'say more abou
 complete -c shardbox -n '__shardbox_is unpack' -l progress -d 'show progress, also when not on a terminal'
 complete -c shardbox -n '__shardbox_is unpack' -l no-progress -d 'show no progress'
 
-complete -c shardbox -n '__shardbox_is diff' -s C -l directory -r -F -d 'compare with DIR, or with the archive of that name (default: .)'
+complete -c shardbox -n '__shardbox_is diff' -s C -l directory -r -F -d 'compare with DIR, or with the container of that name (default: .)'
 complete -c shardbox -n '__shardbox_is diff' -s Q -l quick -d 'do not read bytes or targets of links'
 complete -c shardbox -n '__shardbox_is diff' -l json -d 'print each difference as a line of JSON'
 complete -c shardbox -n '__shardbox_is diff' -s j -l threads -x -d 'threads that read (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is diff' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
 complete -c shardbox -n '__shardbox_is diff' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is diff' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is diff' -s v -l verbose -d 'say more about what is done'

@@ -342,6 +342,8 @@ static enum sb_code run(struct diff *diff, struct sb_error *err)
 
     if (!pairs)
         return sb_fail_memory(err);
+    for (unsigned i = 0; i < slots; i++)
+        pairs[i].time_grain = diff->options->time_grain;
     code = enter(diff, "", 0, true, true, err);
     if (!code)
         code = sb_pipeline_run(&ops, diff, pairs, sizeof(*pairs), slots, threads, err);

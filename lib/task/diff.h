@@ -37,6 +37,12 @@ struct sb_diff_options {
     bool quick; /* bytes and targets of links are not read */
     unsigned threads;
 
+    /*
+     * Nanoseconds; 0: times are exact. Else one that is a multiple of it may have been rounded, and
+     * is the same as any that is nearer than this.
+     */
+    int64_t time_grain;
+
     /* In order of the walk: sorted within each directory. From the calling thread. */
     void (*report)(void *context, const struct sb_difference *difference);
     void (*progress)(void *context, int64_t bytes, int64_t files);
@@ -50,7 +56,8 @@ struct sb_diff_options {
 };
 
 /*
- * Compares names, types, sizes, modes, times, bytes (by CRC32C) and targets of links. What the
+ * Compares names, types, sizes, modes, times, bytes (by CRC32C; where they can only be read in
+ * sequence, by the one that the index has of them) and targets of links. What the
  * index does not know is not compared, nor is the metadata of the top directory. The archive's own
  * index and shards, where they stand in the other tree, are not extra. The archive's bytes are
  * read, and held against their checksum, wherever there is something to compare them with.

@@ -45,8 +45,18 @@ static bool both_have(const struct sb_pair *pair, unsigned what)
     return (pair->ours.entry.has & what) && (pair->theirs.entry.has & what);
 }
 
+static bool same_time(int64_t a, int64_t b, int64_t grain)
+{
+    int64_t apart;
+
+    if (a == b || grain == 0)
+        return a == b;
+    return (a % grain == 0 || b % grain == 0) && !__builtin_sub_overflow(a, b, &apart) &&
+           apart > -grain && apart < grain;
+}
+
 /* What can be told from the metadata alone. */
-static unsigned compare_metadata(const struct sb_pair *pair)
+static unsigned compare_metadata(const struct sb_pair *pair, int64_t time_grain)
 {
     const struct sb_entry *ours = &pair->ours.entry, *theirs = &pair->theirs.entry;
     unsigned differs = 0;
@@ -63,7 +73,7 @@ static unsigned compare_metadata(const struct sb_pair *pair)
     if (ours->type != SB_LINK && both_have(pair, SB_HAS_MODE) &&
         ((ours->mode ^ theirs->mode) & MODE_BITS))
         differs |= BIT(SB_DIFF_MODE);
-    if (both_have(pair, SB_HAS_MTIME) && ours->mtime_ns != theirs->mtime_ns)
+    if (both_have(pair, SB_HAS_MTIME) && !same_time(ours->mtime_ns, theirs->mtime_ns, time_grain))
         differs |= BIT(SB_DIFF_TIME);
     return differs;
 }
@@ -99,7 +109,7 @@ enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
         if (keep_text(pairs, defect, strlen(defect), &pair->damage_at, err))
             return err->code;
     } else {
-        pair->differs = compare_metadata(pair);
+        pair->differs = compare_metadata(pair, pairs->time_grain);
     }
     pairs->count++;
     if (bytes_needed(pair)) {
@@ -159,6 +169,18 @@ static enum sb_code their_failure(struct sb_pairs *pairs, const char *path, stru
     return sb_events_add(&pairs->events, SB_PROBLEM, kind, path, cause.text, err);
 }
 
+/* Reads one side; what can only be read in sequence has its checksum in the index. */
+static enum sb_code sum_side(struct sb_store *store, struct sb_reader *reader,
+                             const struct sb_entry *entry, struct sum *sum, struct sb_error *err)
+{
+    enum sb_code code = sb_store_read(store, reader, entry, add_bytes, sum, err);
+
+    if (code != SB_INVALID || sum->text || !(entry->has & SB_HAS_CRC))
+        return code;
+    sum->crc32c = entry->crc32c;
+    return SB_OK;
+}
+
 /* Reads both sides of a pair; link targets are kept in the text. */
 static enum sb_code compare_pair(struct sb_pairs *pairs, struct sb_pair *pair,
                                  struct sb_store *ours, struct sb_reader *our_reader,
@@ -172,14 +194,14 @@ static enum sb_code compare_pair(struct sb_pairs *pairs, struct sb_pair *pair,
 
     pair->ours.entry.path = pair->theirs.entry.path = pairs->text.data + pair->path_at;
     pair->our_target_at = pairs->text.size;
-    if (sb_store_read(ours, our_reader, &pair->ours.entry, add_bytes, &our_sum, err))
+    if (sum_side(ours, our_reader, &pair->ours.entry, &our_sum, err))
         return our_failure(pairs, pair, err);
     our_size = pairs->text.size - pair->our_target_at;
     if (is_link && sb_buf_add_char(&pairs->text, '\0'))
         return sb_fail_memory(err);
     pair->their_target_at = pairs->text.size;
     pair->theirs.entry.path = pairs->text.data + pair->path_at;
-    if (sb_store_read(theirs, their_reader, &pair->theirs.entry, add_bytes, &their_sum, err))
+    if (sum_side(theirs, their_reader, &pair->theirs.entry, &their_sum, err))
         return their_failure(pairs, pairs->text.data + pair->path_at, err);
     if (!is_link) {
         if (our_sum.crc32c != their_sum.crc32c)

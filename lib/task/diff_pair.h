@@ -6,8 +6,8 @@
 #define SB_TASK_DIFF_PAIR_H
 
 #include "core/buf.h"
-#include "task/diff.h"
 #include "core/events.h"
+#include "task/diff.h"
 
 #define SB_PAIRS_MAX       512
 #define SB_PAIRS_BYTES_MAX (INT64_C(8) << 20)
@@ -28,8 +28,9 @@ struct sb_pair {
 struct sb_pairs {
     struct sb_pair pairs[SB_PAIRS_MAX];
     size_t count;
-    int64_t bytes; /* to be read on one side */
-    int64_t files; /* whose bytes are compared */
+    int64_t bytes;      /* to be read on one side */
+    int64_t files;      /* whose bytes are compared */
+    int64_t time_grain; /* set by the holder; as in struct sb_diff_options */
     struct sb_buf text;
     struct sb_events events;
     bool damaged; /* some bytes of the archive */
