@@ -146,7 +146,7 @@ oom-built: $(BUILD)/tests/faults/wrap.o $(COMMAND_OBJECTS) $(LIBRARY_OBJECTS)
 test-dependencies:
 	scripts/deps build test
 
-## make test-peers           against Barecat from PyPI (skipped where PyPI is out of reach)
+## make test-peers           against tar, zip, cpio, Python, and Barecat where PyPI is in reach
 test-peers: $(SHARDBOX)
 	tests/peers/run
 

@@ -5,6 +5,7 @@ load ../bats/helper
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
+    [[ -e $PEERS/barecat-0.3.1/ready && -e $PEERS/barecat-0.2.7/ready ]] || skip "no Barecat here"
     NEW=$PEERS/barecat-0.3.1/bin
     OLD=$PEERS/barecat-0.2.7/bin
 }
