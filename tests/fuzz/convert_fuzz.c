@@ -69,7 +69,6 @@ static void use_member(const struct sb_member *member)
 
     touch(entry->path, entry->path_size);
     REQUIRE(entry->path[entry->path_size] == '\0');
-    REQUIRE(entry->path_size > 0 || entry->type == SB_DIR);
     REQUIRE(entry->size >= -1);
     REQUIRE(!member->located || member->at >= 0);
     REQUIRE(!member->hard_link || entry->type == SB_FILE);
