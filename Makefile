@@ -30,7 +30,7 @@ variant = release
 
 ifdef SHARED
 variant = shared
-LIBS = -lsqlite3 -larchive -lzstd -lz -pthread
+LIBS = -lsqlite3 -larchive -llzma -lbz2 -lzstd -lz -pthread
 endif
 
 ifdef STATIC
