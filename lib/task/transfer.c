@@ -7,6 +7,7 @@
 #include "store/naming.h"
 #include "task/pack_names.h"
 #include "task/seen.h"
+#include "task/transfer_recode.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ struct transfer {
      * parts, being too large for any, from a source that can only be read in sequence.
      */
     struct sb_member member; /* with its stored name */
+    const char *original;    /* its name before its bytes are recoded; NULL: they are not */
     bool waits;
     bool in_parts;
     int64_t part_offset;
@@ -40,6 +42,7 @@ struct transfer {
     size_t block_size;
     struct sb_buf path; /* names that were made of its own */
     struct sb_buf hard_link;
+    struct sb_buf recoded; /* what original points into */
 };
 
 /* Under strict nothing may be lost: after anything that was told as a problem it ends. */
@@ -98,15 +101,40 @@ static bool wanted(const struct transfer *transfer, const char *name, size_t siz
            (!options->choice || sb_choice_takes(options->choice, name, size));
 }
 
+/* Files whose bytes change have another name; so have hard links to them. */
+static enum sb_code recode_name(struct transfer *transfer, struct sb_buf *name,
+                                const char **original, struct sb_error *err)
+{
+    const struct sb_recode *recode = &transfer->options->recode;
+    struct sb_buf new_name = {0};
+    unsigned layers;
+    enum sb_code code;
+
+    *original = NULL;
+    code = sb_recode_name(recode, name->data, name->size, &new_name, &layers, err);
+    if (!code && (layers > 0 || recode->compress != SB_PLAIN)) {
+        sb_buf_release(&transfer->recoded);
+        transfer->recoded = *name;
+        *name = new_name;
+        new_name = (struct sb_buf){0};
+        *original = transfer->recoded.data;
+    }
+    sb_buf_release(&new_name);
+    return code;
+}
+
 /* What the member at hand links to, as it is called in the sink. */
-static enum sb_code name_hard_link(struct transfer *transfer, struct sb_error *err)
+static enum sb_code name_hard_link(struct transfer *transfer, bool recodes, struct sb_error *err)
 {
     const char *name = transfer->member.hard_link;
     size_t size = strlen(name);
+    const char *ignored;
     enum sb_code code = clean_name(transfer, &name, &size, false, err);
 
     if (!code)
         code = map_name(transfer, name, size, &transfer->hard_link, err);
+    if (!code && recodes)
+        code = recode_name(transfer, &transfer->hard_link, &ignored, err);
     transfer->member.hard_link = transfer->hard_link.data;
     return code;
 }
@@ -117,6 +145,8 @@ static enum sb_code name_member(struct transfer *transfer, struct sb_error *err)
     struct sb_member *member = &transfer->member;
     struct sb_entry *entry = &member->entry;
     bool is_dir = entry->type == SB_DIR;
+    bool recodes =
+        entry->type == SB_FILE && !member->special && sb_recode_works(&transfer->options->recode);
     const char *name = entry->path;
     size_t size = entry->path_size;
     enum sb_code code = clean_name(transfer, &name, &size, is_dir, err);
@@ -126,7 +156,12 @@ static enum sb_code name_member(struct transfer *transfer, struct sb_error *err)
     if (!code)
         code = map_name(transfer, name, size, &transfer->path, err);
     if (!code && member->hard_link)
-        code = name_hard_link(transfer, err);
+        code = name_hard_link(transfer, recodes, err);
+    transfer->original = NULL;
+    if (!code && recodes)
+        code = recode_name(transfer, &transfer->path, &transfer->original, err);
+    if (member->hard_link)
+        transfer->original = NULL;
     entry->path = transfer->path.data;
     entry->path_size = transfer->path.size;
     return code;
@@ -234,7 +269,7 @@ static enum sb_code fill_part(struct transfer *transfer, struct sb_batch *batch,
                               struct sb_error *err)
 {
     struct sb_item *item;
-    enum sb_code code = sb_batch_take(batch, &transfer->member, NULL, &item, err);
+    enum sb_code code = sb_batch_take(batch, &transfer->member, transfer->original, &item, err);
 
     if (!code)
         code = copy_blocks(transfer, batch, SB_BATCH_BYTES, err);
@@ -250,6 +285,13 @@ static enum sb_code fill_part(struct transfer *transfer, struct sb_batch *batch,
     return item->part_last ? expect_size(transfer, transfer->part_offset, err) : SB_OK;
 }
 
+/* Would the member at hand have to be read now, without room for it? */
+static bool lacks_room(const struct transfer *transfer, const struct sb_batch *batch)
+{
+    return !transfer->source->loads &&
+           transfer->member.entry.size >= (int64_t)(SB_BATCH_BYTES - batch->data_size);
+}
+
 /* Takes the bytes of an item whose source has them in sequence only. */
 static enum sb_code fill_bytes(struct transfer *transfer, struct sb_batch *batch,
                                struct sb_item *item, struct sb_error *err)
@@ -257,6 +299,13 @@ static enum sb_code fill_bytes(struct transfer *transfer, struct sb_batch *batch
     size_t start = batch->data_size;
     enum sb_code code;
 
+    if (item->original && lacks_room(transfer, batch)) {
+        sb_batch_seal(batch);
+        code = count_bytes(transfer, item->member.entry.size, err);
+        return code ? code
+                    : sb_recode_sequence(&transfer->options->recode, transfer->source, batch,
+                                         transfer->options->beside, err);
+    }
     code = copy_blocks(transfer, batch, SB_BATCH_BYTES - start, err);
     if (code && code != SB_END)
         return code;
@@ -266,11 +315,13 @@ static enum sb_code fill_bytes(struct transfer *transfer, struct sb_batch *batch
     return expect_size(transfer, (int64_t)item->data_size, err);
 }
 
-/* Would the member at hand have to be read now, without room for it? */
-static bool lacks_room(const struct transfer *transfer, const struct sb_batch *batch)
+/* Bytes that are recoded wait in a temporary file instead, where their number is known. */
+static bool goes_in_parts(const struct transfer *transfer, const struct sb_batch *batch)
 {
-    return !transfer->source->loads &&
-           transfer->member.entry.size >= (int64_t)(SB_BATCH_BYTES - batch->data_size);
+    const struct sb_member *member = &transfer->member;
+
+    return lacks_room(transfer, batch) && !transfer->original && !member->hard_link &&
+           !member->special && member->entry.type != SB_DIR;
 }
 
 static enum sb_code take_member(struct transfer *transfer, struct sb_batch *batch,
@@ -286,14 +337,13 @@ static enum sb_code take_member(struct transfer *transfer, struct sb_batch *batc
     }
     if (code)
         return code == SB_END ? SB_OK : code;
-    if (lacks_room(transfer, batch) && !transfer->member.hard_link && !transfer->member.special &&
-        transfer->member.entry.type != SB_DIR) {
+    if (goes_in_parts(transfer, batch)) {
         transfer->in_parts = true;
         transfer->part_offset = 0;
         transfer->part_choice = choice;
         return fill_part(transfer, batch, err);
     }
-    code = sb_batch_take(batch, &transfer->member, NULL, &item, err);
+    code = sb_batch_take(batch, &transfer->member, transfer->original, &item, err);
     if (code)
         return code;
     keep_choice(item, &choice);
@@ -393,6 +443,8 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
         if (batch->items[i].state == SB_ITEM_NEW)
             code = load_item(batch, &batch->items[i], err);
     }
+    if (!code)
+        code = sb_recode_batch(&transfer->options->recode, batch, transfer->options->beside, err);
     return code ? code : transfer->sink->ops->store(transfer->sink, batch, turns, err);
 }
 
@@ -500,5 +552,6 @@ enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
     sb_naming_release(&transfer.naming);
     sb_buf_release(&transfer.path);
     sb_buf_release(&transfer.hard_link);
+    sb_buf_release(&transfer.recoded);
     return code;
 }

@@ -1,0 +1,201 @@
+#include "task/transfer_recode.h"
+
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* An unlinked file in the directory for temporary files. */
+static enum sb_code open_temporary(const char *beside, int *fd, struct sb_error *err)
+{
+    char *directory = sb_temp_directory(beside);
+    char *path = NULL;
+
+    *fd = -1;
+    if (!directory || asprintf(&path, "%s/shardbox-XXXXXX", directory) < 0) {
+        free(directory);
+        return sb_fail_memory(err);
+    }
+    *fd = mkostemp(path, O_CLOEXEC);
+    if (*fd < 0)
+        sb_fail_errno(err, errno, "%s: temporary file", directory);
+    else
+        unlink(path);
+    free(path);
+    free(directory);
+    return *fd < 0 ? err->code : SB_OK;
+}
+
+static enum sb_code append(struct sb_spool *spool, const void *data, size_t size,
+                           struct sb_error *err)
+{
+    enum sb_code code = sb_write_full(spool->fd, data, size, "temporary file", err);
+
+    spool->file_size += (int64_t)size;
+    return code;
+}
+
+enum sb_code sb_spool_add(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct sb_spool *spool = context;
+
+    if (spool->fd < 0 && size <= spool->room - spool->size) {
+        memcpy(spool->data + spool->size, data, size);
+        spool->size += size;
+        return SB_OK;
+    }
+    if (spool->fd < 0) {
+        if (open_temporary(spool->beside, &spool->fd, err) ||
+            append(spool, spool->data, spool->size, err))
+            return err->code;
+    }
+    return append(spool, data, size, err);
+}
+
+/* What came out is the item's from here on. */
+static void settle(struct sb_item *item, struct sb_spool *spool, size_t at)
+{
+    struct sb_entry *entry = &item->member.entry;
+
+    entry->has &= ~(unsigned)SB_HAS_CRC;
+    item->member.located = false;
+    item->crc_known = false;
+    item->data_at = at;
+    item->data_size = spool->size;
+    item->state = spool->fd < 0 ? SB_ITEM_READ : SB_ITEM_LARGE;
+    item->spooled = spool->fd;
+    entry->size = spool->fd < 0 ? (int64_t)spool->size : spool->file_size;
+    spool->fd = -1;
+}
+
+/* Settles the item, or leaves it out when its bytes are at fault. */
+static enum sb_code conclude(struct sb_batch *batch, struct sb_item *item, struct sb_spool *spool,
+                             size_t at, enum sb_code code, struct sb_error *err)
+{
+    struct sb_error cause = *err;
+
+    if (code == SB_OK)
+        settle(item, spool, at);
+    if (spool->fd >= 0)
+        close(spool->fd);
+    if (code == SB_DAMAGED)
+        return sb_item_fail(batch, item, "damaged", cause.text, err);
+    if (code == SB_LIMIT)
+        return sb_fail(err, SB_LIMIT, "%s: %s", item->original, cause.text);
+    if (code == SB_END)
+        item->state = SB_ITEM_FAILED;
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code feed(void *recoder, const void *data, size_t size, struct sb_error *err)
+{
+    return sb_recoder_feed(recoder, data, size, err);
+}
+
+static enum sb_code recode_item(const struct sb_recode *recode, struct sb_recoder *recoder,
+                                struct sb_batch *batch, struct sb_item *item,
+                                struct sb_spool *spool, struct sb_error *err)
+{
+    enum sb_code code = sb_recoder_begin(recoder, recode, item->original, strlen(item->original),
+                                         item->member.entry.size, sb_spool_add, spool, err);
+
+    if (!code && item->state == SB_ITEM_READ)
+        code = feed(recoder, batch->data + item->data_at, item->data_size, err);
+    else if (!code)
+        code = sb_item_stream(batch, item, feed, recoder, err);
+    return code ? code : sb_recoder_finish(recoder, err);
+}
+
+static bool has_bytes(const struct sb_item *item)
+{
+    return item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE;
+}
+
+/* Sizes change, so all bytes move to a second room, which takes the place of the first. */
+static enum sb_code recode_all(const struct sb_recode *recode, struct sb_recoder *recoder,
+                               struct sb_batch *batch, char *room, const char *beside,
+                               struct sb_error *err)
+{
+    size_t used = 0;
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+        struct sb_spool spool = {
+            .data = room + used, .room = SB_BATCH_BYTES - used, .fd = -1, .beside = beside};
+
+        if (!has_bytes(item))
+            continue;
+        if (item->original) {
+            code = recode_item(recode, recoder, batch, item, &spool, err);
+            code = conclude(batch, item, &spool, used, code, err);
+        } else if (item->state == SB_ITEM_READ && item->data_size > spool.room) {
+            code = sb_spool_add(&spool, batch->data + item->data_at, item->data_size, err);
+            code = conclude(batch, item, &spool, used, code, err);
+        } else if (item->state == SB_ITEM_READ) {
+            memcpy(room + used, batch->data + item->data_at, item->data_size);
+            item->data_at = used;
+        }
+        if (item->state == SB_ITEM_READ)
+            used += item->data_size;
+    }
+    batch->data_size = used;
+    return code;
+}
+
+enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *batch,
+                             const char *beside, struct sb_error *err)
+{
+    struct sb_recoder *recoder = NULL;
+    char *room, *old = batch->data;
+    bool wanted = false;
+    enum sb_code code;
+
+    for (size_t i = 0; i < batch->count; i++)
+        wanted = wanted || (batch->items[i].original && has_bytes(&batch->items[i]));
+    if (!wanted)
+        return SB_OK;
+    batch->data = NULL;
+    code = sb_batch_make_room(batch, err);
+    room = batch->data;
+    batch->data = old;
+    if (!code)
+        code = sb_recoder_new(&recoder, err);
+    if (!code) {
+        code = recode_all(recode, recoder, batch, room, beside, err);
+        batch->data = room;
+        room = old;
+    }
+    sb_recoder_free(recoder);
+    free(room);
+    return code;
+}
+
+enum sb_code sb_recode_sequence(const struct sb_recode *recode, struct sb_source *source,
+                                struct sb_batch *batch, const char *beside, struct sb_error *err)
+{
+    struct sb_item *item = &batch->items[0];
+    struct sb_spool spool = {
+        .data = batch->data, .room = SB_BATCH_BYTES, .fd = -1, .beside = beside};
+    struct sb_recoder *recoder = NULL;
+    enum sb_code code = sb_recoder_new(&recoder, err);
+    const void *data;
+    size_t size;
+
+    if (code)
+        return code;
+    code = sb_recoder_begin(recoder, recode, item->original, strlen(item->original),
+                            item->member.entry.size, sb_spool_add, &spool, err);
+    while (!code && !(code = sb_source_block(source, &data, &size, err)))
+        code = sb_recoder_feed(recoder, data, size, err);
+    if (code == SB_END)
+        code = sb_recoder_finish(recoder, err);
+    code = conclude(batch, item, &spool, 0, code, err);
+    batch->data_size = item->state == SB_ITEM_READ ? item->data_size : 0;
+    sb_recoder_free(recoder);
+    return code;
+}

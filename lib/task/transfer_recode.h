@@ -1,0 +1,43 @@
+/*
+ * The part of a transfer that compresses or decompresses the files of a batch.
+ *
+ * Internal to transfer.c.
+ */
+#ifndef SB_TASK_TRANSFER_RECODE_H
+#define SB_TASK_TRANSFER_RECODE_H
+
+#include "store/batch.h"
+#include "task/recode.h"
+
+/*
+ * Where recoded bytes go: memory up to a limit, then a temporary file. {.fd = -1} is an empty one.
+ * Belongs to one thread.
+ */
+struct sb_spool {
+    char *data; /* of the caller */
+    size_t room;
+    size_t size; /* in data, as long as fd is -1 */
+    int fd;
+    int64_t file_size;
+    const char *beside; /* see sb_temp_directory */
+};
+
+/* A sb_each_block; the context is the spool. */
+enum sb_code sb_spool_add(void *spool, const void *data, size_t size, struct sb_error *err);
+
+/*
+ * A worker: recodes the items of a batch whose original name is set. Bytes that are not what their
+ * name says are an event ("damaged"), and the item is left out.
+ */
+enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *batch,
+                             const char *beside, struct sb_error *err) SB_CHECKED;
+
+/*
+ * The calling thread: recodes the member whose bytes come in sequence from the source, and that is
+ * the only item of the batch, into a temporary file.
+ */
+enum sb_code sb_recode_sequence(const struct sb_recode *recode, struct sb_source *source,
+                                struct sb_batch *batch, const char *beside,
+                                struct sb_error *err) SB_CHECKED;
+
+#endif
