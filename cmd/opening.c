@@ -66,11 +66,11 @@ static void damage_is_fatal(struct sb_error *err)
         err->code = SB_FORMAT;
 }
 
-enum sb_code open_container(struct container *out, const char *path, const struct opening *opening,
-                            bool no_check, struct sb_error *err)
+enum sb_code open_container_limited(struct container *out, const char *path,
+                                    const struct opening *opening,
+                                    const struct sb_input_limits *limits,
+                                    const struct sb_notify *notify, struct sb_error *err)
 {
-    struct sb_input_limits limits = {.no_check = no_check};
-
     *out = (struct container){0};
     *err = (struct sb_error){0};
     if (try_archive(out, path, opening, err)) {
@@ -85,13 +85,21 @@ enum sb_code open_container(struct container *out, const char *path, const struc
         out->input = NULL;
         return err->code;
     }
-    if (sb_source_open(&out->source, out->input, &limits, &message_notify, err)) {
+    if (sb_source_open(&out->source, out->input, limits, notify, err)) {
         damage_is_fatal(err);
         close_container(out);
         return err->code;
     }
     out->kind = out->input->type.kind;
     return SB_OK;
+}
+
+enum sb_code open_container(struct container *out, const char *path, const struct opening *opening,
+                            bool no_check, struct sb_error *err)
+{
+    struct sb_input_limits limits = {.no_check = no_check};
+
+    return open_container_limited(out, path, opening, &limits, &message_notify, err);
 }
 
 void close_container(struct container *container)

@@ -1,13 +1,13 @@
 /*
- * shardbox unpack: from an archive to files, directories and links below one directory, and never
- * anywhere else.
+ * shardbox unpack: from an archive, a tar, a zip to files, directories and links below one
+ * directory, and never anywhere else.
  */
 #include "command.h"
 #include "message.h"
 #include "opening.h"
 #include "output.h"
 
-#include "archive/archive.h"
+#include "core/choice.h"
 #include "core/glob.h"
 #include "core/io.h"
 #include "task/unpack.h"
@@ -16,10 +16,12 @@
 #include <string.h>
 
 struct settings {
+    struct opening opening;
     const char *directory;
     struct sb_filter *filter;
     int existing;
     int64_t strip;
+    int64_t max_size;
     int64_t threads;
     bool preserve;
     bool sync;
@@ -51,7 +53,10 @@ static const struct option options[] = {
     OPTION_FLAG(0, "sync", struct settings, sync, "have everything on disk before the end"),
     OPTION_FLAG('n', "dry-run", struct settings, dry_run,
                 "write nothing, list what would be written"),
-    OPTION_FLAG(0, "no-check", struct settings, no_check, "do not check the bytes' CRC32C"),
+    OPTION_FLAG(0, "no-check", struct settings, no_check, "do not check the bytes' checksums"),
+    OPTION_SIZE(0, "max-size", struct settings, max_size, "SIZE",
+                "give up when more bytes than this come out of it"),
+    OPTION_FROM,
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "threads that write (default: the cores, at most 4)"),
     OPTION_END,
@@ -69,7 +74,9 @@ static void tell(void *context, enum sb_level level, const char *kind, const cha
 
     problems->count += level == SB_PROBLEM;
     problems->existing += strcmp(kind, "exists") == 0;
-    message_notify.call(message_notify.context, level, kind, subject, text);
+    /* A dry run lists these on stdout. */
+    if (strcmp(kind, "would-store") != 0)
+        message_notify.call(message_notify.context, level, kind, subject, text);
 }
 
 static void list(void *context, const char *name, size_t size)
@@ -84,81 +91,158 @@ static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
     message_progress_update(bytes, total, files);
 }
 
-/* The last line on stderr, after the names of what was not unpacked. */
-static void summarize(const char *archive, const struct problems *problems,
-                      const struct sb_unpack_result *result)
+/* What is unpacked: its members, and how they are told apart. */
+struct work {
+    const struct settings *settings;
+    const char *path;
+    const char *name; /* for messages: path, or "standard input" */
+    char **paths;     /* PATH and GLOB arguments */
+    size_t path_count;
+    struct container container;
+    struct sb_source *archive_members; /* of an archive; else container.source has them */
+    struct sb_choice *choice;          /* where they are not chosen by an index */
+    struct problems problems;
+    struct sb_notify notify;
+    struct sb_unpack_result result;
+};
+
+static enum sb_code open_members(struct work *work, struct sb_error *err)
 {
-    if (result->unchecked > 0)
-        message_note("%s: files without a checksum, unpacked unchecked: %" PRId64, archive,
+    const struct settings *settings = work->settings;
+    struct sb_input_limits limits = {.max_size = settings->max_size,
+                                     .no_check = settings->no_check};
+    struct sb_archive_source_options chosen = {
+        .paths = work->paths,
+        .path_count = work->path_count,
+        .no_check = settings->no_check,
+        .notify = &work->notify,
+    };
+
+    if (open_container_limited(&work->container, work->path, &settings->opening, &limits,
+                               &work->notify, err))
+        return err->code;
+    if (work->container.archive)
+        return sb_source_open_archive(&work->archive_members, work->container.archive, &chosen,
+                                      err);
+    work->name = work->container.input->name;
+    if (work->path_count == 0)
+        return SB_OK;
+    return sb_choice_new(&work->choice, work->paths, work->path_count, err);
+}
+
+static void close_members(struct work *work)
+{
+    sb_source_free(work->archive_members);
+    sb_choice_free(work->choice);
+    close_container(&work->container);
+}
+
+static enum sb_code unpack_members(struct work *work, struct sb_error *err)
+{
+    const struct settings *settings = work->settings;
+    struct sb_unpack_options wanted = {
+        .directory = settings->directory,
+        .filter = settings->filter,
+        .choice = work->choice,
+        .stored_names = work->archive_members != NULL,
+        .strip = (unsigned)settings->strip,
+        .max_size = settings->max_size,
+        .existing = (enum sb_existing)settings->existing,
+        .preserve = settings->preserve,
+        .sync = settings->sync,
+        .dry_run = settings->dry_run,
+        .threads = (unsigned)settings->threads,
+        .notify = &work->notify,
+        .written = settings->dry_run ? list : NULL,
+        .progress = progress,
+    };
+    struct sb_source *source =
+        work->archive_members ? work->archive_members : work->container.source;
+    enum sb_code code = sb_unpack(source, &wanted, &work->result, err);
+
+    for (size_t i = 0; !code && work->choice && i < work->path_count; i++) {
+        if (sb_choice_unmatched(work->choice, i))
+            sb_tell(&work->notify, SB_PROBLEM, "missing", work->paths[i],
+                    "no such file or directory in the archive");
+    }
+    return code;
+}
+
+/* The last lines on stderr, after the names of what was not unpacked. */
+static void summarize(const struct work *work)
+{
+    const struct sb_unpack_result *result = &work->result;
+    const struct problems *problems = &work->problems;
+
+    if (work->archive_members && result->unchecked > 0)
+        message_note("%s: files without a checksum, unpacked unchecked: %" PRId64, work->name,
                      result->unchecked);
+    if (result->superseded > 0 && work->settings->strip > 0)
+        message_warning("%s: files that got the name of an earlier one, and replaced it: %" PRId64,
+                        work->name, result->superseded);
     if (problems->count == 0)
         return;
     if (problems->existing == problems->count)
         message_problem("%s: unpacked in part, %" PRId64
                         " exist already; see --existing=skip, replace and newer",
-                        archive, problems->count);
+                        work->name, problems->count);
     else
-        message_problem("%s: unpacked in part; problems, named above: %" PRId64, archive,
+        message_problem("%s: unpacked in part; problems, named above: %" PRId64, work->name,
                         problems->count);
 }
 
-static int unpack(const struct settings *settings, const char *path, char **paths,
-                  size_t path_count)
+/* What ended the run. What is no archive cannot be read beyond its damage: an error, then. */
+static void complain(const struct work *work, struct sb_error *err)
+{
+    bool resumable = err->code != SB_DAMAGED && err->code != SB_LIMIT && err->code != SB_CHANGED;
+
+    if (err->code == SB_DAMAGED && !work->archive_members)
+        err->code = SB_FORMAT;
+    message_failure(err);
+    if (work->result.begun && !work->settings->dry_run)
+        message_error("%s: unpacked in part%s", work->name,
+                      resumable ? "; go on with --existing=skip" : "");
+}
+
+static int unpack(struct work *work)
 {
     struct sb_error err;
-    struct problems problems = {0};
-    struct sb_notify notify = {.call = tell, .context = &problems};
-    struct sb_unpack_options wanted = {
-        .directory = settings->directory,
-        .paths = paths,
-        .path_count = path_count,
-        .filter = settings->filter,
-        .strip = (unsigned)settings->strip,
-        .existing = (enum sb_existing)settings->existing,
-        .preserve = settings->preserve,
-        .sync = settings->sync,
-        .dry_run = settings->dry_run,
-        .no_check = settings->no_check,
-        .threads = (unsigned)settings->threads,
-        .notify = &notify,
-        .written = settings->dry_run ? list : NULL,
-        .progress = progress,
-    };
-    struct sb_unpack_result result;
-    struct sb_archive *archive;
-    enum sb_code code = open_archive(&archive, path, &err);
+    enum sb_code code = open_members(work, &err);
 
-    if (code)
-        return message_failure(&err);
-    code = sb_unpack(archive, &wanted, &result, &err);
-    message_progress_end();
     if (!code)
-        summarize(path, &problems, &result);
+        code = unpack_members(work, &err);
+    message_progress_end();
+    if (code)
+        complain(work, &err);
     else
-        message_failure(&err);
-    if (code && result.begun && !settings->dry_run)
-        message_error("%s: unpacked in part; go on with --existing=skip", path);
-    sb_archive_free(archive);
+        summarize(work);
+    close_members(work);
     return message_status();
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = {.directory = ".", .threads = sb_default_threads()};
+    struct work work = {.settings = &settings};
     int first, status;
 
+    work.notify = (struct sb_notify){.call = tell, .context = &work.problems};
     status = options_parse(self, argc, argv, &settings, &first, NULL);
     if (status == OPTIONS_RUN && first == argc)
         status = message_usage("no archive given");
-    if (status == OPTIONS_RUN)
-        status = unpack(&settings, argv[first], argv + first + 1, (size_t)(argc - first - 1));
+    if (status == OPTIONS_RUN) {
+        work.path = work.name = argv[first];
+        work.paths = argv + first + 1;
+        work.path_count = (size_t)(argc - first - 1);
+        status = unpack(&work);
+    }
     sb_filter_free(settings.filter);
     return status;
 }
 
 const struct command unpack_command = {
     .name = "unpack",
-    .summary = "write the files of an archive to a directory",
+    .summary = "write the files of an archive, tar or zip to a directory",
     .synopsis = synopsis,
     .options = options,
     .notes = "Exit status: 0 all was unpacked, 1 in part, 2 error.",

@@ -12,7 +12,7 @@ _shardbox_table() {
         first=archive others=file
         ;;
     unpack)
-        options='-C --directory= --existing= --include= --exclude= --strip-components= -p --preserve --sync -n --dry-run --no-check -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= --existing= --include= --exclude= --strip-components= -p --preserve --sync -n --dry-run --no-check --max-size= --from= -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     diff)
@@ -69,6 +69,8 @@ _shardbox_value() {
     unpack:--include) wanted='any' ;;
     unpack:--exclude) wanted='any' ;;
     unpack:--strip-components) wanted='any' ;;
+    unpack:--max-size) wanted='any' ;;
+    unpack:--from) wanted='any' ;;
     unpack:--threads | unpack:-j) wanted='any' ;;
     diff:--directory | diff:-C) wanted='file' ;;
     diff:--threads | diff:-j) wanted='any' ;;

@@ -3,7 +3,7 @@
 function __shardbox_commands
     printf '%s\t%s\n' help 'show the options of a command' \
         pack 'pack files into an archive, or add them to one' \
-        unpack 'write the files of an archive to a directory' \
+        unpack 'write the files of an archive, tar or zip to a directory' \
         diff 'compare an archive with a directory or another archive' \
         cat 'write files of an archive to standard output' \
         ls 'list a directory of an archive' \
@@ -43,7 +43,7 @@ function __shardbox_takes_value
     switch "$argv[1]:$argv[2]"
         case pack:-C pack:--directory pack:-T pack:--files-from pack:--duplicates pack:--shard-size pack:--include pack:--exclude pack:--exclude-from pack:--prefix pack:--strip-components pack:--iconv pack:--stdin-name pack:--order pack:-j pack:--threads
             return 0
-        case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:-j unpack:--threads
+        case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:-j unpack:--threads
             return 0
         case diff:-C diff:--directory diff:-j diff:--threads diff:--from
             return 0
@@ -165,7 +165,9 @@ complete -c shardbox -n '__shardbox_is unpack' -l strip-components -x -d 'take N
 complete -c shardbox -n '__shardbox_is unpack' -s p -l preserve -d 'set owners, set-id and sticky bits too'
 complete -c shardbox -n '__shardbox_is unpack' -l sync -d 'have everything on disk before the end'
 complete -c shardbox -n '__shardbox_is unpack' -s n -l dry-run -d 'write nothing, list what would be written'
-complete -c shardbox -n '__shardbox_is unpack' -l no-check -d 'do not check the bytes\' CRC32C'
+complete -c shardbox -n '__shardbox_is unpack' -l no-check -d 'do not check the bytes\' checksums'
+complete -c shardbox -n '__shardbox_is unpack' -l max-size -x -d 'give up when more bytes than this come out of it'
+complete -c shardbox -n '__shardbox_is unpack' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
 complete -c shardbox -n '__shardbox_is unpack' -s j -l threads -x -d 'threads that write (default: the cores, at most 4)'
 complete -c shardbox -n '__shardbox_is unpack' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is unpack' -s q -l quiet -d 'give no warnings'

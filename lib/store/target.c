@@ -104,13 +104,15 @@ static bool same_link(int dir_fd, const char *component, const char *link_target
            memcmp(found, link_target, (size_t)size) == 0;
 }
 
-/* Is it what the archive holds, by size and time? A link by its target. */
+/* Is it what the archive holds, by size and time? A link by its target, where that is known. */
 static bool is_same(int dir_fd, const char *component, const struct stat *st,
                     const struct sb_entry *entry, const char *link_target)
 {
-    if (entry->type == SB_LINK)
-        return S_ISLNK(st->st_mode) && same_link(dir_fd, component, link_target);
-    return S_ISREG(st->st_mode) && st->st_size == entry->size &&
+    if (entry->type == SB_LINK ? !S_ISLNK(st->st_mode) : !S_ISREG(st->st_mode))
+        return false;
+    if (entry->type == SB_LINK && link_target)
+        return same_link(dir_fd, component, link_target);
+    return st->st_size == entry->size &&
            (!(entry->has & SB_HAS_MTIME) || compare_times(st, entry->mtime_ns) == 0);
 }
 
@@ -146,20 +148,29 @@ static enum sb_code choose_temporary(struct sb_newcomer *newcomer, struct sb_err
     return SB_OK;
 }
 
-static int create(struct sb_newcomer *newcomer, const char *name, mode_t mode,
-                  const char *link_target)
+/* What a newcomer is made as: a link, another name of a file, or else a file. */
+struct making {
+    mode_t mode;
+    const char *link_target;
+    int from_fd;
+    const char *from;
+};
+
+static int create(struct sb_newcomer *newcomer, const char *name, const struct making *making)
 {
-    if (link_target)
-        return symlinkat(link_target, newcomer->dir_fd, name);
-    newcomer->fd = openat(newcomer->dir_fd, name, CREATE_FILE, mode);
+    if (making->link_target)
+        return symlinkat(making->link_target, newcomer->dir_fd, name);
+    if (making->from)
+        return linkat(making->from_fd, making->from, newcomer->dir_fd, name, 0);
+    newcomer->fd = openat(newcomer->dir_fd, name, CREATE_FILE, making->mode);
     return newcomer->fd < 0 ? -1 : 0;
 }
 
-static enum sb_code create_somewhere(struct sb_newcomer *newcomer, mode_t mode,
-                                     const char *link_target, bool replace, struct sb_error *err)
+static enum sb_code create_somewhere(struct sb_newcomer *newcomer, const struct making *making,
+                                     bool replace, struct sb_error *err)
 {
     if (!replace) {
-        if (create(newcomer, newcomer->component, mode, link_target) == 0)
+        if (create(newcomer, newcomer->component, making) == 0)
             return SB_OK;
         if (errno == EEXIST)
             return sb_fail(err, SB_EXISTS, "exists already");
@@ -168,7 +179,7 @@ static enum sb_code create_somewhere(struct sb_newcomer *newcomer, mode_t mode,
     for (int i = 0; i < TEMPORARY_TRIES; i++) {
         if (choose_temporary(newcomer, err))
             return err->code;
-        if (create(newcomer, newcomer->temporary, mode, link_target) == 0)
+        if (create(newcomer, newcomer->temporary, making) == 0)
             return SB_OK;
         if (errno != EEXIST)
             break;
@@ -181,17 +192,29 @@ enum sb_code sb_newcomer_open(struct sb_newcomer *newcomer, int dir_fd, const ch
                               struct sb_error *err)
 {
     /* Nobody else may open what is going to change hands or run as somebody. */
-    mode_t mode = attributes->preserve ? 0600 : attributes->mode;
+    struct making making = {.mode = attributes->preserve ? 0600 : attributes->mode};
 
     *newcomer = (struct sb_newcomer){.dir_fd = dir_fd, .component = component, .fd = -1};
-    return create_somewhere(newcomer, mode, NULL, replace, err);
+    return create_somewhere(newcomer, &making, replace, err);
 }
 
 enum sb_code sb_newcomer_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
                               const char *link_target, bool replace, struct sb_error *err)
 {
+    struct making making = {.link_target = link_target};
+
     *newcomer = (struct sb_newcomer){.dir_fd = dir_fd, .component = component, .fd = -1};
-    return create_somewhere(newcomer, 0, link_target, replace, err);
+    return create_somewhere(newcomer, &making, replace, err);
+}
+
+enum sb_code sb_newcomer_hard_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
+                                   int from_fd, const char *from, bool replace,
+                                   struct sb_error *err)
+{
+    struct making making = {.from_fd = from_fd, .from = from};
+
+    *newcomer = (struct sb_newcomer){.dir_fd = dir_fd, .component = component, .fd = -1};
+    return create_somewhere(newcomer, &making, replace, err);
 }
 
 static const char *present_name(const struct sb_newcomer *newcomer)

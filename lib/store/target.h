@@ -64,8 +64,9 @@ enum sb_decision {
 };
 
 /*
- * What to do about a file or link, given what is there now. link_target is that of SB_LINK.
- * SB_EXISTS when it must not be replaced: any directory; everything under SB_EXISTING_FAIL.
+ * What to do about a file or link, given what is there now. link_target is that of SB_LINK, or
+ * NULL where it is not known: then links are compared as files are. SB_EXISTS when it must not be
+ * replaced: any directory; everything under SB_EXISTING_FAIL.
  */
 enum sb_code sb_target_decide(int dir_fd, const char *component, const struct sb_entry *entry,
                               const char *link_target, enum sb_existing existing,
@@ -75,7 +76,7 @@ enum sb_code sb_target_decide(int dir_fd, const char *component, const struct sb
 struct sb_newcomer {
     int dir_fd;
     const char *component; /* of the caller */
-    int fd;                /* open for writing; -1 for a link */
+    int fd;                /* open for writing; -1 for links of both kinds */
     char temporary[32];    /* its name until it replaces another; "" when it has its own */
     bool owner_refused;    /* after finish: it is ours, without set-id bits */
 };
@@ -87,6 +88,14 @@ enum sb_code sb_newcomer_open(struct sb_newcomer *newcomer, int dir_fd, const ch
 enum sb_code sb_newcomer_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
                               const char *link_target, bool replace,
                               struct sb_error *err) SB_CHECKED;
+
+/*
+ * A further name for the file or link `from`, which is not followed. Finish it with attributes that
+ * set nothing. SB_SYSTEM where the file system has no such links.
+ */
+enum sb_code sb_newcomer_hard_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
+                                   int from_fd, const char *from, bool replace,
+                                   struct sb_error *err) SB_CHECKED;
 
 /*
  * After each part of a file that is written in parts: dates it to the epoch, or to before its own

@@ -151,11 +151,24 @@ one() {
     [[ $(readlink out/up) == .. ]]
 }
 
-@test "--strip-components: of two files that get one name the second is in conflict" {
+@test "--strip-components: of files that get one name the last one counts, on any threads" {
+    one {1..9}/same
+    for threads in 1 2 3 5 8; do
+        run_ok sb unpack --threads=$threads -C out$threads --strip-components=1 a.barecat
+        stderr_is 'shardbox unpack: a.barecat: files that got the name of an earlier one, and replaced it: 8'
+        [[ $(<out$threads/same) == 9/same && $(ls -A out$threads) == same ]]
+    done
+}
+
+@test "--strip-components: what was there before stays, unless --existing allows" {
     one x/same y/same
-    run_fail 1 sb unpack --threads=1 -C out --strip-components=1 a.barecat
-    stderr_has 'y/same: exists already'
-    [[ $(<out/same) == x/same ]]
+    mkdir out
+    echo mine >out/same
+    run_fail 1 sb unpack -C out --strip-components=1 a.barecat
+    stderr_has 'same: exists already'
+    [[ $(<out/same) == mine ]]
+    run_ok sb unpack --existing=replace -C out --strip-components=1 a.barecat
+    [[ $(<out/same) == y/same ]]
 }
 
 @test "directories without a row are made, with the default mode" {

@@ -1,0 +1,521 @@
+/*
+ * Directories are made when they come, on the calling thread, so that they are there before what is
+ * in them. Files and links are written by the workers, in any order; but those that get in the way
+ * of each other (two of one name, a name below a link, hard links) are left for drain, where all
+ * that came before them is done. So the result does not depend on the threads.
+ */
+#include "store/sinks.h"
+
+#include "archive/database.h"
+#include "core/io.h"
+#include "store/sink_tree_dirs.h"
+#include "store/sink_tree_names.h"
+#include "store/sink_tree_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OWNER_MAY_SEARCH 0100
+
+/* Metadata that a directory can be given. */
+#define KNOWN (SB_HAS_MODE | SB_HAS_MTIME | SB_HAS_UID | SB_HAS_GID)
+
+struct tree_sink {
+    struct sb_sink base;
+    struct sb_tree_sink_options options;
+    struct sb_target target;
+    struct sb_tree_job job;
+    struct sqlite3 *db;
+    struct sb_tree_names *names; /* NULL where options.names_differ */
+    struct sb_tree_dirs *dirs;
+    struct sb_walk walk;      /* of the calling thread */
+    struct sb_walk from_walk; /* to what hard links link to */
+    struct sb_tree_part part; /* of the workers, under their turn */
+    struct sb_tree_part late; /* of the calling thread */
+};
+
+static struct tree_sink *sink_of(struct sb_sink *sink)
+{
+    return (struct tree_sink *)sink;
+}
+
+static void free_sink(struct sb_sink *base)
+{
+    struct tree_sink *sink = sink_of(base);
+
+    sb_tree_part_release(&sink->part);
+    sb_tree_part_release(&sink->late);
+    sb_walk_release(&sink->walk);
+    sb_walk_release(&sink->from_walk);
+    sb_tree_names_free(sink->names);
+    sb_tree_dirs_free(sink->dirs);
+    sb_database_close(sink->db);
+    sb_target_release(&sink->target);
+    free(sink);
+}
+
+/* Says what is wrong with a member; SB_OK unless that ends the work. */
+static enum sb_code tell_failure(const struct tree_sink *sink, const char *kind, const char *name,
+                                 struct sb_error *err)
+{
+    struct sb_error cause = *err;
+
+    if (sb_ends_work(&cause))
+        return sb_fail(err, cause.code, "%s: %s", name, cause.text);
+    sb_tell(sink->options.notify, SB_PROBLEM, kind, name, "%s", cause.text);
+    return SB_OK;
+}
+
+static enum sb_code tell_write_failure(const struct tree_sink *sink, const char *name,
+                                       struct sb_error *err)
+{
+    return tell_failure(sink, err->code == SB_EXISTS ? "exists" : "write", name, err);
+}
+
+static void tell_written(const struct tree_sink *sink, const struct sb_entry *entry)
+{
+    if (sink->options.written)
+        sink->options.written(sink->options.context, entry->path, entry->path_size);
+}
+
+static void count_file(struct tree_sink *sink, const struct sb_entry *entry)
+{
+    struct sb_sink_counts *counts = &sink->base.counts;
+
+    counts->files++;
+    counts->bytes += entry->size > 0 ? entry->size : 0;
+    counts->unchecked += !(entry->has & SB_HAS_CRC);
+    tell_written(sink, entry);
+}
+
+/* Directories */
+
+static enum sb_code make_directory(struct tree_sink *sink, const struct sb_entry *entry,
+                                   struct sb_error *err)
+{
+    struct sb_attributes attributes;
+    const char *component;
+    enum sb_code code;
+    int dir_fd;
+
+    code = sb_walk_to_parent(&sink->walk, entry->path, entry->path_size,
+                             sb_tree_default_mode(&sink->job), &dir_fd, &component, err);
+    if (!code)
+        code = sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes, err);
+    if (!code)
+        code = sb_target_make_directory(dir_fd, component, &attributes, err);
+    return code;
+}
+
+/* Makes it and notes what it is to become. SB_END: it could not be made, which was told. */
+static enum sb_code take_directory(struct tree_sink *sink, const struct sb_entry *entry,
+                                   struct sb_error *err)
+{
+    struct sb_attributes attributes;
+    bool closed;
+
+    if (make_directory(sink, entry, err))
+        return tell_write_failure(sink, entry->path, err) ? err->code : SB_END;
+    sink->base.counts.dirs++;
+    tell_written(sink, entry);
+    if (!(entry->has & KNOWN) ||
+        sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes, err))
+        return SB_OK;
+    closed = attributes.mode_known && !(attributes.mode & OWNER_MAY_SEARCH);
+    return sb_tree_dirs_add(sink->dirs, entry, closed, err);
+}
+
+static enum sb_code take_root(struct tree_sink *sink, const struct sb_entry *entry,
+                              struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (sink->options.root && sink->target.made)
+        code = sb_tree_dirs_add(sink->dirs, entry, false, err);
+    return code ? code : SB_END;
+}
+
+/* A dry run: nothing is made, and who looks up what is there finds what was there before. */
+
+static enum sb_code look_at_directory(struct tree_sink *sink, const struct sb_entry *entry,
+                                      struct sb_error *err)
+{
+    const char *component;
+    bool missing = true;
+    enum sb_code code = SB_NOENT;
+    struct stat st;
+    int dir_fd;
+
+    if (sink->target.fd >= 0)
+        code = sb_walk_to_parent(&sink->walk, entry->path, entry->path_size, SB_WALK_NO_MAKING,
+                                 &dir_fd, &component, err);
+    if (!code)
+        missing = fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW) != 0;
+    if (!code && !missing && !S_ISDIR(st.st_mode))
+        code = sb_fail(err, SB_EXISTS, "exists already, and is not a directory");
+    if (code && code != SB_NOENT)
+        return tell_write_failure(sink, entry->path, err) ? err->code : SB_END;
+    if (!missing)
+        return SB_END;
+    sink->base.counts.dirs++;
+    tell_written(sink, entry);
+    return SB_OK;
+}
+
+static enum sb_code look_at_file(struct tree_sink *sink, const struct sb_member *member,
+                                 const struct sb_item *item, struct sb_error *err)
+{
+    enum sb_decision decision = SB_WRITE_NEW;
+
+    if (member->hard_link && !(item->mark & SB_TREE_LINKABLE)) {
+        sb_tell(sink->options.notify, SB_PROBLEM, "missing", member->entry.path,
+                "hard link to %s, which is not there; left out", member->hard_link);
+        return SB_END;
+    }
+    if (!(item->mark & SB_TREE_LATE) && sink->target.fd >= 0 &&
+        sb_tree_decide(&sink->job, &sink->walk, &member->entry, &decision, err))
+        return tell_write_failure(sink, member->entry.path, err) ? err->code : SB_END;
+    if (decision == SB_LEAVE) {
+        sink->base.counts.left++;
+        return SB_END;
+    }
+    count_file(sink, &member->entry);
+    return SB_OK;
+}
+
+/* In the order of the members */
+
+static enum sb_code claim_name(struct tree_sink *sink, const struct sb_member *member,
+                               struct sb_item *item, struct sb_error *err)
+{
+    const struct sb_entry *entry = &member->entry;
+    const char *target = member->hard_link;
+    enum sb_name_state state = SB_NAME_FREE;
+    bool again = false, late = false;
+    enum sb_code code = SB_OK;
+
+    if (target && sink->names)
+        code = sb_tree_names_get(sink->names, target, strlen(target), &state, err);
+    if (!code && sink->names)
+        code = sb_tree_names_claim(sink->names, entry->path, entry->path_size,
+                                   entry->type == SB_DIR, &again, &late, err);
+    if (late || target)
+        item->mark |= SB_TREE_LATE;
+    if (again)
+        item->mark |= SB_TREE_OURS;
+    if (state != SB_NAME_FREE && state != SB_NAME_DIR)
+        item->mark |= SB_TREE_LINKABLE;
+    return code;
+}
+
+static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
+                           struct sb_item *item, struct sb_error *err)
+{
+    struct tree_sink *sink = sink_of(base);
+    const struct sb_entry *entry = &member->entry;
+    bool is_dir = entry->type == SB_DIR;
+
+    if (is_dir && entry->path_size == 0)
+        return take_root(sink, entry, err);
+    if (claim_name(sink, member, item, err))
+        return err->code;
+    if (sink->options.dry_run)
+        return is_dir ? look_at_directory(sink, entry, err) : look_at_file(sink, member, item, err);
+    if (is_dir && !(item->mark & SB_TREE_LATE))
+        return take_directory(sink, entry, err);
+    return SB_OK;
+}
+
+/* On the workers */
+
+static bool may_stay(const struct tree_sink *sink, const struct sb_item *item)
+{
+    if (item->state != SB_ITEM_NEW || (item->mark & SB_TREE_LATE) || item->member.entry.size < 0)
+        return false;
+    /* The target of a link is what it is compared by, so it must be read. */
+    return sink->options.existing == SB_EXISTING_NEWER ||
+           (sink->options.existing == SB_EXISTING_SKIP && item->member.entry.type == SB_FILE);
+}
+
+static enum sb_code look(struct sb_sink *base, struct sb_batch *batch, struct sb_error *err)
+{
+    struct tree_sink *sink = sink_of(base);
+    enum sb_decision decision;
+    enum sb_code code = SB_OK;
+    struct sb_walk walk;
+
+    sb_walk_init(&walk, sink->target.fd);
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+
+        if (!may_stay(sink, item))
+            continue;
+        if (sb_tree_decide(&sink->job, &walk, &item->member.entry, &decision, err)) {
+            code = sb_tree_fail(batch, item, err);
+        } else if (decision == SB_LEAVE) {
+            item->mark |= SB_TREE_LEFT;
+            item->state = SB_ITEM_STORED;
+        }
+    }
+    sb_walk_release(&walk);
+    return code;
+}
+
+static enum sb_code store_part(struct tree_sink *sink, struct sb_batch *batch,
+                               struct sb_pipeline *turns, struct sb_error *err)
+{
+    enum sb_code code = sb_turn_begin(turns, batch);
+
+    if (code)
+        return sb_fail(err, code, "interrupted");
+    code = sb_tree_write_part(&sink->job, &sink->part, batch, &batch->items[0], err);
+    sb_turn_end(turns, batch);
+    return code;
+}
+
+static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct sb_pipeline *turns,
+                          struct sb_error *err)
+{
+    struct tree_sink *sink = sink_of(base);
+    enum sb_code code = SB_OK;
+    struct sb_walk walk;
+
+    sb_walk_init(&walk, sink->target.fd);
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+
+        if (item->mark & SB_TREE_LATE)
+            continue;
+        if (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE)
+            code = sb_tree_write(&sink->job, &walk, batch, item, err);
+        else if (item->state == SB_ITEM_PART)
+            code = store_part(sink, batch, turns, err);
+    }
+    sb_walk_release(&walk);
+    return code;
+}
+
+/* When all that came before is done */
+
+static enum sb_code state_of(const struct tree_sink *sink, const char *name, size_t size,
+                             enum sb_name_state *state, struct sb_error *err)
+{
+    *state = SB_NAME_FREE;
+    return sink->names ? sb_tree_names_get(sink->names, name, size, state, err) : SB_OK;
+}
+
+/* What became of the members that an item was expected to replace, or to link to? */
+static enum sb_code look_back(const struct tree_sink *sink, struct sb_item *item,
+                              struct sb_error *err)
+{
+    const struct sb_member *member = &item->member;
+    const char *target = member->hard_link;
+    enum sb_name_state state;
+    enum sb_code code = state_of(sink, member->entry.path, member->entry.path_size, &state, err);
+
+    if (!code && state != SB_NAME_WRITTEN)
+        item->mark &= ~(unsigned)SB_TREE_OURS;
+    if (!code && target)
+        code = state_of(sink, target, strlen(target), &state, err);
+    if (!code && target && state == SB_NAME_FAILED)
+        item->mark &= ~(unsigned)SB_TREE_LINKABLE;
+    return code;
+}
+
+static enum sb_code store_late(struct tree_sink *sink, struct sb_batch *batch, struct sb_item *item,
+                               struct sb_error *err)
+{
+    enum sb_code code = look_back(sink, item, err);
+
+    if (code)
+        return code;
+    switch (item->state) {
+    case SB_ITEM_READ:
+    case SB_ITEM_LARGE:
+        code = sb_tree_write(&sink->job, &sink->walk, batch, item, err);
+        break;
+    case SB_ITEM_PART:
+        code = sb_tree_write_part(&sink->job, &sink->late, batch, item, err);
+        break;
+    case SB_ITEM_BARE:
+        code = sb_tree_link(&sink->job, &sink->walk, &sink->from_walk, batch, item, err);
+        break;
+    default:
+        break;
+    }
+    sb_events_tell(&batch->events, sink->options.notify);
+    return code;
+}
+
+/* Keeps what became of an item, where that differs from what its name says already. */
+static enum sb_code note_state(struct tree_sink *sink, const struct sb_item *item,
+                               struct sb_error *err)
+{
+    const struct sb_entry *entry = &item->member.entry;
+    enum sb_name_state state = SB_NAME_WRITTEN;
+
+    if (item->state == SB_ITEM_FAILED)
+        state = SB_NAME_FAILED;
+    else if (item->mark & SB_TREE_LEFT)
+        state = SB_NAME_LEFT;
+    if (!sink->names || (state == SB_NAME_WRITTEN && !(item->mark & SB_TREE_LATE)))
+        return SB_OK;
+    /* What one before it has written stays as it is, and so does a directory of that name. */
+    if (state == SB_NAME_FAILED && (item->mark & SB_TREE_LATE)) {
+        enum sb_code code = state_of(sink, entry->path, entry->path_size, &state, err);
+
+        if (code || (item->mark & SB_TREE_OURS) || state == SB_NAME_DIR)
+            return code;
+        state = SB_NAME_FAILED;
+    }
+    return sb_tree_names_set(sink->names, entry->path, entry->path_size, state, err);
+}
+
+static enum sb_code settle(struct tree_sink *sink, const struct sb_item *item, struct sb_error *err)
+{
+    struct sb_sink_counts *counts = &sink->base.counts;
+
+    if (item->state != SB_ITEM_STORED && item->state != SB_ITEM_FAILED)
+        return SB_OK;
+    if (item->mark & SB_TREE_LEFT) {
+        counts->left++;
+    } else if (item->state == SB_ITEM_STORED) {
+        count_file(sink, &item->member.entry);
+        counts->superseded += (item->mark & SB_TREE_OURS) != 0;
+    }
+    return note_state(sink, item, err);
+}
+
+static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch, struct sb_error *err)
+{
+    struct tree_sink *sink = sink_of(base);
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+        bool late = item->mark & SB_TREE_LATE;
+
+        if (item->member.entry.type == SB_DIR) {
+            code = late ? take_directory(sink, &item->member.entry, err) : SB_OK;
+            code = code == SB_END ? SB_OK : code;
+            continue;
+        }
+        if (late)
+            code = store_late(sink, batch, item, err);
+        if (!code)
+            code = settle(sink, item, err);
+    }
+    return code;
+}
+
+/* The end */
+
+static enum sb_code finish_directory(void *context, const struct sb_entry *entry,
+                                     struct sb_error *err)
+{
+    struct tree_sink *sink = context;
+    bool is_root = entry->path_size == 0;
+    struct sb_attributes attributes;
+    const char *component = ".";
+    int dir_fd = sink->target.fd;
+    enum sb_code code;
+
+    code = sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes, err);
+    if (!code && !is_root)
+        code = sb_walk_to_parent(&sink->walk, entry->path, entry->path_size, SB_WALK_NO_MAKING,
+                                 &dir_fd, &component, err);
+    if (!code)
+        code = sb_target_finish_directory(dir_fd, component, &attributes, err);
+    if (!code)
+        return SB_OK;
+    return tell_failure(sink, "metadata", is_root ? sink->options.directory : entry->path, err);
+}
+
+/* The files were synced one by one; what is left are the directories that name them. */
+static enum sb_code sync_directories(const struct tree_sink *sink, struct sb_error *err)
+{
+    const char *directory = sink->options.directory;
+    int fd = openat(sink->target.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int failed = fd < 0 || syncfs(fd) ? errno : 0;
+
+    if (fd >= 0)
+        close(fd);
+    if (failed)
+        return sb_fail_errno(err, failed, "%s: sync", directory);
+    return sink->target.made ? sb_sync_directory_of(directory, err) : SB_OK;
+}
+
+static enum sb_code commit(struct sb_sink *base, struct sb_error *err)
+{
+    struct tree_sink *sink = sink_of(base);
+    enum sb_code code;
+
+    if (sink->options.dry_run)
+        return SB_OK;
+    code = sb_tree_dirs_each(sink->dirs, finish_directory, sink, err);
+    if (!code && sink->options.sync)
+        code = sync_directories(sink, err);
+    return code;
+}
+
+/* Opening */
+
+static enum sb_code open_tables(struct tree_sink *sink, struct sb_error *err)
+{
+    enum sb_code code = sb_database_open_private(&sink->db, sink->options.directory, err);
+
+    if (!code)
+        code = sb_database_run(sink->db, "BEGIN", err);
+    if (!code)
+        code = sb_tree_dirs_new(&sink->dirs, sink->db, err);
+    if (!code && !sink->options.names_differ)
+        code = sb_tree_names_new(&sink->names, sink->db, err);
+    return code;
+}
+
+static unsigned properties_held(const struct sb_tree_sink_options *options)
+{
+    return SB_KEEPS_NANOSECONDS | SB_KEEPS_HARD_LINKS | (options->preserve ? SB_KEEPS_OWNER : 0);
+}
+
+enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_options *options,
+                               struct sb_error *err)
+{
+    static const struct sb_sink_ops ops = {
+        .free = free_sink,
+        .accept = accept,
+        .look = look,
+        .store = store,
+        .drain = drain,
+        .commit = commit,
+    };
+    struct tree_sink *sink = calloc(1, sizeof(*sink));
+
+    *out = NULL;
+    if (!sink)
+        return sb_fail_memory(err);
+    if (sb_target_open(&sink->target, options->directory, options->dry_run, err)) {
+        free(sink);
+        return err->code;
+    }
+    sink->base = (struct sb_sink){.ops = &ops,
+                                  .name = options->directory,
+                                  .holds = properties_held(options),
+                                  .any_names = true};
+    sink->options = *options;
+    sink->job = (struct sb_tree_job){.options = &sink->options, .target = &sink->target};
+    sb_walk_init(&sink->walk, sink->target.fd);
+    sb_walk_init(&sink->from_walk, sink->target.fd);
+    sb_walk_init(&sink->part.walk, sink->target.fd);
+    sb_walk_init(&sink->late.walk, sink->target.fd);
+    if (open_tables(sink, err)) {
+        sb_sink_free(&sink->base);
+        return err->code;
+    }
+    *out = &sink->base;
+    return SB_OK;
+}
