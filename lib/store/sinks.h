@@ -97,8 +97,13 @@ enum sb_code sb_sink_open_zip(struct sb_sink **out, const struct sb_stream_sink_
 struct sb_index_sink_options {
     struct sb_writer_options writer;
     const char *path;
-    bool checksums; /* read the bytes, for their CRC32C */
+    bool checksums;   /* read the bytes, for their CRC32C, */
+    unsigned threads; /* on so many threads */
     const struct sb_notify *notify;
+
+    /* Optional, from the calling thread, while bytes are read. */
+    void (*progress)(void *context, int64_t bytes, int64_t total, int64_t files);
+    void *context;
 };
 enum sb_code sb_sink_open_index(struct sb_sink **out, const struct sb_index_sink_options *options,
                                 struct sb_error *err) SB_CHECKED;
