@@ -2,6 +2,7 @@
 
 extern const struct command pack_command;
 extern const struct command unpack_command;
+extern const struct command convert_command;
 extern const struct command diff_command;
 extern const struct command cat_command;
 extern const struct command ls_command;
@@ -11,6 +12,6 @@ extern const struct command verify_command;
 extern const struct command upgrade_command;
 
 const struct command *const commands[] = {
-    &pack_command, &unpack_command, &diff_command,   &cat_command,     &ls_command,
-    &find_command, &du_command,     &verify_command, &upgrade_command, NULL,
+    &pack_command, &unpack_command, &convert_command, &diff_command,    &cat_command, &ls_command,
+    &find_command, &du_command,     &verify_command,  &upgrade_command, NULL,
 };

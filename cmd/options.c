@@ -345,8 +345,19 @@ static void print_usage_lines(const struct command *command)
     }
 }
 
+/* Between choices; a blank where the line must be broken among them. */
+static const char *choice_separator(const struct option *option)
+{
+    size_t size = 0;
+
+    for (int i = 0; option->choices && option->choices[i]; i++)
+        size += strlen(option->choices[i]) + 1;
+    return size + 1 > WIDTH - HELP_COLUMN ? ", " : "|";
+}
+
 static enum sb_code describe(const struct option *option, struct sb_buf *left, struct sb_buf *right)
 {
+    const char *separator = choice_separator(option);
     enum sb_code code;
 
     if (option->letter)
@@ -359,7 +370,7 @@ static enum sb_code describe(const struct option *option, struct sb_buf *left, s
     if (!code)
         code = sb_buf_add_text(right, option->help);
     for (int i = 0; !code && option->choices && option->choices[i]; i++)
-        code = sb_buf_add_format(right, "%s%s", i == 0 ? ": {" : "|", option->choices[i]);
+        code = sb_buf_add_format(right, "%s%s", i == 0 ? ": {" : separator, option->choices[i]);
     if (!code && option->choices)
         code = sb_buf_add_char(right, '}');
     return code;

@@ -1,7 +1,7 @@
 # bash completion for shardbox, printed by: shardbox --completions=bash
 # shellcheck shell=bash
 
-_shardbox_commands='help pack unpack diff cat ls find du verify upgrade'
+_shardbox_commands='help pack unpack convert diff cat ls find du verify upgrade'
 
 # What a command takes: its options, its first operand and the others.
 _shardbox_table() {
@@ -14,6 +14,10 @@ _shardbox_table() {
     unpack)
         options='-C --directory= --existing= --include= --exclude= --strip-components= -p --preserve --sync -n --dry-run --no-check --max-size= --from= -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
+        ;;
+    convert)
+        options='--from= --to= -f --force --append --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --compress= --method= --level= --shard-size= --existing= -p --preserve --max-size= --no-check --strict --report= -j --threads= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        first=file others=file
         ;;
     diff)
         options='-C --directory= -Q --quick --json -j --threads= --from= -h --help -q --quiet -v --verbose --progress --no-progress'
@@ -72,6 +76,21 @@ _shardbox_value() {
     unpack:--max-size) wanted='any' ;;
     unpack:--from) wanted='any' ;;
     unpack:--threads | unpack:-j) wanted='any' ;;
+    convert:--from) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.Z tgz tbz2 txz tzst cpio zip extents' ;;
+    convert:--to) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip' ;;
+    convert:--prefix) wanted='any' ;;
+    convert:--strip-components) wanted='any' ;;
+    convert:--include) wanted='any' ;;
+    convert:--exclude) wanted='any' ;;
+    convert:--duplicates) wanted='words:error first last' ;;
+    convert:--compress) wanted='words:gz bz2 xz zst' ;;
+    convert:--method) wanted='words:store deflate' ;;
+    convert:--level) wanted='any' ;;
+    convert:--shard-size) wanted='any' ;;
+    convert:--existing) wanted='words:fail skip replace newer' ;;
+    convert:--max-size) wanted='any' ;;
+    convert:--report) wanted='file' ;;
+    convert:--threads | convert:-j) wanted='any' ;;
     diff:--directory | diff:-C) wanted='file' ;;
     diff:--threads | diff:-j) wanted='any' ;;
     diff:--from) wanted='any' ;;
@@ -255,4 +274,4 @@ _shardbox() {
     fi
 }
 
-complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-upgrade
+complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-upgrade

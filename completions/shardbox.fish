@@ -4,6 +4,7 @@ function __shardbox_commands
     printf '%s\t%s\n' help 'show the options of a command' \
         pack 'pack files into an archive, or add them to one' \
         unpack 'write the files of an archive, tar or zip to a directory' \
+        convert 'turn tars, zips, directories and archives into one another' \
         diff 'compare an archive with a directory or another archive' \
         cat 'write files of an archive to standard output' \
         ls 'list a directory of an archive' \
@@ -20,6 +21,8 @@ function __shardbox_kinds
             printf '%s\n' archive file
         case unpack
             printf '%s\n' archive path
+        case convert
+            printf '%s\n' file file
         case diff
             printf '%s\n' archive path
         case cat
@@ -44,6 +47,8 @@ function __shardbox_takes_value
         case pack:-C pack:--directory pack:-T pack:--files-from pack:--duplicates pack:--shard-size pack:--include pack:--exclude pack:--exclude-from pack:--prefix pack:--strip-components pack:--iconv pack:--stdin-name pack:--order pack:-j pack:--threads
             return 0
         case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:-j unpack:--threads
+            return 0
+        case convert:--from convert:--to convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--existing convert:--max-size convert:--report convert:-j convert:--threads
             return 0
         case diff:-C diff:--directory diff:-j diff:--threads diff:--from
             return 0
@@ -175,6 +180,36 @@ complete -c shardbox -n '__shardbox_is unpack' -s v -l verbose -d 'say more abou
 complete -c shardbox -n '__shardbox_is unpack' -l progress -d 'show progress, also when not on a terminal'
 complete -c shardbox -n '__shardbox_is unpack' -l no-progress -d 'show no progress'
 
+complete -c shardbox -n '__shardbox_is convert' -l from -x -a 'archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.Z tgz tbz2 txz tzst cpio zip extents' -d 'what INPUTs are (default: seen by their content)'
+complete -c shardbox -n '__shardbox_is convert' -l to -x -a 'archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip' -d 'what OUTPUT becomes (default: by its suffix)'
+complete -c shardbox -n '__shardbox_is convert' -s f -l force -d 'replace OUTPUT if it is there'
+complete -c shardbox -n '__shardbox_is convert' -l append -d 'add to an archive that exists'
+complete -c shardbox -n '__shardbox_is convert' -l wrap -d 'copy nothing: make an archive whose shards are links to INPUTs'
+complete -c shardbox -n '__shardbox_is convert' -l no-checksum -d 'with --wrap or --from=extents: do not read the bytes for their CRC32C'
+complete -c shardbox -n '__shardbox_is convert' -l prefix -x -d 'put everything below DIR'
+complete -c shardbox -n '__shardbox_is convert' -l strip-components -x -d 'take N leading components off each name'
+complete -c shardbox -n '__shardbox_is convert' -l include -x -d 'take what matches; rules are tried in order, the first match decides'
+complete -c shardbox -n '__shardbox_is convert' -l exclude -x -d 'leave out what matches'
+complete -c shardbox -n '__shardbox_is convert' -l duplicates -x -a 'error first last' -d 'of members with one name: take the last or the first, or call it an error'
+complete -c shardbox -n '__shardbox_is convert' -l decompress -d 'take .gz, .bz2, .xz and .zst off files and their names'
+complete -c shardbox -n '__shardbox_is convert' -l compress -x -a 'gz bz2 xz zst' -d 'store each file compressed, its suffix added'
+complete -c shardbox -n '__shardbox_is convert' -l method -x -a 'store deflate' -d 'how members of a zip are stored (default: deflate)'
+complete -c shardbox -n '__shardbox_is convert' -l level -x -d 'how hard to compress'
+complete -c shardbox -n '__shardbox_is convert' -l shard-size -x -d 'begin a new shard before one passes SIZE (kept for later appends)'
+complete -c shardbox -n '__shardbox_is convert' -l existing -x -a 'fail skip replace newer' -d 'what to do about files that a directory holds already (default: fail)'
+complete -c shardbox -n '__shardbox_is convert' -s p -l preserve -d 'in a directory, set owners, set-id and sticky bits too'
+complete -c shardbox -n '__shardbox_is convert' -l max-size -x -d 'stop when more than SIZE comes out of an INPUT'
+complete -c shardbox -n '__shardbox_is convert' -l no-check -d 'do not check checksums of INPUTs'
+complete -c shardbox -n '__shardbox_is convert' -l strict -d 'make nothing if anything would be lost or left out'
+complete -c shardbox -n '__shardbox_is convert' -l report -r -F -d 'list in FILE what was lost or left out, as JSON Lines'
+complete -c shardbox -n '__shardbox_is convert' -s j -l threads -x -d 'threads to use (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is convert' -s n -l dry-run -d 'write nothing; under -v name what would be stored'
+complete -c shardbox -n '__shardbox_is convert' -s h -l help -d 'show this help'
+complete -c shardbox -n '__shardbox_is convert' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is convert' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is convert' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is convert' -l no-progress -d 'show no progress'
+
 complete -c shardbox -n '__shardbox_is diff' -s C -l directory -r -F -d 'compare with DIR, or with the container of that name (default: .)'
 complete -c shardbox -n '__shardbox_is diff' -s Q -l quick -d 'do not read bytes or targets of links'
 complete -c shardbox -n '__shardbox_is diff' -l json -d 'print each difference as a line of JSON'
@@ -282,6 +317,7 @@ complete -c shardbox -n '__shardbox_is upgrade' -l no-progress -d 'show no progr
 
 complete -c shardbox-pack -w 'shardbox pack'
 complete -c shardbox-unpack -w 'shardbox unpack'
+complete -c shardbox-convert -w 'shardbox convert'
 complete -c shardbox-diff -w 'shardbox diff'
 complete -c shardbox-cat -w 'shardbox cat'
 complete -c shardbox-ls -w 'shardbox ls'

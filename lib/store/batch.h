@@ -32,7 +32,8 @@ struct sb_item {
                                 filled, and are set once it is full */
     size_t data_at;          /* SB_ITEM_READ and SB_ITEM_PART: where in batch->data */
     size_t data_size;
-    int64_t part_offset; /* SB_ITEM_PART: where in the member; entry.size is its whole size */
+    int64_t part_offset; /* SB_ITEM_PART: where in the member; entry.size is its whole size, or -1
+                            where only the last part shows it, which only an archive takes */
     bool part_last;
     bool crc_known; /* crc32c is that of the item's bytes: entry.crc32c, or of the part */
     int spooled;    /* SB_ITEM_LARGE: a temporary file that holds the bytes; -1: the loader has

@@ -211,16 +211,29 @@ static enum sb_code prepare(struct sb_batch *batch, struct sb_item *item, struct
     return SB_OK;
 }
 
-/* A member in parts has its place from the first of them. */
+/* The place of a member in parts, of which this is the first. */
+static enum sb_code begin_parts(struct archive_sink *self, struct sb_item *item,
+                                struct sb_error *err)
+{
+    struct sb_entry *entry = &item->member.entry;
+
+    if (entry->size < 0 && item->part_last)
+        entry->size = (int64_t)item->data_size;
+    if (entry->size < 0)
+        return sb_writer_place_open(self->writer, &self->part_shard, &self->part_place, err);
+    return sb_writer_place(self->writer, entry->size, &self->part_shard, &self->part_place, err);
+}
+
+/* One of unknown size grows with each part: nothing else is placed between them. */
 static enum sb_code place_part(struct archive_sink *self, struct sb_item *item,
                                struct sb_error *err)
 {
     struct sb_entry *entry = &item->member.entry;
-    enum sb_code code = SB_OK;
+    enum sb_code code = item->part_offset == 0 ? begin_parts(self, item, err) : SB_OK;
 
-    if (item->part_offset == 0)
-        code =
-            sb_writer_place(self->writer, entry->size, &self->part_shard, &self->part_place, err);
+    if (code == SB_OK && entry->size < 0)
+        code = sb_writer_resize_last(self->writer, item->part_offset,
+                                     item->part_offset + (int64_t)item->data_size, err);
     entry->shard = self->part_shard;
     entry->offset = self->part_place;
     return code;
@@ -418,6 +431,7 @@ static enum sb_code add_part(struct archive_sink *self, struct sb_item *item, st
     self->part_unchecked = self->part_unchecked || (item->mark & UNCHECKED);
     if (!item->part_last)
         return SB_OK;
+    entry->size = item->part_offset + (int64_t)item->data_size;
     entry->crc32c = self->part_crc;
     item->mark = self->part_unchecked ? UNCHECKED : 0;
     return add_file(self, item, err);

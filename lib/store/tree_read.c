@@ -17,7 +17,7 @@
 static const char grew[] = "grew while it was read; stored as it was before";
 static const char shrank[] = "shrank while it was read; stored as far as it went";
 
-static void set_metadata(struct sb_member *member, const struct stat *st)
+void sb_tree_metadata(struct sb_member *member, const struct stat *st)
 {
     struct sb_entry *entry = &member->entry;
 
@@ -58,7 +58,7 @@ void sb_tree_member(const struct sb_tree_item *item, struct sb_member *member)
         .disk_path = item->disk_path,
     };
     if (item->node == SB_NODE_DIR)
-        set_metadata(member, &item->stat);
+        sb_tree_metadata(member, &item->stat);
     if (item->node == SB_NODE_OTHER) {
         member->special = special_name(item->mode);
         member->special_mode = item->mode & S_IFMT;
@@ -127,7 +127,7 @@ static enum sb_code check_file(const struct sb_tree_read *how, struct sb_member 
         code = tell(member, SB_WARNING, "self", "is the archive itself; left out", events, err);
         return code ? code : SB_END;
     }
-    set_metadata(member, &st);
+    sb_tree_metadata(member, &st);
     member->entry.size = st.st_size;
     return SB_OK;
 }
@@ -203,7 +203,7 @@ static enum sb_code load_link(struct sb_member *member, char *data, size_t room,
     size = readlinkat(member->dir_fd, member->component, target, sizeof(target));
     if (size < 0)
         return leave_out_errno(member, errno, events, err);
-    set_metadata(member, &st);
+    sb_tree_metadata(member, &st);
     member->entry.size = size;
     if ((size_t)size > room)
         return SB_LIMIT;

@@ -12,6 +12,8 @@
 
 #include "store/source.h"
 
+#include <sys/stat.h>
+
 struct sb_tree_item;
 
 struct sb_tree_read {
@@ -22,6 +24,9 @@ struct sb_tree_read {
     const char *own_dir;
     const char *own_base;
 };
+
+/* The metadata in the member's entry, as of st. */
+void sb_tree_metadata(struct sb_member *member, const struct stat *st);
 
 /* Sets all but entry.path of a member from an item of a walk. */
 void sb_tree_member(const struct sb_tree_item *item, struct sb_member *member);

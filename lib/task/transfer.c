@@ -257,7 +257,7 @@ static enum sb_code expect_size(const struct transfer *transfer, int64_t got, st
 {
     const struct sb_entry *entry = &transfer->member.entry;
 
-    if (got == entry->size)
+    if (got == entry->size || entry->size < 0)
         return SB_OK;
     return sb_fail(err, SB_DAMAGED,
                    "%s: %s: has %" PRId64 " bytes, not the %" PRId64 " it declares",
@@ -280,16 +280,19 @@ static enum sb_code fill_part(struct transfer *transfer, struct sb_batch *batch,
     item->data_size = batch->data_size;
     item->part_offset = transfer->part_offset;
     transfer->part_offset += (int64_t)batch->data_size;
-    item->part_last = code == SB_END || transfer->part_offset >= transfer->member.entry.size;
+    item->part_last = code == SB_END || (transfer->member.entry.size >= 0 &&
+                                         transfer->part_offset >= transfer->member.entry.size);
     transfer->in_parts = !item->part_last;
     return item->part_last ? expect_size(transfer, transfer->part_offset, err) : SB_OK;
 }
 
-/* Would the member at hand have to be read now, without room for it? */
+/* Would the member at hand have to be read now, without (known to be) room for it? */
 static bool lacks_room(const struct transfer *transfer, const struct sb_batch *batch)
 {
+    int64_t size = transfer->member.entry.size;
+
     return !transfer->source->loads &&
-           transfer->member.entry.size >= (int64_t)(SB_BATCH_BYTES - batch->data_size);
+           (size < 0 || size >= (int64_t)(SB_BATCH_BYTES - batch->data_size));
 }
 
 /* Takes the bytes of an item whose source has them in sequence only. */

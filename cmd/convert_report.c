@@ -1,0 +1,129 @@
+#include "convert_report.h"
+#include "message.h"
+#include "output.h"
+
+#include "store/outfile.h"
+#include "task/convert.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum sb_code report_open(struct report *report, const char *path, struct sb_error *err)
+{
+    struct sb_stream_sink_options options = {
+        .path = path, .force = true, .notify = &message_notify};
+
+    *report = (struct report){0};
+    return path ? sb_outfile_open(&report->file, &options, err) : SB_OK;
+}
+
+void report_release(struct report *report)
+{
+    sb_outfile_free(report->file);
+    report->file = NULL;
+    sb_buf_release(&report->line);
+}
+
+/* Memory that runs out is a failure of the report, too. */
+static void write_line(struct report *report, enum sb_code code)
+{
+    if (code == SB_OK)
+        code = sb_buf_add_text(&report->line, "}\n");
+    if (code)
+        sb_fail_memory(&report->failure);
+    else if (!report->failure.code)
+        code =
+            sb_outfile_write(report->file, report->line.data, report->line.size, &report->failure);
+    sb_buf_clear(&report->line);
+}
+
+static enum sb_code add_path(struct sb_buf *line, const char *name)
+{
+    enum sb_code code = sb_buf_add_char(line, '{');
+
+    if (code == SB_OK && name)
+        code = json_name(line, "path", name, strlen(name));
+    if (code == SB_OK && name)
+        code = sb_buf_add_char(line, ',');
+    return code;
+}
+
+void report_lost(struct report *report, const char *name, unsigned properties)
+{
+    const char *comma = "";
+    enum sb_code code;
+
+    for (unsigned i = 0; i < REPORT_PROPERTIES; i++)
+        report->lost[i] += properties >> i & 1;
+    if (!report->file)
+        return;
+    code = add_path(&report->line, name);
+    if (code == SB_OK)
+        code = sb_buf_add_text(&report->line, "\"lost\":[");
+    for (unsigned i = 0; code == SB_OK && i < REPORT_PROPERTIES; i++) {
+        if (!(properties >> i & 1))
+            continue;
+        code = sb_buf_add_format(&report->line, "%s\"%s\"", comma, sb_property_word(1U << i));
+        comma = ",";
+    }
+    if (code == SB_OK)
+        code = sb_buf_add_char(&report->line, ']');
+    write_line(report, code);
+}
+
+static void report_problem(struct report *report, const char *kind, const char *subject,
+                           const char *text)
+{
+    enum sb_code code = add_path(&report->line, subject);
+
+    if (code == SB_OK)
+        code = sb_buf_add_format(&report->line, "\"problem\":\"%s\",", kind);
+    if (code == SB_OK)
+        code = json_name(&report->line, "why", text, strlen(text));
+    write_line(report, code);
+}
+
+void report_event(struct report *report, enum sb_level level, const char *kind, const char *subject,
+                  const char *text)
+{
+    message_notify.call(message_notify.context, level, kind, subject, text);
+    if (level != SB_PROBLEM)
+        return;
+    report->problems++;
+    if (report->file)
+        report_problem(report, kind, subject, text);
+}
+
+void report_summary(const struct report *report, const char *output, const char *kind)
+{
+    struct sb_buf list = {0};
+    enum sb_code code = SB_OK;
+
+    for (unsigned i = 0; code == SB_OK && i < REPORT_PROPERTIES; i++) {
+        if (report->lost[i] == 0)
+            continue;
+        code = sb_buf_add_format(&list, "%s%s of %" PRId64, list.size ? ", " : "",
+                                 sb_property_text(1U << i), report->lost[i]);
+        if (code == SB_OK && list.size > 0 && !strchr(list.data, ','))
+            code = sb_buf_add_text(&list, report->lost[i] == 1 ? " member" : " members");
+    }
+    if (code)
+        output_check(ENOMEM);
+    if (list.size > 0)
+        message_warning("%s: %s are not held by %s %s; %s", output, list.data,
+                        strchr("aeiou", *kind) ? "an" : "a", kind,
+                        report->file ? "the report lists them" : "--report=FILE lists them");
+    sb_buf_release(&list);
+}
+
+enum sb_code report_finish(struct report *report, struct sb_error *err)
+{
+    if (!report->file)
+        return SB_OK;
+    if (report->failure.code) {
+        *err = report->failure;
+        return err->code;
+    }
+    return sb_outfile_commit(report->file, err);
+}

@@ -1,0 +1,283 @@
+#include "task/convert.h"
+
+#include "store/source_zip.h"
+#include "task/convert_paths.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static const struct {
+    unsigned bit;
+    const char *word;
+    const char *text;
+} properties[] = {
+    {SB_KEEPS_OWNER, "owners", "owners"},
+    {SB_KEEPS_OWNER_NAME, "owner-names", "owner names"},
+    {SB_KEEPS_NANOSECONDS, "nanoseconds", "nanoseconds"},
+    {SB_KEEPS_HARD_LINKS, "hard-links", "hard links"},
+    {SB_KEEPS_SPECIAL, "special", "special files"},
+    {SB_KEEPS_XATTRS, "xattrs", "xattrs"},
+    {SB_KEEPS_ACLS, "acls", "ACLs"},
+    {SB_KEEPS_FLAGS, "flags", "inode flags"},
+    {SB_KEEPS_SPARSE, "holes", "holes"},
+    {SB_KEEPS_COMMENT, "comments", "comments"},
+};
+
+const char *sb_property_text(unsigned property)
+{
+    for (size_t i = 0; i < sizeof(properties) / sizeof(*properties); i++) {
+        if (properties[i].bit == property)
+            return properties[i].text;
+    }
+    return "other properties";
+}
+
+const char *sb_property_word(unsigned property)
+{
+    for (size_t i = 0; i < sizeof(properties) / sizeof(*properties); i++) {
+        if (properties[i].bit == property)
+            return properties[i].word;
+    }
+    return "other";
+}
+
+struct convert {
+    const struct sb_convert_options *options;
+    struct sb_convert_result *result;
+    struct sb_transfer_options transfer;
+    struct sb_notify notify;
+    struct sb_sink *sink;
+};
+
+static void tell(void *context, enum sb_level level, const char *kind, const char *subject,
+                 const char *text)
+{
+    struct convert *convert = context;
+    const struct sb_notify *notify = convert->options->notify;
+
+    convert->result->problems += level == SB_PROBLEM;
+    notify->call(notify->context, level, kind, subject, text);
+}
+
+static void lose(void *context, const char *name, unsigned lost)
+{
+    struct convert *convert = context;
+    const struct sb_convert_options *options = convert->options;
+
+    if (options->lost)
+        options->lost(options->transfer.context, name, lost);
+    if (options->transfer.strict)
+        sb_tell(&convert->notify, SB_PROBLEM, "lost", name, "has %s, which %s does not hold",
+                sb_property_text(lost & -lost), convert->sink->name);
+}
+
+static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
+{
+    struct convert *convert = context;
+    const struct sb_transfer_options *wanted = &convert->options->transfer;
+
+    if (wanted->progress)
+        wanted->progress(wanted->context, bytes, total, files);
+}
+
+static enum sb_meeting meeting_of(const struct sb_convert_options *options)
+{
+    if (!options->duplicates_given || options->transfer.duplicates == SB_DUPLICATE_ERROR)
+        return SB_MEET_ERROR;
+    return options->transfer.duplicates == SB_DUPLICATE_FIRST ? SB_MEET_KEEP : SB_MEET_REPLACE;
+}
+
+static struct sb_writer_options writer_of(const struct sb_convert_options *options)
+{
+    return (struct sb_writer_options){
+        .mode = options->append  ? SB_APPEND
+                : options->force ? SB_REPLACE
+                                 : SB_CREATE,
+        .shard_size = options->shard_size,
+    };
+}
+
+static enum sb_code open_archive_sink(struct convert *convert, struct sb_error *err)
+{
+    const struct sb_convert_options *options = convert->options;
+    struct sb_archive_sink_options archive = {
+        .writer = writer_of(options),
+        .path = options->output,
+        .names_repeat = true,
+        .meeting = meeting_of(options),
+        .dry_run = convert->transfer.dry_run,
+        .notify = &convert->notify,
+    };
+    struct sb_index_sink_options index = {
+        .writer = writer_of(options),
+        .path = options->output,
+        .checksums = !options->no_checksum,
+        .threads = options->transfer.threads,
+        .notify = &convert->notify,
+        .progress = progress,
+        .context = convert,
+    };
+
+    return options->wrap ? sb_sink_open_index(&convert->sink, &index, err)
+                         : sb_sink_open_archive(&convert->sink, &archive, err);
+}
+
+static enum sb_code open_tree_sink(struct convert *convert, struct sb_error *err)
+{
+    struct sb_tree_sink_options tree = {
+        .directory = convert->options->output,
+        .existing = convert->options->existing,
+        .preserve = convert->options->preserve,
+        .dry_run = convert->transfer.dry_run,
+        .root = !convert->options->transfer.strip && !convert->options->transfer.prefix,
+        .notify = &convert->notify,
+    };
+
+    return sb_sink_open_tree(&convert->sink, &tree, err);
+}
+
+static enum sb_code open_sink(struct convert *convert, struct sb_error *err)
+{
+    const struct sb_convert_options *options = convert->options;
+    struct sb_stream_sink_options stream = {
+        .path = options->output,
+        .force = options->force,
+        .filter = options->to.filter,
+        .store = options->store,
+        .level = options->level,
+        .threads = options->transfer.threads,
+        .notify = &convert->notify,
+    };
+
+    switch (options->to.kind) {
+    case SB_ARCHIVE:
+        return open_archive_sink(convert, err);
+    case SB_DIRECTORY:
+        return open_tree_sink(convert, err);
+    case SB_TAR:
+        return sb_sink_open_tar(&convert->sink, &stream, err);
+    case SB_ZIP:
+        return sb_sink_open_zip(&convert->sink, &stream, err);
+    default:
+        return sb_fail(err, SB_INVALID, "%s: a %s can only be read", options->output,
+                       sb_container_word(options->to.kind));
+    }
+}
+
+/* Only of what can be pointed at is there an index to make. */
+static enum sb_code point_at(struct convert *convert, const struct sb_input *input,
+                             struct sb_error *err)
+{
+    enum sb_container_kind kind = input->type.kind;
+
+    if (kind != SB_TAR && kind != SB_CPIO && kind != SB_ZIP)
+        return sb_fail(err, SB_INVALID, "%s: --wrap is for a tar, cpio or zip, and this is a %s",
+                       input->name, sb_container_word(kind));
+    if (!input->seekable)
+        return sb_fail(err, SB_INVALID,
+                       "%s: --wrap needs a file that stays; convert it without --wrap",
+                       input->name);
+    if (kind != SB_ZIP && input->type.filter != SB_FILTER_NONE)
+        return sb_fail(err, SB_INVALID,
+                       "%s: is compressed as a whole, so that no index can point at its members; "
+                       "convert it without --wrap",
+                       input->name);
+    return sb_sink_index_file(convert->sink, input->path, err);
+}
+
+static enum sb_code convert_input(struct convert *convert, const char *path, struct sb_error *err)
+{
+    const struct sb_convert_options *options = convert->options;
+    struct sb_input_limits limits = {.max_size = options->max_size, .no_check = options->no_check};
+    struct sb_source *source = NULL;
+    struct sb_input input;
+    enum sb_code code = sb_input_open(&input, path, options->from, err);
+
+    if (code)
+        return code;
+    if (options->wrap)
+        code = point_at(convert, &input, err);
+    if (!code)
+        code = sb_source_open(&source, &input, &limits, &convert->notify, err);
+    if (!code && options->wrap && input.type.kind == SB_ZIP)
+        sb_zip_locate_all(source);
+    if (!code) {
+        convert->transfer.stored_names = input.type.kind == SB_ARCHIVE;
+        convert->result->begun = true;
+        code =
+            sb_transfer(source, convert->sink, &convert->transfer, &convert->result->members, err);
+    }
+    sb_source_free(source);
+    sb_input_close(&input);
+    return code;
+}
+
+static enum sb_code run(struct convert *convert, struct sb_error *err)
+{
+    const struct sb_convert_options *options = convert->options;
+    enum sb_code code = open_sink(convert, err);
+
+    for (size_t i = 0; !code && i < options->input_count; i++)
+        code = convert_input(convert, options->inputs[i], err);
+    if (!code && !convert->transfer.dry_run)
+        code = sb_sink_commit(convert->sink, err);
+    if (convert->sink)
+        convert->result->counts = convert->sink->counts;
+    sb_sink_free(convert->sink);
+    convert->sink = NULL;
+    return code;
+}
+
+/* Names seen so far belong to one run. */
+static enum sb_code run_once(struct convert *convert, bool dry, struct sb_error *err)
+{
+    struct sb_seen *seen = NULL;
+    enum sb_code code = SB_OK;
+
+    convert->transfer.dry_run = dry;
+    if (convert->transfer.duplicates != SB_DUPLICATE_LAST)
+        code = sb_seen_new(&seen, convert->options->output, err);
+    convert->transfer.seen = seen;
+    if (!code)
+        code = run(convert, err);
+    sb_seen_free(seen);
+    return code;
+}
+
+/* A directory appears file by file: what it cannot hold must be known before. */
+static bool looks_first(const struct sb_convert_options *options)
+{
+    struct stat st;
+
+    if (!options->transfer.strict || options->to.kind != SB_DIRECTORY || options->transfer.dry_run)
+        return false;
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (stat(options->inputs[i], &st) || S_ISFIFO(st.st_mode))
+            return false;
+    }
+    return true;
+}
+
+enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_convert_result *result,
+                        struct sb_error *err)
+{
+    struct convert convert = {.options = options, .result = result, .transfer = options->transfer};
+    enum sb_code code;
+
+    *result = (struct sb_convert_result){0};
+    convert.notify = (struct sb_notify){.call = tell, .context = &convert};
+    convert.transfer.notify = &convert.notify;
+    convert.transfer.problems = &result->problems;
+    convert.transfer.max_size = options->max_size;
+    convert.transfer.recode.max_size = options->max_size;
+    convert.transfer.beside = options->output;
+    convert.transfer.lost = lose;
+    convert.transfer.progress = progress;
+    convert.transfer.context = &convert;
+    code = sb_convert_paths_check(options->inputs, options->input_count, options->output, err);
+    if (!code && looks_first(options)) {
+        code = run_once(&convert, true, err);
+        *result = (struct sb_convert_result){.problems = result->problems};
+    }
+    return code ? code : run_once(&convert, options->transfer.dry_run, err);
+}

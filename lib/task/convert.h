@@ -1,0 +1,67 @@
+/*
+ * Converting: one or more containers become one, of any kind that can be written.
+ */
+#ifndef SB_TASK_CONVERT_H
+#define SB_TASK_CONVERT_H
+
+#include "store/sinks.h"
+#include "task/transfer.h"
+
+struct sb_convert_options {
+    char *const *inputs; /* paths; "-" is standard input, at most once */
+    size_t input_count;
+    const char *output;          /* "-" is standard output */
+    enum sb_container_kind from; /* SB_UNKNOWN: each input by its content */
+    struct sb_container_type to;
+    bool force; /* replaces what stands at output; not of a directory */
+
+    /*
+     * Names, filters, duplicates, recoding, strict, dry_run, threads, progress and context; what
+     * else is in it is filled in by sb_convert.
+     */
+    struct sb_transfer_options transfer;
+    bool no_check;    /* checksums of inputs are not looked at */
+    int64_t max_size; /* bytes that may come out of each input; 0: any number */
+
+    /* An archive. */
+    bool append;
+    bool duplicates_given; /* transfer.duplicates also decides about what the archive holds */
+    int64_t shard_size;    /* as sb_writer_options has it */
+    bool wrap;             /* nothing is copied: its shards are links to the inputs */
+    bool no_checksum;      /* wrap: the bytes are not read for their CRC32C */
+
+    /* A directory. */
+    enum sb_existing existing;
+    bool preserve;
+
+    /* A tar or a zip. */
+    bool store; /* zip: members are not compressed */
+    int level;  /* of compression; 0: the usual one */
+
+    const struct sb_notify *notify;
+
+    /* Optional: a member has properties (SB_KEEPS_ bits) that the output does not hold. */
+    void (*lost)(void *context, const char *name, unsigned properties);
+};
+
+struct sb_convert_result {
+    struct sb_sink_counts counts;
+    int64_t members;
+    int64_t problems; /* told as SB_PROBLEM */
+    bool begun;       /* a directory: something may have been written */
+};
+
+/*
+ * SB_OK: the output is whole and in its place; problems of single members were told, and are
+ * counted. Otherwise what stood there before still stands; but a directory may have been filled in
+ * part, and bytes may have gone to standard output. SB_INVALID also where output and inputs would
+ * get into each other's way; SB_EXISTS before anything of an input is read.
+ */
+enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_convert_result *result,
+                        struct sb_error *err) SB_CHECKED;
+
+/* One SB_KEEPS_ bit in words for people ("owner names") or machines ("owner-names"). */
+const char *sb_property_text(unsigned property);
+const char *sb_property_word(unsigned property);
+
+#endif

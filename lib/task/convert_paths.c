@@ -1,0 +1,112 @@
+#include "task/convert_paths.h"
+
+#include "archive/archive.h"
+#include "archive/shards.h"
+#include "core/name.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where the output is or will be, absolute and without links above it. NULL: nowhere. */
+static char *resolve(const char *path)
+{
+    char *whole = realpath(path, NULL), *dir_copy, *base_copy, *dir = NULL;
+
+    if (whole)
+        return whole;
+    dir_copy = strdup(path);
+    base_copy = strdup(path);
+    if (dir_copy && base_copy)
+        dir = realpath(dirname(dir_copy), NULL);
+    if (dir && asprintf(&whole, "%s/%s", dir, basename(base_copy)) < 0)
+        whole = NULL;
+    free(dir);
+    free(base_copy);
+    free(dir_copy);
+    return whole;
+}
+
+static enum sb_code refuse_inside(const char *directory, const char *output, struct sb_error *err)
+{
+    char *inner = resolve(output), *outer = realpath(directory, NULL);
+    enum sb_code code = SB_OK;
+
+    if (inner && outer &&
+        sb_name_within(inner + 1, strlen(inner + 1), outer + 1, strlen(outer + 1)))
+        code = sb_fail(err, SB_INVALID,
+                       "%s: is inside of %s, and would become a part of itself; put it elsewhere",
+                       output, directory);
+    free(outer);
+    free(inner);
+    return code;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* What cannot be opened is told when it is to be read. */
+static enum sb_code refuse_shard(const char *archive, const struct stat *output, const char *name,
+                                 struct sb_error *err)
+{
+    struct sb_archive *opened = NULL;
+    struct sb_shards *shards = NULL;
+    enum sb_code code = SB_OK;
+    uint32_t count = 0;
+    struct stat st;
+
+    if (sb_archive_open(&opened, archive, err) || sb_shards_open(&shards, opened, err) ||
+        sb_archive_shard_count(opened, &count, err))
+        count = 0;
+    for (uint32_t i = 0; code == SB_OK && i < count; i++) {
+        if (sb_shards_stat(shards, i, &st, err) == SB_OK && is_same(&st, output))
+            code = sb_fail(err, SB_INVALID,
+                           "%s: holds bytes of the input %s; choose another output", name, archive);
+    }
+    sb_shards_free(shards);
+    sb_archive_free(opened);
+    return code;
+}
+
+static enum sb_code check_input(const char *input, const char *output, const struct stat *target,
+                                struct sb_error *err)
+{
+    bool is_stdin = strcmp(input, "-") == 0;
+    struct stat st;
+
+    if (is_stdin ? fstat(STDIN_FILENO, &st) : stat(input, &st)) {
+        int reason = errno;
+
+        return sb_archive_looks_like(input) ? SB_OK : sb_fail_errno(err, reason, "%s", input);
+    }
+    if (target && is_same(&st, target))
+        return sb_fail(err, SB_INVALID, "%s: is input and output at once; choose another output",
+                       strcmp(output, "-") != 0 ? output : input);
+    if (S_ISDIR(st.st_mode) && strcmp(output, "-") != 0)
+        return refuse_inside(input, output, err);
+    if (target && !is_stdin && sb_archive_looks_like(input))
+        return refuse_shard(input, target, output, err);
+    return SB_OK;
+}
+
+enum sb_code sb_convert_paths_check(char *const *inputs, size_t count, const char *output,
+                                    struct sb_error *err)
+{
+    bool is_stdout = strcmp(output, "-") == 0;
+    struct stat st;
+    bool there = (is_stdout ? fstat(STDOUT_FILENO, &st) : stat(output, &st)) == 0 &&
+                 (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < count; i++)
+        code = check_input(inputs[i], output, there ? &st : NULL, err);
+    return code;
+}
