@@ -379,11 +379,11 @@ void sb_outfile_free(struct sb_outfile *file)
 
     if (!file)
         return;
-    /* First: its thread uses the rest. */
-    sb_outfilter_free(file->filter);
-    (void)!close_file(file, &ignored);
     if (file->temporary)
         unlink(file->temporary);
+    /* Its thread uses the rest. */
+    sb_outfilter_free(file->filter);
+    (void)!close_file(file, &ignored);
     free(file->temporary);
     free(file->path);
     free(file->name);

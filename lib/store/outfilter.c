@@ -1,5 +1,7 @@
 #include "store/outfilter.h"
 
+#include "store/outxz.h"
+
 #include <archive.h>
 #include <archive_entry.h>
 #include <pthread.h>
@@ -13,22 +15,17 @@
 
 struct kind {
     const char *name;
-    int (*add)(struct archive *archive);
-    int lowest, highest; /* levels */
-    unsigned least_threads;
+    int (*add)(struct archive *archive); /* NULL: it is not libarchive's */
+    int usual, highest;                  /* levels */
 };
 
-/*
- * xz and zstd give other bytes with threads than without, but the same for any number of them:
- * libarchive's xz begins to use them at two, zstd at one. 0: has none.
- */
 static const struct kind kinds[] = {
-    [SB_FILTER_GZIP] = {"gzip", archive_write_add_filter_gzip, 1, 9, 0},
-    [SB_FILTER_BZIP2] = {"bzip2", archive_write_add_filter_bzip2, 1, 9, 0},
-    [SB_FILTER_XZ] = {"xz", archive_write_add_filter_xz, 1, 9, 2},
-    [SB_FILTER_LZMA] = {"lzma", archive_write_add_filter_lzma, 1, 9, 0},
-    [SB_FILTER_ZSTD] = {"zstd", archive_write_add_filter_zstd, 1, 19, 1},
-    [SB_FILTER_LZ4] = {"lz4", archive_write_add_filter_lz4, 1, 9, 0},
+    [SB_FILTER_GZIP] = {"gzip", archive_write_add_filter_gzip, 6, 9},
+    [SB_FILTER_BZIP2] = {"bzip2", archive_write_add_filter_bzip2, 9, 9},
+    [SB_FILTER_XZ] = {"xz", NULL, 6, 9},
+    [SB_FILTER_LZMA] = {"lzma", archive_write_add_filter_lzma, 6, 9},
+    [SB_FILTER_ZSTD] = {"zstd", archive_write_add_filter_zstd, 3, 19},
+    [SB_FILTER_LZ4] = {"lz4", archive_write_add_filter_lz4, 1, 9},
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -43,11 +40,13 @@ struct block {
  * is being filled. What is below the mutex belongs to it.
  */
 struct sb_outfilter {
-    struct archive *archive;
+    struct archive *archive; /* NULL for xz */
+    struct sb_outxz *xz;
     sb_each_block *each;
     void *context;
     pthread_t thread;
     bool threaded; /* else, where the system gives no thread, the caller does the work */
+    bool dead;     /* what still comes out goes nowhere */
     struct block blocks[BLOCKS];
 
     pthread_mutex_t mutex;
@@ -67,44 +66,59 @@ static enum sb_code failure(struct archive *archive, struct sb_error *err)
     return sb_fail(err, SB_SYSTEM, "compression: %s", text ? text : "failed");
 }
 
+/* Keeps the first reason: that of put comes before libarchive's own. */
+static void note_failure(struct sb_outfilter *filter, enum sb_code code,
+                         const struct sb_error *error)
+{
+    pthread_mutex_lock(&filter->mutex);
+    if (filter->code == SB_OK) {
+        filter->code = code;
+        filter->error = *error;
+    }
+    pthread_mutex_unlock(&filter->mutex);
+}
+
 /* libarchive's callback. The reason of a failure is kept here: it would know only a text. */
 static la_ssize_t put(struct archive *archive, void *context, const void *data, size_t size)
 {
     struct sb_outfilter *filter = context;
     struct sb_error error;
-    enum sb_code code = filter->each(filter->context, data, size, &error);
+    enum sb_code code = SB_OK;
 
+    if (!filter->dead)
+        code = filter->each(filter->context, data, size, &error);
     if (code == SB_OK)
         return (la_ssize_t)size;
-    pthread_mutex_lock(&filter->mutex);
-    filter->code = code;
-    filter->error = error;
-    pthread_mutex_unlock(&filter->mutex);
+    note_failure(filter, code, &error);
     archive_set_error(archive, error.sys_errno, "cannot write");
     return -1;
 }
 
-/* Keeps the first reason: that of put is told before libarchive's own. */
-static void note_failure(struct sb_outfilter *filter)
-{
-    pthread_mutex_lock(&filter->mutex);
-    if (filter->code == SB_OK)
-        filter->code = failure(filter->archive, &filter->error);
-    pthread_mutex_unlock(&filter->mutex);
-}
-
 static void compress_block(struct sb_outfilter *filter, const struct block *block)
 {
-    la_ssize_t done = archive_write_data(filter->archive, block->data, block->size);
+    struct sb_error error;
+    enum sb_code code = SB_OK;
 
-    if (done != (la_ssize_t)block->size)
-        note_failure(filter);
+    if (filter->xz)
+        code = sb_outxz_write(filter->xz, block->data, block->size, &error);
+    else if (archive_write_data(filter->archive, block->data, block->size) !=
+             (la_ssize_t)block->size)
+        code = failure(filter->archive, &error);
+    if (code)
+        note_failure(filter, code, &error);
 }
 
-static void close_archive(struct sb_outfilter *filter)
+static void end_stream(struct sb_outfilter *filter)
 {
-    if (archive_write_close(filter->archive) != ARCHIVE_OK)
-        note_failure(filter);
+    struct sb_error error;
+    enum sb_code code = SB_OK;
+
+    if (filter->xz)
+        code = sb_outxz_finish(filter->xz, &error);
+    else if (archive_write_close(filter->archive) != ARCHIVE_OK)
+        code = failure(filter->archive, &error);
+    if (code)
+        note_failure(filter, code, &error);
 }
 
 /* With the mutex. */
@@ -133,7 +147,7 @@ static void *run_thread(void *argument)
     whole = !filter->code && !filter->abandoned;
     pthread_mutex_unlock(&filter->mutex);
     if (whole)
-        close_archive(filter);
+        end_stream(filter);
     return NULL;
 }
 
@@ -159,16 +173,14 @@ static bool set_number(struct archive *archive, const char *option, unsigned val
     return archive_write_set_filter_option(archive, NULL, option, text) == ARCHIVE_OK;
 }
 
-static bool set_options(struct archive *archive, const struct kind *kind,
-                        const struct sb_outfilter_options *options)
+/* zstd gives other bytes with threads than without, but the same for any number of them. */
+static bool set_options(struct archive *archive, const struct sb_outfilter_options *options,
+                        int level)
 {
-    unsigned threads =
-        options->threads > kind->least_threads ? options->threads : kind->least_threads;
-
-    if (options->level && !set_number(archive, "compression-level", (unsigned)options->level))
+    if (!set_number(archive, "compression-level", (unsigned)level))
         return false;
-    if (kind->least_threads && !set_number(archive, "threads", threads))
-        return false;
+    if (options->kind == SB_FILTER_ZSTD)
+        return set_number(archive, "threads", options->threads ? options->threads : 1);
     return options->kind != SB_FILTER_GZIP ||
            archive_write_set_filter_option(archive, NULL, "timestamp", NULL) == ARCHIVE_OK;
 }
@@ -187,19 +199,23 @@ static enum sb_code begin_stream(struct sb_outfilter *filter, struct sb_error *e
     return result == ARCHIVE_OK ? SB_OK : failure(filter->archive, err);
 }
 
-static enum sb_code open_archive(struct sb_outfilter *filter, const struct kind *kind,
-                                 const struct sb_outfilter_options *options, struct sb_error *err)
+static enum sb_code open_stream(struct sb_outfilter *filter, const struct kind *kind,
+                                const struct sb_outfilter_options *options, struct sb_error *err)
 {
-    struct archive *archive = archive_write_new();
+    int level = options->level ? options->level : kind->usual;
+    struct archive *archive;
 
-    filter->archive = archive;
+    if (options->kind == SB_FILTER_XZ)
+        return sb_outxz_open(&filter->xz, level, options->threads, options->each, options->context,
+                             err);
+    filter->archive = archive = archive_write_new();
     if (!archive)
         return sb_fail_memory(err);
     /* No blocks of its own, and nothing to fill the last one up. */
     if (archive_write_set_format_raw(archive) != ARCHIVE_OK ||
         archive_write_set_bytes_per_block(archive, 0) != ARCHIVE_OK ||
         archive_write_set_bytes_in_last_block(archive, 1) != ARCHIVE_OK ||
-        kind->add(archive) != ARCHIVE_OK || !set_options(archive, kind, options))
+        kind->add(archive) != ARCHIVE_OK || !set_options(archive, options, level))
         return failure(archive, err);
     return begin_stream(filter, err);
 }
@@ -222,11 +238,11 @@ enum sb_code sb_outfilter_open(struct sb_outfilter **out,
     enum sb_code code;
 
     *out = NULL;
-    if (!kind || !kind->add)
+    if (!kind || !kind->name)
         return sb_fail(err, SB_INVALID, "this kind of compression is only read, never written");
-    if (options->level && (options->level < kind->lowest || options->level > kind->highest))
-        return sb_fail(err, SB_INVALID, "level %d: %s has %d to %d", options->level, kind->name,
-                       kind->lowest, kind->highest);
+    if (options->level < 0 || options->level > kind->highest)
+        return sb_fail(err, SB_INVALID, "level %d: %s has 1 to %d", options->level, kind->name,
+                       kind->highest);
     filter = calloc(1, sizeof(*filter));
     if (!filter)
         return sb_fail_memory(err);
@@ -236,7 +252,7 @@ enum sb_code sb_outfilter_open(struct sb_outfilter **out,
     pthread_cond_init(&filter->changed, NULL);
     code = make_blocks(filter, err);
     if (code == SB_OK)
-        code = open_archive(filter, kind, options, err);
+        code = open_stream(filter, kind, options, err);
     if (code) {
         sb_outfilter_free(filter);
         return code;
@@ -316,7 +332,7 @@ enum sb_code sb_outfilter_finish(struct sb_outfilter *filter, struct sb_error *e
     if (filter->threaded)
         end_thread(filter, false);
     else if (code == SB_OK)
-        close_archive(filter);
+        end_stream(filter);
     return result(filter, err);
 }
 
@@ -326,12 +342,11 @@ void sb_outfilter_free(struct sb_outfilter *filter)
         return;
     if (filter->threaded)
         end_thread(filter, true);
-    if (filter->archive) {
-        /* Else it would write the end of the stream. */
-        if (!filter->closed || filter->code)
-            archive_write_fail(filter->archive);
+    /* libarchive frees what its filters hold only where it ends the stream. */
+    filter->dead = true;
+    if (filter->archive)
         archive_write_free(filter->archive);
-    }
+    sb_outxz_free(filter->xz);
     pthread_cond_destroy(&filter->changed);
     pthread_mutex_destroy(&filter->mutex);
     for (size_t i = 0; i < BLOCKS; i++)
