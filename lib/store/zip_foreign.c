@@ -26,7 +26,7 @@ static void make_header(uint8_t header[HEADER_SIZE], unsigned method, int64_t pa
 
     at = sb_zip_put32(at, SB_ZIP_LOCAL);
     at = sb_zip_put16(at, 45);
-    at = sb_zip_put16(at, method == SB_ZIP_LZMA ? 1U << 1 : 0);
+    at = sb_zip_put16(at, 0);
     at = sb_zip_put16(at, method);
     at = sb_zip_put32(at, 0);
     at = sb_zip_put32(at, 0);
@@ -92,7 +92,7 @@ static const char *method_word(unsigned method)
 
 static bool is_known(unsigned method)
 {
-    static const unsigned known[] = {12, 14, 93, 95, 98}; /* bzip2, lzma, zstd, xz, ppmd */
+    static const unsigned known[] = {12, 93, 98}; /* bzip2, zstd, ppmd */
 
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
         if (known[i] == method)

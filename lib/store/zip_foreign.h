@@ -1,5 +1,5 @@
 /*
- * Members of a zip that are compressed by other means than deflate, through libarchive.
+ * Members of a zip that are compressed by bzip2, zstd or ppmd, through libarchive.
  *
  * Its reader of zips in sequence gets a header made for the member alone, then the packed bytes.
  */
@@ -17,10 +17,7 @@ struct sb_zip_foreign;
 typedef enum sb_code sb_zip_take(void *context, const uint8_t **data, size_t *size,
                                  struct sb_error *err);
 
-/*
- * SB_INVALID: the method is not known, or wants more memory than a member may; the text, without a
- * name, says what to do. SB_DAMAGED.
- */
+/* SB_INVALID: the method is not known; the text, without a name, says what to do. SB_DAMAGED. */
 enum sb_code sb_zip_foreign_new(struct sb_zip_foreign **out, unsigned method, int64_t packed,
                                 int64_t size, sb_zip_take *take, void *context,
                                 struct sb_error *err) SB_CHECKED;

@@ -34,7 +34,6 @@
 /* General purpose flags. */
 enum {
     SB_ZIP_ENCRYPTED = 1 << 0,
-    SB_ZIP_METHOD_BITS = 3 << 1, /* their meaning depends on the method */
     SB_ZIP_SIZES_BEHIND = 1 << 3,
     SB_ZIP_UTF8 = 1 << 11,
     SB_ZIP_HIDDEN = 1 << 13, /* the central directory is encrypted */
@@ -44,6 +43,7 @@ enum {
     SB_ZIP_STORED = 0,
     SB_ZIP_DEFLATED = 8,
     SB_ZIP_LZMA = 14,
+    SB_ZIP_XZ = 95,
 };
 
 /* Which system's attributes a member has. */

@@ -4,6 +4,7 @@
 #include "core/io.h"
 #include "store/zip_foreign.h"
 #include "store/zip_format.h"
+#include "store/zip_lzma.h"
 #include "store/zip_member.h"
 
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct zip_loader {
     z_stream inflater;
     bool inflates;
     struct sb_zip_foreign *foreign;
+    struct sb_zip_lzma *lzma;
 
     /* The member that is being read. */
     unsigned method;
@@ -60,6 +62,7 @@ void sb_zip_loader_free(struct sb_loader *base)
     if (loader->inflates)
         inflateEnd(&loader->inflater);
     sb_zip_foreign_free(loader->foreign);
+    sb_zip_lzma_free(loader->lzma);
     free(loader->window);
     free(loader->block);
     free(loader);
@@ -112,7 +115,7 @@ static enum sb_code take_packed(struct zip_loader *loader, const uint8_t **data,
     return SB_OK;
 }
 
-static enum sb_code take_for_foreign(void *context, const uint8_t **data, size_t *size,
+static enum sb_code take_for_library(void *context, const uint8_t **data, size_t *size,
                                      struct sb_error *err)
 {
     return take_packed(context, data, size, err);
@@ -207,9 +210,14 @@ static enum sb_code begin_method(struct zip_loader *loader, const struct sb_memb
         return SB_OK;
     if (loader->method == SB_ZIP_DEFLATED)
         return begin_inflating(loader, err);
+    sb_zip_lzma_free(loader->lzma);
+    loader->lzma = NULL;
+    if (sb_zip_lzma_reads(loader->method))
+        return sb_zip_lzma_new(&loader->lzma, loader->method, member->entry.size, take_for_library,
+                               loader, err);
     sb_zip_foreign_free(loader->foreign);
     return sb_zip_foreign_new(&loader->foreign, place.method, place.packed, member->entry.size,
-                              take_for_foreign, loader, err);
+                              take_for_library, loader, err);
 }
 
 static enum sb_code copy_some(struct zip_loader *loader, uint8_t *out, size_t room, size_t *got,
@@ -274,6 +282,8 @@ static enum sb_code unpack_some(struct zip_loader *loader, uint8_t *out, size_t 
         code = copy_some(loader, out, room, got, err);
     else if (loader->method == SB_ZIP_DEFLATED)
         code = inflate_some(loader, out, room, got, err);
+    else if (loader->lzma)
+        code = sb_zip_lzma_read(loader->lzma, out, room, got, err);
     else
         code = sb_zip_foreign_read(loader->foreign, out, room, got, err);
     if (code == SB_OK && !loader->file->no_check)
