@@ -115,14 +115,13 @@ static enum sb_code place_directory(int fd, const char *name, const struct raw_e
     uint8_t head[4];
     int64_t places[2];
 
-    if (raw->size > (uint64_t)raw->at || raw->offset > (uint64_t)raw->at - raw->size ||
-        raw->count > raw->size / SB_ZIP_CENTRAL_SIZE)
+    if (raw->size > (uint64_t)raw->at || raw->offset > (uint64_t)raw->at - raw->size)
         return sb_fail(err, SB_DAMAGED,
                        "%s: the central directory does not fit into the file: it was cut at its "
                        "beginning, or is damaged",
                        name);
     out->size = (int64_t)raw->size;
-    out->count = (int64_t)raw->count;
+    out->count = raw->count > INT64_MAX ? INT64_MAX : (int64_t)raw->count;
     places[0] = raw->at - out->size;
     places[1] = (int64_t)raw->offset;
     for (size_t i = 0; i < 2; i++) {

@@ -20,8 +20,7 @@ struct sb_zip_lzma {
     bool ended;
     const uint8_t *rest; /* packed bytes, while the header below goes before them */
     size_t rest_size;
-    uint8_t
-        header[ALONE_HEADER_SIZE]; /* of a .lzma file: properties, and the size that comes out */
+    uint8_t header[ALONE_HEADER_SIZE]; /* of a .lzma file: properties, size of what comes out */
 };
 
 bool sb_zip_lzma_reads(unsigned method)
