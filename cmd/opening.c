@@ -37,27 +37,42 @@ enum sb_code open_archive(struct sb_archive **out, const char *path, struct sb_e
     return code;
 }
 
-/* Is it one, or at least not to be taken for anything else? */
-static bool try_archive(struct container *out, const char *path, const struct opening *opening,
-                        struct sb_error *err)
+bool looked_for_as_archive(const char *path, const struct opening *opening)
 {
-    enum sb_container_kind from = opening->from.kind;
-    enum sb_code code;
+    return opening->from.kind == SB_ARCHIVE ||
+           (opening->from.kind == SB_UNKNOWN && strcmp(path, "-") != 0);
+}
 
-    if (from != SB_ARCHIVE && (from != SB_UNKNOWN || strcmp(path, "-") == 0))
-        return false;
-    code = open_archive(&out->archive, path, err);
-    if (code == SB_SYSTEM && err->sys_errno == EISDIR) {
+bool may_be_other(const char *path, const struct opening *opening, struct sb_error *err)
+{
+    if (err->code == SB_SYSTEM && err->sys_errno == EISDIR) {
         sb_fail(
             err, SB_INVALID,
             "%s: is a directory, not a container; commands such as plain ls, find and du read it",
             path);
-        return true;
+        return false;
     }
-    if (from == SB_ARCHIVE || sb_archive_looks_like(path))
-        return true;
+    if (opening->from.kind == SB_ARCHIVE || sb_archive_looks_like(path))
+        return false;
     /* "No such file" may also be said of a pipe: its name in /dev/fd leads nowhere. */
-    return code == SB_NOENT ? access(path, F_OK) != 0 : code != SB_FORMAT;
+    return err->code == SB_NOENT ? access(path, F_OK) == 0 : err->code == SB_FORMAT;
+}
+
+enum sb_code open_input(struct sb_input **out, const char *path, const struct opening *opening,
+                        struct sb_error *err)
+{
+    struct sb_input *input = malloc(sizeof(*input));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!input)
+        return sb_fail_memory(err);
+    code = sb_input_open(input, path, opening->from.kind, err);
+    if (code)
+        free(input);
+    else
+        *out = input;
+    return code;
 }
 
 static void damage_is_fatal(struct sb_error *err)
@@ -72,19 +87,15 @@ enum sb_code open_container_limited(struct container *out, const char *path,
                                     const struct sb_notify *notify, struct sb_error *err)
 {
     *out = (struct container){0};
-    *err = (struct sb_error){0};
-    if (try_archive(out, path, opening, err)) {
+    if (looked_for_as_archive(path, opening)) {
+        enum sb_code code = open_archive(&out->archive, path, err);
+
         out->kind = SB_ARCHIVE;
-        return err->code;
+        if (!code || !may_be_other(path, opening, err))
+            return code ? err->code : SB_OK;
     }
-    out->input = malloc(sizeof(*out->input));
-    if (!out->input)
-        return sb_fail_memory(err);
-    if (sb_input_open(out->input, path, opening->from.kind, err)) {
-        free(out->input);
-        out->input = NULL;
+    if (open_input(&out->input, path, opening, err))
         return err->code;
-    }
     if (sb_source_open(&out->source, out->input, limits, notify, err)) {
         damage_is_fatal(err);
         close_container(out);

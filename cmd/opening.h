@@ -26,6 +26,19 @@ bool parse_from(void *settings, const char *value);
 enum sb_code open_archive(struct sb_archive **out, const char *path,
                           struct sb_error *err) SB_CHECKED;
 
+/* Is it to be tried as an archive first? */
+bool looked_for_as_archive(const char *path, const struct opening *opening);
+
+/*
+ * sb_archive_open failed with err: may it be another kind of container, or is this the last word?
+ * Directories change the error to SB_INVALID, with what to do.
+ */
+bool may_be_other(const char *path, const struct opening *opening, struct sb_error *err);
+
+/* What is no archive, told apart; the caller closes and frees it. */
+enum sb_code open_input(struct sb_input **out, const char *path, const struct opening *opening,
+                        struct sb_error *err) SB_CHECKED;
+
 /* A container that was told apart: an archive, or else an input and the source of its members. */
 struct container {
     enum sb_container_kind kind;

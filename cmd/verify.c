@@ -1,5 +1,5 @@
 /*
- * shardbox verify: is an archive sound?
+ * shardbox verify: is an archive, or another container, sound?
  */
 #include "task/verify.h"
 #include "archive/archive.h"
@@ -9,13 +9,17 @@
 #include "core/name.h"
 #include "core/number.h"
 #include "message.h"
+#include "opening.h"
 #include "options.h"
 #include "output.h"
+#include "task/verify_container.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct settings {
+    struct opening opening;
     bool quick;
     bool strict;
     bool present;
@@ -32,6 +36,7 @@ static const struct option options[] = {
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "read with N threads (default: the cores, at most 4)"),
     OPTION_FLAG(0, "json", struct settings, json, "print each defect as a line of JSON"),
+    OPTION_FROM,
     OPTION_END,
 };
 
@@ -205,10 +210,10 @@ static void add_damage(const struct settings *settings, const struct sb_error *e
     message_raise(STATUS_PARTIAL);
 }
 
-static enum sb_code verify(const struct settings *settings, const char *path, char **paths,
-                           size_t path_count, struct sb_error *err)
+static struct sb_verify_options options_of(const struct settings *settings, char **paths,
+                                           size_t path_count)
 {
-    struct sb_verify_options wanted = {
+    return (struct sb_verify_options){
         .quick = settings->quick,
         .strict = settings->strict,
         .present = settings->present,
@@ -216,8 +221,19 @@ static enum sb_code verify(const struct settings *settings, const char *path, ch
         .paths = paths,
         .path_count = path_count,
     };
-    struct sb_verify_events events = {
+}
+
+static struct sb_verify_events events_of(const struct settings *settings)
+{
+    return (struct sb_verify_events){
         .context = (void *)(uintptr_t)settings, .found = print_defect, .progress = show_progress};
+}
+
+static enum sb_code verify_archive(const struct settings *settings, const char *path, char **paths,
+                                   size_t path_count, struct sb_error *err)
+{
+    struct sb_verify_options wanted = options_of(settings, paths, path_count);
+    struct sb_verify_events events = events_of(settings);
     struct sb_verify_result result = {0};
     struct sb_archive *archive = NULL;
     enum sb_code code = sb_archive_open(&archive, path, err);
@@ -236,6 +252,78 @@ static enum sb_code verify(const struct settings *settings, const char *path, ch
         summarize(path, settings, &result);
     sb_archive_free(archive);
     return code;
+}
+
+/* One object behind the defects: what was looked at, and what that does not say. */
+static void print_container_summary(const struct sb_input *input,
+                                    const struct sb_verify_result *result, const char *unproved)
+{
+    output_format("{\"kind\":\"summary\",\"container\":\"%s\",\"defects\":%" PRId64
+                  ",\"files\":%" PRId64 ",\"dirs\":%" PRId64 ",\"bytes_read\":%" PRId64
+                  ",\"unchecked\":%" PRId64 ",\"unproved\":\"%s\"}\n",
+                  sb_container_word(input->type.kind), result->defects, result->files, result->dirs,
+                  result->bytes_read, result->unchecked, unproved);
+}
+
+static void summarize_container(const struct settings *settings, const struct sb_input *input,
+                                const struct sb_verify_result *result, const char *unproved)
+{
+    const char *name = input->name;
+
+    if (result->defects > 0)
+        message_problem("%s: %" PRId64 " %s%s; take it from another copy, or keep what is sound "
+                        "with 'shardbox convert'",
+                        name, result->defects, result->defects == 1 ? "defect" : "defects",
+                        settings->quick ? "; no file's bytes were read (--quick)" : "");
+    else if (settings->quick)
+        message_warning("%s: the structure is sound; --quick has read no file's bytes", name);
+    else if (result->unchecked > 0)
+        message_warning("%s: the structure is sound, and all can be read; %s", name, unproved);
+    else
+        message_note("%s: sound; %" PRId64 " files, %" PRId64 " directories; %s", name,
+                     result->files, result->dirs, unproved);
+}
+
+static enum sb_code verify_other(const struct settings *settings, const char *path, char **paths,
+                                 size_t path_count, struct sb_error *err)
+{
+    struct sb_verify_options wanted = options_of(settings, paths, path_count);
+    struct sb_verify_events events = events_of(settings);
+    struct sb_verify_result result = {0};
+    struct sb_input *input;
+    const char *unproved;
+    enum sb_code code = open_input(&input, path, &settings->opening, err);
+
+    if (code)
+        return code;
+    if (settings->present)
+        code = sb_fail(err, SB_INVALID, "%s: is no archive, whose shards arrive one by one",
+                       input->name);
+    if (!code)
+        code =
+            sb_verify_container(input, &wanted, &events, &message_notify, &result, &unproved, err);
+    message_progress_end();
+    if (!code && settings->json)
+        print_container_summary(input, &result, unproved);
+    output_flush();
+    if (!code)
+        summarize_container(settings, input, &result, unproved);
+    sb_input_close(input);
+    free(input);
+    return code;
+}
+
+static enum sb_code verify(const struct settings *settings, const char *path, char **paths,
+                           size_t path_count, struct sb_error *err)
+{
+    const struct opening *opening = &settings->opening;
+    enum sb_code code = SB_OK;
+
+    if (looked_for_as_archive(path, opening))
+        code = verify_archive(settings, path, paths, path_count, err);
+    if (looked_for_as_archive(path, opening) && (!code || !may_be_other(path, opening, err)))
+        return code ? err->code : SB_OK;
+    return verify_other(settings, path, paths, path_count, err);
 }
 
 static int run(const struct command *self, int argc, char **argv)

@@ -40,7 +40,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     verify)
-        options='-Q --quick --strict --present -j --threads= --json -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-Q --quick --strict --present -j --threads= --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     upgrade)
@@ -120,6 +120,7 @@ _shardbox_value() {
     du:--export) wanted='words:ncdu' ;;
     du:--from) wanted='any' ;;
     verify:--threads | verify:-j) wanted='any' ;;
+    verify:--from) wanted='any' ;;
     upgrade:--threads | upgrade:-j) wanted='any' ;;
     esac
 }

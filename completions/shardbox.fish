@@ -60,7 +60,7 @@ function __shardbox_takes_value
             return 0
         case du:-d du:--max-depth du:--sort du:--export du:--from
             return 0
-        case verify:-j verify:--threads
+        case verify:-j verify:--threads verify:--from
             return 0
         case upgrade:-j upgrade:--threads
             return 0
@@ -300,6 +300,7 @@ complete -c shardbox -n '__shardbox_is verify' -l strict -d 'a file without a ch
 complete -c shardbox -n '__shardbox_is verify' -l present -d 'check the shards that have arrived, and list the others'
 complete -c shardbox -n '__shardbox_is verify' -s j -l threads -x -d 'read with N threads (default: the cores, at most 4)'
 complete -c shardbox -n '__shardbox_is verify' -l json -d 'print each defect as a line of JSON'
+complete -c shardbox -n '__shardbox_is verify' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
 complete -c shardbox -n '__shardbox_is verify' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is verify' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is verify' -s v -l verbose -d 'say more about what is done'
