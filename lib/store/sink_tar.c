@@ -106,10 +106,10 @@ struct pieces {
     size_t done;
 };
 
-static void add_piece(struct pieces *pieces, char *data, size_t size)
+static void add_piece(struct pieces *pieces, const char *data, size_t size)
 {
     if (size > 0)
-        pieces->list[pieces->count++] = (struct iovec){data, size};
+        pieces->list[pieces->count++] = (struct iovec){(void *)data, size};
 }
 
 static void add_output(struct pieces *pieces, const struct sb_batch *batch, size_t end)
@@ -130,6 +130,7 @@ static enum sb_code write_pieces(struct tar_sink *tar, struct pieces *pieces, st
 
 struct large {
     struct tar_sink *tar;
+    const char *name;
     int64_t size;
     int64_t done;
     bool begun;
@@ -153,8 +154,8 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
     if (code)
         return code;
     if ((int64_t)size > large->size - large->done)
-        return sb_fail(err, SB_CHANGED, "there are more bytes than the %lld of its header",
-                       (long long)large->size);
+        return sb_fail(err, SB_CHANGED, "%s: has more bytes than the %lld of its header",
+                       large->name, (long long)large->size);
     large->done += (int64_t)size;
     return sb_outfile_write(large->tar->file, data, size, err);
 }
@@ -201,7 +202,8 @@ static enum sb_code take_back(struct large *large, const struct sb_item *item, i
 static enum sb_code write_large(struct tar_sink *tar, struct sb_batch *batch, struct sb_item *item,
                                 struct sb_error *err)
 {
-    struct large large = {.tar = tar, .size = sb_tar_body(&item->member)};
+    struct large large = {
+        .tar = tar, .name = item->member.entry.path, .size = sb_tar_body(&item->member)};
     int64_t start = sb_outfile_size(tar->file);
     enum sb_code code;
 

@@ -473,7 +473,7 @@ static enum sb_code step_zstd(struct sb_codec *codec, struct sb_codec_io *io, st
     if (!ZSTD_isError(result))
         return SB_OK;
     if (ZSTD_getErrorCode(result) == ZSTD_error_srcSize_wrong)
-        return sb_fail(err, SB_CHANGED, "has not as many bytes as it should");
+        return sb_fail(err, SB_CHANGED, "changed its size while it was read; left out");
     return zstd_failure(codec, result, err);
 }
 

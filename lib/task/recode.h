@@ -50,7 +50,8 @@ void sb_recoder_free(struct sb_recoder *recoder); /* NULL is allowed */
 
 /*
  * name: as the file was called before. size: how many bytes will be fed, -1 where that is not
- * known. It gets into zstd frames, whose readers like to know it; then as many must come.
+ * known. It gets into zstd frames, whose readers like to know it; then it is SB_CHANGED when as
+ * many do not come.
  */
 enum sb_code sb_recoder_begin(struct sb_recoder *recoder, const struct sb_recode *recode,
                               const char *name, size_t name_size, int64_t size, sb_each_block *each,

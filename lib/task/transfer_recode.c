@@ -84,6 +84,8 @@ static enum sb_code conclude(struct sb_batch *batch, struct sb_item *item, struc
         close(spool->fd);
     if (code == SB_DAMAGED)
         return sb_item_fail(batch, item, "damaged", cause.text, err);
+    if (code == SB_CHANGED)
+        return sb_item_fail(batch, item, "changed", cause.text, err);
     if (code == SB_LIMIT)
         return sb_fail(err, SB_LIMIT, "%s: %s", item->original, cause.text);
     if (code == SB_END)

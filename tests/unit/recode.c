@@ -310,6 +310,25 @@ static void padding_of_gzip(void)
     sb_buf_release(&out);
 }
 
+/* Of a file that shrank meanwhile a zstd frame would say what is not so. */
+static void another_size_than_was_told(void)
+{
+    struct sb_recode zstd = {.compress = SB_ZSTD};
+    struct sb_buf out = {0};
+    struct sb_recoder *recoder;
+    struct sb_error err;
+
+    CHECK(sb_recoder_new(&recoder, &err) == SB_OK);
+    CHECK(sb_recoder_begin(recoder, &zstd, "a", 1, 10, collect, &out, &err) == SB_OK);
+    CHECK(sb_recoder_feed(recoder, "only9byte", 9, &err) == SB_OK);
+    CHECK(sb_recoder_finish(recoder, &err) == SB_CHANGED);
+    CHECK(sb_recoder_begin(recoder, &zstd, "a", 1, -1, collect, &out, &err) == SB_OK);
+    CHECK(sb_recoder_feed(recoder, "only9byte", 9, &err) == SB_OK);
+    CHECK(sb_recoder_finish(recoder, &err) == SB_OK);
+    sb_recoder_free(recoder);
+    sb_buf_release(&out);
+}
+
 static void bombs_stop_at_the_limit(void)
 {
     struct sb_recode options = {.decompress = true, .max_size = 100000};
@@ -348,6 +367,7 @@ int main(void)
     RUN(flipped_bits);
     RUN(zstd_frames_that_declare_too_much);
     RUN(padding_of_gzip);
+    RUN(another_size_than_was_told);
     RUN(bombs_stop_at_the_limit);
     return check_end();
 }
