@@ -12,12 +12,20 @@
 
 #define WAIT_MS 100 /* how soon a wait for a pipe sees that it has to end */
 
+/*
+ * A file: less than this is read rather than passed over. Where something was passed over, the next
+ * reading may only be for a header: it begins small, and doubles.
+ */
+#define SKIP_MIN   ((int64_t)64 << 10)
+#define STEP_FIRST ((size_t)8 << 10)
+
 struct input_feed {
     struct sb_feed base;
     const struct sb_input *input;
     size_t head_used;
     int64_t offset; /* seekable: of what comes next */
     int64_t size;   /* seekable: of the file */
+    size_t step;    /* seekable: how much to read at once */
 };
 
 static enum sb_code wait_for_bytes(struct input_feed *feed, struct sb_error *err)
@@ -55,12 +63,15 @@ static enum sb_code read_stream(struct input_feed *feed, void *data, size_t room
 static enum sb_code read_file(struct input_feed *feed, void *data, size_t room, size_t *got,
                               struct sb_error *err)
 {
+    size_t size = feed->step < room ? feed->step : room;
     enum sb_code code =
-        sb_pread_full(feed->input->fd, data, room, feed->offset, got, feed->base.name, err);
+        sb_pread_full(feed->input->fd, data, size, feed->offset, got, feed->base.name, err);
 
     if (code)
         return code;
     feed->offset += (int64_t)*got;
+    if (feed->step < room)
+        feed->step *= 2;
     return *got > 0 ? SB_OK : SB_END;
 }
 
@@ -96,11 +107,12 @@ static int64_t skip_input(struct sb_feed *base, int64_t size)
 {
     struct input_feed *feed = (struct input_feed *)base;
 
-    if (!feed->input->seekable || feed->offset >= feed->size)
+    if (!feed->input->seekable || size < SKIP_MIN || feed->offset >= feed->size)
         return 0;
     if (size > feed->size - feed->offset)
         size = feed->size - feed->offset;
     feed->offset += size;
+    feed->step = STEP_FIRST;
     atomic_fetch_add_explicit(&base->watch->taken, size, memory_order_relaxed);
     return size;
 }
@@ -121,6 +133,7 @@ enum sb_code sb_feed_input(struct sb_feed **out, const struct sb_input *input,
         return sb_fail_memory(err);
     feed->base = (struct sb_feed){.ops = &ops, .name = input->name, .watch = watch};
     feed->input = input;
+    feed->step = SIZE_MAX;
     if (input->seekable) {
         if (fstat(input->fd, &st)) {
             free(feed);

@@ -20,7 +20,6 @@ struct sb_flow {
     struct sb_feed *feed;
     struct sb_feed_watch watch;
     struct block blocks[BLOCKS_AHEAD]; /* without a thread: only the first */
-    size_t step;
 
     /* The rest only with a thread; below the lock, under it. */
     bool threaded;
@@ -134,17 +133,12 @@ enum sb_code sb_flow_next(struct sb_flow *flow, const void **data, size_t *size,
     if (flow->threaded)
         return next_ahead(flow, data, size, err);
     *data = flow->blocks[0].data;
-    return sb_feed_fill(flow->feed, flow->blocks[0].data, flow->step, size, err);
+    return sb_feed_fill(flow->feed, flow->blocks[0].data, SB_FLOW_BLOCK, size, err);
 }
 
 int64_t sb_flow_skip(struct sb_flow *flow, int64_t size)
 {
     return flow->threaded ? 0 : sb_feed_skip(flow->feed, size);
-}
-
-void sb_flow_step(struct sb_flow *flow, size_t size)
-{
-    flow->step = size;
 }
 
 bool sb_flow_filters(const struct sb_flow *flow)
@@ -211,7 +205,6 @@ enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input, in
     *out = NULL;
     if (!flow)
         return sb_fail_memory(err);
-    flow->step = SB_FLOW_BLOCK;
     code = sb_feed_open(&flow->feed, input, max_size, &flow->watch, err);
     if (!code)
         code = make_blocks(flow, sb_feed_filters(flow->feed) ? BLOCKS_AHEAD : 1, err);

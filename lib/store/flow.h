@@ -24,9 +24,6 @@ enum sb_code sb_flow_next(struct sb_flow *flow, const void **data, size_t *size,
 /* Passes over as much of size as can be passed over without reading, maybe nothing. */
 int64_t sb_flow_skip(struct sb_flow *flow, int64_t size);
 
-/* How much to read at once, at most SB_FLOW_BLOCK, where nothing is decompressed. */
-void sb_flow_step(struct sb_flow *flow, size_t size);
-
 bool sb_flow_filters(const struct sb_flow *flow); /* is anything decompressed? */
 int64_t sb_flow_taken(struct sb_flow *flow);      /* bytes of the input so far */
 

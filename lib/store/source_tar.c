@@ -16,7 +16,6 @@
 #define NANOSECONDS INT64_C(1000000000)
 #define TAP_MAX     ((size_t)4 << 20) /* of a header, what is looked at beside libarchive */
 #define HOLE_BLOCK  ((size_t)256 << 10)
-#define SMALL_STEP  ((size_t)4 << 10)
 
 struct tar_source {
     struct sb_source base;
@@ -49,7 +48,6 @@ struct tar_source {
 
     /* The member */
     int64_t data_at;
-    bool used;        /* its bytes, or those of the last one, were asked for */
     const char *link; /* what block gives of it; NULL when given, and of others */
     int64_t size;     /* bytes that block gives in all */
     int64_t given;
@@ -470,8 +468,6 @@ static int read_header(struct tar_source *source)
 {
     int result;
 
-    if (!source->used)
-        sb_flow_step(source->flow, SMALL_STEP);
     result = source->entry && source->strayed == 0 ? archive_read_data_skip(source->archive)
                                                    : ARCHIVE_OK;
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
@@ -528,7 +524,6 @@ static enum sb_code next_in_tar(struct sb_source *base, struct sb_member *member
     if (is_cpio(source))
         source->input->type.kind = SB_CPIO;
     base->done = sb_flow_taken(source->flow);
-    source->used = false;
     uselocale(old);
     return code;
 }
@@ -599,8 +594,6 @@ static enum sb_code block_of_tar(struct sb_source *base, const void **data, size
     }
     if (sb_interrupted())
         return sb_fail(err, SB_INTERRUPT, "interrupted");
-    source->used = true;
-    sb_flow_step(source->flow, SB_FLOW_BLOCK);
     old = uselocale(source->locale);
     if (source->data_size == 0 && source->data_offset <= source->given)
         code = read_data(source, err);
@@ -671,7 +664,6 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
     source->base = (struct sb_source){.ops = &ops, .name = input->name};
     source->input = input;
     source->notify = notify;
-    source->used = true;
     source->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     note_total(source);
     code = source->locale ? SB_OK : sb_fail_memory(err);
