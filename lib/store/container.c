@@ -2,6 +2,7 @@
 
 #include "archive/archive.h"
 #include "core/io.h"
+#include "store/feed.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,16 +59,6 @@ static const struct magic magics[] = {
     MAGIC("PK\3\4", SB_ZIP, SB_FILTER_NONE),
     MAGIC("PK\5\6", SB_ZIP, SB_FILTER_NONE),
     MAGIC("PK00PK\3\4", SB_ZIP, SB_FILTER_NONE),
-    MAGIC("\x1f\x8b", SB_TAR, SB_FILTER_GZIP),
-    MAGIC("BZh", SB_TAR, SB_FILTER_BZIP2),
-    MAGIC("\xfd"
-          "7zXZ\0",
-          SB_TAR, SB_FILTER_XZ),
-    MAGIC("\x5d\0\0", SB_TAR, SB_FILTER_LZMA),
-    MAGIC("\x28\xb5\x2f\xfd", SB_TAR, SB_FILTER_ZSTD),
-    MAGIC("\x04\x22\x4d\x18", SB_TAR, SB_FILTER_LZ4),
-    MAGIC("\x02\x21\x4c\x18", SB_TAR, SB_FILTER_LZ4),
-    MAGIC("\x1f\x9d", SB_TAR, SB_FILTER_COMPRESS),
     MAGIC("070701", SB_CPIO, SB_FILTER_NONE),
     MAGIC("070702", SB_CPIO, SB_FILTER_NONE),
     MAGIC("070707", SB_CPIO, SB_FILTER_NONE),
@@ -139,13 +130,16 @@ static bool is_zero(const unsigned char *head)
 
 static struct sb_container_type by_content(const void *head, size_t size)
 {
+    struct sb_container_type tar = {SB_TAR, sb_filter_by_content(head, size)};
+
+    /* First, for a tar begins with a name, and that may be like anything. */
+    if (size == HEAD_BYTES && (is_tar_header(head) || is_zero(head)))
+        return (struct sb_container_type){SB_TAR, SB_FILTER_NONE};
     for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++) {
         if (size >= magics[i].size && memcmp(head, magics[i].bytes, magics[i].size) == 0)
             return magics[i].type;
     }
-    if (size == HEAD_BYTES && (is_tar_header(head) || is_zero(head)))
-        return (struct sb_container_type){SB_TAR, SB_FILTER_NONE};
-    return unknown;
+    return tar.filter == SB_FILTER_NONE ? unknown : tar;
 }
 
 /* A zip may have anything before it: a program that unpacks it. */

@@ -25,8 +25,8 @@ struct sb_feed_watch {
 
 /*
  * The input and the watch stay as long as the feed. The outermost filter is what
- * input->type.filter says, a second one is known by its first bytes. max_size: of what comes out of
- * a filter, 0 for any. SB_FORMAT when there are too many filters.
+ * input->type.filter says; where that is none, and for a second one, first bytes tell. max_size: of
+ * what comes out of a filter, 0 for any. SB_FORMAT when there are too many filters.
  */
 enum sb_code sb_feed_open(struct sb_feed **out, const struct sb_input *input, int64_t max_size,
                           struct sb_feed_watch *watch, struct sb_error *err) SB_CHECKED;

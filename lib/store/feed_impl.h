@@ -40,7 +40,4 @@ enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_
 enum sb_code sb_feed_drain(struct sb_feed *feed, const char *data, size_t size, char *room,
                            size_t room_size, struct sb_error *err) SB_CHECKED;
 
-/* Is every byte a zero? */
-bool sb_all_zeros(const char *data, size_t size);
-
 #endif

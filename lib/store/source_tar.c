@@ -1,6 +1,7 @@
 #include "store/container.h"
 
 #include "core/interrupt.h"
+#include "store/cpio_links.h"
 #include "store/flow.h"
 #include "store/tar_raw.h"
 
@@ -46,6 +47,8 @@ struct tar_source {
     bool ended;
     int64_t strayed; /* blocks since the last header that are no header */
 
+    struct sb_cpio_links links; /* only of a cpio */
+
     /* The member */
     int64_t data_at;
     const char *link; /* what block gives of it; NULL when given, and of others */
@@ -54,6 +57,9 @@ struct tar_source {
     const char *data; /* what libarchive gave of it, and block has not given yet */
     size_t data_size;
     int64_t data_offset;
+    bool summed; /* a cpio has the sum of its bytes */
+    uint32_t wanted_sum;
+    uint32_t sum;
 };
 
 /* Only to be read; in the program's file it takes no room. */
@@ -68,6 +74,12 @@ static struct tar_source *to_tar(struct sb_source *source)
 static int64_t position(const struct tar_source *source)
 {
     return archive_filter_bytes(source->archive, 0);
+}
+
+/* Do its bytes lie in a file as they are? */
+static bool in_file(const struct tar_source *source)
+{
+    return source->input->seekable && !sb_flow_filters(source->flow);
 }
 
 static bool is_cpio(const struct tar_source *source)
@@ -201,8 +213,14 @@ static const char *raw_bytes(struct tar_source *source, int64_t from, int64_t to
 
 /* The end */
 
-static enum sb_code read_rest(struct tar_source *source, bool *more, bool *any,
-                              struct sb_error *err)
+static const char *foreign(const struct tar_source *source)
+{
+    return sb_flow_filters(source->flow) ? "what is compressed is neither a tar nor a cpio"
+                                         : "is neither a tar nor a cpio";
+}
+
+/* Does anything but zeros come? All of it is read, unless that has nobody to wait for it. */
+static enum sb_code read_rest(struct tar_source *source, bool *more, struct sb_error *err)
 {
     int64_t end = source->block_at + (int64_t)source->block_size;
     int64_t at = position(source);
@@ -210,11 +228,9 @@ static enum sb_code read_rest(struct tar_source *source, bool *more, bool *any,
     size_t size = data ? (size_t)(end - at) : 0;
     enum sb_code code = SB_OK;
 
-    *more = *any = false;
-    while (!code && !(*more && source->input->seekable && !sb_flow_filters(source->flow))) {
-        *any = *any || size > 0;
-        *more = *more || (size > 0 && (((const char *)data)[0] != 0 ||
-                                       memcmp(data, (const char *)data + 1, size - 1) != 0));
+    *more = false;
+    while (!code && !(*more && in_file(source))) {
+        *more = *more || !sb_tar_all_zeros(data, size);
         code = sb_flow_next(source->flow, &data, &size, err);
     }
     return code == SB_END ? SB_OK : code;
@@ -245,13 +261,15 @@ static enum sb_code finish(struct tar_source *source, struct sb_error *err)
     const char *tail = raw_bytes(source, source->header_at, end);
     size_t zero_blocks = 0;
     enum sb_code code;
-    bool more, any;
+    bool more;
 
     if (tail)
         zero_blocks = sb_tar_zero_blocks(tail, (size_t)(end - source->header_at));
     source->ended = true;
     tell_strayed(source);
-    code = read_rest(source, &more, &any, err);
+    code = read_rest(source, &more, err);
+    if (!code && more && end == (int64_t)zero_blocks * SB_TAR_BLOCK)
+        code = sb_fail(err, SB_FORMAT, "%s: %s", source->base.name, foreign(source));
     if (!code)
         code = check_end_blocks(source, zero_blocks, more, err);
     if (code)
@@ -268,13 +286,16 @@ static enum sb_code finish(struct tar_source *source, struct sb_error *err)
 
 /* Members */
 
-static int64_t to_ns(int64_t seconds, long ns)
+/* The nearest that there is, which is told where it is not the time itself. */
+static int64_t to_ns(struct tar_source *source, int64_t seconds, long ns)
 {
-    if (seconds > INT64_MAX / NANOSECONDS - 1)
-        return INT64_MAX;
-    if (seconds < INT64_MIN / NANOSECONDS + 1)
-        return INT64_MIN;
-    return seconds * NANOSECONDS + ns;
+    const int64_t most = INT64_MAX / NANOSECONDS - 1;
+
+    if (seconds <= most && seconds >= -most)
+        return seconds * NANOSECONDS + ns;
+    sb_tell(source->notify, SB_WARNING, "time", present_name(source),
+            "its time is out of range; the nearest that can be held is taken");
+    return (seconds > 0 ? most : -most) * NANOSECONDS;
 }
 
 static void fill_time(struct tar_source *source, struct sb_member *member)
@@ -287,7 +308,7 @@ static void fill_time(struct tar_source *source, struct sb_member *member)
     if (!archive_entry_mtime_is_set(entry))
         return;
     member->entry.has |= SB_HAS_MTIME;
-    member->entry.mtime_ns = to_ns(seconds, ns);
+    member->entry.mtime_ns = to_ns(source, seconds, ns);
     if (ns == 0 && seconds >= 0 && seconds <= UINT32_MAX)
         return;
     member->has |= SB_KEEPS_NANOSECONDS;
@@ -395,14 +416,24 @@ static void fill_name(struct archive_entry *entry, struct sb_member *member)
     member->entry.path_size = strlen(name);
 }
 
+/* A tar's last block has a field for it; it may also be in an extension, or a cpio's body. */
+static const char *find_target(const char *header, size_t size, const char *target, size_t length)
+{
+    const char *field = size >= SB_TAR_BLOCK ? header + size - SB_TAR_BLOCK + SB_TAR_LINK : NULL;
+
+    if (field && length <= SB_TAR_LINK_SIZE && memcmp(field, target, length) == 0)
+        return field;
+    return memmem(header, size, target, length);
+}
+
 /* Where its bytes lie in the file, if they lie there as they are. */
 static void locate(struct tar_source *source, struct sb_member *member)
 {
     size_t size = (size_t)(source->data_at - source->header_at);
     const char *header, *found;
 
-    if (!source->input->seekable || sb_flow_filters(source->flow) || member->hard_link ||
-        member->special || member->entry.type == SB_DIR || (member->has & SB_KEEPS_SPARSE))
+    if (!in_file(source) || member->hard_link || member->special || member->entry.type == SB_DIR ||
+        (member->has & SB_KEEPS_SPARSE))
         return;
     header = raw_bytes(source, source->header_at, source->data_at);
     if (!header)
@@ -412,10 +443,21 @@ static void locate(struct tar_source *source, struct sb_member *member)
         member->at = source->data_at;
         return;
     }
-    found = source->link ? memmem(header, size, source->link, (size_t)member->entry.size) : NULL;
+    found =
+        source->link ? find_target(header, size, source->link, (size_t)member->entry.size) : NULL;
     member->located = found != NULL;
     if (found)
         member->at = source->header_at + (found - header);
+}
+
+static void expect_sum(struct tar_source *source)
+{
+    const char *header = raw_bytes(source, source->header_at, source->data_at);
+
+    source->sum = 0;
+    source->summed =
+        header && is_cpio(source) &&
+        sb_cpio_sum(header, (size_t)(source->data_at - source->header_at), &source->wanted_sum);
 }
 
 static void fill_member(struct tar_source *source, struct sb_member *member)
@@ -433,7 +475,49 @@ static void fill_member(struct tar_source *source, struct sb_member *member)
     source->given = 0;
     source->data_size = 0;
     source->data_offset = 0;
+    expect_sum(source);
     locate(source, member);
+}
+
+/* Links of a cpio */
+
+static enum sb_code give_link(struct tar_source *source, struct sb_member *member,
+                              struct sb_error *err)
+{
+    enum sb_code code = sb_cpio_links_give(&source->links, member, err);
+
+    if (!code) {
+        source->size = source->given = 0;
+        source->summed = false;
+    }
+    return code;
+}
+
+/*
+ * What has to come later is held back, and *held is true. Its hard link then is what libarchive
+ * took for the file with the bytes, for it came first.
+ */
+static enum sb_code sort_links(struct tar_source *source, struct sb_member *member, bool *held,
+                               struct sb_error *err)
+{
+    struct archive_entry *entry = source->entry;
+    struct sb_cpio_inode inode = {(uint64_t)archive_entry_dev(entry),
+                                  (uint64_t)archive_entry_ino64(entry)};
+    int format = archive_format(source->archive);
+
+    *held = false;
+    if ((format != ARCHIVE_FORMAT_CPIO_SVR4_NOCRC && format != ARCHIVE_FORMAT_CPIO_SVR4_CRC) ||
+        member->entry.type != SB_FILE || member->special || archive_entry_nlink(entry) < 2)
+        return SB_OK;
+    if (member->entry.size > 0)
+        return sb_cpio_links_begin(&source->links, inode, member->entry.path, err);
+    if (member->hard_link && !sb_cpio_links_know(&source->links, inode))
+        return SB_OK;
+    *held = true;
+    member->located = false;
+    member->hard_link = NULL;
+    member->has &= ~(unsigned)SB_KEEPS_HARD_LINKS;
+    return sb_cpio_links_hold(&source->links, member, inode, err);
 }
 
 /* Is it something that can be handed on? What is wrong with it is told. */
@@ -481,14 +565,19 @@ static int read_header(struct tar_source *source)
     return result;
 }
 
-static enum sb_code step(struct tar_source *source, bool *found, struct sb_error *err)
+/* SB_OK with *found false: not a member that can be handed on, there may be more. */
+static enum sb_code step(struct tar_source *source, struct sb_member *member, bool *found,
+                         struct sb_error *err)
 {
     int result = read_header(source);
+    enum sb_code code;
+    bool held;
 
-    *found = false;
     switch (result) {
     case ARCHIVE_EOF:
-        return finish(source, err);
+        code = finish(source, err);
+        sb_cpio_links_begin_all(&source->links);
+        return code == SB_END ? SB_OK : code;
     case ARCHIVE_RETRY:
         source->strayed++;
         return SB_OK;
@@ -501,8 +590,31 @@ static enum sb_code step(struct tar_source *source, bool *found, struct sb_error
     tell_strayed(source);
     if (result == ARCHIVE_WARN)
         warn(source);
-    *found = is_usable(source);
-    return SB_OK;
+    if (!is_usable(source))
+        return SB_OK;
+    fill_member(source, member);
+    code = sort_links(source, member, &held, err);
+    *found = !code && !held;
+    return code;
+}
+
+static enum sb_code find_next(struct tar_source *source, struct sb_member *member,
+                              struct sb_error *err)
+{
+    bool found = false;
+    enum sb_code code = SB_OK;
+
+    while (!code && !found) {
+        code = give_link(source, member, err);
+        if (code != SB_END)
+            return code;
+        if (source->ended)
+            return SB_END;
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        code = step(source, member, &found, err);
+    }
+    return code;
 }
 
 static enum sb_code next_in_tar(struct sb_source *base, struct sb_member *member,
@@ -510,17 +622,8 @@ static enum sb_code next_in_tar(struct sb_source *base, struct sb_member *member
 {
     struct tar_source *source = to_tar(base);
     locale_t old = uselocale(source->locale);
-    enum sb_code code = source->ended ? SB_END : SB_OK;
-    bool found = false;
+    enum sb_code code = find_next(source, member, err);
 
-    while (!code && !found) {
-        if (sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
-        else
-            code = step(source, &found, err);
-    }
-    if (!code)
-        fill_member(source, member);
     if (is_cpio(source))
         source->input->type.kind = SB_CPIO;
     base->done = sb_flow_taken(source->flow);
@@ -562,6 +665,22 @@ static enum sb_code read_data(struct tar_source *source, struct sb_error *err)
     return SB_OK;
 }
 
+static enum sb_code check_sum(struct tar_source *source, const void *data, size_t size,
+                              struct sb_error *err)
+{
+    const unsigned char *bytes = data;
+
+    for (size_t i = 0; i < size; i++)
+        source->sum += bytes[i];
+    if (source->given < source->size || source->sum == source->wanted_sum)
+        return SB_OK;
+    source->ended = true;
+    return sb_fail(err, SB_DAMAGED,
+                   "%s: the bytes of %s are damaged: their sum is not that of "
+                   "its header",
+                   source->base.name, present_name(source));
+}
+
 static void give(struct tar_source *source, const void **data, size_t *size)
 {
     int64_t hole = source->data_offset - source->given;
@@ -599,6 +718,8 @@ static enum sb_code block_of_tar(struct sb_source *base, const void **data, size
         code = read_data(source, err);
     if (!code)
         give(source, data, size);
+    if (!code && source->summed)
+        code = check_sum(source, *data, *size, err);
     uselocale(old);
     return code;
 }
@@ -615,6 +736,7 @@ static void free_tar(struct sb_source *base)
         freelocale(source->locale);
     sb_flow_free(source->flow);
     sb_buf_release(&source->tap);
+    sb_cpio_links_release(&source->links);
     free(source);
 }
 
@@ -637,8 +759,7 @@ static enum sb_code open_reader(struct tar_source *source, struct sb_error *err)
         *err = source->in_err;
         return source->in_code;
     }
-    return sb_fail(err, SB_FORMAT, "%s: %s neither a tar nor a cpio", source->base.name,
-                   sb_flow_filters(source->flow) ? "what is compressed is" : "is");
+    return sb_fail(err, SB_FORMAT, "%s: %s", source->base.name, foreign(source));
 }
 
 static void note_total(struct tar_source *source)

@@ -1,6 +1,6 @@
 #include "store/tar_raw.h"
 
-#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TYPE          156
@@ -10,16 +10,16 @@
 #define GNU_REAL_SIZE 483
 #define NANOSECONDS   INT64_C(1000000000)
 
-static bool is_zero_block(const char *block)
+bool sb_tar_all_zeros(const char *data, size_t size)
 {
-    return block[0] == 0 && memcmp(block, block + 1, SB_TAR_BLOCK - 1) == 0;
+    return size == 0 || (data[0] == 0 && memcmp(data, data + 1, size - 1) == 0);
 }
 
 size_t sb_tar_zero_blocks(const char *header, size_t size)
 {
     size_t count = 0;
 
-    while (size >= SB_TAR_BLOCK && is_zero_block(header + size - SB_TAR_BLOCK)) {
+    while (size >= SB_TAR_BLOCK && sb_tar_all_zeros(header + size - SB_TAR_BLOCK, SB_TAR_BLOCK)) {
         size -= SB_TAR_BLOCK;
         count++;
     }
@@ -186,4 +186,21 @@ bool sb_tar_pax_mtime(const char *header, size_t size, int64_t *ns)
 bool sb_tar_is_continued(const char *header, size_t size)
 {
     return size >= SB_TAR_BLOCK && header[size - SB_TAR_BLOCK + TYPE] == 'M';
+}
+
+#define CPIO_MAGIC      "070702"
+#define CPIO_HEADER     110
+#define CPIO_CHECK      102
+#define CPIO_CHECK_SIZE 8
+
+bool sb_cpio_sum(const char *header, size_t size, uint32_t *sum)
+{
+    char text[CPIO_CHECK_SIZE + 1] = {0};
+    char *end;
+
+    if (size < CPIO_HEADER || memcmp(header, CPIO_MAGIC, strlen(CPIO_MAGIC)) != 0)
+        return false;
+    memcpy(text, header + CPIO_CHECK, CPIO_CHECK_SIZE);
+    *sum = (uint32_t)strtoul(text, &end, 16);
+    return end == text + CPIO_CHECK_SIZE;
 }

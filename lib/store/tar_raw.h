@@ -1,6 +1,7 @@
 /*
- * What libarchive does not tell of a tar's member, out of the bytes of its header: all its blocks,
- * from the first extension to the last block. Format: POSIX.1-2001 pax, and the GNU tar manual.
+ * What libarchive does not tell of a member, out of the bytes of its header: of a tar all its
+ * blocks, from the first extension to the last block. Format: POSIX.1-2001 pax, and the GNU tar
+ * manual.
  *
  * Pure functions. The header is not trusted: nothing beyond its size is looked at.
  */
@@ -11,7 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SB_TAR_BLOCK 512
+#define SB_TAR_BLOCK     512
+#define SB_TAR_LINK      157 /* where in a block the target of a link is */
+#define SB_TAR_LINK_SIZE 100
+
+bool sb_tar_all_zeros(const char *data, size_t size);
 
 /* How many blocks of nothing but zeros are at the end. */
 size_t sb_tar_zero_blocks(const char *header, size_t size);
@@ -24,5 +29,8 @@ bool sb_tar_pax_mtime(const char *header, size_t size, int64_t *ns);
 
 /* Is it a part of a file that began in another volume? */
 bool sb_tar_is_continued(const char *header, size_t size);
+
+/* The sum of the member's bytes, from a header of a cpio in the format that has it ("crc"). */
+bool sb_cpio_sum(const char *header, size_t size, uint32_t *sum);
 
 #endif
