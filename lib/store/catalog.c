@@ -381,18 +381,31 @@ static enum sb_code drop_superseded(struct catalog *catalog, struct sb_error *er
     return code;
 }
 
+/*
+ * The index is not made unique to find names that stand twice: without a journal, what fails on the
+ * way stays half done.
+ */
+static enum sb_code have_repeated(struct catalog *catalog, bool *repeated, struct sb_error *err)
+{
+    int64_t found = 0;
+    enum sb_code code = SB_OK;
+
+    if (!catalog->source->unique)
+        code = sb_database_integer(catalog->db,
+                                   "SELECT 1 FROM files INDEXED BY " SB_ADOPTED_FILES
+                                   " GROUP BY path HAVING count(*) > 1 LIMIT 1",
+                                   0, &found, err);
+    *repeated = found != 0;
+    return code;
+}
+
 static enum sb_code index_files(struct catalog *catalog, struct sb_error *err)
 {
-    static const char plain[] = "CREATE INDEX " SB_ADOPTED_FILES " ON files (path)";
-    static const char unique[] = "CREATE UNIQUE INDEX " SB_ADOPTED_FILES " ON files (path)";
+    bool repeated = false;
     int64_t count;
-    enum sb_code code = SB_EXISTS;
+    enum sb_code code;
 
-    if (!catalog->linked)
-        code = sb_database_run(catalog->db, unique, err);
-    if (code != SB_EXISTS)
-        return code;
-    code = sb_database_run(catalog->db, plain, err);
+    code = sb_database_run(catalog->db, "CREATE INDEX " SB_ADOPTED_FILES " ON files (path)", err);
     if (!code && catalog->linked)
         code = resolve_links(catalog, err);
     if (!code && catalog->linked)
@@ -400,7 +413,9 @@ static enum sb_code index_files(struct catalog *catalog, struct sb_error *err)
                           "CREATE TEMP TABLE doomed AS SELECT rowid AS file FROM files"
                           " WHERE shard IS NULL",
                           &count, err);
-    return code ? code : drop_superseded(catalog, err);
+    if (!code)
+        code = have_repeated(catalog, &repeated, err);
+    return code || !repeated ? code : drop_superseded(catalog, err);
 }
 
 /* Of a file that is a directory too: as if it had never been counted. */

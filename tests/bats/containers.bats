@@ -1,0 +1,379 @@
+# Reading commands on any container: a tar, a cpio and a zip answer as the archive of the same tree.
+
+load helper
+
+# tree/ as an archive and as everything else, by other programs.
+make_containers() {
+    make_tree tree
+    sb pack -q a.barecat -C tree .
+    tar --format=posix -cf a.tar -C tree .
+    zstd -q a.tar
+    gzip -k a.tar
+    (cd tree && zip -qry ../a.zip . && find . -print0 | cpio -0 --quiet -o -H newc >../a.cpio)
+}
+
+containers=(a.tar a.tar.zst a.tar.gz a.zip a.cpio)
+
+# each COMMAND...: the same output, with @ as each container, as with @ as the archive.
+each() {
+    local container wanted
+    wanted=$("$SHARDBOX" "${@//@/a.barecat}" | od -c)
+    for container in "${containers[@]}"; do
+        run_ok bash -c '"$SHARDBOX" "$@" >out' each "${@//@/$container}"
+        [[ $(od -c out) == "$wanted" ]] || fail "$container: another output: $*"
+        run_ok bash -c '"$SHARDBOX" "$@" >out' each "${@//@/-}" <"$container"
+        [[ $(od -c out) == "$wanted" ]] || fail "$container as standard input: another output: $*"
+        run_ok bash -c 'cat "$0" | "$SHARDBOX" "$@" >out' "$container" "${@//@/-}"
+        [[ $(od -c out) == "$wanted" ]] || fail "$container on a pipe: another output: $*"
+    done
+}
+
+@test "ls lists it as it lists the archive" {
+    make_containers
+    each ls @
+    each ls -R @
+    each ls -lS --color=always --sort=size @ sub deep
+    each ls -d @ 'sub*'
+    each ls --tree @
+}
+
+@test "find finds what it finds in the archive, with modes, owners, sizes and targets" {
+    make_containers
+    each find -0 @
+    each find --type=l --printf '%p %l\n' @
+    each find --printf '%p %y %s %m %U %G %TY-%Tm-%Td %TH:%TM\n' @
+    each find --size=+5 --name='*.bin' @ sub
+}
+
+@test "du sums it up as it sums up the archive" {
+    make_containers
+    each du @
+    each du -a --count @ sub deep
+    each du --json @
+}
+
+@test "times have the precision of the container" {
+    make_containers
+    for container in a.barecat a.tar a.tar.zst; do
+        run_ok sb find --printf '%T@' "$container" a.txt
+        output_is 981173106.1234567890
+    done
+    for container in a.zip a.cpio; do
+        run_ok sb find --printf '%T@' "$container" a.txt
+        output_is 981173106.0000000000
+    done
+}
+
+@test "cat gives the bytes of a file, a link's target, and of many" {
+    make_containers
+    each cat @ numbers
+    each cat @ ./sub/../link
+    each cat @ /sub/file
+    (cd tree && find . \( -type f -o -type l \) -print0) >names
+    for container in a.tar a.zip a.cpio; do
+        sb cat -0 --batch -T names "$container" | cmp - <(sb cat -0 --batch -T names a.barecat)
+        sb cat -0 --range=1:9 -T names "$container" | cmp - <(sb cat -0 --range=1:9 -T names a.barecat)
+        run_ok sb cat -0 --order=address -T names "$container"
+    done
+    for container in a.tar.zst a.tar.gz; do
+        sb cat -0 -T names "$container" | wc -c | cmp - <(sb cat -0 -T names a.barecat | wc -c)
+    done
+}
+
+@test "cat of a name that is not there, or of a directory, is 1" {
+    make_containers
+    for container in "${containers[@]}"; do
+        run_fail 1 sb cat "$container" nowhere a.txt sub
+        output_is hello
+        stderr_has 'nowhere: no such file in the archive'
+        stderr_has 'sub: is a directory'
+    done
+}
+
+@test "cat of a compressed tar gives files in the tar's order, and needs no more than one pass" {
+    make_containers
+    run_ok bash -c 'cat a.tar.zst | "$SHARDBOX" cat - one a.txt sub/file'
+    order=$(tar tf a.tar | grep -Fx -e ./one -e ./a.txt -e ./sub/file)
+    [[ $output == "$(cd tree && printf '%s\n' "$order" | xargs cat)" ]] || fail 'another order'
+    for option in --batch --range=1:2 --order=address; do
+        run_fail 2 sb cat "$option" a.tar.zst one
+        stderr_has "can only be read in sequence, without ${option%=[0-9]*}"
+        stderr_has "'shardbox convert'"
+    done
+}
+
+@test "diff of a tree and its container finds nothing, and each difference between others" {
+    make_containers
+    for container in a.barecat "${containers[@]}"; do
+        run_ok sb diff -C tree "$container"
+        output_is ''
+        run_ok sb diff -C a.zip "$container"
+        output_is ''
+        run_ok sb diff -C "$container" tree
+        output_is ''
+    done
+    printf 'hellO\n' >tree/a.txt
+    rm tree/one
+    ln -sfn elsewhere tree/link
+    find tree -depth -exec touch -h -d '2001-02-03 04:05:06.123456789Z' {} +
+    for container in "${containers[@]}"; do
+        run_fail 1 sb diff -C tree "$container"
+        output_is "bytes: a.txt
+target: link: a.txt in $container, elsewhere in tree
+missing: one"
+        run_fail 1 bash -c 'cat "$0" | "$SHARDBOX" diff -C tree --json -' "$container"
+        [[ ${#lines[@]} == 3 ]] || fail 'not three differences'
+        run_fail 1 sb diff -C "$container" tree
+        output_has 'extra: one'
+    done
+    run_fail 2 sb diff -C tree tree
+    stderr_has "plain 'diff -r' compares them"
+}
+
+@test "verify of a sound one says what it does not prove" {
+    make_containers
+    for container in "${containers[@]}"; do
+        run_ok sb verify "$container"
+        output_is ''
+        run_ok sb verify --json --quick "$container"
+        output_has '{"kind":"summary","container":"'
+        run_ok bash -c 'cat "$0" | "$SHARDBOX" verify -q -' "$container"
+        stderr_is ''
+    done
+    run_ok sb verify a.tar
+    stderr_is 'shardbox verify: a.tar: the structure is sound, and all can be read; a tar has no checksums of contents: bytes that changed go unnoticed'
+    run_ok sb verify a.zip
+    stderr_is ''
+    run_ok sb verify -v a.zip
+    stderr_has 'CRC-32'
+    run_fail 1 sb verify --strict a.tar
+    output_is 'unchecked: a tar has no checksums of contents: bytes that changed go unnoticed'
+    run_ok sb verify --strict a.tar.gz
+    run_ok sb verify --strict a.zip
+    run_ok sb verify a.zip sub 'a.*'
+    run_fail 1 sb verify a.tar nowhere
+    run_fail 2 sb verify --present a.tar
+}
+
+@test "verify names every member of a zip whose bytes changed, with any number of threads" {
+    mkdir many
+    for i in {1..300}; do printf '%0100d' "$i" >"many/f$i"; done
+    (cd many && zip -qr0 ../a.zip .)
+    for i in 7 77 277; do
+        at=$(grep -obaF "$(printf '%0100d' "$i")" a.zip)
+        flip_byte a.zip "${at%%:*}"
+    done
+    for threads in 1 3; do
+        run_fail 1 sb verify --threads=$threads a.zip
+        [[ ${#lines[@]} == 3 ]] || fail 'not three'
+        for i in 7 77 277; do output_has "checksum: f$i: "; done
+    done
+    run_ok sb verify --quick a.zip
+    run_fail 1 sb cat a.zip f7 f8
+    output_is "$(printf '%0100d' 8)"
+    run_ok sb cat --no-check a.zip f7
+}
+
+@test "verify of damage that other commands cannot read on from is 1, of what is no container 2" {
+    make_containers
+    head -c 5000 a.tar >cut.tar
+    head -c 5000 a.zip >cut.zip
+    head -c 5000 a.tar.zst >cut.tar.zst
+    for container in cut.*; do
+        run_fail 1 sb verify "$container"
+        run_fail 1 sb verify --json "$container"
+        output_has '{"kind":"damaged"'
+        run_fail 2 sb ls "$container"
+    done
+    echo nothing >text
+    : >empty
+    for kind in tar cpio zip archive; do
+        run_fail 2 sb verify --from=$kind text
+        run_fail 2 sb verify --from=$kind empty
+    done
+    run_fail 2 sb verify text
+    run_fail 2 sb verify empty
+}
+
+@test "a wrong checksum of the compression is damage" {
+    make_containers
+    flip_byte a.tar.gz $(($(stat -c %s a.tar.gz) - 6))
+    flip_byte a.tar.zst $(($(stat -c %s a.tar.zst) - 2))
+    for container in a.tar.gz a.tar.zst; do
+        run_fail 1 sb verify "$container"
+        run sb find "$container"
+        ((status == 2)) || fail 'not 2'
+    done
+}
+
+@test "--from says what it is, and is one of four" {
+    make_containers
+    cp a.zip b.tar
+    each ls @
+    for kind in tar tar.zst; do
+        run_ok sb ls --from=$kind a.tar.zst
+    done
+    run_ok sb ls --from=zip b.tar
+    run_ok sb ls b.tar
+    run_fail 2 sb ls --from=tar b.tar
+    run_fail 2 sb ls --from=ar a.tar
+    stderr_has "'ar' is not archive, tar, cpio or zip"
+    run_fail 2 sb ls --from=archive a.tar
+    stderr_has 'not a Barecat archive'
+}
+
+@test "shards and offsets are places in the container's file, or not known" {
+    make_containers
+    offset=$(sb find --json a.tar numbers | sed 's/.*"offset":\([0-9]*\).*/\1/')
+    cmp -n 100 -i "$offset:0" a.tar tree/numbers
+    run_ok sb ls --at="0:$((offset + 5))" a.tar
+    output_is numbers
+    run_ok sb find --json a.tar.zst numbers
+    output_has '"shard":null,"offset":null'
+    run_fail 2 sb ls --shards a.tar
+    stderr_is 'shardbox ls: a.tar: is no archive, and has no shards'
+    run_fail 2 sb du --gaps a.zip
+}
+
+@test "a directory is refused, with what does read it" {
+    mkdir dir
+    for command in 'ls dir' 'find dir' 'du dir' 'cat dir x' 'verify dir'; do
+        # shellcheck disable=SC2086 # the words of a command
+        run_fail 2 sb $command
+        stderr_has 'is a directory, not a container'
+    done
+}
+
+@test "a name that stands twice: the last one counts, and a compressed tar gives both" {
+    echo first >f
+    tar cf a.tar f
+    echo second >f
+    tar rf a.tar f
+    gzip -k a.tar
+    run_ok sb ls a.tar
+    output_is f
+    run_ok sb du -a a.tar
+    output_is $'7\tf\n7\t.'
+    run_ok sb cat a.tar f
+    output_is second
+    run_ok sb cat a.tar.gz f
+    output_is $'first\nsecond'
+    run_ok sb verify a.tar
+}
+
+@test "a hard link has the bytes of what it links to; one to nothing is named" {
+    mkdir t
+    echo bytes >t/a
+    ln t/a t/b
+    ln t/b t/c
+    tar cf a.tar -C t a b c
+    run_ok sb cat a.tar c b
+    output_is $'bytes\nbytes'
+    run_ok sb du -a a.tar
+    output_is $'6\ta\n6\tb\n6\tc\n18\t.'
+    run_fail 1 bash -c 'cat a.tar | "$SHARDBOX" cat - a b'
+    output_is bytes
+    stderr_has "b: is a hard link to 'a', whose bytes have passed by"
+    tar --delete -f a.tar a
+    run_fail 1 sb ls a.tar
+    output_is ''
+    stderr_has "b: left out: a hard link to 'a', which does not come before it"
+    run_fail 1 sb verify a.tar
+    output_is 'link: b: is a hard link to a name that does not come before it'
+}
+
+@test "what no archive can hold is named and left out; a name that cannot be stored is a problem" {
+    mkdir t
+    mkfifo t/pipe
+    echo x >t/file
+    tar cf a.tar -C t .
+    run_ok sb ls a.tar
+    output_is file
+    stderr_is 'shardbox ls: pipe: left out: a FIFO'
+    echo y >t/other
+    tar -Pcf b.tar --transform 's,^t/other,../file,' t/other "$PWD/t/file"
+    run_fail 1 sb find b.tar
+    stderr_has '../file: left out: the name has a .. component'
+    stderr_has "the leading '/' is taken off"
+    run_fail 1 sb verify b.tar
+    output_is 'name: ../file: left out: the name has a .. component'
+    run_ok sb cat b.tar "$PWD/t/file"
+    output_is x
+}
+
+@test "a file whose name is a directory's too is left out and named" {
+    mkdir -p t/a
+    echo inner >t/a/b
+    echo outer >t/x
+    tar cf a.tar --transform 's,^x$,a,' -C t x a/b
+    run_fail 1 sb du -a a.tar
+    output_is $'6\ta/b\n6\ta\n6\t.'
+    stderr_has "a: left out: a file whose name is a directory's too"
+}
+
+@test "a sparse member has its holes, and a size beyond 8 GiB is one" {
+    truncate -s 3M sparse
+    printf 'end' >>sparse
+    for format in gnu posix; do
+        tar -S --format=$format -cf a.tar sparse
+        gzip -kf a.tar
+        sb cat a.tar sparse | cmp - sparse
+        sb cat a.tar.gz sparse | cmp - sparse
+        run_ok sb diff -C . a.tar sparse
+        output_is ''
+    done
+    truncate -s 9G large
+    tar -S --format=posix -cf b.tar large
+    run_ok sb du b.tar
+    output_is $'9663676416\t.'
+}
+
+@test "a zip on a pipe keeps modes and links" {
+    make_containers
+    run_ok bash -c 'cat a.zip | "$SHARDBOX" find --printf "%p %M %l\n" - link sub/file one'
+    output_is 'link lrwxrwxrwx a.txt
+one -rw------- 
+sub/file -rwxr-xr-x '
+}
+
+@test "a tar cut at any of its bytes is never sound" {
+    mkdir t
+    printf 'first' >t/a
+    ln -s a t/b
+    printf '%600d' 3 >t/c
+    tar -b1 -cf a.tar -C t a b c
+    size=$(stat -c %s a.tar)
+    ends=' 0 1024 1536 3072 '
+    ((size == 4096)) || fail "the tar is not as it was meant: $size"
+    for ((cut = 1; cut < size; cut += 37)); do
+        [[ $ends != *" $cut "* ]] || continue
+        head -c "$cut" a.tar >cut.tar
+        run_fail 2 sb ls cut.tar
+        run_fail 2 bash -c 'cat cut.tar | "$SHARDBOX" find -'
+        if ((cut >= 512)); then
+            run_fail 1 sb verify cut.tar
+        fi
+    done
+    for cut in $ends; do
+        head -c "$cut" a.tar >cut.tar
+        run sb ls cut.tar
+        ((status == (cut == 0 ? 2 : 1))) || fail "cut at $cut"
+        run sb verify cut.tar
+        ((status == (cut == 0 ? 2 : 1))) || fail "verify, cut at $cut"
+    done
+    run_ok sb ls a.tar
+}
+
+@test "bombs take no memory" {
+    head -c 300M /dev/zero >zeros
+    tar cf - zeros | zstd -q >bomb.tar.zst
+    zip -q bomb.zip zeros
+    rm zeros
+    for container in bomb.tar.zst bomb.zip; do
+        run_ok bash -c 'ulimit -v 300000; "$SHARDBOX" cat "$0" zeros | wc -c' "$container"
+        output_is 314572800
+        run_ok bash -c 'ulimit -v 300000; "$SHARDBOX" verify "$0"' "$container"
+        run_ok bash -c 'ulimit -v 300000; "$SHARDBOX" ls "$0"' "$container"
+        output_is zeros
+    done
+}
