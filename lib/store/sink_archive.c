@@ -17,7 +17,7 @@ enum {
     UNCHECKED = 1 << 1, /* its CRC32C was computed here, for want of another */
 };
 
-/* More than any target of a link has. */
+/* More than the target of any link in a file system has. */
 #define LINK_BYTES_MOST ((size_t)64 << 10)
 
 struct archive_sink {
@@ -164,11 +164,11 @@ static enum sb_code collect(void *context, const void *data, size_t size, struct
     struct sb_buf *output = context;
 
     if (size > LINK_BYTES_MOST)
-        return sb_fail(err, SB_LIMIT, "a link's target is too long");
+        return sb_fail(err, SB_LIMIT, "more bytes than a link can have, and nobody said how many");
     return sb_buf_add(output, data, size) ? sb_fail_memory(err) : SB_OK;
 }
 
-/* A link that there was no room for. */
+/* A link of a tree that there was no room for: how long it is shows only now. */
 static enum sb_code read_link(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
 {
     size_t start = batch->output.size;
@@ -198,7 +198,7 @@ static enum sb_code prepare(struct sb_batch *batch, struct sb_item *item, struct
     struct sb_entry *entry = &item->member.entry;
     enum sb_code code = SB_OK;
 
-    if (item->state == SB_ITEM_LARGE && entry->type == SB_LINK)
+    if (item->state == SB_ITEM_LARGE && entry->size < 0)
         code = read_link(batch, item, err);
     if (code || (item->state != SB_ITEM_READ && item->state != SB_ITEM_PART))
         return code;
