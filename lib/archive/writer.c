@@ -88,6 +88,7 @@ enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
     writer->seal = options->seal;
     writer->in_place = options->in_place;
     writer->names_repeat = options->names_repeat;
+    writer->strict = options->strict;
     writer->notify = options->notify;
     writer->limit = options->shard_size;
     writer->path = resolve(path, err);
@@ -363,6 +364,14 @@ enum sb_code sb_writer_uncount(struct sb_writer *writer, const char *path, size_
     writer->counts.files--;
     writer->counts.bytes -= size;
     return sb_tally_file(writer->tally, path, path_size, -1, -size, err);
+}
+
+enum sb_code sb_writer_heed_strict(const struct sb_writer *writer, struct sb_error *err)
+{
+    if (!writer->strict || !writer->left_out)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "%s: not everything can be held; given up, as --strict asks",
+                   writer->path);
 }
 
 struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer)

@@ -39,6 +39,7 @@ struct sb_writer_options {
      */
     bool names_repeat;
 
+    bool strict; /* a commit that would leave a file out is SB_INVALID, and undone */
     const struct sb_notify *notify; /* what the commit has to say of single files; may be NULL */
 };
 

@@ -237,6 +237,8 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
     if (code == SB_OK && writer->names_repeat)
         code = sb_writer_index_names(writer, err);
     if (code == SB_OK)
+        code = sb_writer_heed_strict(writer, err);
+    if (code == SB_OK)
         code = sb_shard_out_finish(writer->shards, err);
     if (code == SB_OK)
         code = sb_sync_directory_of(writer->path, err);

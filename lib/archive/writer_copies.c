@@ -246,6 +246,7 @@ static enum sb_code leave_out(struct copier *copier, struct sb_error *err)
     sqlite3_stmt *row = copier->copies;
     enum sb_code code;
 
+    copier->writer->left_out = true;
     sqlite3_bind_int64(copier->remove, 1, sqlite3_column_int64(row, 0));
     code = step_done(copier->remove, err);
     return code ? code

@@ -150,6 +150,8 @@ static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
         pthread_join(thread, NULL);
     else
         sync_shards(&job);
+    if (code == SB_OK)
+        code = sb_writer_heed_strict(writer, err);
     if (code)
         return code;
     if (job.code) {

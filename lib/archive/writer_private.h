@@ -16,6 +16,8 @@ struct sb_writer {
     bool seal;
     bool in_place;
     bool names_repeat;
+    bool strict;
+    bool left_out;  /* files that were added, by the commit */
     bool committed; /* or perhaps so: nothing may be undone */
     bool renaming;  /* shards of a new archive may have their final names already */
     int64_t limit;  /* bytes in a shard */
@@ -62,6 +64,9 @@ enum sb_code sb_writer_index_names(struct sb_writer *writer, struct sb_error *er
 /* A file that was added does not count any more; its row is for the caller to delete. */
 enum sb_code sb_writer_uncount(struct sb_writer *writer, const char *path, size_t path_size,
                                int64_t size, struct sb_error *err) SB_CHECKED;
+
+/* After both: SB_INVALID where something was left out that may not be. */
+enum sb_code sb_writer_heed_strict(const struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 
 /* writer_links.c: how many shards stand there; SB_NOENT for none. */
 enum sb_code sb_writer_count_shards(struct sb_writer *writer, uint32_t *count,

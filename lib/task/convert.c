@@ -94,6 +94,7 @@ static struct sb_writer_options writer_of(const struct sb_convert_options *optio
                 : options->force ? SB_REPLACE
                                  : SB_CREATE,
         .shard_size = options->shard_size,
+        .strict = options->transfer.strict,
     };
 }
 

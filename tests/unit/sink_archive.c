@@ -406,6 +406,25 @@ static void what_is_there_may_stay(void)
     CHECK(counts.left == 2);
 }
 
+static void strict_commits_nothing_when_a_file_is_left_out(void)
+{
+    static const struct sb_member sound[] = {FILE_OF("a", 'a', 1), FILE_OF("a", 'b', 2), END};
+    static const struct sb_member missing[] = {FILE_OF("b", 'b', 2), HARD_LINK("h", "none"), END};
+    static const struct sb_member clash[] = {FILE_OF("d", 'b', 2), FILE_OF("d/e", 'c', 3), END};
+    struct sb_archive_sink_options options = {
+        .path = "strict", .writer.strict = true, .names_repeat = true, .notify = &notify};
+    struct sb_error err;
+
+    CHECK(try_store(&options, missing, false, &err) == SB_INVALID);
+    CHECK(try_store(&options, clash, false, &err) == SB_INVALID);
+    CHECK(access("strict", F_OK) != 0 && access("strict.new", F_OK) != 0);
+    store_as(&options, sound, false);
+    options.writer.mode = SB_APPEND;
+    CHECK(try_store(&options, missing, false, &err) == SB_INVALID);
+    CHECK(try_store(&options, clash, false, &err) == SB_INVALID);
+    CHECK_TEXT(listing("strict"), "a=bx2 ");
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     (void)st, (void)type, (void)ftw;
@@ -425,6 +444,7 @@ int main(void)
     RUN(a_large_member_may_turn_out_shorter);
     RUN(adding_to_an_archive);
     RUN(what_is_there_may_stay);
+    RUN(strict_commits_nothing_when_a_file_is_left_out);
     CHECK(chdir("/") == 0);
     nftw(top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     sb_buf_release(&told);
