@@ -1,0 +1,146 @@
+# shardbox convert: the tar files that it writes, as files and on pipes.
+
+load helper
+
+suffixes=(gz bz2 xz lzma zst lz4)
+
+@test "a tar is read by tar and bsdtar as the tree was" {
+    make_archive
+    run_ok sb convert a.barecat a.tar
+    stderr_is ""
+    (($(stat -c %s a.tar) % 10240 == 0))
+    mkdir gnu bsd
+    tar xpf a.tar -C gnu
+    touch -h -d '2001-02-03 04:05:06.123456789Z' gnu
+    same_tree tree gnu
+    command -v bsdtar || skip "no bsdtar here"
+    bsdtar xpf a.tar -C bsd
+    same_tree tree bsd
+}
+
+@test "Python's tarfile reads it, in its strictest mode" {
+    make_tree tree
+    mkdir "tree/$(printf 'l%.0s' {1..150})"
+    ln -s "$(printf 't%.0s' {1..150})" tree/far
+    sb convert tree a.tar
+    python3 - <<'END'
+import os, tarfile
+tar = tarfile.open("a.tar", errorlevel=2, ignore_zeros=False)
+names = set()
+for member in tar:
+    names.add(member.name)
+    path = os.path.join("tree", member.name)
+    assert member.mode == os.lstat(path).st_mode & 0o7777, member.name
+    if member.isreg():
+        assert tar.extractfile(member).read() == open(path, "rb").read(), member.name
+    if member.issym():
+        assert member.linkname == os.readlink(path), member.name
+found = {os.path.relpath(os.path.join(d, name), "tree")
+         for d, dirs, files in os.walk("tree") for name in dirs + files}
+assert names == found, names ^ found
+END
+}
+
+@test "names that are not UTF-8 come through and back" {
+    make_tree tree
+    make_raw_names tree
+    mkdir "tree/$(printf 'l%.0s' {1..150})"
+    echo far >"tree/$(printf 'l%.0s' {1..150})/"$'\xff'
+    sb convert tree a.tar
+    sb convert --to=dir a.tar back
+    same_tree tree back
+}
+
+@test "the bytes do not depend on threads, nor on where they go" {
+    local suffix
+    make_archive
+    head -c 5000000 /dev/urandom >tree/large
+    sb pack --append a.barecat -C tree large
+    for suffix in tar "${suffixes[@]/#/tar.}"; do
+        sb convert --threads=1 a.barecat "one.$suffix"
+        sb convert --threads=4 a.barecat "four.$suffix"
+        sb convert --to="$suffix" a.barecat - >"out.$suffix"
+        sb convert --to="$suffix" a.barecat - | cat >"pipe.$suffix"
+        cmp "one.$suffix" "four.$suffix"
+        cmp "one.$suffix" "out.$suffix"
+        cmp "one.$suffix" "pipe.$suffix"
+    done
+}
+
+@test "every compression is what its tool reads" {
+    local suffix tool
+    make_archive
+    sb convert a.barecat a.tar
+    for suffix in "${suffixes[@]}"; do
+        sb convert --level=1 a.barecat "a.tar.$suffix"
+        case $suffix in
+        gz) tool=gzip ;;
+        bz2) tool=bzip2 ;;
+        zst) tool=zstd ;;
+        *) tool=$suffix ;;
+        esac
+        command -v "$tool" >/dev/null || continue
+        "$tool" -dc <"a.tar.$suffix" | cmp - a.tar
+    done
+}
+
+@test "levels are held against what the compression has" {
+    make_archive
+    run_fail 2 sb convert --level=20 a.barecat a.tar.zst
+    stderr_has "1 to 19"
+    run_fail 2 sb convert --level=10 a.barecat a.tar.gz
+    stderr_has "1 to 9"
+    [[ $(echo a.*) == "a.barecat a.barecat-shard-00000" ]]
+}
+
+@test "a directory, a dangling link: not replaced, even by --force" {
+    make_archive
+    mkdir dir.tar
+    ln -s absent link.tar
+    run_fail 2 sb convert --force --to=tar a.barecat dir.tar
+    run_fail 2 sb convert --force a.barecat link.tar
+    [[ -d dir.tar && -L link.tar ]]
+    [[ $(find . -name '.shardbox-*') == "" ]]
+}
+
+@test "a reader that goes away is no error, a full disk is" {
+    make_tree tree
+    head -c 5000000 /dev/urandom >tree/large
+    run --separate-stderr bash -o pipefail -c '"$SHARDBOX" convert --to=tar tree - | head -c 1 >/dev/null'
+    ((status == 141)) || fail "not 141"
+    stderr_is ""
+    run --separate-stderr bash -o pipefail -c '"$SHARDBOX" convert --to=tar.gz tree - | head -c 1 >/dev/null'
+    ((status == 141)) || fail "not 141"
+    stderr_is ""
+    run_fail 2 sb convert --to=tar tree /dev/full
+    stderr_has "No space left on device"
+    run_fail 2 bash -c '"$SHARDBOX" convert --to=tar.zst tree - >/dev/full'
+    stderr_has "No space left on device"
+}
+
+@test "a FIFO is written as it is" {
+    make_archive
+    sb convert a.barecat a.tar
+    mkfifo fifo
+    cat fifo >through &
+    run_ok sb convert --to=tar a.barecat fifo
+    wait $!
+    cmp through a.tar
+    [[ -p fifo ]]
+}
+
+@test "damage is left out of a file, and ends a stream" {
+    mkdir tree
+    head -c 5000000 /dev/urandom >tree/large
+    echo small >tree/small
+    sb pack a.barecat -C tree .
+    flip_byte a.barecat-shard-00000 4000000
+    run_fail 1 sb convert a.barecat a.tar
+    stderr_has "large"
+    [[ $(tar tf a.tar) == small ]]
+    run --separate-stderr bash -c '"$SHARDBOX" convert --to=tar a.barecat - >stream.tar'
+    ((status == 1 || status == 2)) || fail "it says nothing"
+    stderr_has "large"
+    run tar tf stream.tar
+    ((status != 0)) || fail "a cut stream looks whole"
+}
