@@ -1,0 +1,607 @@
+# shardbox convert: from any container to any other.
+
+load helper
+
+# A tar of the small tree with hard links, owners and names of them: leaves tree/ and a.tar.
+make_tar() {
+    make_tree tree
+    ln tree/a.txt tree/hard
+    touch -d '2001-02-03 04:05:06.123456789Z' tree
+    tar --format=pax --owner=someone:1234 --group=people:4321 -cf a.tar -C tree .
+}
+
+# A tar with what trees rarely have: long names, large owners, times before 1970.
+make_odd_tar() {
+    python3 - "$@" <<'PYTHON'
+import io, sys, tarfile
+name, kind = sys.argv[1:]
+pax = kind == "pax"
+with tarfile.open(name, "w", format=tarfile.PAX_FORMAT if pax else tarfile.GNU_FORMAT,
+                  encoding="utf-8", errors="surrogateescape") as tar:
+    def add(name, data=b"", **more):
+        member = tarfile.TarInfo(name)
+        member.size, member.uid, member.gid, member.mode = len(data), 1234, 4321, 0o644
+        member.mtime = 1000000000.5 if pax else 1000000000
+        for key, value in more.items():
+            setattr(member, key, value)
+        tar.addfile(member, io.BytesIO(data))
+    add("dir", type=tarfile.DIRTYPE, mode=0o750)
+    add("dir/empty", type=tarfile.DIRTYPE, mode=0o1777)
+    add("dir/setuid", b"hello\n", mode=0o4755)
+    for part in ("dir/" + "e" * 90, "dir/" + "e" * 90 + "/" + "f" * 90):
+        add(part, type=tarfile.DIRTYPE, mode=0o755)
+    add("dir/" + "e" * 90 + "/" + "f" * 90 + "/" + "g" * 200, b"long")
+    add("long-link", type=tarfile.SYMTYPE, linkname="x" * 300, mode=0o777)
+    add("caf\udce9", b"latin")
+    add("nfd-e\u0301", b"nfd")
+    add("nfc-\u00e9", b"nfc")
+    add("new\nline", b"newline")
+    add("large-owner", b"x", uid=3000000000, gid=2097152)
+    add("before", b"x", mtime=-86400)
+PYTHON
+}
+
+# What a tar says of its members, in the order of their names.
+listing() {
+    tar --numeric-owner --full-time -tvf "$1" 2>/dev/null | tr -s ' ' | sed 's, \./, ,' |
+        grep -v ' $' | LC_ALL=C sort -k 6
+}
+
+# left TEXT...: nothing else is there.
+left() {
+    [[ $(ls -A -I 'separate-stderr-*') == "$(printf '%s\n' "$@")" ]] || fail "there: $(ls -A)"
+}
+
+@test "a tar becomes an archive, and is a tar again" {
+    make_tar
+    rm tree/hard && cp -p tree/a.txt tree/hard
+    run_ok sb convert a.tar a.barecat
+    output_is ""
+    stderr_has "the leading './' is taken off this name"
+    stderr_has 'a.barecat: owner names of 50 members, hard links of 1 are not held by an archive; --report=FILE lists them'
+    run_ok sb verify --strict a.barecat
+    run_ok sb unpack -C out a.barecat
+    same_tree tree out
+    run_ok sb convert a.barecat b.tar
+    stderr_is ""
+    diff <(listing a.tar | grep -v 'hard\|a.txt$') <(listing b.tar | grep -v 'hard\|a.txt$')
+    mkdir again
+    tar xf b.tar -C again
+    same_tree tree again
+}
+
+@test "long names, odd bytes, large owners, fractions of seconds and times before 1970 come back" {
+    for kind in pax gnu; do
+        make_odd_tar $kind.tar $kind
+        run_ok sb convert -q $kind.tar $kind.barecat
+        run_ok sb verify --strict $kind.barecat
+        run_ok sb convert $kind.barecat $kind.back.tar
+        diff <(listing $kind.tar) <(listing $kind.back.tar)
+        run_ok sb convert $kind.tar $kind.direct.tar
+        stderr_is ""
+        diff <(listing $kind.tar) <(listing $kind.direct.tar)
+    done
+}
+
+@test "every compression is read, whatever the file is called, also from a pipe" {
+    make_tar
+    sb convert -q a.tar a.barecat
+    local filter
+    for filter in gzip bzip2 xz lzma zstd lz4; do
+        case $filter in
+        lz4) lz4 -q a.tar x ;;
+        *) $filter -c a.tar >x ;;
+        esac
+        run_ok sb convert -q --force x x.barecat
+        cmp a.barecat-shard-00000 x.barecat-shard-00000
+        run_ok bash -c '"$SHARDBOX" convert -q --force - y.barecat <x'
+        run_ok bash -c 'cat x | "$SHARDBOX" convert -q --force - y.barecat'
+        cmp a.barecat-shard-00000 y.barecat-shard-00000
+        rm x
+    done
+}
+
+@test "every kind of tar is written, and by any number of threads the same" {
+    make_tar
+    sb convert -q a.tar a.barecat
+    local suffix
+    for suffix in tar tar.gz tgz tar.bz2 tbz2 tar.xz txz tar.zst tzst tar.lz4 tar.lzma; do
+        run_ok sb convert -q -j1 a.barecat one.$suffix
+        run_ok sb convert -q -j3 a.barecat three.$suffix
+        cmp one.$suffix three.$suffix
+        bsdtar -tf one.$suffix >names
+        [[ $(grep -c . names) -ge 25 ]]
+        run_ok bash -c '"$SHARDBOX" convert -q --to='$suffix' a.barecat - | cmp - one.'$suffix
+    done
+    gzip -t one.tar.gz one.tgz
+    xz -t one.tar.xz one.txz one.tar.lzma
+    zstd -qt one.tar.zst
+}
+
+@test "cpio is read" {
+    make_tree tree
+    find tree -exec touch -h -d '2001-02-03 04:05:06' {} +
+    local format
+    for format in newc odc crc; do
+        (cd tree && find . -depth -print0 | cpio -0 -o --quiet -H $format) >a.cpio
+        run_ok sb convert -q --force a.cpio a.barecat
+        run_ok sb diff -C tree a.barecat
+        run_ok bash -c 'gzip <a.cpio | "$SHARDBOX" convert -q --force - a.barecat'
+        run_ok sb diff -C tree a.barecat
+    done
+    run_fail 2 sb convert a.barecat b.cpio
+    stderr_has 'a cpio can only be read'
+}
+
+@test "zip goes both ways, with modes and links, also through a pipe" {
+    make_tar
+    run_ok sb convert -q a.tar a.zip
+    run_ok unzip -qt a.zip
+    run_ok sb convert -q a.zip a.barecat
+    [[ $(sb cat a.barecat link) == a.txt ]]
+    run_ok sb unpack -C out a.barecat
+    diff -r --no-dereference tree out
+    [[ $(stat -c %a out/one out/sub.d out/empty-dir/inner) == $'600\n750\n700' ]]
+    run_ok bash -c 'cat a.zip | "$SHARDBOX" convert -q - b.barecat'
+    cmp a.barecat-shard-00000 b.barecat-shard-00000
+    run_ok bash -c '"$SHARDBOX" convert -q --to=zip a.barecat - >b.zip'
+    run_ok unzip -qt b.zip
+    run_ok sb convert -q --method=store a.barecat stored.zip
+    run_ok sb convert -q --wrap stored.zip wrapped.barecat
+    run_ok sb diff -C out wrapped.barecat
+}
+
+@test "what a zip cannot hold is counted" {
+    make_odd_tar a.tar pax
+    run_ok sb convert a.tar a.zip
+    stderr_has 'times before 1980 or after 2107'
+    stderr_has 'nanoseconds of 13 members are not held by a zip'
+}
+
+@test "a directory goes both ways" {
+    make_tree tree
+    make_raw_names tree
+    run_ok sb convert -q tree a.barecat
+    run_ok sb diff -C tree a.barecat
+    run_ok sb convert -q tree/ a.tar
+    run_ok sb convert -q a.tar out/
+    same_tree tree out
+    run_fail 1 sb convert -q a.tar out/
+    stderr_has 'exist'
+    run_ok sb convert -q --existing=skip a.tar out/
+    echo changed >out/a.txt
+    run_ok sb convert -q --existing=replace a.barecat out
+    same_tree tree out
+}
+
+@test "an archive becomes another one, with other shards" {
+    make_archive
+    run_ok sb convert --shard-size=100k a.barecat b.barecat
+    stderr_is ""
+    [[ -e b.barecat-shard-00001 ]]
+    run_ok sb verify --strict b.barecat
+    run_ok sb diff -C b.barecat a.barecat
+    cmp <(sql a.barecat 'SELECT * FROM dirs ORDER BY path') <(sql b.barecat 'SELECT * FROM dirs ORDER BY path')
+}
+
+@test "what is damaged in an archive is named and left out" {
+    make_archive
+    flip_byte a.barecat-shard-00000 "$(sql a.barecat "SELECT offset FROM files WHERE path = 'numbers'")"
+    run_fail 1 sb convert a.barecat b.barecat
+    stderr_has 'numbers: '
+    stderr_has 'b.barecat: done in part'
+    run_ok sb verify --strict b.barecat
+    [[ $(sb find b.barecat) == "$(sb find a.barecat | grep -v numbers)" ]]
+    run_fail 2 sb convert --strict a.barecat c.barecat
+    [[ ! -e c.barecat ]]
+}
+
+@test "several inputs of several kinds become one output" {
+    mkdir -p t/d
+    echo 1 >t/d/1
+    tar cf 1.tar -C t d
+    rm t/d/1
+    echo 2 >t/d/2
+    (cd t && zip -qr ../2.zip d)
+    rm t/d/2
+    echo 3 >t/d/3
+    sb pack 3.barecat -C t d
+    rm t/d/3
+    echo 4 >t/d/4
+    tar cf - -C t d | gzip >4.tar.gz
+    run_ok bash -c '"$SHARDBOX" convert -q 1.tar 2.zip 3.barecat - all.barecat <4.tar.gz'
+    [[ $(sb cat all.barecat d/1 d/2 d/3 d/4) == $'1\n2\n3\n4' ]]
+    run_ok sb verify --strict all.barecat
+    run_fail 2 sb convert - - x.barecat
+    stderr_has 'standard input can be only one'
+}
+
+@test "of members with one name the last counts, or as --duplicates says" {
+    mkdir t
+    for i in 1 2 3; do
+        echo "$i" >t/same
+        tar rf a.tar -C t same
+    done
+    echo 4 >t/same
+    tar cf b.tar -C t same
+    run_ok sb convert -q a.tar a.barecat
+    [[ $(sb cat a.barecat same) == 3 ]]
+    run_ok sb verify a.barecat
+    run_ok sb convert -q --force a.tar b.tar a.barecat
+    [[ $(sb cat a.barecat same) == 4 ]]
+    run_ok sb convert -q --force --duplicates=first a.tar b.tar a.barecat
+    [[ $(sb cat a.barecat same) == 1 ]]
+    run_fail 1 sb convert -q --force --duplicates=error a.tar b.tar a.barecat
+    stderr_has 'same: comes more than once; only the first is taken (see --duplicates)'
+    run_ok sb convert -q a.tar b.tar a.zip
+    [[ $(unzip -p a.zip) == 4 ]]
+    run_ok sb convert -q a.tar b.tar d/
+    [[ $(<d/same) == 4 ]]
+}
+
+@test "--append adds; names that are there are named, or --duplicates decides" {
+    mkdir t
+    echo old >t/a
+    sb pack a.barecat -C t .
+    echo new >t/a
+    echo new >t/b
+    tar cf n.tar -C t a b
+    run_fail 1 sb convert -q --append n.tar a.barecat
+    stderr_has 'a: is in the archive already; left out (see --duplicates)'
+    [[ $(sb cat a.barecat a b) == $'old\nnew' ]]
+    run_ok sb convert -q --append --duplicates=first n.tar a.barecat
+    [[ $(sb cat a.barecat a b) == $'old\nnew' ]]
+    run_ok sb convert -q --append --duplicates=last n.tar a.barecat
+    [[ $(sb cat a.barecat a b) == $'new\nnew' ]]
+    run_ok sb verify --strict a.barecat
+    run_fail 2 sb convert -q --append n.tar none.barecat
+    stderr_has 'none.barecat: no such archive'
+}
+
+@test "what stands at OUTPUT is refused before anything is read, and replaced under --force" {
+    make_tar
+    sb convert -q a.tar a.barecat
+    sb convert -q a.tar b.tar
+    sb convert -q a.tar c.zip
+    for target in a.barecat b.tar c.zip; do
+        cp $target kept
+        run_fail 2 within 5 bash -c '"$SHARDBOX" convert - '$target' < <(exec sleep 20 >/dev/null 2>&1)'
+        cmp $target kept
+    done
+    echo one >one
+    tar cf one.tar one
+    for target in a.barecat b.tar c.zip; do
+        run_ok sb convert -q --force one.tar $target
+        [[ $(sb cat $target one) == one ]]
+    done
+    left a.barecat a.barecat-shard-00000 a.tar b.tar c.zip kept one one.tar tree
+}
+
+@test "when it fails, what stood there stands" {
+    make_tar
+    sb convert -q a.tar a.barecat
+    sb convert -q a.tar b.tar.gz
+    sha256sum a.barecat* b.tar.gz >sums
+    head -c 20000 a.tar >cut.tar
+    for target in a.barecat b.tar.gz new.barecat new.tar new.zip; do
+        run_fail 2 sb convert -q --force cut.tar $target
+        run_fail 2 sb convert -q --force a.tar missing.tar $target
+    done
+    sha256sum --quiet -c sums
+    left a.barecat a.barecat-shard-00000 a.tar b.tar.gz cut.tar sums tree
+}
+
+@test "an output that is an input, a part of one, or inside of one is refused" {
+    make_tar
+    sb convert -q a.tar a.barecat
+    ln -s a.tar alias.tar
+    ln a.tar hard.tar
+    sha256sum a.tar a.barecat* >sums
+    run_fail 2 sb convert --force a.tar a.tar
+    stderr_has 'a.tar: is input and output at once'
+    run_fail 2 sb convert --force a.tar alias.tar
+    run_fail 2 sb convert --force alias.tar hard.tar
+    run_fail 2 bash -c '"$SHARDBOX" convert --force - a.tar <a.tar'
+    run_fail 2 bash -c '"$SHARDBOX" convert --to=tar a.tar - >>a.tar'
+    run_fail 2 sb convert --append a.barecat a.barecat
+    run_fail 2 sb convert --force --to=tar a.barecat a.barecat-shard-00000
+    stderr_has 'holds bytes of the input a.barecat'
+    sha256sum --quiet -c sums
+    run_fail 2 sb convert tree tree/a.barecat
+    stderr_has 'tree/a.barecat: is inside of tree'
+    run_fail 2 sb convert tree tree/sub/
+    run_fail 2 bash -c 'cd tree && "$SHARDBOX" convert . ../tree/sub/a.tar'
+    run_ok sb convert tree trees.barecat
+}
+
+@test "names lose a leading / or ./ with one warning; those with .. are named and left out" {
+    python3 - <<'PYTHON'
+import io, tarfile
+with tarfile.open("a.tar", "w") as tar:
+    for name in ("/abs", "./dot", "a/./b", "a//c", "../up", "x/../../up", "x/..", "fine"):
+        member = tarfile.TarInfo(name)
+        member.size = 1
+        tar.addfile(member, io.BytesIO(b"x"))
+PYTHON
+    for target in a.barecat b.tar c.zip; do
+        run_fail 1 sb convert a.tar $target
+        [[ $(grep -c 'is taken off' <<<"$stderr") == 1 ]]
+        [[ $(grep -c '\.\.' <<<"$stderr") == 3 ]]
+        run_fail 2 sb convert -q --strict --force a.tar $target
+        [[ $(sb find --type=f $target) == $'a/b\na/c\nabs\ndot\nfine' ]]
+    done
+    mkdir inner
+    run_fail 1 sb convert -q a.tar inner/out/
+    [[ $(find . -name up) == '' && ! -e /abs ]]
+}
+
+@test "--prefix, --strip-components, --include and --exclude" {
+    make_tar
+    run_ok sb convert -q --exclude='*.bin' --include='sub/**' --strip-components=1 --prefix=p/q a.tar b.tar
+    [[ $(tar tf b.tar | grep -v '/$' | sort) == $'p/q/file\np/q/up' ]]
+    run_ok sb convert -q --exclude=deep tree a.barecat
+    run_fail 1 sb find a.barecat deep
+    run_ok sb convert -q --prefix=p a.tar c.zip
+    [[ $(sb cat c.zip p/a.txt) == hello ]]
+}
+
+@test "between two tars hard links, devices, owner names and nanoseconds stay" {
+    python3 - <<'PYTHON'
+import io, tarfile
+with tarfile.open("a.tar", "w", format=tarfile.PAX_FORMAT) as tar:
+    def add(name, data=b"", **more):
+        member = tarfile.TarInfo(name)
+        member.size, member.uname, member.gname, member.mtime = len(data), "me", "us", 1e9 + 0.25
+        for key, value in more.items():
+            setattr(member, key, value)
+        tar.addfile(member, io.BytesIO(data))
+    add("file", b"data")
+    add("hard", type=tarfile.LNKTYPE, linkname="file")
+    add("fifo", type=tarfile.FIFOTYPE)
+    add("device", type=tarfile.CHRTYPE, devmajor=1, devminor=3)
+PYTHON
+    run_ok sb convert a.tar b.tar
+    stderr_is ""
+    cmp <(tar --full-time -tvf a.tar) <(tar --full-time -tvf b.tar)
+    run_ok bash -c '"$SHARDBOX" convert --to=tar --prefix=p a.tar - | tar tvf - | grep "p/hard link to p/file"'
+    run_fail 1 sb convert --report=report a.tar a.barecat
+    stderr_has 'fifo: is a FIFO'
+    stderr_has 'device: is a character device'
+    stderr_has 'a.barecat: done in part; problems, named above: 2'
+    [[ $(sb cat a.barecat hard) == data ]]
+    [[ $(<report) == '{"path":"file","lost":["owner-names"]}
+{"path":"hard","lost":["owner-names","hard-links"]}
+{"path":"fifo","problem":"special","why":"is a FIFO, which cannot be held here; left out"}
+{"path":"device","problem":"special","why":"is a character device, which cannot be held here; left out"}' ]]
+}
+
+@test "a hard link to what is not there is named and left out" {
+    python3 - <<'PYTHON'
+import tarfile
+with tarfile.open("a.tar", "w") as tar:
+    member = tarfile.TarInfo("hard")
+    member.type, member.linkname = tarfile.LNKTYPE, "gone"
+    tar.addfile(member)
+PYTHON
+    for target in a.barecat a.zip d/; do
+        run_fail 1 sb convert -q a.tar $target
+        stderr_has 'hard: '
+    done
+    for target in b.barecat b.zip; do
+        run_fail 2 sb convert -q --strict a.tar $target
+        [[ ! -e $target ]]
+    done
+}
+
+@test "--strict makes nothing if anything would be lost" {
+    make_tar
+    for target in a.barecat a.zip out/; do
+        run_fail 2 sb convert --strict a.tar $target
+        stderr_has 'as --strict asks'
+        [[ ! -e $target ]]
+    done
+    run_ok sb convert --strict a.tar b.tar
+    tar --format=pax --numeric-owner --hard-dereference -cf plain.tar -C tree .
+    run_ok sb convert -q --strict plain.tar a.barecat
+    mkfifo tree/fifo
+    run_fail 2 bash -c '"$SHARDBOX" convert --strict --to=zip tree - >out.zip'
+    run unzip -qt out.zip
+    ((status != 0))
+}
+
+@test "--dry-run reads, and writes nothing" {
+    make_tar
+    for target in a.barecat b.tar c.zip d/; do
+        run_ok sb convert -n -v a.tar $target
+        stderr_has 'sub/file: would be stored'
+    done
+    left a.tar tree
+    run_ok bash -c '"$SHARDBOX" convert -qn --to=tar a.tar - | wc -c'
+    output_is 0
+}
+
+@test "--decompress and --compress change files and their names" {
+    mkdir t
+    seq 1000 >t/n
+    gzip -k t/n
+    zstd -q t/n.gz
+    cp t/n t/n.txt
+    rm t/n t/n.gz
+    tar cf a.tar -C t .
+    run_ok sb convert -q --decompress a.tar a.barecat
+    [[ $(sb find --type=f a.barecat) == $'n\nn.txt' ]]
+    cmp <(sb cat a.barecat n) t/n.txt
+    run_ok sb convert -q --compress=zst a.barecat b.tar
+    [[ $(sb find --type=f b.tar) == $'n.txt.zst\nn.zst' ]]
+    cmp <(sb cat b.tar n.zst | zstd -dc) t/n.txt
+}
+
+@test "a bomb ends at --max-size" {
+    mkdir t
+    truncate -s 50M t/zeros
+    tar cf - -C t zeros | gzip >a.tar.gz
+    (cd t && zip -q ../a.zip zeros)
+    gzip -c t/zeros >t/zeros.gz
+    tar cf b.tar -C t zeros.gz
+    run_fail 2 sb convert --max-size=1M a.tar.gz a.barecat
+    stderr_has 'max-size'
+    run_fail 2 sb convert --max-size=1M a.zip a.barecat
+    run_fail 2 bash -c '"$SHARDBOX" convert --max-size=10k - a.barecat <a.zip'
+    run_fail 2 bash -c 'cat a.zip | "$SHARDBOX" convert --max-size=10k - a.barecat'
+    run_fail 2 sb convert --max-size=1M --from=tar.gz a.tar.gz b.tar.zst
+    [[ $(sb convert --max-size=1M --decompress b.tar c.barecat 2>&1) == *max-size* ]]
+    run_ok sb convert -q --max-size=60M a.tar.gz a.barecat
+    left a.barecat a.barecat-shard-00000 a.tar.gz a.zip b.tar t
+}
+
+@test "a tar that is cut short is never taken for whole" {
+    seq 300 >one
+    seq 400 >two
+    tar --format=ustar -cf a.tar one two
+    local size end=$((512 + 1536 + 512 + 1536))
+    for size in 1 100 511 512 513 1000 2047 2048 2049 2560 2561 4095 $end $((end + 1)) $((end + 512)) \
+        $((end + 1023)); do
+        head -c $size a.tar >cut.tar
+        for input in cut.tar -; do
+            run sb convert -q --force $input a.barecat <cut.tar
+            if ((size == 2048 || size == end)); then
+                ((status == 1)) || fail "cut at $size, $input"
+            else
+                ((status == 2)) || fail "cut at $size, $input"
+            fi
+        done
+    done
+    head -c $((end + 1024)) a.tar >whole.tar
+    run_ok sb convert -q --force whole.tar a.barecat
+    : >empty.tar
+    run_fail 2 sb convert empty.tar b.barecat
+    run_fail 2 sb convert - b.barecat </dev/null
+    head -c 10000 /dev/urandom >noise
+    run_fail 2 sb convert noise b.barecat
+}
+
+@test "sparse members come out with their holes as zeros" {
+    truncate -s 3M sparse
+    printf middle | dd of=sparse bs=1 seek=1500000 conv=notrunc status=none
+    printf end >>sparse
+    local format
+    for format in gnu pax; do
+        tar --sparse --format=$format -cf a.tar sparse
+        run_ok sb convert -q --force a.tar a.barecat
+        cmp <(sb cat a.barecat sparse) sparse
+        run_ok sb convert -q --force a.tar b.tar
+        cmp <(tar xOf b.tar) sparse
+    done
+}
+
+@test "nothing is written outside of a directory, nor through a link" {
+    mkdir elsewhere
+    python3 - <<'PYTHON'
+import io, tarfile
+def make(path, members):
+    with tarfile.open(path, "w") as tar:
+        for name, kind, data in members:
+            member = tarfile.TarInfo(name)
+            member.type, member.mode = kind, 0o777
+            if kind == tarfile.SYMTYPE:
+                member.linkname = data
+            else:
+                member.size = len(data)
+            tar.addfile(member, io.BytesIO(data.encode()) if kind == tarfile.REGTYPE else None)
+make("through.tar", [("d", tarfile.SYMTYPE, "../elsewhere"), ("d/f", tarfile.REGTYPE, "x")])
+make("link.tar", [("d", tarfile.SYMTYPE, "../elsewhere")])
+make("file.tar", [("d/f", tarfile.REGTYPE, "x")])
+make("late.tar", [("d", tarfile.DIRTYPE, ""), ("d", tarfile.SYMTYPE, "../elsewhere")])
+PYTHON
+    chmod 700 elsewhere
+    run_fail 1 sb convert -q through.tar out/
+    sb convert -q link.tar two/
+    run_fail 1 sb convert -q file.tar two/
+    run sb convert -q late.tar late/
+    [[ -z $(ls -A elsewhere) && $(stat -c %a elsewhere) == 700 ]]
+}
+
+@test "owners and set-id bits are for --preserve" {
+    make_odd_tar a.tar pax
+    run_ok sb convert -q a.tar out/
+    [[ $(stat -c %a out/dir/setuid) == 755 ]]
+    ((EUID == 0)) || skip "needs root"
+    run_ok sb convert -q --preserve a.tar kept/
+    [[ $(stat -c '%a %u %g' kept/dir/setuid) == '4755 1234 4321' ]]
+}
+
+@test "a full device is an error, a reader that goes away is none" {
+    make_tar
+    run_fail 2 bash -c '"$SHARDBOX" convert -q --to=tar a.tar - >/dev/full'
+    stderr_has 'No space left on device'
+    run_fail 2 bash -c '"$SHARDBOX" convert -q --to=zip a.tar - >/dev/full'
+    for kind in tar tar.gz zip; do
+        run --separate-stderr bash -c '"$SHARDBOX" convert -q --to='$kind' tree - | head -c 100 >/dev/null; exit ${PIPESTATUS[0]}'
+        ((status == 0 || status == 141)) || fail "a reader that goes away: $status"
+        stderr_is ''
+    done
+}
+
+@test "a terminal is refused" {
+    make_tar
+    run script -qec '"$SHARDBOX" convert --to=tar a.tar -' /dev/null
+    ((status == 2))
+    output_has 'standard output: is a terminal'
+}
+
+@test "SIGTERM leaves what was there, and nothing else" {
+    make_tar
+    sb convert -q a.tar a.barecat
+    sb convert -q a.tar b.tar
+    sha256sum a.barecat* b.tar >sums
+    for target in a.barecat b.tar; do
+        (head -c 15000 a.tar; sleep 20) | "$SHARDBOX" convert -q --force - $target 2>/dev/null &
+        pid=$!
+        sleep 0.5
+        kill -TERM $pid
+        wait $pid && return 1
+        sha256sum --quiet -c sums
+    done
+    left a.barecat a.barecat-shard-00000 a.tar b.tar sums tree
+}
+
+@test "killed or failing at any point it leaves the old output or the new one" {
+    [[ $(basename "$(dirname "$SHARDBOX")") != @(sanitize|thread) ]] || skip "not under a sanitizer"
+    run_ok "$PROJECT/tests/faults/run" -s 29 -o 5 convert tar zip
+    output_lacks ' 1 bad'
+    [[ $(grep -c ' 0 bad' <<<"$output") == 3 ]]
+}
+
+@test "options and operands that cannot be are refused" {
+    make_tar
+    run_fail 2 sb convert a.tar
+    stderr_has 'give at least one INPUT, and OUTPUT'
+    run_fail 2 sb convert a.tar somewhere
+    stderr_has 'say it with --to'
+    run_fail 2 sb convert a.tar -
+    run_fail 2 sb convert --to=archive a.tar -
+    stderr_has 'cannot be written to a pipe'
+    run_fail 2 sb convert --to=dir a.tar -
+    run_fail 2 sb convert --from=bagz a.tar b.tar
+    run_fail 2 sb convert --append a.tar b.tar
+    run_fail 2 sb convert --existing=skip a.tar b.tar
+    run_fail 2 sb convert --method=store a.tar b.tar
+    run_fail 2 sb convert --level=3 a.tar b.tar
+    run_fail 2 sb convert --append --force a.tar b.barecat
+    run_fail 2 sb convert --no-checksum a.tar b.barecat
+    run_fail 2 sb convert --force a.tar out/
+    run_fail 2 sb convert --from=zip a.tar b.barecat
+    left a.tar tree
+}
+
+@test "the report appears whole, also of a run that failed, and can go to standard output" {
+    make_tar
+    run_fail 2 sb convert --strict --report=report a.tar a.barecat
+    [[ $(wc -l <report) == 2 ]]
+    run_ok sb convert -q --report=- a.tar a.barecat
+    output_has '{"path":"one","lost":["owner-names"]}'
+    run_fail 2 sb convert --report=- --to=tar a.tar -
+    run_fail 2 sb convert --report=/dev/full a.tar b.barecat
+    run_fail 2 sb convert --report=missing/report a.tar c.barecat
+    [[ ! -e c.barecat ]]
+}
