@@ -165,7 +165,8 @@ static enum sb_code deliver(struct sb_recoder *recoder, size_t at, size_t size,
         return sb_fail(err, SB_INTERRUPT, "interrupted");
     stage->done += (int64_t)size;
     if (recoder->max_size > 0 && stage->done > recoder->max_size)
-        return sb_fail(err, SB_LIMIT, "becomes more than %lld bytes", (long long)recoder->max_size);
+        return sb_fail(err, SB_LIMIT, "becomes more than %lld bytes; see --max-size",
+                       (long long)recoder->max_size);
     return pass_on(recoder, at + 1, stage->out, size, false, err);
 }
 

@@ -349,7 +349,7 @@ static void bombs_stop_at_the_limit(void)
         CHECK(recode(recoder, &options, name, &packed, 1000000, &out, &err) == SB_LIMIT);
         CHECK(out.size <= 200000);
     }
-    CHECK_TEXT(err.text, "becomes more than 100000 bytes");
+    CHECK_TEXT(err.text, "becomes more than 100000 bytes; see --max-size");
     sb_recoder_free(recoder);
     sb_buf_release(&plain);
     sb_buf_release(&packed);
