@@ -135,9 +135,7 @@ place_of() {
 
 @test "a zip on a pipe keeps modes and links" {
     make_zip
-    mkfifo pipe
-    cat a.zip >pipe &
-    run_ok sb convert pipe out --to=dir
+    run_ok sh -c 'cat a.zip | "$0" convert - out --to=dir' "$SHARDBOX"
     same_tree tree out
 }
 
