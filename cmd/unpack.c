@@ -27,6 +27,7 @@ struct settings {
     bool sync;
     bool dry_run;
     bool no_check;
+    bool decompress;
 };
 
 static const char *const synopsis[] = {
@@ -54,6 +55,8 @@ static const struct option options[] = {
     OPTION_FLAG('n', "dry-run", struct settings, dry_run,
                 "write nothing, list what would be written"),
     OPTION_FLAG(0, "no-check", struct settings, no_check, "do not check the bytes' checksums"),
+    OPTION_FLAG(0, "decompress", struct settings, decompress,
+                "take .gz, .bz2, .xz and .zst off files and their names"),
     OPTION_SIZE(0, "max-size", struct settings, max_size, "SIZE",
                 "give up when more bytes than this come out of it"),
     OPTION_FROM,
@@ -146,6 +149,7 @@ static enum sb_code unpack_members(struct work *work, struct sb_error *err)
         .choice = work->choice,
         .stored_names = work->archive_members != NULL,
         .strip = (unsigned)settings->strip,
+        .recode = {.decompress = settings->decompress, .max_size = settings->max_size},
         .max_size = settings->max_size,
         .existing = (enum sb_existing)settings->existing,
         .preserve = settings->preserve,
@@ -177,7 +181,7 @@ static void summarize(const struct work *work)
     if (work->archive_members && result->unchecked > 0)
         message_note("%s: files without a checksum, unpacked unchecked: %" PRId64, work->name,
                      result->unchecked);
-    if (result->superseded > 0 && work->settings->strip > 0)
+    if (result->superseded > 0 && (work->settings->strip > 0 || work->settings->decompress))
         message_warning("%s: files that got the name of an earlier one, and replaced it: %" PRId64,
                         work->name, result->superseded);
     if (problems->count == 0)

@@ -12,7 +12,7 @@ _shardbox_table() {
         first=archive others=file
         ;;
     unpack)
-        options='-C --directory= --existing= --include= --exclude= --strip-components= -p --preserve --sync -n --dry-run --no-check --max-size= --from= -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= --existing= --include= --exclude= --strip-components= -p --preserve --sync -n --dry-run --no-check --decompress --max-size= --from= -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     convert)

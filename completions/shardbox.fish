@@ -171,6 +171,7 @@ complete -c shardbox -n '__shardbox_is unpack' -s p -l preserve -d 'set owners, 
 complete -c shardbox -n '__shardbox_is unpack' -l sync -d 'have everything on disk before the end'
 complete -c shardbox -n '__shardbox_is unpack' -s n -l dry-run -d 'write nothing, list what would be written'
 complete -c shardbox -n '__shardbox_is unpack' -l no-check -d 'do not check the bytes\' checksums'
+complete -c shardbox -n '__shardbox_is unpack' -l decompress -d 'take .gz, .bz2, .xz and .zst off files and their names'
 complete -c shardbox -n '__shardbox_is unpack' -l max-size -x -d 'give up when more bytes than this come out of it'
 complete -c shardbox -n '__shardbox_is unpack' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
 complete -c shardbox -n '__shardbox_is unpack' -s j -l threads -x -d 'threads that write (default: the cores, at most 4)'

@@ -82,13 +82,13 @@ static void tell_written(const struct tree_sink *sink, const struct sb_entry *en
         sink->options.written(sink->options.context, entry->path, entry->path_size);
 }
 
-static void count_file(struct tree_sink *sink, const struct sb_entry *entry)
+static void count_file(struct tree_sink *sink, const struct sb_entry *entry, bool recoded)
 {
     struct sb_sink_counts *counts = &sink->base.counts;
 
     counts->files++;
     counts->bytes += entry->size > 0 ? entry->size : 0;
-    counts->unchecked += !(entry->has & SB_HAS_CRC);
+    counts->unchecked += !recoded && !(entry->has & SB_HAS_CRC);
     tell_written(sink, entry);
 }
 
@@ -183,7 +183,7 @@ static enum sb_code look_at_file(struct tree_sink *sink, const struct sb_member 
         sink->base.counts.left++;
         return SB_END;
     }
-    count_file(sink, &member->entry);
+    count_file(sink, &member->entry, false);
     return SB_OK;
 }
 
@@ -232,13 +232,17 @@ static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
 
 /* On the workers */
 
+/* Can it be told before its bytes are read? */
 static bool may_stay(const struct tree_sink *sink, const struct sb_item *item)
 {
-    if (item->state != SB_ITEM_NEW || (item->mark & SB_TREE_LATE) || item->member.entry.size < 0)
+    const struct sb_entry *entry = &item->member.entry;
+
+    if (item->state != SB_ITEM_NEW || (item->mark & SB_TREE_LATE) || entry->size < 0)
         return false;
-    /* The target of a link is what it is compared by, so it must be read. */
-    return sink->options.existing == SB_EXISTING_NEWER ||
-           (sink->options.existing == SB_EXISTING_SKIP && item->member.entry.type == SB_FILE);
+    if (sink->options.existing == SB_EXISTING_NEWER)
+        return true;
+    /* Links are compared by their targets, and other bytes may yet change their number. */
+    return sink->options.existing == SB_EXISTING_SKIP && entry->type == SB_FILE && !item->original;
 }
 
 static enum sb_code look(struct sb_sink *base, struct sb_batch *batch, struct sb_error *err)
@@ -384,7 +388,7 @@ static enum sb_code settle(struct tree_sink *sink, const struct sb_item *item, s
     if (item->mark & SB_TREE_LEFT) {
         counts->left++;
     } else if (item->state == SB_ITEM_STORED) {
-        count_file(sink, &item->member.entry);
+        count_file(sink, &item->member.entry, item->original);
         counts->superseded += (item->mark & SB_TREE_OURS) != 0;
     }
     return note_state(sink, item, err);

@@ -123,18 +123,27 @@ static enum sb_code recode_name(struct transfer *transfer, struct sb_buf *name,
     return code;
 }
 
-/* What the member at hand links to, as it is called in the sink. */
+/*
+ * What the member at hand links to, as it is called in the sink. SB_END: nothing there can have
+ * that name, which was told.
+ */
 static enum sb_code name_hard_link(struct transfer *transfer, bool recodes, struct sb_error *err)
 {
-    const char *name = transfer->member.hard_link;
-    size_t size = strlen(name);
-    const char *ignored;
-    enum sb_code code = clean_name(transfer, &name, &size, false, err);
+    const char *target = transfer->member.hard_link, *problem, *ignored;
+    struct sb_buf clean = {0};
+    enum sb_code code;
 
-    if (!code)
-        code = map_name(transfer, name, size, &transfer->hard_link, err);
+    if (sb_naming_clean(target, strlen(target), false, &clean, &problem))
+        code = sb_fail_memory(err);
+    else
+        code = problem ? SB_END
+                       : map_name(transfer, clean.data, clean.size, &transfer->hard_link, err);
+    sb_buf_release(&clean);
     if (!code && recodes)
         code = recode_name(transfer, &transfer->hard_link, &ignored, err);
+    if (code == SB_END)
+        sb_tell(transfer->options->notify, SB_PROBLEM, "missing", transfer->path.data,
+                "hard link to %s, which is not there; left out", target);
     transfer->member.hard_link = transfer->hard_link.data;
     return code;
 }

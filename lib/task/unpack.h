@@ -7,6 +7,7 @@
 
 #include "store/source.h"
 #include "store/target.h"
+#include "task/recode.h"
 
 struct sb_filter;
 struct sb_choice;
@@ -17,11 +18,12 @@ struct sb_unpack_options {
     struct sb_choice *choice;       /* PATH and GLOB arguments, likewise; NULL takes everything */
     bool stored_names;              /* as struct sb_transfer_options */
     unsigned strip;                 /* components taken off the front of names */
-    int64_t max_size;               /* bytes that may come out of the source; 0: any number */
-    enum sb_existing existing;      /* what to do about files and links that are there */
-    bool preserve;                  /* owners and set-id bits too */
-    bool sync;                      /* everything is on disk at SB_OK */
-    bool dry_run;                   /* nothing is written, no bytes are read */
+    struct sb_recode recode;
+    int64_t max_size;          /* bytes that may come out of the source; 0: any number */
+    enum sb_existing existing; /* what to do about files and links that are there */
+    bool preserve;             /* owners and set-id bits too */
+    bool sync;                 /* everything is on disk at SB_OK */
+    bool dry_run;              /* nothing is written, no bytes are read */
     unsigned threads;
 
     /*
