@@ -39,6 +39,7 @@ struct sb_item {
     int spooled;    /* SB_ITEM_LARGE: a temporary file that holds the bytes; -1: the loader has
                        them. A part: -1. */
 
+    bool counted;         /* its size was known, and counted, when it was taken */
     const char *original; /* its name before its bytes are recoded; NULL: they are not */
 
     /* Of the sink: what it decided when it took the item, and where it put it. */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,6 +14,8 @@
 #include <unistd.h>
 
 #define HEAD_BYTES ((size_t)512) /* a tar's header */
+
+#define WRITER_MILLISECONDS 500
 
 /* The end of a zip: its record, at most a comment of 64 KiB before the end of the file. */
 #define ZIP_END_BYTES   22
@@ -190,13 +193,21 @@ static enum sb_code look_at_content(struct sb_input *input, const struct stat *s
     return SB_OK;
 }
 
-/* A FIFO without a writer is empty at once instead of waiting for one. */
+/*
+ * The writer of a FIFO is given a moment to open it; a FIFO that has none is empty, instead of
+ * being waited for.
+ */
 static int open_input(const char *path)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    struct pollfd writer = {.fd = fd, .events = POLLIN};
+    struct stat st;
 
-    if (fd >= 0)
-        (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
+        (void)poll(&writer, 1, WRITER_MILLISECONDS);
+    (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     return fd;
 }
 

@@ -48,7 +48,8 @@ const char *sb_container_word(enum sb_container_kind kind);
 
 /*
  * An input that was looked at. path "-" is standard input; what was read of a pipe to tell what it
- * is stands in head. A FIFO is read too, but not waited for: it needs its writer.
+ * is stands in head. A FIFO is read too; its writer is
+ * waited for half a second.
  */
 struct sb_input {
     const char *path;

@@ -361,9 +361,12 @@ static enum sb_code take_member(struct transfer *transfer, struct sb_batch *batc
     if (code)
         return code;
     keep_choice(item, &choice);
-    if (has_bytes(item) && !transfer->source->loads)
-        code = fill_bytes(transfer, batch, item, err);
-    return code;
+    if (!has_bytes(item))
+        return SB_OK;
+    if (!transfer->source->loads)
+        return fill_bytes(transfer, batch, item, err);
+    item->counted = item->member.entry.size >= 0;
+    return item->counted ? count_bytes(transfer, item->member.entry.size, err) : SB_OK;
 }
 
 /* The next member that is wanted, with its stored names. */
@@ -462,13 +465,14 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     return code ? code : transfer->sink->ops->store(transfer->sink, batch, turns, err);
 }
 
+/* What only the loader knew the size of. */
 static enum sb_code count_loaded(struct transfer *transfer, const struct sb_batch *batch,
                                  struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; !code && transfer->source->loads && i < batch->count; i++) {
-        if (batch->items[i].member.entry.size > 0)
+        if (!batch->items[i].counted && batch->items[i].member.entry.size > 0)
             code = count_bytes(transfer, batch->items[i].member.entry.size, err);
     }
     return code;
