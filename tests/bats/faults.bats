@@ -25,6 +25,10 @@ faults() {
     faults -s 23 -o 14 append
 }
 
+@test "convert --append of a tar: the old archive or the new one" {
+    faults -s 23 -o 11 stream
+}
+
 @test "upgrade: the archive or the better one" {
     faults -s 23 -o 2 upgrade
 }
