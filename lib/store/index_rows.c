@@ -20,6 +20,7 @@ struct sb_index_rows {
     bool any_link;
     bool summed;
     int64_t bytes; /* of all extents */
+    int64_t left_out;
 };
 
 static const char tables[] =
@@ -75,6 +76,11 @@ void sb_index_rows_free(struct sb_index_rows *rows)
 struct sqlite3 *sb_index_rows_database(struct sb_index_rows *rows)
 {
     return rows->db;
+}
+
+int64_t sb_index_rows_left_out(const struct sb_index_rows *rows)
+{
+    return rows->left_out;
 }
 
 static enum sb_code run(struct sb_index_rows *rows, sqlite3_stmt *statement, struct sb_error *err)
@@ -178,6 +184,7 @@ static enum sb_code link_row(struct sb_index_rows *rows, const struct linking *l
     code = run(rows, linking->take, err);
     if (code || sqlite3_changes(rows->db) > 0)
         return code;
+    rows->left_out++;
     sb_tell(notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(linking->links, 1),
             "a hard link to %s, which does not come before it; left out",
             (const char *)sqlite3_column_text(linking->links, 2));
@@ -351,6 +358,7 @@ static enum sb_code check_row(struct sb_index_rows *rows, struct writing *writin
         return SB_OK;
     if (rc != SQLITE_ROW)
         return sb_database_fail(rows->db, err);
+    rows->left_out++;
     sb_tell(notify, SB_PROBLEM, "clash", entry->path,
             "is the name of a directory too; the file is left out");
     return SB_END;

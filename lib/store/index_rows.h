@@ -56,6 +56,9 @@ enum sb_code sb_index_rows_write(struct sb_index_rows *rows, struct sb_writer *w
                                  const struct sb_notify *notify, struct sb_sink_counts *counts,
                                  struct sb_error *err) SB_CHECKED;
 
+/* Rows that were left out so far, and told. */
+int64_t sb_index_rows_left_out(const struct sb_index_rows *rows);
+
 /*
  * For queries: files(id, path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns, link), where
  * link is a hard link's target until it is linked, and dirs(path, ...), where directories stand

@@ -5,6 +5,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct {
     unsigned bit;
@@ -216,6 +217,7 @@ static enum sb_code convert_input(struct convert *convert, const char *path, str
 static enum sb_code run(struct convert *convert, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
+    bool was_there = access(options->output, F_OK) == 0;
     enum sb_code code = open_sink(convert, err);
 
     for (size_t i = 0; !code && i < options->input_count; i++)
@@ -226,6 +228,9 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
         convert->result->counts = convert->sink->counts;
     sb_sink_free(convert->sink);
     convert->sink = NULL;
+    /* One that was made for nothing goes again; where files are in it, it stays. */
+    if (code && !was_there && options->to.kind == SB_DIRECTORY)
+        rmdir(options->output);
     return code;
 }
 

@@ -409,6 +409,30 @@ PYTHON
     ((status != 0))
 }
 
+@test "--strict heeds what is known only at the end" {
+    python3 - <<'PYTHON'
+import io, tarfile
+with tarfile.open("a.tar", "w") as tar:
+    for name in ("x/below", "x"):
+        member = tarfile.TarInfo(name)
+        member.size = 1
+        tar.addfile(member, io.BytesIO(b"x"))
+PYTHON
+    run_fail 1 sb convert a.tar a.barecat
+    stderr_has 'x: '
+    run_fail 2 sb convert --strict a.tar b.barecat
+    run_fail 2 sb convert --strict --wrap a.tar b.barecat
+    left a.barecat a.barecat-shard-00000 a.tar
+}
+
+@test "a directory that nothing came into is not left behind" {
+    head -c 100 /dev/urandom >noise
+    run_fail 2 sb convert noise out/
+    mkdir there
+    run_fail 2 sb convert noise there/
+    left noise there
+}
+
 @test "--dry-run reads, and writes nothing" {
     make_tar
     for target in a.barecat b.tar c.zip d/; do
