@@ -82,6 +82,7 @@ static void *run_ahead(void *context)
     return NULL;
 }
 
+/* Its bytes stay until all other blocks were filled, so also when nothing more comes. */
 static void release_held(struct sb_flow *flow)
 {
     if (!flow->holds)

@@ -45,6 +45,8 @@ struct tar_source {
     struct sb_buf tap;
 
     bool ended;
+    enum sb_code broken; /* why nothing more can be read; SB_OK: it can */
+    struct sb_error broken_err;
     int64_t strayed; /* blocks since the last header that are no header */
 
     struct sb_cpio_links links; /* only of a cpio */
@@ -105,15 +107,15 @@ static enum sb_code keep_header(struct tar_source *source, struct sb_error *err)
 static la_ssize_t read_block(struct archive *archive, void *context, const void **data)
 {
     struct tar_source *source = context;
+    size_t tapped = source->tap.size, size = 0;
     const void *block = NULL;
-    size_t size = 0;
 
     source->in_code = keep_header(source, &source->in_err);
-    source->block_at += (int64_t)source->block_size;
-    source->block_size = 0;
     if (!source->in_code)
         source->in_code = sb_flow_next(source->flow, &block, &size, &source->in_err);
     if (source->in_code == SB_END) {
+        /* The last block stays, and what was kept of it is there twice. */
+        sb_buf_cut(&source->tap, tapped);
         source->in_code = SB_OK;
         return 0;
     }
@@ -121,6 +123,7 @@ static la_ssize_t read_block(struct archive *archive, void *context, const void 
         archive_set_error(archive, EIO, "cannot be read");
         return -1;
     }
+    source->block_at += (int64_t)source->block_size;
     source->block = block;
     source->block_size = size;
     *data = block;
@@ -147,21 +150,28 @@ static const char *present_name(const struct tar_source *source)
     return name ? name : "";
 }
 
+/* Nothing more can be read, which next says again if it is asked. */
+static enum sb_code break_off(struct tar_source *source, const struct sb_error *err)
+{
+    source->broken = err->code;
+    source->broken_err = *err;
+    return err->code;
+}
+
 static enum sb_code refuse(struct tar_source *source, struct sb_error *err)
 {
     const char *text = archive_error_string(source->archive);
     const char *name = present_name(source);
 
-    source->ended = true;
-    if (source->in_code) {
+    if (source->in_code)
         *err = source->in_err;
-        return source->in_code;
-    }
-    if (archive_errno(source->archive) == ENOMEM && !text)
-        return sb_fail_memory(err);
-    return sb_fail(err, SB_DAMAGED, "%s: damaged or cut short at byte %" PRId64 "%s%s: %s",
-                   source->base.name, position(source), name[0] ? ", at " : "", name,
-                   text ? text : "it ends within a header or a member");
+    else if (archive_errno(source->archive) == ENOMEM && !text)
+        sb_fail_memory(err);
+    else
+        sb_fail(err, SB_DAMAGED, "%s: damaged or cut short at byte %" PRId64 "%s%s: %s",
+                source->base.name, position(source), name[0] ? ", at " : "", name,
+                text ? text : "it ends within a header or a member");
+    return break_off(source, err);
 }
 
 /* Is a warning only about names that libarchive could not convert, which is what we want? */
@@ -576,8 +586,10 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
     switch (result) {
     case ARCHIVE_EOF:
         code = finish(source, err);
+        if (code != SB_END)
+            return break_off(source, err);
         sb_cpio_links_begin_all(&source->links);
-        return code == SB_END ? SB_OK : code;
+        return SB_OK;
     case ARCHIVE_RETRY:
         source->strayed++;
         return SB_OK;
@@ -602,8 +614,10 @@ static enum sb_code find_next(struct tar_source *source, struct sb_member *membe
                               struct sb_error *err)
 {
     bool found = false;
-    enum sb_code code = SB_OK;
+    enum sb_code code = source->broken;
 
+    if (code)
+        *err = source->broken_err;
     while (!code && !found) {
         code = give_link(source, member, err);
         if (code != SB_END)
@@ -635,7 +649,6 @@ static enum sb_code next_in_tar(struct sb_source *base, struct sb_member *member
 
 static enum sb_code damaged_map(struct tar_source *source, struct sb_error *err)
 {
-    source->ended = true;
     return sb_fail(err, SB_DAMAGED, "%s: the map of holes of %s is damaged", source->base.name,
                    present_name(source));
 }
@@ -674,7 +687,6 @@ static enum sb_code check_sum(struct tar_source *source, const void *data, size_
         source->sum += bytes[i];
     if (source->given < source->size || source->sum == source->wanted_sum)
         return SB_OK;
-    source->ended = true;
     return sb_fail(err, SB_DAMAGED,
                    "%s: the bytes of %s are damaged: their sum is not that of "
                    "its header",
