@@ -13,6 +13,7 @@
 #include "core/list.h"
 #include "core/number.h"
 #include "store/catalog.h"
+#include "store/tar_scan.h"
 #include "task/fetch.h"
 #include "task/fetch_stream.h"
 
@@ -196,9 +197,36 @@ static bool is_sequence(const struct container *container)
            (!input->seekable || input->type.filter != SB_FILTER_NONE);
 }
 
+static enum sb_code open_again(const struct settings *settings, struct container *container,
+                               const char *path, struct sb_error *err)
+{
+    close_container(container);
+    return open_container(container, path, &settings->opening, settings->no_check, err);
+}
+
+/* Goes through it for just these names: of a plain tar, by a walk that is made for that. */
+static enum sb_code look_for(const struct settings *settings, struct container *container,
+                             const char *path, struct sb_catalog_options *selection,
+                             struct sb_catalog_result *result, struct sb_error *err)
+{
+    enum sb_code code = SB_INVALID;
+
+    if (container->kind == SB_TAR) {
+        sb_source_free(container->source);
+        code = sb_source_open_tar_scan(&container->source, container->input, selection->wanted,
+                                       selection->context, err);
+        if (!code)
+            code = catalog_container(container, selection, result, err);
+        if (code == SB_INVALID && open_again(settings, container, path, err))
+            return err->code;
+    }
+    return code == SB_INVALID ? catalog_container(container, selection, result, err) : code;
+}
+
 /*
- * Makes an archive of a container: of what is asked for, where that is known beforehand and can be
- * opened a second time, since a hard link among it may need another member, or else of everything.
+ * Makes an archive of a container: of what is asked for, where that is known beforehand and all can
+ * be opened a second time (more may have to be known of it), or else of everything. Without one,
+ * what is asked for must be read in sequence.
  */
 static enum sb_code catalog(const struct settings *settings, struct container *container,
                             const char *path, const struct input *input, struct sb_error *err)
@@ -208,16 +236,15 @@ static enum sb_code catalog(const struct settings *settings, struct container *c
     struct sb_catalog_result result;
     enum sb_code code;
 
-    if (!input->list && strcmp(path, "-") != 0) {
-        wanted_begin(&wanted, input->operands, (size_t)(input->end - input->operands));
-        selection.wanted = wanted_has;
-    }
-    code = catalog_container(container, &selection, &result, err);
+    if (input->list || strcmp(path, "-") == 0)
+        return catalog_container(container, &selection, &result, err);
+    wanted_begin(&wanted, input->operands, (size_t)(input->end - input->operands));
+    selection.wanted = wanted_has;
+    code = look_for(settings, container, path, &selection, &result, err);
     wanted_end(&wanted);
-    if (code || !(result.links_left || (selection.wanted && result.in_sequence)))
+    if (code || !(result.links_left || result.in_sequence))
         return code;
-    close_container(container);
-    code = open_container(container, path, &settings->opening, settings->no_check, err);
+    code = open_again(settings, container, path, err);
     selection.wanted = NULL;
     if (!code && !result.in_sequence)
         code = catalog_container(container, &selection, &result, err);

@@ -132,7 +132,8 @@ enum sb_code catalog_container(struct container *container,
 
     container->input = NULL;
     container->source = NULL;
-    damage_is_fatal(err);
+    if (code)
+        damage_is_fatal(err);
     message_progress_hide();
     if (!code && result->damage.code)
         message_error("%s; what stands behind is not known", result->damage.text);

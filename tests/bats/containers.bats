@@ -90,6 +90,41 @@ each() {
     done
 }
 
+@test "cat finds one file in a tar of any format, whatever its name" {
+    local below longer
+    below=$(printf 'some-directory/%.0s' {1..8})
+    longer=$(printf 'another-directory/%.0s' {1..16})$(printf '%0200d' 0)
+    mkdir -p "t/$below" "t/$(dirname "$longer")"
+    echo short >t/short
+    echo below >"t/${below}file"
+    echo longer >"t/$longer"
+    ln -s "$longer" t/link
+    ln t/short t/twin
+    for format in v7 oldgnu gnu ustar posix; do
+        tar --format=$format -cf a.tar -C t . 2>/dev/null || :
+        for name in short twin "${below}file" "$longer" link; do
+            tar tf a.tar "./$name" >/dev/null 2>&1 || continue
+            run_ok sb cat a.tar "./$name"
+            if [[ $name == link ]]; then
+                [[ $(tar tvf a.tar ./link) == *"-> $output" ]] || fail "$format: not its target"
+            else
+                output_is "$(cat "t/$name")"
+            fi
+        done
+        run_fail 1 sb cat a.tar nowhere
+    done
+    tar --format=posix --pax-option='globexthdr.name=g,comment=all' -cf a.tar -C t short
+    run_ok sb cat a.tar short
+    output_is short
+    tar --format=gnu --owner=x:3000000000 -cf a.tar -C t short
+    run_ok sb cat a.tar short
+    truncate -s -512 a.tar
+    head -c 1024 a.tar >cut.tar
+    run_fail 1 sb cat cut.tar short
+    output_is short
+    stderr_has 'no mark at its end'
+}
+
 @test "cat of a compressed tar gives files in the tar's order, and needs no more than one pass" {
     make_containers
     run_ok bash -c 'cat a.tar.zst | "$SHARDBOX" cat - one a.txt sub/file'
@@ -365,6 +400,9 @@ sub/file -rwxr-xr-x '
 }
 
 @test "bombs take no memory" {
+    if grep -qE '__(asan|tsan)_init' "$SHARDBOX"; then
+        skip "a sanitizer takes more than that for itself"
+    fi
     head -c 300M /dev/zero >zeros
     tar cf - zeros | zstd -q >bomb.tar.zst
     zip -q bomb.zip zeros
