@@ -75,6 +75,21 @@ enum sb_code open_input(struct sb_input **out, const char *path, const struct op
     return code;
 }
 
+void explain_failure(const char *path, struct sb_error *err)
+{
+    struct sb_error ignored;
+    struct sb_input input;
+
+    if ((err->code != SB_FORMAT && err->code != SB_EXISTS) ||
+        sb_input_open(&input, path, SB_UNKNOWN, &ignored))
+        return;
+    if (input.type.kind != SB_ARCHIVE && input.type.kind != SB_DIRECTORY)
+        sb_fail(err, SB_FORMAT,
+                "%s: is a %s, and only archives can be changed; 'shardbox convert' makes one of it",
+                path, sb_container_word(input.type.kind));
+    sb_input_close(&input);
+}
+
 static void damage_is_fatal(struct sb_error *err)
 {
     if (err->code == SB_DAMAGED)

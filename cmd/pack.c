@@ -7,6 +7,7 @@
 #include "core/io.h"
 #include "core/number.h"
 #include "message.h"
+#include "opening.h"
 #include "options.h"
 
 #include <inttypes.h>
@@ -225,6 +226,7 @@ static int pack(const struct settings *settings)
                    &counts, &err);
     message_progress_end();
     if (code) {
+        explain_failure(settings->archive, &err);
         /* Whatever the reason, nothing of this run is in the archive. */
         message_failure(&err);
         message_raise(STATUS_ERROR);

@@ -5,6 +5,7 @@
 #include "command.h"
 #include "core/io.h"
 #include "message.h"
+#include "opening.h"
 #include "options.h"
 #include "output.h"
 
@@ -129,7 +130,10 @@ static int run(const struct command *self, int argc, char **argv)
     if (code == SB_OK || !settings.dry_run)
         describe(&settings, &result);
     output_flush();
-    return code == SB_OK ? message_status() : message_failure(&err);
+    if (code == SB_OK)
+        return message_status();
+    explain_failure(settings.archive, &err);
+    return message_failure(&err);
 }
 
 const struct command upgrade_command = {

@@ -289,7 +289,8 @@ enum sb_code sb_database_open_private(struct sqlite3 **out, const char *beside,
 
     choose_temp_directory(beside);
     /* The empty name is a temporary file, unlinked from the start. */
-    rc = sqlite3_open_v2("", out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    rc = sqlite3_open_v2("", out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                         NULL);
     if (rc == SQLITE_OK)
         return sb_database_run(*out,
                                "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"

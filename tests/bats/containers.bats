@@ -270,6 +270,18 @@ missing: one"
     run_fail 2 sb du --gaps a.zip
 }
 
+@test "a tar, cpio or zip is not changed, and that is said" {
+    make_containers
+    for command in 'upgrade a.tar' 'pack --append a.tar -C tree .' 'pack --force a.tar -C tree .' \
+        'pack a.tar -C tree .'; do
+        # shellcheck disable=SC2086 # the words of a command
+        run_fail 2 sb $command
+        stderr_has "a.tar: is a tar, and only archives can be changed; 'shardbox convert'"
+    done
+    run_fail 2 sb upgrade a.zip
+    stderr_has 'a.zip: is a zip'
+}
+
 @test "a directory is refused, with what does read it" {
     mkdir dir
     for command in 'ls dir' 'find dir' 'du dir' 'cat dir x' 'verify dir'; do
