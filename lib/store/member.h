@@ -10,7 +10,8 @@
 
 struct sb_tree_dir;
 
-/* Properties that some containers hold and others do not: bits of sb_member.has and sb_sink.holds. */
+/* Properties that some containers hold and others do not: bits of sb_member.has and sb_sink.holds.
+ */
 enum {
     SB_KEEPS_OWNER = 1 << 0,       /* uid and gid */
     SB_KEEPS_OWNER_NAME = 1 << 1,  /* user and group */
@@ -60,5 +61,8 @@ struct sb_member {
     const char *disk_path;
     uint64_t place[3];
 };
+
+/* What a mode of another type than file, directory and link is called; NULL for those three. */
+const char *sb_special_word(mode_t mode);
 
 #endif

@@ -359,22 +359,6 @@ static void fill_extras(struct archive_entry *entry, struct sb_member *member)
         member->has |= SB_KEEPS_SPARSE;
 }
 
-static const char *special_word(mode_t type)
-{
-    switch (type) {
-    case S_IFIFO:
-        return "FIFO";
-    case S_IFCHR:
-        return "character device";
-    case S_IFBLK:
-        return "block device";
-    case S_IFSOCK:
-        return "socket";
-    default:
-        return NULL;
-    }
-}
-
 static void fill_special(struct archive_entry *entry, struct sb_member *member)
 {
     member->has |= SB_KEEPS_SPECIAL;
@@ -390,7 +374,7 @@ static void fill_type(struct archive_entry *entry, struct sb_member *member)
     int64_t size = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : 0;
 
     member->entry.type = SB_FILE;
-    member->special = special_word(type);
+    member->special = sb_special_word(type);
     if (type == S_IFDIR) {
         member->entry.type = SB_DIR;
     } else if (type == S_IFLNK) {

@@ -1,3 +1,4 @@
+#include "store/member.h"
 #include "store/store.h"
 
 #include "core/buf.h"
@@ -87,26 +88,6 @@ static enum sb_code list(struct sb_store *store, const char *dir, size_t size,
     return code;
 }
 
-static const char *special_name(mode_t mode)
-{
-    switch (mode & S_IFMT) {
-    case S_IFREG:
-    case S_IFDIR:
-    case S_IFLNK:
-        return NULL;
-    case S_IFIFO:
-        return "FIFO";
-    case S_IFSOCK:
-        return "socket";
-    case S_IFCHR:
-        return "character device";
-    case S_IFBLK:
-        return "block device";
-    default:
-        return "special file";
-    }
-}
-
 /* Times that 64 bits of nanoseconds cannot hold become the nearest that they can. */
 static int64_t to_nanoseconds(const struct timespec *time)
 {
@@ -135,7 +116,7 @@ static void describe(struct sb_child *child, const struct sb_buf *path, const st
                 .mtime_ns = to_nanoseconds(&st->st_mtim),
                 .size = st->st_size,
             },
-        .special = special_name(st->st_mode),
+        .special = sb_special_word(st->st_mode),
         .device = st->st_dev,
         .inode = st->st_ino,
     };

@@ -28,22 +28,6 @@ void sb_tree_metadata(struct sb_member *member, const struct stat *st)
     entry->mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-static const char *special_name(mode_t mode)
-{
-    switch (mode & S_IFMT) {
-    case S_IFIFO:
-        return "FIFO";
-    case S_IFSOCK:
-        return "socket";
-    case S_IFCHR:
-        return "character device";
-    case S_IFBLK:
-        return "block device";
-    default:
-        return "special file";
-    }
-}
-
 void sb_tree_member(const struct sb_tree_item *item, struct sb_member *member)
 {
     *member = (struct sb_member){
@@ -60,7 +44,7 @@ void sb_tree_member(const struct sb_tree_item *item, struct sb_member *member)
     if (item->node == SB_NODE_DIR)
         sb_tree_metadata(member, &item->stat);
     if (item->node == SB_NODE_OTHER) {
-        member->special = special_name(item->mode);
+        member->special = sb_special_word(item->mode);
         member->special_mode = item->mode & S_IFMT;
     }
 }

@@ -87,11 +87,7 @@ static enum sb_code set_name(struct sb_member *member, const struct sb_zip_recor
 static void set_special(struct sb_member *member, mode_t mode)
 {
     member->special_mode = mode & S_IFMT;
-    member->special = S_ISFIFO(mode)   ? "FIFO"
-                      : S_ISSOCK(mode) ? "socket"
-                      : S_ISCHR(mode)  ? "character device"
-                      : S_ISBLK(mode)  ? "block device"
-                                       : "special file";
+    member->special = sb_special_word(mode);
     member->has |= SB_KEEPS_SPECIAL;
 }
 
