@@ -30,11 +30,14 @@ static void write_line(struct report *report, enum sb_code code)
 {
     if (code == SB_OK)
         code = sb_buf_add_text(&report->line, "}\n");
-    if (code)
-        sb_fail_memory(&report->failure);
-    else if (!report->failure.code)
+    if (report->failed)
+        code = SB_OK;
+    else if (code)
+        code = sb_fail_memory(&report->failure);
+    else
         code =
             sb_outfile_write(report->file, report->line.data, report->line.size, &report->failure);
+    report->failed = report->failed || code != SB_OK;
     sb_buf_clear(&report->line);
 }
 
@@ -88,10 +91,7 @@ void report_event(struct report *report, enum sb_level level, const char *kind, 
                   const char *text)
 {
     message_notify.call(message_notify.context, level, kind, subject, text);
-    if (level != SB_PROBLEM)
-        return;
-    report->problems++;
-    if (report->file)
+    if (level == SB_PROBLEM && report->file)
         report_problem(report, kind, subject, text);
 }
 
@@ -121,7 +121,7 @@ enum sb_code report_finish(struct report *report, struct sb_error *err)
 {
     if (!report->file)
         return SB_OK;
-    if (report->failure.code) {
+    if (report->failed) {
         *err = report->failure;
         return err->code;
     }

@@ -9,6 +9,7 @@
 #include "core/buf.h"
 #include "core/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define REPORT_PROPERTIES 32
@@ -17,10 +18,10 @@ struct sb_outfile;
 
 struct report {
     int64_t lost[REPORT_PROPERTIES]; /* members, by the number of the SB_KEEPS_ bit */
-    int64_t problems;
-    struct sb_outfile *file; /* NULL without --report */
+    struct sb_outfile *file;         /* NULL without --report */
     struct sb_buf line;
-    struct sb_error failure; /* of the first write that failed; code is SB_OK before */
+    bool failed;
+    struct sb_error failure; /* of the first write that failed */
 };
 
 /* path NULL: only counts. What stands at path is replaced by report_finish. */

@@ -92,7 +92,8 @@ struct sb_archive_source_options {
                            is told as "missing". None: everything, files by address. */
     size_t path_count;
     bool dirs_last; /* of everything, directories come after the files instead of before: tar sets
-                       the times of a directory once it meets something that is not below it */
+                       the times of a directory once it meets something that is not below it. Those
+                       of which nothing is known but that they hold something do not come. */
     bool no_check;
     const struct sb_notify *notify;
 };

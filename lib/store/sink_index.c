@@ -127,16 +127,16 @@ enum sb_code sb_sink_open_index(struct sb_sink **out, const struct sb_index_sink
     return SB_OK;
 }
 
-enum sb_code sb_sink_index_file(struct sb_sink *base, const char *path, struct sb_error *err)
+enum sb_code sb_sink_index_file(struct sb_sink *sink, const char *path, struct sb_error *err)
 {
-    struct index_sink *sink = (struct index_sink *)base;
+    struct index_sink *self = (struct index_sink *)sink;
     struct stat st;
-    enum sb_code code = sb_writer_link_shard(sink->writer, path, &sink->shard, err);
+    enum sb_code code = sb_writer_link_shard(self->writer, path, &self->shard, err);
 
     if (code)
         return code;
     if (stat(path, &st))
         return sb_fail_errno(err, errno, "%s", path);
-    sink->size = st.st_size;
+    self->size = st.st_size;
     return SB_OK;
 }

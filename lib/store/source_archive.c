@@ -148,6 +148,16 @@ static bool is_usable(const struct archive_source *source, const struct sb_entry
     return !problem;
 }
 
+/*
+ * A directory of which nothing is known but that it holds something. Its members imply it, and a
+ * tar would have to give it a time and an owner.
+ */
+static bool is_implied(const struct archive_source *source, const struct sb_entry *entry)
+{
+    return source->options.dirs_last && entry->type == SB_DIR && !entry->has &&
+           (entry->num_files > 0 || entry->num_subdirs > 0);
+}
+
 static unsigned properties_of(const struct sb_entry *entry)
 {
     unsigned has = 0;
@@ -171,7 +181,7 @@ static enum sb_code next(struct sb_source *base, struct sb_member *member, struc
             end_stage(source);
         else if (code)
             return code;
-        else if (is_usable(source, &entry))
+        else if (is_usable(source, &entry) && !is_implied(source, &entry))
             break;
     }
     *member = (struct sb_member){.entry = entry, .has = properties_of(&entry)};

@@ -83,6 +83,15 @@ left() {
     done
 }
 
+@test "directories that only names of files speak of come back as such" {
+    mkdir -p t/a/b
+    echo x >t/a/b/c
+    tar cf a.tar -C t a/b/c
+    sb convert -q a.tar a.barecat
+    run_ok sb convert a.barecat b.tar
+    [[ $(tar tf b.tar) == a/b/c ]]
+}
+
 @test "every compression is read, whatever the file is called, also from a pipe" {
     make_tar
     sb convert -q a.tar a.barecat
@@ -579,8 +588,8 @@ PYTHON
     sb convert -q a.tar b.tar
     sha256sum a.barecat* b.tar >sums
     for target in a.barecat b.tar; do
-        { head -c 15000 a.tar && exec sleep 5; } 3>&- |
-            "$SHARDBOX" convert -q --force - $target 2>/dev/null 3>&- &
+        "$SHARDBOX" convert -q --force - $target 2>/dev/null 3>&- \
+            < <({ head -c 15000 a.tar && exec sleep 5; } 3>&- 2>/dev/null) &
         pid=$!
         sleep 0.5
         kill -TERM $pid
