@@ -27,6 +27,7 @@ struct settings {
     bool nul;
     bool batch;
     bool no_check;
+    bool decompress;
     int order;
     int64_t threads;
     bool ranged;
@@ -82,6 +83,8 @@ static const struct option options[] = {
     OPTION_CHOICE(0, "order", struct settings, order, "ORDER", orders,
                   "'address' reads in the order on disk, not that of the names"),
     OPTION_FLAG(0, "no-check", struct settings, no_check, "do not check the bytes' CRC32C"),
+    OPTION_FLAG(0, "decompress", struct settings, decompress,
+                "write files called .gz, .bz2, .xz and .zst decompressed"),
     OPTION_FROM,
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "threads that read ahead (default: the cores, at most 4)"),
@@ -140,6 +143,7 @@ static enum sb_code fetch_from_archive(const struct settings *settings, struct s
         .threads = (unsigned)settings->threads,
         .by_address = settings->order == ORDER_ADDRESS,
         .no_check = settings->no_check,
+        .decompress = settings->decompress,
         .ranged = settings->ranged,
         .range_offset = settings->range_offset,
         .range_size = settings->range_size,
@@ -182,7 +186,8 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
                        "%s: can only be read in sequence, without %s; 'shardbox convert' makes an "
                        "archive of it",
                        source->name, clash);
-    code = sb_fetch_stream(source, &names, &output, &message_notify, &counts, err);
+    code = sb_fetch_stream(source, &names, settings->decompress, &output, &message_notify, &counts,
+                           err);
     if (code == SB_DAMAGED)
         err->code = SB_FORMAT;
     return code ? err->code : SB_OK;
@@ -286,6 +291,9 @@ static int run(const struct command *self, int argc, char **argv)
         return message_usage("%s: no PATH given; for all files: "
                              "shardbox find -0 --type=f ARCHIVE | shardbox cat -0 -T - ARCHIVE",
                              argv[first]);
+    if (settings.decompress && (settings.batch || settings.ranged))
+        return message_usage("--decompress and %s cannot be given together",
+                             settings.batch ? "--batch" : "--range");
     input.operands = argv + first + 1;
     if (settings.threads == 0)
         settings.threads = sb_default_threads();

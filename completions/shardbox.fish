@@ -228,6 +228,7 @@ complete -c shardbox -n '__shardbox_is cat' -l batch -d 'frame answers: a line \
 complete -c shardbox -n '__shardbox_is cat' -l range -x -d 'only these bytes of each file, unchecked'
 complete -c shardbox -n '__shardbox_is cat' -l order -x -a 'input address' -d '\'address\' reads in the order on disk, not that of the names'
 complete -c shardbox -n '__shardbox_is cat' -l no-check -d 'do not check the bytes\' CRC32C'
+complete -c shardbox -n '__shardbox_is cat' -l decompress -d 'write files called .gz, .bz2, .xz and .zst decompressed'
 complete -c shardbox -n '__shardbox_is cat' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
 complete -c shardbox -n '__shardbox_is cat' -s j -l threads -x -d 'threads that read ahead (default: the cores, at most 4)'
 complete -c shardbox -n '__shardbox_is cat' -s h -l help -d 'show this help'

@@ -4,6 +4,7 @@
 #include "archive/shards.h"
 #include "core/pipeline.h"
 #include "task/fetch_queue.h"
+#include "task/recode.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,8 +30,9 @@ struct fetch {
     struct sb_queue *now;   /* goes into slots */
     struct sb_queue *ahead; /* is looked up meanwhile, a few names for every slot */
     size_t queue_limit;
-    size_t in_flight; /* sum of the costs of filled slots */
-    bool ended;       /* no more names */
+    size_t in_flight;           /* sum of the costs of filled slots */
+    bool ended;                 /* no more names */
+    struct sb_recoder *recoder; /* made for the first file that is decompressed */
 };
 
 static bool is_answered(const struct sb_queue *queue)
@@ -199,6 +201,37 @@ static enum sb_code give_block(void *context, const void *data, size_t size, str
     return code;
 }
 
+static enum sb_code feed_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct stream *stream = context;
+
+    return sb_recoder_feed(stream->f->recoder, data, size, err);
+}
+
+static enum sb_code stream_file(struct fetch *f, struct stream *stream, sb_each_bytes *each,
+                                struct sb_error *err)
+{
+    const struct sb_request *request = stream->request;
+
+    return sb_shards_stream(f->shards, request->shard, request->offset, request->size,
+                            request->has_crc ? &request->crc32c : NULL, each, stream, err);
+}
+
+static enum sb_code stream_decoded(struct fetch *f, struct stream *stream, struct sb_error *err)
+{
+    const struct sb_recode recode = {.decompress = true};
+    enum sb_code code = SB_OK;
+
+    if (!f->recoder)
+        code = sb_recoder_new(&f->recoder, err);
+    if (!code)
+        code = sb_recoder_begin(f->recoder, &recode, stream->name, stream->request->name_size,
+                                stream->request->size, give_block, stream, err);
+    if (!code)
+        code = stream_file(f, stream, feed_block, err);
+    return code ? code : sb_recoder_finish(f->recoder, err);
+}
+
 /* The frame's line waits for the first block: until then the answer can still be "damaged". */
 static enum sb_code answer_stream(struct fetch *f, const struct sb_slot *slot,
                                   const struct sb_request *request, struct sb_error *err)
@@ -206,9 +239,8 @@ static enum sb_code answer_stream(struct fetch *f, const struct sb_slot *slot,
     const char *name = sb_request_name(&slot->names, request);
     struct stream stream = {.f = f, .name = name, .request = request};
     struct sb_error current;
-    enum sb_code code =
-        sb_shards_stream(f->shards, request->shard, request->offset, request->size,
-                         request->has_crc ? &request->crc32c : NULL, give_block, &stream, err);
+    enum sb_code code = request->decoded ? stream_decoded(f, &stream, err)
+                                         : stream_file(f, &stream, give_block, err);
 
     if (!code) {
         f->counts->files++;
@@ -375,6 +407,8 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
     sb_queue_release(&f.queues[0]);
     sb_queue_release(&f.queues[1]);
     sb_buf_release(&f.lookup.normal);
+    sb_buf_release(&f.lookup.plain);
+    sb_recoder_free(f.recoder);
     sb_shards_free(f.shards);
     return code;
 }

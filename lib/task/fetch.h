@@ -46,6 +46,9 @@ struct sb_fetch_options {
 
     bool no_check;
 
+    /* Files called .gz, .bz2, .xz and .zst are given out decompressed; then neither of the next. */
+    bool decompress;
+
     /* Only these bytes of each file, as far as it has them; they are not checked. */
     bool ranged;
     int64_t range_offset;

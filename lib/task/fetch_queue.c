@@ -2,6 +2,7 @@
 
 #include "archive/archive.h"
 #include "core/name.h"
+#include "task/recode.h"
 
 #include <endian.h>
 #include <stdlib.h>
@@ -44,6 +45,24 @@ static void take_extent(const struct sb_fetch_options *options, struct sb_reques
     request->answer = size > SB_FETCH_WHOLE_MAX ? SB_ANSWER_STREAM : SB_ANSWER_BYTES;
 }
 
+/* Does the name of this file say that it is compressed? Then it is streamed, whatever its size. */
+static enum sb_code see_whether_coded(struct sb_lookup *lookup, struct sb_request *request,
+                                      const struct sb_entry *entry, struct sb_error *err)
+{
+    struct sb_recode recode = {.decompress = true};
+    unsigned layers;
+    enum sb_code code;
+
+    if (!lookup->options->decompress || entry->type != SB_FILE)
+        return SB_OK;
+    code = sb_recode_name(&recode, entry->path, entry->path_size, &lookup->plain, &layers, err);
+    if (code || layers == 0)
+        return code;
+    request->decoded = true;
+    request->answer = SB_ANSWER_STREAM;
+    return SB_OK;
+}
+
 enum sb_code sb_look_up(struct sb_lookup *lookup, struct sb_buf *names, struct sb_request *request,
                         struct sb_error *err)
 {
@@ -70,11 +89,12 @@ enum sb_code sb_look_up(struct sb_lookup *lookup, struct sb_buf *names, struct s
         return code;
     if (entry.defect)
         return sb_request_damaged(request, names, entry.defect, err);
-    if (entry.type == SB_DIR)
+    if (entry.type == SB_DIR) {
         request->answer = SB_ANSWER_DIRECTORY;
-    else
-        take_extent(lookup->options, request, &entry);
-    return SB_OK;
+        return SB_OK;
+    }
+    take_extent(lookup->options, request, &entry);
+    return see_whether_coded(lookup, request, &entry, err);
 }
 
 static enum sb_code grow(struct sb_queue *queue, struct sb_error *err)

@@ -27,6 +27,7 @@ struct sb_lookup {
     struct sb_archive *archive;
     const struct sb_fetch_options *options;
     struct sb_buf normal; /* a name in its stored form; the holder releases it */
+    struct sb_buf plain;  /* and one without its suffix */
 };
 
 /* Looks up a name that is in `names`, and says how it is to be answered. */

@@ -30,6 +30,7 @@ struct sb_request {
     size_t text_at; /* SB_ANSWER_DAMAGED: what is wrong */
     enum sb_answer answer;
     bool has_crc; /* and it covers the bytes wanted */
+    bool decoded; /* SB_ANSWER_STREAM: is to be decompressed on the way */
     uint32_t crc32c;
     uint32_t shard;
     int64_t offset; /* of the bytes wanted */

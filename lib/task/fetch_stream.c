@@ -4,6 +4,7 @@
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "store/naming.h"
+#include "task/recode.h"
 
 #include <sqlite3.h>
 #include <string.h>
@@ -13,6 +14,9 @@ struct fetch_stream {
     const struct sb_fetch_output *output;
     const struct sb_notify *notify;
     struct sb_fetch_counts *counts;
+    bool decompress;
+    struct sb_recoder *recoder; /* made for the first file that is decompressed */
+    enum sb_code output_code;   /* of the last write */
     sqlite3 *db;
     sqlite3_stmt *add;
     sqlite3_stmt *meet;
@@ -72,6 +76,17 @@ static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch
     return code == SB_END ? SB_OK : code;
 }
 
+static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct fetch_stream *fetch = context;
+
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    fetch->counts->bytes += (int64_t)size;
+    fetch->output_code = fetch->output->write(fetch->output->context, data, size, err);
+    return fetch->output_code;
+}
+
 static enum sb_code give(struct fetch_stream *fetch, struct sb_error *err)
 {
     const void *data;
@@ -79,21 +94,69 @@ static enum sb_code give(struct fetch_stream *fetch, struct sb_error *err)
     enum sb_code code;
 
     while (!(code = sb_source_block(fetch->source, &data, &size, err))) {
-        code = sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted")
-                                : fetch->output->write(fetch->output->context, data, size, err);
+        code = write_block(fetch, data, size, err);
         if (code)
             return code;
-        fetch->counts->bytes += (int64_t)size;
     }
-    fetch->counts->files += code == SB_END;
     return code == SB_END ? SB_OK : code;
 }
 
+/* *bad: what comes out of the source is sound, but not what its name says. */
+static enum sb_code give_decoded(struct fetch_stream *fetch, const char *name, size_t name_size,
+                                 int64_t file_size, bool *bad, struct sb_error *err)
+{
+    const struct sb_recode recode = {.decompress = true};
+    const void *data;
+    size_t size;
+    enum sb_code code = SB_OK;
+
+    if (!fetch->recoder)
+        code = sb_recoder_new(&fetch->recoder, err);
+    if (!code)
+        code = sb_recoder_begin(fetch->recoder, &recode, name, name_size, file_size, write_block,
+                                fetch, err);
+    if (code)
+        return code;
+    while (!(code = sb_source_block(fetch->source, &data, &size, err))) {
+        code = sb_recoder_feed(fetch->recoder, data, size, err);
+        *bad = code == SB_DAMAGED && !fetch->output_code;
+        if (code)
+            return code;
+    }
+    if (code != SB_END)
+        return code;
+    code = sb_recoder_finish(fetch->recoder, err);
+    *bad = code == SB_DAMAGED && !fetch->output_code;
+    return code;
+}
+
+static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry *entry,
+                              const char *name, size_t size, struct sb_error *err)
+{
+    const struct sb_recode recode = {.decompress = fetch->decompress && entry->type == SB_FILE};
+    unsigned layers = 0;
+    bool bad = false;
+    enum sb_code code = SB_OK;
+
+    if (recode.decompress)
+        code = sb_recode_name(&recode, name, size, &fetch->name, &layers, err);
+    if (!code)
+        code =
+            layers > 0 ? give_decoded(fetch, name, size, entry->size, &bad, err) : give(fetch, err);
+    if (bad) {
+        fetch->counts->damaged++;
+        sb_tell(fetch->notify, SB_PROBLEM, "damaged", name, "%s", err->text);
+        return SB_OK;
+    }
+    fetch->counts->files += !code;
+    return code;
+}
+
 static enum sb_code answer(struct fetch_stream *fetch, const struct sb_member *member,
-                           const char *name, struct sb_error *err)
+                           const char *name, size_t size, struct sb_error *err)
 {
     if (member->entry.type != SB_DIR && !member->special && !member->hard_link)
-        return give(fetch, err);
+        return give_file(fetch, &member->entry, name, size, err);
     fetch->counts->missing++;
     if (member->special)
         sb_tell(fetch->notify, SB_PROBLEM, "special", name, "is a %s", member->special);
@@ -122,7 +185,7 @@ static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *mem
     code = step_done(fetch->meet, err);
     if (code || sqlite3_changes(fetch->db) == 0)
         return code;
-    return answer(fetch, member, name, err);
+    return answer(fetch, member, name, size, err);
 }
 
 static enum sb_code walk(struct fetch_stream *fetch, struct sb_error *err)
@@ -158,11 +221,15 @@ static enum sb_code tell_missing(struct fetch_stream *fetch, struct sb_error *er
 }
 
 enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_names *names,
-                             const struct sb_fetch_output *output, const struct sb_notify *notify,
-                             struct sb_fetch_counts *counts, struct sb_error *err)
+                             bool decompress, const struct sb_fetch_output *output,
+                             const struct sb_notify *notify, struct sb_fetch_counts *counts,
+                             struct sb_error *err)
 {
-    struct fetch_stream fetch = {
-        .source = source, .output = output, .notify = notify, .counts = counts};
+    struct fetch_stream fetch = {.source = source,
+                                 .output = output,
+                                 .notify = notify,
+                                 .counts = counts,
+                                 .decompress = decompress};
     enum sb_code code;
 
     *counts = (struct sb_fetch_counts){0};
@@ -176,6 +243,7 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
     sqlite3_finalize(fetch.add);
     sqlite3_finalize(fetch.meet);
     sb_database_close(fetch.db);
+    sb_recoder_free(fetch.recoder);
     sb_naming_release(&fetch.naming);
     sb_buf_release(&fetch.name);
     return code;

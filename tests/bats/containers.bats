@@ -270,6 +270,28 @@ missing: one"
     run_fail 2 sb du --gaps a.zip
 }
 
+@test "cat --decompress takes the compression off files, of any container" {
+    mkdir tree
+    seq 1000 >tree/plain
+    gzip -c tree/plain >tree/a.gz
+    zstd -qc tree/a.gz >tree/b.gz.zst
+    head -c 900 tree/a.gz >tree/cut.gz
+    sb pack -q a.barecat -C tree .
+    tar cf a.tar -C tree .
+    gzip -k a.tar
+    (cd tree && zip -qr0 ../a.zip .)
+    for container in a.barecat a.tar a.zip a.tar.gz; do
+        for name in plain a.gz b.gz.zst; do
+            sb cat --decompress "$container" "$name" | cmp - tree/plain
+        done
+        sb cat "$container" a.gz | cmp - tree/a.gz
+        run_fail 1 sb cat --decompress "$container" cut.gz plain
+        stderr_has 'cut.gz: '
+        [[ $output == *"$(cat tree/plain)" ]] || fail 'the rest was not done'
+    done
+    run_fail 2 sb cat --decompress --batch a.barecat a.gz
+}
+
 @test "a tar, cpio or zip is not changed, and that is said" {
     make_containers
     for command in 'upgrade a.tar' 'pack --append a.tar -C tree .' 'pack --force a.tar -C tree .' \
