@@ -383,7 +383,7 @@ static enum sb_code copy_back(struct zip_sink *zip, int64_t offset, int64_t size
 static enum sb_code write_hard_link(struct zip_sink *zip, struct sb_batch *batch,
                                     struct sb_item *item, struct sb_error *err)
 {
-    struct sb_zip_written member;
+    struct sb_zip_written member = {.offset = 0};
     int64_t data;
     enum sb_code code = find_row(zip, item->member.hard_link, &member, err);
 
@@ -424,11 +424,11 @@ struct pieces {
     int64_t size;
 };
 
-static void add_piece(struct pieces *pieces, char *data, size_t size)
+static void add_piece(struct pieces *pieces, const char *data, size_t size)
 {
     if (size == 0)
         return;
-    pieces->list[pieces->count++] = (struct iovec){data, size};
+    pieces->list[pieces->count++] = (struct iovec){(void *)data, size};
     pieces->size += (int64_t)size;
 }
 

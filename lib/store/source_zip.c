@@ -132,34 +132,36 @@ static enum sb_code read_header(const struct sb_zip_file *file, const struct sb_
     uint8_t header[SB_ZIP_LOCAL_SIZE];
     int64_t offset = sb_zip_place_of(member).offset;
     size_t got;
+    enum sb_code code =
+        sb_pread_full(file->fd, header, sizeof(header), offset, &got, file->name, err);
 
-    if (sb_pread_full(file->fd, header, sizeof(header), offset, &got, file->name, err))
-        return err->code;
+    if (code)
+        return code;
     if (got < sizeof(header))
         return sb_fail(err, SB_DAMAGED, "its local header ends early; left out");
     return sb_zip_read_local(header, file, member, local, err);
 }
 
-/* Owners that only the local header holds. */
+/* Owners that only the local header holds. Where it is damaged, that is told with the bytes. */
 static enum sb_code complete(const struct zip_source *zip, struct sb_member *member,
                              struct sb_error *err)
 {
     struct sb_zip_local local;
     uint8_t *extra;
     size_t got;
+    enum sb_code code = read_header(&zip->file, member, &local, err);
 
-    if (read_header(&zip->file, member, &local, err))
-        return err->code == SB_DAMAGED ? SB_OK : err->code; /* it will be told with the bytes */
+    if (code)
+        return code == SB_DAMAGED ? SB_OK : code;
     extra = malloc(local.extra_size + 1);
     if (!extra)
         return sb_fail_memory(err);
-    if (sb_pread_full(zip->file.fd, extra, local.extra_size, local.data - (int64_t)local.extra_size,
-                      &got, zip->file.name, err) == SB_OK)
+    code = sb_pread_full(zip->file.fd, extra, local.extra_size,
+                         local.data - (int64_t)local.extra_size, &got, zip->file.name, err);
+    if (code == SB_OK)
         sb_zip_member_complete(member, extra, got);
-    else
-        got = SIZE_MAX;
     free(extra);
-    return got == SIZE_MAX ? err->code : SB_OK;
+    return code;
 }
 
 /* SB_END: it is left out, which was told. */
@@ -316,13 +318,14 @@ enum sb_code sb_zip_locate(const struct sb_source *source, const struct sb_membe
     const struct zip_source *zip = (const struct zip_source *)source;
     unsigned method = sb_zip_place_of(member).method;
     struct sb_zip_local local;
+    enum sb_code code;
 
     if (method != SB_ZIP_STORED)
         return sb_fail(err, SB_INVALID, "is compressed (method %u)", method);
-    if (read_header(&zip->file, member, &local, err))
-        return err->code;
-    *at = local.data;
-    return SB_OK;
+    code = read_header(&zip->file, member, &local, err);
+    if (code == SB_OK)
+        *at = local.data;
+    return code;
 }
 
 int sb_zip_descriptor(const struct sb_source *source)

@@ -218,6 +218,7 @@ static enum sb_code need(struct sb_zip_walk *walk, size_t size, const uint8_t **
 {
     int64_t left = walk->end->start + walk->end->size - walk->at;
     size_t before = (size_t)(walk->at - walk->window_at);
+    enum sb_code code;
 
     if ((int64_t)size > left)
         return sb_fail(err, SB_DAMAGED, "%s: the central directory ends within a record",
@@ -226,9 +227,10 @@ static enum sb_code need(struct sb_zip_walk *walk, size_t size, const uint8_t **
         walk->held = left < WINDOW_SIZE ? (size_t)left : WINDOW_SIZE;
         walk->window_at = walk->at;
         before = 0;
-        if (read_at(walk->fd, walk->name, walk->at, walk->window, walk->held, err)) {
+        code = read_at(walk->fd, walk->name, walk->at, walk->window, walk->held, err);
+        if (code) {
             walk->held = 0;
-            return err->code;
+            return code;
         }
     }
     *data = walk->window + before;
@@ -341,23 +343,27 @@ enum sb_code sb_zip_walk_next(struct sb_zip_walk *walk, struct sb_zip_record *re
 {
     const uint8_t *data;
     size_t size;
+    enum sb_code code;
 
     if (walk->at == walk->end->start + walk->end->size)
         return SB_END;
-    if (need(walk, 4, &data, err))
-        return err->code;
+    code = need(walk, 4, &data, err);
+    if (code)
+        return code;
     /* A digital signature may stand behind the last record. */
     if (sb_zip_get32(data) != SB_ZIP_CENTRAL && sb_zip_walk_is_complete(walk))
         return SB_END;
-    if (need(walk, SB_ZIP_CENTRAL_SIZE, &data, err))
-        return err->code;
+    code = need(walk, SB_ZIP_CENTRAL_SIZE, &data, err);
+    if (code)
+        return code;
     if (sb_zip_get32(data) != SB_ZIP_CENTRAL)
         return sb_fail(err, SB_DAMAGED, "%s: record %lld of the central directory is damaged",
                        walk->name, (long long)walk->seen + 1);
     size = (size_t)SB_ZIP_CENTRAL_SIZE + sb_zip_get16(data + 28) + sb_zip_get16(data + 30) +
            sb_zip_get16(data + 32);
-    if (need(walk, size, &data, err))
-        return err->code;
+    code = need(walk, size, &data, err);
+    if (code)
+        return code;
     read_record(walk, data, record);
     walk->at += (int64_t)size;
     walk->seen++;

@@ -10,11 +10,10 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#define WINDOW_SIZE    ((size_t)1 << 20)
-#define FIRST_READ     ((size_t)1 << 16)
-#define BLOCK_SIZE     ((size_t)1 << 18)
-#define READ_THROUGH   ((int64_t)1 << 16) /* a gap that is read rather than skipped */
-#define CHECKSUM_WRONG "its bytes do not have the CRC-32 that the zip holds; left out"
+#define WINDOW_SIZE  ((size_t)1 << 20)
+#define FIRST_READ   ((size_t)1 << 16)
+#define BLOCK_SIZE   ((size_t)1 << 18)
+#define READ_THROUGH ((int64_t)1 << 16) /* a gap that is read rather than skipped */
 
 struct zip_loader {
     struct sb_loader base;
@@ -34,6 +33,7 @@ struct zip_loader {
     int64_t left; /* packed bytes from there on */
     bool ended;   /* the compressed stream said so */
     uint32_t crc; /* of what came out so far */
+    bool wrong_sum;
 };
 
 enum sb_code sb_zip_loader_new(struct sb_loader **out, struct sb_source *source,
@@ -55,17 +55,17 @@ enum sb_code sb_zip_loader_new(struct sb_loader **out, struct sb_source *source,
     return SB_OK;
 }
 
-void sb_zip_loader_free(struct sb_loader *base)
+void sb_zip_loader_free(struct sb_loader *loader)
 {
-    struct zip_loader *loader = (struct zip_loader *)base;
+    struct zip_loader *zip = (struct zip_loader *)loader;
 
-    if (loader->inflates)
-        inflateEnd(&loader->inflater);
-    sb_zip_foreign_free(loader->foreign);
-    sb_zip_lzma_free(loader->lzma);
-    free(loader->window);
-    free(loader->block);
-    free(loader);
+    if (zip->inflates)
+        inflateEnd(&zip->inflater);
+    sb_zip_foreign_free(zip->foreign);
+    sb_zip_lzma_free(zip->lzma);
+    free(zip->window);
+    free(zip->block);
+    free(zip);
 }
 
 /*
@@ -79,15 +79,17 @@ static enum sb_code look(struct zip_loader *loader, int64_t at, size_t size, con
     bool onward = at >= loader->window_at && at <= held_end + READ_THROUGH;
     int64_t left = loader->file->end - at;
     size_t want = onward ? WINDOW_SIZE : FIRST_READ;
+    enum sb_code code;
 
     if (at < loader->window_at || at + (int64_t)size > held_end) {
         want = want < size ? size : want;
         want = (int64_t)want > left ? (size_t)left : want;
         loader->window_at = at;
         loader->held = 0;
-        if (sb_pread_full(loader->file->fd, loader->window, want, at, &loader->held,
-                          loader->file->name, err))
-            return err->code;
+        code = sb_pread_full(loader->file->fd, loader->window, want, at, &loader->held,
+                             loader->file->name, err);
+        if (code)
+            return code;
         if (loader->held < size)
             return sb_fail(err, SB_DAMAGED, "its bytes end early; left out");
         held_end = at + (int64_t)loader->held;
@@ -169,11 +171,15 @@ static enum sb_code begin(struct zip_loader *loader, const struct sb_member *mem
     struct sb_zip_local local;
     const uint8_t *header;
     size_t have;
+    enum sb_code code;
 
-    if (look(loader, place.offset, SB_ZIP_LOCAL_SIZE, &header, &have, err) ||
-        sb_zip_read_local(header, loader->file, member, &local, err) ||
-        look(loader, place.offset, SB_ZIP_LOCAL_SIZE + local.name_size, &header, &have, err))
-        return err->code;
+    code = look(loader, place.offset, SB_ZIP_LOCAL_SIZE, &header, &have, err);
+    if (code == SB_OK)
+        code = sb_zip_read_local(header, loader->file, member, &local, err);
+    if (code == SB_OK)
+        code = look(loader, place.offset, SB_ZIP_LOCAL_SIZE + local.name_size, &header, &have, err);
+    if (code)
+        return code;
     if (sb_zip_name_check(header + SB_ZIP_LOCAL_SIZE, local.name_size) != place.name_check)
         local.differs = "its local header has another name than the central directory";
     if (local.differs &&
@@ -184,6 +190,7 @@ static enum sb_code begin(struct zip_loader *loader, const struct sb_member *mem
     loader->left = place.packed;
     loader->ended = false;
     loader->crc = 0;
+    loader->wrong_sum = false;
     return SB_OK;
 }
 
@@ -305,41 +312,40 @@ static enum sb_code finish(struct zip_loader *loader, const struct sb_member *me
         return err->code;
     if (got > 0)
         return sb_fail(err, SB_DAMAGED, "is longer than the zip says; left out");
-    if (!loader->file->no_check && crc != sb_zip_place_of(member).crc)
-        return sb_fail(err, SB_DAMAGED, CHECKSUM_WRONG);
+    loader->wrong_sum = !loader->file->no_check && crc != sb_zip_place_of(member).crc;
+    if (loader->wrong_sum)
+        return sb_fail(err, SB_DAMAGED,
+                       "its bytes do not have the CRC-32 that the zip holds; left out");
     return SB_OK;
 }
 
 /* What is wrong with the member alone does not end the work. */
-static enum sb_code judge(const struct sb_member *member, struct sb_events *events,
-                          struct sb_error *err)
+static enum sb_code judge(const struct zip_loader *loader, const struct sb_member *member,
+                          struct sb_events *events, struct sb_error *err)
 {
-    char text[sizeof(err->text)];
-    const char *kind = "damaged";
+    const char *kind = loader->wrong_sum ? "checksum" : "damaged";
 
     if (err->code == SB_INVALID)
         kind = "method";
     else if (err->code != SB_DAMAGED)
         return err->code;
-    else if (strcmp(err->text, CHECKSUM_WRONG) == 0)
-        kind = "checksum";
-    memcpy(text, err->text, sizeof(text));
-    return sb_events_add(events, SB_PROBLEM, kind, member->entry.path, text, err) ? err->code
-                                                                                  : SB_END;
+    if (sb_events_add(events, SB_PROBLEM, kind, member->entry.path, err->text, err))
+        return err->code;
+    return SB_END;
 }
 
-enum sb_code sb_zip_loader_load(struct sb_loader *base, struct sb_member *member, void *data,
+enum sb_code sb_zip_loader_load(struct sb_loader *loader, struct sb_member *member, void *data,
                                 size_t room, struct sb_events *events, struct sb_error *err)
 {
-    struct zip_loader *loader = (struct zip_loader *)base;
+    struct zip_loader *zip = (struct zip_loader *)loader;
     size_t got;
 
     if (member->entry.size > (int64_t)room)
         return SB_LIMIT;
-    if (begin(loader, member, events, err) || begin_method(loader, member, err) ||
-        unpack_some(loader, data, (size_t)member->entry.size, &got, err) ||
-        finish(loader, member, (int64_t)got, err))
-        return judge(member, events, err);
+    if (begin(zip, member, events, err) || begin_method(zip, member, err) ||
+        unpack_some(zip, data, (size_t)member->entry.size, &got, err) ||
+        finish(zip, member, (int64_t)got, err))
+        return judge(zip, member, events, err);
     return SB_OK;
 }
 
@@ -365,19 +371,19 @@ static enum sb_code stream_all(struct zip_loader *loader, const struct sb_member
     return finish(loader, member, done, err);
 }
 
-enum sb_code sb_zip_loader_stream(struct sb_loader *base, struct sb_member *member,
+enum sb_code sb_zip_loader_stream(struct sb_loader *loader, struct sb_member *member,
                                   sb_each_block *each, void *context, struct sb_events *events,
                                   struct sb_error *err)
 {
-    struct zip_loader *loader = (struct zip_loader *)base;
+    struct zip_loader *zip = (struct zip_loader *)loader;
     bool refused = false;
 
-    if (!loader->block)
-        loader->block = malloc(BLOCK_SIZE);
-    if (!loader->block)
+    if (!zip->block)
+        zip->block = malloc(BLOCK_SIZE);
+    if (!zip->block)
         return sb_fail_memory(err);
-    if (begin(loader, member, events, err) || begin_method(loader, member, err) ||
-        stream_all(loader, member, each, context, &refused, err))
-        return refused ? err->code : judge(member, events, err);
+    if (begin(zip, member, events, err) || begin_method(zip, member, err) ||
+        stream_all(zip, member, each, context, &refused, err))
+        return refused ? err->code : judge(zip, member, events, err);
     return SB_OK;
 }

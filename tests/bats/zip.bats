@@ -168,7 +168,7 @@ place_of() {
     output_is ""
     run_ok sb cat a.zip sub/file
     run_fail 1 sb convert --to=zip --force a.zip b.zip
-    [[ $(sb ls -r b.zip) != *file.bin* ]]
+    [[ $(sb ls -R b.zip) != *file.bin* ]]
 }
 
 @test "a damaged large member is not in the zip that is made of it" {

@@ -45,8 +45,9 @@ static void append(struct sb_buf *buf, const void *data, size_t size)
 
 static size_t deflated(const char *data, size_t size, uint8_t *out, size_t room)
 {
-    z_stream z = {.next_in = (Bytef *)data, .avail_in = (uInt)size, .next_out = out};
+    z_stream z = {.next_in = (Bytef *)data, .avail_in = (uInt)size};
 
+    z.next_out = out;
     z.avail_out = (uInt)room;
     if (deflateInit2(&z, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK ||
         deflate(&z, Z_FINISH) != Z_STREAM_END)
