@@ -281,16 +281,14 @@ static void put_in_pipe(struct reading *reading)
     reading->input.fd = ends[0];
 }
 
-static struct reading open_made(bool pipe)
+static void open_made(struct reading *reading, bool pipe)
 {
-    struct reading reading = {.input = {.path = "x", .name = "x", .type.kind = SB_TAR}};
-
+    *reading = (struct reading){.input = {.path = "x", .name = "x", .type.kind = SB_TAR}};
     sb_buf_clear(&listed);
     if (pipe)
-        put_in_pipe(&reading);
+        put_in_pipe(reading);
     else
-        put_in_file(&reading);
-    return reading;
+        put_in_file(reading);
 }
 
 static void start(struct reading *reading, int64_t max_size)
@@ -329,10 +327,11 @@ static const char *end_word(enum sb_code code)
 
 static const char *list_with(bool pipe, bool bytes, int64_t max_size)
 {
-    struct reading reading = open_made(pipe);
+    struct reading reading;
     struct sb_member member;
     struct sb_error err;
 
+    open_made(&reading, pipe);
     start(&reading, max_size);
     while (!reading.code) {
         reading.code = sb_source_next(reading.source, &member, &err);
@@ -357,14 +356,13 @@ static const char *list_names(void)
 }
 
 /* The first member, until stop. */
-static struct reading first(struct sb_member *member)
+static void first(struct reading *reading, struct sb_member *member)
 {
-    struct reading reading = open_made(false);
     struct sb_error err;
 
-    start(&reading, 0);
-    CHECK(reading.code == SB_OK && sb_source_next(reading.source, member, &err) == SB_OK);
-    return reading;
+    open_made(reading, false);
+    start(reading, 0);
+    CHECK(reading->code == SB_OK && sb_source_next(reading->source, member, &err) == SB_OK);
 }
 
 /* Tests */
@@ -481,7 +479,7 @@ static int64_t time_of(const char *record)
     add_pax(record, NULL, NULL, NULL);
     add_header(&(struct header){.name = "f"});
     end_tar();
-    reading = first(&member);
+    first(&reading, &member);
     CHECK(member.entry.has & SB_HAS_MTIME);
     stop(&reading);
     return member.entry.mtime_ns;
@@ -510,7 +508,7 @@ static void what_a_member_has_is_told(void)
             "SCHILY.fflags=nodump");
     add_header(&(struct header){.name = "f", .mode = 06751, .uid = 1234});
     end_tar();
-    reading = first(&member);
+    first(&reading, &member);
     CHECK((member.entry.has & SB_HAS_MODE) && member.entry.mode == (S_IFREG | 06751));
     CHECK((member.entry.has & SB_HAS_UID) && member.entry.uid == 1234);
     CHECK_TEXT(member.user, "anna");
@@ -531,7 +529,7 @@ static void devices_have_numbers(void)
     memcpy(block + 337, "0000003", 7);
     set_sum(block);
     end_tar();
-    reading = first(&member);
+    first(&reading, &member);
     CHECK_TEXT(member.special, "character device");
     CHECK(member.special_mode == S_IFCHR && member.device_major == 8 && member.device_minor == 3);
     CHECK(member.has & SB_KEEPS_SPECIAL);
@@ -650,7 +648,7 @@ static void what_lies_in_the_file_has_a_place(void)
     add_pax("GNU.sparse.realsize=12", NULL, NULL, NULL);
     add_file("longer", "abcd");
     end_tar();
-    reading = first(&member);
+    first(&reading, &member);
     check_place(&member, "bytes");
     CHECK(sb_source_next(reading.source, &member, &err) == SB_OK);
     check_place(&member, "target");
@@ -660,7 +658,7 @@ static void what_lies_in_the_file_has_a_place(void)
         CHECK(sb_source_next(reading.source, &member, &err) == SB_OK && !member.located);
     stop(&reading);
     compress_as(ARCHIVE_FILTER_GZIP);
-    reading = first(&member);
+    first(&reading, &member);
     CHECK(!member.located);
     stop(&reading);
 }
@@ -864,9 +862,10 @@ static void a_source_may_be_freed_at_any_time(void)
     compress_as(ARCHIVE_FILTER_GZIP);
     for (int members = 0; members < 50; members += 7) {
         struct sb_member member;
-        struct reading reading = first(&member);
+        struct reading reading;
         struct sb_error err;
 
+        first(&reading, &member);
         for (int i = 0; i < members; i++)
             CHECK(sb_source_next(reading.source, &member, &err) == SB_OK);
         stop(&reading);
