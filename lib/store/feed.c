@@ -199,7 +199,7 @@ static enum sb_code add_filters(struct sb_feed **feed, enum sb_filter_kind kind,
         if (!code)
             code = peek(*feed, err);
         if (code == SB_END)
-            return sb_fail(err, SB_FORMAT, "%s: holds nothing but compressed emptiness",
+            return sb_fail(err, SB_FORMAT, "%s: there is nothing in it, once it is decompressed",
                            (*feed)->name);
         if (code)
             return code;

@@ -60,14 +60,17 @@ static enum sb_code refuse(struct filter_feed *feed, struct sb_error *err)
 {
     const char *text = archive_error_string(feed->archive);
 
-    if (!feed->opened)
-        text = "nothing comes out of it";
     if (feed->in_code) {
         *err = feed->in_err;
         return feed->in_code;
     }
     if (archive_errno(feed->archive) == ENOMEM)
         return sb_fail_memory(err);
+    if (text && strstr(text, "too much memory"))
+        return sb_fail(err, SB_LIMIT,
+                       "%s: its %s data needs too much memory to be decompressed here; decompress "
+                       "it with its own tool, and read that from standard input",
+                       feed->base.name, feed->word);
     return sb_fail(err, SB_DAMAGED, "%s: its %s data is damaged or cut short: %s", feed->base.name,
                    feed->word, text ? text : "unknown error");
 }
@@ -83,15 +86,22 @@ static int choose_filter(struct archive *archive, int code)
     return archive_read_append_filter(archive, code);
 }
 
+/*
+ * The format "empty" takes what nothing comes out of, so that libarchive does not complain of an
+ * unknown format when it was the filter that failed. SB_END: there is nothing.
+ */
 static enum sb_code open_filter(struct filter_feed *feed, struct sb_error *err)
 {
     struct archive_entry *entry;
 
     if (archive_read_open(feed->archive, feed, NULL, give_input, NULL) != ARCHIVE_OK ||
-        archive_read_next_header(feed->archive, &entry) != ARCHIVE_OK)
+        archive_errno(feed->archive) != 0)
         return refuse(feed, err);
     feed->opened = true;
-    return SB_OK;
+    if (archive_read_next_header(feed->archive, &entry) == ARCHIVE_OK)
+        return SB_OK;
+    feed->at_end = true;
+    return SB_END;
 }
 
 /* Behind the end: what did the filter leave? */
@@ -174,7 +184,8 @@ enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_
     }
     feed->archive = archive_read_new();
     if (!feed->archive || choose_filter(feed->archive, code) != ARCHIVE_OK ||
-        archive_read_support_format_raw(feed->archive) != ARCHIVE_OK) {
+        archive_read_support_format_raw(feed->archive) != ARCHIVE_OK ||
+        archive_read_support_format_empty(feed->archive) != ARCHIVE_OK) {
         archive_read_free(feed->archive);
         free(feed);
         return sb_fail_memory(err);
