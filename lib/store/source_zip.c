@@ -164,21 +164,26 @@ static enum sb_code complete(const struct zip_source *zip, struct sb_member *mem
     return code;
 }
 
-/* SB_END: it is left out, which was told. */
+/* Finds the bytes of a stored member. SB_END: it is left out, which was told. */
 static enum sb_code locate(const struct zip_source *zip, struct sb_member *member,
                            struct sb_error *err)
 {
+    struct sb_zip_local local;
     enum sb_code code;
 
     if (!zip->locate || member->entry.type == SB_DIR || member->special ||
-        !sb_zip_is_stored(member))
+        sb_zip_place_of(member).method != SB_ZIP_STORED)
         return SB_OK;
-    code = sb_zip_locate(&zip->base, member, &member->at, err);
-    member->located = code == SB_OK;
-    if (code != SB_DAMAGED)
+    code = read_header(&zip->file, member, &local, err);
+    if (code == SB_DAMAGED) {
+        sb_tell(zip->notify, SB_PROBLEM, "damaged", member->entry.path, "%s", err->text);
+        return SB_END;
+    }
+    if (code)
         return code;
-    sb_tell(zip->notify, SB_PROBLEM, "damaged", member->entry.path, "%s", err->text);
-    return SB_END;
+    member->located = true;
+    member->at = local.data;
+    return SB_OK;
 }
 
 /* SB_END: the record gives no member, which was told. */
@@ -305,32 +310,6 @@ enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
     }
     *out = &zip->base;
     return SB_OK;
-}
-
-bool sb_zip_is_stored(const struct sb_member *member)
-{
-    return sb_zip_place_of(member).method == SB_ZIP_STORED;
-}
-
-enum sb_code sb_zip_locate(const struct sb_source *source, const struct sb_member *member,
-                           int64_t *at, struct sb_error *err)
-{
-    const struct zip_source *zip = (const struct zip_source *)source;
-    unsigned method = sb_zip_place_of(member).method;
-    struct sb_zip_local local;
-    enum sb_code code;
-
-    if (method != SB_ZIP_STORED)
-        return sb_fail(err, SB_INVALID, "is compressed (method %u)", method);
-    code = read_header(&zip->file, member, &local, err);
-    if (code == SB_OK)
-        *at = local.data;
-    return code;
-}
-
-int sb_zip_descriptor(const struct sb_source *source)
-{
-    return ((const struct zip_source *)source)->file.fd;
 }
 
 void sb_zip_locate_all(struct sb_source *source)

@@ -61,14 +61,10 @@ static void read_bytes(struct sb_loader *loader, struct sb_member *member)
     sb_events_release(&events);
 }
 
-static void check_member(const struct sb_source *source, const struct sb_member *member)
+static void check_member(const struct sb_member *member)
 {
-    struct sb_error err;
-    int64_t at;
-
-    if (member->entry.path[member->entry.path_size] != '\0' || member->entry.size < 0)
-        abort();
-    if (sb_zip_locate(source, member, &at, &err) == SB_OK && at < 0)
+    if (member->entry.path[member->entry.path_size] != '\0' || member->entry.size < 0 ||
+        (member->located && member->at < 0))
         abort();
 }
 
@@ -90,7 +86,7 @@ static void read_zip(struct sb_input *input, bool no_check)
     while (sb_source_next(source, &member, &err) == SB_OK) {
         if (++members > MEMBERS_MAX)
             abort();
-        check_member(source, &member);
+        check_member(&member);
         if (member.entry.type != SB_DIR && !member.special)
             read_bytes(loader, &member);
     }

@@ -465,6 +465,19 @@ static void unknown_method(void)
     release(&zip);
 }
 
+/* The header of lzma says how much memory its decoder takes: here, a window of 1 GiB. */
+static void greedy_lzma(void)
+{
+    struct zip zip = {.count = 0};
+
+    add(&zip, &(struct part){.name = "lzma", .data = "0123456789", .method = SB_ZIP_LZMA});
+    add(&zip, &(struct part){.name = "next", .data = "text"});
+    memcpy(local(&zip, 0) + SB_ZIP_LOCAL_SIZE + 4, "\x09\x04\x05\0\x5d\0\0\0\x40\0", 10);
+    finish(&zip);
+    CHECK_READS(&zip, "method: lzma\nnext=text\n", .stream = false);
+    release(&zip);
+}
+
 /* The first member of a zip that has only this one. */
 static struct sb_member first_member(const struct part *part, struct sb_source **source)
 {
@@ -593,6 +606,7 @@ int main(void)
     RUN(wrong_ends);
     RUN(encrypted);
     RUN(unknown_method);
+    RUN(greedy_lzma);
     RUN(modes);
     RUN(extra_fields);
     RUN(dos_names);
