@@ -304,7 +304,7 @@ enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
                             struct sb_error *err)
 {
     struct sb_archive_source_options whole = {
-        .dirs_last = true, .no_check = limits->no_check, .notify = notify};
+        .depth_first = limits->depth_first, .no_check = limits->no_check, .notify = notify};
     enum sb_code code;
 
     *out = NULL;

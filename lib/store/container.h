@@ -70,10 +70,11 @@ enum sb_code sb_input_open(struct sb_input *input, const char *path, enum sb_con
                            struct sb_error *err) SB_CHECKED;
 void sb_input_close(struct sb_input *input);
 
-/* What reading may cost: limits against bombs. */
+/* How it is read: limits against bombs, and more. */
 struct sb_input_limits {
     int64_t max_size; /* bytes that may come out of filters, or be spooled; 0: any number */
     bool no_check;    /* checksums of an archive's or zip's members are not looked at */
+    bool depth_first; /* of an archive: see below */
 };
 
 /*
@@ -91,9 +92,9 @@ struct sb_archive_source_options {
     char *const *paths; /* PATH and GLOB arguments: these, in one walk by path. What matches nothing
                            is told as "missing". None: everything, files by address. */
     size_t path_count;
-    bool dirs_last; /* of everything, directories come after the files instead of before: tar sets
-                       the times of a directory once it meets something that is not below it. Those
-                       of which nothing is known but that they hold something do not come. */
+    bool depth_first; /* everything comes as depth_first.h has it, instead of directories first
+                         and then files by address. Directories of which nothing is known but that
+                         they hold something do not come. */
     bool no_check;
     const struct sb_notify *notify;
 };

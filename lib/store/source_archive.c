@@ -1,4 +1,5 @@
 #include "store/container.h"
+#include "store/depth_first.h"
 
 #include "archive/archive.h"
 #include "archive/select.h"
@@ -20,12 +21,13 @@ enum stage {
     STAGE_ROOT,
     STAGE_DIRS,
     STAGE_FILES,
+    STAGE_TREE,
     STAGE_SELECTION,
     STAGE_OVER,
 };
 
-static const enum stage dirs_first[] = {STAGE_ROOT, STAGE_DIRS, STAGE_FILES, STAGE_OVER};
-static const enum stage dirs_last[] = {STAGE_FILES, STAGE_ROOT, STAGE_DIRS, STAGE_OVER};
+static const enum stage by_address[] = {STAGE_ROOT, STAGE_DIRS, STAGE_FILES, STAGE_OVER};
+static const enum stage depth_first[] = {STAGE_ROOT, STAGE_TREE, STAGE_OVER};
 static const enum stage selection[] = {STAGE_SELECTION, STAGE_OVER};
 
 struct archive_source {
@@ -36,6 +38,7 @@ struct archive_source {
     const enum stage *stage; /* in its plan */
     bool root_given;
     struct sb_cursor *cursor;
+    struct sb_depth_first *walk;
     struct sb_select *select;
 };
 
@@ -68,6 +71,7 @@ static void free_source(struct sb_source *base)
     struct archive_source *source = source_of(base);
 
     sb_cursor_free(source->cursor);
+    sb_depth_first_free(source->walk);
     sb_select_free(source->select);
     sb_shards_free(source->shards);
     free(source);
@@ -104,6 +108,16 @@ static void end_stage(struct archive_source *source)
     source->cursor = NULL;
 }
 
+static enum sb_code next_of_tree(struct archive_source *source, struct sb_entry *entry,
+                                 struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (!source->walk)
+        code = sb_depth_first_open(&source->walk, source->archive, err);
+    return code ? code : sb_depth_first_next(source->walk, entry, err);
+}
+
 /* The next entry of this stage, SB_END after its last. */
 static enum sb_code next_of_stage(struct archive_source *source, struct sb_entry *entry,
                                   struct sb_error *err)
@@ -121,6 +135,8 @@ static enum sb_code next_of_stage(struct archive_source *source, struct sb_entry
     case STAGE_FILES:
         code = open_cursor(source, err);
         return code ? code : sb_cursor_next(source->cursor, entry, err);
+    case STAGE_TREE:
+        return next_of_tree(source, entry, err);
     case STAGE_SELECTION:
         return sb_select_next(source->select, entry, err);
     case STAGE_OVER:
@@ -154,7 +170,7 @@ static bool is_usable(const struct archive_source *source, const struct sb_entry
  */
 static bool is_implied(const struct archive_source *source, const struct sb_entry *entry)
 {
-    return source->options.dirs_last && entry->type == SB_DIR && !entry->has &&
+    return source->options.depth_first && entry->type == SB_DIR && !entry->has &&
            (entry->num_files > 0 || entry->num_subdirs > 0);
 }
 
@@ -349,7 +365,7 @@ static enum sb_code choose_walk(struct archive_source *source, struct sb_error *
 {
     enum sb_code code;
 
-    source->stage = source->options.dirs_last ? dirs_last : dirs_first;
+    source->stage = source->options.depth_first ? depth_first : by_address;
     if (source->options.path_count == 0)
         return SB_OK;
     code = sb_select_new(&source->select, source->archive, source->options.paths,

@@ -26,6 +26,8 @@ void sb_tree_metadata(struct sb_member *member, const struct stat *st)
     entry->uid = st->st_uid;
     entry->gid = st->st_gid;
     entry->mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+    if (st->st_mtim.tv_nsec != 0)
+        member->has |= SB_KEEPS_NANOSECONDS;
 }
 
 void sb_tree_member(const struct sb_tree_item *item, struct sb_member *member)
@@ -35,7 +37,7 @@ void sb_tree_member(const struct sb_tree_item *item, struct sb_member *member)
                       : item->node == SB_NODE_LINK ? SB_LINK
                                                    : SB_FILE,
         .entry.size = item->node == SB_NODE_DIR ? 0 : -1,
-        .has = SB_KEEPS_OWNER | SB_KEEPS_NANOSECONDS,
+        .has = SB_KEEPS_OWNER,
         .dir = item->dir,
         .dir_fd = sb_tree_dir_fd(item->dir),
         .component = item->component,

@@ -190,7 +190,11 @@ static enum sb_code point_at(struct convert *convert, const struct sb_input *inp
 static enum sb_code convert_input(struct convert *convert, const char *path, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
-    struct sb_input_limits limits = {.max_size = options->max_size, .no_check = options->no_check};
+    struct sb_input_limits limits = {
+        .max_size = options->max_size,
+        .no_check = options->no_check,
+        .depth_first = options->to.kind == SB_TAR || options->to.kind == SB_ZIP,
+    };
     struct sb_source *source = NULL;
     struct sb_input input;
     enum sb_code code = sb_input_open(&input, path, options->from, err);

@@ -53,7 +53,7 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member, str
         .entry.path_size = item.name_size,
         .entry.type = type_of(item.node),
         .entry.size = item.node == SB_NODE_DIR ? 0 : -1,
-        .has = SB_KEEPS_OWNER | SB_KEEPS_NANOSECONDS,
+        .has = SB_KEEPS_OWNER,
         .dir = item.dir,
         .dir_fd = item.dir_fd,
         .component = item.component,

@@ -203,7 +203,6 @@ static enum sb_code meet_limits(struct transfer *transfer, struct sb_item *item,
                                 struct sb_error *err)
 {
     struct sb_member *member = &transfer->member;
-    unsigned lost = member->has & ~transfer->sink->holds;
     enum sb_code code;
 
     if (member->special && !(transfer->sink->holds & SB_KEEPS_SPECIAL)) {
@@ -214,9 +213,15 @@ static enum sb_code meet_limits(struct transfer *transfer, struct sb_item *item,
     code = meet_duplicate(transfer, err);
     if (!code && transfer->sink->ops->accept)
         code = transfer->sink->ops->accept(transfer->sink, member, item, err);
-    if (!code && lost && transfer->options->lost)
-        transfer->options->lost(transfer->options->context, member->entry.path, lost);
     return code;
+}
+
+static void tell_lost(const struct transfer *transfer, const struct sb_member *member)
+{
+    unsigned lost = member->has & ~transfer->sink->holds;
+
+    if (lost && transfer->options->lost)
+        transfer->options->lost(transfer->options->context, member->entry.path, lost);
 }
 
 /* Filling batches */
@@ -345,12 +350,13 @@ static enum sb_code take_member(struct transfer *transfer, struct sb_batch *batc
     if (!code && transfer->options->dry_run) {
         sb_tell(transfer->options->notify, SB_NOTE, "would-store", transfer->member.entry.path,
                 "would be %s", choice.replaces ? "replaced" : "stored");
-        return SB_OK;
     }
     if (code)
         return code == SB_END ? SB_OK : code;
-    if (transfer->sink->unread)
+    if (transfer->options->dry_run || transfer->sink->unread) {
+        tell_lost(transfer, &transfer->member);
         return SB_OK;
+    }
     if (goes_in_parts(transfer, batch)) {
         transfer->in_parts = true;
         transfer->part_offset = 0;
@@ -478,6 +484,26 @@ static enum sb_code count_loaded(struct transfer *transfer, const struct sb_batc
     return code;
 }
 
+/*
+ * A member is complete once it was loaded: a file's time is known from when it was opened. Under
+ * strict the first loss ends it.
+ */
+static enum sb_code tell_all_lost(const struct transfer *transfer, const struct sb_batch *batch,
+                                  struct sb_error *err)
+{
+    enum sb_code code = heed_problems(transfer, err);
+
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        const struct sb_item *item = &batch->items[i];
+
+        if (item->state == SB_ITEM_FAILED || item->part_offset > 0)
+            continue;
+        tell_lost(transfer, &item->member);
+        code = heed_problems(transfer, err);
+    }
+    return code;
+}
+
 static void adapt(struct transfer *transfer, const struct sb_batch *batch)
 {
     int64_t bytes = 0;
@@ -511,7 +537,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     if (!code)
         code = transfer->sink->ops->drain(transfer->sink, batch, err);
     if (!code)
-        code = heed_problems(transfer, err);
+        code = tell_all_lost(transfer, batch, err);
     adapt(transfer, batch);
     sb_batch_clear(batch);
     show_progress(transfer);

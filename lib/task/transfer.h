@@ -47,8 +47,8 @@ struct sb_transfer_options {
     const struct sb_notify *notify;
 
     /*
-     * Optional: a member has properties (bits of SB_KEEPS_) that the sink does not hold. Called
-     * for each such member, from the calling thread.
+     * Optional: a member that was stored has properties (bits of SB_KEEPS_) that the sink does not
+     * hold. Called for each such member, from the calling thread.
      */
     void (*lost)(void *context, const char *name, unsigned properties);
     void (*progress)(void *context, int64_t bytes, int64_t total, int64_t files);
