@@ -413,10 +413,12 @@ static void fill_name(struct archive_entry *entry, struct sb_member *member)
 /* A tar's last block has a field for it; it may also be in an extension, or a cpio's body. */
 static const char *find_target(const char *header, size_t size, const char *target, size_t length)
 {
-    const char *field = size >= SB_TAR_BLOCK ? header + size - SB_TAR_BLOCK + SB_TAR_LINK : NULL;
+    if (size >= SB_TAR_BLOCK && length <= SB_TAR_LINK_SIZE) {
+        const char *field = header + size - SB_TAR_BLOCK + SB_TAR_LINK;
 
-    if (field && length <= SB_TAR_LINK_SIZE && memcmp(field, target, length) == 0)
-        return field;
+        if (memcmp(field, target, length) == 0)
+            return field;
+    }
     return memmem(header, size, target, length);
 }
 
