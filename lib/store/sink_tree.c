@@ -355,28 +355,29 @@ static enum sb_code store_late(struct tree_sink *sink, struct sb_batch *batch, s
     return code;
 }
 
-/* Keeps what became of an item, where that differs from what its name says already. */
+/*
+ * Keeps what became of an item, where that is not what its name says since it was claimed. A later
+ * one that failed leaves the name to what an earlier one has written, or to a directory.
+ */
 static enum sb_code note_state(struct tree_sink *sink, const struct sb_item *item,
                                struct sb_error *err)
 {
     const struct sb_entry *entry = &item->member.entry;
-    enum sb_name_state state = SB_NAME_WRITTEN;
+    bool late = item->mark & SB_TREE_LATE, failed = item->state == SB_ITEM_FAILED;
+    enum sb_name_state before;
 
-    if (item->state == SB_ITEM_FAILED)
-        state = SB_NAME_FAILED;
-    else if (item->mark & SB_TREE_LEFT)
-        state = SB_NAME_LEFT;
-    if (!sink->names || (state == SB_NAME_WRITTEN && !(item->mark & SB_TREE_LATE)))
+    if (!sink->names || (failed && (item->mark & SB_TREE_OURS)) ||
+        (!late && !failed && !(item->mark & SB_TREE_LEFT)))
         return SB_OK;
-    /* What one before it has written stays as it is, and so does a directory of that name. */
-    if (state == SB_NAME_FAILED && (item->mark & SB_TREE_LATE)) {
-        enum sb_code code = state_of(sink, entry->path, entry->path_size, &state, err);
-
-        if (code || (item->mark & SB_TREE_OURS) || state == SB_NAME_DIR)
-            return code;
-        state = SB_NAME_FAILED;
-    }
-    return sb_tree_names_set(sink->names, entry->path, entry->path_size, state, err);
+    if (state_of(sink, entry->path, entry->path_size, &before, err))
+        return err->code;
+    if (before == SB_NAME_DIR)
+        return SB_OK;
+    return sb_tree_names_set(sink->names, entry->path, entry->path_size,
+                             failed                      ? SB_NAME_FAILED
+                             : item->mark & SB_TREE_LEFT ? SB_NAME_LEFT
+                                                         : SB_NAME_WRITTEN,
+                             err);
 }
 
 static enum sb_code settle(struct tree_sink *sink, const struct sb_item *item, struct sb_error *err)
@@ -483,7 +484,8 @@ static enum sb_code open_tables(struct tree_sink *sink, struct sb_error *err)
 
 static unsigned properties_held(const struct sb_tree_sink_options *options)
 {
-    return SB_KEEPS_NANOSECONDS | SB_KEEPS_HARD_LINKS | (options->preserve ? SB_KEEPS_OWNER : 0);
+    return SB_KEEPS_NANOSECONDS | SB_KEEPS_HARD_LINKS | SB_KEEPS_SPARSE |
+           (options->preserve ? SB_KEEPS_OWNER : 0);
 }
 
 enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_options *options,

@@ -13,6 +13,7 @@
 
 #define LINK_MAX_SIZE (PATH_MAX - 1)
 #define COPY_BLOCK    ((size_t)256 << 10)
+#define HOLE_BYTES    ((size_t)64 << 10) /* zeros are looked for in pieces of this size */
 
 mode_t sb_tree_default_mode(const struct sb_tree_job *job)
 {
@@ -112,10 +113,23 @@ static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk 
     return code ? code : sb_fail(err, SB_EXISTS, "exists already");
 }
 
+/* Did it have holes, so that zeros are passed over instead of written? */
+static bool is_sparse(const struct sb_item *item)
+{
+    return item->member.has & SB_KEEPS_SPARSE;
+}
+
 static enum sb_code finish_item(const struct sb_tree_job *job, struct sb_batch *batch,
                                 struct sb_item *item, struct sb_newcomer *newcomer,
                                 const struct sb_attributes *attributes, struct sb_error *err)
 {
+    int fd = newcomer->fd;
+
+    if (is_sparse(item) && fd >= 0 && ftruncate(fd, lseek(fd, 0, SEEK_CUR))) {
+        sb_fail_errno(err, errno, "cannot be written");
+        sb_newcomer_drop(newcomer);
+        return sb_tree_fail(batch, item, err);
+    }
     if (sb_newcomer_finish(newcomer, attributes, job->options->sync, err))
         return sb_tree_fail(batch, item, err);
     item->state = SB_ITEM_STORED;
@@ -132,6 +146,28 @@ static enum sb_code write_bytes(int fd, const void *data, size_t size, struct sb
     if (err->code == SB_INTERRUPT)
         return err->code;
     return sb_fail_errno(err, err->sys_errno, "cannot be written");
+}
+
+static enum sb_code write_around_holes(int fd, const char *data, size_t size, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    size_t part;
+
+    for (; !code && size > 0; data += part, size -= part) {
+        part = size < HOLE_BYTES ? size : HOLE_BYTES;
+        if (data[0] != '\0' || memcmp(data, data + 1, part - 1) != 0)
+            code = write_bytes(fd, data, part, err);
+        else if (lseek(fd, (off_t)part, SEEK_CUR) < 0)
+            code = sb_fail_errno(err, errno, "cannot be written");
+    }
+    return code;
+}
+
+static enum sb_code write_data(const struct sb_item *item, int fd, const void *data, size_t size,
+                               struct sb_error *err)
+{
+    return is_sparse(item) ? write_around_holes(fd, data, size, err)
+                           : write_bytes(fd, data, size, err);
 }
 
 /* Whole members in memory */
@@ -166,7 +202,7 @@ static enum sb_code write_read(const struct sb_tree_job *job, struct sb_walk *wa
         return sb_tree_fail(batch, item, err);
     if (item->mark & SB_TREE_LEFT)
         return SB_OK;
-    if (!making.link_target && write_bytes(newcomer.fd, data, item->data_size, err)) {
+    if (!making.link_target && write_data(item, newcomer.fd, data, item->data_size, err)) {
         sb_newcomer_drop(&newcomer);
         return sb_tree_fail(batch, item, err);
     }
@@ -176,6 +212,7 @@ static enum sb_code write_read(const struct sb_tree_job *job, struct sb_walk *wa
 /* Members too large for that: what was written is removed again when the bytes turn out wrong. */
 
 struct writing {
+    const struct sb_item *item;
     const struct sb_newcomer *newcomer;
     const struct sb_attributes *attributes;
     bool failed; /* the error is of the target, not of the source */
@@ -187,7 +224,7 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
 
     if (sb_interrupted())
         return sb_fail(err, SB_INTERRUPT, "interrupted");
-    writing->failed = write_bytes(writing->newcomer->fd, data, size, err) != SB_OK;
+    writing->failed = write_data(writing->item, writing->newcomer->fd, data, size, err) != SB_OK;
     sb_newcomer_backdate(writing->newcomer, writing->attributes);
     return writing->failed ? err->code : SB_OK;
 }
@@ -198,7 +235,7 @@ static enum sb_code write_large(const struct sb_tree_job *job, struct sb_walk *w
 {
     static const struct making a_file = {0};
     struct sb_newcomer newcomer;
-    struct writing writing = {.newcomer = &newcomer, .attributes = attributes};
+    struct writing writing = {.item = item, .newcomer = &newcomer, .attributes = attributes};
     enum sb_code code;
 
     if (make_newcomer(job, walk, item, &a_file, attributes, &newcomer, err))
@@ -291,7 +328,8 @@ static void end_part(const struct sb_tree_part *part, struct sb_item *item)
 enum sb_code sb_tree_write_part(const struct sb_tree_job *job, struct sb_tree_part *part,
                                 struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
 {
-    struct writing writing = {.newcomer = &part->newcomer, .attributes = &part->attributes};
+    struct writing writing = {
+        .item = item, .newcomer = &part->newcomer, .attributes = &part->attributes};
     enum sb_code code = SB_OK;
 
     if (item->part_offset == 0)
@@ -359,7 +397,7 @@ static enum sb_code copy_file(const struct sb_tree_job *job, struct sb_walk *wal
     int from = openat(from_fd, from_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct sb_attributes attributes;
     struct sb_newcomer newcomer;
-    struct writing writing = {.newcomer = &newcomer, .attributes = &attributes};
+    struct writing writing = {.item = item, .newcomer = &newcomer, .attributes = &attributes};
     struct stat st;
     enum sb_code code;
 

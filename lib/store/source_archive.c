@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Read ahead where extents follow each other. Larger saves nothing, and leaves a core's cache. */
-#define WINDOW_BYTES ((size_t)512 << 10)
+#define WINDOW_BYTES ((size_t)128 << 10)
 
 #define GAP_MAX     4096 /* cheaper to read than to skip */
 #define NANOSECONDS INT64_C(1000000000)
