@@ -238,7 +238,7 @@ static enum sb_code catalog(const struct settings *settings, struct container *c
 {
     struct wanted wanted = {0};
     struct sb_catalog_options selection = {.notify = &message_notify, .context = &wanted};
-    struct sb_catalog_result result;
+    struct sb_catalog_result result = {0};
     enum sb_code code;
 
     if (input->list || strcmp(path, "-") == 0)

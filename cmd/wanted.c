@@ -32,8 +32,10 @@ void wanted_begin(struct wanted *wanted, char *const *args, size_t count)
 
     wanted->count = count;
     wanted->names = calloc(count ? count : 1, sizeof(*wanted->names));
-    if (!wanted->names)
+    if (!wanted->names) {
         output_check(ENOMEM);
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         if (sb_name_normalize(args[i], &wanted->names[i].text, &stripped) ||
             sb_buf_reserve(&wanted->names[i].text, 0))

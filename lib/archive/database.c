@@ -74,6 +74,14 @@ enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out, 
     return SB_OK;
 }
 
+enum sb_code sb_database_step(struct sqlite3_stmt *statement, struct sb_error *err)
+{
+    int rc = sqlite3_step(statement);
+
+    sqlite3_reset(statement);
+    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(sqlite3_db_handle(statement), err);
+}
+
 enum sb_code sb_database_integer(struct sqlite3 *db, const char *sql, int64_t absent, int64_t *out,
                                  struct sb_error *err)
 {

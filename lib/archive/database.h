@@ -51,6 +51,9 @@ enum sb_code sb_database_run(struct sqlite3 *db, const char *sql, struct sb_erro
 enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out, const char *sql,
                                  struct sb_error *err) SB_CHECKED;
 
+/* Runs a statement that yields no rows, and resets it. */
+enum sb_code sb_database_step(struct sqlite3_stmt *statement, struct sb_error *err) SB_CHECKED;
+
 /* First column of the first row; `absent` when there is no row or it is NULL. */
 enum sb_code sb_database_integer(struct sqlite3 *db, const char *sql, int64_t absent, int64_t *out,
                                  struct sb_error *err) SB_CHECKED;

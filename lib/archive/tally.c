@@ -84,14 +84,6 @@ void sb_tally_free(struct sb_tally *tally)
     free(tally);
 }
 
-static enum sb_code step_done(sqlite3_stmt *statement, struct sb_error *err)
-{
-    int rc = sqlite3_step(statement);
-
-    sqlite3_reset(statement);
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(sqlite3_db_handle(statement), err);
-}
-
 static int bind_known(sqlite3_stmt *statement, int column, bool known, int64_t value)
 {
     return known ? sqlite3_bind_int64(statement, column, value)
@@ -125,7 +117,7 @@ static enum sb_code save_innermost(struct sb_tally *tally, struct sb_error *err)
     sqlite3_bind_int64(save, 4, frame->counts.size_tree);
     sqlite3_bind_int64(save, 5, frame->metadata.has);
     bind_metadata(save, 6, &frame->metadata);
-    return step_done(save, err);
+    return sb_database_step(save, err);
 }
 
 /* Hands the sums of the innermost directory to its parent and takes it off the stack. */
@@ -366,7 +358,7 @@ static enum sb_code write_innermost(struct sb_tally *tally, struct target *targe
     bind_metadata(statement, 6, &frame->metadata);
     if (frame->exists)
         sqlite3_bind_int(statement, 10, frame->metadata.has != 0);
-    code = step_done(statement, err);
+    code = sb_database_step(statement, err);
     tally->depth--;
     sb_buf_cut(&tally->key, tally->depth ? tally->frames[tally->depth - 1].key_size : 0);
     return code;

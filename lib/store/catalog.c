@@ -59,14 +59,6 @@ static enum sb_code open_tables(struct catalog *catalog, const char *beside, str
     return code;
 }
 
-static enum sb_code step_done(sqlite3_stmt *statement, struct sb_error *err)
-{
-    int rc = sqlite3_step(statement);
-
-    sqlite3_reset(statement);
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(sqlite3_db_handle(statement), err);
-}
-
 static void bind_known(sqlite3_stmt *statement, int column, bool known, int64_t value)
 {
     if (known)
@@ -110,7 +102,7 @@ static enum sb_code add_row(struct catalog *catalog, const struct sb_entry *entr
     bind_known(add, 7, entry->has & SB_HAS_UID, entry->uid);
     bind_known(add, 8, entry->has & SB_HAS_GID, entry->gid);
     bind_known(add, 9, entry->has & SB_HAS_MTIME, entry->mtime_ns);
-    code = step_done(add, err);
+    code = sb_database_step(add, err);
     if (code)
         return code;
     return sb_tally_file(catalog->tally, entry->path, entry->path_size, 1, entry->size, err);
@@ -133,7 +125,7 @@ static enum sb_code add_hard_link(struct catalog *catalog, struct sb_member *mem
     catalog->linked = true;
     sqlite3_bind_text(catalog->add_link, 1, catalog->text.data, (int)catalog->text.size,
                       SQLITE_STATIC);
-    return step_done(catalog->add_link, err);
+    return sb_database_step(catalog->add_link, err);
 }
 
 /* Reads a link's target in sequence; SB_END, told, when it is longer than any. */
@@ -289,7 +281,7 @@ static enum sb_code adopt_target(struct catalog *catalog, sqlite3_stmt *find, sq
     if (!found && rc != SQLITE_DONE)
         return sb_database_fail(catalog->db, err);
     if (found) {
-        if (step_done(set, err))
+        if (sb_database_step(set, err))
             return err->code;
         return sb_tally_file(catalog->tally, path, path_size, 0, bytes, err);
     }
@@ -431,7 +423,7 @@ static enum sb_code uncount(sqlite3_stmt *lessen, const char *path, size_t path_
         sqlite3_bind_text(lessen, 1, path, (int)size, SQLITE_STATIC);
         sqlite3_bind_int(lessen, 2, direct);
         sqlite3_bind_int64(lessen, 3, bytes);
-        code = step_done(lessen, err);
+        code = sb_database_step(lessen, err);
         direct = false;
     } while (!code && size > 0);
     return code;
@@ -465,7 +457,7 @@ static enum sb_code settle_conflicts(struct catalog *catalog, struct sb_error *e
                        sqlite3_column_int64(rows, 2), err);
         sqlite3_bind_int64(drop, 1, sqlite3_column_int64(rows, 0));
         if (!code)
-            code = step_done(drop, err);
+            code = sb_database_step(drop, err);
     }
     if (!code && rc != SQLITE_DONE)
         code = sb_database_fail(catalog->db, err);

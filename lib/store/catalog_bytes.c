@@ -63,7 +63,6 @@ enum sb_code sb_catalog_bytes_add(struct sb_catalog_bytes *bytes, const struct s
 {
     int64_t size = member->entry.size;
     sqlite3_stmt *add;
-    int rc;
 
     *at = bytes->end;
     if (__builtin_add_overflow(bytes->end, size, &bytes->end))
@@ -82,9 +81,7 @@ enum sb_code sb_catalog_bytes_add(struct sb_catalog_bytes *bytes, const struct s
         sqlite3_bind_blob(add, KEPT, kept, (int)size, SQLITE_STATIC);
     else
         sqlite3_bind_null(add, KEPT);
-    rc = sqlite3_step(add);
-    sqlite3_reset(add);
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(bytes->db, err);
+    return sb_database_step(add, err);
 }
 
 static enum sb_code fail_nowhere(const struct sb_catalog_bytes *bytes, struct sb_error *err)

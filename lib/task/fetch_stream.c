@@ -43,14 +43,6 @@ static enum sb_code open_names(struct fetch_stream *fetch, struct sb_error *err)
     return code;
 }
 
-static enum sb_code step_done(sqlite3_stmt *statement, struct sb_error *err)
-{
-    int rc = sqlite3_step(statement);
-
-    sqlite3_reset(statement);
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(sqlite3_db_handle(statement), err);
-}
-
 static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch_names *names,
                                struct sb_error *err)
 {
@@ -69,7 +61,7 @@ static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch
                           size ? (int)fetch->name.size : 1, SQLITE_STATIC);
         sqlite3_bind_text(fetch->add, 2, asked, (int)size, SQLITE_STATIC);
         sqlite3_bind_int64(fetch->add, 3, place++);
-        code = step_done(fetch->add, err);
+        code = sb_database_step(fetch->add, err);
         if (code)
             return code;
     }
@@ -182,7 +174,7 @@ static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *mem
     if (code)
         return code == SB_END ? SB_OK : code;
     sqlite3_bind_blob(fetch->meet, 1, name, (int)size, SQLITE_STATIC);
-    code = step_done(fetch->meet, err);
+    code = sb_database_step(fetch->meet, err);
     if (code || sqlite3_changes(fetch->db) == 0)
         return code;
     return answer(fetch, member, name, size, err);
