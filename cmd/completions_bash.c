@@ -55,7 +55,7 @@ static const char functions[] =
     "        1d?*) _shardbox_add \"$directory${found:2}/\" ;;\n"
     "        1?*) _shardbox_add \"$directory${found:2}\" ;;\n"
     "        esac\n"
-    "    done < <(\"$program\" find --max-depth=1 --printf='%d%y%f\\0' -- \"$archive\" \\\n"
+    "    done < <(\"$program\" find --from=archive --max-depth=1 --printf='%d%y%f\\0' -- \"$archive\" \\\n"
     "        ${directory:+\"$directory\"} 2>/dev/null)\n"
     "    compopt -o filenames 2>/dev/null\n"
     "    [[ ${COMPREPLY[0]} == */ ]] && compopt -o nospace 2>/dev/null\n"

@@ -38,7 +38,7 @@ static const char functions[] =
     "    set -l program (commandline -opc)[1]\n"
     "    set -l archive (string replace -r -- '^~/' $HOME/ $argv[1])\n"
     "    set -l directory (string match -r -- '^.*/' (commandline -ct | string unescape))\n"
-    "    set -l found ($program find --max-depth=1 --printf='%d%y%f\\0' -- \\\n"
+    "    set -l found ($program find --from=archive --max-depth=1 --printf='%d%y%f\\0' -- \\\n"
     "        $archive $directory 2>/dev/null | string split0 |\n"
     "        string match -r -- '^1.+$' | string replace -r -- '^(1d.*)' '$1/' |\n"
     "        string sub -s 3)\n"

@@ -18,7 +18,7 @@ static const char functions[] =
     "\n"
     "    [[ $typed == */* ]] && directory=(${typed%/*}/)\n"
     "    archive=${archive/#\\~\\//$HOME/}\n"
-    "    for found in ${(0)\"$($program find --max-depth=1 --printf='%d%y%f\\0' -- \\\n"
+    "    for found in ${(0)\"$($program find --from=archive --max-depth=1 --printf='%d%y%f\\0' -- \\\n"
     "        $archive $directory 2>/dev/null)\"}; do\n"
     "        case $found in\n"
     "        (1d*) directories+=(${found#1d}) ;;\n"

@@ -358,6 +358,7 @@ static int run(const struct command *self, int argc, char **argv)
     status = options_parse(self, argc, argv, &settings, &first, NULL);
     if (status != OPTIONS_RUN)
         goto out;
+    settings.opening.places = settings.json || settings.sort == SORT_ADDRESS;
     status = check_usage(&settings, argc - first);
     if (!status) {
         if (find(&finding, argv[first], argv + first + 1, (size_t)(argc - first - 1), &err))

@@ -461,6 +461,7 @@ static int run(const struct command *self, int argc, char **argv)
         settings.sort = SORT_SIZE;
     if (settings.by_time)
         settings.sort = SORT_TIME;
+    settings.opening.places = settings.json || settings.at;
     status = check_usage(&settings, argc - first);
     if (status)
         return status;

@@ -164,8 +164,10 @@ static void show_progress(void *context, int64_t done, int64_t total, int64_t me
 enum sb_code open_catalog(struct container *out, const char *path, const struct opening *opening,
                           bool checksums, struct sb_error *err)
 {
-    struct sb_catalog_options options = {
-        .checksums = checksums, .notify = &message_notify, .progress = show_progress};
+    struct sb_catalog_options options = {.places = opening->places,
+                                         .checksums = checksums,
+                                         .notify = &message_notify,
+                                         .progress = show_progress};
     struct sb_catalog_result result;
     enum sb_code code = open_container(out, path, opening, false, err);
 

@@ -14,6 +14,7 @@
 /* What the settings of a command with OPTION_FROM begin with. */
 struct opening {
     struct sb_container_type from; /* SB_UNKNOWN: told by content */
+    bool places;                   /* of bytes in the container are shown; set by the command */
 };
 
 #define OPTION_FROM                                                                                \

@@ -176,7 +176,7 @@ _shardbox_add_paths() {
         1d?*) _shardbox_add "$directory${found:2}/" ;;
         1?*) _shardbox_add "$directory${found:2}" ;;
         esac
-    done < <("$program" find --max-depth=1 --printf='%d%y%f\0' -- "$archive" \
+    done < <("$program" find --from=archive --max-depth=1 --printf='%d%y%f\0' -- "$archive" \
         ${directory:+"$directory"} 2>/dev/null)
     compopt -o filenames 2>/dev/null
     [[ ${COMPREPLY[0]} == */ ]] && compopt -o nospace 2>/dev/null

@@ -101,7 +101,7 @@ function __shardbox_paths
     set -l program (commandline -opc)[1]
     set -l archive (string replace -r -- '^~/' $HOME/ $argv[1])
     set -l directory (string match -r -- '^.*/' (commandline -ct | string unescape))
-    set -l found ($program find --max-depth=1 --printf='%d%y%f\0' -- \
+    set -l found ($program find --from=archive --max-depth=1 --printf='%d%y%f\0' -- \
         $archive $directory 2>/dev/null | string split0 |
         string match -r -- '^1.+$' | string replace -r -- '^(1d.*)' '$1/' |
         string sub -s 3)

@@ -215,7 +215,7 @@ static enum sb_code pass_window(void *context, const void *data, size_t size, st
     window->left -= (int64_t)take;
     /* Its end is still wanted where all was: only there is a checksum known to be right. */
     window->full = !code && window->left == 0 && from + take < (const char *)data + size;
-    return window->full ? SB_LIMIT : code;
+    return window->full ? sb_fail(err, SB_LIMIT, "nothing more is wanted") : code;
 }
 
 static enum sb_code stream_apart(struct apart *apart, struct sb_loader *loader, int64_t offset,

@@ -263,6 +263,9 @@ missing: one"
     cmp -n 100 -i "$offset:0" a.tar tree/numbers
     run_ok sb ls --at="0:$((offset + 5))" a.tar
     output_is numbers
+    (cd tree && zip -qr0 ../stored.zip numbers)
+    offset=$(sb find --json stored.zip | sed 's/.*"offset":\([0-9]*\).*/\1/')
+    cmp -n 100 -i "$offset:0" stored.zip tree/numbers
     run_ok sb find --json a.tar.zst numbers
     output_has '"shard":null,"offset":null'
     run_fail 2 sb ls --shards a.tar
