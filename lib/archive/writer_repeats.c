@@ -12,17 +12,34 @@
 
 /* Rows that go, found before any is deleted. */
 static const char make_table[] = "CREATE TEMP TABLE going (row INTEGER PRIMARY KEY)";
-static const char delete_rows[] =
-    "DELETE FROM main.files WHERE rowid IN (SELECT row FROM temp.going); DROP TABLE temp.going";
 
-static enum sb_code mark_row(sqlite3_stmt *mark, int64_t row, struct sb_error *err)
+/* Runs a statement whose only parameter is a row. */
+static enum sb_code run_for(sqlite3_stmt *statement, int64_t row, struct sb_error *err)
 {
     int rc;
 
-    sqlite3_bind_int64(mark, 1, row);
-    rc = sqlite3_step(mark);
-    sqlite3_reset(mark);
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(sqlite3_db_handle(mark), err);
+    sqlite3_bind_int64(statement, 1, row);
+    rc = sqlite3_step(statement);
+    sqlite3_reset(statement);
+    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(sqlite3_db_handle(statement), err);
+}
+
+/* One by one: SQLite would hold the numbers of all rows of one statement in memory. */
+static enum sb_code delete_marked(sqlite3 *db, struct sb_error *err)
+{
+    sqlite3_stmt *rows = NULL, *remove = NULL;
+    enum sb_code code = sb_database_prepare(db, &rows, "SELECT row FROM temp.going", err);
+    int rc = SQLITE_DONE;
+
+    if (code == SB_OK)
+        code = sb_database_prepare(db, &remove, "DELETE FROM main.files WHERE rowid = ?1", err);
+    while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW)
+        code = run_for(remove, sqlite3_column_int64(rows, 0), err);
+    if (code == SB_OK && rc != SQLITE_DONE)
+        code = sb_database_fail(db, err);
+    sqlite3_finalize(rows);
+    sqlite3_finalize(remove);
+    return code ? code : sb_database_run(db, "DROP TABLE temp.going", err);
 }
 
 /* A file, as it was added. */
@@ -42,7 +59,7 @@ static enum sb_code compare(struct sb_writer *writer, struct added *before, sqli
 
     if (before->path.data && size == before->path.size &&
         memcmp(path, before->path.data, size) == 0) {
-        code = mark_row(mark, before->row, err);
+        code = run_for(mark, before->row, err);
         if (code == SB_OK)
             code = sb_writer_uncount(writer, path, size, before->size, err);
         writer->counts.superseded++;
@@ -91,7 +108,7 @@ static enum sb_code find_clash(void *context, const char *path, size_t size, str
     sqlite3_bind_text(clashes->find, 1, path, (int)size, SQLITE_STATIC);
     rc = sqlite3_step(clashes->find);
     if (rc == SQLITE_ROW)
-        code = mark_row(clashes->mark, sqlite3_column_int64(clashes->find, 0), err);
+        code = run_for(clashes->mark, sqlite3_column_int64(clashes->find, 0), err);
     else if (rc != SQLITE_DONE)
         code = sb_database_fail(clashes->writer->rows, err);
     sqlite3_reset(clashes->find);
@@ -151,7 +168,7 @@ static enum sb_code take_out(struct sb_writer *writer,
     if (code == SB_OK)
         code = find(writer, mark, err);
     sqlite3_finalize(mark);
-    return code ? code : sb_database_run(writer->rows, delete_rows, err);
+    return code ? code : delete_marked(writer->rows, err);
 }
 
 enum sb_code sb_writer_index_names(struct sb_writer *writer, struct sb_error *err)
@@ -164,6 +181,10 @@ enum sb_code sb_writer_index_names(struct sb_writer *writer, struct sb_error *er
             sqlite3_extended_errcode(writer->rows) != SQLITE_CONSTRAINT_UNIQUE)
             return sb_database_fail(writer->rows, err);
         code = take_out(writer, mark_superseded, err);
+        /* What pages held that were freed in the same transaction, SQLite would keep in memory
+         * when the index takes them. */
+        if (code == SB_OK)
+            code = sb_database_run(writer->rows, "COMMIT; BEGIN", err);
         if (code == SB_OK)
             code = sb_database_run(writer->rows, make_index, err);
     }
