@@ -15,7 +15,8 @@
 #include <sys/stat.h>
 
 #define NANOSECONDS INT64_C(1000000000)
-#define TAP_MAX     ((size_t)4 << 20) /* of a header, what is looked at beside libarchive */
+#define TAP_MAX     ((size_t)4 << 20)   /* of a header, what is looked at beside libarchive */
+#define HEADER_MAX  ((int64_t)16 << 20) /* libarchive holds all of it */
 #define HOLE_BLOCK  ((size_t)256 << 10)
 
 struct tar_source {
@@ -104,6 +105,13 @@ static enum sb_code keep_header(struct tar_source *source, struct sb_error *err)
     return SB_OK;
 }
 
+static enum sb_code refuse_header(const struct tar_source *source, struct sb_error *err)
+{
+    return sb_fail(err, SB_DAMAGED,
+                   "%s: damaged at byte %" PRId64 ": a header of %" PRId64 " MiB or more",
+                   source->base.name, source->header_at, HEADER_MAX >> 20);
+}
+
 static la_ssize_t read_block(struct archive *archive, void *context, const void **data)
 {
     struct tar_source *source = context;
@@ -111,6 +119,8 @@ static la_ssize_t read_block(struct archive *archive, void *context, const void 
     const void *block = NULL;
 
     source->in_code = keep_header(source, &source->in_err);
+    if (!source->in_code && source->tapping && source->block_at - source->header_at > HEADER_MAX)
+        source->in_code = refuse_header(source, &source->in_err);
     if (!source->in_code)
         source->in_code = sb_flow_next(source->flow, &block, &size, &source->in_err);
     if (source->in_code == SB_END) {
@@ -543,6 +553,15 @@ static bool is_usable(struct tar_source *source)
     return true;
 }
 
+/* libarchive makes room for a name before it reads it, and a cpio may promise 4 GiB. */
+static bool name_is_too_long(struct tar_source *source)
+{
+    int64_t at = source->header_at;
+    const char *header = raw_bytes(source, at, at + SB_CPIO_HEADER);
+
+    return header && sb_cpio_name_size(header) > HEADER_MAX;
+}
+
 /* Passes over what is left of the last member, and reads one header; libarchive's result. */
 static int read_header(struct tar_source *source)
 {
@@ -554,6 +573,10 @@ static int read_header(struct tar_source *source)
         return ARCHIVE_FATAL;
     source->header_at = position(source);
     sb_buf_clear(&source->tap);
+    if (name_is_too_long(source)) {
+        source->in_code = refuse_header(source, &source->in_err);
+        return ARCHIVE_FATAL;
+    }
     source->tapping = true;
     result = archive_read_next_header(source->archive, &source->entry);
     source->tapping = false;

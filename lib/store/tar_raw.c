@@ -188,19 +188,34 @@ bool sb_tar_is_continued(const char *header, size_t size)
     return size >= SB_TAR_BLOCK && header[size - SB_TAR_BLOCK + TYPE] == 'M';
 }
 
-#define CPIO_MAGIC      "070702"
-#define CPIO_HEADER     110
-#define CPIO_CHECK      102
-#define CPIO_CHECK_SIZE 8
+#define CPIO_NAME_SIZE 94
+#define CPIO_CHECK     102
+#define CPIO_DIGITS    8
+
+static bool is_newc(const char *header)
+{
+    return memcmp(header, "070701", 6) == 0 || memcmp(header, "070702", 6) == 0;
+}
+
+static bool parse_hex(const char *digits, uint32_t *value)
+{
+    char text[CPIO_DIGITS + 1] = {0};
+    char *end;
+
+    memcpy(text, digits, CPIO_DIGITS);
+    *value = (uint32_t)strtoul(text, &end, 16);
+    return end == text + CPIO_DIGITS;
+}
 
 bool sb_cpio_sum(const char *header, size_t size, uint32_t *sum)
 {
-    char text[CPIO_CHECK_SIZE + 1] = {0};
-    char *end;
+    return size >= SB_CPIO_HEADER && is_newc(header) && header[5] == '2' &&
+           parse_hex(header + CPIO_CHECK, sum);
+}
 
-    if (size < CPIO_HEADER || memcmp(header, CPIO_MAGIC, strlen(CPIO_MAGIC)) != 0)
-        return false;
-    memcpy(text, header + CPIO_CHECK, CPIO_CHECK_SIZE);
-    *sum = (uint32_t)strtoul(text, &end, 16);
-    return end == text + CPIO_CHECK_SIZE;
+int64_t sb_cpio_name_size(const char header[SB_CPIO_HEADER])
+{
+    uint32_t size;
+
+    return is_newc(header) && parse_hex(header + CPIO_NAME_SIZE, &size) ? (int64_t)size : 0;
 }

@@ -33,4 +33,8 @@ bool sb_tar_is_continued(const char *header, size_t size);
 /* The sum of the member's bytes, from a header of a cpio in the format that has it ("crc"). */
 bool sb_cpio_sum(const char *header, size_t size, uint32_t *sum);
 
+/* The size of the name that a header in the "new ASCII" format of cpio gives; 0 of any other. */
+#define SB_CPIO_HEADER 110
+int64_t sb_cpio_name_size(const char header[SB_CPIO_HEADER]);
+
 #endif

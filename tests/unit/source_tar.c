@@ -916,6 +916,18 @@ static void the_sum_of_a_cpio_is_looked_at(void)
     CHECK_TEXT(list(), "f:f=ab f:g=... END");
 }
 
+static void a_name_of_4_gib_takes_no_memory(void)
+{
+    begin();
+    add_newc("070701", &(struct cpio){.name = "f", .body = "ab"});
+    memcpy(made.data + 94, "fffffff0", 8);
+    CHECK_TEXT(list(), "DAMAGED");
+    CHECK(strstr(said, "a header of 16 MiB or more") != NULL);
+    add_zeros(40 << 20);
+    compress_as(ARCHIVE_FILTER_ZSTD);
+    CHECK_TEXT(list(), "DAMAGED");
+}
+
 static void links_of_a_cpio_come_after_their_bytes(void)
 {
     begin();
@@ -974,6 +986,7 @@ int main(void)
     RUN(every_kind_of_cpio_is_read);
     RUN(a_cpio_must_have_its_trailer);
     RUN(the_sum_of_a_cpio_is_looked_at);
+    RUN(a_name_of_4_gib_takes_no_memory);
     RUN(links_of_a_cpio_come_after_their_bytes);
     RUN(a_name_that_looks_compressed_is_a_name);
     sb_buf_release(&made);
