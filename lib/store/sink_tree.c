@@ -7,6 +7,7 @@
 #include "store/sinks.h"
 
 #include "archive/database.h"
+#include "core/interrupt.h"
 #include "core/io.h"
 #include "store/sink_tree_dirs.h"
 #include "store/sink_tree_names.h"
@@ -139,7 +140,41 @@ static enum sb_code take_root(struct tree_sink *sink, const struct sb_entry *ent
     return code ? code : SB_END;
 }
 
+/* What came before */
+
+static enum sb_code state_of(const struct tree_sink *sink, const char *name, size_t size,
+                             enum sb_name_state *state, struct sb_error *err)
+{
+    *state = SB_NAME_FREE;
+    return sink->names ? sb_tree_names_get(sink->names, name, size, state, err) : SB_OK;
+}
+
+/* What became of the members that an item was expected to replace, or to link to? */
+static enum sb_code look_back(const struct tree_sink *sink, const struct sb_member *member,
+                              unsigned *mark, struct sb_error *err)
+{
+    const char *target = member->hard_link;
+    enum sb_name_state state;
+    enum sb_code code = state_of(sink, member->entry.path, member->entry.path_size, &state, err);
+
+    if (!code && state != SB_NAME_WRITTEN)
+        *mark &= ~(unsigned)SB_TREE_OURS;
+    if (!code && target)
+        code = state_of(sink, target, strlen(target), &state, err);
+    if (!code && target && state == SB_NAME_FAILED)
+        *mark &= ~(unsigned)SB_TREE_LINKABLE;
+    return code;
+}
+
 /* A dry run: nothing is made, and who looks up what is there finds what was there before. */
+
+static enum sb_code note_failure(struct tree_sink *sink, const struct sb_entry *entry,
+                                 struct sb_error *err)
+{
+    if (!sink->names)
+        return SB_OK;
+    return sb_tree_names_set(sink->names, entry->path, entry->path_size, SB_NAME_FAILED, err);
+}
 
 static enum sb_code look_at_directory(struct tree_sink *sink, const struct sb_entry *entry,
                                       struct sb_error *err)
@@ -167,23 +202,29 @@ static enum sb_code look_at_directory(struct tree_sink *sink, const struct sb_en
 }
 
 static enum sb_code look_at_file(struct tree_sink *sink, const struct sb_member *member,
-                                 const struct sb_item *item, struct sb_error *err)
+                                 struct sb_item *item, struct sb_error *err)
 {
+    const struct sb_entry *entry = &member->entry;
     enum sb_decision decision = SB_WRITE_NEW;
 
+    if (look_back(sink, member, &item->mark, err))
+        return err->code;
     if (member->hard_link && !(item->mark & SB_TREE_LINKABLE)) {
-        sb_tell(sink->options.notify, SB_PROBLEM, "missing", member->entry.path,
+        sb_tell(sink->options.notify, SB_PROBLEM, "missing", entry->path,
                 "hard link to %s, which is not there; left out", member->hard_link);
+        return note_failure(sink, entry, err) ? err->code : SB_END;
+    }
+    if (!(item->mark & SB_TREE_OURS) && sink->target.fd >= 0 &&
+        sb_tree_decide(&sink->job, &sink->walk, entry, &decision, err)) {
+        if (tell_write_failure(sink, entry->path, err) || note_failure(sink, entry, err))
+            return err->code;
         return SB_END;
     }
-    if (!(item->mark & SB_TREE_LATE) && sink->target.fd >= 0 &&
-        sb_tree_decide(&sink->job, &sink->walk, &member->entry, &decision, err))
-        return tell_write_failure(sink, member->entry.path, err) ? err->code : SB_END;
     if (decision == SB_LEAVE) {
         sink->base.counts.left++;
         return SB_END;
     }
-    count_file(sink, &member->entry, false);
+    count_file(sink, entry, false);
     return SB_OK;
 }
 
@@ -305,35 +346,10 @@ static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct s
 
 /* When all that came before is done */
 
-static enum sb_code state_of(const struct tree_sink *sink, const char *name, size_t size,
-                             enum sb_name_state *state, struct sb_error *err)
-{
-    *state = SB_NAME_FREE;
-    return sink->names ? sb_tree_names_get(sink->names, name, size, state, err) : SB_OK;
-}
-
-/* What became of the members that an item was expected to replace, or to link to? */
-static enum sb_code look_back(const struct tree_sink *sink, struct sb_item *item,
-                              struct sb_error *err)
-{
-    const struct sb_member *member = &item->member;
-    const char *target = member->hard_link;
-    enum sb_name_state state;
-    enum sb_code code = state_of(sink, member->entry.path, member->entry.path_size, &state, err);
-
-    if (!code && state != SB_NAME_WRITTEN)
-        item->mark &= ~(unsigned)SB_TREE_OURS;
-    if (!code && target)
-        code = state_of(sink, target, strlen(target), &state, err);
-    if (!code && target && state == SB_NAME_FAILED)
-        item->mark &= ~(unsigned)SB_TREE_LINKABLE;
-    return code;
-}
-
 static enum sb_code store_late(struct tree_sink *sink, struct sb_batch *batch, struct sb_item *item,
                                struct sb_error *err)
 {
-    enum sb_code code = look_back(sink, item, err);
+    enum sb_code code = look_back(sink, &item->member, &item->mark, err);
 
     if (code)
         return code;
@@ -429,6 +445,8 @@ static enum sb_code finish_directory(void *context, const struct sb_entry *entry
     int dir_fd = sink->target.fd;
     enum sb_code code;
 
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
     code = sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes, err);
     if (!code && !is_root)
         code = sb_walk_to_parent(&sink->walk, entry->path, entry->path_size, SB_WALK_NO_MAKING,

@@ -284,8 +284,12 @@ PYTHON
     tar_of a.tar <<<'f("a", "1"); f("a", "2"); f("b", "3"); f("b", "4", mtime=5)'
     mkdir out
     echo mine >out/a
+    run_fail 1 sb unpack -n -C out a.tar
+    output_is $'b\nb'
+    ((${#stderr_lines[@]} == 3))
     run_fail 1 sb unpack -C out a.tar
     stderr_has 'a: exists already'
+    ((${#stderr_lines[@]} == 3))
     [[ $(<out/a) == mine && $(<out/b) == 4 ]]
     echo mine >out/b
     run_ok sb unpack --existing=newer -C out a.tar
