@@ -25,12 +25,9 @@
 #define WRITE_BEHIND_BYTES ((size_t)256 << 10)
 
 struct sb_outfile {
-    char *name; /* for messages */
-    char *path; /* with links followed; cut where its directory ends; NULL where fd is written
-                   directly */
-    const char *component; /* its last one, in the directory ... */
-    int dir_fd;            /* ... that this is; -1: none */
-    char temporary[40];    /* there, too; "" once it is renamed, and where there is none */
+    char *name;      /* for messages */
+    char *path;      /* with links followed; NULL where fd is written directly */
+    char *temporary; /* NULL once it is renamed, and where there is none */
     int fd;
     bool borrowed; /* fd is standard output */
     bool force;
@@ -87,38 +84,25 @@ static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bo
     return file->path ? SB_OK : sb_fail_memory(err);
 }
 
-/* Kept open: what follows happens in it, and nothing can be missing when it is to be synced. */
-static enum sb_code open_directory(struct sb_outfile *file, struct sb_error *err)
-{
-    char *slash = strrchr(file->path, '/');
-    const char *directory = ".";
-
-    file->component = slash ? slash + 1 : file->path;
-    if (slash) {
-        *slash = '\0';
-        directory = slash == file->path ? "/" : file->path;
-    }
-    file->dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (file->dir_fd < 0)
-        return sb_fail_errno(err, errno, "%s: its directory cannot be opened", file->name);
-    return SB_OK;
-}
-
 static enum sb_code create_temporary(struct sb_outfile *file, struct sb_error *err)
 {
-    char name[sizeof(file->temporary)];
+    const char *slash = strrchr(file->path, '/');
+    int directory = slash ? (int)(slash + 1 - file->path) : 0;
     uint64_t random;
 
     for (int i = 0; i < TEMPORARY_TRIES; i++) {
         if (getrandom(&random, sizeof(random), 0) != sizeof(random))
             return sb_fail_errno(err, errno, "random number");
-        snprintf(name, sizeof(name), ".shardbox-%016" PRIx64, random);
-        file->fd =
-            openat(file->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (file->fd >= 0) {
-            memcpy(file->temporary, name, sizeof(name));
-            return SB_OK;
+        if (asprintf(&file->temporary, "%.*s.shardbox-%016" PRIx64, directory, file->path, random) <
+            0) {
+            file->temporary = NULL;
+            return sb_fail_memory(err);
         }
+        file->fd = open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (file->fd >= 0)
+            return SB_OK;
+        free(file->temporary);
+        file->temporary = NULL;
         if (errno != EEXIST)
             break;
     }
@@ -137,10 +121,8 @@ static enum sb_code open_target(struct sb_outfile *file, const char *path, struc
         code = look_at_target(file, path, &direct, err);
         if (code)
             return code;
-        if (!direct) {
-            code = open_directory(file, err);
-            return code ? code : create_temporary(file, err);
-        }
+        if (!direct)
+            return create_temporary(file, err);
         file->fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
         if (file->fd < 0)
             return sb_fail_errno(err, errno, "%s", path);
@@ -154,7 +136,7 @@ static enum sb_code open_target(struct sb_outfile *file, const char *path, struc
 
 static void note_written(struct sb_outfile *file, size_t size)
 {
-    if (file->temporary[0] && size >= WRITE_BEHIND_BYTES)
+    if (file->temporary && size >= WRITE_BEHIND_BYTES)
         sync_file_range(file->fd, file->written, (off_t)size, SYNC_FILE_RANGE_WRITE);
     file->written += (int64_t)size;
 }
@@ -222,7 +204,6 @@ enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sin
     if (!file)
         return sb_fail_memory(err);
     file->fd = -1;
-    file->dir_fd = -1;
     file->force = options->force;
     file->name = strdup(standard ? "standard output" : options->path);
     file->buffer = malloc(BUFFER_BYTES);
@@ -300,7 +281,7 @@ int64_t sb_outfile_size(const struct sb_outfile *file)
 
 static enum sb_code check_seekable(const struct sb_outfile *file, struct sb_error *err)
 {
-    if (file->filter || !file->temporary[0])
+    if (file->filter || !file->temporary)
         return sb_fail(err, SB_INVALID, "%s: what was written cannot be had back", file->name);
     return SB_OK;
 }
@@ -350,33 +331,29 @@ static enum sb_code rename_new(struct sb_outfile *file, struct sb_error *err)
 {
     struct stat st;
 
-    if (renameat2(file->dir_fd, file->temporary, file->dir_fd, file->component, RENAME_NOREPLACE) ==
-        0)
+    if (renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->path, RENAME_NOREPLACE) == 0)
         return SB_OK;
     /* Some network file systems cannot do it in one step. */
     if (errno != EEXIST && errno != EINVAL && errno != ENOSYS)
-        return sb_fail_errno(err, errno, "%s: cannot rename to it", file->name);
-    if (errno == EEXIST || fstatat(file->dir_fd, file->component, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return sb_fail_errno(err, errno, "%s: cannot be renamed to", file->name);
+    if (errno == EEXIST || lstat(file->path, &st) == 0)
         return sb_fail(err, SB_EXISTS, "%s: was made by another program meanwhile", file->name);
-    if (renameat(file->dir_fd, file->temporary, file->dir_fd, file->component))
-        return sb_fail_errno(err, errno, "%s: cannot rename to it", file->name);
-    return SB_OK;
+    return sb_rename(file->temporary, file->path, err);
 }
 
 static enum sb_code give_name(struct sb_outfile *file, struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
-    if (!file->force)
+    if (file->force)
+        code = sb_rename(file->temporary, file->path, err);
+    else
         code = rename_new(file, err);
-    else if (renameat(file->dir_fd, file->temporary, file->dir_fd, file->component))
-        code = sb_fail_errno(err, errno, "%s: cannot rename to it", file->name);
     if (code)
         return code;
-    file->temporary[0] = '\0';
-    if (fsync(file->dir_fd) && errno != EINVAL && errno != ENOTSUP)
-        return sb_fail_errno(err, errno, "%s: cannot sync its directory", file->name);
-    return SB_OK;
+    free(file->temporary);
+    file->temporary = NULL;
+    return sb_sync_directory_of(file->path, err);
 }
 
 enum sb_code sb_outfile_commit(struct sb_outfile *file, struct sb_error *err)
@@ -387,11 +364,11 @@ enum sb_code sb_outfile_commit(struct sb_outfile *file, struct sb_error *err)
         code = sb_outfilter_finish(file->filter, err);
     if (code == SB_OK)
         code = flush(file, err);
-    if (code == SB_OK && file->temporary[0])
+    if (code == SB_OK && file->temporary)
         code = sb_fsync(file->fd, file->name, err);
     if (code == SB_OK)
         code = close_file(file, err);
-    if (code == SB_OK && file->temporary[0])
+    if (code == SB_OK && file->temporary)
         code = give_name(file, err);
     return code;
 }
@@ -402,13 +379,12 @@ void sb_outfile_free(struct sb_outfile *file)
 
     if (!file)
         return;
-    if (file->temporary[0])
-        unlinkat(file->dir_fd, file->temporary, 0);
+    if (file->temporary)
+        unlink(file->temporary);
     /* Its thread uses the rest. */
     sb_outfilter_free(file->filter);
     (void)!close_file(file, &ignored);
-    if (file->dir_fd >= 0)
-        close(file->dir_fd);
+    free(file->temporary);
     free(file->path);
     free(file->name);
     free(file->buffer);

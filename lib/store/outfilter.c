@@ -85,12 +85,12 @@ static la_ssize_t put(struct archive *archive, void *context, const void *data, 
     struct sb_error error;
     enum sb_code code = SB_OK;
 
-    (void)archive;
     if (!filter->dead)
         code = filter->each(filter->context, data, size, &error);
     if (code == SB_OK)
         return (la_ssize_t)size;
     note_failure(filter, code, &error);
+    archive_set_error(archive, error.sys_errno, "cannot write");
     return -1;
 }
 

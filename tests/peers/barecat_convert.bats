@@ -11,6 +11,11 @@ setup() {
     sb pack a.barecat -C tree .
 }
 
+# Of directories, its triggers set the times anew.
+describe_files() {
+    (cd "$1" && find . -type f -printf '%P %m %s %T@\0' | sort -z)
+}
+
 barecat_convert() {
     "$PEERS/barecat-0.3.1/bin/barecat" convert "$@"
 }
@@ -23,8 +28,9 @@ peer() {
     for file in a.tar a.tar.gz a.zip; do
         run_ok sb convert a.barecat "$file"
         run_ok barecat_convert -f "$file" theirs.barecat
-        run_ok sb diff theirs.barecat a.barecat
         peer check theirs.barecat tree
+        run_ok sb unpack -C "out.$file" theirs.barecat
+        cmp <(describe_files tree) <(describe_files "out.$file")
     done
 }
 
@@ -54,8 +60,9 @@ peer() {
 }
 
 @test "its library reads what we wrap, and we what it wraps" {
-    tar -C tree -cf a.tar .
-    (cd tree && zip -qr0 ../a.zip .)
+    # It fails at a member that is the root, and reads UTF-8 only where a zip says that it is.
+    (cd tree && tar -cf ../a.tar -- * .hidden)
+    sb convert --method=store tree a.zip
     for file in a.tar a.zip; do
         rm -f ours.barecat* theirs.barecat*
         run_ok sb convert --wrap "$file" ours.barecat

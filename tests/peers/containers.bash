@@ -31,7 +31,7 @@ make_odd_tree() {
     ln "$1/a.txt" "$1/sub/hard"
     ln "$1/numbers" "$1/zz-hard"
     set_times "$1" '2001-02-03 04:05:06.123456789Z'
-    touch -d '1969-12-31 23:59:58.25Z' "$1/one"
+    touch -d '1969-12-31 23:59:58Z' "$1/one"
 }
 
 # Nothing that a ustar header cannot hold, and whole seconds.

@@ -10,6 +10,14 @@ without_bsdtars_changes() {
     rm "$2"/back* "$2"/$'u\xcc\x88ber'
 }
 
+# What unzip makes of a zip of the tree: it has no times for links.
+unzips_to() {
+    rm -rf unzip
+    run_ok unzip -q^ -d unzip "$2"
+    find unzip -type l -exec touch -h -d '2001-02-03 04:05:06Z' {} +
+    same_tree "$1" unzip
+}
+
 @test "unzip, bsdtar and Python's zipfile read the zip that we write, stored or deflated" {
     make_text_tree tree
     without_bsdtars_changes tree kept
@@ -19,10 +27,9 @@ without_bsdtars_changes() {
         run_ok unzip -tq a.zip
         run_ok zipinfo a.zip
         run_ok python_peer check-zip a.zip tree
-        rm -rf unzip bsdtar
+        unzips_to tree a.zip
+        rm -rf bsdtar
         mkdir bsdtar
-        run_ok unzip -q^ -d unzip a.zip
-        same_tree tree unzip
         run_ok bsdtar -xpf a.zip -C bsdtar
         rm -r bsdtar/back* bsdtar/*ber
         same_tree kept bsdtar
@@ -32,8 +39,7 @@ without_bsdtars_changes() {
 @test "they read the zip that we write to a pipe" {
     make_text_tree tree
     sb convert --to=zip tree - | cat >a.zip
-    run_ok unzip -q^ -d unzip a.zip
-    same_tree tree unzip
+    unzips_to tree a.zip
     run_ok python_peer check-zip a.zip tree
 }
 
@@ -108,6 +114,8 @@ assert len(zipfile.ZipFile("a.zip").namelist()) == 70000'
     need jar
     make_text_tree tree
     find tree -type l -delete
+    # Its zips say that they are of MS-DOS, where this is a '/'.
+    rm tree/back*
     sb convert tree a.zip
     mkdir jar
     (cd jar && jar xf ../a.zip)
