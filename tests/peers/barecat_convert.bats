@@ -13,7 +13,7 @@ setup() {
 
 # Of directories, its triggers set the times anew.
 describe_files() {
-    (cd "$1" && find . -type f -printf '%P %m %s %T@\0' | sort -z)
+    (cd "$1" && find . -type f -printf '%P %m %s %T@\n' | sort)
 }
 
 barecat_convert() {
@@ -24,13 +24,15 @@ peer() {
     "$PEERS/barecat-0.3.1/bin/python" "$PROJECT/tests/peers/peer.py" "$@"
 }
 
-@test "it turns our tar and our zip into the same archive that we packed" {
+@test "it turns our tar and our zip into an archive of the same files" {
     for file in a.tar a.tar.gz a.zip; do
         run_ok sb convert a.barecat "$file"
         run_ok barecat_convert -f "$file" theirs.barecat
         peer check theirs.barecat tree
         run_ok sb unpack -C "out.$file" theirs.barecat
-        cmp <(describe_files tree) <(describe_files "out.$file")
+        diff -r tree "out.$file"
+        # Of a zip it reads no modes.
+        [[ $file == *.zip ]] || diff <(describe_files tree) <(describe_files "out.$file")
     done
 }
 
