@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define MODE_BITS 07777u
+#define SECOND    INT64_C(1000000000)
 
 #define BIT(kind) (1u << (kind))
 
@@ -45,14 +46,21 @@ static bool both_have(const struct sb_pair *pair, unsigned what)
     return (pair->ours.entry.has & what) && (pair->theirs.entry.has & what);
 }
 
-static bool same_time(int64_t a, int64_t b, int64_t grain)
+/* May one of them be the other, rounded to a multiple of the grain? */
+static bool same_but_rounded(int64_t a, int64_t b, int64_t grain)
 {
     int64_t apart;
 
-    if (a == b || grain == 0)
-        return a == b;
     return (a % grain == 0 || b % grain == 0) && !__builtin_sub_overflow(a, b, &apart) &&
            apart > -grain && apart < grain;
+}
+
+/* Within one container some times may have seconds, and others the grain. */
+static bool same_time(int64_t a, int64_t b, int64_t grain)
+{
+    if (a == b || grain == 0)
+        return a == b;
+    return same_but_rounded(a, b, grain) || same_but_rounded(a, b, SECOND);
 }
 
 /* What can be told from the metadata alone. */

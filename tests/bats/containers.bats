@@ -147,6 +147,16 @@ each() {
         run_ok sb diff -C "$container" tree
         output_is ''
     done
+    touch -d '2001-02-03 04:05:07.9Z' tree/one
+    tar cf odd.tar -C tree one
+    (cd tree && zip -q ../odd.zip one)
+    for container in odd.tar odd.zip; do
+        run_ok sb diff -C tree "$container" one
+        touch -d '2001-02-03 04:05:09Z' tree/one
+        run_fail 1 sb diff -C tree "$container" one
+        output_has 'time: one: '
+        touch -d '2001-02-03 04:05:07.9Z' tree/one
+    done
     printf 'hellO\n' >tree/a.txt
     rm tree/one
     ln -sfn elsewhere tree/link
