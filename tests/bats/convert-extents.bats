@@ -162,9 +162,3 @@ LIST
     [[ $(echo a.barecat*) == a.barecat-shard-00000 ]]
     [[ $(<a.barecat-shard-00000) == onetwo ]]
 }
-
-@test "killed or failing at any point it leaves no index or the new one, and shards as they are" {
-    [[ $(basename "$(dirname "$SHARDBOX")") != @(sanitize|thread) ]] || skip "not under a sanitizer"
-    run_ok "$PROJECT/tests/faults/run" -s 7 -o 2 extents
-    output_has ' 0 bad'
-}

@@ -207,9 +207,3 @@ PYTHON
     run_fail 2 sb convert -q --wrap --force c.barecat-shard-00000 c.barecat
     run_ok sb verify --strict c.barecat
 }
-
-@test "killed or failing at any point it leaves the old archive or the new one" {
-    [[ $(basename "$(dirname "$SHARDBOX")") != @(sanitize|thread) ]] || skip "not under a sanitizer"
-    run_ok "$PROJECT/tests/faults/run" -s 11 -o 3 wrap
-    output_has ' 0 bad'
-}

@@ -599,13 +599,6 @@ PYTHON
     left a.barecat a.barecat-shard-00000 a.tar b.tar sums tree
 }
 
-@test "killed or failing at any point it leaves the old output or the new one" {
-    [[ $(basename "$(dirname "$SHARDBOX")") != @(sanitize|thread) ]] || skip "not under a sanitizer"
-    run_ok "$PROJECT/tests/faults/run" -s 29 -o 5 convert tar zip
-    output_lacks ' 1 bad'
-    [[ $(grep -c ' 0 bad' <<<"$output") == 3 ]]
-}
-
 @test "options and operands that cannot be are refused" {
     make_tar
     run_fail 2 sb convert a.tar

@@ -37,6 +37,18 @@ faults() {
     faults -s 23 -o 7 unpack
 }
 
+@test "convert: to an archive, a tar or a zip, the old one or the new one" {
+    faults -s 29 -o 5 convert tar zip
+}
+
+@test "convert --wrap: the old archive or the new one" {
+    faults -s 11 -o 3 wrap
+}
+
+@test "convert --from=extents: no index or the new one, and shards as they are" {
+    faults -s 7 -o 2 extents
+}
+
 @test "allocations that fail: exit status 2" {
     faults -s 61 -o 3 malloc
 }
