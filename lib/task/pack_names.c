@@ -96,7 +96,7 @@ static const char *why_not(const struct sb_pack_names *names, const char *name, 
     if (sb_name_depth(name, size) > SB_DEPTH_MAX)
         return "is more than 900 directories deep";
     if (!names->any_bytes && !sb_parent_is_computable(name, size))
-        return "is not UTF-8, and SQLite would put it in another directory; --iconv may help";
+        return "is not UTF-8, and SQLite would put it in another directory; pack --iconv may help";
     return NULL;
 }
 
@@ -108,7 +108,7 @@ static void warn_encoding(struct sb_pack_names *names, const char *name, size_t 
     names->warned_encoding = true;
     sb_tell(names->notify, SB_WARNING, "encoding", disk_path,
             "the name is not UTF-8: kept, but Barecat will not be able to list this archive, only "
-            "to read single paths; --iconv stores names as UTF-8 (said once)");
+            "to read single paths; pack --iconv stores names as UTF-8 (said once)");
 }
 
 enum sb_code sb_pack_names_map(struct sb_pack_names *names, const char *name, size_t size,
