@@ -252,7 +252,7 @@ static void progress(void *context, int64_t bytes, int64_t files)
 struct side {
     struct container container;
     struct sb_shards *shards;
-    struct sb_store *store;
+    struct sb_hierarchy *hierarchy;
 };
 
 static bool is_directory(const char *path)
@@ -266,16 +266,16 @@ static enum sb_code open_side(struct side *side, const char *path, const struct 
                               const struct settings *settings, struct sb_error *err)
 {
     if (is_directory(path))
-        return sb_store_open_tree(&side->store, path, err);
+        return sb_hierarchy_open_tree(&side->hierarchy, path, err);
     if (open_catalog(&side->container, path, opening, !settings->quick, err) ||
         sb_shards_open(&side->shards, side->container.archive, err))
         return err->code;
-    return sb_store_open_archive(&side->store, side->container.archive, side->shards, err);
+    return sb_hierarchy_open_archive(&side->hierarchy, side->container.archive, side->shards, err);
 }
 
 static void close_side(struct side *side)
 {
-    sb_store_free(side->store);
+    sb_hierarchy_free(side->hierarchy);
     sb_shards_free(side->shards);
     close_container(&side->container);
 }
@@ -336,8 +336,8 @@ static enum sb_code compare(struct report *report, struct side *ours, struct sid
     wanted.time_grain = our_grain > their_grain ? our_grain : their_grain;
     report->turned = !ours->container.archive;
     if (report->turned)
-        return sb_diff(theirs->container.archive, theirs->shards, ours->store, &wanted, err);
-    return sb_diff(ours->container.archive, ours->shards, theirs->store, &wanted, err);
+        return sb_diff(theirs->container.archive, theirs->shards, ours->hierarchy, &wanted, err);
+    return sb_diff(ours->container.archive, ours->shards, theirs->hierarchy, &wanted, err);
 }
 
 static enum sb_code diff(const struct settings *settings, const char *path, char **paths,

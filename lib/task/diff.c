@@ -34,8 +34,8 @@ struct diff {
     const struct sb_diff_options *options;
     struct sb_archive *archive;
     struct sb_shards *shards;
-    struct sb_store *ours;
-    struct sb_store *theirs;
+    struct sb_hierarchy *ours;
+    struct sb_hierarchy *theirs;
     struct sb_select *select; /* NULL: everything */
     struct reach *reaches;
     size_t reach_count;
@@ -134,7 +134,7 @@ static void leave(struct diff *diff)
 static enum sb_code list_theirs(struct diff *diff, const char *dir, size_t size,
                                 struct sb_listing **out, struct sb_error *err)
 {
-    enum sb_code code = sb_store_list(diff->theirs, dir, size, out, err);
+    enum sb_code code = sb_hierarchy_list(diff->theirs, dir, size, out, err);
 
     if (code != SB_SYSTEM && code != SB_NOENT && code != SB_INVALID)
         return code;
@@ -165,7 +165,7 @@ static enum sb_code enter(struct diff *diff, const char *dir, size_t size, bool 
         return err->code;
     /* Nothing is called missing because its directory could not be read. */
     if (ours && (!theirs || frame->theirs))
-        return sb_store_list(diff->ours, dir, size, &frame->ours, err);
+        return sb_hierarchy_list(diff->ours, dir, size, &frame->ours, err);
     return SB_OK;
 }
 
@@ -384,11 +384,12 @@ static void release(struct diff *diff)
     free(diff->reaches);
     sb_buf_release(&diff->descend);
     sb_select_free(diff->select);
-    sb_store_free(diff->ours);
+    sb_hierarchy_free(diff->ours);
 }
 
-enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards, struct sb_store *other,
-                     const struct sb_diff_options *options, struct sb_error *err)
+enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards,
+                     struct sb_hierarchy *other, const struct sb_diff_options *options,
+                     struct sb_error *err)
 {
     struct diff diff = {.options = options, .archive = archive, .shards = shards, .theirs = other};
     const char *path = sb_archive_path(archive);
@@ -396,7 +397,7 @@ enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards, struc
     enum sb_code code;
 
     diff.base = slash ? slash + 1 : path;
-    code = sb_store_open_archive(&diff.ours, archive, shards, err);
+    code = sb_hierarchy_open_archive(&diff.ours, archive, shards, err);
     if (!code)
         code = open_selection(&diff, err);
     if (!code)

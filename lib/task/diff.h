@@ -5,7 +5,7 @@
 #define SB_TASK_DIFF_H
 
 #include "archive/archive.h"
-#include "store/store.h"
+#include "store/hierarchy.h"
 
 enum sb_difference_kind {
     SB_DIFF_MISSING, /* in the archive only */
@@ -62,7 +62,8 @@ struct sb_diff_options {
  * index and shards, where they stand in the other tree, are not extra. The archive's bytes are
  * read, and held against their checksum, wherever there is something to compare them with.
  */
-enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards, struct sb_store *other,
-                     const struct sb_diff_options *options, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards,
+                     struct sb_hierarchy *other, const struct sb_diff_options *options,
+                     struct sb_error *err) SB_CHECKED;
 
 #endif

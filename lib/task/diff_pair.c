@@ -178,10 +178,10 @@ static enum sb_code their_failure(struct sb_pairs *pairs, const char *path, stru
 }
 
 /* Reads one side; what can only be read in sequence has its checksum in the index. */
-static enum sb_code sum_side(struct sb_store *store, struct sb_reader *reader,
+static enum sb_code sum_side(struct sb_hierarchy *hierarchy, struct sb_reader *reader,
                              const struct sb_entry *entry, struct sum *sum, struct sb_error *err)
 {
-    enum sb_code code = sb_store_read(store, reader, entry, add_bytes, sum, err);
+    enum sb_code code = sb_hierarchy_read(hierarchy, reader, entry, add_bytes, sum, err);
 
     if (code != SB_INVALID || sum->text || !(entry->has & SB_HAS_CRC))
         return code;
@@ -191,8 +191,8 @@ static enum sb_code sum_side(struct sb_store *store, struct sb_reader *reader,
 
 /* Reads both sides of a pair; link targets are kept in the text. */
 static enum sb_code compare_pair(struct sb_pairs *pairs, struct sb_pair *pair,
-                                 struct sb_store *ours, struct sb_reader *our_reader,
-                                 struct sb_store *theirs, struct sb_reader *their_reader,
+                                 struct sb_hierarchy *ours, struct sb_reader *our_reader,
+                                 struct sb_hierarchy *theirs, struct sb_reader *their_reader,
                                  struct sb_error *err)
 {
     bool is_link = pair->ours.entry.type == SB_LINK;
@@ -223,8 +223,8 @@ static enum sb_code compare_pair(struct sb_pairs *pairs, struct sb_pair *pair,
     return sb_buf_add_char(&pairs->text, '\0') ? sb_fail_memory(err) : SB_OK;
 }
 
-enum sb_code sb_pairs_compare(struct sb_pairs *pairs, struct sb_store *ours,
-                              struct sb_store *theirs, struct sb_error *err)
+enum sb_code sb_pairs_compare(struct sb_pairs *pairs, struct sb_hierarchy *ours,
+                              struct sb_hierarchy *theirs, struct sb_error *err)
 {
     struct sb_reader *our_reader = NULL, *their_reader = NULL;
     enum sb_code code;

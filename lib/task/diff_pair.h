@@ -50,8 +50,8 @@ enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
 bool sb_pairs_full(const struct sb_pairs *pairs);
 
 /* Compares bytes, and targets of links. Only errors that end the run are returned. */
-enum sb_code sb_pairs_compare(struct sb_pairs *pairs, struct sb_store *ours,
-                              struct sb_store *theirs, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pairs_compare(struct sb_pairs *pairs, struct sb_hierarchy *ours,
+                              struct sb_hierarchy *theirs, struct sb_error *err) SB_CHECKED;
 
 /* Hands the differences on, in order. */
 void sb_pairs_report(const struct sb_pairs *pairs, const struct sb_diff_options *options);

@@ -1,4 +1,4 @@
-#include "store/store.h"
+#include "store/hierarchy.h"
 
 #include "archive/archive.h"
 #include "archive/shards.h"
@@ -9,8 +9,8 @@
 
 #define BLOCK_SIZE 65536 /* larger files are streamed */
 
-struct archive_store {
-    struct sb_store store;
+struct archive_hierarchy {
+    struct sb_hierarchy hierarchy;
     struct sb_archive *archive;
     struct sb_shards *shards;
 };
@@ -24,15 +24,15 @@ struct sb_reader {
     char block[BLOCK_SIZE];
 };
 
-static void free_store(struct sb_store *store)
+static void free_hierarchy(struct sb_hierarchy *hierarchy)
 {
-    free(store);
+    free(hierarchy);
 }
 
-static enum sb_code list(struct sb_store *store, const char *dir, size_t size,
+static enum sb_code list(struct sb_hierarchy *hierarchy, const char *dir, size_t size,
                          struct sb_listing **out, struct sb_error *err)
 {
-    struct archive_store *own = (struct archive_store *)store;
+    struct archive_hierarchy *own = (struct archive_hierarchy *)hierarchy;
     struct sb_listing *listing = malloc(sizeof(*listing));
     char *under = strndup(dir, size);
     struct sb_query query = {
@@ -51,10 +51,10 @@ static enum sb_code list(struct sb_store *store, const char *dir, size_t size,
     return code;
 }
 
-static enum sb_code next(struct sb_store *store, struct sb_listing *listing, struct sb_child *child,
-                         struct sb_error *err)
+static enum sb_code next(struct sb_hierarchy *hierarchy, struct sb_listing *listing,
+                         struct sb_child *child, struct sb_error *err)
 {
-    (void)store;
+    (void)hierarchy;
     *child = (struct sb_child){0};
     return sb_cursor_next(listing->cursor, &child->entry, err);
 }
@@ -65,13 +65,13 @@ static void close_listing(struct sb_listing *listing)
     free(listing);
 }
 
-static enum sb_code open_reader(struct sb_store *store, struct sb_reader **out,
+static enum sb_code open_reader(struct sb_hierarchy *hierarchy, struct sb_reader **out,
                                 struct sb_error *err)
 {
     *out = malloc(sizeof(**out));
     if (!*out)
         return sb_fail_memory(err);
-    (*out)->shards = ((struct archive_store *)store)->shards;
+    (*out)->shards = ((struct archive_hierarchy *)hierarchy)->shards;
     return SB_OK;
 }
 
@@ -81,7 +81,7 @@ static void close_reader(struct sb_reader *reader)
 }
 
 static enum sb_code read_entry(struct sb_reader *reader, const struct sb_entry *entry,
-                               sb_store_each *each, void *context, struct sb_error *err)
+                               sb_each_block *each, void *context, struct sb_error *err)
 {
     const uint32_t *crc32c = entry->has & SB_HAS_CRC ? &entry->crc32c : NULL;
     size_t size = (size_t)entry->size;
@@ -99,8 +99,8 @@ static enum sb_code read_entry(struct sb_reader *reader, const struct sb_entry *
     return SB_OK;
 }
 
-static const struct sb_store_ops archive_ops = {
-    .free = free_store,
+static const struct sb_hierarchy_ops archive_ops = {
+    .free = free_hierarchy,
     .list = list,
     .next = next,
     .close_listing = close_listing,
@@ -109,15 +109,16 @@ static const struct sb_store_ops archive_ops = {
     .read = read_entry,
 };
 
-enum sb_code sb_store_open_archive(struct sb_store **out, struct sb_archive *archive,
-                                   struct sb_shards *shards, struct sb_error *err)
+enum sb_code sb_hierarchy_open_archive(struct sb_hierarchy **out, struct sb_archive *archive,
+                                       struct sb_shards *shards, struct sb_error *err)
 {
-    struct archive_store *own = malloc(sizeof(*own));
+    struct archive_hierarchy *own = malloc(sizeof(*own));
 
     *out = NULL;
     if (!own)
         return sb_fail_memory(err);
-    *own = (struct archive_store){.store.ops = &archive_ops, .archive = archive, .shards = shards};
-    *out = &own->store;
+    *own = (struct archive_hierarchy){
+        .hierarchy.ops = &archive_ops, .archive = archive, .shards = shards};
+    *out = &own->hierarchy;
     return SB_OK;
 }

@@ -1,5 +1,5 @@
+#include "store/hierarchy.h"
 #include "store/member.h"
-#include "store/store.h"
 
 #include "core/buf.h"
 #include "core/io.h"
@@ -17,8 +17,8 @@
 #define BLOCK_SIZE  (256 * 1024)
 #define NANOSECONDS INT64_C(1000000000)
 
-struct tree_store {
-    struct sb_store store;
+struct tree_hierarchy {
+    struct sb_hierarchy hierarchy;
     int root;
     struct sb_walk walk; /* of the listings */
 };
@@ -35,9 +35,9 @@ struct sb_reader {
     char block[BLOCK_SIZE];
 };
 
-static void free_store(struct sb_store *store)
+static void free_hierarchy(struct sb_hierarchy *hierarchy)
 {
-    struct tree_store *own = (struct tree_store *)store;
+    struct tree_hierarchy *own = (struct tree_hierarchy *)hierarchy;
 
     sb_walk_release(&own->walk);
     close(own->root);
@@ -63,10 +63,10 @@ static enum sb_code read_names(int dir_fd, struct sb_names *names, struct sb_err
     return code;
 }
 
-static enum sb_code list(struct sb_store *store, const char *dir, size_t size,
+static enum sb_code list(struct sb_hierarchy *hierarchy, const char *dir, size_t size,
                          struct sb_listing **out, struct sb_error *err)
 {
-    struct tree_store *own = (struct tree_store *)store;
+    struct tree_hierarchy *own = (struct tree_hierarchy *)hierarchy;
     struct sb_listing *listing = calloc(1, sizeof(*listing));
     enum sb_code code;
     int fd;
@@ -122,10 +122,10 @@ static void describe(struct sb_child *child, const struct sb_buf *path, const st
     };
 }
 
-static enum sb_code next(struct sb_store *store, struct sb_listing *listing, struct sb_child *child,
-                         struct sb_error *err)
+static enum sb_code next(struct sb_hierarchy *hierarchy, struct sb_listing *listing,
+                         struct sb_child *child, struct sb_error *err)
 {
-    struct tree_store *own = (struct tree_store *)store;
+    struct tree_hierarchy *own = (struct tree_hierarchy *)hierarchy;
     struct stat st;
     unsigned type;
     int fd;
@@ -151,13 +151,13 @@ static enum sb_code next(struct sb_store *store, struct sb_listing *listing, str
     return SB_END;
 }
 
-static enum sb_code open_reader(struct sb_store *store, struct sb_reader **out,
+static enum sb_code open_reader(struct sb_hierarchy *hierarchy, struct sb_reader **out,
                                 struct sb_error *err)
 {
     *out = malloc(sizeof(**out));
     if (!*out)
         return sb_fail_memory(err);
-    sb_walk_init(&(*out)->walk, ((struct tree_store *)store)->root);
+    sb_walk_init(&(*out)->walk, ((struct tree_hierarchy *)hierarchy)->root);
     return SB_OK;
 }
 
@@ -168,7 +168,7 @@ static void close_reader(struct sb_reader *reader)
 }
 
 static enum sb_code read_link(struct sb_reader *reader, int dir_fd, const char *component,
-                              sb_store_each *each, void *context, struct sb_error *err)
+                              sb_each_block *each, void *context, struct sb_error *err)
 {
     ssize_t size = readlinkat(dir_fd, component, reader->block, sizeof(reader->block));
 
@@ -178,7 +178,7 @@ static enum sb_code read_link(struct sb_reader *reader, int dir_fd, const char *
 }
 
 static enum sb_code read_file(struct sb_reader *reader, int fd, const struct sb_entry *entry,
-                              sb_store_each *each, void *context, struct sb_error *err)
+                              sb_each_block *each, void *context, struct sb_error *err)
 {
     int64_t total = 0;
     size_t got;
@@ -196,7 +196,7 @@ static enum sb_code read_file(struct sb_reader *reader, int fd, const struct sb_
 }
 
 static enum sb_code read_entry(struct sb_reader *reader, const struct sb_entry *entry,
-                               sb_store_each *each, void *context, struct sb_error *err)
+                               sb_each_block *each, void *context, struct sb_error *err)
 {
     const char *component;
     enum sb_code code;
@@ -222,8 +222,8 @@ static enum sb_code read_entry(struct sb_reader *reader, const struct sb_entry *
     return code;
 }
 
-static const struct sb_store_ops tree_ops = {
-    .free = free_store,
+static const struct sb_hierarchy_ops tree_ops = {
+    .free = free_hierarchy,
     .list = list,
     .next = next,
     .close_listing = close_listing,
@@ -232,9 +232,10 @@ static const struct sb_store_ops tree_ops = {
     .read = read_entry,
 };
 
-enum sb_code sb_store_open_tree(struct sb_store **out, const char *dir, struct sb_error *err)
+enum sb_code sb_hierarchy_open_tree(struct sb_hierarchy **out, const char *dir,
+                                    struct sb_error *err)
 {
-    struct tree_store *own;
+    struct tree_hierarchy *own;
     int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
     *out = NULL;
@@ -245,8 +246,8 @@ enum sb_code sb_store_open_tree(struct sb_store **out, const char *dir, struct s
         close(root);
         return sb_fail_memory(err);
     }
-    *own = (struct tree_store){.store.ops = &tree_ops, .root = root};
+    *own = (struct tree_hierarchy){.hierarchy.ops = &tree_ops, .root = root};
     sb_walk_init(&own->walk, root);
-    *out = &own->store;
+    *out = &own->hierarchy;
     return SB_OK;
 }
