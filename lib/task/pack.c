@@ -3,7 +3,7 @@
 #include "core/name.h"
 #include "store/sinks.h"
 #include "task/pack_members.h"
-#include "task/pack_names.h"
+#include "task/stored_names.h"
 #include "task/transfer.h"
 
 #include <libgen.h>
@@ -44,14 +44,14 @@ static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name, struc
 {
     const struct sb_pack_source_options *source = &packer->options->source;
     const char *wanted = packer->options->stdin_name;
-    struct sb_pack_names *names = NULL;
+    struct sb_stored_names *names = NULL;
     struct sb_buf normal = {0};
     const struct sb_buf *mapped = NULL;
     bool stripped = false;
     enum sb_code code;
 
-    code = sb_pack_names_new(&names, source->prefix, source->strip, source->charset, false,
-                             &packer->notify, err);
+    code = sb_stored_names_new(&names, source->prefix, source->strip, source->charset, false,
+                               &packer->notify, err);
     if (code == SB_OK && sb_name_normalize(wanted, &normal, &stripped))
         code = sb_fail_memory(err);
     if (code == SB_OK && stripped)
@@ -59,13 +59,13 @@ static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name, struc
                 "stored as '%s': names in an archive are relative (said once)",
                 normal.data ? normal.data : "");
     if (code == SB_OK)
-        code = sb_pack_names_map(names, normal.data ? normal.data : "", normal.size, wanted,
-                                 &mapped, err);
+        code = sb_stored_names_map(names, normal.data ? normal.data : "", normal.size, wanted,
+                                   &mapped, err);
     if (code == SB_END || (code == SB_OK && normal.size == 0))
         code = sb_fail(err, SB_INVALID, "%s: not a name that can be stored", wanted);
     if (code == SB_OK && sb_buf_set(name, mapped->data, mapped->size))
         code = sb_fail_memory(err);
-    sb_pack_names_free(names);
+    sb_stored_names_free(names);
     sb_buf_release(&normal);
     return code;
 }

@@ -3,8 +3,8 @@
 #include "core/interrupt.h"
 #include "core/list.h"
 #include "core/name.h"
-#include "task/pack_names.h"
 #include "task/pack_spool.h"
+#include "task/stored_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@ struct sb_pack_source {
     int64_t problems;
 
     struct sb_tree *tree;
-    struct sb_pack_names *names;
+    struct sb_stored_names *names;
     struct sb_pack_spool *spool; /* NULL: items come from the tree */
     struct sb_buf start;         /* stored name of the walk's start */
     bool warned_strip;
@@ -89,8 +89,8 @@ static enum sb_code next_of_walk(struct sb_pack_source *source, struct sb_pack_i
                     "%s: an archive cannot hold it; left out", kind_of_special(found.mode));
             continue;
         }
-        code = sb_pack_names_map(source->names, found.name, found.name_size, found.disk_path, &name,
-                                 err);
+        code = sb_stored_names_map(source->names, found.name, found.name_size, found.disk_path,
+                                   &name, err);
         if (code == SB_END || (code == SB_OK && name->size == 0 && found.node != SB_NODE_DIR))
             continue;
         if (code)
@@ -255,8 +255,8 @@ enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pac
     };
     code = sb_tree_new(&source->tree, &tree, err);
     if (code == SB_OK)
-        code = sb_pack_names_new(&source->names, options->prefix, options->strip, options->charset,
-                                 false, &source->notify, err);
+        code = sb_stored_names_new(&source->names, options->prefix, options->strip,
+                                   options->charset, false, &source->notify, err);
     if (code == SB_OK && !is_single_tree(source, inputs, count))
         code = sb_pack_spool_new(&source->spool, options->order, options->duplicates,
                                  options->beside, &source->notify, err);
@@ -276,7 +276,7 @@ void sb_pack_source_free(struct sb_pack_source *source)
         return;
     sb_pack_spool_free(source->spool);
     sb_tree_free(source->tree);
-    sb_pack_names_free(source->names);
+    sb_stored_names_free(source->names);
     sb_buf_release(&source->start);
     for (size_t i = 0; i < source->base_count; i++)
         close(source->bases[i]);

@@ -5,8 +5,8 @@
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "store/naming.h"
-#include "task/pack_names.h"
 #include "task/seen.h"
+#include "task/stored_names.h"
 #include "task/transfer_recode.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ struct transfer {
     struct sb_source *source;
     struct sb_sink *sink;
     struct sb_naming naming;
-    struct sb_pack_names *names; /* NULL: no prefix, nothing stripped */
+    struct sb_stored_names *names; /* NULL: no prefix, nothing stripped */
     size_t batch_items;
     size_t batch_dirs;
     int64_t bytes; /* that came out of the source */
@@ -84,7 +84,7 @@ static enum sb_code map_name(struct transfer *transfer, const char *name, size_t
     enum sb_code code;
 
     if (transfer->names) {
-        code = sb_pack_names_map(transfer->names, name, size, name, &mapped, err);
+        code = sb_stored_names_map(transfer->names, name, size, name, &mapped, err);
         if (code)
             return code;
         name = mapped->data;
@@ -589,11 +589,11 @@ enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
     transfer.naming.notify = options->notify;
     transfer.naming.dots_are_usual = options->dots_are_usual;
     if (options->prefix || options->strip || !options->stored_names)
-        code = sb_pack_names_new(&transfer.names, options->prefix, options->strip, NULL,
-                                 sink->any_names, options->notify, err);
+        code = sb_stored_names_new(&transfer.names, options->prefix, options->strip, NULL,
+                                   sink->any_names, options->notify, err);
     if (!code)
         code = run(&transfer, err);
-    sb_pack_names_free(transfer.names);
+    sb_stored_names_free(transfer.names);
     sb_naming_release(&transfer.naming);
     sb_buf_release(&transfer.path);
     sb_buf_release(&transfer.hard_link);
