@@ -96,10 +96,10 @@ static void damage_is_fatal(struct sb_error *err)
         err->code = SB_FORMAT;
 }
 
-enum sb_code open_container_limited(struct container *out, const char *path,
-                                    const struct opening *opening,
-                                    const struct sb_input_limits *limits,
-                                    const struct sb_notify *notify, struct sb_error *err)
+enum sb_code open_container_with(struct container *out, const char *path,
+                                 const struct opening *opening,
+                                 const struct sb_source_options *options,
+                                 const struct sb_notify *notify, struct sb_error *err)
 {
     *out = (struct container){0};
     if (looked_for_as_archive(path, opening)) {
@@ -111,7 +111,7 @@ enum sb_code open_container_limited(struct container *out, const char *path,
     }
     if (open_input(&out->input, path, opening, err))
         return err->code;
-    if (sb_source_open(&out->source, out->input, limits, notify, err)) {
+    if (sb_source_open(&out->source, out->input, options, notify, err)) {
         damage_is_fatal(err);
         close_container(out);
         return err->code;
@@ -123,9 +123,9 @@ enum sb_code open_container_limited(struct container *out, const char *path,
 enum sb_code open_container(struct container *out, const char *path, const struct opening *opening,
                             bool no_check, struct sb_error *err)
 {
-    struct sb_input_limits limits = {.no_check = no_check};
+    struct sb_source_options options = {.no_check = no_check};
 
-    return open_container_limited(out, path, opening, &limits, &message_notify, err);
+    return open_container_with(out, path, opening, &options, &message_notify, err);
 }
 
 void close_container(struct container *container)

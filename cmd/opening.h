@@ -59,12 +59,11 @@ struct container {
 enum sb_code open_container(struct container *out, const char *path, const struct opening *opening,
                             bool no_check, struct sb_error *err) SB_CHECKED;
 
-/* As above, under limits, and told to notify. */
-enum sb_code open_container_limited(struct container *out, const char *path,
-                                    const struct opening *opening,
-                                    const struct sb_input_limits *limits,
-                                    const struct sb_notify *notify,
-                                    struct sb_error *err) SB_CHECKED;
+/* As above, read as the options say, and told to notify. */
+enum sb_code open_container_with(struct container *out, const char *path,
+                                 const struct opening *opening,
+                                 const struct sb_source_options *options,
+                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 void close_container(struct container *container); /* what catalog_container left */
 
 /* Makes an archive of the source, whatever it is. */

@@ -112,8 +112,8 @@ struct work {
 static enum sb_code open_members(struct work *work, struct sb_error *err)
 {
     const struct settings *settings = work->settings;
-    struct sb_input_limits limits = {.max_size = settings->max_size,
-                                     .no_check = settings->no_check};
+    struct sb_source_options source_options = {.max_size = settings->max_size,
+                                               .no_check = settings->no_check};
     struct sb_archive_source_options chosen = {
         .paths = work->paths,
         .path_count = work->path_count,
@@ -121,8 +121,8 @@ static enum sb_code open_members(struct work *work, struct sb_error *err)
         .notify = &work->notify,
     };
 
-    if (open_container_limited(&work->container, work->path, &settings->opening, &limits,
-                               &work->notify, err))
+    if (open_container_with(&work->container, work->path, &settings->opening, &source_options,
+                            &work->notify, err))
         return err->code;
     if (work->container.archive)
         return sb_source_open_archive(&work->archive_members, work->container.archive, &chosen,

@@ -300,11 +300,11 @@ void sb_input_close(struct sb_input *input)
 }
 
 enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
-                            const struct sb_input_limits *limits, const struct sb_notify *notify,
+                            const struct sb_source_options *options, const struct sb_notify *notify,
                             struct sb_error *err)
 {
     struct sb_archive_source_options whole = {
-        .depth_first = limits->depth_first, .no_check = limits->no_check, .notify = notify};
+        .depth_first = options->depth_first, .no_check = options->no_check, .notify = notify};
     enum sb_code code;
 
     *out = NULL;
@@ -316,9 +316,9 @@ enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
         return sb_source_open_directory(out, input->path, notify, err);
     case SB_TAR:
     case SB_CPIO:
-        return sb_source_open_tar(out, input, limits, notify, err);
+        return sb_source_open_tar(out, input, options, notify, err);
     case SB_ZIP:
-        return sb_source_open_zip(out, input, limits, notify, err);
+        return sb_source_open_zip(out, input, options, notify, err);
     default:
         return sb_fail(err, SB_FORMAT, "%s: is of an unknown kind", input->name);
     }

@@ -70,8 +70,8 @@ enum sb_code sb_input_open(struct sb_input *input, const char *path, enum sb_con
                            struct sb_error *err) SB_CHECKED;
 void sb_input_close(struct sb_input *input);
 
-/* How it is read: limits against bombs, and more. */
-struct sb_input_limits {
+/* How a container is read. */
+struct sb_source_options {
     int64_t max_size; /* bytes that may come out of filters, or be spooled; 0: any number */
     bool no_check;    /* checksums of an archive's or zip's members are not looked at */
     bool depth_first; /* of an archive: see below */
@@ -82,7 +82,7 @@ struct sb_input_limits {
  * notify. A zip on a pipe is spooled to TMPDIR first. For SB_ARCHIVE it opens the archive itself.
  */
 enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
-                            const struct sb_input_limits *limits, const struct sb_notify *notify,
+                            const struct sb_source_options *options, const struct sb_notify *notify,
                             struct sb_error *err) SB_CHECKED;
 
 /* The kinds, by their own files. */
@@ -109,12 +109,12 @@ enum sb_code sb_source_open_directory(struct sb_source **out, const char *path,
 
 /* source_tar.c: tar and cpio, through libarchive. */
 enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
-                                const struct sb_input_limits *limits,
+                                const struct sb_source_options *options,
                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
 /* source_zip.c: by its central directory. */
 enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
-                                const struct sb_input_limits *limits,
+                                const struct sb_source_options *options,
                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -792,7 +792,7 @@ static void note_total(struct tar_source *source)
 }
 
 enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
-                                const struct sb_input_limits *limits,
+                                const struct sb_source_options *options,
                                 const struct sb_notify *notify, struct sb_error *err)
 {
     static const struct sb_source_ops ops = {
@@ -810,7 +810,7 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
     note_total(source);
     code = source->locale ? SB_OK : sb_fail_memory(err);
     if (!code)
-        code = sb_flow_open(&source->flow, input, limits->max_size, err);
+        code = sb_flow_open(&source->flow, input, options->max_size, err);
     if (!code)
         code = open_reader(source, err);
     if (code) {

@@ -268,11 +268,11 @@ static enum sb_code file_size_of(const struct sb_zip_file *file, int64_t *out, s
 }
 
 static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
-                          const struct sb_input_limits *limits, struct sb_error *err)
+                          const struct sb_source_options *options, struct sb_error *err)
 {
     int64_t size = 0;
 
-    if (!input->seekable && sb_zip_spool(&zip->spool, input, limits ? limits->max_size : 0, err))
+    if (!input->seekable && sb_zip_spool(&zip->spool, input, options ? options->max_size : 0, err))
         return err->code;
     zip->file.fd = zip->spool >= 0 ? zip->spool : input->fd;
     if (file_size_of(&zip->file, &size, err) ||
@@ -291,7 +291,7 @@ static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
 }
 
 enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
-                                const struct sb_input_limits *limits,
+                                const struct sb_source_options *options,
                                 const struct sb_notify *notify, struct sb_error *err)
 {
     struct zip_source *zip = calloc(1, sizeof(*zip));
@@ -303,8 +303,8 @@ enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
     zip->notify = notify;
     zip->spool = -1;
     zip->file.name = input->name;
-    zip->file.no_check = limits && limits->no_check;
-    if (begin(zip, input, limits, err)) {
+    zip->file.no_check = options && options->no_check;
+    if (begin(zip, input, options, err)) {
         free_source(&zip->base);
         return err->code;
     }

@@ -190,7 +190,7 @@ static enum sb_code point_at(struct convert *convert, const struct sb_input *inp
 static enum sb_code convert_input(struct convert *convert, const char *path, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
-    struct sb_input_limits limits = {
+    struct sb_source_options source_options = {
         .max_size = options->max_size,
         .no_check = options->no_check,
         .depth_first = options->to.kind == SB_TAR || options->to.kind == SB_ZIP,
@@ -204,7 +204,7 @@ static enum sb_code convert_input(struct convert *convert, const char *path, str
     if (options->wrap)
         code = point_at(convert, &input, err);
     if (!code)
-        code = sb_source_open(&source, &input, &limits, &convert->notify, err);
+        code = sb_source_open(&source, &input, &source_options, &convert->notify, err);
     if (!code && options->wrap && input.type.kind == SB_ZIP)
         sb_zip_locate_all(source);
     if (!code) {

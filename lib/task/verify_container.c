@@ -334,7 +334,7 @@ static void tell_unmatched(const struct check *check)
 static enum sb_code run(struct check *check, struct sb_error *err)
 {
     const struct sb_verify_options *options = check->options;
-    struct sb_input_limits limits = {0};
+    struct sb_source_options source_options = {0};
     enum sb_code code = SB_OK;
 
     check->defects = (struct sb_notify){.call = hear, .context = check};
@@ -345,7 +345,7 @@ static enum sb_code run(struct check *check, struct sb_error *err)
         code = sb_seen_new(&check->seen, check->input->path, err);
     if (code)
         return code;
-    code = sb_source_open(&check->source, check->input, &limits, &check->defects, err);
+    code = sb_source_open(&check->source, check->input, &source_options, &check->defects, err);
     if (code)
         return end_of_walk(check, code, err);
     if (!options->quick && check->source->loads)

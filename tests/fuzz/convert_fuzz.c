@@ -174,7 +174,7 @@ static void convert_all(struct sb_source *source)
 /* Opens what the descriptor refers to, as a user's path would be, and hands it to `use`. */
 static void with_source(int fd, void (*use)(struct sb_source *source))
 {
-    const struct sb_input_limits limits = {.max_size = OUTPUT_MAX};
+    const struct sb_source_options source_options = {.max_size = OUTPUT_MAX};
     struct sb_source *source;
     struct sb_input input;
     struct sb_error err;
@@ -184,7 +184,7 @@ static void with_source(int fd, void (*use)(struct sb_source *source))
     if (sb_input_open(&input, path, SB_UNKNOWN, &err))
         return;
     if ((input.type.kind == SB_TAR || input.type.kind == SB_CPIO || input.type.kind == SB_ZIP) &&
-        sb_source_open(&source, &input, &limits, &notify, &err) == SB_OK) {
+        sb_source_open(&source, &input, &source_options, &notify, &err) == SB_OK) {
         use(source);
         sb_source_free(source);
     }

@@ -70,14 +70,14 @@ static void check_member(const struct sb_member *member)
 
 static void read_zip(struct sb_input *input, bool no_check)
 {
-    const struct sb_input_limits limits = {.no_check = no_check};
+    const struct sb_source_options source_options = {.no_check = no_check};
     struct sb_source *source;
     struct sb_loader *loader;
     struct sb_member member;
     struct sb_error err;
     long members = 0;
 
-    if (sb_source_open_zip(&source, input, &limits, NULL, &err))
+    if (sb_source_open_zip(&source, input, &source_options, NULL, &err))
         return;
     if (no_check)
         sb_zip_locate_all(source);

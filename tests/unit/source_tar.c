@@ -293,11 +293,12 @@ static void open_made(struct reading *reading, bool pipe)
 
 static void start(struct reading *reading, int64_t max_size)
 {
-    struct sb_input_limits limits = {.max_size = max_size};
+    struct sb_source_options source_options = {.max_size = max_size};
     struct sb_error err;
 
     said[0] = 0;
-    reading->code = sb_source_open_tar(&reading->source, &reading->input, &limits, &notify, &err);
+    reading->code =
+        sb_source_open_tar(&reading->source, &reading->input, &source_options, &notify, &err);
     if (reading->code)
         memcpy(said, err.text, sizeof(said));
 }

@@ -240,14 +240,15 @@ static char *read_bytes(const char *data, size_t size, const struct how *how)
 {
     struct reading reading = {.text = {0}};
     const struct sb_notify notify = {note, &reading};
-    const struct sb_input_limits limits = {.max_size = how->max_size, .no_check = how->no_check};
+    const struct sb_source_options source_options = {.max_size = how->max_size,
+                                                     .no_check = how->no_check};
     struct sb_input input = {.path = "zip", .name = "zip", .seekable = !how->pipe};
     struct sb_source *source;
     struct sb_error err;
     enum sb_code code;
 
     input.fd = give(data, size, how->pipe);
-    code = sb_source_open_zip(&source, &input, &limits, &notify, &err);
+    code = sb_source_open_zip(&source, &input, &source_options, &notify, &err);
     if (code == SB_OK)
         code = read_source(&reading, source, how, &notify);
     sb_source_free(source);
@@ -482,7 +483,7 @@ static void greedy_lzma(void)
 static struct sb_member first_member(const struct part *part, struct sb_source **source)
 {
     static struct sb_input input = {.path = "zip", .name = "zip", .seekable = true};
-    const struct sb_input_limits limits = {.max_size = 0};
+    const struct sb_source_options source_options = {.max_size = 0};
     struct zip zip = {.count = 0};
     struct sb_member member;
     struct sb_error err;
@@ -490,7 +491,7 @@ static struct sb_member first_member(const struct part *part, struct sb_source *
     add(&zip, part);
     finish(&zip);
     input.fd = give(zip.bytes.data, zip.bytes.size, false);
-    if (sb_source_open_zip(source, &input, &limits, NULL, &err) ||
+    if (sb_source_open_zip(source, &input, &source_options, NULL, &err) ||
         sb_source_next(*source, &member, &err))
         abort();
     close(input.fd);
