@@ -261,12 +261,15 @@ static enum sb_code inflate_some(struct zip_loader *loader, uint8_t *out, size_t
         if (z->avail_in == 0) {
             if (take_packed(loader, &data, &size, err))
                 return err->code;
-            if (size == 0)
-                return sb_fail(err, SB_DAMAGED, "its compressed bytes end early; left out");
-            z->next_in = (Bytef *)data;
-            z->avail_in = (uInt)size;
+            if (size > 0) {
+                z->next_in = (Bytef *)data;
+                z->avail_in = (uInt)size;
+            }
         }
+        /* Also without input: what it took before may be worth more than the last room held. */
         rc = inflate(z, Z_NO_FLUSH);
+        if (rc == Z_BUF_ERROR)
+            return sb_fail(err, SB_DAMAGED, "its compressed bytes end early; left out");
         if (rc == Z_MEM_ERROR)
             return sb_fail_memory(err);
         if (rc != Z_OK && rc != Z_STREAM_END)
