@@ -1,6 +1,7 @@
 #include "store/outfilter.h"
 
 #include "store/outxz.h"
+#include "store/outzstd.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -24,7 +25,7 @@ static const struct kind kinds[] = {
     [SB_FILTER_BZIP2] = {"bzip2", archive_write_add_filter_bzip2, 9, 9},
     [SB_FILTER_XZ] = {"xz", NULL, 6, 9},
     [SB_FILTER_LZMA] = {"lzma", archive_write_add_filter_lzma, 6, 9},
-    [SB_FILTER_ZSTD] = {"zstd", archive_write_add_filter_zstd, 3, 19},
+    [SB_FILTER_ZSTD] = {"zstd", NULL, 3, 19},
     [SB_FILTER_LZ4] = {"lz4", archive_write_add_filter_lz4, 1, 9},
 };
 
@@ -40,8 +41,9 @@ struct block {
  * is being filled. What is below the mutex belongs to it.
  */
 struct sb_outfilter {
-    struct archive *archive; /* NULL for xz */
+    struct archive *archive; /* NULL where it is one of these: */
     struct sb_outxz *xz;
+    struct sb_outzstd *zstd;
     sb_each_block *each;
     void *context;
     pthread_t thread;
@@ -101,6 +103,8 @@ static void compress_block(struct sb_outfilter *filter, const struct block *bloc
 
     if (filter->xz)
         code = sb_outxz_write(filter->xz, block->data, block->size, &error);
+    else if (filter->zstd)
+        code = sb_outzstd_write(filter->zstd, block->data, block->size, &error);
     else if (archive_write_data(filter->archive, block->data, block->size) !=
              (la_ssize_t)block->size)
         code = failure(filter->archive, &error);
@@ -115,6 +119,8 @@ static void end_stream(struct sb_outfilter *filter)
 
     if (filter->xz)
         code = sb_outxz_finish(filter->xz, &error);
+    else if (filter->zstd)
+        code = sb_outzstd_finish(filter->zstd, &error);
     else if (archive_write_close(filter->archive) != ARCHIVE_OK)
         code = failure(filter->archive, &error);
     if (code)
@@ -173,14 +179,11 @@ static bool set_number(struct archive *archive, const char *option, unsigned val
     return archive_write_set_filter_option(archive, NULL, option, text) == ARCHIVE_OK;
 }
 
-/* zstd gives other bytes with threads than without, but the same for any number of them. */
 static bool set_options(struct archive *archive, const struct sb_outfilter_options *options,
                         int level)
 {
     if (!set_number(archive, "compression-level", (unsigned)level))
         return false;
-    if (options->kind == SB_FILTER_ZSTD)
-        return set_number(archive, "threads", options->threads ? options->threads : 1);
     return options->kind != SB_FILTER_GZIP ||
            archive_write_set_filter_option(archive, NULL, "timestamp", NULL) == ARCHIVE_OK;
 }
@@ -208,6 +211,9 @@ static enum sb_code open_stream(struct sb_outfilter *filter, const struct kind *
     if (options->kind == SB_FILTER_XZ)
         return sb_outxz_open(&filter->xz, level, options->threads, options->each, options->context,
                              err);
+    if (options->kind == SB_FILTER_ZSTD)
+        return sb_outzstd_open(&filter->zstd, level, options->threads, options->each,
+                               options->context, err);
     filter->archive = archive = archive_write_new();
     if (!archive)
         return sb_fail_memory(err);
@@ -347,6 +353,7 @@ void sb_outfilter_free(struct sb_outfilter *filter)
     if (filter->archive)
         archive_write_free(filter->archive);
     sb_outxz_free(filter->xz);
+    sb_outzstd_free(filter->zstd);
     pthread_cond_destroy(&filter->changed);
     pthread_mutex_destroy(&filter->mutex);
     for (size_t i = 0; i < BLOCKS; i++)

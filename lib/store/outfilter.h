@@ -1,5 +1,5 @@
 /*
- * Compression of a stream, by libarchive's filters or liblzma, in a thread of its own.
+ * Compression of a stream, by libarchive's filters, liblzma or libzstd, in a thread of its own.
  *
  * The same bytes in give the same bytes out, whatever the number of threads and the sizes of the
  * single writes. Memory: 2 MiB beside what the filter itself takes, which is some 100 MiB a thread

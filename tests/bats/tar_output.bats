@@ -84,6 +84,30 @@ END
     done
 }
 
+@test "no compressed tar has a bit that may change unnoticed" {
+    local suffix
+    make_archive
+    for suffix in "${suffixes[@]}"; do
+        [[ $suffix != lzma ]] || continue # has no checksum
+        sb convert a.barecat "a.tar.$suffix"
+        python3 - "$SHARDBOX" "a.tar.$suffix" <<'PYTHON'
+import random, subprocess, sys
+program, name = sys.argv[1:]
+def tar_of(source):
+    return subprocess.run([program, "convert", "-q", "--to=tar", source, "-"], capture_output=True)
+data, sound = open(name, "rb").read(), tar_of(name).stdout
+random.seed(1)
+for bit in random.sample(range(len(data) * 8), 25):
+    changed = bytearray(data)
+    changed[bit // 8] ^= 1 << bit % 8
+    open("changed", "wb").write(changed)
+    made = tar_of("changed")
+    if made.returncode == 0 and made.stdout != sound:
+        sys.exit(f"{name}: bit {bit}: other bytes, and nothing is said")
+PYTHON
+    done
+}
+
 @test "levels are held against what the compression has" {
     make_archive
     run_fail 2 sb convert --level=20 a.barecat a.tar.zst
