@@ -342,11 +342,32 @@ static void fill_time(struct tar_source *source, struct sb_member *member)
                                &member->entry.mtime_ns);
 }
 
-static void fill_owner(struct archive_entry *entry, struct sb_member *member)
+static bool is_id(int64_t id)
 {
-    member->entry.has |= SB_HAS_UID | SB_HAS_GID;
-    member->entry.uid = archive_entry_uid(entry);
-    member->entry.gid = archive_entry_gid(entry);
+    return id >= 0 && id <= UINT32_MAX;
+}
+
+/* No system has owners beyond 32 bits, but a header has room for them. */
+static void fill_ids(struct tar_source *source, struct sb_member *member)
+{
+    int64_t uid = archive_entry_uid(source->entry), gid = archive_entry_gid(source->entry);
+
+    if (!is_id(uid) || !is_id(gid))
+        sb_tell(source->notify, SB_WARNING, "owner", present_name(source),
+                "its owner %" PRId64 ":%" PRId64 " is none that there can be; left out", uid, gid);
+    if (is_id(uid))
+        member->entry.has |= SB_HAS_UID;
+    if (is_id(gid))
+        member->entry.has |= SB_HAS_GID;
+    member->entry.uid = is_id(uid) ? uid : 0;
+    member->entry.gid = is_id(gid) ? gid : 0;
+}
+
+static void fill_owner(struct tar_source *source, struct sb_member *member)
+{
+    struct archive_entry *entry = source->entry;
+
+    fill_ids(source, member);
     member->user = archive_entry_uname(entry);
     member->group = archive_entry_gname(entry);
     member->has |= SB_KEEPS_OWNER;
@@ -401,7 +422,9 @@ static void fill_type(struct archive_entry *entry, struct sb_member *member)
         member->entry.size = size;
     }
     member->entry.has |= SB_HAS_MODE;
-    member->entry.mode = archive_entry_mode(entry) | (type ? 0 : S_IFREG);
+    /* A header's field has room for more bits than there are. */
+    member->entry.mode = archive_entry_perm(entry) & 07777;
+    member->entry.mode |= type ? type : S_IFREG;
 }
 
 /* A name of nothing but "." and "/" is the root's. */
@@ -473,7 +496,7 @@ static void fill_member(struct tar_source *source, struct sb_member *member)
     *member = (struct sb_member){.dir_fd = -1};
     fill_type(entry, member);
     fill_name(entry, member);
-    fill_owner(entry, member);
+    fill_owner(source, member);
     fill_extras(entry, member);
     fill_time(source, member);
     source->link = member->entry.type == SB_LINK ? archive_entry_symlink(entry) : NULL;
