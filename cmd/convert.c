@@ -10,6 +10,7 @@
 #include "message.h"
 #include "options.h"
 #include "store/container.h"
+#include "task/convert_paths.h"
 #include "task/extents.h"
 
 #include <inttypes.h>
@@ -334,6 +335,9 @@ static int convert(const struct settings *settings)
     struct sb_error err, report_err;
     enum sb_code code;
 
+    if (settings->report && sb_convert_report_check(settings->inputs, settings->input_count,
+                                                    settings->output, settings->report, &err))
+        return message_failure(&err);
     if (report_open(&report, settings->report, &err))
         return message_failure(&err);
     wanted.notify = &notify;

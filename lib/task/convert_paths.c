@@ -110,3 +110,60 @@ enum sb_code sb_convert_paths_check(char *const *inputs, size_t count, const cha
         code = check_input(inputs[i], output, there ? &st : NULL, err);
     return code;
 }
+
+/* The name of the archive whose shard this is, or NULL. */
+static char *archive_of_shard(const char *path)
+{
+    size_t size = strlen(path), tail = strlen("-shard-00000");
+
+    if (size <= tail || strncmp(path + size - tail, "-shard-", strlen("-shard-")) != 0 ||
+        strspn(path + size - 5, "0123456789") != 5)
+        return NULL;
+    return strndup(path, size - tail);
+}
+
+enum sb_code sb_convert_spare_archive(const char *output, const char *word, struct sb_error *err)
+{
+    char *archive = archive_of_shard(output);
+    enum sb_code code = SB_OK;
+    struct stat st;
+
+    if (stat(output, &st) == 0 && S_ISREG(st.st_mode)) {
+        if (archive && sb_archive_looks_like(archive))
+            code =
+                sb_fail(err, SB_EXISTS, "%s: is a shard of the archive %s; choose another output",
+                        output, archive);
+        else if (sb_archive_looks_like(output))
+            code = sb_fail(err, SB_EXISTS,
+                           "%s: is an archive, whose shards would be lost behind a %s; choose "
+                           "another output, or remove it first",
+                           output, word);
+    }
+    free(archive);
+    return code;
+}
+
+/* What is not there yet is the same when it gets the same name. */
+static bool names_same(const char *a, const char *b)
+{
+    char *first = resolve(a), *second = resolve(b);
+    bool same = first && second && strcmp(first, second) == 0;
+
+    free(first);
+    free(second);
+    return same;
+}
+
+enum sb_code sb_convert_report_check(char *const *inputs, size_t count, const char *output,
+                                     const char *report, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (strcmp(report, "-") == 0)
+        return SB_OK;
+    if (strcmp(output, "-") != 0 && names_same(report, output))
+        return sb_fail(err, SB_INVALID, "%s: is both the report and OUTPUT; choose another report",
+                       report);
+    code = sb_convert_spare_archive(report, "report", err);
+    return code ? code : sb_convert_paths_check(inputs, count, report, err);
+}

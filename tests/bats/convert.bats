@@ -323,6 +323,61 @@ left() {
     run_ok sb convert tree trees.barecat
 }
 
+@test "an archive is not replaced by a stream, which would leave its shards behind" {
+    make_tar
+    sb convert -q a.tar a.barecat
+    sha256sum a.tar a.barecat* >sums
+    run_fail 2 sb convert --force --to=tar a.tar a.barecat
+    stderr_has 'a.barecat: is an archive, whose shards would be lost'
+    run_fail 2 sb convert --force --to=zip a.tar a.barecat-shard-00000
+    stderr_has 'a.barecat-shard-00000: is a shard of the archive a.barecat'
+    sha256sum --quiet -c sums
+    left a.barecat a.barecat-shard-00000 a.tar sums tree
+}
+
+@test "a report replaces neither an input nor the output" {
+    make_tar
+    sb convert -q a.tar a.barecat
+    ln -s a.tar alias
+    sha256sum a.tar a.barecat* >sums
+    run_fail 2 sb convert --report=a.tar a.tar b.barecat
+    run_fail 2 sb convert --report=alias a.tar b.barecat
+    stderr_has 'alias: is input and output at once'
+    run_fail 2 sb convert --report=a.barecat a.barecat b.tar
+    run_fail 2 sb convert --report=a.barecat-shard-00000 a.barecat b.tar
+    run_fail 2 sb convert --report=b.tar a.barecat ./b.tar
+    stderr_has 'b.tar: is both the report and OUTPUT'
+    run_fail 2 sb convert --report=a.barecat --append -q tree a.barecat
+    sha256sum --quiet -c sums
+    left a.barecat a.barecat-shard-00000 a.tar alias sums tree
+}
+
+@test "modes and owners beyond what there can be do not make rows that nobody reads" {
+    python3 - <<'PYTHON'
+import io, tarfile
+with tarfile.open("a.tar", "w", format=tarfile.GNU_FORMAT) as tar:
+    for name, more in (("mode", {"mode": 0o7777644}), ("large", {"uid": 1 << 40}),
+                       ("negative", {"gid": -5})):
+        member = tarfile.TarInfo(name)
+        member.size = 3
+        for key, value in more.items():
+            setattr(member, key, value)
+        tar.addfile(member, io.BytesIO(b"abc"))
+PYTHON
+    printf abc >m
+    echo m | cpio --quiet -o -H newc >a.cpio
+    printf FFFF | dd of=a.cpio bs=1 seek=14 conv=notrunc status=none
+    for input in a.tar a.cpio; do
+        run_ok sb convert --force $input a.barecat
+        run_ok sb verify a.barecat
+        run_ok sb convert --force --wrap $input a.barecat
+        run_ok sb verify a.barecat
+    done
+    run_ok sb convert --force a.tar a.barecat
+    stderr_has 'large: its owner 1099511627776:0 is none that there can be; left out'
+    [[ $(sb cat a.barecat mode large negative) == abcabcabc ]]
+}
+
 @test "names lose a leading / or ./ with one warning; those with .. are named and left out" {
     python3 - <<'PYTHON'
 import io, tarfile
