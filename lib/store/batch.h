@@ -41,6 +41,7 @@ struct sb_item {
 
     bool counted;         /* its size was known, and counted, when it was taken */
     const char *original; /* its name before its bytes are recoded; NULL: they are not */
+    bool recoded;         /* they are by now what they are to become */
 
     /* Of the sink: what it decided when it took the item, and where it put it. */
     bool replaces;

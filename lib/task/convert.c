@@ -287,6 +287,8 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
     code = sb_convert_paths_check(options->inputs, options->input_count, options->output, err);
     if (!code && (options->to.kind == SB_TAR || options->to.kind == SB_ZIP))
         code = sb_convert_spare_archive(options->output, sb_container_word(options->to.kind), err);
+    if (!code)
+        code = sb_recode_check(&options->transfer.recode, err);
     if (!code && looks_first(options)) {
         code = run_once(&convert, true, err);
         *result = (struct sb_convert_result){.problems = result->problems};

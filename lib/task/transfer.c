@@ -314,11 +314,12 @@ static enum sb_code fill_bytes(struct transfer *transfer, struct sb_batch *batch
                                struct sb_item *item, struct sb_error *err)
 {
     size_t start = batch->data_size;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    if (item->original && lacks_room(transfer, batch)) {
+    if (transfer->original && lacks_room(transfer, batch)) {
         sb_batch_seal(batch);
-        code = count_bytes(transfer, item->member.entry.size, err);
+        if (item->member.entry.size > 0)
+            code = count_bytes(transfer, item->member.entry.size, err);
         return code ? code
                     : sb_recode_sequence(&transfer->options->recode, transfer->source, batch,
                                          transfer->options->beside, err);
@@ -344,7 +345,7 @@ static bool goes_in_parts(const struct transfer *transfer, const struct sb_batch
 static enum sb_code take_member(struct transfer *transfer, struct sb_batch *batch,
                                 struct sb_error *err)
 {
-    struct sb_item choice = {0}, *item;
+    struct sb_item choice = {.original = transfer->original}, *item;
     enum sb_code code = meet_limits(transfer, &choice, err);
 
     if (!code && transfer->options->dry_run) {

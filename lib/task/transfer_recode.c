@@ -61,6 +61,7 @@ static void settle(struct sb_item *item, struct sb_spool *spool, size_t at)
 {
     struct sb_entry *entry = &item->member.entry;
 
+    item->recoded = true;
     entry->has &= ~(unsigned)SB_HAS_CRC;
     item->member.located = false;
     item->crc_known = false;
@@ -117,6 +118,11 @@ static bool has_bytes(const struct sb_item *item)
     return item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE;
 }
 
+static bool is_due(const struct sb_item *item)
+{
+    return item->original && !item->recoded && has_bytes(item);
+}
+
 /* Sizes change, so all bytes move to a second room, which takes the place of the first. */
 static enum sb_code recode_all(const struct sb_recode *recode, struct sb_recoder *recoder,
                                struct sb_batch *batch, char *room, const char *beside,
@@ -132,7 +138,7 @@ static enum sb_code recode_all(const struct sb_recode *recode, struct sb_recoder
 
         if (!has_bytes(item))
             continue;
-        if (item->original) {
+        if (is_due(item)) {
             code = recode_item(recode, recoder, batch, item, &spool, err);
             code = conclude(batch, item, &spool, used, code, err);
         } else if (item->state == SB_ITEM_READ && item->data_size > spool.room) {
@@ -158,7 +164,7 @@ enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *ba
     enum sb_code code;
 
     for (size_t i = 0; i < batch->count; i++)
-        wanted = wanted || (batch->items[i].original && has_bytes(&batch->items[i]));
+        wanted = wanted || is_due(&batch->items[i]);
     if (!wanted)
         return SB_OK;
     batch->data = NULL;

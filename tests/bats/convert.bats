@@ -524,6 +524,26 @@ PYTHON
     cmp <(sb cat b.tar n.zst | zstd -dc) t/n.txt
 }
 
+@test "--compress and --decompress of a member that is larger than any buffer, out of a stream" {
+    mkdir t
+    seq 900000 >t/large
+    tar cf a.tar -C t .
+    for input in a.tar -; do
+        run_ok sb convert -q --force --compress=gz $input b.tar <a.tar
+        [[ $(sb find --type=f b.tar) == large.gz ]]
+        cmp <(sb cat b.tar large.gz | gzip -dc) t/large
+    done
+    run_ok sb convert -q --decompress b.tar c.barecat
+    cmp <(sb cat c.barecat large) t/large
+}
+
+@test "a level that the compression of files does not have is refused" {
+    make_tar
+    run_fail 2 sb convert --compress=gz --level=12 a.tar a.barecat
+    stderr_has 'level 12: gzip has 1 to 9'
+    left a.tar tree
+}
+
 @test "a bomb ends at --max-size" {
     mkdir t
     truncate -s 50M t/zeros
