@@ -71,9 +71,6 @@ static const char *const existing_choices[] = {"fail", "skip", "replace", "newer
 /* In the order of enum sb_duplicates. */
 static const char *const duplicate_rules[] = {"error", "first", "last", NULL};
 
-/* In the order of enum sb_coding, from SB_GZIP on. */
-static const char *const codings[] = {"gz", "bz2", "xz", "zst", NULL};
-
 static const struct option options[] = {
     OPTION_CHOICE(0, "from", struct settings, from, "KIND", from_words,
                   "what INPUTs are (default: seen by their content)"),
@@ -96,7 +93,7 @@ static const struct option options[] = {
                   "of members with one name: take the last or the first, or call it an error"),
     OPTION_FLAG(0, "decompress", struct settings, decompress,
                 "take .gz, .bz2, .xz and .zst off files and their names"),
-    OPTION_CHOICE(0, "compress", struct settings, compress, "CODING", codings,
+    OPTION_CHOICE(0, "compress", struct settings, compress, "CODING", sb_coding_words,
                   "store each file compressed, its suffix added"),
     OPTION_CHOICE(0, "method", struct settings, method, "METHOD", methods,
                   "how members of a zip are stored (default: deflate)"),

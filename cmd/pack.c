@@ -14,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A choice that was not made. */
+#define NOT_GIVEN (-1)
+
 struct settings {
     const char *archive;
     struct sb_pack_input *inputs; /* in the order given, -C among them */
@@ -33,6 +36,8 @@ struct settings {
     int64_t strip;
     int order;
     int duplicates;
+    int compress; /* an index into sb_coding_words */
+    int64_t level;
     const char *prefix;
     const char *charset;
     const char *stdin_name;
@@ -128,6 +133,10 @@ static const struct option options[] = {
                 "names are in CHARSET; store them as UTF-8", OPERAND_ANY),
     OPTION_TEXT(0, "stdin-name", struct settings, stdin_name, "PATH",
                 "with '-' as the only PATH: store standard input under this name", OPERAND_ANY),
+    OPTION_CHOICE(0, "compress", struct settings, compress, "CODING", sb_coding_words,
+                  "store each file compressed, its suffix added"),
+    OPTION_INTEGER(0, "level", struct settings, level, "N", 1, 22,
+                   "with --compress: how hard to compress"),
     OPTION_CHOICE(0, "order", struct settings, order, "ORDER", orders,
                   "order of the bytes in the shards (default: path)"),
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
@@ -174,6 +183,8 @@ static const char *misuse(struct settings *settings)
         if (settings->inputs[i].kind == SB_INPUT_PATH && strcmp(settings->inputs[i].text, "-") == 0)
             return "'-' needs --stdin-name, the name to store standard input under";
     }
+    if (settings->level && settings->compress == NOT_GIVEN)
+        return "--level needs --compress";
     if (settings->stdin_name && settings->dry_run)
         return "--stdin-name and --dry-run exclude each other";
     return NULL;
@@ -199,6 +210,10 @@ static struct sb_pack_options options_of(const struct settings *settings)
                    .strip = (unsigned)settings->strip,
                    .charset = settings->charset,
                    .filter = settings->filter},
+        .recode = {.compress = settings->compress == NOT_GIVEN
+                                   ? SB_PLAIN
+                                   : (enum sb_coding)(settings->compress + SB_GZIP),
+                   .level = (int)settings->level},
         .threads = (unsigned)settings->threads,
         .update = settings->update,
         .duplicates_given = duplicates != SB_DUPLICATE_ERROR,
@@ -244,7 +259,7 @@ static int pack(const struct settings *settings)
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = {.threads = sb_default_threads()};
+    struct settings settings = {.compress = NOT_GIVEN, .threads = sb_default_threads()};
     const char *wrong;
     int first, status;
 

@@ -8,7 +8,7 @@ _shardbox_table() {
     options='' first=none others=none
     case $1 in
     pack)
-        options='-C --directory= -T --files-from= -0 --null --no-recursion --append -u --update --duplicates= -f --force --shard-size= --seal --include= --exclude= --exclude-from= -L --dereference -x --one-file-system --prefix= --strip-components= --iconv= --stdin-name= --order= -j --threads= --strict -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= -T --files-from= -0 --null --no-recursion --append -u --update --duplicates= -f --force --shard-size= --seal --include= --exclude= --exclude-from= -L --dereference -x --one-file-system --prefix= --strip-components= --iconv= --stdin-name= --compress= --level= --order= -j --threads= --strict -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=file
         ;;
     unpack)
@@ -66,6 +66,8 @@ _shardbox_value() {
     pack:--strip-components) wanted='any' ;;
     pack:--iconv) wanted='any' ;;
     pack:--stdin-name) wanted='any' ;;
+    pack:--compress) wanted='words:gz bz2 xz zst' ;;
+    pack:--level) wanted='any' ;;
     pack:--order) wanted='words:path input inode' ;;
     pack:--threads | pack:-j) wanted='any' ;;
     unpack:--directory | unpack:-C) wanted='directory' ;;

@@ -44,7 +44,7 @@ end
 
 function __shardbox_takes_value
     switch "$argv[1]:$argv[2]"
-        case pack:-C pack:--directory pack:-T pack:--files-from pack:--duplicates pack:--shard-size pack:--include pack:--exclude pack:--exclude-from pack:--prefix pack:--strip-components pack:--iconv pack:--stdin-name pack:--order pack:-j pack:--threads
+        case pack:-C pack:--directory pack:-T pack:--files-from pack:--duplicates pack:--shard-size pack:--include pack:--exclude pack:--exclude-from pack:--prefix pack:--strip-components pack:--iconv pack:--stdin-name pack:--compress pack:--level pack:--order pack:-j pack:--threads
             return 0
         case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:-j unpack:--threads
             return 0
@@ -152,6 +152,8 @@ complete -c shardbox -n '__shardbox_is pack' -l prefix -x -d 'store everything b
 complete -c shardbox -n '__shardbox_is pack' -l strip-components -x -d 'take N leading components off each name'
 complete -c shardbox -n '__shardbox_is pack' -l iconv -x -d 'names are in CHARSET; store them as UTF-8'
 complete -c shardbox -n '__shardbox_is pack' -l stdin-name -x -d 'with \'-\' as the only PATH: store standard input under this name'
+complete -c shardbox -n '__shardbox_is pack' -l compress -x -a 'gz bz2 xz zst' -d 'store each file compressed, its suffix added'
+complete -c shardbox -n '__shardbox_is pack' -l level -x -d 'with --compress: how hard to compress'
 complete -c shardbox -n '__shardbox_is pack' -l order -x -a 'path input inode' -d 'order of the bytes in the shards (default: path)'
 complete -c shardbox -n '__shardbox_is pack' -s j -l threads -x -d 'read with N threads (default: the cores, at most 4)'
 complete -c shardbox -n '__shardbox_is pack' -l strict -d 'look at everything first; write nothing if anything would be lost'

@@ -85,11 +85,13 @@ static enum sb_code check_parent(struct archive_sink *self, const struct sb_entr
     return code;
 }
 
-static bool is_outdated(const struct sb_entry *entry, const struct sb_entry *old)
+/* Sizes tell nothing of bytes that are yet to be recoded. */
+static bool is_outdated(const struct sb_entry *entry, const struct sb_entry *old, bool recodes)
 {
     if (!(old->has & SB_HAS_MTIME) || !(entry->has & SB_HAS_MTIME))
         return true;
-    return entry->mtime_ns > old->mtime_ns || (entry->size >= 0 && entry->size != old->size);
+    return entry->mtime_ns > old->mtime_ns ||
+           (!recodes && entry->size >= 0 && entry->size != old->size);
 }
 
 /* SB_OK: it goes in place of `old`; SB_END: it does not. */
@@ -97,7 +99,7 @@ static enum sb_code meet_file(struct archive_sink *self, const struct sb_entry *
                               const struct sb_entry *old, struct sb_item *item)
 {
     item->replaces = self->meeting == SB_MEET_REPLACE ||
-                     (self->meeting == SB_MEET_UPDATE && is_outdated(entry, old));
+                     (self->meeting == SB_MEET_UPDATE && is_outdated(entry, old, item->original));
     item->old_size = old->size;
     if (item->replaces)
         return SB_OK;

@@ -33,7 +33,8 @@ struct sb_archive_sink_options {
         SB_MEET_ERROR, /* told as SB_PROBLEM ("exists"), left out */
         SB_MEET_KEEP,  /* what is there stays */
         SB_MEET_REPLACE,
-        SB_MEET_UPDATE, /* replaced when the member is newer or of another size */
+        SB_MEET_UPDATE, /* replaced when the member is newer or (unless it is recoded) of another
+                           size */
     } meeting;
     const char *advice; /* SB_MEET_ERROR: the options to see; NULL: "--duplicates" */
 

@@ -133,6 +133,7 @@ static enum sb_code store(struct packer *packer, struct sb_error *err)
     const struct sb_transfer_options transfer = {
         .stored_names = true,
         .duplicates = SB_DUPLICATE_LAST,
+        .recode = options->recode,
         .dry_run = options->dry_run,
         .threads = options->threads,
         .beside = packer->archive,
@@ -159,12 +160,12 @@ enum sb_code sb_pack(const char *archive, const struct sb_pack_input *inputs, si
 {
     struct packer packer = {.options = options, .archive = archive};
     bool strict = options->source.strict && !options->stdin_name;
-    enum sb_code code = SB_OK;
+    enum sb_code code = sb_recode_check(&options->recode, err);
 
     *counts = (struct sb_pack_counts){0};
     packer.notify = (struct sb_notify){.call = count_and_pass, .context = &packer};
     /* Strict promises that nothing is written before everything was looked at. */
-    if (strict)
+    if (code == SB_OK && strict)
         code = open_files(&packer, inputs, count, err);
     if (code == SB_OK)
         code = open_archive(&packer, err);

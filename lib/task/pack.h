@@ -11,6 +11,7 @@
 #include "archive/writer.h"
 #include "core/error.h"
 #include "task/pack_source.h"
+#include "task/recode.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,12 +19,13 @@
 struct sb_pack_options {
     struct sb_writer_options writer;
     struct sb_pack_source_options source; /* beside and notify are filled in by sb_pack */
+    struct sb_recode recode;
     unsigned threads;
 
     /*
      * SB_APPEND only. What to do about a name that the archive holds already: an error told for
      * each (the default), or as `duplicates` of the source says, or, with update, replace it when
-     * the file is newer or of another size and else pass over it.
+     * the file is newer or (unless it is recoded) of another size and else pass over it.
      */
     bool update;
     bool duplicates_given;

@@ -11,6 +11,8 @@
 static const char *const suffixes[] = {
     [SB_GZIP] = ".gz", [SB_BZIP2] = ".bz2", [SB_XZ] = ".xz", [SB_ZSTD] = ".zst"};
 
+const char *const sb_coding_words[] = {"gz", "bz2", "xz", "zst", NULL};
+
 #define CODINGS (sizeof(suffixes) / sizeof(suffixes[0]))
 
 /* A codec and where its output goes: to the next stage, or from the last one to `each`. */

@@ -11,6 +11,9 @@
 
 enum sb_coding { SB_PLAIN, SB_GZIP, SB_BZIP2, SB_XZ, SB_ZSTD };
 
+/* The suffixes without their dot, from SB_GZIP on; NULL ends them. */
+extern const char *const sb_coding_words[];
+
 struct sb_recode {
     bool decompress;         /* .gz, .bz2, .xz and .zst are taken off, stacked ones too */
     enum sb_coding compress; /* each file is compressed, and its name gets the suffix */

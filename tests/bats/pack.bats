@@ -525,3 +525,52 @@ mtime_ns|0"
     wait "$pid"
     [[ $(sb cat a.barecat x) == data ]]
 }
+
+@test "--compress stores each file compressed under a longer name" {
+    make_tree tree
+    for coding in gz bz2 xz zst; do
+        run_ok sb pack --compress=$coding a.barecat -C tree .
+        stderr_is ""
+        run_ok sb verify --strict a.barecat
+        [[ $(names a.barecat) == *"one.$coding"* ]]
+        run_ok sb unpack --decompress -C back a.barecat
+        run_ok diff -r --no-dereference tree back
+        [[ $(stat -c '%a %y' back/one) == "$(stat -c '%a %y' tree/one)" ]]
+        rm -r back a.barecat*
+    done
+}
+
+@test "--compress: large files and standard input, and bytes that do not depend on threads" {
+    mkdir t
+    seq 900000 >t/large
+    echo small >t/small
+    run_ok sb pack -j 1 --compress=gz a.barecat -C t .
+    run_ok sb pack -j 4 --compress=gz b.barecat -C t .
+    run_ok cmp a.barecat-shard-00000 b.barecat-shard-00000
+    cmp <(sb cat a.barecat large.gz | gzip -dc) t/large
+    run_ok bash -c '"$SHARDBOX" pack --compress=xz --stdin-name=in c.barecat - <t/large'
+    cmp <(sb cat --decompress c.barecat in.xz) t/large
+}
+
+@test "--compress with --append --update goes by times" {
+    mkdir t
+    echo one >t/a
+    echo two >t/b
+    sb pack --compress=zst a.barecat -C t .
+    run_ok sb pack -v --append --update --compress=zst a.barecat -C t .
+    stderr_has 'stored 0 files'
+    echo longer >t/b
+    touch -d '1 hour' t/b
+    run_ok sb pack -v --append --update --compress=zst a.barecat -C t .
+    stderr_has 'stored 1 files'
+    [[ $(sb cat --decompress a.barecat a.zst b.zst) == $'one\nlonger' ]]
+}
+
+@test "--compress: a level that there is not is refused" {
+    echo x >x
+    run_fail 2 sb pack --compress=gz --level=12 a.barecat x
+    stderr_has 'level 12: gzip has 1 to 9'
+    run_fail 2 sb pack --level=3 a.barecat x
+    stderr_has '--level needs --compress'
+    [[ ! -e a.barecat ]]
+}
