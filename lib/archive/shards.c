@@ -391,7 +391,7 @@ enum sb_code sb_shards_path(struct sb_shards *shards, uint32_t shard, struct sb_
 
 /* Every block of a shard file's extent. */
 static enum sb_code stream_file(struct sb_shards *shards, uint32_t shard, int64_t offset,
-                                int64_t size, sb_each_bytes *each, void *context,
+                                int64_t size, sb_each_block *each, void *context,
                                 struct sb_error *err)
 {
     size_t room = size < BLOCK_BYTES ? (size_t)size : BLOCK_BYTES, take;
@@ -419,7 +419,7 @@ out:
 
 /* Passes blocks on, with their checksum. */
 struct summing {
-    sb_each_bytes *each;
+    sb_each_block *each;
     void *context;
     uint32_t crc32c;
 };
@@ -433,7 +433,7 @@ static enum sb_code sum_block(void *context, const void *data, size_t size, stru
 }
 
 enum sb_code sb_shards_stream(struct sb_shards *shards, uint32_t shard, int64_t offset,
-                              int64_t size, const uint32_t *crc32c, sb_each_bytes *each,
+                              int64_t size, const uint32_t *crc32c, sb_each_block *each,
                               void *context, struct sb_error *err)
 {
     struct summing summing = {.each = each, .context = context};

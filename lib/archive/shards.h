@@ -11,6 +11,7 @@
 
 #include "core/buf.h"
 #include "core/error.h"
+#include "core/io.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,10 +21,6 @@
 
 struct sb_archive;
 struct sb_shards;
-
-/* Takes some bytes; a code other than SB_OK ends the reading, and is its result. */
-typedef enum sb_code sb_each_bytes(void *context, const void *data, size_t size,
-                                   struct sb_error *err);
 
 /* Independent of the archive afterwards, but for one that was adopted (archive.h), whose bytes it
  * has in its keeping: then freed before it. */
@@ -60,7 +57,7 @@ enum sb_code sb_shards_path(struct sb_shards *shards, uint32_t shard,
  * `each` ends it.
  */
 enum sb_code sb_shards_stream(struct sb_shards *shards, uint32_t shard, int64_t offset,
-                              int64_t size, const uint32_t *crc32c, sb_each_bytes *each,
+                              int64_t size, const uint32_t *crc32c, sb_each_block *each,
                               void *context, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -15,6 +15,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Takes some bytes; a code other than SB_OK ends the reading, and is its result. */
+typedef enum sb_code sb_each_block(void *context, const void *data, size_t size,
+                                   struct sb_error *err);
+
 /* Reads until size bytes or the end of the file; *got says how many. */
 enum sb_code sb_read_full(int fd, void *data, size_t size, size_t *got, const char *what,
                           struct sb_error *err) SB_CHECKED;

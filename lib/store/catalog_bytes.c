@@ -190,7 +190,7 @@ static enum sb_code fail_by_events(struct sb_events *events, struct sb_error *er
 struct window {
     int64_t skip;
     int64_t left;
-    sb_each_bytes *each;
+    sb_each_block *each;
     void *context;
     bool full; /* nothing more is wanted */
 };
@@ -219,7 +219,7 @@ static enum sb_code pass_window(void *context, const void *data, size_t size, st
 }
 
 static enum sb_code stream_apart(struct apart *apart, struct sb_loader *loader, int64_t offset,
-                                 int64_t size, sb_each_bytes *each, void *context,
+                                 int64_t size, sb_each_block *each, void *context,
                                  struct sb_error *err)
 {
     struct window window = {
@@ -324,7 +324,7 @@ static enum sb_code read_bytes(struct sb_bytes *base, uint32_t shard, int64_t of
 }
 
 static enum sb_code stream_located(struct sb_catalog_bytes *bytes, int64_t offset, int64_t size,
-                                   sb_each_bytes *each, void *context, struct sb_error *err)
+                                   sb_each_block *each, void *context, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
     void *block = malloc(BLOCK_BYTES);
@@ -346,7 +346,7 @@ static enum sb_code stream_located(struct sb_catalog_bytes *bytes, int64_t offse
 }
 
 static enum sb_code stream_bytes(struct sb_bytes *base, uint32_t shard, int64_t offset,
-                                 int64_t size, sb_each_bytes *each, void *context,
+                                 int64_t size, sb_each_block *each, void *context,
                                  struct sb_error *err)
 {
     struct sb_catalog_bytes *bytes = (struct sb_catalog_bytes *)base;

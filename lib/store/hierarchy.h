@@ -10,8 +10,7 @@
 #define SB_STORE_HIERARCHY_H
 
 #include "archive/entry.h"
-#include "core/error.h"
-#include "store/source.h"
+#include "core/io.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -14,16 +14,13 @@
 #define SB_STORE_SOURCE_H
 
 #include "core/events.h"
+#include "core/io.h"
 #include "store/member.h"
 
 #include <stddef.h>
 
 struct sb_source;
 struct sb_loader;
-
-/* Takes some bytes; a code other than SB_OK ends the reading, and is its result. */
-typedef enum sb_code sb_each_block(void *context, const void *data, size_t size,
-                                   struct sb_error *err);
 
 struct sb_source_ops {
     void (*free)(struct sb_source *source);

@@ -208,7 +208,7 @@ static enum sb_code feed_block(void *context, const void *data, size_t size, str
     return sb_recoder_feed(stream->f->recoder, data, size, err);
 }
 
-static enum sb_code stream_file(struct fetch *f, struct stream *stream, sb_each_bytes *each,
+static enum sb_code stream_file(struct fetch *f, struct stream *stream, sb_each_block *each,
                                 struct sb_error *err)
 {
     const struct sb_request *request = stream->request;
