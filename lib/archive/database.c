@@ -74,6 +74,14 @@ enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out, 
     return SB_OK;
 }
 
+void sb_database_bind_known(struct sqlite3_stmt *statement, int column, bool known, int64_t value)
+{
+    if (known)
+        sqlite3_bind_int64(statement, column, value);
+    else
+        sqlite3_bind_null(statement, column);
+}
+
 enum sb_code sb_database_step(struct sqlite3_stmt *statement, struct sb_error *err)
 {
     int rc = sqlite3_step(statement);

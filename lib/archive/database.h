@@ -51,6 +51,9 @@ enum sb_code sb_database_run(struct sqlite3 *db, const char *sql, struct sb_erro
 enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out, const char *sql,
                                  struct sb_error *err) SB_CHECKED;
 
+/* Binds a value, or NULL where it is not known. */
+void sb_database_bind_known(struct sqlite3_stmt *statement, int column, bool known, int64_t value);
+
 /* Runs a statement that yields no rows, and resets it. */
 enum sb_code sb_database_step(struct sqlite3_stmt *statement, struct sb_error *err) SB_CHECKED;
 

@@ -326,33 +326,22 @@ enum sb_code sb_writer_prepare_rows(struct sb_writer *writer, sqlite3 *rows, str
                                err);
 }
 
-static void bind_if(sqlite3_stmt *statement, int column, bool known, int64_t value)
-{
-    if (known)
-        sqlite3_bind_int64(statement, column, value);
-    else
-        sqlite3_bind_null(statement, column);
-}
-
 enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry *entry,
                                 struct sb_error *err)
 {
     sqlite3_stmt *add = writer->add_file;
-    int rc;
 
     sqlite3_bind_text(add, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
     sqlite3_bind_int64(add, 2, entry->shard);
     sqlite3_bind_int64(add, 3, entry->offset);
     sqlite3_bind_int64(add, 4, entry->size);
-    bind_if(add, 5, entry->has & SB_HAS_CRC, entry->crc32c);
-    bind_if(add, 6, entry->has & SB_HAS_MODE, entry->mode);
-    bind_if(add, 7, entry->has & SB_HAS_UID, entry->uid);
-    bind_if(add, 8, entry->has & SB_HAS_GID, entry->gid);
-    bind_if(add, 9, entry->has & SB_HAS_MTIME, entry->mtime_ns);
-    rc = sqlite3_step(add);
-    sqlite3_reset(add);
-    if (rc != SQLITE_DONE)
-        return sb_database_fail(sqlite3_db_handle(add), err);
+    sb_database_bind_known(add, 5, entry->has & SB_HAS_CRC, entry->crc32c);
+    sb_database_bind_known(add, 6, entry->has & SB_HAS_MODE, entry->mode);
+    sb_database_bind_known(add, 7, entry->has & SB_HAS_UID, entry->uid);
+    sb_database_bind_known(add, 8, entry->has & SB_HAS_GID, entry->gid);
+    sb_database_bind_known(add, 9, entry->has & SB_HAS_MTIME, entry->mtime_ns);
+    if (sb_database_step(add, err))
+        return err->code;
     writer->counts.files++;
     writer->counts.bytes += entry->size;
     return sb_tally_file(writer->tally, entry->path, entry->path_size, 1, entry->size, err);

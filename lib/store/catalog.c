@@ -60,14 +60,6 @@ static enum sb_code open_tables(struct catalog *catalog, const char *beside, str
     return code;
 }
 
-static void bind_known(sqlite3_stmt *statement, int column, bool known, int64_t value)
-{
-    if (known)
-        sqlite3_bind_int64(statement, column, value);
-    else
-        sqlite3_bind_null(statement, column);
-}
-
 static bool is_id(const struct sb_entry *entry, unsigned bit, int64_t value)
 {
     return (entry->has & bit) && value >= 0 && value <= UINT32_MAX;
@@ -95,14 +87,14 @@ static enum sb_code add_row(struct catalog *catalog, const struct sb_entry *entr
     enum sb_code code;
 
     sqlite3_bind_text(add, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
-    bind_known(add, 2, placed, entry->shard);
+    sb_database_bind_known(add, 2, placed, entry->shard);
     sqlite3_bind_int64(add, 3, entry->offset);
     sqlite3_bind_int64(add, 4, entry->size);
-    bind_known(add, 5, entry->has & SB_HAS_CRC, entry->crc32c);
-    bind_known(add, 6, entry->has & SB_HAS_MODE, entry->mode);
-    bind_known(add, 7, entry->has & SB_HAS_UID, entry->uid);
-    bind_known(add, 8, entry->has & SB_HAS_GID, entry->gid);
-    bind_known(add, 9, entry->has & SB_HAS_MTIME, entry->mtime_ns);
+    sb_database_bind_known(add, 5, entry->has & SB_HAS_CRC, entry->crc32c);
+    sb_database_bind_known(add, 6, entry->has & SB_HAS_MODE, entry->mode);
+    sb_database_bind_known(add, 7, entry->has & SB_HAS_UID, entry->uid);
+    sb_database_bind_known(add, 8, entry->has & SB_HAS_GID, entry->gid);
+    sb_database_bind_known(add, 9, entry->has & SB_HAS_MTIME, entry->mtime_ns);
     code = sb_database_step(add, err);
     if (code)
         return code;

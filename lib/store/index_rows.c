@@ -83,22 +83,6 @@ int64_t sb_index_rows_left_out(const struct sb_index_rows *rows)
     return rows->left_out;
 }
 
-static enum sb_code run(struct sb_index_rows *rows, sqlite3_stmt *statement, struct sb_error *err)
-{
-    int rc = sqlite3_step(statement);
-
-    sqlite3_reset(statement);
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(rows->db, err);
-}
-
-static void bind_if(sqlite3_stmt *statement, int column, bool known, int64_t value)
-{
-    if (known)
-        sqlite3_bind_int64(statement, column, value);
-    else
-        sqlite3_bind_null(statement, column);
-}
-
 /* Notes the directories above a name. Those of one that is there already are there as well. */
 static enum sb_code add_parents(struct sb_index_rows *rows, const char *path, size_t size,
                                 struct sb_error *err)
@@ -115,7 +99,7 @@ static enum sb_code add_parents(struct sb_index_rows *rows, const char *path, si
         enum sb_code code;
 
         sqlite3_bind_text(rows->add_parent, 1, path, (int)parent, SQLITE_STATIC);
-        code = run(rows, rows->add_parent, err);
+        code = sb_database_step(rows->add_parent, err);
         if (code || sqlite3_changes(rows->db) == 0)
             return code;
     }
@@ -128,11 +112,11 @@ static enum sb_code add_dir(struct sb_index_rows *rows, const struct sb_entry *e
     sqlite3_stmt *add = rows->add_dir;
 
     sqlite3_bind_text(add, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
-    bind_if(add, 2, entry->has & SB_HAS_MODE, entry->mode);
-    bind_if(add, 3, entry->has & SB_HAS_UID, entry->uid);
-    bind_if(add, 4, entry->has & SB_HAS_GID, entry->gid);
-    bind_if(add, 5, entry->has & SB_HAS_MTIME, entry->mtime_ns);
-    return run(rows, add, err);
+    sb_database_bind_known(add, 2, entry->has & SB_HAS_MODE, entry->mode);
+    sb_database_bind_known(add, 3, entry->has & SB_HAS_UID, entry->uid);
+    sb_database_bind_known(add, 4, entry->has & SB_HAS_GID, entry->gid);
+    sb_database_bind_known(add, 5, entry->has & SB_HAS_MTIME, entry->mtime_ns);
+    return sb_database_step(add, err);
 }
 
 enum sb_code sb_index_rows_add(struct sb_index_rows *rows, int64_t id, const struct sb_entry *entry,
@@ -150,15 +134,15 @@ enum sb_code sb_index_rows_add(struct sb_index_rows *rows, int64_t id, const str
     sqlite3_bind_int64(add, 3, entry->shard);
     sqlite3_bind_int64(add, 4, entry->offset);
     sqlite3_bind_int64(add, 5, entry->size);
-    bind_if(add, 6, entry->has & SB_HAS_CRC, entry->crc32c);
-    bind_if(add, 7, entry->has & SB_HAS_MODE, entry->mode);
-    bind_if(add, 8, entry->has & SB_HAS_UID, entry->uid);
-    bind_if(add, 9, entry->has & SB_HAS_GID, entry->gid);
-    bind_if(add, 10, entry->has & SB_HAS_MTIME, entry->mtime_ns);
+    sb_database_bind_known(add, 6, entry->has & SB_HAS_CRC, entry->crc32c);
+    sb_database_bind_known(add, 7, entry->has & SB_HAS_MODE, entry->mode);
+    sb_database_bind_known(add, 8, entry->has & SB_HAS_UID, entry->uid);
+    sb_database_bind_known(add, 9, entry->has & SB_HAS_GID, entry->gid);
+    sb_database_bind_known(add, 10, entry->has & SB_HAS_MTIME, entry->mtime_ns);
     sqlite3_bind_text(add, 11, hard_link, -1, SQLITE_STATIC);
     rows->any_link |= hard_link != NULL;
     rows->bytes += entry->size;
-    return run(rows, add, err);
+    return sb_database_step(add, err);
 }
 
 /* The statements of sb_index_rows_link. */
@@ -181,7 +165,7 @@ static enum sb_code link_row(struct sb_index_rows *rows, const struct linking *l
 
     sqlite3_bind_value(linking->take, 1, sqlite3_column_value(linking->links, 0));
     sqlite3_bind_value(linking->take, 2, sqlite3_column_value(linking->links, 2));
-    code = run(rows, linking->take, err);
+    code = sb_database_step(linking->take, err);
     if (code || sqlite3_changes(rows->db) > 0)
         return code;
     rows->left_out++;
@@ -189,7 +173,7 @@ static enum sb_code link_row(struct sb_index_rows *rows, const struct linking *l
             "a hard link to %s, which does not come before it; left out",
             (const char *)sqlite3_column_text(linking->links, 2));
     sqlite3_bind_value(linking->drop, 1, sqlite3_column_value(linking->links, 0));
-    return run(rows, linking->drop, err);
+    return sb_database_step(linking->drop, err);
 }
 
 enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_notify *notify,
@@ -270,7 +254,7 @@ static enum sb_code take_sum(void *context, const struct sb_extent *extent, uint
     }
     sqlite3_bind_int64(summing->put, 1, extent->id >> 1);
     sqlite3_bind_int64(summing->put, 2, crc);
-    return run(summing->rows, summing->put, err);
+    return sb_database_step(summing->put, err);
 }
 
 static void pass(void *context, int64_t size)
