@@ -84,18 +84,12 @@ void sb_tally_free(struct sb_tally *tally)
     free(tally);
 }
 
-static int bind_known(sqlite3_stmt *statement, int column, bool known, int64_t value)
-{
-    return known ? sqlite3_bind_int64(statement, column, value)
-                 : sqlite3_bind_null(statement, column);
-}
-
 static void bind_metadata(sqlite3_stmt *statement, int column, const struct metadata *metadata)
 {
-    bind_known(statement, column, metadata->has & SB_HAS_MODE, metadata->mode);
-    bind_known(statement, column + 1, metadata->has & SB_HAS_UID, metadata->uid);
-    bind_known(statement, column + 2, metadata->has & SB_HAS_GID, metadata->gid);
-    bind_known(statement, column + 3, metadata->has & SB_HAS_MTIME, metadata->mtime_ns);
+    sb_database_bind_known(statement, column, metadata->has & SB_HAS_MODE, metadata->mode);
+    sb_database_bind_known(statement, column + 1, metadata->has & SB_HAS_UID, metadata->uid);
+    sb_database_bind_known(statement, column + 2, metadata->has & SB_HAS_GID, metadata->gid);
+    sb_database_bind_known(statement, column + 3, metadata->has & SB_HAS_MTIME, metadata->mtime_ns);
 }
 
 static enum sb_code add_checked(int64_t *sum, int64_t more, struct sb_error *err)
