@@ -191,6 +191,36 @@ char *sb_temp_directory(const char *beside)
     return directory_of(beside);
 }
 
+/* O_TMPFILE is not there on every file system. */
+static int open_nameless(const char *directory)
+{
+    char *path;
+    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+    if (fd >= 0 || asprintf(&path, "%s/shardbox-XXXXXX", directory) < 0)
+        return fd;
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    free(path);
+    return fd;
+}
+
+enum sb_code sb_temp_file(int *fd, const char *beside, struct sb_error *err)
+{
+    char *directory = sb_temp_directory(beside);
+    enum sb_code code = SB_OK;
+
+    *fd = -1;
+    if (!directory)
+        return sb_fail_memory(err);
+    *fd = open_nameless(directory);
+    if (*fd < 0)
+        code = sb_fail_errno(err, errno, "%s: cannot make a temporary file; set TMPDIR", directory);
+    free(directory);
+    return code;
+}
+
 unsigned sb_default_threads(void)
 {
     cpu_set_t set;

@@ -38,6 +38,12 @@ enum sb_code sb_rename(const char *from, const char *to, struct sb_error *err) S
 /* The directory for temporary files: TMPDIR if set, else that of `beside`. Caller frees. */
 char *sb_temp_directory(const char *beside);
 
+/*
+ * A file without a name in that directory, open for reading and writing: it goes when it is closed.
+ * SB_SYSTEM names the directory.
+ */
+enum sb_code sb_temp_file(int *fd, const char *beside, struct sb_error *err) SB_CHECKED;
+
 /* Number of cores this process may use, at most 4: the default of --threads. */
 unsigned sb_default_threads(void);
 

@@ -2,46 +2,33 @@
 
 #include "core/io.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* An unlinked file in the directory for temporary files. */
-static enum sb_code open_temporary(const char *beside, int *fd, struct sb_error *err)
-{
-    char *directory = sb_temp_directory(beside);
-    char *path = NULL;
+/*
+ * Where recoded bytes go: memory up to a limit, then a temporary file. {.fd = -1} is an empty one.
+ */
+struct spool {
+    char *data; /* of the caller */
+    size_t room;
+    size_t size; /* in data, as long as fd is -1 */
+    int fd;
+    int64_t file_size;
+    const char *beside; /* see sb_temp_directory */
+};
 
-    *fd = -1;
-    if (!directory || asprintf(&path, "%s/shardbox-XXXXXX", directory) < 0) {
-        free(directory);
-        return sb_fail_memory(err);
-    }
-    *fd = mkostemp(path, O_CLOEXEC);
-    if (*fd < 0)
-        sb_fail_errno(err, errno, "%s: temporary file", directory);
-    else
-        unlink(path);
-    free(path);
-    free(directory);
-    return *fd < 0 ? err->code : SB_OK;
-}
-
-static enum sb_code append(struct sb_spool *spool, const void *data, size_t size,
-                           struct sb_error *err)
+static enum sb_code append(struct spool *spool, const void *data, size_t size, struct sb_error *err)
 {
-    enum sb_code code = sb_write_full(spool->fd, data, size, "temporary file", err);
+    enum sb_code code = sb_write_full(spool->fd, data, size, "temporary file (see TMPDIR)", err);
 
     spool->file_size += (int64_t)size;
     return code;
 }
 
-enum sb_code sb_spool_add(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code add_to_spool(void *context, const void *data, size_t size, struct sb_error *err)
 {
-    struct sb_spool *spool = context;
+    struct spool *spool = context;
 
     if (spool->fd < 0 && size <= spool->room - spool->size) {
         memcpy(spool->data + spool->size, data, size);
@@ -49,7 +36,7 @@ enum sb_code sb_spool_add(void *context, const void *data, size_t size, struct s
         return SB_OK;
     }
     if (spool->fd < 0) {
-        if (open_temporary(spool->beside, &spool->fd, err) ||
+        if (sb_temp_file(&spool->fd, spool->beside, err) ||
             append(spool, spool->data, spool->size, err))
             return err->code;
     }
@@ -57,7 +44,7 @@ enum sb_code sb_spool_add(void *context, const void *data, size_t size, struct s
 }
 
 /* What came out is the item's from here on. */
-static void settle(struct sb_item *item, struct sb_spool *spool, size_t at)
+static void settle(struct sb_item *item, struct spool *spool, size_t at)
 {
     struct sb_entry *entry = &item->member.entry;
 
@@ -74,7 +61,7 @@ static void settle(struct sb_item *item, struct sb_spool *spool, size_t at)
 }
 
 /* Settles the item, or leaves it out when its bytes are at fault. */
-static enum sb_code conclude(struct sb_batch *batch, struct sb_item *item, struct sb_spool *spool,
+static enum sb_code conclude(struct sb_batch *batch, struct sb_item *item, struct spool *spool,
                              size_t at, enum sb_code code, struct sb_error *err)
 {
     struct sb_error cause = *err;
@@ -100,11 +87,11 @@ static enum sb_code feed(void *recoder, const void *data, size_t size, struct sb
 }
 
 static enum sb_code recode_item(const struct sb_recode *recode, struct sb_recoder *recoder,
-                                struct sb_batch *batch, struct sb_item *item,
-                                struct sb_spool *spool, struct sb_error *err)
+                                struct sb_batch *batch, struct sb_item *item, struct spool *spool,
+                                struct sb_error *err)
 {
     enum sb_code code = sb_recoder_begin(recoder, recode, item->original, strlen(item->original),
-                                         item->member.entry.size, sb_spool_add, spool, err);
+                                         item->member.entry.size, add_to_spool, spool, err);
 
     if (!code && item->state == SB_ITEM_READ)
         code = feed(recoder, batch->data + item->data_at, item->data_size, err);
@@ -133,7 +120,7 @@ static enum sb_code recode_all(const struct sb_recode *recode, struct sb_recoder
 
     for (size_t i = 0; !code && i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
-        struct sb_spool spool = {
+        struct spool spool = {
             .data = room + used, .room = SB_BATCH_BYTES - used, .fd = -1, .beside = beside};
 
         if (!has_bytes(item))
@@ -142,7 +129,7 @@ static enum sb_code recode_all(const struct sb_recode *recode, struct sb_recoder
             code = recode_item(recode, recoder, batch, item, &spool, err);
             code = conclude(batch, item, &spool, used, code, err);
         } else if (item->state == SB_ITEM_READ && item->data_size > spool.room) {
-            code = sb_spool_add(&spool, batch->data + item->data_at, item->data_size, err);
+            code = add_to_spool(&spool, batch->data + item->data_at, item->data_size, err);
             code = conclude(batch, item, &spool, used, code, err);
         } else if (item->state == SB_ITEM_READ) {
             memcpy(room + used, batch->data + item->data_at, item->data_size);
@@ -187,8 +174,7 @@ enum sb_code sb_recode_sequence(const struct sb_recode *recode, struct sb_source
                                 struct sb_batch *batch, const char *beside, struct sb_error *err)
 {
     struct sb_item *item = &batch->items[0];
-    struct sb_spool spool = {
-        .data = batch->data, .room = SB_BATCH_BYTES, .fd = -1, .beside = beside};
+    struct spool spool = {.data = batch->data, .room = SB_BATCH_BYTES, .fd = -1, .beside = beside};
     struct sb_recoder *recoder = NULL;
     enum sb_code code = sb_recoder_new(&recoder, err);
     const void *data;
@@ -197,7 +183,7 @@ enum sb_code sb_recode_sequence(const struct sb_recode *recode, struct sb_source
     if (code)
         return code;
     code = sb_recoder_begin(recoder, recode, item->original, strlen(item->original),
-                            item->member.entry.size, sb_spool_add, &spool, err);
+                            item->member.entry.size, add_to_spool, &spool, err);
     while (!code && !(code = sb_source_block(source, &data, &size, err)))
         code = sb_recoder_feed(recoder, data, size, err);
     if (code == SB_END)

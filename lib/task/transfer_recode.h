@@ -10,22 +10,6 @@
 #include "task/recode.h"
 
 /*
- * Where recoded bytes go: memory up to a limit, then a temporary file. {.fd = -1} is an empty one.
- * Belongs to one thread.
- */
-struct sb_spool {
-    char *data; /* of the caller */
-    size_t room;
-    size_t size; /* in data, as long as fd is -1 */
-    int fd;
-    int64_t file_size;
-    const char *beside; /* see sb_temp_directory */
-};
-
-/* A sb_each_block; the context is the spool. */
-enum sb_code sb_spool_add(void *spool, const void *data, size_t size, struct sb_error *err);
-
-/*
  * A worker: recodes the items of a batch whose original name is set. Bytes that are not what their
  * name says are an event ("damaged"), and the item is left out.
  */
