@@ -1,5 +1,7 @@
 #include "store/source.h"
 
+#include <stdlib.h>
+
 void sb_source_free(struct sb_source *source)
 {
     if (source)
@@ -18,9 +20,16 @@ enum sb_code sb_source_block(struct sb_source *source, const void **data, size_t
     return source->ops->block(source, data, size, err);
 }
 
+static enum sb_code open_bare(struct sb_loader **out, struct sb_error *err)
+{
+    *out = calloc(1, sizeof(**out));
+    return *out ? SB_OK : sb_fail_memory(err);
+}
+
 enum sb_code sb_loader_open(struct sb_source *source, struct sb_loader **out, struct sb_error *err)
 {
-    enum sb_code code = source->ops->open_loader(source, out, err);
+    enum sb_code code =
+        source->ops->open_loader ? source->ops->open_loader(source, out, err) : open_bare(out, err);
 
     if (!code)
         (*out)->source = source;
@@ -29,8 +38,12 @@ enum sb_code sb_loader_open(struct sb_source *source, struct sb_loader **out, st
 
 void sb_loader_free(struct sb_loader *loader)
 {
-    if (loader)
+    if (!loader)
+        return;
+    if (loader->source->ops->free_loader)
         loader->source->ops->free_loader(loader);
+    else
+        free(loader);
 }
 
 enum sb_code sb_loader_load(struct sb_loader *loader, struct sb_member *member, void *data,

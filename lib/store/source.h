@@ -3,8 +3,8 @@
  *
  * sb_source_next goes through the members. The bytes of the one that it gave last come from
  * sb_source_block, in sequence. Where source->loads is set, the bytes of any member, also of an
- * earlier one, can be had by a loader instead, from any thread: of an archive, a tree, a zip, an
- * uncompressed tar in a file. Of a pipe or a compressed tar they cannot.
+ * earlier one, can be had by a loader instead, from any thread: of an archive, a tree, a zip. Of a
+ * tar or cpio they cannot.
  *
  * A source belongs to one thread, each loader to one thread at a time. What does not end the work
  * is told to the notify it was opened with (as SB_PROBLEM where something is damaged or left out),
@@ -30,7 +30,8 @@ struct sb_source_ops {
     enum sb_code (*block)(struct sb_source *source, const void **data, size_t *size,
                           struct sb_error *err);
 
-    /* NULL where !loads. */
+    /* NULL where !loads. open_loader and free_loader are NULL where a bare struct sb_loader will
+     * do. */
     enum sb_code (*open_loader)(struct sb_source *source, struct sb_loader **out,
                                 struct sb_error *err);
     void (*free_loader)(struct sb_loader *loader);

@@ -39,19 +39,6 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member, str
     return SB_OK;
 }
 
-static enum sb_code open_loader(struct sb_source *source, struct sb_loader **out,
-                                struct sb_error *err)
-{
-    (void)source;
-    *out = calloc(1, sizeof(**out));
-    return *out ? SB_OK : sb_fail_memory(err);
-}
-
-static void free_loader(struct sb_loader *loader)
-{
-    free(loader);
-}
-
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
                          size_t room, struct sb_events *events, struct sb_error *err)
 {
@@ -69,12 +56,8 @@ static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, s
 enum sb_code sb_source_open_directory(struct sb_source **out, const char *path,
                                       const struct sb_notify *notify, struct sb_error *err)
 {
-    static const struct sb_source_ops ops = {.free = free_tree,
-                                             .next = next,
-                                             .open_loader = open_loader,
-                                             .free_loader = free_loader,
-                                             .load = load,
-                                             .stream = stream};
+    static const struct sb_source_ops ops = {
+        .free = free_tree, .next = next, .load = load, .stream = stream};
     struct tree_source *self = calloc(1, sizeof(*self));
     char *start = NULL;
     enum sb_code code;

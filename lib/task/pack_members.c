@@ -66,21 +66,6 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member, str
     return SB_OK;
 }
 
-static enum sb_code open_loader(struct sb_source *source, struct sb_loader **out,
-                                struct sb_error *err)
-{
-    *out = calloc(1, sizeof(**out));
-    if (!*out)
-        return sb_fail_memory(err);
-    (*out)->source = source;
-    return SB_OK;
-}
-
-static void free_loader(struct sb_loader *loader)
-{
-    free(loader);
-}
-
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
                          size_t room, struct sb_events *events, struct sb_error *err)
 {
@@ -98,12 +83,8 @@ enum sb_code sb_pack_members_open(struct sb_source **out, struct sb_pack_source 
                                   const struct sb_pack_members_options *options,
                                   struct sb_error *err)
 {
-    static const struct sb_source_ops ops = {.free = free_members,
-                                             .next = next,
-                                             .open_loader = open_loader,
-                                             .free_loader = free_loader,
-                                             .load = load,
-                                             .stream = stream};
+    static const struct sb_source_ops ops = {
+        .free = free_members, .next = next, .load = load, .stream = stream};
     struct members *self = calloc(1, sizeof(*self));
 
     *out = NULL;

@@ -62,19 +62,6 @@ static enum sb_code block(struct sb_source *source, const void **data, size_t *s
     return SB_OK;
 }
 
-static enum sb_code open_loader(struct sb_source *source, struct sb_loader **out,
-                                struct sb_error *err)
-{
-    (void)source;
-    *out = calloc(1, sizeof(**out));
-    return *out ? SB_OK : sb_fail_memory(err);
-}
-
-static void free_loader(struct sb_loader *loader)
-{
-    free(loader);
-}
-
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
                          size_t room, struct sb_events *events, struct sb_error *err)
 {
@@ -106,12 +93,8 @@ static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, s
     return code;
 }
 
-static const struct sb_source_ops ops = {.next = next,
-                                         .block = block,
-                                         .open_loader = open_loader,
-                                         .free_loader = free_loader,
-                                         .load = load,
-                                         .stream = stream};
+static const struct sb_source_ops ops = {
+    .next = next, .block = block, .load = load, .stream = stream};
 
 #define NAME(name) .entry.path = (name), .entry.path_size = sizeof(name) - 1
 #define FILE_OF(name, letter, bytes)                                                               \

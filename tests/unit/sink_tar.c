@@ -69,21 +69,6 @@ static enum sb_code next_block(struct sb_source *source, const void **data, size
     return SB_OK;
 }
 
-static enum sb_code open_loader(struct sb_source *source, struct sb_loader **out,
-                                struct sb_error *err)
-{
-    *out = calloc(1, sizeof(**out));
-    if (!*out)
-        return sb_fail_memory(err);
-    (*out)->source = source;
-    return SB_OK;
-}
-
-static void free_loader(struct sb_loader *loader)
-{
-    free(loader);
-}
-
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
                          size_t room, struct sb_events *events, struct sb_error *err)
 {
@@ -114,11 +99,7 @@ static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, s
 }
 
 static const struct sb_source_ops in_sequence = {.next = next, .block = next_block};
-static const struct sb_source_ops by_loaders = {.next = next,
-                                                .open_loader = open_loader,
-                                                .free_loader = free_loader,
-                                                .load = load,
-                                                .stream = stream};
+static const struct sb_source_ops by_loaders = {.next = next, .load = load, .stream = stream};
 
 static int problems;
 

@@ -83,19 +83,6 @@ static enum sb_code block(struct sb_source *base, const void **data, size_t *siz
     return SB_OK;
 }
 
-static enum sb_code open_loader(struct sb_source *source, struct sb_loader **out,
-                                struct sb_error *err)
-{
-    (void)source;
-    *out = calloc(1, sizeof(**out));
-    return *out ? SB_OK : sb_fail_memory(err);
-}
-
-static void free_loader(struct sb_loader *loader)
-{
-    free(loader);
-}
-
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
                          size_t room, struct sb_events *events, struct sb_error *err)
 {
@@ -138,13 +125,8 @@ static void free_nothing(struct sb_source *source)
     (void)source;
 }
 
-static const struct sb_source_ops source_ops = {.free = free_nothing,
-                                                .next = next,
-                                                .block = block,
-                                                .open_loader = open_loader,
-                                                .free_loader = free_loader,
-                                                .load = load,
-                                                .stream = stream};
+static const struct sb_source_ops source_ops = {
+    .free = free_nothing, .next = next, .block = block, .load = load, .stream = stream};
 
 /* The sink keeps names in order, sizes and checksums. */
 
