@@ -97,19 +97,7 @@ static enum sb_code read_renaming(struct sb_archive *archive, struct sb_error *e
 
 static enum sb_code read_config(struct sb_archive *archive, struct sb_error *err)
 {
-    enum sb_code code;
-
-    archive->shard_limit = INT64_MAX;
-    if (archive->layout.schema == SB_SCHEMA_OLD)
-        return SB_OK;
-    code = sb_database_integer(archive->db,
-                               "SELECT value_int FROM config WHERE key = 'shard_size_limit'",
-                               INT64_MAX, &archive->shard_limit, err);
-    if (archive->shard_limit <= 0)
-        archive->shard_limit = INT64_MAX;
-    if (!code)
-        code = read_renaming(archive, err);
-    return code;
+    return archive->layout.schema == SB_SCHEMA_OLD ? SB_OK : read_renaming(archive, err);
 }
 
 enum sb_code sb_archive_open(struct sb_archive **out, const char *path, struct sb_error *err)
@@ -152,7 +140,6 @@ enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const
     }
     archive->db = db;
     archive->bytes = bytes;
-    archive->shard_limit = INT64_MAX;
     archive->path = strdup(name);
     archive->index_path = strdup(name);
     layout = &archive->layout;
@@ -217,11 +204,6 @@ void sb_archive_version(const struct sb_archive *archive, int *major, int *minor
 {
     *major = archive->layout.major;
     *minor = archive->layout.minor;
-}
-
-int64_t sb_archive_shard_limit(const struct sb_archive *archive)
-{
-    return archive->shard_limit;
 }
 
 struct sqlite3 *sb_archive_database(struct sb_archive *archive)
@@ -503,20 +485,6 @@ void sb_archive_end(struct sb_archive *archive)
     if (archive->transactions > 0 && --archive->transactions == 0 &&
         run_statement(archive, SB_COMMIT, &ignored))
         sqlite3_exec(archive->db, "ROLLBACK", NULL, NULL, NULL);
-}
-
-enum sb_code sb_archive_count_files(struct sb_archive *archive, int64_t *out, struct sb_error *err)
-{
-    bool old = archive->layout.schema == SB_SCHEMA_OLD;
-    enum sb_code code;
-
-    code = sb_database_integer(archive->db,
-                               old ? "SELECT total_file_count FROM directories WHERE path = ''"
-                                   : "SELECT num_files_tree FROM dirs WHERE path = ''",
-                               0, out, err);
-    if (!code && *out <= 0)
-        code = sb_database_integer(archive->db, "SELECT count(*) FROM files", 0, out, err);
-    return code;
 }
 
 enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out, struct sb_error *err)

@@ -65,9 +65,6 @@ const struct stat *sb_archive_index_stat(const struct sb_archive *archive);
 enum sb_schema sb_archive_schema(const struct sb_archive *archive);
 void sb_archive_version(const struct sb_archive *archive, int *major, int *minor);
 
-/* config.shard_size_limit; INT64_MAX for none. */
-int64_t sb_archive_shard_limit(const struct sb_archive *archive);
-
 /* The SQLite connection, for queries of the rooms above (read-only). */
 struct sqlite3 *sb_archive_database(struct sb_archive *archive);
 
@@ -126,10 +123,6 @@ void sb_cursor_free(struct sb_cursor *cursor);
 /* SB_END after the last. The entry's strings live until the next call on this cursor. */
 enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry,
                             struct sb_error *err) SB_CHECKED;
-
-/* Rows of files, counted through the statistics of the root where it has them. */
-enum sb_code sb_archive_count_files(struct sb_archive *archive, int64_t *out,
-                                    struct sb_error *err) SB_CHECKED;
 
 /* One more than the highest shard number that a usable row names; 0 without files. */
 enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out,

@@ -44,7 +44,6 @@ struct sb_archive {
     struct sb_layout layout;
     struct stat opened;     /* the index file, when it was opened */
     struct sb_bytes *bytes; /* of an adopted archive; NULL: shard files */
-    int64_t shard_limit;
     bool shards_renaming; /* config.shardbox_shard_prefix stands */
     bool sorted_made;     /* the temporary table of SB_ADDRESS_SORTED */
     int transactions;

@@ -93,8 +93,6 @@ static const char *why_not(const struct sb_stored_names *names, const char *name
 
     if (problem)
         return problem;
-    if (sb_name_depth(name, size) > SB_DEPTH_MAX)
-        return "is more than 900 directories deep";
     if (!names->any_bytes && !sb_parent_is_computable(name, size))
         return "is not UTF-8, and SQLite would put it in another directory; pack --iconv may help";
     return NULL;

@@ -47,8 +47,6 @@ static enum sb_code check_name(struct verify *verify, const struct sb_entry *ent
 {
     const char *problem = sb_name_problem(entry->path, entry->path_size);
 
-    if (!problem && sb_name_depth(entry->path, entry->path_size) > SB_DEPTH_MAX)
-        problem = "lies deeper than SQLite's triggers reach";
     if (!problem && !sb_is_utf8(entry->path, entry->path_size)) {
         verify->result->raw_names++;
         if (!sb_parent_is_computable(entry->path, entry->path_size))

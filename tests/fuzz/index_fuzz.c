@@ -112,7 +112,6 @@ static void read_everything(struct sb_archive *archive)
     struct sb_shards *shards;
     struct sb_entry entry;
     struct sb_error err;
-    int64_t files;
     uint32_t count;
 
     for (size_t i = 0; i < sizeof(queries) / sizeof(*queries); i++)
@@ -120,7 +119,6 @@ static void read_everything(struct sb_archive *archive)
     select_some(archive);
     if (sb_archive_lookup(archive, "", 0, &entry, &err) == SB_OK)
         use_entry(&entry);
-    (void)!sb_archive_count_files(archive, &files, &err);
     (void)!sb_archive_shard_count(archive, &count, &err);
     if (sb_shards_open(&shards, archive, &err) == SB_OK)
         sb_shards_free(shards);
