@@ -23,7 +23,7 @@ struct transfer {
     struct sb_source *source;
     struct sb_sink *sink;
     struct sb_naming naming;
-    struct sb_stored_names *names; /* NULL: no prefix, nothing stripped */
+    struct sb_stored_names *names; /* NULL: those of the source are the ones to store */
     size_t batch_items;
     size_t batch_dirs;
     int64_t bytes; /* that came out of the source */
@@ -101,17 +101,27 @@ static bool wanted(const struct transfer *transfer, const char *name, size_t siz
            (!options->choice || sb_choice_takes(options->choice, name, size));
 }
 
-/* Files whose bytes change have another name; so have hard links to them. */
+/*
+ * Files whose bytes change have another name; so have hard links to them. SB_END: the suffix makes
+ * it too long, which was told.
+ */
 static enum sb_code recode_name(struct transfer *transfer, struct sb_buf *name,
                                 const char **original, struct sb_error *err)
 {
     const struct sb_recode *recode = &transfer->options->recode;
     struct sb_buf new_name = {0};
+    const char *problem;
     unsigned layers;
     enum sb_code code;
 
     *original = NULL;
     code = sb_recode_name(recode, name->data, name->size, &new_name, &layers, err);
+    problem = code ? NULL : sb_name_problem(new_name.data, new_name.size);
+    if (problem) {
+        sb_tell(transfer->options->notify, SB_PROBLEM, "name", name->data,
+                "left out: the name, with the suffix of its compression, %s", problem);
+        code = SB_END;
+    }
     if (!code && (layers > 0 || recode->compress != SB_PLAIN)) {
         sb_buf_release(&transfer->recoded);
         transfer->recoded = *name;
@@ -231,11 +241,6 @@ static void keep_choice(struct sb_item *item, const struct sb_item *choice)
     item->replaces = choice->replaces;
     item->old_size = choice->old_size;
     item->mark = choice->mark;
-}
-
-static bool has_bytes(const struct sb_item *item)
-{
-    return item->state != SB_ITEM_BARE;
 }
 
 /* Copies what the source has of the member at hand, as far as there is room. SB_END after all. */
@@ -368,7 +373,7 @@ static enum sb_code take_member(struct transfer *transfer, struct sb_batch *batc
     if (code)
         return code;
     keep_choice(item, &choice);
-    if (!has_bytes(item))
+    if (item->state == SB_ITEM_BARE)
         return SB_OK;
     if (!transfer->source->loads)
         return fill_bytes(transfer, batch, item, err);

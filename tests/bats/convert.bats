@@ -544,6 +544,18 @@ PYTHON
     left a.tar tree
 }
 
+@test "a name that its suffix makes too long is left out, and said" {
+    local long
+    long=$(printf 'a%.0s' {1..253})
+    mkdir t
+    echo 1 >"t/$long"
+    echo 2 >t/b
+    run_fail 1 sb convert -q --compress=gz t a.barecat
+    stderr_has 'left out: the name, with the suffix of its compression, has a component of more'
+    [[ $(sb find --type=f a.barecat) == b.gz ]]
+    run_ok sb verify -q a.barecat
+}
+
 @test "a bomb ends at --max-size" {
     mkdir t
     truncate -s 50M t/zeros
