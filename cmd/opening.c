@@ -123,7 +123,7 @@ enum sb_code open_container_with(struct container *out, const char *path,
 enum sb_code open_container(struct container *out, const char *path, const struct opening *opening,
                             bool no_check, struct sb_error *err)
 {
-    struct sb_source_options options = {.no_check = no_check};
+    struct sb_source_options options = {.no_check = no_check, .locate = opening->places};
 
     return open_container_with(out, path, opening, &options, &message_notify, err);
 }
@@ -164,10 +164,8 @@ static void show_progress(void *context, int64_t done, int64_t total, int64_t me
 enum sb_code open_catalog(struct container *out, const char *path, const struct opening *opening,
                           bool checksums, struct sb_error *err)
 {
-    struct sb_catalog_options options = {.places = opening->places,
-                                         .checksums = checksums,
-                                         .notify = &message_notify,
-                                         .progress = show_progress};
+    struct sb_catalog_options options = {
+        .checksums = checksums, .notify = &message_notify, .progress = show_progress};
     struct sb_catalog_result result;
     enum sb_code code = open_container(out, path, opening, false, err);
 

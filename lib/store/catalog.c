@@ -7,7 +7,6 @@
 #include "core/name.h"
 #include "store/catalog_bytes.h"
 #include "store/naming.h"
-#include "store/source_zip.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -492,8 +491,6 @@ enum sb_code sb_catalog_open(struct sb_archive **out, struct sb_input *input,
     if (sb_catalog_bytes_new(&catalog.bytes, input, source, err))
         return err->code;
     code = open_tables(&catalog, input->path, err);
-    if (options->places && input->type.kind == SB_ZIP)
-        sb_zip_locate_all(source);
     if (!code)
         code = walk(&catalog, err);
     if (!code)

@@ -19,7 +19,6 @@
 #include "store/container.h"
 
 struct sb_catalog_options {
-    bool places;    /* of a zip's stored members too, at the price of a read for each */
     bool checksums; /* of what can only be read in sequence, compute CRC32C on the way */
     const struct sb_notify *notify;
 

@@ -75,6 +75,8 @@ struct sb_source_options {
     int64_t max_size; /* bytes that may come out of filters, or be spooled; 0: any number */
     bool no_check;    /* checksums of an archive's or zip's members are not looked at */
     bool depth_first; /* of an archive: see below */
+    bool locate;      /* stored members of a zip, too, are `located`: a read for each; those that
+                         cannot be are told as SB_PROBLEM ("damaged") and left out */
 };
 
 /*
@@ -112,7 +114,11 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
-/* source_zip.c: by its central directory. */
+/*
+ * source_zip.c: by its central directory, which does not say where the bytes of a member begin. Of
+ * a member, its loaders look at entry.size, entry.type and place[] only (and at entry.path for
+ * messages): whoever keeps these may have a member's bytes at any later time.
+ */
 enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;

@@ -1,8 +1,7 @@
-#include "store/source_zip.h"
+#include "store/container.h"
 
 #include "archive/database.h"
 #include "core/io.h"
-#include "store/container.h"
 #include "store/zip_directory.h"
 #include "store/zip_format.h"
 #include "store/zip_loader.h"
@@ -272,7 +271,7 @@ static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
 {
     int64_t size = 0;
 
-    if (!input->seekable && sb_zip_spool(&zip->spool, input, options ? options->max_size : 0, err))
+    if (!input->seekable && sb_zip_spool(&zip->spool, input, options->max_size, err))
         return err->code;
     zip->file.fd = zip->spool >= 0 ? zip->spool : input->fd;
     if (file_size_of(&zip->file, &size, err) ||
@@ -303,16 +302,12 @@ enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
     zip->notify = notify;
     zip->spool = -1;
     zip->file.name = input->name;
-    zip->file.no_check = options && options->no_check;
+    zip->file.no_check = options->no_check;
+    zip->locate = options->locate;
     if (begin(zip, input, options, err)) {
         free_source(&zip->base);
         return err->code;
     }
     *out = &zip->base;
     return SB_OK;
-}
-
-void sb_zip_locate_all(struct sb_source *source)
-{
-    ((struct zip_source *)source)->locate = true;
 }

@@ -1,6 +1,5 @@
 #include "task/convert.h"
 
-#include "store/source_zip.h"
 #include "task/convert_paths.h"
 
 #include <string.h>
@@ -193,6 +192,7 @@ static enum sb_code convert_input(struct convert *convert, const char *path, str
     struct sb_source_options source_options = {
         .max_size = options->max_size,
         .no_check = options->no_check,
+        .locate = options->wrap,
         .depth_first = options->to.kind == SB_TAR || options->to.kind == SB_ZIP,
     };
     struct sb_source *source = NULL;
@@ -205,8 +205,6 @@ static enum sb_code convert_input(struct convert *convert, const char *path, str
         code = point_at(convert, &input, err);
     if (!code)
         code = sb_source_open(&source, &input, &source_options, &convert->notify, err);
-    if (!code && options->wrap && input.type.kind == SB_ZIP)
-        sb_zip_locate_all(source);
     if (!code) {
         convert->transfer.stored_names = input.type.kind == SB_ARCHIVE;
         convert->result->begun = true;

@@ -4,7 +4,6 @@
  * of these ends, and no more comes out of a member than it declares.
  */
 #include "store/container.h"
-#include "store/source_zip.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +69,7 @@ static void check_member(const struct sb_member *member)
 
 static void read_zip(struct sb_input *input, bool no_check)
 {
-    const struct sb_source_options source_options = {.no_check = no_check};
+    const struct sb_source_options source_options = {.no_check = no_check, .locate = no_check};
     struct sb_source *source;
     struct sb_loader *loader;
     struct sb_member member;
@@ -79,8 +78,6 @@ static void read_zip(struct sb_input *input, bool no_check)
 
     if (sb_source_open_zip(&source, input, &source_options, NULL, &err))
         return;
-    if (no_check)
-        sb_zip_locate_all(source);
     if (sb_loader_open(source, &loader, &err))
         abort();
     while (sb_source_next(source, &member, &err) == SB_OK) {

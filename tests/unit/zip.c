@@ -5,7 +5,6 @@
 
 #include "core/buf.h"
 #include "store/container.h"
-#include "store/source_zip.h"
 #include "store/zip_format.h"
 
 #include <stdlib.h>
@@ -206,8 +205,6 @@ static enum sb_code read_source(struct reading *reading, struct sb_source *sourc
     struct sb_error err;
     enum sb_code code;
 
-    if (how->locate)
-        sb_zip_locate_all(source);
     if (sb_loader_open(source, &loader, &err))
         abort();
     while ((code = sb_source_next(source, &member, &err)) == SB_OK) {
@@ -240,8 +237,8 @@ static char *read_bytes(const char *data, size_t size, const struct how *how)
 {
     struct reading reading = {.text = {0}};
     const struct sb_notify notify = {note, &reading};
-    const struct sb_source_options source_options = {.max_size = how->max_size,
-                                                     .no_check = how->no_check};
+    const struct sb_source_options source_options = {
+        .max_size = how->max_size, .no_check = how->no_check, .locate = how->locate};
     struct sb_input input = {.path = "zip", .name = "zip", .seekable = !how->pipe};
     struct sb_source *source;
     struct sb_error err;
