@@ -116,8 +116,8 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
 
 /*
  * source_zip.c: by its central directory, which does not say where the bytes of a member begin. Of
- * a member, its loaders look at entry.size, entry.type and place[] only (and at entry.path for
- * messages): whoever keeps these may have a member's bytes at any later time.
+ * a member, its loaders look at entry.size and place[] only (and at entry.path for messages):
+ * whoever keeps these may have a member's bytes at any later time.
  */
 enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
