@@ -151,7 +151,7 @@ static bool is_usable(const struct archive_source *source, const struct sb_entry
     const char *problem;
 
     if (entry->defect) {
-        sb_tell(source->options.notify, SB_PROBLEM, "row", entry->path, "%s; not unpacked",
+        sb_tell(source->options.notify, SB_PROBLEM, "row", entry->path, "%s; left out",
                 entry->defect);
         return false;
     }
@@ -159,8 +159,8 @@ static bool is_usable(const struct archive_source *source, const struct sb_entry
         return true;
     problem = sb_name_problem(entry->path, entry->path_size);
     if (problem)
-        sb_tell(source->options.notify, SB_PROBLEM, "unsafe", entry->path,
-                "the name %s; not unpacked", problem);
+        sb_tell(source->options.notify, SB_PROBLEM, "unsafe", entry->path, "the name %s; left out",
+                problem);
     return !problem;
 }
 
@@ -318,7 +318,7 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
         return leave_out(source, member, kind_of_failure(err), events, err);
     if (crc_wanted(source, member) &&
         sb_crc32c(0, data, size) != (uint32_t)member->place[PLACE_CRC]) {
-        sb_fail(err, SB_DAMAGED, "its bytes do not match their checksum; not unpacked");
+        sb_fail(err, SB_DAMAGED, "its bytes do not match their checksum; left out");
         return leave_out(source, member, "checksum", events, err);
     }
     return SB_OK;

@@ -60,6 +60,17 @@ static void settle(struct sb_item *item, struct spool *spool, size_t at)
     spool->fd = -1;
 }
 
+/* Leaves it out; it is told by the name that it has where it comes from. */
+static enum sb_code leave_out(struct sb_batch *batch, struct sb_item *item, const char *kind,
+                              struct sb_error *err)
+{
+    struct sb_error cause;
+
+    sb_fail(&cause, err->code, "%s; left out", err->text);
+    item->state = SB_ITEM_FAILED;
+    return sb_events_add(&batch->events, SB_PROBLEM, kind, item->original, cause.text, err);
+}
+
 /* Settles the item, or leaves it out when its bytes are at fault. */
 static enum sb_code conclude(struct sb_batch *batch, struct sb_item *item, struct spool *spool,
                              size_t at, enum sb_code code, struct sb_error *err)
@@ -71,9 +82,9 @@ static enum sb_code conclude(struct sb_batch *batch, struct sb_item *item, struc
     if (spool->fd >= 0)
         close(spool->fd);
     if (code == SB_DAMAGED)
-        return sb_item_fail(batch, item, "damaged", cause.text, err);
+        return leave_out(batch, item, "damaged", err);
     if (code == SB_CHANGED)
-        return sb_item_fail(batch, item, "changed", cause.text, err);
+        return leave_out(batch, item, "changed", err);
     if (code == SB_LIMIT)
         return sb_fail(err, SB_LIMIT, "%s: %s", item->original, cause.text);
     if (code == SB_END)
