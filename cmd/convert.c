@@ -126,8 +126,9 @@ static const char *const synopsis[] = {
 };
 
 static const char notes[] =
-    "INPUT is an archive, a directory, a tar or cpio (also compressed) or a zip; '-' is standard\n"
-    "input. OUTPUT is one of these, but no cpio; '-' with --to is standard output.\n"
+    "INPUT is an archive, a directory, a tar or cpio (also compressed) or a zip; '-' is standard "
+    "input.\n"
+    "OUTPUT is one of these, but no cpio; '-' with --to is standard output.\n"
     "Exit status: 0 all was converted, 1 in part or damaged, 2 error: there is no new output.";
 
 static bool is_directory(const char *path)
@@ -144,10 +145,10 @@ static struct sb_container_type output_type(const struct settings *settings)
 
     if (settings->to != NOT_GIVEN)
         return sb_container_named(to_words[settings->to]);
-    if (settings->append || settings->wrap || settings->from_extents)
-        return (struct sb_container_type){.kind = SB_ARCHIVE};
     if (strcmp(settings->output, "-") != 0)
         type = sb_container_by_suffix(settings->output);
+    if (type.kind == SB_UNKNOWN && (settings->append || settings->wrap || settings->from_extents))
+        type.kind = SB_ARCHIVE;
     if (type.kind == SB_UNKNOWN && is_directory(settings->output))
         type.kind = SB_DIRECTORY;
     return type;
@@ -187,7 +188,9 @@ static const char *misused_options(const struct settings *settings)
                       (is_zip && settings->method != METHOD_STORE);
 
     if (kind != SB_ARCHIVE && (settings->append || settings->wrap || settings->shard_size))
-        return "--append, --wrap and --shard-size are for an archive";
+        return "--append, --wrap and --shard-size are for an archive (--to=archive, if OUTPUT is "
+               "one "
+               "in spite of its name)";
     if (kind != SB_DIRECTORY && (settings->existing != NOT_GIVEN || settings->preserve))
         return "--existing and --preserve are for a directory";
     if (kind == SB_DIRECTORY && settings->force)
@@ -290,6 +293,8 @@ static void show_progress(void *context, int64_t bytes, int64_t total, int64_t f
 
 static void note_counts(const struct settings *settings, const struct sb_sink_counts *counts)
 {
+    /* A tar may hold a name twice for good reasons; here names have become the same on the way. */
+    bool names_change = settings->strip > 0 || settings->decompress;
     char size[SB_HUMAN_SIZE];
 
     sb_format_human(counts->bytes, size);
@@ -297,8 +302,9 @@ static void note_counts(const struct settings *settings, const struct sb_sink_co
         message_note("%s: stored %" PRId64 " files (%s) and %" PRId64 " directories",
                      settings->output, counts->files, size, counts->dirs);
     if (counts->superseded > 0)
-        message_note("%s: members that a later one of the same name replaced: %" PRId64,
-                     settings->output, counts->superseded);
+        (names_change ? message_warning : message_note)(
+            "%s: members that a later one of the same name replaced: %" PRId64, settings->output,
+            counts->superseded);
     if (counts->unchecked > 0)
         message_note("%s: files without a checksum, converted unchecked: %" PRId64,
                      settings->output, counts->unchecked);

@@ -47,7 +47,23 @@ struct convert {
     struct sb_transfer_options transfer;
     struct sb_notify notify;
     struct sb_sink *sink;
+    bool said_front; /* what is said once for a source is said once for all */
+    bool said_encoding;
 };
+
+/* Is it a warning that an earlier source has given? */
+static bool said_before(struct convert *convert, enum sb_level level, const char *kind)
+{
+    bool *said = strcmp(kind, "name") == 0       ? &convert->said_front
+                 : strcmp(kind, "encoding") == 0 ? &convert->said_encoding
+                                                 : NULL;
+    bool before = said && *said;
+
+    if (!said || level != SB_WARNING)
+        return false;
+    *said = true;
+    return before;
+}
 
 static void tell(void *context, enum sb_level level, const char *kind, const char *subject,
                  const char *text)
@@ -55,6 +71,8 @@ static void tell(void *context, enum sb_level level, const char *kind, const cha
     struct convert *convert = context;
     const struct sb_notify *notify = convert->options->notify;
 
+    if (said_before(convert, level, kind))
+        return;
     convert->result->problems += level == SB_PROBLEM;
     notify->call(notify->context, level, kind, subject, text);
 }
@@ -172,8 +190,9 @@ static enum sb_code point_at(struct convert *convert, const struct sb_input *inp
     enum sb_container_kind kind = input->type.kind;
 
     if (kind != SB_TAR && kind != SB_CPIO && kind != SB_ZIP)
-        return sb_fail(err, SB_INVALID, "%s: --wrap is for a tar, cpio or zip, and this is a %s",
-                       input->name, sb_container_word(kind));
+        return sb_fail(err, SB_INVALID,
+                       "%s: --wrap is for a tar, cpio or zip, not for this kind: %s", input->name,
+                       sb_container_word(kind));
     if (!input->seekable)
         return sb_fail(err, SB_INVALID,
                        "%s: --wrap needs a file that stays; convert it without --wrap",

@@ -102,7 +102,7 @@ column() {
     run_fail 2 bash -c 'cat a.tar | "$SHARDBOX" convert --wrap - a.barecat'
     stderr_has 'standard input: '
     run_fail 2 sb convert --wrap z a.barecat
-    stderr_has 'z: --wrap is for a tar, cpio or zip, and this is a directory'
+    stderr_has 'z: --wrap is for a tar, cpio or zip, not for this kind: directory'
     sb pack b.barecat z
     run_fail 2 sb convert --wrap b.barecat a.barecat
     [[ -z $(ls -A | grep a.barecat) ]]

@@ -537,6 +537,36 @@ PYTHON
     cmp <(sb cat c.barecat large) t/large
 }
 
+@test "what is said once is said once for all inputs" {
+    make_tar
+    cp a.tar b.tar
+    run_ok bash -c 'tar cf a.tar ./tree && "$SHARDBOX" convert a.tar a.tar b.barecat'
+    [[ $(grep -c "'./' is taken off" <<<"$stderr") == 1 ]]
+}
+
+@test "files that get one name when they are decompressed are counted" {
+    mkdir t
+    seq 9 >t/n
+    gzip -k t/n
+    tar cf a.tar -C t n n.gz
+    run_ok sb convert --decompress a.tar a.barecat
+    stderr_has 'members that a later one of the same name replaced: 1'
+    echo junk >t/n.gz
+    tar cf a.tar -C t n.gz
+    run_fail 1 sb convert --force --decompress a.tar a.barecat
+    stderr_has 'n.gz: is not gzip data, whatever its name says; left out'
+}
+
+@test "an index is not made where the name says tar or zip, unless --to says so" {
+    make_tar
+    for how in --wrap --append; do
+        run_fail 2 sb convert $how a.tar b.tar
+        stderr_has '--to=archive, if OUTPUT is one in spite of its name'
+    done
+    run_ok sb convert -q --wrap --to=archive a.tar b.tar
+    run_ok sb verify b.tar
+}
+
 @test "a level that the compression of files does not have is refused" {
     make_tar
     run_fail 2 sb convert --compress=gz --level=12 a.tar a.barecat
