@@ -27,7 +27,6 @@ enum sb_code sb_writer_add_copy(struct sb_writer *writer, const struct sb_entry 
 {
     struct sb_entry empty = *entry;
     enum sb_code code = writer->add_copy ? SB_OK : prepare_copies(writer, err);
-    int rc;
 
     empty.has &= ~(unsigned)SB_HAS_CRC;
     empty.shard = 0;
@@ -39,9 +38,7 @@ enum sb_code sb_writer_add_copy(struct sb_writer *writer, const struct sb_entry 
         return code;
     sqlite3_bind_int64(writer->add_copy, 1, sqlite3_last_insert_rowid(writer->rows));
     sqlite3_bind_text(writer->add_copy, 2, target, (int)target_size, SQLITE_STATIC);
-    rc = sqlite3_step(writer->add_copy);
-    sqlite3_reset(writer->add_copy);
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(writer->rows, err);
+    return sb_database_step(writer->add_copy, err);
 }
 
 /* What making the copies needs. */
@@ -98,14 +95,6 @@ static void release_copier(struct copier *copier)
     sqlite3_finalize(copier->remove);
     sb_shards_free(copier->old);
     sb_shards_free(copier->made);
-}
-
-static enum sb_code step_done(sqlite3_stmt *statement, struct sb_error *err)
-{
-    int rc = sqlite3_step(statement);
-
-    sqlite3_reset(statement);
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(sqlite3_db_handle(statement), err);
 }
 
 /* The file that a copy has its bytes from: one that this run added, else one of the archive. */
@@ -234,7 +223,7 @@ static enum sb_code keep(struct copier *copier, const struct sb_entry *copy, str
                            mode | (copy->has & SB_HAS_MODE ? copy->mode & S_IFMT : S_IFREG));
     else
         sqlite3_bind_null(copier->update, 6);
-    code = step_done(copier->update, err);
+    code = sb_database_step(copier->update, err);
     writer->counts.bytes += copy->size;
     return code ? code
                 : sb_tally_file(writer->tally, (const char *)sqlite3_column_text(row, 1),
@@ -248,7 +237,7 @@ static enum sb_code leave_out(struct copier *copier, struct sb_error *err)
 
     copier->writer->left_out = true;
     sqlite3_bind_int64(copier->remove, 1, sqlite3_column_int64(row, 0));
-    code = step_done(copier->remove, err);
+    code = sb_database_step(copier->remove, err);
     return code ? code
                 : sb_writer_uncount(copier->writer, (const char *)sqlite3_column_text(row, 1),
                                     (size_t)sqlite3_column_bytes(row, 1), 0, err);

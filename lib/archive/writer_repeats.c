@@ -16,12 +16,8 @@ static const char make_table[] = "CREATE TEMP TABLE going (row INTEGER PRIMARY K
 /* Runs a statement whose only parameter is a row. */
 static enum sb_code run_for(sqlite3_stmt *statement, int64_t row, struct sb_error *err)
 {
-    int rc;
-
     sqlite3_bind_int64(statement, 1, row);
-    rc = sqlite3_step(statement);
-    sqlite3_reset(statement);
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(sqlite3_db_handle(statement), err);
+    return sb_database_step(statement, err);
 }
 
 /* One by one: SQLite would hold the numbers of all rows of one statement in memory. */

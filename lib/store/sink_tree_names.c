@@ -54,18 +54,12 @@ void sb_tree_names_free(struct sb_tree_names *names)
     free(names);
 }
 
-/* SB_OK for a statement that came to its end. */
-static enum sb_code run(struct sb_tree_names *names, sqlite3_stmt *statement, const char *name,
-                        size_t size, enum sb_name_state state, struct sb_error *err)
+static enum sb_code run(sqlite3_stmt *statement, const char *name, size_t size,
+                        enum sb_name_state state, struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
-
     sqlite3_bind_blob64(statement, 1, name, size, SQLITE_STATIC);
     sqlite3_bind_int(statement, 2, (int)state);
-    if (sqlite3_step(statement) != SQLITE_DONE)
-        code = sb_database_fail(names->db, err);
-    sqlite3_reset(statement);
-    return code;
+    return sb_database_step(statement, err);
 }
 
 enum sb_code sb_tree_names_get(struct sb_tree_names *names, const char *name, size_t size,
@@ -88,13 +82,13 @@ enum sb_code sb_tree_names_get(struct sb_tree_names *names, const char *name, si
 enum sb_code sb_tree_names_set(struct sb_tree_names *names, const char *name, size_t size,
                                enum sb_name_state state, struct sb_error *err)
 {
-    return run(names, names->set, name, size, state, err);
+    return run(names->set, name, size, state, err);
 }
 
 static enum sb_code add(struct sb_tree_names *names, const char *name, size_t size,
                         enum sb_name_state state, bool *added, struct sb_error *err)
 {
-    enum sb_code code = run(names, names->add, name, size, state, err);
+    enum sb_code code = run(names->add, name, size, state, err);
 
     *added = sqlite3_changes(names->db) > 0;
     return code;

@@ -198,14 +198,10 @@ static enum sb_code render(const struct zip_sink *zip, struct sb_batch *batch, s
 static enum sb_code add_row(struct zip_sink *zip, const struct sb_entry *entry,
                             const struct sb_zip_written *member, struct sb_error *err)
 {
-    int rc;
-
     sqlite3_bind_blob(zip->add, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
     sqlite3_bind_blob(zip->add, 2, member, sizeof(*member), SQLITE_STATIC);
     sqlite3_bind_int(zip->add, 3, S_ISDIR(member->mode));
-    rc = sqlite3_step(zip->add);
-    sqlite3_reset(zip->add);
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(zip->db, err);
+    return sb_database_step(zip->add, err);
 }
 
 static enum sb_code make_index(struct zip_sink *zip, struct sb_error *err)

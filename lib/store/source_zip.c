@@ -51,7 +51,7 @@ static enum sb_code overlap(const struct zip_source *zip, struct sb_error *err)
                    zip->file.name);
 }
 
-static enum sb_code fill_ranges(const struct zip_source *zip, sqlite3 *db, sqlite3_stmt *insert,
+static enum sb_code fill_ranges(const struct zip_source *zip, sqlite3_stmt *insert,
                                 struct sb_error *err)
 {
     struct sb_zip_walk walk;
@@ -64,9 +64,7 @@ static enum sb_code fill_ranges(const struct zip_source *zip, sqlite3 *db, sqlit
             continue;
         sqlite3_bind_int64(insert, 1, record.offset);
         sqlite3_bind_int64(insert, 2, end_of(&record));
-        if (sqlite3_step(insert) != SQLITE_DONE)
-            code = sb_database_fail(db, err);
-        sqlite3_reset(insert);
+        code = sb_database_step(insert, err);
     }
     sb_zip_walk_end(&walk);
     return code == SB_END ? SB_OK : code;
@@ -102,7 +100,7 @@ static enum sb_code check_overlaps(const struct zip_source *zip, struct sb_error
         code = sb_database_prepare(db, &select,
                                    "SELECT start, stop FROM ranges ORDER BY start, stop", err);
     if (code == SB_OK)
-        code = fill_ranges(zip, db, insert, err);
+        code = fill_ranges(zip, insert, err);
     if (code == SB_OK)
         code = compare_ranges(zip, db, select, err);
     sqlite3_finalize(insert);
