@@ -188,9 +188,10 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
                        source->name, clash);
     code = sb_fetch_stream(source, &names, settings->decompress, &output, &message_notify, &counts,
                            err);
-    if (code == SB_DAMAGED)
-        err->code = SB_FORMAT;
-    return code ? err->code : SB_OK;
+    if (!code)
+        return SB_OK;
+    damage_is_fatal(err);
+    return err->code;
 }
 
 /* A tar that is compressed, or comes through a pipe. */

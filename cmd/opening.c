@@ -90,7 +90,7 @@ void explain_failure(const char *path, struct sb_error *err)
     sb_input_close(&input);
 }
 
-static void damage_is_fatal(struct sb_error *err)
+void damage_is_fatal(struct sb_error *err)
 {
     if (err->code == SB_DAMAGED)
         err->code = SB_FORMAT;

@@ -66,6 +66,9 @@ enum sb_code open_container_with(struct container *out, const char *path,
                                  const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 void close_container(struct container *container); /* what catalog_container left */
 
+/* What is no archive cannot be read beyond its damage: SB_DAMAGED becomes SB_FORMAT. */
+void damage_is_fatal(struct sb_error *err);
+
 /* Makes an archive of the source, whatever it is. */
 struct sb_catalog_options;
 struct sb_catalog_result;

@@ -195,13 +195,13 @@ static void summarize(const struct work *work)
                         problems->count);
 }
 
-/* What ended the run. What is no archive cannot be read beyond its damage: an error, then. */
+/* What ended the run. */
 static void complain(const struct work *work, struct sb_error *err)
 {
     bool resumable = err->code != SB_DAMAGED && err->code != SB_LIMIT && err->code != SB_CHANGED;
 
-    if (err->code == SB_DAMAGED && !work->archive_members)
-        err->code = SB_FORMAT;
+    if (!work->archive_members)
+        damage_is_fatal(err);
     message_failure(err);
     if (work->result.begun && !work->settings->dry_run)
         message_error("%s: unpacked in part%s", work->name,
