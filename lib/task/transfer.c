@@ -19,7 +19,7 @@
 
 struct transfer {
     const struct sb_transfer_options *options;
-    int64_t *members;
+    int64_t members;
     struct sb_source *source;
     struct sb_sink *sink;
     struct sb_naming naming;
@@ -399,7 +399,7 @@ static enum sb_code next_member(struct transfer *transfer, struct sb_error *err)
         code = sb_source_next(transfer->source, &transfer->member, err);
         if (code)
             return code;
-        (*transfer->members)++;
+        transfer->members++;
         transfer->block_size = 0;
         code = name_member(transfer, err);
     } while (code == SB_END);
@@ -588,8 +588,7 @@ enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
                          const struct sb_transfer_options *options, int64_t *members,
                          struct sb_error *err)
 {
-    struct transfer transfer = {
-        .options = options, .members = members, .source = source, .sink = sink};
+    struct transfer transfer = {.options = options, .source = source, .sink = sink};
     enum sb_code code = SB_OK;
 
     transfer.naming.notify = options->notify;
@@ -599,6 +598,7 @@ enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
                                    sink->any_names, options->notify, err);
     if (!code)
         code = run(&transfer, err);
+    *members += transfer.members;
     sb_stored_names_free(transfer.names);
     sb_naming_release(&transfer.naming);
     sb_buf_release(&transfer.path);
