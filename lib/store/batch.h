@@ -16,6 +16,10 @@
 #define SB_BATCH_ITEMS 128
 #define SB_BATCH_BYTES ((size_t)2 << 20)
 
+/* Links are never SB_ITEM_LARGE or SB_ITEM_PART: every batch has room for the targets of all its
+ * links, and one with a longer target is left out. */
+#define SB_LINK_BYTES_MOST (SB_BATCH_BYTES / SB_BATCH_ITEMS)
+
 enum sb_item_state {
     SB_ITEM_NEW,    /* its bytes are not read yet */
     SB_ITEM_BARE,   /* has no bytes: a directory, a hard link, a special file */

@@ -13,12 +13,8 @@
 
 /* What item->mark says. */
 enum {
-    IN_OUTPUT = 1 << 0, /* its bytes are in batch->output, not in batch->data */
-    UNCHECKED = 1 << 1, /* its CRC32C was computed here, for want of another */
+    UNCHECKED = 1 << 0, /* its CRC32C was computed here, for want of another */
 };
-
-/* More than the target of any link in a file system has. */
-#define LINK_BYTES_MOST ((size_t)64 << 10)
 
 struct archive_sink {
     struct sb_sink sink;
@@ -156,38 +152,6 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
 
 /* Storing */
 
-static const char *bytes_of(const struct sb_batch *batch, const struct sb_item *item)
-{
-    return (item->mark & IN_OUTPUT ? batch->output.data : batch->data) + item->data_at;
-}
-
-static enum sb_code collect(void *context, const void *data, size_t size, struct sb_error *err)
-{
-    struct sb_buf *output = context;
-
-    if (size > LINK_BYTES_MOST)
-        return sb_fail(err, SB_LIMIT, "more bytes than a link can have, and nobody said how many");
-    return sb_buf_add(output, data, size) ? sb_fail_memory(err) : SB_OK;
-}
-
-/* A link of a tree that there was no room for: how long it is shows only now. */
-static enum sb_code read_link(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
-{
-    size_t start = batch->output.size;
-    enum sb_code code = sb_item_stream(batch, item, collect, &batch->output, err);
-
-    if (code) {
-        item->state = SB_ITEM_FAILED;
-        sb_buf_cut(&batch->output, start);
-        return code == SB_END ? SB_OK : code;
-    }
-    item->state = SB_ITEM_READ;
-    item->mark |= IN_OUTPUT;
-    item->data_at = start;
-    item->data_size = batch->output.size - start;
-    return SB_OK;
-}
-
 static bool knows_crc(const struct sb_item *item)
 {
     return item->crc_known ||
@@ -195,22 +159,19 @@ static bool knows_crc(const struct sb_item *item)
 }
 
 /* All that can be done before it is known where the bytes go. */
-static enum sb_code prepare(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+static void prepare(const struct sb_batch *batch, struct sb_item *item)
 {
     struct sb_entry *entry = &item->member.entry;
-    enum sb_code code = SB_OK;
 
-    if (item->state == SB_ITEM_LARGE && entry->size < 0)
-        code = read_link(batch, item, err);
-    if (code || (item->state != SB_ITEM_READ && item->state != SB_ITEM_PART))
-        return code;
+    if (item->state != SB_ITEM_READ && item->state != SB_ITEM_PART)
+        return;
     if (item->state == SB_ITEM_READ)
         entry->size = (int64_t)item->data_size;
     if (knows_crc(item))
-        return SB_OK;
-    entry->crc32c = item->data_size > 0 ? sb_crc32c(0, bytes_of(batch, item), item->data_size) : 0;
+        return;
+    entry->crc32c =
+        item->data_size > 0 ? sb_crc32c(0, batch->data + item->data_at, item->data_size) : 0;
     item->mark |= UNCHECKED;
-    return SB_OK;
 }
 
 /* The place of a member in parts, of which this is the first. */
@@ -292,7 +253,7 @@ static enum sb_code write_runs(struct archive_sink *self, struct sb_batch *batch
             item->state = SB_ITEM_STORED;
         if (item->data_size == 0)
             continue;
-        data = bytes_of(batch, item);
+        data = batch->data + item->data_at;
         if (run.size > 0 && data == run.data + run.size && entry->shard == run.shard &&
             entry->offset == run.offset + (int64_t)run.size) {
             run.size += item->data_size;
@@ -364,12 +325,10 @@ static enum sb_code store(struct sb_sink *sink, struct sb_batch *batch, struct s
                           struct sb_error *err)
 {
     struct archive_sink *self = self_of(sink);
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
-    for (size_t i = 0; code == SB_OK && i < batch->count; i++)
-        code = prepare(batch, &batch->items[i], err);
-    if (code)
-        return code;
+    for (size_t i = 0; i < batch->count; i++)
+        prepare(batch, &batch->items[i]);
     code = sb_turn_begin(turns, batch);
     if (code)
         return sb_fail(err, code, "interrupted");

@@ -259,10 +259,6 @@ enum sb_code sb_tree_write(const struct sb_tree_job *job, struct sb_walk *walk,
     const struct sb_entry *entry = &item->member.entry;
     struct sb_attributes attributes;
 
-    if (item->state == SB_ITEM_LARGE && entry->type == SB_LINK) {
-        sb_fail(err, SB_INVALID, "a link whose target is longer than %d bytes", LINK_MAX_SIZE);
-        return fail_item(batch, item, "row", err);
-    }
     if (sb_target_attributes(job->target, entry, job->options->preserve, &attributes, err))
         return fail_item(batch, item, "row", err);
     if (item->state == SB_ITEM_LARGE)

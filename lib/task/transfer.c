@@ -10,12 +10,15 @@
 #include "task/transfer_recode.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 /* A batch of few items at first, and as long as files are large: every thread gets some of them. */
 #define FIRST_BATCH_ITEMS 16
+
+#define LINK_TEXT 96
 
 struct transfer {
     const struct sb_transfer_options *options;
@@ -208,13 +211,25 @@ static enum sb_code meet_duplicate(struct transfer *transfer, struct sb_error *e
     return SB_END;
 }
 
+static void describe_long_link(char text[LINK_TEXT])
+{
+    snprintf(text, LINK_TEXT, "is a link whose target is longer than %zu bytes; left out",
+             SB_LINK_BYTES_MOST);
+}
+
 /* SB_END: the member is left out, or passed over. */
 static enum sb_code meet_limits(struct transfer *transfer, struct sb_item *item,
                                 struct sb_error *err)
 {
     struct sb_member *member = &transfer->member;
+    char text[LINK_TEXT];
     enum sb_code code;
 
+    if (member->entry.type == SB_LINK && member->entry.size > (int64_t)SB_LINK_BYTES_MOST) {
+        describe_long_link(text);
+        sb_tell(transfer->options->notify, SB_PROBLEM, "link", member->entry.path, "%s", text);
+        return SB_END;
+    }
     if (member->special && !(transfer->sink->holds & SB_KEEPS_SPECIAL)) {
         sb_tell(transfer->options->notify, SB_PROBLEM, "special", member->entry.path,
                 "is a %s, which cannot be held here; left out", member->special);
@@ -445,12 +460,24 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
 
 /* Working on them */
 
+static enum sb_code fail_long_link(struct sb_batch *batch, struct sb_item *item,
+                                   struct sb_error *err)
+{
+    char text[LINK_TEXT];
+
+    describe_long_link(text);
+    return sb_item_fail(batch, item, "link", text, err);
+}
+
 static enum sb_code load_item(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
 {
-    size_t room = SB_BATCH_BYTES - batch->data_size;
+    bool link = item->member.entry.type == SB_LINK;
+    size_t room = link ? SB_LINK_BYTES_MOST : SB_BATCH_BYTES - batch->data_size;
     enum sb_code code = sb_loader_load(batch->loader, &item->member, batch->data + batch->data_size,
                                        room, &batch->events, err);
 
+    if (link && code == SB_LIMIT)
+        return fail_long_link(batch, item, err);
     item->state = code == SB_OK ? SB_ITEM_READ : code == SB_LIMIT ? SB_ITEM_LARGE : SB_ITEM_FAILED;
     if (code == SB_OK) {
         item->data_at = batch->data_size;
@@ -460,6 +487,20 @@ static enum sb_code load_item(struct sb_batch *batch, struct sb_item *item, stru
     return code == SB_LIMIT || code == SB_END ? SB_OK : code;
 }
 
+static enum sb_code load_items(struct sb_batch *batch, bool links, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+
+        if (item->state == SB_ITEM_NEW && (item->member.entry.type == SB_LINK) == links)
+            code = load_item(batch, item, err);
+    }
+    return code;
+}
+
+/* Links come first, while there is room: sinks want their targets at hand. */
 static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
 {
     const struct transfer *transfer = context;
@@ -468,10 +509,10 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
 
     if (transfer->sink->ops->look)
         code = transfer->sink->ops->look(transfer->sink, batch, err);
-    for (size_t i = 0; !code && i < batch->count; i++) {
-        if (batch->items[i].state == SB_ITEM_NEW)
-            code = load_item(batch, &batch->items[i], err);
-    }
+    if (!code)
+        code = load_items(batch, true, err);
+    if (!code)
+        code = load_items(batch, false, err);
     if (!code)
         code = sb_recode_batch(&transfer->options->recode, batch, transfer->options->beside, err);
     return code ? code : transfer->sink->ops->store(transfer->sink, batch, turns, err);

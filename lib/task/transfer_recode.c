@@ -121,7 +121,32 @@ static bool is_due(const struct sb_item *item)
     return item->original && !item->recoded && has_bytes(item);
 }
 
-/* Sizes change, so all bytes move to a second room, which takes the place of the first. */
+/* Its bytes come to stand in the room, behind those of *used, or in a temporary file. */
+static enum sb_code move_item(const struct sb_recode *recode, struct sb_recoder *recoder,
+                              struct sb_batch *batch, struct sb_item *item, struct spool *spool,
+                              size_t *used, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (is_due(item)) {
+        code = recode_item(recode, recoder, batch, item, spool, err);
+        code = conclude(batch, item, spool, *used, code, err);
+    } else if (item->state == SB_ITEM_READ && item->data_size > spool->room) {
+        code = add_to_spool(spool, batch->data + item->data_at, item->data_size, err);
+        code = conclude(batch, item, spool, *used, code, err);
+    } else if (item->state == SB_ITEM_READ) {
+        memcpy(spool->data, batch->data + item->data_at, item->data_size);
+        item->data_at = *used;
+    }
+    if (item->state == SB_ITEM_READ)
+        *used += item->data_size;
+    return code;
+}
+
+/*
+ * Sizes change, so all bytes move to a second room, which takes the place of the first. Links go
+ * first, so that there is room for them.
+ */
 static enum sb_code recode_all(const struct sb_recode *recode, struct sb_recoder *recoder,
                                struct sb_batch *batch, char *room, const char *beside,
                                struct sb_error *err)
@@ -129,25 +154,14 @@ static enum sb_code recode_all(const struct sb_recode *recode, struct sb_recoder
     size_t used = 0;
     enum sb_code code = SB_OK;
 
-    for (size_t i = 0; !code && i < batch->count; i++) {
-        struct sb_item *item = &batch->items[i];
+    for (size_t i = 0; !code && i < 2 * batch->count; i++) {
+        struct sb_item *item = &batch->items[i % batch->count];
+        bool link = item->member.entry.type == SB_LINK;
         struct spool spool = {
             .data = room + used, .room = SB_BATCH_BYTES - used, .fd = -1, .beside = beside};
 
-        if (!has_bytes(item))
-            continue;
-        if (is_due(item)) {
-            code = recode_item(recode, recoder, batch, item, &spool, err);
-            code = conclude(batch, item, &spool, used, code, err);
-        } else if (item->state == SB_ITEM_READ && item->data_size > spool.room) {
-            code = add_to_spool(&spool, batch->data + item->data_at, item->data_size, err);
-            code = conclude(batch, item, &spool, used, code, err);
-        } else if (item->state == SB_ITEM_READ) {
-            memcpy(room + used, batch->data + item->data_at, item->data_size);
-            item->data_at = used;
-        }
-        if (item->state == SB_ITEM_READ)
-            used += item->data_size;
+        if (has_bytes(item) && link == (i < batch->count))
+            code = move_item(recode, recoder, batch, item, &spool, &used, err);
     }
     batch->data_size = used;
     return code;

@@ -758,6 +758,46 @@ PYTHON
     [ "$(tar tf a.tar)" = "$(printf '%s\n' sub-file sub.d/ sub.d/y sub/ sub/x sub0/)" ]
 }
 
+@test "links keep their targets beside files that fill the memory" {
+    local target i j
+    mkdir tree
+    for i in 1 2 3 4 5; do
+        head -c $((2097153 - i % 3)) /dev/urandom >tree/file$i
+        for j in 1 2 3; do
+            ln -s target-$i-$j tree/file$i-link$j
+        done
+    done
+    sb convert -q tree a.barecat
+    for j in 1 2 4; do
+        for target in b.barecat b.tar b.zip; do
+            run_ok sb convert -q -j$j --force tree $target
+            run_ok sb diff -C tree $target
+            run_ok sb convert -q -j$j --force a.barecat $target
+            run_ok sb diff -C tree $target
+            run_ok sb convert -q -j$j --force --compress=zst a.barecat $target
+            [[ $(sb find --type l --printf '%l\n' $target | grep -c '^target-.-.$') == 15 ]]
+        done
+        run_ok sb unpack -j$j -C out$j a.barecat
+        diff -r --no-dereference tree out$j
+    done
+}
+
+@test "a link with a target longer than any is left out and named" {
+    python3 - <<'PYTHON'
+import tarfile
+with tarfile.open("a.tar", "w") as tar:
+    for name, size in (("fits", 16384), ("long", 16385), ("huge", 300000)):
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = tarfile.SYMTYPE, "x" * size
+        tar.addfile(member)
+PYTHON
+    for target in a.barecat b.tar a.zip; do
+        run_fail 1 sb convert a.tar $target
+        stderr_has 'long: is a link whose target is longer than 16384 bytes; left out'
+        [[ $(sb find $target --type l) == fits ]]
+    done
+}
+
 @test "only times that have nanoseconds lose them in a zip" {
     mkdir tree
     touch -d '2001-02-03 04:05:06' tree/whole tree
