@@ -218,6 +218,7 @@ static enum sb_code pass_window(void *context, const void *data, size_t size, st
     return window->full ? sb_fail(err, SB_LIMIT, "nothing more is wanted") : code;
 }
 
+/* loader: NULL where its bytes were kept. */
 static enum sb_code stream_apart(struct apart *apart, struct sb_loader *loader, int64_t offset,
                                  int64_t size, sb_each_block *each, void *context,
                                  struct sb_error *err)
@@ -227,7 +228,7 @@ static enum sb_code stream_apart(struct apart *apart, struct sb_loader *loader, 
     struct sb_events events = {0};
     enum sb_code code;
 
-    if (apart->is_kept) {
+    if (!loader) {
         code = pass_window(&window, apart->kept.data, apart->kept.size, err);
     } else {
         code = sb_loader_stream(loader, &apart->member, pass_window, &window, &events, err);

@@ -73,7 +73,7 @@ static size_t add_header(const struct header *header)
     snprintf(block + 108, 8, "%07o", header->uid & 07777777);
     snprintf(block + 116, 8, "%07o", header->uid & 07777777);
     snprintf(block + 124, 12, "%011" PRIo64, (uint64_t)header->size);
-    memcpy(block + 136, header->mtime ? header->mtime : "00000000000", 11);
+    memcpy(block + 136, header->mtime ? header->mtime : "00000000000", 12);
     block[156] = header->type ? header->type : '0';
     if (header->link)
         memcpy(block + 157, header->link, strnlen(header->link, 100));
@@ -361,6 +361,7 @@ static void first(struct reading *reading, struct sb_member *member)
 {
     struct sb_error err;
 
+    *member = (struct sb_member){0};
     open_made(reading, false);
     start(reading, 0);
     CHECK(reading->code == SB_OK && sb_source_next(reading->source, member, &err) == SB_OK);
@@ -526,8 +527,8 @@ static void devices_have_numbers(void)
 
     begin();
     block = made.data + add_header(&(struct header){.name = "c", .type = '3'});
-    memcpy(block + 329, "0000010", 7);
-    memcpy(block + 337, "0000003", 7);
+    memcpy(block + 329, "0000010", 8);
+    memcpy(block + 337, "0000003", 8);
     set_sum(block);
     end_tar();
     first(&reading, &member);
