@@ -1,5 +1,7 @@
 /*
- * From the name a thing has on disk to the name it gets in the archive.
+ * From the name that a thing has where it comes from, already clean (of a disk: normalized, of a
+ * container: as store/naming.h has it), to the one that it is stored under: in another character
+ * set, without its first components, behind a prefix; and whether it can be stored.
  */
 #ifndef SB_TASK_STORED_NAMES_H
 #define SB_TASK_STORED_NAMES_H
