@@ -44,8 +44,8 @@ struct sb_archive {
     struct sb_layout layout;
     struct stat opened;     /* the index file, when it was opened */
     struct sb_bytes *bytes; /* of an adopted archive; NULL: shard files */
-    bool shards_renaming; /* config.shardbox_shard_prefix stands */
-    bool sorted_made;     /* the temporary table of SB_ADDRESS_SORTED */
+    bool shards_renaming;   /* config.shardbox_shard_prefix stands */
+    bool sorted_made;       /* the temporary table of SB_ADDRESS_SORTED */
     int transactions;
     sqlite3_stmt *statements[SB_STATEMENT_COUNT];
     struct sb_buf found; /* the path of the last look-up */

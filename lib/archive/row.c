@@ -202,7 +202,7 @@ static enum sb_code make_room(struct sb_rows *batch)
 }
 
 enum sb_code sb_rows_add(struct sb_rows *batch, const struct sb_entry *entry, bool implied,
-                          struct sb_error *err)
+                         struct sb_error *err)
 {
     struct sb_row *row;
 

@@ -1,8 +1,8 @@
+#include "archive/checksum.h"
 #include "archive/database.h"
 #include "archive/pending.h"
 #include "archive/schema.h"
 #include "archive/shards.h"
-#include "archive/checksum.h"
 #include "task/upgrade_impl.h"
 
 #include <inttypes.h>
