@@ -116,6 +116,7 @@ static enum sb_code next_member(struct check *check, struct sb_member *member, s
     struct sb_entry *entry = &member->entry;
     const char *name;
     size_t size;
+    bool before;
     enum sb_code code;
 
     for (;;) {
@@ -133,6 +134,9 @@ static enum sb_code next_member(struct check *check, struct sb_member *member, s
             return code;
         if (check->choice && !sb_choice_takes(check->choice, name, size)) {
             check->result->selected = true;
+            /* One that is chosen may be a hard link to it. */
+            if (entry->type != SB_DIR && sb_seen_add(check->seen, name, size, &before, err))
+                return err->code;
             continue;
         }
         code = check_names(check, member, name, size, err);

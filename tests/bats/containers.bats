@@ -353,6 +353,7 @@ missing: one"
     output_is $'bytes\nbytes'
     run_ok sb du -a a.tar
     output_is $'6\ta\n6\tb\n6\tc\n18\t.'
+    run_ok sb verify a.tar b 'c*'
     run_fail 1 bash -c 'cat a.tar | "$SHARDBOX" cat - a b'
     output_is bytes
     stderr_has "b: is a hard link to 'a', whose bytes have passed by"
