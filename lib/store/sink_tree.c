@@ -211,7 +211,7 @@ static enum sb_code look_at_file(struct tree_sink *sink, const struct sb_member 
         return err->code;
     if (member->hard_link && !(item->mark & SB_TREE_LINKABLE)) {
         sb_tell(sink->options.notify, SB_PROBLEM, "missing", entry->path,
-                "hard link to %s, which is not there; left out", member->hard_link);
+                "hard link to %s, which was not written; left out", member->hard_link);
         return note_failure(sink, entry, err) ? err->code : SB_END;
     }
     if (!(item->mark & SB_TREE_OURS) && sink->target.fd >= 0 &&

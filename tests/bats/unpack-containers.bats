@@ -237,15 +237,15 @@ PYTHON
     tar_of a.tar <<<'h("b", "a"); h("c", "../a"); f("a", "late"); h("d", "a"); h("self", "self")'
     mkdir out
     run_fail 1 sb unpack -C out a.tar
-    stderr_has 'b: hard link to a, which is not there; left out'
-    stderr_has 'self: hard link to self, which is not there; left out'
+    stderr_has 'b: hard link to a, which was not written; left out'
+    stderr_has 'self: hard link to self, which was not written; left out'
     [[ $(ls -A out) == $'a\nd' && out/a -ef out/d ]]
     rm -rf out
     mkdir out
     echo mine >out/a
     run_fail 1 sb unpack -C out a.tar
     stderr_has 'a: exists already'
-    stderr_has 'd: hard link to a, which is not there; left out'
+    stderr_has 'd: hard link to a, which was not written; left out'
     [[ $(ls -A out) == a && $(<out/a) == mine ]]
 }
 
