@@ -229,7 +229,8 @@ static enum sb_code stream_apart(struct apart *apart, struct sb_loader *loader, 
     enum sb_code code;
 
     if (!loader) {
-        code = pass_window(&window, apart->kept.data, apart->kept.size, err);
+        code = apart->kept.data ? pass_window(&window, apart->kept.data, apart->kept.size, err)
+                                : SB_OK;
     } else {
         code = sb_loader_stream(loader, &apart->member, pass_window, &window, &events, err);
         if (code == SB_END)
