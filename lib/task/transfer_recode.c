@@ -143,26 +143,37 @@ static enum sb_code move_item(const struct sb_recode *recode, struct sb_recoder 
     return code;
 }
 
+static enum sb_code move_items(const struct sb_recode *recode, struct sb_recoder *recoder,
+                               struct sb_batch *batch, bool links, const struct spool *room,
+                               size_t *used, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+        struct spool spool = *room;
+
+        spool.data += *used;
+        spool.room -= *used;
+        if (has_bytes(item) && (item->member.entry.type == SB_LINK) == links)
+            code = move_item(recode, recoder, batch, item, &spool, used, err);
+    }
+    return code;
+}
+
 /*
  * Sizes change, so all bytes move to a second room, which takes the place of the first. Links go
  * first, so that there is room for them.
  */
 static enum sb_code recode_all(const struct sb_recode *recode, struct sb_recoder *recoder,
-                               struct sb_batch *batch, char *room, const char *beside,
+                               struct sb_batch *batch, const struct spool *room,
                                struct sb_error *err)
 {
     size_t used = 0;
-    enum sb_code code = SB_OK;
+    enum sb_code code = move_items(recode, recoder, batch, true, room, &used, err);
 
-    for (size_t i = 0; !code && i < 2 * batch->count; i++) {
-        struct sb_item *item = &batch->items[i % batch->count];
-        bool link = item->member.entry.type == SB_LINK;
-        struct spool spool = {
-            .data = room + used, .room = SB_BATCH_BYTES - used, .fd = -1, .beside = beside};
-
-        if (has_bytes(item) && link == (i < batch->count))
-            code = move_item(recode, recoder, batch, item, &spool, &used, err);
-    }
+    if (!code)
+        code = move_items(recode, recoder, batch, false, room, &used, err);
     batch->data_size = used;
     return code;
 }
@@ -186,7 +197,9 @@ enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *ba
     if (!code)
         code = sb_recoder_new(&recoder, err);
     if (!code) {
-        code = recode_all(recode, recoder, batch, room, beside, err);
+        struct spool spool = {.data = room, .room = SB_BATCH_BYTES, .fd = -1, .beside = beside};
+
+        code = recode_all(recode, recoder, batch, &spool, err);
         batch->data = room;
         room = old;
     }
