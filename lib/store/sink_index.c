@@ -31,7 +31,9 @@ static enum sb_code refuse(const struct sb_member *member, struct sb_error *err)
                    "%s: is stored %s, so that no index can point at its bytes; convert without "
                    "--wrap",
                    member->entry.path,
-                   member->has & SB_KEEPS_SPARSE ? "with holes" : "compressed or in pieces");
+                   member->has & SB_KEEPS_SPARSE
+                       ? "with holes"
+                       : "compressed, in pieces or with a sum of its own");
 }
 
 /* The bytes are where they are: the member needs a row, and nothing else. */

@@ -468,7 +468,9 @@ static void locate(struct tar_source *source, struct sb_member *member)
     if (!header)
         return;
     if (member->entry.type == SB_FILE) {
-        member->located = is_cpio(source) || !sb_tar_size_is_other(header, size);
+        /* Whoever reads past the source does not see that a sum is wrong. */
+        member->located =
+            !source->summed && (is_cpio(source) || !sb_tar_size_is_other(header, size));
         member->at = source->data_at;
         return;
     }

@@ -80,6 +80,20 @@ each() {
     done
 }
 
+@test "cat heeds the sum that a cpio may have" {
+    printf 'first\n' >first
+    printf 'second\n' >second
+    printf '%s\n' first second | cpio --quiet -o -H crc >a.cpio
+    run_ok sb cat a.cpio second
+    output_is second
+    sed -i s/second$/sfcond/ a.cpio
+    run_fail 2 sb cat a.cpio second
+    stderr_has 'the bytes of second are damaged: their sum is not that of its header'
+    run_ok sb cat a.cpio first
+    run_fail 2 sb convert --wrap a.cpio a.barecat
+    stderr_has 'with a sum of its own'
+}
+
 @test "cat of a name that is not there, or of a directory, is 1" {
     make_containers
     for container in "${containers[@]}"; do
