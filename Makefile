@@ -23,14 +23,14 @@ LDFLAGS ?=
 # What each switch changes
 
 DEFAULT_CFLAGS = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
-# libarchive's own come behind it: those of its tar, cpio and zip readers and of its filters.
+# libarchive's own come behind it; the codecs are among them.
 LIBS = -l:libsqlite3.a -l:libarchive.a -l:libnettle.a -l:libacl.a -l:liblzma.a -l:liblz4.a \
 	-l:libbz2.a -l:libzstd.a -l:libz.a -lm -pthread
 variant = release
 
 ifdef SHARED
 variant = shared
-LIBS = -lsqlite3 -larchive -llzma -lbz2 -lzstd -lz -pthread
+LIBS = -lsqlite3 -larchive -llzma -llz4 -lbz2 -lzstd -lz -pthread
 endif
 
 ifdef STATIC

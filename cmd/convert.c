@@ -253,8 +253,9 @@ static struct sb_convert_options options_of(const struct settings *settings)
                                                     : SB_DUPLICATE_LAST,
                      .recode = {.decompress = settings->decompress,
                                 .compress = settings->compress == NOT_GIVEN
-                                                ? SB_PLAIN
-                                                : (enum sb_coding)(settings->compress + SB_GZIP),
+                                                ? SB_FILTER_NONE
+                                                : (enum sb_filter_kind)(settings->compress +
+                                                                        SB_FILTER_GZIP),
                                 .level = (int)settings->level},
                      .strict = settings->strict,
                      .dry_run = settings->dry_run,

@@ -211,8 +211,8 @@ static struct sb_pack_options options_of(const struct settings *settings)
                    .charset = settings->charset,
                    .filter = settings->filter},
         .recode = {.compress = settings->compress == NOT_GIVEN
-                                   ? SB_PLAIN
-                                   : (enum sb_coding)(settings->compress + SB_GZIP),
+                                   ? SB_FILTER_NONE
+                                   : (enum sb_filter_kind)(settings->compress + SB_FILTER_GZIP),
                    .level = (int)settings->level},
         .threads = (unsigned)settings->threads,
         .update = settings->update,

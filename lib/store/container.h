@@ -18,14 +18,14 @@ enum sb_container_kind {
     SB_ZIP,
 };
 
-/* How the bytes of a tar or cpio are compressed. */
+/* How the bytes of a tar or cpio are compressed; single files: up to zstd. */
 enum sb_filter_kind {
     SB_FILTER_NONE,
     SB_FILTER_GZIP,
     SB_FILTER_BZIP2,
     SB_FILTER_XZ,
-    SB_FILTER_LZMA,
     SB_FILTER_ZSTD,
+    SB_FILTER_LZMA,
     SB_FILTER_LZ4,
     SB_FILTER_COMPRESS, /* .Z; only read */
 };

@@ -1,35 +1,15 @@
 #include "store/outfilter.h"
 
-#include "store/outxz.h"
-#include "store/outzstd.h"
+#include "core/interrupt.h"
+#include "store/codec.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BLOCKS      4
 #define BLOCK_BYTES ((size_t)512 << 10)
-
-struct kind {
-    const char *name;
-    int (*add)(struct archive *archive); /* NULL: it is not libarchive's */
-    int usual, highest;                  /* levels */
-};
-
-static const struct kind kinds[] = {
-    [SB_FILTER_GZIP] = {"gzip", archive_write_add_filter_gzip, 6, 9},
-    [SB_FILTER_BZIP2] = {"bzip2", archive_write_add_filter_bzip2, 9, 9},
-    [SB_FILTER_XZ] = {"xz", NULL, 6, 9},
-    [SB_FILTER_LZMA] = {"lzma", archive_write_add_filter_lzma, 6, 9},
-    [SB_FILTER_ZSTD] = {"zstd", NULL, 3, 19},
-    [SB_FILTER_LZ4] = {"lz4", archive_write_add_filter_lz4, 1, 9},
-};
-
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 struct block {
     char *data;
@@ -41,15 +21,13 @@ struct block {
  * is being filled. What is below the mutex belongs to it.
  */
 struct sb_outfilter {
-    struct archive *archive; /* NULL where it is one of these: */
-    struct sb_outxz *xz;
-    struct sb_outzstd *zstd;
+    struct sb_codec *codec;
     sb_each_block *each;
     void *context;
     pthread_t thread;
     bool threaded; /* else, where the system gives no thread, the caller does the work */
-    bool dead;     /* what still comes out goes nowhere */
     struct block blocks[BLOCKS];
+    char *out; /* SB_CODEC_ROOM */
 
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -61,70 +39,54 @@ struct sb_outfilter {
     struct sb_error error;
 };
 
-static enum sb_code failure(struct archive *archive, struct sb_error *err)
-{
-    const char *text = archive_error_string(archive);
-
-    return sb_fail(err, SB_SYSTEM, "compression: %s", text ? text : "failed");
-}
-
-/* Keeps the first reason: that of put comes before libarchive's own. */
-static void note_failure(struct sb_outfilter *filter, enum sb_code code,
-                         const struct sb_error *error)
+/* Keeps the first reason. */
+static void note_failure(struct sb_outfilter *filter, const struct sb_error *error)
 {
     pthread_mutex_lock(&filter->mutex);
     if (filter->code == SB_OK) {
-        filter->code = code;
+        filter->code = error->code;
         filter->error = *error;
     }
     pthread_mutex_unlock(&filter->mutex);
 }
 
-/* libarchive's callback. The reason of a failure is kept here: it would know only a text. */
-static la_ssize_t put(struct archive *archive, void *context, const void *data, size_t size)
+static enum sb_code step(struct sb_outfilter *filter, struct sb_codec_io *io, struct sb_error *err)
 {
-    struct sb_outfilter *filter = context;
-    struct sb_error error;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
-    if (!filter->dead)
-        code = filter->each(filter->context, data, size, &error);
-    if (code == SB_OK)
-        return (la_ssize_t)size;
-    note_failure(filter, code, &error);
-    archive_set_error(archive, error.sys_errno, "cannot write");
-    return -1;
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    code = sb_codec_step(filter->codec, io, err);
+    if (code || io->made == 0)
+        return code;
+    return filter->each(filter->context, io->out, io->made, err);
 }
 
-static void compress_block(struct sb_outfilter *filter, const struct block *block)
+static void run_codec(struct sb_outfilter *filter, const struct block *block, bool end)
 {
+    struct sb_codec_io io = {.in = block->data,
+                             .in_size = block->size,
+                             .end = end,
+                             .out = filter->out,
+                             .room = SB_CODEC_ROOM};
     struct sb_error error;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
-    if (filter->xz)
-        code = sb_outxz_write(filter->xz, block->data, block->size, &error);
-    else if (filter->zstd)
-        code = sb_outzstd_write(filter->zstd, block->data, block->size, &error);
-    else if (archive_write_data(filter->archive, block->data, block->size) !=
-             (la_ssize_t)block->size)
-        code = failure(filter->archive, &error);
+    do {
+        code = step(filter, &io, &error);
+    } while (code == SB_OK && (io.in_size > 0 || io.more));
     if (code)
-        note_failure(filter, code, &error);
+        note_failure(filter, &error);
+}
+
+static void compress_next(struct sb_outfilter *filter)
+{
+    run_codec(filter, &filter->blocks[filter->taken % BLOCKS], false);
 }
 
 static void end_stream(struct sb_outfilter *filter)
 {
-    struct sb_error error;
-    enum sb_code code = SB_OK;
-
-    if (filter->xz)
-        code = sb_outxz_finish(filter->xz, &error);
-    else if (filter->zstd)
-        code = sb_outzstd_finish(filter->zstd, &error);
-    else if (archive_write_close(filter->archive) != ARCHIVE_OK)
-        code = failure(filter->archive, &error);
-    if (code)
-        note_failure(filter, code, &error);
+    run_codec(filter, &(struct block){0}, true);
 }
 
 /* With the mutex. */
@@ -145,7 +107,7 @@ static void *run_thread(void *argument)
             continue;
         }
         pthread_mutex_unlock(&filter->mutex);
-        compress_block(filter, &filter->blocks[filter->taken % BLOCKS]);
+        compress_next(filter);
         pthread_mutex_lock(&filter->mutex);
         filter->taken++;
         pthread_cond_broadcast(&filter->changed);
@@ -171,63 +133,11 @@ static void start_thread(struct sb_outfilter *filter)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static bool set_number(struct archive *archive, const char *option, unsigned value)
-{
-    char text[16];
-
-    snprintf(text, sizeof(text), "%u", value);
-    return archive_write_set_filter_option(archive, NULL, option, text) == ARCHIVE_OK;
-}
-
-static bool set_options(struct archive *archive, const struct sb_outfilter_options *options,
-                        int level)
-{
-    if (!set_number(archive, "compression-level", (unsigned)level))
-        return false;
-    return options->kind != SB_FILTER_GZIP ||
-           archive_write_set_filter_option(archive, NULL, "timestamp", NULL) == ARCHIVE_OK;
-}
-
-static enum sb_code begin_stream(struct sb_outfilter *filter, struct sb_error *err)
-{
-    struct archive_entry *entry = archive_entry_new();
-    int result = ARCHIVE_FATAL;
-
-    if (!entry)
-        return sb_fail_memory(err);
-    archive_entry_set_filetype(entry, AE_IFREG);
-    if (archive_write_open(filter->archive, filter, NULL, put, NULL) == ARCHIVE_OK)
-        result = archive_write_header(filter->archive, entry);
-    archive_entry_free(entry);
-    return result == ARCHIVE_OK ? SB_OK : failure(filter->archive, err);
-}
-
-static enum sb_code open_stream(struct sb_outfilter *filter, const struct kind *kind,
-                                const struct sb_outfilter_options *options, struct sb_error *err)
-{
-    int level = options->level ? options->level : kind->usual;
-    struct archive *archive;
-
-    if (options->kind == SB_FILTER_XZ)
-        return sb_outxz_open(&filter->xz, level, options->threads, options->each, options->context,
-                             err);
-    if (options->kind == SB_FILTER_ZSTD)
-        return sb_outzstd_open(&filter->zstd, level, options->threads, options->each,
-                               options->context, err);
-    filter->archive = archive = archive_write_new();
-    if (!archive)
-        return sb_fail_memory(err);
-    /* No blocks of its own, and nothing to fill the last one up. */
-    if (archive_write_set_format_raw(archive) != ARCHIVE_OK ||
-        archive_write_set_bytes_per_block(archive, 0) != ARCHIVE_OK ||
-        archive_write_set_bytes_in_last_block(archive, 1) != ARCHIVE_OK ||
-        kind->add(archive) != ARCHIVE_OK || !set_options(archive, options, level))
-        return failure(archive, err);
-    return begin_stream(filter, err);
-}
-
 static enum sb_code make_blocks(struct sb_outfilter *filter, struct sb_error *err)
 {
+    filter->out = malloc(SB_CODEC_ROOM);
+    if (!filter->out)
+        return sb_fail_memory(err);
     for (size_t i = 0; i < BLOCKS; i++) {
         filter->blocks[i].data = malloc(BLOCK_BYTES);
         if (!filter->blocks[i].data)
@@ -239,16 +149,14 @@ static enum sb_code make_blocks(struct sb_outfilter *filter, struct sb_error *er
 enum sb_code sb_outfilter_open(struct sb_outfilter **out,
                                const struct sb_outfilter_options *options, struct sb_error *err)
 {
-    const struct kind *kind = (size_t)options->kind < KINDS ? &kinds[options->kind] : NULL;
+    struct sb_codec_options codec = {.kind = options->kind,
+                                     .compress = true,
+                                     .level = options->level,
+                                     .threads = options->threads ? options->threads : 1};
     struct sb_outfilter *filter;
     enum sb_code code;
 
     *out = NULL;
-    if (!kind || !kind->name)
-        return sb_fail(err, SB_INVALID, "this kind of compression is only read, never written");
-    if (options->level < 0 || options->level > kind->highest)
-        return sb_fail(err, SB_INVALID, "level %d: %s has 1 to %d", options->level, kind->name,
-                       kind->highest);
     filter = calloc(1, sizeof(*filter));
     if (!filter)
         return sb_fail_memory(err);
@@ -258,7 +166,9 @@ enum sb_code sb_outfilter_open(struct sb_outfilter **out,
     pthread_cond_init(&filter->changed, NULL);
     code = make_blocks(filter, err);
     if (code == SB_OK)
-        code = open_stream(filter, kind, options, err);
+        code = sb_codec_new(&filter->codec, &codec, err);
+    if (code == SB_OK)
+        code = sb_codec_begin(filter->codec, -1, err);
     if (code) {
         sb_outfilter_free(filter);
         return code;
@@ -287,8 +197,10 @@ static enum sb_code push(struct sb_outfilter *filter, struct sb_error *err)
     while (filter->threaded && !filter->code && filter->pushed - filter->taken == BLOCKS)
         pthread_cond_wait(&filter->changed, &filter->mutex);
     pthread_mutex_unlock(&filter->mutex);
-    if (!filter->threaded)
-        compress_block(filter, &filter->blocks[filter->taken++ % BLOCKS]);
+    if (!filter->threaded) {
+        compress_next(filter);
+        filter->taken++;
+    }
     pthread_mutex_lock(&filter->mutex);
     code = result(filter, err);
     pthread_mutex_unlock(&filter->mutex);
@@ -348,15 +260,11 @@ void sb_outfilter_free(struct sb_outfilter *filter)
         return;
     if (filter->threaded)
         end_thread(filter, true);
-    /* libarchive frees what its filters hold only where it ends the stream. */
-    filter->dead = true;
-    if (filter->archive)
-        archive_write_free(filter->archive);
-    sb_outxz_free(filter->xz);
-    sb_outzstd_free(filter->zstd);
+    sb_codec_free(filter->codec);
     pthread_cond_destroy(&filter->changed);
     pthread_mutex_destroy(&filter->mutex);
     for (size_t i = 0; i < BLOCKS; i++)
         free(filter->blocks[i].data);
+    free(filter->out);
     free(filter);
 }

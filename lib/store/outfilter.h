@@ -1,8 +1,8 @@
 /*
- * Compression of a stream, by libarchive's filters, liblzma or libzstd, in a thread of its own.
+ * Compression of a stream, by a codec (codec.h) in a thread of its own.
  *
  * The same bytes in give the same bytes out, whatever the number of threads and the sizes of the
- * single writes. Memory: 2 MiB beside what the filter itself takes, which is some 100 MiB a thread
+ * single writes. Memory: 2.3 MiB beside what the codec itself takes, which is some 100 MiB a thread
  * for xz at its usual level. Belongs to one thread, but for `each`, which is called from the
  * filter's own.
  */

@@ -1,15 +1,15 @@
 #include "task/recode.h"
 
 #include "core/interrupt.h"
-#include "task/codec.h"
+#include "store/codec.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define OUT_BYTES ((size_t)128 << 10)
-
-static const char *const suffixes[] = {
-    [SB_GZIP] = ".gz", [SB_BZIP2] = ".bz2", [SB_XZ] = ".xz", [SB_ZSTD] = ".zst"};
+static const char *const suffixes[] = {[SB_FILTER_GZIP] = ".gz",
+                                       [SB_FILTER_BZIP2] = ".bz2",
+                                       [SB_FILTER_XZ] = ".xz",
+                                       [SB_FILTER_ZSTD] = ".zst"};
 
 const char *const sb_coding_words[] = {"gz", "bz2", "xz", "zst", NULL};
 
@@ -18,11 +18,11 @@ const char *const sb_coding_words[] = {"gz", "bz2", "xz", "zst", NULL};
 /* A codec and where its output goes: to the next stage, or from the last one to `each`. */
 struct stage {
     struct sb_codec *codec; /* kept from one file to the next; NULL before its first use */
-    enum sb_coding coding;
+    enum sb_filter_kind coding;
     bool compress;
     int level;
     int64_t done; /* bytes that came out */
-    char *out;    /* OUT_BYTES, made with the codec */
+    char *out;    /* SB_CODEC_ROOM, made with the codec */
 };
 
 struct sb_recoder {
@@ -35,39 +35,40 @@ struct sb_recoder {
 
 bool sb_recode_works(const struct sb_recode *recode)
 {
-    return recode->decompress || recode->compress != SB_PLAIN;
+    return recode->decompress || recode->compress != SB_FILTER_NONE;
 }
 
 enum sb_code sb_recode_check(const struct sb_recode *recode, struct sb_error *err)
 {
-    return recode->compress == SB_PLAIN
+    return recode->compress == SB_FILTER_NONE
                ? SB_OK
                : sb_codec_check_level(recode->compress, recode->level, err);
 }
 
-/* What the suffix of a name says; SB_PLAIN for none, or when nothing would be left of the name. */
-static enum sb_coding suffix_of(const char *name, size_t size)
+/* What the suffix of a name says; SB_FILTER_NONE for none, or when nothing would be left of the
+ * name. */
+static enum sb_filter_kind suffix_of(const char *name, size_t size)
 {
     for (size_t i = 0; i < CODINGS; i++) {
         size_t length = suffixes[i] ? strlen(suffixes[i]) : 0;
 
         if (length > 0 && size > length && name[size - length - 1] != '/' &&
             memcmp(name + size - length, suffixes[i], length) == 0)
-            return (enum sb_coding)i;
+            return (enum sb_filter_kind)i;
     }
-    return SB_PLAIN;
+    return SB_FILTER_NONE;
 }
 
 /* The layers of a name, the outermost first; *size becomes that of what is left of it. */
 static unsigned find_layers(const struct sb_recode *recode, const char *name, size_t *size,
-                            enum sb_coding layers[SB_RECODE_LAYERS])
+                            enum sb_filter_kind layers[SB_RECODE_LAYERS])
 {
     unsigned count = 0;
 
     while (recode->decompress && count < SB_RECODE_LAYERS) {
-        enum sb_coding coding = suffix_of(name, *size);
+        enum sb_filter_kind coding = suffix_of(name, *size);
 
-        if (coding == SB_PLAIN)
+        if (coding == SB_FILTER_NONE)
             break;
         layers[count++] = coding;
         *size -= strlen(suffixes[coding]);
@@ -78,11 +79,11 @@ static unsigned find_layers(const struct sb_recode *recode, const char *name, si
 enum sb_code sb_recode_name(const struct sb_recode *recode, const char *name, size_t size,
                             struct sb_buf *out, unsigned *layers, struct sb_error *err)
 {
-    enum sb_coding found[SB_RECODE_LAYERS];
+    enum sb_filter_kind found[SB_RECODE_LAYERS];
 
     *layers = find_layers(recode, name, &size, found);
     if (sb_buf_set(out, name, size) ||
-        (recode->compress != SB_PLAIN && sb_buf_add_text(out, suffixes[recode->compress])))
+        (recode->compress != SB_FILTER_NONE && sb_buf_add_text(out, suffixes[recode->compress])))
         return sb_fail_memory(err);
     return SB_OK;
 }
@@ -107,22 +108,23 @@ void sb_recoder_free(struct sb_recoder *recoder)
     free(recoder);
 }
 
-static enum sb_code add_stage(struct sb_recoder *recoder, enum sb_coding coding, bool compress,
+static enum sb_code add_stage(struct sb_recoder *recoder, enum sb_filter_kind coding, bool compress,
                               int level, int64_t size, struct sb_error *err)
 {
+    struct sb_codec_options options = {.kind = coding, .compress = compress, .level = level};
     struct stage *stage = &recoder->stages[recoder->count];
     enum sb_code code = SB_OK;
 
     if (!stage->codec || stage->coding != coding || stage->compress != compress ||
         stage->level != level) {
         release_stage(stage);
-        stage->out = malloc(OUT_BYTES);
+        stage->out = malloc(SB_CODEC_ROOM);
         if (!stage->out)
             return sb_fail_memory(err);
         stage->coding = coding;
         stage->compress = compress;
         stage->level = level;
-        code = sb_codec_new(&stage->codec, coding, compress, level, err);
+        code = sb_codec_new(&stage->codec, &options, err);
     }
     stage->done = 0;
     if (code == SB_OK)
@@ -135,7 +137,7 @@ enum sb_code sb_recoder_begin(struct sb_recoder *recoder, const struct sb_recode
                               const char *name, size_t name_size, int64_t size, sb_each_block *each,
                               void *context, struct sb_error *err)
 {
-    enum sb_coding layers[SB_RECODE_LAYERS];
+    enum sb_filter_kind layers[SB_RECODE_LAYERS];
     unsigned count = find_layers(recode, name, &name_size, layers);
     enum sb_code code = SB_OK;
 
@@ -145,7 +147,7 @@ enum sb_code sb_recoder_begin(struct sb_recoder *recoder, const struct sb_recode
     recoder->context = context;
     for (unsigned i = 0; code == SB_OK && i < count; i++)
         code = add_stage(recoder, layers[i], false, 0, -1, err);
-    if (code == SB_OK && recode->compress != SB_PLAIN)
+    if (code == SB_OK && recode->compress != SB_FILTER_NONE)
         code =
             add_stage(recoder, recode->compress, true, recode->level, count > 0 ? -1 : size, err);
     return code;
@@ -177,7 +179,7 @@ static enum sb_code pass_on(struct sb_recoder *recoder, size_t from, const char 
                             bool end, struct sb_error *err)
 {
     struct stage *stage = &recoder->stages[from];
-    struct sb_codec_io io = {.in = data, .in_size = size, .end = end, .room = OUT_BYTES};
+    struct sb_codec_io io = {.in = data, .in_size = size, .end = end, .room = SB_CODEC_ROOM};
     enum sb_code code;
 
     if (from == recoder->count)

@@ -7,18 +7,16 @@
 #define SB_TASK_RECODE_H
 
 #include "core/buf.h"
-#include "store/source.h"
+#include "store/container.h"
 
-enum sb_coding { SB_PLAIN, SB_GZIP, SB_BZIP2, SB_XZ, SB_ZSTD };
-
-/* The suffixes without their dot, from SB_GZIP on; NULL ends them. */
+/* The suffixes without their dot, from SB_FILTER_GZIP on; NULL ends them. */
 extern const char *const sb_coding_words[];
 
 struct sb_recode {
-    bool decompress;         /* .gz, .bz2, .xz and .zst are taken off, stacked ones too */
-    enum sb_coding compress; /* each file is compressed, and its name gets the suffix */
-    int level;               /* 0: the usual one */
-    int64_t max_size;        /* that one file may become; 0: any */
+    bool decompress;              /* .gz, .bz2, .xz and .zst are taken off, stacked ones too */
+    enum sb_filter_kind compress; /* each file is compressed, and its name gets the suffix */
+    int level;                    /* 0: the usual one */
+    int64_t max_size;             /* that one file may become; 0: any */
 };
 
 /* Suffixes that are taken off one name; further ones stay. */

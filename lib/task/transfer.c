@@ -125,7 +125,7 @@ static enum sb_code recode_name(struct transfer *transfer, struct sb_buf *name,
                 "left out: the name, with the suffix of its compression, %s", problem);
         code = SB_END;
     }
-    if (!code && (layers > 0 || recode->compress != SB_PLAIN)) {
+    if (!code && (layers > 0 || recode->compress != SB_FILTER_NONE)) {
         sb_buf_release(&transfer->recoded);
         transfer->recoded = *name;
         *name = new_name;

@@ -5,8 +5,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-static const char *const suffixes[] = {
-    [SB_GZIP] = ".gz", [SB_BZIP2] = ".bz2", [SB_XZ] = ".xz", [SB_ZSTD] = ".zst"};
+static const char *const suffixes[] = {[SB_FILTER_GZIP] = ".gz",
+                                       [SB_FILTER_BZIP2] = ".bz2",
+                                       [SB_FILTER_XZ] = ".xz",
+                                       [SB_FILTER_ZSTD] = ".zst"};
 
 static const struct sb_recode decompress = {.decompress = true};
 
@@ -64,8 +66,8 @@ static void names(void)
         {"agz", "agz", "agz.zst", 0},
         {"a.tgz", "a.tgz", "a.tgz.zst", 0},
     };
-    struct sb_recode both = {.decompress = true, .compress = SB_ZSTD};
-    struct sb_recode put_on = {.compress = SB_XZ};
+    struct sb_recode both = {.decompress = true, .compress = SB_FILTER_ZSTD};
+    struct sb_recode put_on = {.compress = SB_FILTER_XZ};
     struct sb_buf out = {0};
     struct sb_error err;
     unsigned layers;
@@ -88,14 +90,14 @@ static void names(void)
 
 static void levels(void)
 {
-    struct sb_recode options = {.compress = SB_ZSTD, .level = 19};
+    struct sb_recode options = {.compress = SB_FILTER_ZSTD, .level = 19};
     struct sb_error err;
 
     CHECK(sb_recode_check(&options, &err) == SB_OK);
     options.level = 20;
     CHECK(sb_recode_check(&options, &err) == SB_INVALID);
     CHECK_TEXT(err.text, "level 20: zstd has 1 to 19");
-    options = (struct sb_recode){.compress = SB_GZIP, .level = -1};
+    options = (struct sb_recode){.compress = SB_FILTER_GZIP, .level = -1};
     CHECK(sb_recode_check(&options, &err) == SB_INVALID);
 }
 
@@ -109,8 +111,8 @@ static void what_is_put_on_comes_off(void)
     struct sb_error err;
 
     CHECK(sb_recoder_new(&recoder, &err) == SB_OK);
-    for (unsigned coding = SB_GZIP; coding <= SB_ZSTD; coding++) {
-        struct sb_recode compress = {.compress = (enum sb_coding)coding, .level = 1};
+    for (unsigned coding = SB_FILTER_GZIP; coding <= SB_FILTER_ZSTD; coding++) {
+        struct sb_recode compress = {.compress = (enum sb_filter_kind)coding, .level = 1};
         char name[8];
 
         snprintf(name, sizeof(name), "a%s", suffixes[coding]);
@@ -135,8 +137,8 @@ static void what_is_put_on_comes_off(void)
 
 static void layers_and_recompression(void)
 {
-    struct sb_recode gzip = {.compress = SB_GZIP}, zstd = {.compress = SB_ZSTD};
-    struct sb_recode both = {.decompress = true, .compress = SB_XZ};
+    struct sb_recode gzip = {.compress = SB_FILTER_GZIP}, zstd = {.compress = SB_FILTER_ZSTD};
+    struct sb_recode both = {.decompress = true, .compress = SB_FILTER_XZ};
     struct sb_buf plain = {0}, inner = {0}, outer = {0}, out = {0}, back = {0};
     struct sb_recoder *recoder;
     struct sb_error err;
@@ -163,7 +165,7 @@ static void layers_and_recompression(void)
 /* gzip(1) writes a name and a time into the header; we do not. */
 static void gzip_without_name_and_time(void)
 {
-    struct sb_recode gzip = {.compress = SB_GZIP};
+    struct sb_recode gzip = {.compress = SB_FILTER_GZIP};
     struct sb_buf plain = {0}, out = {0};
     struct sb_recoder *recoder;
     struct sb_error err;
@@ -186,8 +188,8 @@ static void concatenated_cut_short_and_junk(void)
 
     fill(&plain, 3000);
     CHECK(sb_recoder_new(&recoder, &err) == SB_OK);
-    for (unsigned coding = SB_GZIP; coding <= SB_ZSTD; coding++) {
-        struct sb_recode compress = {.compress = (enum sb_coding)coding};
+    for (unsigned coding = SB_FILTER_GZIP; coding <= SB_FILTER_ZSTD; coding++) {
+        struct sb_recode compress = {.compress = (enum sb_filter_kind)coding};
         size_t whole;
 
         snprintf(name, sizeof(name), "a%s", suffixes[coding]);
@@ -228,8 +230,8 @@ static void flipped_bits(void)
 
     fill(&plain, 500);
     CHECK(sb_recoder_new(&recoder, &err) == SB_OK);
-    for (unsigned coding = SB_GZIP; coding <= SB_ZSTD; coding++) {
-        struct sb_recode compress = {.compress = (enum sb_coding)coding};
+    for (unsigned coding = SB_FILTER_GZIP; coding <= SB_FILTER_ZSTD; coding++) {
+        struct sb_recode compress = {.compress = (enum sb_filter_kind)coding};
 
         snprintf(name, sizeof(name), "a%s", suffixes[coding]);
         CHECK(recode(recoder, &compress, "a", &plain, 777, &packed, &err) == SB_OK);
@@ -290,7 +292,7 @@ static void zstd_frames_that_declare_too_much(void)
 /* Zeros behind a gzip member, as tapes leave them, are no junk; a byte behind these is. */
 static void padding_of_gzip(void)
 {
-    struct sb_recode gzip = {.compress = SB_GZIP};
+    struct sb_recode gzip = {.compress = SB_FILTER_GZIP};
     struct sb_buf plain = {0}, packed = {0}, out = {0};
     struct sb_recoder *recoder;
     struct sb_error err;
@@ -313,7 +315,7 @@ static void padding_of_gzip(void)
 /* Of a file that shrank meanwhile a zstd frame would say what is not so. */
 static void another_size_than_was_told(void)
 {
-    struct sb_recode zstd = {.compress = SB_ZSTD};
+    struct sb_recode zstd = {.compress = SB_FILTER_ZSTD};
     struct sb_buf out = {0};
     struct sb_recoder *recoder;
     struct sb_error err;
@@ -341,8 +343,8 @@ static void bombs_stop_at_the_limit(void)
     memset(plain.data, 0, 3000000);
     plain.size = 3000000;
     CHECK(sb_recoder_new(&recoder, &err) == SB_OK);
-    for (unsigned coding = SB_GZIP; coding <= SB_ZSTD; coding++) {
-        struct sb_recode compress = {.compress = (enum sb_coding)coding};
+    for (unsigned coding = SB_FILTER_GZIP; coding <= SB_FILTER_ZSTD; coding++) {
+        struct sb_recode compress = {.compress = (enum sb_filter_kind)coding};
 
         snprintf(name, sizeof(name), "a%s", suffixes[coding]);
         CHECK(recode(recoder, &compress, "a", &plain, 1000000, &packed, &err) == SB_OK);

@@ -1,6 +1,7 @@
-#include "task/codec.h"
+#include "store/codec.h"
 
 #include <bzlib.h>
+#include <lz4frame.h>
 #include <lzma.h>
 #include <stdlib.h>
 #include <zlib.h>
@@ -16,17 +17,24 @@
 /* At a time: the counters of zlib and libbz2 have 32 bits. */
 #define STEP_MAX ((size_t)1 << 30)
 
+/* At most two blocks of 256 KiB wait in lz4 then, and one of them comes out. */
+#define LZ4_STEP ((size_t)256 << 10)
+
+/* Milliseconds after which xz comes back from its threads, so that an interrupt is seen. */
+#define PATIENCE 200
+
 struct format {
     const char *name;
     int usual, highest; /* levels */
 };
 
 static const struct format formats[] = {
-    [SB_GZIP] = {"gzip", 6, 9},
-    [SB_BZIP2] = {"bzip2", 9, 9},
-    [SB_XZ] = {"xz", 6, 9},
-    [SB_ZSTD] = {"zstd", 3, 19},
+    [SB_FILTER_GZIP] = {"gzip", 6, 9}, [SB_FILTER_BZIP2] = {"bzip2", 9, 9},
+    [SB_FILTER_XZ] = {"xz", 6, 9},     [SB_FILTER_ZSTD] = {"zstd", 3, 19},
+    [SB_FILTER_LZMA] = {"lzma", 6, 9}, [SB_FILTER_LZ4] = {"lz4", 1, 9},
 };
+
+#define FORMATS (sizeof(formats) / sizeof(formats[0]))
 
 struct codec_ops {
     enum sb_code (*begin)(struct sb_codec *codec, int64_t size, struct sb_error *err);
@@ -38,19 +46,21 @@ struct sb_codec {
     const struct codec_ops *ops;
     const struct format *format;
     int level;
+    unsigned threads;
 
     /* Of a decompressor: */
     bool inside;  /* a member or frame, or before the first */
     bool padding; /* zeros behind the last member */
     bool whole;   /* one was complete */
 
-    bool ready; /* z, bz: it was initialised */
+    bool ready; /* z, bz: it was initialised; lz4: its frame has begun */
     union {
         z_stream z;
         bz_stream bz;
         lzma_stream xz;
         ZSTD_CCtx *zc;
         ZSTD_DCtx *zd;
+        LZ4F_cctx *lz4;
     } as;
 };
 
@@ -326,6 +336,30 @@ static enum sb_code begin_unxz(struct sb_codec *codec, int64_t size, struct sb_e
     return result == LZMA_OK ? SB_OK : xz_failure(codec, result, err);
 }
 
+/* The size of blocks, and so the bytes, follow from the level alone. */
+static lzma_ret begin_threads(struct sb_codec *codec)
+{
+    lzma_mt options = {
+        .threads = codec->threads,
+        .timeout = PATIENCE,
+        .preset = (uint32_t)codec->level,
+        .check = LZMA_CHECK_CRC64,
+    };
+
+    return lzma_stream_encoder_mt(&codec->as.xz, &options);
+}
+
+static enum sb_code begin_lzma(struct sb_codec *codec, int64_t size, struct sb_error *err)
+{
+    lzma_options_lzma options;
+    lzma_ret result = LZMA_OPTIONS_ERROR;
+
+    (void)size;
+    if (!lzma_lzma_preset(&options, (uint32_t)codec->level))
+        result = lzma_alone_encoder(&codec->as.xz, &options);
+    return result == LZMA_OK ? SB_OK : xz_failure(codec, result, err);
+}
+
 /* The dictionary of a small file is small: it has to be made, and cleared, for each. */
 static enum sb_code begin_xz(struct sb_codec *codec, int64_t size, struct sb_error *err)
 {
@@ -337,7 +371,8 @@ static enum sb_code begin_xz(struct sb_codec *codec, int64_t size, struct sb_err
         return sb_fail(err, SB_INVALID, "xz has no level %d", codec->level);
     if (size >= 0 && size < (int64_t)options.dict_size)
         options.dict_size = size < LZMA_DICT_SIZE_MIN ? LZMA_DICT_SIZE_MIN : (uint32_t)size;
-    result = lzma_stream_encoder(&codec->as.xz, filters, LZMA_CHECK_CRC64);
+    result = codec->threads > 0 ? begin_threads(codec)
+                                : lzma_stream_encoder(&codec->as.xz, filters, LZMA_CHECK_CRC64);
     return result == LZMA_OK ? SB_OK : xz_failure(codec, result, err);
 }
 
@@ -455,6 +490,8 @@ static enum sb_code begin_zstd(struct sb_codec *codec, int64_t size, struct sb_e
         ZSTD_isError(ZSTD_CCtx_setParameter(zc, ZSTD_c_checksumFlag, 1)) ||
         ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(zc, pledged)))
         return sb_fail_memory(err);
+    /* A libzstd that was built without threads does without. */
+    (void)ZSTD_CCtx_setParameter(zc, ZSTD_c_nbWorkers, (int)codec->threads);
     return SB_OK;
 }
 
@@ -482,41 +519,101 @@ static void free_zstd(struct sb_codec *codec)
     ZSTD_freeCCtx(codec->as.zc);
 }
 
+/* lz4 */
+
+/* Blocks of their own: where they are cut does not depend on how the bytes come. */
+static LZ4F_preferences_t lz4_preferences(const struct sb_codec *codec)
+{
+    return (LZ4F_preferences_t){
+        .frameInfo = {.blockSizeID = LZ4F_max256KB,
+                      .blockMode = LZ4F_blockIndependent,
+                      .contentChecksumFlag = LZ4F_contentChecksumEnabled},
+        .compressionLevel = codec->level,
+    };
+}
+
+static enum sb_code begin_lz4(struct sb_codec *codec, int64_t size, struct sb_error *err)
+{
+    (void)size;
+    codec->ready = false;
+    if (!codec->as.lz4 && LZ4F_isError(LZ4F_createCompressionContext(&codec->as.lz4, LZ4F_VERSION)))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+/* Of what can go wrong there is only memory: the room is always enough. */
+static enum sb_code step_lz4(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
+{
+    LZ4F_preferences_t preferences = lz4_preferences(codec);
+    size_t in = io->in_size < LZ4_STEP ? io->in_size : LZ4_STEP;
+    size_t result;
+
+    io->more = true;
+    if (!codec->ready) {
+        result = LZ4F_compressBegin(codec->as.lz4, io->out, io->room, &preferences);
+        codec->ready = true;
+    } else if (in > 0) {
+        result = LZ4F_compressUpdate(codec->as.lz4, io->out, io->room, io->in, in, NULL);
+        took(io, in);
+    } else {
+        result = io->end ? LZ4F_compressEnd(codec->as.lz4, io->out, io->room, NULL) : 0;
+        io->more = false;
+    }
+    if (LZ4F_isError(result))
+        return sb_fail_memory(err);
+    io->made = result;
+    return SB_OK;
+}
+
+static void free_lz4(struct sb_codec *codec)
+{
+    LZ4F_freeCompressionContext(codec->as.lz4);
+}
+
 static const struct codec_ops decompressors[] = {
-    [SB_GZIP] = {begin_gunzip, step_gunzip, free_gunzip},
-    [SB_BZIP2] = {begin_bunzip2, step_bunzip2, free_bunzip2},
-    [SB_XZ] = {begin_unxz, step_unxz, free_xz},
-    [SB_ZSTD] = {begin_unzstd, step_unzstd, free_unzstd},
+    [SB_FILTER_GZIP] = {begin_gunzip, step_gunzip, free_gunzip},
+    [SB_FILTER_BZIP2] = {begin_bunzip2, step_bunzip2, free_bunzip2},
+    [SB_FILTER_XZ] = {begin_unxz, step_unxz, free_xz},
+    [SB_FILTER_ZSTD] = {begin_unzstd, step_unzstd, free_unzstd},
 };
 
 static const struct codec_ops compressors[] = {
-    [SB_GZIP] = {begin_gzip, step_gzip, free_gzip},
-    [SB_BZIP2] = {begin_bzip2, step_bzip2, free_bzip2},
-    [SB_XZ] = {begin_xz, step_xz, free_xz},
-    [SB_ZSTD] = {begin_zstd, step_zstd, free_zstd},
+    [SB_FILTER_GZIP] = {begin_gzip, step_gzip, free_gzip},
+    [SB_FILTER_BZIP2] = {begin_bzip2, step_bzip2, free_bzip2},
+    [SB_FILTER_XZ] = {begin_xz, step_xz, free_xz},
+    [SB_FILTER_ZSTD] = {begin_zstd, step_zstd, free_zstd},
+    [SB_FILTER_LZMA] = {begin_lzma, step_xz, free_xz},
+    [SB_FILTER_LZ4] = {begin_lz4, step_lz4, free_lz4},
 };
 
-enum sb_code sb_codec_check_level(enum sb_coding coding, int level, struct sb_error *err)
+enum sb_code sb_codec_check_level(enum sb_filter_kind kind, int level, struct sb_error *err)
 {
-    const struct format *format = &formats[coding];
+    const struct format *format = (size_t)kind < FORMATS ? &formats[kind] : NULL;
 
-    if (level == 0 || (level > 0 && level <= format->highest))
+    if (!format || !format->name)
+        return sb_fail(err, SB_INVALID, "this kind of compression is only read, never written");
+    if (level >= 0 && level <= format->highest)
         return SB_OK;
     return sb_fail(err, SB_INVALID, "level %d: %s has 1 to %d", level, format->name,
                    format->highest);
 }
 
-enum sb_code sb_codec_new(struct sb_codec **out, enum sb_coding coding, bool compress, int level,
+enum sb_code sb_codec_new(struct sb_codec **out, const struct sb_codec_options *options,
                           struct sb_error *err)
 {
-    struct sb_codec *codec = calloc(1, sizeof(*codec));
+    enum sb_code code = sb_codec_check_level(options->kind, options->level, err);
+    struct sb_codec *codec;
 
     *out = NULL;
+    if (code)
+        return code;
+    codec = calloc(1, sizeof(*codec));
     if (!codec)
         return sb_fail_memory(err);
-    codec->ops = compress ? &compressors[coding] : &decompressors[coding];
-    codec->format = &formats[coding];
-    codec->level = level ? level : codec->format->usual;
+    codec->ops = options->compress ? &compressors[options->kind] : &decompressors[options->kind];
+    codec->format = &formats[options->kind];
+    codec->level = options->level ? options->level : codec->format->usual;
+    codec->threads = options->threads;
     *out = codec;
     return SB_OK;
 }

@@ -1,5 +1,6 @@
 /*
- * One format of compressed files, in one direction, as a stream: zlib, libbz2, liblzma or libzstd.
+ * One format of compressed bytes, in one direction, as a stream: zlib, libbz2, liblzma, libzstd, or
+ * liblz4. Single files and whole tars are compressed by it.
  *
  * A decompressor takes several members or frames one behind the other, as the tools of the formats
  * do, and the padding that these allow (zeros behind gzip members, in fours behind xz streams).
@@ -7,14 +8,17 @@
  * same size told at the start, give the same compressed bytes. Texts of errors do not name the
  * file. A codec belongs to one thread, and may be begun again.
  */
-#ifndef SB_TASK_CODEC_H
-#define SB_TASK_CODEC_H
+#ifndef SB_STORE_CODEC_H
+#define SB_STORE_CODEC_H
 
-#include "task/recode.h"
+#include "store/container.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* The least room of a step. */
+#define SB_CODEC_ROOM ((size_t)257 << 10)
 
 struct sb_codec;
 
@@ -29,11 +33,19 @@ struct sb_codec_io {
     bool more;   /* set by each step: another one is needed even if nothing waits */
 };
 
-/* SB_INVALID for a level that the format does not have; 0 is the usual one. */
-enum sb_code sb_codec_check_level(enum sb_coding coding, int level,
+struct sb_codec_options {
+    enum sb_filter_kind kind;
+    bool compress;    /* else decompress: not LZMA and LZ4 */
+    int level;        /* 0: the usual one */
+    unsigned threads; /* xz and zstd: 0 for a single file; else those of a large stream, whose bytes
+                         are others, but the same for any number. Without effect elsewhere. */
+};
+
+/* SB_INVALID for what is never written, and for a level that the format does not have. */
+enum sb_code sb_codec_check_level(enum sb_filter_kind kind, int level,
                                   struct sb_error *err) SB_CHECKED;
 
-enum sb_code sb_codec_new(struct sb_codec **out, enum sb_coding coding, bool compress, int level,
+enum sb_code sb_codec_new(struct sb_codec **out, const struct sb_codec_options *options,
                           struct sb_error *err) SB_CHECKED;
 void sb_codec_free(struct sb_codec *codec); /* NULL is allowed */
 
