@@ -461,6 +461,18 @@ sub/file -rwxr-xr-x '
     run_ok sb ls a.tar
 }
 
+@test "promises of a zstd frame take no memory, and are not believed" {
+    # RFC 8878: magic, descriptor, then a content size of 2^60 bytes or a window of 2^31, a raw block
+    { printf '\x28\xb5\x2f\xfd\xe0\0\0\0\0\0\0\0\x10\1\x10\0' && head -c 512 /dev/zero; } >size.tar.zst
+    { printf '\x28\xb5\x2f\xfd\0\xa8\1\x10\0' && head -c 512 /dev/zero; } >window.tar.zst
+    for container in size window; do
+        run_fail 2 sb ls $container.tar.zst
+        run_fail 2 sb convert $container.tar.zst a.barecat
+        stderr_has 'needs too much memory to be decompressed here'
+    done
+    [[ $(echo a.*) == 'a.*' ]]
+}
+
 @test "bombs take no memory" {
     if grep -qE '__(asan|tsan)_init' "$SHARDBOX"; then
         skip "a sanitizer takes more than that for itself"
