@@ -272,7 +272,7 @@ static void summarize_container(const struct settings *settings, const struct sb
 
     if (result->defects > 0)
         message_problem("%s: %" PRId64 " %s%s; take it from another copy, or keep what is sound "
-                        "with 'shardbox convert'",
+                        "with 'shardbox unpack'",
                         name, result->defects, result->defects == 1 ? "defect" : "defects",
                         settings->quick ? "; no file's bytes were read (--quick)" : "");
     else if (settings->quick)

@@ -214,6 +214,19 @@ missing: one"
     run_fail 2 sb verify --present a.tar
 }
 
+@test "what verify advises for one that is cut short brings back what is sound" {
+    mkdir t
+    seq 1000 >t/a
+    head -c 20000000 /dev/urandom >t/b
+    head -c 20000000 /dev/urandom >t/c
+    tar cf - -C t a b c | head -c 30000000 | gzip -1 >cut.tar.gz
+    run_fail 1 sb verify cut.tar.gz
+    stderr_has "keep what is sound with 'shardbox unpack'"
+    run_fail 2 sb unpack -C back cut.tar.gz
+    run_ok cmp t/a back/a
+    [[ ! -e back/c ]]
+}
+
 @test "verify names every member of a zip whose bytes changed, with any number of threads" {
     mkdir many
     for i in {1..300}; do printf '%0100d' "$i" >"many/f$i"; done
