@@ -13,14 +13,20 @@
 
 #define SPOOL_BLOCK ((size_t)1 << 20)
 
+void sb_batch_cut(struct sb_batch *batch, size_t count)
+{
+    while (batch->count > count) {
+        struct sb_item *item = &batch->items[--batch->count];
+
+        sb_tree_dir_unref(item->member.dir);
+        if (item->spooled >= 0)
+            close(item->spooled);
+    }
+}
+
 void sb_batch_clear(struct sb_batch *batch)
 {
-    for (size_t i = 0; i < batch->count; i++) {
-        sb_tree_dir_unref(batch->items[i].member.dir);
-        if (batch->items[i].spooled >= 0)
-            close(batch->items[i].spooled);
-    }
-    batch->count = 0;
+    sb_batch_cut(batch, 0);
     batch->dirs = 0;
     batch->data_size = 0;
     sb_buf_clear(&batch->texts);

@@ -81,6 +81,9 @@ enum sb_code sb_batch_take(struct sb_batch *batch, const struct sb_member *membe
                            struct sb_error *err) SB_CHECKED;
 void sb_batch_seal(struct sb_batch *batch);
 
+/* Forgets the items behind the first `count`. */
+void sb_batch_cut(struct sb_batch *batch, size_t count);
+
 /* Makes batch->data. */
 enum sb_code sb_batch_make_room(struct sb_batch *batch, struct sb_error *err) SB_CHECKED;
 

@@ -34,7 +34,8 @@ void sb_feed_free(struct sb_feed *feed); /* NULL is allowed */
 
 /*
  * Some of the next bytes, at most room, never none; SB_END behind the last. SB_DAMAGED: compressed
- * data is cut short or wrong. SB_LIMIT: more than max_size.
+ * data is cut short or wrong; *got, which the caller sets to 0 before, then counts the
+ * bytes that came before that. SB_LIMIT: more than max_size.
  */
 enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t room, size_t *got,
                           struct sb_error *err) SB_CHECKED;

@@ -1,4 +1,5 @@
 #include "store/feed_impl.h"
+#include "store/la_open.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -94,7 +95,7 @@ static enum sb_code open_filter(struct filter_feed *feed, struct sb_error *err)
 {
     struct archive_entry *entry;
 
-    if (archive_read_open(feed->archive, feed, NULL, give_input, NULL) != ARCHIVE_OK ||
+    if (sb_la_open(feed->archive, feed, give_input, NULL) != ARCHIVE_OK ||
         archive_errno(feed->archive) != 0)
         return refuse(feed, err);
     feed->opened = true;

@@ -38,13 +38,14 @@ struct sb_flow {
 static enum sb_code fill_block(struct sb_flow *flow, struct block *block, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
-    size_t got;
 
     block->size = 0;
     while (!code && block->size < SB_FLOW_BLOCK && !atomic_load(&flow->watch.stop)) {
+        size_t got = 0;
+
         code = sb_feed_fill(flow->feed, block->data + block->size, SB_FLOW_BLOCK - block->size,
                             &got, err);
-        if (!code)
+        if (!code || code == SB_DAMAGED)
             block->size += got;
     }
     return code;

@@ -418,7 +418,8 @@ static enum sb_code copy_file(const struct sb_tree_job *job, struct sb_walk *wal
 
 static enum sb_code fail_missing(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
 {
-    sb_fail(err, SB_NOENT, "hard link to %s, which was not written; left out", item->member.hard_link);
+    sb_fail(err, SB_NOENT, "hard link to %s, which was not written; left out",
+            item->member.hard_link);
     return fail_item(batch, item, "missing", err);
 }
 

@@ -3,6 +3,7 @@
 #include "core/interrupt.h"
 #include "store/cpio_links.h"
 #include "store/flow.h"
+#include "store/la_open.h"
 #include "store/tar_raw.h"
 
 #include <archive.h>
@@ -797,7 +798,7 @@ static enum sb_code open_reader(struct tar_source *source, struct sb_error *err)
         archive_read_support_format_cpio(archive) != ARCHIVE_OK)
         return sb_fail_memory(err);
     old = uselocale(source->locale);
-    result = archive_read_open2(archive, source, NULL, read_block, skip_bytes, NULL);
+    result = sb_la_open(archive, source, read_block, skip_bytes);
     uselocale(old);
     if (result == ARCHIVE_OK)
         return SB_OK;

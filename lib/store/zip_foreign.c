@@ -1,5 +1,7 @@
 #include "store/zip_foreign.h"
 
+#include "store/la_open.h"
+
 #include "store/zip_format.h"
 
 #include <archive.h>
@@ -123,7 +125,7 @@ static enum sb_code open_archive(struct sb_zip_foreign *foreign, struct sb_error
     /* The checksum is looked at where the bytes are used. */
     if (archive_read_support_format_zip_streamable(foreign->archive) != ARCHIVE_OK ||
         archive_read_set_format_option(foreign->archive, "zip", "ignorecrc32", "1") != ARCHIVE_OK ||
-        archive_read_open(foreign->archive, foreign, NULL, give_more, NULL) != ARCHIVE_OK ||
+        sb_la_open(foreign->archive, foreign, give_more, NULL) != ARCHIVE_OK ||
         archive_read_next_header(foreign->archive, &entry) != ARCHIVE_OK)
         return fail(foreign, err);
     return SB_OK;

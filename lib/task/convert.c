@@ -235,6 +235,13 @@ static enum sb_code convert_input(struct convert *convert, const char *path, str
     return code;
 }
 
+/* A disk that is not mounted must not cost the output that stands there. */
+static bool replaces_by_nothing(const struct convert *convert)
+{
+    return convert->options->force && !convert->transfer.dry_run && convert->result->problems > 0 &&
+           convert->sink->counts.files == 0;
+}
+
 static enum sb_code run(struct convert *convert, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
@@ -243,6 +250,9 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
 
     for (size_t i = 0; !code && i < options->input_count; i++)
         code = convert_input(convert, options->inputs[i], err);
+    if (!code && replaces_by_nothing(convert))
+        code = sb_fail(err, SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
+                       options->inputs[0], options->output);
     if (!code && !convert->transfer.dry_run)
         code = sb_sink_commit(convert->sink, err);
     if (convert->sink)

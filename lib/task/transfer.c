@@ -43,6 +43,8 @@ struct transfer {
     struct sb_item part_choice; /* what the sink decided */
     const char *block;          /* what is left of the last block of its bytes */
     size_t block_size;
+    enum sb_code broken; /* the source broke off, behind what was filled; why */
+    struct sb_error why;
     struct sb_buf path; /* names that were made of its own */
     struct sb_buf hard_link;
     struct sb_buf recoded; /* what original points into */
@@ -421,23 +423,38 @@ static enum sb_code next_member(struct transfer *transfer, struct sb_error *err)
     return code;
 }
 
+/*
+ * The source broke off: what came before it is stored all the same, and the next fill says why.
+ */
+static enum sb_code put_off(struct transfer *transfer, struct sb_batch *batch, size_t whole,
+                            enum sb_code code, const struct sb_error *err)
+{
+    if (whole == 0 || (code != SB_DAMAGED && code != SB_FORMAT))
+        return code;
+    sb_batch_cut(batch, whole);
+    transfer->broken = code;
+    transfer->why = *err;
+    return SB_OK;
+}
+
 static enum sb_code fill_members(struct transfer *transfer, struct sb_batch *batch,
                                  struct sb_error *err)
 {
     while (batch->count < transfer->batch_items && batch->dirs < transfer->batch_dirs &&
            !transfer->in_parts) {
+        size_t whole = batch->count;
         enum sb_code code = next_member(transfer, err);
 
         if (code == SB_END && batch->count > 0)
             return SB_OK;
         if (code)
-            return code;
+            return put_off(transfer, batch, whole, code, err);
         transfer->waits = batch->count > 0 && lacks_room(transfer, batch);
         if (transfer->waits)
             return SB_OK;
         code = take_member(transfer, batch, err);
         if (code)
-            return code;
+            return put_off(transfer, batch, whole, code, err);
     }
     return SB_OK;
 }
@@ -448,6 +465,10 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
     struct sb_batch *batch = slot;
     enum sb_code code;
 
+    if (transfer->broken) {
+        *err = transfer->why;
+        return transfer->broken;
+    }
     sb_batch_clear(batch);
     code = sb_batch_make_room(batch, err);
     if (code)

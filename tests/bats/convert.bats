@@ -553,7 +553,7 @@ PYTHON
     stderr_has 'members that a later one of the same name replaced: 1'
     echo junk >t/n.gz
     tar cf a.tar -C t n.gz
-    run_fail 1 sb convert --force --decompress a.tar a.barecat
+    run_fail 1 sb convert --decompress a.tar b.barecat
     stderr_has 'n.gz: is not gzip data, whatever its name says; left out'
 }
 
@@ -611,7 +611,7 @@ PYTHON
     local size end=$((512 + 1536 + 512 + 1536))
     for size in 1 100 511 512 513 1000 2047 2048 2049 2560 2561 4095 $end $((end + 1)) $((end + 512)) \
         $((end + 1023)); do
-        head -c $size a.tar >cut.tar
+        head -c "$size" a.tar >cut.tar
         for input in cut.tar -; do
             run sb convert -q --force $input a.barecat <cut.tar
             if ((size == 2048 || size == end)); then
@@ -806,4 +806,17 @@ PYTHON
     [[ $stderr == *"nanoseconds of 1 member are not held by a zip"* ]]
     touch -d '2001-02-03 04:05:06' tree/half
     run_ok sb convert --strict --force tree a.zip
+}
+
+@test "an input whose bytes are all gone does not replace what is there" {
+    mkdir tree
+    seq 1000 >tree/a
+    tar cf a.tar -C tree a
+    run_ok sb convert -q --wrap a.tar a.barecat
+    run_ok sb convert -q a.barecat b.tar
+    cp b.tar before.tar
+    rm a.tar
+    run_fail 2 sb convert --force a.barecat b.tar
+    stderr_has 'a.barecat: nothing of it could be read; b.tar is left as it is'
+    cmp b.tar before.tar
 }

@@ -518,3 +518,18 @@ PYTHON
     wait $! || true
     [[ $(ls -A out) == '' ]]
 }
+
+@test "what came before the place where a tar breaks off is there" {
+    mkdir tree
+    seq 1000 >tree/a
+    head -c 100000 /dev/urandom >tree/b
+    tar czf a.tar.gz -C tree a b
+    head -c 60000 a.tar.gz >cut.tar.gz
+    for threads in 1 2; do
+        run_fail 2 sb unpack -j "$threads" -C out cut.tar.gz
+        stderr_has 'cut.tar.gz: its gzip data is cut short'
+        cmp tree/a out/a
+        [[ ! -e out/b ]]
+        rm -r out
+    done
+}
