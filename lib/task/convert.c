@@ -235,11 +235,14 @@ static enum sb_code convert_input(struct convert *convert, const char *path, str
     return code;
 }
 
-/* A disk that is not mounted must not cost the output that stands there. */
+/*
+ * A disk that is not mounted must not cost the output that stands there. Of a wrap no bytes are
+ * read.
+ */
 static bool replaces_by_nothing(const struct convert *convert)
 {
-    return convert->options->force && !convert->transfer.dry_run && convert->result->problems > 0 &&
-           convert->sink->counts.files == 0;
+    return convert->options->force && !convert->transfer.dry_run && !convert->options->wrap &&
+           convert->result->problems > 0 && convert->sink->counts.files == 0;
 }
 
 static enum sb_code run(struct convert *convert, struct sb_error *err)

@@ -1,6 +1,7 @@
 #include "task/stored_names.h"
 
 #include "core/name.h"
+#include "store/naming.h"
 
 #include <errno.h>
 #include <iconv.h>
@@ -26,7 +27,7 @@ enum sb_code sb_stored_names_new(struct sb_stored_names **out, const char *prefi
 {
     struct sb_stored_names *names = calloc(1, sizeof(*names));
     enum sb_code code = SB_OK;
-    bool stripped;
+    const char *problem = NULL;
 
     *out = NULL;
     if (!names)
@@ -35,8 +36,10 @@ enum sb_code sb_stored_names_new(struct sb_stored_names **out, const char *prefi
     names->notify = notify;
     names->any_bytes = any_bytes;
     names->conversion = NO_CONVERSION;
-    if (prefix && sb_name_normalize(prefix, &names->prefix, &stripped))
+    if (prefix && sb_naming_clean(prefix, strlen(prefix), true, &names->prefix, &problem))
         code = sb_fail_memory(err);
+    else if (prefix && problem)
+        code = sb_fail(err, SB_INVALID, "%s: cannot be put before names: it %s", prefix, problem);
     if (code == SB_OK && charset) {
         names->conversion = iconv_open("UTF-8", charset);
         if (names->conversion == NO_CONVERSION)

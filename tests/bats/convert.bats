@@ -820,3 +820,11 @@ PYTHON
     stderr_has 'a.barecat: nothing of it could be read; b.tar is left as it is'
     cmp b.tar before.tar
 }
+
+@test "a --prefix that leads upwards is refused" {
+    make_tar
+    run_fail 2 sb convert --prefix=../x a.tar a.barecat
+    stderr_has '../x: cannot be put before names: it has a .. component'
+    run_fail 2 sb pack --prefix=x/.. a.barecat tree
+    [[ ! -e a.barecat ]]
+}
