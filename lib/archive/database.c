@@ -1,5 +1,6 @@
 #include "archive/database.h"
 
+#include "archive/entry.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -80,6 +81,25 @@ void sb_database_bind_known(struct sqlite3_stmt *statement, int column, bool kno
         sqlite3_bind_int64(statement, column, value);
     else
         sqlite3_bind_null(statement, column);
+}
+
+void sb_database_bind_metadata(struct sqlite3_stmt *statement, int column,
+                               const struct sb_entry *entry)
+{
+    sb_database_bind_known(statement, column, entry->has & SB_HAS_MODE, entry->mode);
+    sb_database_bind_known(statement, column + 1, entry->has & SB_HAS_UID, entry->uid);
+    sb_database_bind_known(statement, column + 2, entry->has & SB_HAS_GID, entry->gid);
+    sb_database_bind_known(statement, column + 3, entry->has & SB_HAS_MTIME, entry->mtime_ns);
+}
+
+void sb_database_bind_file(struct sqlite3_stmt *statement, int column, const struct sb_entry *entry)
+{
+    sqlite3_bind_text(statement, column, entry->path, (int)entry->path_size, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, column + 1, entry->shard);
+    sqlite3_bind_int64(statement, column + 2, entry->offset);
+    sqlite3_bind_int64(statement, column + 3, entry->size);
+    sb_database_bind_known(statement, column + 4, entry->has & SB_HAS_CRC, entry->crc32c);
+    sb_database_bind_metadata(statement, column + 5, entry);
 }
 
 enum sb_code sb_database_step(struct sqlite3_stmt *statement, struct sb_error *err)

@@ -17,6 +17,7 @@
 
 struct sqlite3;
 struct sqlite3_stmt;
+struct sb_entry;
 
 enum sb_database_mode {
     SB_DB_READ, /* a hot journal is rolled back where that can be written; a WAL file in a read-only
@@ -53,6 +54,16 @@ enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out, 
 
 /* Binds a value, or NULL where it is not known. */
 void sb_database_bind_known(struct sqlite3_stmt *statement, int column, bool known, int64_t value);
+
+/*
+ * Binds mode, uid, gid and mtime_ns of an entry to four columns from this one on, NULL where they
+ * are not known; and all of a file, in the order of the columns of `files`: path, shard, offset,
+ * size and crc32c, then these. The path must live until the statement was run.
+ */
+void sb_database_bind_metadata(struct sqlite3_stmt *statement, int column,
+                               const struct sb_entry *entry);
+void sb_database_bind_file(struct sqlite3_stmt *statement, int column,
+                           const struct sb_entry *entry);
 
 /* Runs a statement that yields no rows, and resets it. */
 enum sb_code sb_database_step(struct sqlite3_stmt *statement, struct sb_error *err) SB_CHECKED;

@@ -331,15 +331,7 @@ enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry 
 {
     sqlite3_stmt *add = writer->add_file;
 
-    sqlite3_bind_text(add, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
-    sqlite3_bind_int64(add, 2, entry->shard);
-    sqlite3_bind_int64(add, 3, entry->offset);
-    sqlite3_bind_int64(add, 4, entry->size);
-    sb_database_bind_known(add, 5, entry->has & SB_HAS_CRC, entry->crc32c);
-    sb_database_bind_known(add, 6, entry->has & SB_HAS_MODE, entry->mode);
-    sb_database_bind_known(add, 7, entry->has & SB_HAS_UID, entry->uid);
-    sb_database_bind_known(add, 8, entry->has & SB_HAS_GID, entry->gid);
-    sb_database_bind_known(add, 9, entry->has & SB_HAS_MTIME, entry->mtime_ns);
+    sb_database_bind_file(add, 1, entry);
     if (sb_database_step(add, err))
         return err->code;
     writer->counts.files++;

@@ -16,6 +16,8 @@
 #define TARGET_MAX     65536 /* bytes, of a link */
 #define PROGRESS_EVERY 1024  /* members */
 
+#define SHARD_COLUMN 2 /* of its INSERT into files */
+
 struct catalog {
     const struct sb_catalog_options *options;
     struct sb_catalog_result *result;
@@ -85,15 +87,9 @@ static enum sb_code add_row(struct catalog *catalog, const struct sb_entry *entr
     sqlite3_stmt *add = catalog->add_file;
     enum sb_code code;
 
-    sqlite3_bind_text(add, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
-    sb_database_bind_known(add, 2, placed, entry->shard);
-    sqlite3_bind_int64(add, 3, entry->offset);
-    sqlite3_bind_int64(add, 4, entry->size);
-    sb_database_bind_known(add, 5, entry->has & SB_HAS_CRC, entry->crc32c);
-    sb_database_bind_known(add, 6, entry->has & SB_HAS_MODE, entry->mode);
-    sb_database_bind_known(add, 7, entry->has & SB_HAS_UID, entry->uid);
-    sb_database_bind_known(add, 8, entry->has & SB_HAS_GID, entry->gid);
-    sb_database_bind_known(add, 9, entry->has & SB_HAS_MTIME, entry->mtime_ns);
+    sb_database_bind_file(add, 1, entry);
+    if (!placed)
+        sqlite3_bind_null(add, SHARD_COLUMN);
     code = sb_database_step(add, err);
     if (code)
         return code;

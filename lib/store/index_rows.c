@@ -112,10 +112,7 @@ static enum sb_code add_dir(struct sb_index_rows *rows, const struct sb_entry *e
     sqlite3_stmt *add = rows->add_dir;
 
     sqlite3_bind_text(add, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
-    sb_database_bind_known(add, 2, entry->has & SB_HAS_MODE, entry->mode);
-    sb_database_bind_known(add, 3, entry->has & SB_HAS_UID, entry->uid);
-    sb_database_bind_known(add, 4, entry->has & SB_HAS_GID, entry->gid);
-    sb_database_bind_known(add, 5, entry->has & SB_HAS_MTIME, entry->mtime_ns);
+    sb_database_bind_metadata(add, 2, entry);
     return sb_database_step(add, err);
 }
 
@@ -130,15 +127,7 @@ enum sb_code sb_index_rows_add(struct sb_index_rows *rows, int64_t id, const str
     if (entry->type == SB_DIR)
         return add_dir(rows, entry, err);
     sqlite3_bind_int64(add, 1, id);
-    sqlite3_bind_text(add, 2, entry->path, (int)entry->path_size, SQLITE_STATIC);
-    sqlite3_bind_int64(add, 3, entry->shard);
-    sqlite3_bind_int64(add, 4, entry->offset);
-    sqlite3_bind_int64(add, 5, entry->size);
-    sb_database_bind_known(add, 6, entry->has & SB_HAS_CRC, entry->crc32c);
-    sb_database_bind_known(add, 7, entry->has & SB_HAS_MODE, entry->mode);
-    sb_database_bind_known(add, 8, entry->has & SB_HAS_UID, entry->uid);
-    sb_database_bind_known(add, 9, entry->has & SB_HAS_GID, entry->gid);
-    sb_database_bind_known(add, 10, entry->has & SB_HAS_MTIME, entry->mtime_ns);
+    sb_database_bind_file(add, 2, entry);
     sqlite3_bind_text(add, 11, hard_link, -1, SQLITE_STATIC);
     rows->any_link |= hard_link != NULL;
     rows->bytes += entry->size;
