@@ -4,10 +4,10 @@
 #include "archive/database.h"
 #include "archive/schema.h"
 #include "archive/shards.h"
+#include "core/io.h"
 #include "core/name.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,38 +26,19 @@ static bool ends_in_new(const char *name)
  */
 static char *resolve(const char *path, struct sb_error *err)
 {
-    char *dir_copy = strdup(path), *base_copy = strdup(path), *dir = NULL, *out = NULL;
-    const char *base;
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
 
-    if (!dir_copy || !base_copy) {
-        sb_fail_memory(err);
-        goto out;
-    }
-    base = basename(base_copy);
-    if (strcmp(base, "/") == 0 || strcmp(base, ".") == 0 || strcmp(base, "..") == 0 ||
-        path[strlen(path) - 1] == '/') {
+    if (!*base || strcmp(base, ".") == 0 || strcmp(base, "..") == 0) {
         sb_fail(err, SB_INVALID, "%s: a directory's name; an archive needs a file name", path);
-        goto out;
+        return NULL;
     }
     if (ends_in_new(base)) {
         sb_fail(err, SB_INVALID,
                 "%s: names in .new are for archives that are being made; choose another", path);
-        goto out;
+        return NULL;
     }
-    dir = realpath(dirname(dir_copy), NULL);
-    if (!dir) {
-        sb_fail_errno(err, errno, "%s", dir_copy);
-        goto out;
-    }
-    if (asprintf(&out, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, base) < 0) {
-        out = NULL;
-        sb_fail_memory(err);
-    }
-out:
-    free(dir);
-    free(base_copy);
-    free(dir_copy);
-    return out;
+    return sb_resolve_directory_of(path, err);
 }
 
 static enum sb_code find_existing(struct sb_writer *writer, struct sb_error *err)

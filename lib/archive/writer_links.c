@@ -6,40 +6,15 @@
 
 #include "archive/shards.h"
 #include "core/buf.h"
+#include "core/io.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* The file with its directory's links resolved, but not its own. Caller frees. */
-static char *resolve_file(const char *file, struct sb_error *err)
-{
-    char *dir_copy = strdup(file), *base_copy = strdup(file), *dir = NULL, *out = NULL;
-
-    if (!dir_copy || !base_copy) {
-        sb_fail_memory(err);
-        goto out;
-    }
-    dir = realpath(dirname(dir_copy), NULL);
-    if (!dir) {
-        sb_fail_errno(err, errno, "%s", file);
-        goto out;
-    }
-    if (asprintf(&out, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, basename(base_copy)) < 0) {
-        out = NULL;
-        sb_fail_memory(err);
-    }
-out:
-    free(dir);
-    free(base_copy);
-    free(dir_copy);
-    return out;
-}
 
 /* Both absolute and resolved: how `to` is called in the directory of `from`. */
 static enum sb_code make_relative(struct sb_buf *out, const char *from, const char *to)
@@ -69,7 +44,7 @@ static bool is_in_the_way(const struct sb_writer *writer, const char *file)
 enum sb_code sb_writer_link_shard(struct sb_writer *writer, const char *file, uint32_t *shard,
                                   struct sb_error *err)
 {
-    char *resolved = resolve_file(file, err);
+    char *resolved = sb_resolve_directory_of(file, err);
     struct sb_buf target = {0};
     struct stat st;
     enum sb_code code;

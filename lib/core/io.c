@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -142,6 +143,30 @@ static char *directory_of(const char *path)
     if (slash == path)
         return strdup("/");
     return strndup(path, (size_t)(slash - path));
+}
+
+char *sb_resolve_directory_of(const char *path, struct sb_error *err)
+{
+    char *dir_copy = strdup(path), *base_copy = strdup(path), *dir = NULL, *out = NULL;
+
+    if (!dir_copy || !base_copy) {
+        sb_fail_memory(err);
+        goto out;
+    }
+    dir = realpath(dirname(dir_copy), NULL);
+    if (!dir) {
+        sb_fail_errno(err, errno, "%s", dir_copy);
+        goto out;
+    }
+    if (asprintf(&out, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, basename(base_copy)) < 0) {
+        out = NULL;
+        sb_fail_memory(err);
+    }
+out:
+    free(dir);
+    free(base_copy);
+    free(dir_copy);
+    return out;
 }
 
 enum sb_code sb_sync_directory_of(const char *path, struct sb_error *err)

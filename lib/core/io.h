@@ -29,6 +29,10 @@ enum sb_code sb_write_full(int fd, const void *data, size_t size, const char *wh
 enum sb_code sb_pwrite_full(int fd, const void *data, size_t size, int64_t offset, const char *what,
                             struct sb_error *err) SB_CHECKED;
 
+/* The path, absolute, with the links of its directory resolved but not its own. Caller frees; NULL:
+ * err is set. */
+char *sb_resolve_directory_of(const char *path, struct sb_error *err);
+
 /* fsync of the directory that holds path; a file system that cannot (EINVAL) is no error. */
 enum sb_code sb_sync_directory_of(const char *path, struct sb_error *err) SB_CHECKED;
 
