@@ -14,7 +14,6 @@
 #define SB_ARCHIVE_MOVER_H
 
 #include "core/error.h"
-#include "core/events.h"
 
 #include <stdbool.h>
 #include <stddef.h>
