@@ -42,6 +42,15 @@ struct sb_mover_options {
      * their bytes in them. */
     bool follow;
 
+    /* Shards behind the last one in use may hold something: they are the archive's, although
+     * nothing says so (Barecat removes files without leaving a trace). Else SB_EXISTS. */
+    bool force;
+
+    /* Only looks: nothing is locked, made right or written, no permission to write is needed. Then
+     * only the queries below may be called: up to sb_mover_fetch. SB_LOCKED where a killed run left
+     * shards to be renamed. */
+    bool dry_run;
+
     const struct sb_notify *notify; /* SB_PROBLEM "checksum" for files that are damaged already */
 
     void (*progress)(void *context, int64_t bytes); /* moved so far; may be NULL */

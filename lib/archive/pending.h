@@ -47,6 +47,14 @@ enum sb_code sb_new_index_begin(struct sqlite3 *db, struct sb_error *err) SB_CHE
 enum sb_code sb_lock_index(struct sqlite3 *db, const char *file, struct sb_error *err) SB_CHECKED;
 
 /*
+ * In the transaction of sb_lock_index, before anything is changed: takes the exclusive lock once
+ * and for all. A transaction that outgrows its cache would else ask for it again and again, and
+ * keep new readers out meanwhile. Waits a minute for readers to let go, then SB_LOCKED.
+ */
+enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file,
+                                struct sb_error *err) SB_CHECKED;
+
+/*
  * Renames the shards that still stand under the prefix and drops the row that says so, in
  * transactions of its own (none may be open). Nothing to do is SB_OK. Also called by the run that
  * made them.

@@ -7,7 +7,6 @@
 #include "archive/database.h"
 #include "archive/parent.h"
 #include "archive/shards.h"
-#include "core/interrupt.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -16,9 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* How long the commit waits for readers to let go of the index. */
-#define COMMIT_WAIT_SECONDS 60
 
 static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
 {
@@ -201,33 +197,6 @@ static enum sb_code move_rows(struct sb_writer *writer, const char *from, const 
     return code;
 }
 
-/*
- * The exclusive lock, once and before anything is changed: a transaction that outgrows its cache
- * would else ask for it again and again, and keep new readers out meanwhile. Taken past the pager,
- * which knows only of its own lock and lets go of both: through a page written early, an error
- * would leave a journal behind.
- */
-static enum sb_code exclude_readers(struct sb_writer *writer, struct sb_error *err)
-{
-    sqlite3_file *file = NULL;
-    int rc;
-
-    sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-    for (int times = 0; times < COMMIT_WAIT_SECONDS * 20; times++) {
-        rc = file->pMethods->xLock(file, SQLITE_LOCK_EXCLUSIVE);
-        if (rc == SQLITE_OK)
-            return SB_OK;
-        if (rc != SQLITE_BUSY)
-            return sb_fail(err, SB_SYSTEM, "%s: %s", writer->file, sqlite3_errstr(rc));
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
-        usleep(50000);
-    }
-    return sb_fail(err, SB_LOCKED,
-                   "%s: readers kept it open for %d seconds, so nothing was added; try again",
-                   writer->file, COMMIT_WAIT_SECONDS);
-}
-
 enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *err)
 {
     uint32_t made;
@@ -243,7 +212,7 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
     if (code == SB_OK)
         code = sb_sync_directory_of(writer->path, err);
     if (code == SB_OK)
-        code = exclude_readers(writer, err);
+        code = sb_exclude_readers(writer->db, writer->file, err);
     if (code == SB_OK)
         code = move_rows(writer, "SELECT path FROM dropped ORDER BY path",
                          "DELETE FROM files WHERE path = ?1", err);
