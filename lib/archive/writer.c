@@ -2,58 +2,15 @@
 
 #include "archive/archive.h"
 #include "archive/database.h"
-#include "archive/schema.h"
 #include "archive/shards.h"
-#include "core/io.h"
-#include "core/name.h"
+#include "archive/standing.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static bool ends_in_new(const char *name)
-{
-    size_t size = strlen(name);
-
-    return size > 4 && strcmp(name + size - 4, ".new") == 0;
-}
-
-/* The directory's links resolved: SQLite refuses them, and a rename must meet the same directory.
- */
-static char *resolve(const char *path, struct sb_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    const char *base = slash ? slash + 1 : path;
-
-    if (!*base || strcmp(base, ".") == 0 || strcmp(base, "..") == 0) {
-        sb_fail(err, SB_INVALID, "%s: a directory's name; an archive needs a file name", path);
-        return NULL;
-    }
-    if (ends_in_new(base)) {
-        sb_fail(err, SB_INVALID,
-                "%s: names in .new are for archives that are being made; choose another", path);
-        return NULL;
-    }
-    return sb_resolve_directory_of(path, err);
-}
-
-static enum sb_code find_existing(struct sb_writer *writer, struct sb_error *err)
-{
-    struct stat st;
-
-    if (lstat(writer->path, &st) == 0 && S_ISLNK(st.st_mode))
-        return sb_fail(err, SB_INVALID,
-                       "%s: a symbolic link; give the name of the archive itself to write to it",
-                       writer->path);
-    writer->file = sb_index_file(writer->path, err);
-    if (writer->file || err->code == SB_NOENT)
-        return SB_OK;
-    return err->code;
-}
 
 enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
                             const struct sb_writer_options *options, struct sb_error *err)
@@ -72,7 +29,7 @@ enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
     writer->strict = options->strict;
     writer->notify = options->notify;
     writer->limit = options->shard_size;
-    writer->path = resolve(path, err);
+    writer->path = sb_standing_path(path, err);
     if (!writer->path) {
         code = err->code;
         goto fail;
@@ -82,7 +39,7 @@ enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
         code = sb_fail_memory(err);
         goto fail;
     }
-    code = find_existing(writer, err);
+    code = sb_standing_index(&writer->file, writer->path, err);
     if (code)
         goto fail;
     code = writer->mode == SB_APPEND ? sb_writer_open_append(writer, err)
@@ -137,44 +94,6 @@ void sb_writer_free(struct sb_writer *writer)
     free(writer->new_path);
     free(writer->path);
     free(writer);
-}
-
-static enum sb_code vet(const struct sb_writer *writer, sqlite3 *db, bool to_append,
-                        enum sb_schema *schema, struct sb_error *err)
-{
-    enum sb_code code;
-    int major, minor;
-
-    code = sb_schema_vet(db, schema, &major, &minor, to_append, err);
-    if (code || !to_append || *schema == SB_SCHEMA_03)
-        return code;
-    if (*schema == SB_SCHEMA_NEWER)
-        return sb_fail(err, SB_FORMAT,
-                       "%s: schema %d.%d is newer than this program, which can only read it",
-                       writer->file, major, minor);
-    return sb_fail(err, SB_FORMAT, "%s: an older schema; run 'shardbox upgrade %s' first",
-                   writer->file, writer->path);
-}
-
-enum sb_code sb_writer_open_existing(struct sb_writer *writer, bool to_append, sqlite3 **out,
-                                     struct sb_error *err)
-{
-    enum sb_schema schema;
-    enum sb_code code;
-
-    code = sb_database_open(out, writer->file, SB_DB_WRITE, err);
-    if (code == SB_OK)
-        code = vet(writer, *out, to_append, &schema, err);
-    if (code)
-        return code;
-    /* EXTRA syncs the directory after a commit too: bytes of a shard may be overwritten after it.
-     */
-    code = sb_database_run(*out, "PRAGMA journal_mode=DELETE; PRAGMA synchronous=EXTRA", err);
-    if (code == SB_OK && schema != SB_SCHEMA_OLD)
-        code = sb_pending_finish(*out, writer->path, writer->file, err);
-    if (code == SB_OK)
-        code = sb_lock_index(*out, writer->file, err);
-    return code;
 }
 
 enum sb_code sb_writer_refuse_strangers(struct sb_writer *writer, sqlite3 *db, struct sb_error *err)

@@ -7,6 +7,7 @@
 #include "archive/database.h"
 #include "archive/parent.h"
 #include "archive/shards.h"
+#include "archive/standing.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -154,7 +155,7 @@ enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *er
     if (!writer->file)
         code = sb_writer_roll_forward(writer, err);
     if (code == SB_OK)
-        code = sb_writer_open_existing(writer, true, &writer->db, err);
+        code = sb_standing_open(&writer->db, writer->path, writer->file, true, err);
     if (code == SB_OK)
         code = sb_database_integer(
             writer->db, "SELECT value_int FROM main.config WHERE key = 'shard_size_limit'",

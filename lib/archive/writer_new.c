@@ -6,6 +6,7 @@
 #include "archive/database.h"
 #include "archive/ddl.h"
 #include "archive/parent.h"
+#include "archive/standing.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -87,7 +88,7 @@ enum sb_code sb_writer_open_new(struct sb_writer *writer, struct sb_error *err)
         writer->limit = INT64_MAX;
     /* Only what is an archive is replaced: --force must not cost a stranger's database. */
     if (writer->file)
-        code = sb_writer_open_existing(writer, false, &writer->replaced, err);
+        code = sb_standing_open(&writer->replaced, writer->path, writer->file, false, err);
     if (code == SB_OK && writer->file && !writer->in_place)
         code = sb_writer_refuse_strangers(writer, writer->replaced, err);
     if (code == SB_OK)

@@ -76,12 +76,7 @@ enum sb_code sb_writer_count_shards(struct sb_writer *writer, uint32_t *count,
 enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 
-/*
- * writer.c: opens the index that stands there for writing, in DELETE mode, with nothing pending,
- * and locks it. to_append: only a schema that we write.
- */
-enum sb_code sb_writer_open_existing(struct sb_writer *writer, bool to_append, sqlite3 **out,
-                                     struct sb_error *err) SB_CHECKED;
+/* writer.c */
 
 /* Rows go to this connection's table `files` from now on. */
 enum sb_code sb_writer_prepare_rows(struct sb_writer *writer, sqlite3 *rows,
