@@ -5,10 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -219,20 +221,60 @@ static enum sb_code begin_shard(struct sb_shard_out *out, struct sb_error *err)
     return code == SB_OK ? limit_open(out, err) : code;
 }
 
-enum sb_code sb_shard_out_link(struct sb_shard_out *out, const char *target, uint32_t *shard,
-                               struct sb_error *err)
+/* A file that has the bytes of another without taking up space for them. */
+static enum sb_code share_blocks(const char *target, const char *path, struct sb_error *err)
 {
+    int from = open(target, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), to = -1;
     enum sb_code code = SB_OK;
+
+    if (from < 0)
+        return sb_fail_errno(err, errno, "%s", target);
+    to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (to < 0) {
+        code = sb_fail_errno(err, errno, "%s", path);
+        close(from);
+        return code;
+    }
+    if (ioctl(to, FICLONE, from))
+        code = sb_fail_errno(err, errno,
+                             "%s: its blocks cannot be shared here; make symbolic links instead",
+                             target);
+    if (code == SB_OK)
+        code = sb_fsync(to, path, err);
+    if (close(to) && code == SB_OK)
+        code = sb_fail_errno(err, errno, "%s", path);
+    close(from);
+    if (code)
+        unlink(path);
+    return code;
+}
+
+static enum sb_code make_link(enum sb_link_kind kind, const char *target, const char *path,
+                              struct sb_error *err)
+{
+    if (kind == SB_LINK_REFLINK)
+        return share_blocks(target, path, err);
+    if (kind != SB_LINK_HARD)
+        return symlink(target, path) ? sb_fail_errno(err, errno, "%s", path) : SB_OK;
+    if (link(target, path) == 0)
+        return SB_OK;
+    return sb_fail_errno(err, errno,
+                         "%s: no hard link to it can be made; make symbolic ones instead", target);
+}
+
+enum sb_code sb_shard_out_link(struct sb_shard_out *out, enum sb_link_kind kind, const char *target,
+                               uint32_t *shard, struct sb_error *err)
+{
+    enum sb_code code;
     char *path;
 
     if (out->next > SB_SHARD_MAX)
-        return sb_fail(err, SB_LIMIT, "more than %d shards; wrap fewer files under one index",
+        return sb_fail(err, SB_LIMIT, "more than %d shards; link fewer files under one index",
                        SB_SHARD_MAX + 1);
     if (asprintf(&path, "%s-shard-%05u", out->prefix, out->next) < 0)
         return sb_fail_memory(err);
-    if (symlink(target, path))
-        code = sb_fail_errno(err, errno, "%s", path);
-    else
+    code = make_link(kind, target, path, err);
+    if (code == SB_OK)
         *shard = out->next++;
     free(path);
     return code;

@@ -9,6 +9,7 @@
 #ifndef SB_ARCHIVE_SHARDOUT_H
 #define SB_ARCHIVE_SHARDOUT_H
 
+#include "archive/linker.h"
 #include "core/error.h"
 
 #include <stdbool.h>
@@ -32,10 +33,11 @@ enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path, i
                                    struct sb_error *err) SB_CHECKED;
 
 /*
- * Makes the next shard a symbolic link to `target`; extents are placed in it by nobody.
+ * Makes the next shard a link to `target`, which is the text of a symbolic link, or else the path
+ * of the file. Extents are placed in it by nobody.
  */
-enum sb_code sb_shard_out_link(struct sb_shard_out *out, const char *target, uint32_t *shard,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_shard_out_link(struct sb_shard_out *out, enum sb_link_kind kind, const char *target,
+                               uint32_t *shard, struct sb_error *err) SB_CHECKED;
 
 /* See sb_writer_place, sb_writer_place_open and sb_writer_resize_last. */
 enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t *shard,

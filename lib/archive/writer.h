@@ -12,6 +12,7 @@
 #define SB_ARCHIVE_WRITER_H
 
 #include "archive/entry.h"
+#include "archive/linker.h"
 #include "core/error.h"
 
 struct sb_shards;
@@ -86,11 +87,11 @@ enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t si
                             struct sb_error *err) SB_CHECKED;
 
 /*
- * Instead of place and write: makes the next shard a symbolic link to `file`, a regular file. The
- * link is relative to the archive's directory where `file` is relative. SB_INVALID for a file that
- * is in the way of the archive itself.
+ * Instead of place and write: makes the next shard a link to `file`, a regular file, and records how
+ * it is now (linked.h). SB_INVALID for a file that is in the way of the archive itself.
  */
-enum sb_code sb_writer_link_shard(struct sb_writer *writer, const char *file, uint32_t *shard,
+enum sb_code sb_writer_link_shard(struct sb_writer *writer, enum sb_link_kind kind,
+                                  const char *file, uint32_t *shard,
                                   struct sb_error *err) SB_CHECKED;
 
 /*

@@ -5,6 +5,7 @@
 #include "archive/writer_private.h"
 
 #include "archive/database.h"
+#include "archive/linked.h"
 #include "archive/parent.h"
 #include "archive/shards.h"
 #include "archive/standing.h"
@@ -23,6 +24,8 @@ static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
         "PRAGMA journal_mode=MEMORY;"
         "CREATE TABLE files (path TEXT, shard INTEGER, offset INTEGER, size INTEGER,"
         " crc32c INTEGER, mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER);"
+        "CREATE TABLE config (key TEXT PRIMARY KEY, value_text TEXT, value_int INTEGER)"
+        " WITHOUT ROWID;"
         "CREATE TABLE dropped (path TEXT PRIMARY KEY) WITHOUT ROWID; BEGIN";
     enum sb_code code;
 
@@ -126,6 +129,7 @@ static enum sb_code open_shards(struct sb_writer *writer, struct sb_error *err)
         code = sb_sync_directory_of(writer->file, err);
     if (code == SB_OK)
         code = sb_shard_out_continue(writer->shards, last, end, err);
+    writer->continues = code == SB_OK;
 out:
     free(last);
     free(path);
@@ -198,6 +202,21 @@ static enum sb_code move_rows(struct sb_writer *writer, const char *from, const 
     return code;
 }
 
+/* What is recorded of linked shards, and forgotten of any that had these numbers. */
+static enum sb_code move_records(struct sb_writer *writer, struct sb_error *err)
+{
+    uint32_t first = sb_shard_out_count(writer->shards) - sb_shard_out_made(writer->shards);
+    enum sb_code code = sb_linked_drop_from(writer->db, first, err);
+
+    if (code == SB_OK && writer->continues)
+        code = sb_linked_unwatch(writer->db, first - 1, err);
+    if (code == SB_OK)
+        code =
+            move_rows(writer, "SELECT key, value_text, value_int FROM config",
+                      "INSERT INTO config (key, value_text, value_int) VALUES (?1, ?2, ?3)", err);
+    return code;
+}
+
 enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *err)
 {
     uint32_t made;
@@ -224,6 +243,8 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
                          err);
     if (code == SB_OK)
         code = sb_tally_apply(writer->tally, writer->db, false, err);
+    if (code == SB_OK)
+        code = move_records(writer, err);
     made = sb_shard_out_made(writer->shards);
     if (code == SB_OK)
         code = sb_writer_put_config(writer, made ? sb_shard_out_count(writer->shards) : 0, err);

@@ -4,11 +4,13 @@
  */
 #include "archive/writer_private.h"
 
+#include "archive/linked.h"
 #include "archive/shards.h"
 #include "core/buf.h"
 #include "core/io.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,18 +33,43 @@ static enum sb_code make_relative(struct sb_buf *out, const char *from, const ch
     return code ? code : sb_buf_add_text(out, to + common);
 }
 
+/* Both absolute. Directories that are mounted twice have more than one name. */
+static bool in_same_directory(const char *a, const char *b)
+{
+    char *a_copy = strdup(a), *b_copy = strdup(b);
+    struct stat a_st, b_st;
+    bool same = a_copy && b_copy && stat(dirname(a_copy), &a_st) == 0 &&
+                stat(dirname(b_copy), &b_st) == 0 && a_st.st_dev == b_st.st_dev &&
+                a_st.st_ino == b_st.st_ino;
+
+    free(a_copy);
+    free(b_copy);
+    return same;
+}
+
 /* Would the archive's own files come to stand where it is? */
 static bool is_in_the_way(const struct sb_writer *writer, const char *file)
 {
-    size_t size = strlen(writer->path);
+    const char *own = strrchr(writer->path, '/') + 1, *name = strrchr(file, '/') + 1;
+    size_t size = strlen(own);
 
-    return strncmp(file, writer->path, size) == 0 &&
-           (file[size] == '\0' || strncmp(file + size, "-shard-", 7) == 0 ||
-            strncmp(file + size, ".new", 4) == 0);
+    return strncmp(name, own, size) == 0 &&
+           (name[size] == '\0' || strncmp(name + size, "-shard-", 7) == 0 ||
+            strncmp(name + size, ".new", 4) == 0) &&
+           in_same_directory(writer->path, file);
 }
 
-enum sb_code sb_writer_link_shard(struct sb_writer *writer, const char *file, uint32_t *shard,
-                                  struct sb_error *err)
+/* What sb_shard_out_link takes for it. */
+static enum sb_code link_text(const struct sb_writer *writer, enum sb_link_kind kind,
+                              const char *file, const char *resolved, struct sb_buf *out)
+{
+    if (kind == SB_LINK_RELATIVE)
+        return make_relative(out, writer->path, resolved);
+    return sb_buf_add_text(out, *file == '/' ? file : resolved);
+}
+
+enum sb_code sb_writer_link_shard(struct sb_writer *writer, enum sb_link_kind kind,
+                                  const char *file, uint32_t *shard, struct sb_error *err)
 {
     char *resolved = sb_resolve_directory_of(file, err);
     struct sb_buf target = {0};
@@ -59,11 +86,12 @@ enum sb_code sb_writer_link_shard(struct sb_writer *writer, const char *file, ui
         code = sb_fail(err, SB_INVALID,
                        "%s: the archive's own files are to stand there; choose another name for it",
                        file);
-    else if (*file == '/' ? sb_buf_add_text(&target, file)
-                          : make_relative(&target, writer->path, resolved))
+    else if (link_text(writer, kind, file, resolved, &target))
         code = sb_fail_memory(err);
     else
-        code = sb_shard_out_link(writer->shards, target.data, shard, err);
+        code = sb_shard_out_link(writer->shards, kind, target.data, shard, err);
+    if (code == SB_OK)
+        code = sb_linked_record(writer->rows, *shard, kind == SB_LINK_REFLINK ? NULL : &st, err);
     sb_buf_release(&target);
     free(resolved);
     return code;

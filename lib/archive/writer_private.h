@@ -17,6 +17,7 @@ struct sb_writer {
     bool in_place;
     bool names_repeat;
     bool strict;
+    bool continues; /* SB_APPEND: bytes go into the last shard that stood there */
     bool left_out;  /* files that were added, by the commit */
     bool committed; /* or perhaps so: nothing may be undone */
     bool renaming;  /* shards of a new archive may have their final names already */

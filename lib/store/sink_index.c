@@ -133,7 +133,8 @@ enum sb_code sb_sink_index_file(struct sb_sink *sink, const char *path, struct s
 {
     struct index_sink *self = (struct index_sink *)sink;
     struct stat st;
-    enum sb_code code = sb_writer_link_shard(self->writer, path, &self->shard, err);
+    enum sb_link_kind kind = *path == '/' ? SB_LINK_ABSOLUTE : SB_LINK_RELATIVE;
+    enum sb_code code = sb_writer_link_shard(self->writer, kind, path, &self->shard, err);
 
     if (code)
         return code;
