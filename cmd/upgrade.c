@@ -74,8 +74,8 @@ static void say_count(const struct settings *settings, const char *done, const c
 static bool did_nothing(const struct sb_upgrade_result *result)
 {
     return !result->rebuilt && !result->renamed && !result->removed && !result->triggers &&
-           !result->limit && result->objects == 0 && result->statistics == 0 &&
-           result->parents == 0 && result->checksums == 0;
+           !result->limit && !result->shard_count && result->objects == 0 &&
+           result->statistics == 0 && result->parents == 0 && result->checksums == 0;
 }
 
 static void describe(const struct settings *settings, const struct sb_upgrade_result *result)
@@ -99,6 +99,8 @@ static void describe(const struct settings *settings, const struct sb_upgrade_re
         say(settings, "set", "set", "config.use_triggers to 1");
     if (result->limit)
         say(settings, "set", "set", "config.shard_size_limit to none");
+    if (result->shard_count)
+        say(settings, "dropped", "drop", "config.shardbox_shard_count, which made no sense");
     say_count(settings, "computed", "compute", result->checksums, "checksum", "checksums");
     if (did_nothing(result))
         message_note("%s: nothing to do", settings->archive);

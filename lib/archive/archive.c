@@ -4,6 +4,7 @@
 #include "archive/database.h"
 #include "archive/ddl.h"
 #include "archive/reader.h"
+#include "archive/shardcount.h"
 #include "archive/shards.h"
 
 #include <errno.h>
@@ -491,8 +492,9 @@ enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out, s
 {
     const char *index = archive->layout.files_by_address.data;
     char *sql, *hint = NULL;
+    int64_t last, stated = -1;
+    struct sb_error ignored;
     enum sb_code code;
-    int64_t last;
 
     *out = 0;
     if (index)
@@ -505,7 +507,12 @@ enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out, s
         return sb_fail_memory(err);
     code = sb_database_integer(archive->db, sql, -1, &last, err);
     sqlite3_free(sql);
-    if (!code)
-        *out = (uint32_t)(last + 1);
-    return code;
+    if (code)
+        return code;
+    /* A row that makes no sense is for verify to tell. */
+    if (!sb_archive_is_adopted(archive) &&
+        sb_shard_count_stated(archive->db, archive->path, &stated, &ignored))
+        stated = -1;
+    *out = (uint32_t)(stated > last + 1 ? stated : last + 1);
+    return SB_OK;
 }

@@ -124,7 +124,7 @@ void sb_cursor_free(struct sb_cursor *cursor);
 enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry,
                             struct sb_error *err) SB_CHECKED;
 
-/* One more than the highest shard number that a usable row names; 0 without files. */
+/* How many shards are its own (shardcount.h), by the rows that can be used; 0 without files. */
 enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out,
                                     struct sb_error *err) SB_CHECKED;
 

@@ -2,6 +2,7 @@
 
 #include "archive/database.h"
 #include "archive/ddl.h"
+#include "archive/shardcount.h"
 #include "archive/shards.h"
 #include "core/interrupt.h"
 #include "core/io.h"
@@ -331,6 +332,11 @@ static enum sb_code refuse_one(void *context, int dir_fd, const char *name, uint
         return SB_OK;
     if (refusal->from > 0 && fstatat(dir_fd, name, &st, 0) == 0 && st.st_size == 0)
         return SB_OK;
+    if (refusal->from > 0)
+        return sb_fail(err, SB_EXISTS,
+                       "%s: no index says what is in %s, and it may be data; move it away, or, if "
+                       "it was this archive's, run 'shardbox defrag --force %s'",
+                       refusal->archive, name, refusal->archive);
     return sb_fail(err, SB_EXISTS,
                    "%s: no index says what is in %s, and it may be data; move it away, or choose "
                    "another name for the archive",
@@ -370,12 +376,12 @@ enum sb_code sb_pending_refuse_journal(const char *file, struct sb_error *err)
 static enum sb_code pending_count(struct sqlite3 *db, const char *archive, int64_t *count,
                                   struct sb_error *err)
 {
-    static const char query[] = "SELECT value_text, value_int,"
-                                " (SELECT coalesce(max(shard), -1) FROM files)"
-                                " FROM config WHERE key = '" SB_PENDING_KEY "'";
+    static const char query[] =
+        "SELECT value_text, value_int FROM config WHERE key = '" SB_PENDING_KEY "'";
     const char *base = strrchr(archive, '/') ? strrchr(archive, '/') + 1 : archive;
     const char *prefix;
     sqlite3_stmt *row;
+    uint32_t in_use;
     enum sb_code code;
     int rc;
 
@@ -384,15 +390,17 @@ static enum sb_code pending_count(struct sqlite3 *db, const char *archive, int64
     if (code)
         return code;
     rc = sqlite3_step(row);
-    if (rc == SQLITE_ROW) {
+    if (rc == SQLITE_ROW)
+        code = sb_shard_count_in_use(db, archive, &in_use, err);
+    if (rc == SQLITE_ROW && code == SB_OK) {
         prefix = (const char *)sqlite3_column_text(row, 0);
         *count = sqlite3_column_int64(row, 1);
         if (!prefix || strncmp(prefix, base, strlen(base)) != 0 ||
             strcmp(prefix + strlen(base), ".new") != 0 || *count < 1 || *count > SB_SHARD_MAX + 1 ||
-            *count <= sqlite3_column_int64(row, 2))
+            *count < in_use)
             code = sb_fail(err, SB_DAMAGED, "%s: the config row %s makes no sense", archive,
                            SB_PENDING_KEY);
-    } else if (rc != SQLITE_DONE) {
+    } else if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
         code = sb_database_fail(db, err);
     }
     sqlite3_finalize(row);

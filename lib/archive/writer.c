@@ -2,6 +2,7 @@
 
 #include "archive/archive.h"
 #include "archive/database.h"
+#include "archive/shardcount.h"
 #include "archive/shards.h"
 #include "archive/standing.h"
 
@@ -25,6 +26,7 @@ enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
     writer->mode = options->mode;
     writer->seal = options->seal;
     writer->in_place = options->in_place;
+    writer->index_only = options->index_only;
     writer->names_repeat = options->names_repeat;
     writer->strict = options->strict;
     writer->notify = options->notify;
@@ -98,26 +100,25 @@ void sb_writer_free(struct sb_writer *writer)
 
 enum sb_code sb_writer_refuse_strangers(struct sb_writer *writer, sqlite3 *db, struct sb_error *err)
 {
-    int64_t last;
-    enum sb_code code = sb_database_integer(db, "SELECT max(shard) FROM files", -1, &last, err);
+    uint32_t in_use;
+    enum sb_code code = sb_shard_count_in_use(db, writer->file, &in_use, err);
 
     if (code)
         return code;
-    if (last < -1 || last > SB_SHARD_MAX)
-        return sb_fail(err, SB_DAMAGED, "%s: a file is in shard %lld, which cannot be",
-                       writer->file, (long long)last);
-    writer->shards_in_use = (uint32_t)(last + 1);
+    writer->shards_in_use = in_use;
     /* An archive without files has a shard all the same. */
-    return sb_pending_refuse_shards(writer->path, last < 0 ? 1 : writer->shards_in_use, err);
+    return sb_pending_refuse_shards(writer->path, in_use ? in_use : 1, err);
 }
 
-enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t pending_count,
+enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count, bool pending,
                                   struct sb_error *err)
 {
     const char *base = strrchr(writer->path, '/') + 1;
     sqlite3_stmt *put;
-    enum sb_code code;
+    enum sb_code code = sb_shard_count_record(writer->db, shard_count, err);
 
+    if (code)
+        return code;
     code = sb_database_prepare(writer->db, &put,
                                "INSERT OR REPLACE INTO main.config (key, value_text, value_int)"
                                " SELECT 'shard_size_limit', NULL, ?1"
@@ -128,7 +129,7 @@ enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t pending_cou
         return code;
     sqlite3_bind_int64(put, 1, writer->limit);
     sqlite3_bind_text(put, 2, base, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(put, 3, pending_count);
+    sqlite3_bind_int64(put, 3, pending ? shard_count : 0);
     if (sqlite3_step(put) != SQLITE_DONE)
         code = sb_database_fail(writer->db, err);
     sqlite3_finalize(put);
@@ -183,15 +184,26 @@ enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t
     return code;
 }
 
+enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer, struct sb_error *err)
+{
+    if (writer->shards)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "%s: was opened to change its index alone", writer->path);
+}
+
 enum sb_code sb_writer_place(struct sb_writer *writer, int64_t size, uint32_t *shard,
                              int64_t *offset, struct sb_error *err)
 {
+    if (sb_writer_refuse_bytes(writer, err))
+        return err->code;
     return sb_shard_out_place(writer->shards, size, shard, offset, err);
 }
 
 enum sb_code sb_writer_place_open(struct sb_writer *writer, uint32_t *shard, int64_t *offset,
                                   struct sb_error *err)
 {
+    if (sb_writer_refuse_bytes(writer, err))
+        return err->code;
     return sb_shard_out_place_open(writer->shards, shard, offset, err);
 }
 

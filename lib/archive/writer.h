@@ -33,6 +33,10 @@ struct sb_writer_options {
      * them; none is made, changed or removed. */
     bool in_place;
 
+    /* SB_APPEND only: rows change, and no shard is opened, made, cut or looked at; what would place
+     * or write bytes is SB_INVALID. */
+    bool index_only;
+
     /*
      * A name may be added more than once: the last counts, and the bytes of the earlier ones stay
      * as a gap. A name that is also a directory's is left out, told as SB_PROBLEM ("clash"). That

@@ -7,6 +7,7 @@
 #include "archive/database.h"
 #include "archive/linked.h"
 #include "archive/parent.h"
+#include "archive/shardcount.h"
 #include "archive/shards.h"
 #include "archive/standing.h"
 #include "core/io.h"
@@ -165,7 +166,9 @@ enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *er
             writer->db, "SELECT value_int FROM main.config WHERE key = 'shard_size_limit'",
             INT64_MAX, &limit, err);
     if (code == SB_OK)
-        code = sb_writer_refuse_strangers(writer, writer->db, err);
+        code = writer->index_only
+                   ? sb_shard_count_in_use(writer->db, writer->file, &writer->shards_in_use, err)
+                   : sb_writer_refuse_strangers(writer, writer->db, err);
     if (code)
         return code;
     if (writer->limit <= 0)
@@ -173,7 +176,7 @@ enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *er
     code = remove_leftovers(writer, err);
     if (code == SB_OK)
         code = prepare(writer, err);
-    if (code == SB_OK)
+    if (code == SB_OK && !writer->index_only)
         code = open_shards(writer, err);
     return code;
 }
@@ -217,25 +220,34 @@ static enum sb_code move_records(struct sb_writer *writer, struct sb_error *err)
     return code;
 }
 
-enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *err)
+/* Files have their bytes and names, and the shards are on disk. */
+static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
 {
-    uint32_t made;
-    enum sb_code code;
+    enum sb_code code = sb_writer_make_copies(writer, err);
 
-    code = sb_writer_make_copies(writer, err);
     if (code == SB_OK && writer->names_repeat)
         code = sb_writer_index_names(writer, err);
     if (code == SB_OK)
         code = sb_writer_heed_strict(writer, err);
-    if (code == SB_OK)
-        code = sb_shard_out_finish(writer->shards, err);
-    if (code == SB_OK)
-        code = sb_sync_directory_of(writer->path, err);
-    if (code == SB_OK)
-        code = sb_exclude_readers(writer->db, writer->file, err);
-    if (code == SB_OK)
-        code = move_rows(writer, "SELECT path FROM dropped ORDER BY path",
-                         "DELETE FROM files WHERE path = ?1", err);
+    if (code || writer->index_only)
+        return code;
+    code = sb_shard_out_finish(writer->shards, err);
+    return code ? code : sb_sync_directory_of(writer->path, err);
+}
+
+/* Within the transaction; *made tells how many shards wait for their names. */
+static enum sb_code change_index(struct sb_writer *writer, uint32_t *made, struct sb_error *err)
+{
+    uint32_t count = writer->shards_in_use;
+    enum sb_code code;
+
+    *made = 0;
+    if (writer->shards) {
+        *made = sb_shard_out_made(writer->shards);
+        count = sb_shard_out_count(writer->shards);
+    }
+    code = move_rows(writer, "SELECT path FROM dropped ORDER BY path",
+                     "DELETE FROM files WHERE path = ?1", err);
     if (code == SB_OK)
         code = move_rows(writer, "SELECT * FROM files ORDER BY path",
                          "INSERT INTO files (path, shard, offset, size, crc32c, mode, uid, gid,"
@@ -243,11 +255,22 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
                          err);
     if (code == SB_OK)
         code = sb_tally_apply(writer->tally, writer->db, false, err);
-    if (code == SB_OK)
+    if (code == SB_OK && writer->shards)
         code = move_records(writer, err);
-    made = sb_shard_out_made(writer->shards);
     if (code == SB_OK)
-        code = sb_writer_put_config(writer, made ? sb_shard_out_count(writer->shards) : 0, err);
+        code = sb_writer_put_config(writer, count, *made > 0, err);
+    return code;
+}
+
+enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *err)
+{
+    uint32_t made;
+    enum sb_code code = finish_files(writer, err);
+
+    if (code == SB_OK)
+        code = sb_exclude_readers(writer->db, writer->file, err);
+    if (code == SB_OK)
+        code = change_index(writer, &made, err);
     if (code)
         return code;
     /*

@@ -71,11 +71,14 @@ static enum sb_code link_text(const struct sb_writer *writer, enum sb_link_kind 
 enum sb_code sb_writer_link_shard(struct sb_writer *writer, enum sb_link_kind kind,
                                   const char *file, uint32_t *shard, struct sb_error *err)
 {
-    char *resolved = sb_resolve_directory_of(file, err);
     struct sb_buf target = {0};
+    char *resolved;
     struct stat st;
     enum sb_code code;
 
+    if (sb_writer_refuse_bytes(writer, err))
+        return err->code;
+    resolved = sb_resolve_directory_of(file, err);
     if (!resolved)
         return err->code;
     if (stat(resolved, &st))

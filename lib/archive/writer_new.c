@@ -164,8 +164,9 @@ static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
     if (code == SB_OK)
         code = sb_fsync(writer->lock.fd, writer->new_path, err);
     if (code == SB_OK)
-        code = sb_writer_put_config(writer,
-                                    writer->in_place ? 0 : sb_shard_out_count(writer->shards), err);
+        code =
+            sb_writer_put_config(writer, writer->in_place ? 0 : sb_shard_out_count(writer->shards),
+                                 !writer->in_place, err);
     if (code == SB_OK)
         code = sb_fsync(writer->lock.fd, writer->new_path, err);
     return code;

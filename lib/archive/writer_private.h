@@ -15,6 +15,7 @@ struct sb_writer {
     enum sb_writer_mode mode;
     bool seal;
     bool in_place;
+    bool index_only;
     bool names_repeat;
     bool strict;
     bool continues; /* SB_APPEND: bytes go into the last shard that stood there */
@@ -32,7 +33,7 @@ struct sb_writer {
     sqlite3 *staging;  /* SB_APPEND: rows wait here, so that no failure of theirs costs db's lock */
     sqlite3 *rows;     /* whichever of db and staging has the table `files` that rows go to */
     struct sb_new_lock lock;
-    uint32_t shards_in_use; /* of an existing archive: one more than the last that a file is in */
+    uint32_t shards_in_use; /* of an existing archive, see shardcount.h */
 
     struct sb_shard_out *shards;
     struct sb_tally *tally;
@@ -83,14 +84,19 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
 enum sb_code sb_writer_prepare_rows(struct sb_writer *writer, sqlite3 *rows,
                                     struct sb_error *err) SB_CHECKED;
 
+/* SB_INVALID for index_only: there is nowhere to put bytes. */
+enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer,
+                                    struct sb_error *err) SB_CHECKED;
+
 /*
  * Sets shards_in_use; SB_EXISTS for shards behind those that hold something: nothing says what.
  */
 enum sb_code sb_writer_refuse_strangers(struct sb_writer *writer, sqlite3 *db,
                                         struct sb_error *err) SB_CHECKED;
 
-/* Stores the limit, and the row that names the prefix of shards not yet renamed (count > 0). */
-enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t pending_count,
+/* Stores the limit, the number of shards where that does not show by the files, and, while
+ * `pending`, the row that names the prefix of shards not yet renamed. */
+enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count, bool pending,
                                   struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -36,6 +36,7 @@ struct sb_upgrade_result {
     bool removed;       /* an ARCHIVE-sqlite-index that no longer counts was removed */
     bool triggers;      /* config.use_triggers was set to 1 */
     bool limit;         /* config.shard_size_limit was set to none */
+    bool shard_count;   /* a config.shardbox_shard_count that makes no sense was dropped */
     int64_t objects;    /* standard indexes and triggers made */
     int64_t statistics; /* directories whose statistics were put right */
     int64_t parents;    /* directories that were given a row */

@@ -1,10 +1,15 @@
 #include "archive/database.h"
 #include "archive/ddl.h"
+#include "archive/shardcount.h"
+#include "archive/shards.h"
 #include "core/interrupt.h"
 #include "task/treestat.h"
 #include "task/upgrade_impl.h"
 
 #include <string.h>
+
+#define TEXT(number)    TEXT_OF(number)
+#define TEXT_OF(number) #number
 
 static enum sb_code has_object(sqlite3 *db, const char *type, const char *name, bool *has,
                                struct sb_error *err)
@@ -257,10 +262,18 @@ enum sb_code sb_upgrade_config(struct upgrade *upgrade, struct sb_error *err)
 
     if (code != SB_OK)
         return code;
-    return repair_value(upgrade,
+    code = repair_value(upgrade,
                         "SELECT count(*) FROM main.config WHERE key = 'shard_size_limit'"
                         " AND typeof(value_int) = 'integer' AND value_int > 0",
                         "INSERT OR REPLACE INTO main.config (key, value_int)"
                         " VALUES ('shard_size_limit', 9223372036854775807)",
                         &upgrade->result->limit, err);
+    if (code != SB_OK)
+        return code;
+    return repair_value(upgrade,
+                        "SELECT NOT EXISTS (SELECT 1 FROM main.config"
+                        " WHERE key = '" SB_SHARD_COUNT_KEY "' AND (typeof(value_int) != 'integer'"
+                        " OR value_int NOT BETWEEN 0 AND " TEXT(SB_SHARD_MAX) " + 1))",
+                        "DELETE FROM main.config WHERE key = '" SB_SHARD_COUNT_KEY "'",
+                        &upgrade->result->shard_count, err);
 }

@@ -1,6 +1,8 @@
 #include "archive/database.h"
 #include "archive/ddl.h"
 #include "archive/parent.h"
+#include "archive/shardcount.h"
+#include "archive/shards.h"
 #include "core/interrupt.h"
 #include "task/verify_impl.h"
 
@@ -205,6 +207,12 @@ enum sb_code sb_verify_config(struct verify *verify, struct sb_error *err)
         code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE, err,
                                 "config.shard_size_limit is %s",
                                 there ? "not a positive number" : "missing");
+    if (code != SB_OK)
+        return code;
+    code = config_value(verify, SB_SHARD_COUNT_KEY, &there, &whole, &value, err);
+    if (code == SB_OK && there && (!whole || value < 0 || value > SB_SHARD_MAX + 1))
+        code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE, err,
+                                "config." SB_SHARD_COUNT_KEY " is not a number of shards");
     return code;
 }
 

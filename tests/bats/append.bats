@@ -153,6 +153,76 @@ f|0|0|0|0"
     run_ok sb verify a.barecat
 }
 
+# emptied COUNT: an archive of two shards, the second of which no file is in any more, and the row
+# that says how many are its own.
+emptied() {
+    sb pack --append --seal --prefix=x a.barecat -C t .
+    sql a.barecat "PRAGMA recursive_triggers = ON; DELETE FROM files WHERE shard = 1;
+        DELETE FROM dirs WHERE path = 'x/d'; DELETE FROM dirs WHERE path = 'x';
+        INSERT INTO config (key, value_int) VALUES ('shardbox_shard_count', $1)"
+}
+
+shard_count() {
+    sql a.barecat "SELECT value_int FROM config WHERE key = 'shardbox_shard_count'"
+}
+
+@test "a shard whose files were all removed is the archive's when the index says so: append goes on in it" {
+    emptied 2
+    run_ok sb verify a.barecat
+    echo 3 >3
+    run_ok sb pack --append a.barecat 3
+    [[ $(cat a.barecat-shard-00001) == 3 ]]
+    [[ -z $(shard_count) ]] || fail "the row is not needed any more"
+    run_ok sb verify a.barecat
+}
+
+@test "an append that adds nothing keeps the number of shards" {
+    emptied 2
+    run_ok sb pack --append --duplicates=first a.barecat -C t .
+    [[ $(shard_count) == 2 ]]
+    run_ok sb verify a.barecat
+}
+
+@test "a shard behind those that the index counts is a stranger's" {
+    emptied 2
+    echo data >a.barecat-shard-00002
+    echo 3 >3
+    for how in --append --force; do
+        run_fail 2 sb pack "$how" a.barecat 3
+        stderr_has "no index says what is in a.barecat-shard-00002, and it may be data; move it away, or, if it was this archive's, run 'shardbox defrag --force "
+        [[ $(cat a.barecat-shard-00002) == data ]]
+    done
+}
+
+@test "--force replaces shards that no file is in any more" {
+    emptied 2
+    echo 3 >3
+    run_ok sb pack --force a.barecat 3
+    [[ $(ls a.barecat*) == $'a.barecat\na.barecat-shard-00000' ]]
+    [[ -z $(shard_count) ]]
+    run_ok sb verify a.barecat
+}
+
+@test "a number of shards that makes no sense is damage, and costs no file" {
+    for count in -1 100001 "'two'" NULL; do
+        sb pack --force a.barecat -C t .
+        emptied "$count"
+        echo 3 >3
+        for how in --append --force; do
+            run_fail 2 sb pack "$how" a.barecat 3
+            stderr_has "the config row shardbox_shard_count makes no sense; run 'shardbox upgrade'"
+        done
+        [[ $(cat a.barecat-shard-00001) == $'one\ntwo' ]]
+        run_fail 1 sb verify a.barecat
+        output_has "config.shardbox_shard_count is not a number of shards"
+        run_ok sb upgrade a.barecat
+        run_ok sb verify a.barecat
+        run_fail 2 sb pack --append a.barecat 3
+        stderr_has "no index says what is in a.barecat-shard-00001"
+        rm a.barecat-shard-00001
+    done
+}
+
 @test "renames that an interrupted run left are finished by the next writer, and read through before" {
     sb pack --append --seal --prefix=x a.barecat -C t .
     mv a.barecat-shard-00001 a.barecat.new-shard-00001
