@@ -31,6 +31,7 @@
 #define MARK       "1935830647" /* "sbnw" */
 #define MARK_BYTES "sbnw"
 #define MARK_PLACE 68
+#define PAGE_BYTES 4096
 
 /* Process that holds a lock on these bytes, 0 when none on this machine is known to. */
 static pid_t lock_holder(int fd, off_t start, off_t size)
@@ -78,16 +79,20 @@ static bool is_named(int fd, const char *path)
            opened.st_ino == named.st_ino;
 }
 
-/* Nothing is lost when an empty file is taken over; anything else must bear our mark. */
+/*
+ * Nothing is lost when an empty file is taken over, or one of zeros, which is what a power failure
+ * may leave of a first page. Anything else must bear our mark.
+ */
 static enum sb_code refuse_foreign(int fd, const char *path, struct sb_error *err)
 {
-    char head[MARK_PLACE + 4];
+    static const char zeros[PAGE_BYTES];
+    char head[PAGE_BYTES + 1];
     size_t got;
     enum sb_code code = sb_pread_full(fd, head, sizeof(head), 0, &got, path, err);
 
-    if (code || got == 0)
+    if (code || (got <= PAGE_BYTES && memcmp(head, zeros, got) == 0))
         return code;
-    if (got == sizeof(head) && memcmp(head, "SQLite format 3", 16) == 0 &&
+    if (got >= MARK_PLACE + 4 && memcmp(head, "SQLite format 3", 16) == 0 &&
         memcmp(head + MARK_PLACE, MARK_BYTES, 4) == 0)
         return SB_OK;
     return sb_fail(err, SB_EXISTS,
@@ -124,7 +129,12 @@ enum sb_code sb_new_lock_take(struct sb_new_lock *lock, const char *path, struct
 
 enum sb_code sb_new_index_begin(struct sqlite3 *db, struct sb_error *err)
 {
-    enum sb_code code = sb_database_run(db, "BEGIN; PRAGMA application_id = " MARK, err);
+    /* Pages go to disk in any order: no other may be there before the one with the mark. */
+    enum sb_code code = sb_database_run(db,
+                                        "PRAGMA page_size=4096; PRAGMA synchronous=FULL;"
+                                        "PRAGMA application_id = " MARK ";"
+                                        "PRAGMA synchronous=OFF; BEGIN",
+                                        err);
 
     if (code == SB_OK)
         code = sb_database_run(db, sb_ddl_tables, err);

@@ -26,17 +26,19 @@ struct sb_new_lock {
 
 /*
  * Makes path or takes over a left-over one, and locks it. SB_LOCKED names the process that holds
- * it. SB_EXISTS for a file that no run of ours left: one that is neither empty nor bears the mark
- * that sb_new_index_begin makes. SB_SYSTEM also where the file system has no locks.
+ * it. SB_EXISTS for a file that no run of ours left: one that is neither empty (or a page of
+ * zeros) nor bears the mark that sb_new_index_begin makes. SB_SYSTEM also where the file system has
+ * no locks.
  */
 enum sb_code sb_new_lock_take(struct sb_new_lock *lock, const char *path,
                               struct sb_error *err) SB_CHECKED;
 void sb_new_lock_drop(struct sb_new_lock *lock);
 
 /*
- * The first transaction of an index that is being made in path: the tables, and a mark in the
- * file's header (SQLite's application_id) by which a left-over is known, in whatever state it is. A
- * second, exclusive transaction is open afterwards. sb_pending_finish takes the mark off.
+ * Begins an index that is being made in path: a mark in the file's header (SQLite's application_id)
+ * by which a left-over is known, in whatever state it is, is synced before anything else is
+ * written; then the tables. From here on nothing is synced, and an exclusive transaction is open.
+ * sb_pending_finish takes the mark off.
  */
 enum sb_code sb_new_index_begin(struct sqlite3 *db, struct sb_error *err) SB_CHECKED;
 

@@ -427,6 +427,18 @@ mtime_ns|0"
     stderr_has "names in .new are for archives that are being made"
 }
 
+@test "what a power failure may leave as ARCHIVE.new is taken over: nothing, or a page of zeros" {
+    echo 1 >f
+    : >a.barecat.new
+    run_ok sb pack a.barecat f
+    head -c 4096 /dev/zero >b.barecat.new
+    run_ok sb pack b.barecat f
+    [[ ! -e b.barecat.new ]]
+    run_ok sb verify b.barecat
+    head -c 4097 /dev/zero >c.barecat.new
+    run_fail 2 sb pack c.barecat f
+}
+
 @test "few files are open at once, however many shards and directories there are" {
     mkdir t
     for i in {1..150}; do
