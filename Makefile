@@ -135,7 +135,7 @@ test-bats: $(SHARDBOX) $(FAULT_SHIM)
 $(UNIT_TESTS): %: %.o $(LIBRARY_OBJECTS)
 	$(call run,LINK,$(LINK) -o $@ $^ $(LIBS))
 
-$(FAULT_SHIM): tests/faults/shim.c tests/faults/fault.h $(BUILD)/flags
+$(FAULT_SHIM): tests/faults/shim.c tests/faults/fault.h tests/faults/record.h $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call run,LINK,$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O1 -g -fPIC -shared -o $@ $<)
 

@@ -49,6 +49,11 @@ faults() {
     faults -s 7 -o 2 extents
 }
 
+@test "power failures: what a disk may hold then is the old archive or the new one" {
+    faults -s 41 -o 3 -p strict pack append upgrade
+    faults -s 41 -o 17 -p ordered force stream wrap
+}
+
 @test "allocations that fail: exit status 2" {
     faults -s 61 -o 3 malloc
 }

@@ -1,9 +1,11 @@
 /*
- * Loaded with LD_PRELOAD, makes the calls fail that fault.h chooses. Works on a program whose libc
- * is shared, whatever else is linked into it.
+ * Loaded with LD_PRELOAD, makes the calls fail that fault.h chooses, and writes down those that
+ * change files for record.h. Works on a program whose libc is shared, whatever else is linked into
+ * it.
  */
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): libc's names are reserved */
 #include "fault.h"
+#include "record.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +17,7 @@
 __attribute__((constructor)) static void begin(void)
 {
     fault_begin();
+    record_open();
 }
 
 static int failed(void)
@@ -31,7 +34,14 @@ static ssize_t move(enum fault_kind kind, long call, int fd, void *data, size_t 
     enum fault_action action = fd > STDERR_FILENO ? fault_due(kind, size > 1) : FAULT_NONE;
     if (action == FAULT_FAIL)
         return failed();
-    ssize_t moved = syscall(call, fd, data, action == FAULT_HALF ? size / 2 : size, offset);
+    if (action == FAULT_HALF)
+        size /= 2;
+    if (kind != FAULT_WRITE)
+        return syscall(call, fd, data, size, offset);
+    record_begin();
+    ssize_t moved = syscall(call, fd, data, size, offset);
+    record_write(fd, call == SYS_write ? NULL : &offset, data, moved);
+    record_end();
     if (action == FAULT_HALF)
         fault_after_half();
     return moved;
@@ -68,13 +78,16 @@ ssize_t pread64(int fd, void *data, size_t size, off64_t offset)
 }
 
 /* The first vector alone is a short count that callers must be ready for. */
-static ssize_t move_vectors(enum fault_kind kind, long call, int fd, const struct iovec *vectors,
-                            int count, off64_t offset)
+static ssize_t move_vectors(long call, int fd, const struct iovec *vectors, int count,
+                            off64_t offset)
 {
-    enum fault_action action = fd > STDERR_FILENO ? fault_due(kind, count > 1) : FAULT_NONE;
+    enum fault_action action = fd > STDERR_FILENO ? fault_due(FAULT_WRITE, count > 1) : FAULT_NONE;
     if (action == FAULT_FAIL)
         return failed();
+    record_begin();
     ssize_t moved = syscall(call, fd, vectors, action == FAULT_HALF ? 1 : count, offset, 0);
+    record_vectors(fd, call == SYS_writev ? NULL : &offset, vectors, moved);
+    record_end();
     if (action == FAULT_HALF)
         fault_after_half();
     return moved;
@@ -82,17 +95,17 @@ static ssize_t move_vectors(enum fault_kind kind, long call, int fd, const struc
 
 ssize_t writev(int fd, const struct iovec *vectors, int count)
 {
-    return move_vectors(FAULT_WRITE, SYS_writev, fd, vectors, count, 0);
+    return move_vectors(SYS_writev, fd, vectors, count, 0);
 }
 
 ssize_t pwritev(int fd, const struct iovec *vectors, int count, off_t offset)
 {
-    return move_vectors(FAULT_WRITE, SYS_pwritev, fd, vectors, count, offset);
+    return move_vectors(SYS_pwritev, fd, vectors, count, offset);
 }
 
 ssize_t pwritev64(int fd, const struct iovec *vectors, int count, off64_t offset)
 {
-    return move_vectors(FAULT_WRITE, SYS_pwritev, fd, vectors, count, offset);
+    return move_vectors(SYS_pwritev, fd, vectors, count, offset);
 }
 
 ssize_t copy_file_range(int from, off64_t *from_at, int to, off64_t *to_at, size_t size,
@@ -103,7 +116,10 @@ ssize_t copy_file_range(int from, off64_t *from_at, int to, off64_t *to_at, size
         return failed();
     if (action == FAULT_HALF)
         size /= 2;
+    record_begin();
     ssize_t moved = syscall(SYS_copy_file_range, from, from_at, to, to_at, size, flags);
+    record_copied(from, from_at, to, to_at, moved);
+    record_end();
     if (action == FAULT_HALF)
         fault_after_half();
     return moved;
@@ -111,50 +127,88 @@ ssize_t copy_file_range(int from, off64_t *from_at, int to, off64_t *to_at, size
 
 /* Syncs, lengths, close */
 
+static int sync_as(const char *kind, long call, int fd)
+{
+    if (fault_due(FAULT_SYNC, false))
+        return failed();
+    record_begin();
+    int result = (int)syscall(call, fd);
+    record_sync(kind, fd, result);
+    record_end();
+    return result;
+}
+
 int fsync(int fd)
 {
-    return fault_due(FAULT_SYNC, false) ? failed() : (int)syscall(SYS_fsync, fd);
+    return sync_as("sync", SYS_fsync, fd);
 }
 
 int fdatasync(int fd)
 {
-    return fault_due(FAULT_SYNC, false) ? failed() : (int)syscall(SYS_fdatasync, fd);
+    return sync_as("sync", SYS_fdatasync, fd);
 }
 
-int ftruncate(int fd, off_t size)
+int syncfs(int fd)
 {
-    return fault_due(FAULT_TRUNCATE, false) ? failed() : (int)syscall(SYS_ftruncate, fd, size);
+    return sync_as("syncfs", SYS_syncfs, fd);
 }
 
 int ftruncate64(int fd, off64_t size)
 {
-    return fault_due(FAULT_TRUNCATE, false) ? failed() : (int)syscall(SYS_ftruncate, fd, size);
+    if (fault_due(FAULT_TRUNCATE, false))
+        return failed();
+    record_begin();
+    int result = (int)syscall(SYS_ftruncate, fd, size);
+    record_length(fd, result, size);
+    record_end();
+    return result;
 }
 
-static int allocate(int fd, int mode, off64_t offset, off64_t size)
+int ftruncate(int fd, off_t size)
 {
-    return fault_due(FAULT_TRUNCATE, false) ? failed()
-                                            : (int)syscall(SYS_fallocate, fd, mode, offset, size);
+    return ftruncate64(fd, size);
 }
 
-int fallocate(int fd, int mode, off_t offset, off_t size)
+int truncate64(const char *name, off64_t size)
 {
-    return allocate(fd, mode, offset, size);
+    if (fault_due(FAULT_TRUNCATE, false))
+        return failed();
+    record_begin();
+    int result = (int)syscall(SYS_truncate, name, size);
+    record_length_at(name, result, size);
+    record_end();
+    return result;
+}
+
+int truncate(const char *name, off_t size)
+{
+    return truncate64(name, size);
 }
 
 int fallocate64(int fd, int mode, off64_t offset, off64_t size)
 {
-    return allocate(fd, mode, offset, size);
+    if (fault_due(FAULT_TRUNCATE, false))
+        return failed();
+    record_begin();
+    int result = (int)syscall(SYS_fallocate, fd, mode, offset, size);
+    record_allocated(fd, mode, result);
+    record_end();
+    return result;
 }
 
-int posix_fallocate(int fd, off_t offset, off_t size)
+int fallocate(int fd, int mode, off_t offset, off_t size)
 {
-    return allocate(fd, 0, offset, size) == 0 ? 0 : errno;
+    return fallocate64(fd, mode, offset, size);
 }
 
 int posix_fallocate64(int fd, off64_t offset, off64_t size)
 {
-    return allocate(fd, 0, offset, size) == 0 ? 0 : errno;
+    return fallocate64(fd, 0, offset, size) == 0 ? 0 : errno;
+}
+
+int posix_fallocate(int fd, off_t offset, off_t size)
+{
+    return posix_fallocate64(fd, offset, size);
 }
 
 /* Linux closes the descriptor also when it reports an error. */
@@ -169,9 +223,14 @@ int close(int fd)
 
 int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
-    return fault_due(FAULT_RENAME, false)
-               ? failed()
-               : (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+    if (fault_due(FAULT_RENAME, false))
+        return failed();
+    record_begin();
+    int result = (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+    if (result == 0)
+        record_rename(from_dir, from, to_dir, to);
+    record_end();
+    return result;
 }
 
 int renameat(int from_dir, const char *from, int to_dir, const char *to)
@@ -186,7 +245,14 @@ int rename(const char *from, const char *to)
 
 int unlinkat(int dir, const char *name, int flags)
 {
-    return fault_due(FAULT_UNLINK, false) ? failed() : (int)syscall(SYS_unlinkat, dir, name, flags);
+    if (fault_due(FAULT_UNLINK, false))
+        return failed();
+    record_begin();
+    int result = (int)syscall(SYS_unlinkat, dir, name, flags);
+    if (result == 0)
+        record_unlink(dir, name);
+    record_end();
+    return result;
 }
 
 int unlink(const char *name)
@@ -194,22 +260,55 @@ int unlink(const char *name)
     return unlinkat(AT_FDCWD, name, 0);
 }
 
+int rmdir(const char *name)
+{
+    return unlinkat(AT_FDCWD, name, AT_REMOVEDIR);
+}
+
 int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
-    return fault_due(FAULT_CREATE, false)
-               ? failed()
-               : (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
+    if (fault_due(FAULT_CREATE, false))
+        return failed();
+    record_begin();
+    int result = (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
+    if (result == 0)
+        record_name("link", to_dir, to, NULL);
+    record_end();
+    return result;
+}
+
+int link(const char *from, const char *to)
+{
+    return linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
 int symlinkat(const char *target, int dir, const char *name)
 {
-    return fault_due(FAULT_CREATE, false) ? failed()
-                                          : (int)syscall(SYS_symlinkat, target, dir, name);
+    if (fault_due(FAULT_CREATE, false))
+        return failed();
+    record_begin();
+    int result = (int)syscall(SYS_symlinkat, target, dir, name);
+    if (result == 0)
+        record_name("symlink", dir, name, target);
+    record_end();
+    return result;
+}
+
+int symlink(const char *target, const char *name)
+{
+    return symlinkat(target, AT_FDCWD, name);
 }
 
 int mkdirat(int dir, const char *name, mode_t mode)
 {
-    return fault_due(FAULT_CREATE, false) ? failed() : (int)syscall(SYS_mkdirat, dir, name, mode);
+    if (fault_due(FAULT_CREATE, false))
+        return failed();
+    record_begin();
+    int result = (int)syscall(SYS_mkdirat, dir, name, mode);
+    if (result == 0)
+        record_name("mkdir", dir, name, NULL);
+    record_end();
+    return result;
 }
 
 int mkdir(const char *name, mode_t mode)
@@ -217,15 +316,28 @@ int mkdir(const char *name, mode_t mode)
     return mkdirat(AT_FDCWD, name, mode);
 }
 
+static bool makes_file(int flags)
+{
+    return (flags & O_CREAT) || (flags & __O_TMPFILE) == __O_TMPFILE;
+}
+
+static int open_at(int dir, const char *name, int flags, mode_t mode)
+{
+    if (makes_file(flags) && fault_due(FAULT_CREATE, false))
+        return failed();
+    if (!(flags & (O_CREAT | O_TRUNC)))
+        return (int)syscall(SYS_openat, dir, name, flags, mode);
+    record_begin();
+    bool stood = record_stands(dir, name);
+    int fd = (int)syscall(SYS_openat, dir, name, flags, mode);
+    record_opened(dir, name, flags, fd, stood);
+    record_end();
+    return fd;
+}
+
 static int open_any(int dir, const char *name, int flags, va_list arguments)
 {
-    mode_t mode = 0;
-    if ((flags & O_CREAT) || (flags & __O_TMPFILE) == __O_TMPFILE) {
-        mode = va_arg(arguments, mode_t);
-        if (fault_due(FAULT_CREATE, false))
-            return failed();
-    }
-    return (int)syscall(SYS_openat, dir, name, flags, mode);
+    return open_at(dir, name, flags, makes_file(flags) ? va_arg(arguments, mode_t) : 0);
 }
 
 int openat(int dir, const char *name, int flags, ...)
