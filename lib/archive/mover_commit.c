@@ -1,0 +1,293 @@
+/*
+ * What a mover commits: moves, and shards that are made or removed.
+ */
+#include "archive/mover_private.h"
+
+#include "archive/database.h"
+#include "archive/shardcount.h"
+#include "archive/shards.h"
+#include "core/interrupt.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A run of bytes that moves of the queue fill. */
+struct range {
+    uint32_t shard;
+    int64_t begin, end;
+};
+
+enum sb_code sb_mover_move(struct sb_mover *mover, const struct sb_extent *from, uint32_t shard,
+                           int64_t offset, struct sb_error *err)
+{
+    size_t room = mover->queue_room ? mover->queue_room * 2 : 256;
+    struct move *grown;
+
+    if (mover->queued == mover->queue_room) {
+        grown = reallocarray(mover->queue, room, sizeof(*grown));
+        if (!grown)
+            return sb_fail_memory(err);
+        mover->queue = grown;
+        mover->queue_room = room;
+    }
+    mover->queue[mover->queued++] = (struct move){.from = *from, .shard = shard, .offset = offset};
+    return SB_OK;
+}
+
+/* The ranges that the queue fills, in its order; *count of them. Caller frees. */
+static struct range *find_ranges(const struct sb_mover *mover, size_t *count)
+{
+    struct range *ranges = calloc(mover->queued, sizeof(*ranges)), *last = ranges;
+
+    *count = 0;
+    if (!ranges)
+        return NULL;
+    for (size_t i = 0; i < mover->queued; i++) {
+        const struct move *move = &mover->queue[i];
+
+        if (move->from.size == 0)
+            continue;
+        if (*count == 0 || last->shard != move->shard || last->end != move->offset) {
+            last = &ranges[(*count)++];
+            *last = (struct range){.shard = move->shard, .begin = move->offset};
+        }
+        last->end = move->offset + move->from.size;
+    }
+    return ranges;
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct range *x = a, *y = b;
+
+    if (x->shard != y->shard)
+        return x->shard < y->shard ? -1 : 1;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* A mistake in a plan must not cost data. */
+static enum sb_code refuse_taken(struct sb_mover *mover, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    struct range *ranges;
+    int64_t end = 0;
+    size_t count;
+
+    ranges = find_ranges(mover, &count);
+    if (!ranges)
+        return sb_fail_memory(err);
+    qsort(ranges, count, sizeof(*ranges), compare_ranges);
+    for (size_t i = 0; code == SB_OK && i < count; i++) {
+        code = sb_mover_end_before(mover, ranges[i].shard, ranges[i].end, &end, err);
+        if (i > 0 && ranges[i - 1].shard == ranges[i].shard && ranges[i - 1].end > end)
+            end = ranges[i - 1].end;
+        if (code == SB_OK && end > ranges[i].begin)
+            code = sb_fail(err, SB_INVALID,
+                           "%s: shard %05u, byte %lld: taken, so nothing is moved "
+                           "there",
+                           mover->path, ranges[i].shard, (long long)ranges[i].begin);
+    }
+    free(ranges);
+    return code;
+}
+
+static enum sb_code update_rows(struct sb_mover *mover, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < mover->queued; i++) {
+        const struct move *move = &mover->queue[i];
+
+        sqlite3_bind_int64(mover->update, 1, move->from.row);
+        sqlite3_bind_int64(mover->update, 2, move->shard);
+        sqlite3_bind_int64(mover->update, 3, move->offset);
+        code = sb_database_step(mover->update, err);
+        if (code == SB_OK && sqlite3_changes(mover->db) != 1)
+            code =
+                sb_fail(err, SB_DAMAGED, "%s: a row is gone; run 'shardbox verify'", mover->file);
+    }
+    return code;
+}
+
+/* The next transaction; between two of them another program may come. */
+static enum sb_code begin_again(struct sb_mover *mover, struct sb_error *err)
+{
+    enum sb_code code = sb_database_run(mover->db, "BEGIN IMMEDIATE", err);
+    int64_t version = mover->version;
+    int moved = 0;
+
+    if (code == SB_OK)
+        code = sb_database_integer(mover->db, "PRAGMA data_version", 0, &version, err);
+    if (code)
+        return code;
+    sqlite3_file_control(mover->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (version == mover->version && !moved)
+        return SB_OK;
+    return sb_fail(err, SB_CHANGED,
+                   "%s: another program changed it meanwhile; it is whole, so run this again",
+                   mover->file);
+}
+
+enum sb_code sb_mover_commit_index(struct sb_mover *mover, struct sb_error *err)
+{
+    enum sb_code code;
+
+    /*
+     * When the commit fails it may be on disk all the same: then the bytes it speaks of must stay.
+     */
+    mover->broken = true;
+    code = sb_database_run(mover->db, "COMMIT", err);
+    if (code == SB_OK)
+        code = begin_again(mover, err);
+    mover->broken = code != SB_OK;
+    return code;
+}
+
+/* What the queue has made of the shards, now that it is committed. */
+static void settle(struct sb_mover *mover)
+{
+    for (size_t i = 0; i < mover->queued; i++) {
+        const struct move *move = &mover->queue[i];
+        struct mover_shard *shard = &mover->shards[move->shard];
+
+        if (move->from.size > 0 && move->offset + move->from.size > shard->size)
+            shard->size = move->offset + move->from.size;
+    }
+    for (uint32_t i = 0; i < mover->shard_count; i++)
+        mover->shards[i].dirty = false;
+    mover->queued = 0;
+}
+
+enum sb_code sb_mover_commit(struct sb_mover *mover, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (mover->queued == 0)
+        return SB_OK;
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    code = refuse_taken(mover, err);
+    if (code == SB_OK)
+        code = sb_mover_copy(mover, err);
+    if (code == SB_OK)
+        code = sb_mover_sync(mover, err);
+    if (code == SB_OK)
+        code = sb_exclude_readers(mover->db, mover->file, err);
+    if (code == SB_OK)
+        code = update_rows(mover, err);
+    if (code == SB_OK)
+        code = sb_shard_count_record(mover->db, mover->shard_count, err);
+    if (code == SB_OK)
+        code = sb_mover_commit_index(mover, err);
+    if (code == SB_OK)
+        settle(mover);
+    return code;
+}
+
+/* Records in a transaction of its own how many shards are the archive's. */
+static enum sb_code commit_count(struct sb_mover *mover, uint32_t count, struct sb_error *err)
+{
+    enum sb_code code = sb_exclude_readers(mover->db, mover->file, err);
+
+    if (code == SB_OK)
+        code = sb_shard_count_record(mover->db, count, err);
+    return code ? code : sb_mover_commit_index(mover, err);
+}
+
+static enum sb_code make_shard(struct sb_mover *mover, uint32_t number, struct sb_error *err)
+{
+    char *path = sb_mover_shard_path(mover, number, err);
+    enum sb_code code = SB_OK;
+    int fd;
+
+    if (!path)
+        return err->code;
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        code = sb_fail_errno(err, errno, "%s", path);
+    else if (close(fd))
+        code = sb_fail_errno(err, errno, "%s", path);
+    free(path);
+    return code;
+}
+
+static enum sb_code remove_shard(struct sb_mover *mover, uint32_t number, struct sb_error *err)
+{
+    char *path = sb_mover_shard_path(mover, number, err);
+    enum sb_code code = SB_OK;
+
+    if (!path)
+        return err->code;
+    if (unlink(path) && errno != ENOENT)
+        code = sb_fail_errno(err, errno, "%s", path);
+    free(path);
+    return code;
+}
+
+/* The files first: a killed run leaves empty ones, which harm nobody. */
+enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count, struct sb_error *err)
+{
+    uint32_t old = mover->shard_count;
+    struct mover_shard *grown;
+    enum sb_code code = SB_OK;
+
+    if (count > SB_SHARD_MAX + 1 - old)
+        return sb_fail(err, SB_LIMIT, "more than %d shards; give a larger shard size",
+                       SB_SHARD_MAX + 1);
+    grown = reallocarray(mover->shards, old + count, sizeof(*grown));
+    if (!grown)
+        return sb_fail_memory(err);
+    mover->shards = grown;
+    memset(grown + old, 0, count * sizeof(*grown));
+    for (uint32_t i = old; code == SB_OK && i < old + count; i++)
+        code = make_shard(mover, i, err);
+    if (code == SB_OK)
+        code = sb_sync_directory_of(mover->path, err);
+    if (code == SB_OK)
+        code = commit_count(mover, old + count, err);
+    if (code == SB_OK)
+        mover->shard_count += count;
+    return code;
+}
+
+static enum sb_code find_in_use(struct sb_mover *mover, uint32_t *count, struct sb_error *err)
+{
+    int64_t last;
+    enum sb_code code =
+        sb_database_integer(mover->db, "SELECT max(shard) FROM main.files", 0, &last, err);
+
+    *count = (uint32_t)last + 1;
+    return code;
+}
+
+/*
+ * Emptied first, while the index still counts them; then it no longer does; then they go, the last
+ * one first. So no killed run leaves bytes that nothing explains, or a break in the numbers.
+ */
+enum sb_code sb_mover_drop_empty_shards(struct sb_mover *mover, uint32_t keep, struct sb_error *err)
+{
+    uint32_t in_use;
+    enum sb_code code = find_in_use(mover, &in_use, err);
+
+    if (keep < in_use)
+        keep = in_use;
+    if (code || keep >= mover->shard_count)
+        return code;
+    for (uint32_t i = keep; code == SB_OK && i < mover->shard_count; i++)
+        code = sb_mover_shorten(mover, i, 0, err);
+    if (code == SB_OK)
+        code = commit_count(mover, keep, err);
+    sb_mover_close_targets(mover);
+    while (code == SB_OK && mover->shard_count > keep) {
+        code = remove_shard(mover, mover->shard_count - 1, err);
+        if (code == SB_OK)
+            mover->shard_count--;
+    }
+    if (code == SB_OK)
+        code = sb_sync_directory_of(mover->path, err);
+    return code ? code : sb_mover_reopen_shards(mover, err);
+}
