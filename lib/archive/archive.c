@@ -3,16 +3,22 @@
 #include "archive/bytes.h"
 #include "archive/database.h"
 #include "archive/ddl.h"
+#include "archive/places.h"
 #include "archive/reader.h"
 #include "archive/shardcount.h"
 #include "archive/shards.h"
+#include "core/io.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* In the header of an SQLite file: a big-endian number that changes with every commit. */
+#define CHANGE_COUNTER 24
 
 static bool begins_like_sqlite(const char *path)
 {
@@ -65,7 +71,8 @@ static enum sb_code find_index(struct sb_archive *archive, struct sb_error *err)
  * While shards wait for their final names, the row holds the base name under which they stand. Any
  * other value would send us to files elsewhere.
  */
-static enum sb_code read_renaming(struct sb_archive *archive, struct sb_error *err)
+static enum sb_code read_renaming(struct sb_archive *archive, struct sb_placing *placing,
+                                  struct sb_error *err)
 {
     const char *slash = strrchr(archive->index_path, '/');
     const char *base = slash ? slash + 1 : archive->index_path;
@@ -83,7 +90,7 @@ static enum sb_code read_renaming(struct sb_archive *archive, struct sb_error *e
     rc = sqlite3_step(statement);
     if (rc == SQLITE_ROW) {
         prefix = (const char *)sqlite3_column_text(statement, 0);
-        archive->shards_renaming = true;
+        placing->renaming = true;
         if (!prefix || strncmp(prefix, base, size) != 0 || strcmp(prefix + size, ".new") != 0)
             code = sb_fail(
                 err, SB_FORMAT,
@@ -96,9 +103,81 @@ static enum sb_code read_renaming(struct sb_archive *archive, struct sb_error *e
     return code;
 }
 
-static enum sb_code read_config(struct sb_archive *archive, struct sb_error *err)
+static enum sb_code read_placing(struct sb_archive *archive, struct sb_error *err)
 {
-    return archive->layout.schema == SB_SCHEMA_OLD ? SB_OK : read_renaming(archive, err);
+    struct sb_placing placing = {0};
+    enum sb_code code = SB_OK;
+
+    if (archive->layout.schema != SB_SCHEMA_OLD)
+        code = read_renaming(archive, &placing, err);
+    if (!code)
+        sb_places_set(archive->places, archive->generation, &placing);
+    return code;
+}
+
+uint32_t sb_archive_generation(const struct sb_archive *archive)
+{
+    uint32_t counter;
+
+    if (archive->file < 0 ||
+        pread(archive->file, &counter, sizeof(counter), CHANGE_COUNTER) != sizeof(counter))
+        return 0;
+    return be32toh(counter);
+}
+
+enum sb_code sb_archive_notice(struct sb_archive *archive, struct sb_error *err)
+{
+    uint32_t now;
+
+    if (archive->file < 0 || archive->noticed)
+        return SB_OK;
+    archive->noticed = archive->transactions > 0;
+    now = sb_archive_generation(archive);
+    if (now == archive->generation)
+        return SB_OK;
+    archive->generation = now;
+    return read_placing(archive, err);
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/*
+ * A descriptor of its own, kept as long as the connection: closing it would drop the locks that
+ * SQLite has on the file.
+ */
+static enum sb_code open_header(struct sb_archive *archive, struct sb_error *err)
+{
+    struct stat st;
+
+    archive->file = open(archive->index_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (archive->file < 0 || fstat(archive->file, &st))
+        return sb_fail_errno(err, errno, "%s", archive->index_path);
+    if (!is_same_file(&st, &archive->opened))
+        return sb_fail(err, SB_CHANGED, "%s: was replaced by another archive just now; run again",
+                       archive->index_path);
+    return SB_OK;
+}
+
+/* Opens the database at index_path and looks at all that does not change with its rows. */
+static enum sb_code connect(struct sb_archive *archive, struct sb_error *err)
+{
+    enum sb_code code = sb_database_open(&archive->db, archive->index_path, SB_DB_READ, err);
+
+    if (!code && !archive->is_twin)
+        code = open_header(archive, err);
+    if (!code)
+        code = sb_archive_begin(archive, err);
+    if (code)
+        return code;
+    code = sb_schema_inspect(archive->db, &archive->layout, false, err);
+    archive->generation = sb_archive_generation(archive);
+    if (!code)
+        code = read_placing(archive, err);
+    sb_archive_end(archive);
+    return code;
 }
 
 enum sb_code sb_archive_open(struct sb_archive **out, const char *path, struct sb_error *err)
@@ -109,21 +188,46 @@ enum sb_code sb_archive_open(struct sb_archive **out, const char *path, struct s
     *out = NULL;
     if (!archive)
         return sb_fail_memory(err);
+    archive->file = -1;
     archive->path = strdup(path);
     code = archive->path ? find_index(archive, err) : sb_fail_memory(err);
     if (!code && stat(archive->index_path, &archive->opened))
         code = sb_fail_errno(err, errno, "%s", archive->index_path);
     if (!code)
-        code = sb_database_open(&archive->db, archive->index_path, SB_DB_READ, err);
+        code = sb_places_new(&archive->places, err);
     if (!code)
-        code = sb_schema_inspect(archive->db, &archive->layout, false, err);
-    if (!code)
-        code = read_config(archive, err);
+        code = connect(archive, err);
     if (code) {
         sb_archive_free(archive);
         return code;
     }
     *out = archive;
+    return SB_OK;
+}
+
+enum sb_code sb_archive_open_twin(struct sb_archive **out, const struct sb_archive *archive,
+                                  struct sb_error *err)
+{
+    struct sb_archive *twin = calloc(1, sizeof(*twin));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!twin)
+        return sb_fail_memory(err);
+    twin->is_twin = true;
+    twin->file = archive->file;
+    twin->opened = archive->opened;
+    twin->places = sb_places_ref(archive->places);
+    twin->path = strdup(archive->path);
+    twin->index_path = strdup(archive->index_path);
+    code = twin->path && twin->index_path ? connect(twin, err) : sb_fail_memory(err);
+    if (!code)
+        code = sb_archive_still_current(twin, err);
+    if (code) {
+        sb_archive_free(twin);
+        return code;
+    }
+    *out = twin;
     return SB_OK;
 }
 
@@ -139,6 +243,7 @@ enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const
         bytes->ops->free(bytes);
         return sb_fail_memory(err);
     }
+    archive->file = -1;
     archive->db = db;
     archive->bytes = bytes;
     archive->path = strdup(name);
@@ -172,6 +277,9 @@ void sb_archive_free(struct sb_archive *archive)
     for (i = 0; i < SB_STATEMENT_COUNT; i++)
         sqlite3_finalize(archive->statements[i]);
     sb_database_close(archive->db);
+    if (archive->file >= 0 && !archive->is_twin)
+        close(archive->file);
+    sb_places_unref(archive->places);
     if (archive->bytes)
         archive->bytes->ops->free(archive->bytes);
     sb_layout_release(&archive->layout);
@@ -218,8 +326,7 @@ enum sb_code sb_archive_still_current(struct sb_archive *archive, struct sb_erro
 
     if (archive->bytes)
         return SB_OK;
-    if (stat(archive->index_path, &now) == 0 && now.st_dev == archive->opened.st_dev &&
-        now.st_ino == archive->opened.st_ino)
+    if (stat(archive->index_path, &now) == 0 && is_same_file(&now, &archive->opened))
         return SB_OK;
     return sb_fail(err, SB_CHANGED, "%s: replaced by another archive while it was read; run again",
                    archive->index_path);
@@ -300,6 +407,10 @@ static char *address_statement_text(const struct sb_archive *archive, enum sb_st
         return sqlite3_mprintf("SELECT %s, rowid FROM main.files NOT INDEXED WHERE rowid > ?1"
                                " AND (typeof(shard) != 'integer' OR typeof(offset) != 'integer')"
                                " ORDER BY rowid",
+                               columns);
+    case SB_ADDRESS_ROWS:
+        return sqlite3_mprintf("SELECT %s, rowid FROM main.files NOT INDEXED"
+                               " WHERE rowid > ?1 ORDER BY rowid",
                                columns);
     default:
         return sqlite3_mprintf("SELECT %s, sorted.rowid FROM temp.shardbox_by_address sorted"
@@ -401,8 +512,9 @@ static enum sb_code look_up_row(struct sb_archive *archive, bool dir, const char
         rc = sqlite3_step(statement);
     if (rc == SQLITE_ROW) {
         sb_row_entry(statement, dir, entry);
-        if (sb_buf_set(&archive->found, path, size))
-            code = sb_fail_memory(err);
+        code = sb_buf_set(&archive->found, path, size) ? sb_fail_memory(err)
+                                                       : sb_archive_notice(archive, err);
+        entry->generation = archive->generation;
         entry->path = archive->found.data;
         entry->path_size = size;
     } else {
@@ -474,8 +586,8 @@ enum sb_code sb_archive_begin(struct sb_archive *archive, struct sb_error *err)
 
     if (archive->transactions == 0)
         code = run_statement(archive, SB_BEGIN, err);
-    if (!code)
-        archive->transactions++;
+    if (!code && archive->transactions++ == 0)
+        archive->noticed = false;
     return code;
 }
 
@@ -483,8 +595,10 @@ void sb_archive_end(struct sb_archive *archive)
 {
     struct sb_error ignored;
 
-    if (archive->transactions > 0 && --archive->transactions == 0 &&
-        run_statement(archive, SB_COMMIT, &ignored))
+    if (archive->transactions == 0 || --archive->transactions > 0)
+        return;
+    archive->noticed = false;
+    if (run_statement(archive, SB_COMMIT, &ignored))
         sqlite3_exec(archive->db, "ROLLBACK", NULL, NULL, NULL);
 }
 

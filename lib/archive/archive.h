@@ -68,6 +68,14 @@ void sb_archive_version(const struct sb_archive *archive, int *major, int *minor
 /* The SQLite connection, for queries of the rooms above (read-only). */
 struct sqlite3 *sb_archive_database(struct sb_archive *archive);
 
+/*
+ * A number that changes with every commit to the index, whoever makes it; any thread may ask. A
+ * writer that moves files overwrites their old places only after the commit that gives them new
+ * ones: bytes that were read are those of a row as long as this is still its entry.generation.
+ * See content.h. Of an index in WAL mode, and an adopted archive, it tells nothing.
+ */
+uint32_t sb_archive_generation(const struct sb_archive *archive);
+
 /* SB_CHANGED when another index was renamed over the one that is open. Ask before calling bytes
  * damaged; any thread may. */
 enum sb_code sb_archive_still_current(struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
@@ -111,6 +119,9 @@ struct sb_query {
     uint32_t shard_first; /* SB_BY_ADDRESS only: this shard ... */
     uint32_t shard_last;  /* ... to this one; 0, 0 is read as "all" when all_shards is set */
     bool all_shards;
+    bool steady; /* SB_BY_ADDRESS only: SB_CHANGED as soon as the index does. Else files that were
+                    moved meanwhile come last, in no order, so that each comes once; but one that
+                    was replaced by another of its name may come as both. */
 };
 
 struct sb_cursor;

@@ -38,6 +38,7 @@ struct sb_entry {
     int64_t offset;
     uint32_t shard;
     uint32_t crc32c;
+    uint32_t generation; /* of the index when it said so: see sb_archive_generation */
 
     /* Directories: the tree statistics as stored (0 where the row is missing) */
     int64_t num_subdirs;

@@ -33,6 +33,7 @@ enum sb_statement {
     SB_ADDRESS_GREATER, /* (shard, offset) > (?1, ?2) */
     SB_ADDRESS_ENDS,    /* one integer: is the first shard number not NULL? */
     SB_ADDRESS_ODD,     /* shard or offset is no integer, row number > ?1 */
+    SB_ADDRESS_ROWS,    /* every file, row number > ?1, in order of row number */
     SB_ADDRESS_SORTED,  /* from the temporary table that stands in for a missing index, > ?1 */
     SB_STATEMENT_COUNT,
 };
@@ -42,17 +43,34 @@ struct sb_archive {
     char *index_path;
     sqlite3 *db;
     struct sb_layout layout;
-    struct stat opened;     /* the index file, when it was opened */
-    struct sb_bytes *bytes; /* of an adopted archive; NULL: shard files */
-    bool shards_renaming;   /* config.shardbox_shard_prefix stands */
-    bool sorted_made;       /* the temporary table of SB_ADDRESS_SORTED */
+    struct stat opened;       /* the index file, when it was opened */
+    int file;                 /* the same, for its header; -1: an adopted archive */
+    bool is_twin;             /* file is another archive's */
+    uint32_t generation;      /* of the index when it was last looked at */
+    struct sb_places *places; /* NULL: an adopted archive */
+    struct sb_bytes *bytes;   /* of an adopted archive; NULL: shard files */
+    bool sorted_made;         /* the temporary table of SB_ADDRESS_SORTED */
     int transactions;
+    bool noticed; /* sb_archive_notice was called in this transaction */
     sqlite3_stmt *statements[SB_STATEMENT_COUNT];
     struct sb_buf found; /* the path of the last look-up */
 };
 
 enum sb_code sb_archive_statement(struct sb_archive *archive, enum sb_statement which,
                                   sqlite3_stmt **out, struct sb_error *err) SB_CHECKED;
+
+/*
+ * A second connection to the same index, for another thread; it ends before the archive.
+ * SB_CHANGED when another index was renamed over it.
+ */
+enum sb_code sb_archive_open_twin(struct sb_archive **out, const struct sb_archive *archive,
+                                  struct sb_error *err) SB_CHECKED;
+
+/*
+ * Called in a read transaction that has read something: sets archive->generation to that of the
+ * rows that it sees, and when it is a new one, looks where the shards stand by now.
+ */
+enum sb_code sb_archive_notice(struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
 
 /* Column that holds the row number in statements that are ordered by it, or by address. */
 #define SB_ROW_NUMBER 9
@@ -88,8 +106,9 @@ struct sb_row {
 struct sb_rows {
     struct sb_row *rows;
     size_t count, room;
-    size_t at;    /* the next to deliver */
-    size_t limit; /* rows to fetch; grows from batch to batch */
+    size_t at;           /* the next to deliver */
+    size_t limit;        /* rows to fetch; grows from batch to batch */
+    uint32_t generation; /* of the index that they were fetched from */
     struct sb_buf text;
 };
 

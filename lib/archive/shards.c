@@ -3,6 +3,7 @@
 #include "archive/archive.h"
 #include "archive/bytes.h"
 #include "archive/database.h"
+#include "archive/places.h"
 #include "archive/reader.h"
 #include "core/crc32c.h"
 #include "core/interrupt.h"
@@ -17,20 +18,22 @@
 #include <unistd.h>
 
 #define OPEN_MOST   24
-#define BASES_MOST  3
+#define BASES_MOST  2
 #define BLOCK_BYTES (1 << 20)
 
 struct slot {
     int fd; /* -1: free */
     uint32_t shard;
+    uint32_t generation; /* of the places when it was opened: another file may be the shard since */
     unsigned users;
     uint64_t last_use;
 };
 
 struct sb_shards {
-    struct sb_bytes *bytes;  /* the archive's; NULL: files, and all that follows counts */
-    char *bases[BASES_MOST]; /* where a shard may stand, in the order to look; NULL: no more */
-    size_t final;            /* which of them is the shards' lasting name */
+    struct sb_bytes *bytes;   /* the archive's; NULL: files, and all that follows counts */
+    struct sb_places *places; /* NULL: shards stand under their lasting names */
+    char *renaming;           /* base of the names that they have while they wait for those */
+    char *bases[BASES_MOST];  /* of their lasting names, in the order to look; NULL: no more */
     pthread_mutex_t lock;
     uint64_t clock; /* counts uses; under the lock, as the slots are */
     struct slot slots[OPEN_MOST];
@@ -80,19 +83,15 @@ static char *absolute(const char *path)
 static enum sb_code find_bases(struct sb_shards *shards, struct sb_archive *archive,
                                struct sb_error *err)
 {
-    char *renaming;
-    enum sb_code code = SB_OK;
+    size_t size = sb_index_base_size(archive->index_path);
+    enum sb_code code;
 
-    if (archive->shards_renaming) {
-        if (asprintf(&renaming, "%.*s.new", (int)sb_index_base_size(archive->index_path),
-                     archive->index_path) < 0)
-            return sb_fail_memory(err);
-        code = add_base(shards, renaming, err);
-        shards->final = 1;
+    shards->places = sb_places_ref(archive->places);
+    if (asprintf(&shards->renaming, "%.*s.new", (int)size, archive->index_path) < 0) {
+        shards->renaming = NULL;
+        return sb_fail_memory(err);
     }
-    if (!code)
-        code = add_base(shards,
-                        strndup(archive->index_path, sb_index_base_size(archive->index_path)), err);
+    code = add_base(shards, strndup(archive->index_path, size), err);
     if (!code)
         code = add_base(shards, absolute(archive->path), err);
     return code;
@@ -158,6 +157,8 @@ void sb_shards_free(struct sb_shards *shards)
     }
     for (i = 0; i < BASES_MOST; i++)
         free(shards->bases[i]);
+    free(shards->renaming);
+    sb_places_unref(shards->places);
     pthread_mutex_destroy(&shards->lock);
     free(shards);
 }
@@ -175,46 +176,50 @@ static enum sb_code check_number(uint32_t shard, struct sb_error *err)
     return sb_fail(err, SB_NOENT, "shard %u: there can be no such shard", shard);
 }
 
+/* Looks for a shard under one base. SB_NOENT: it does not stand there. */
+static enum sb_code look_at(const char *base, uint32_t shard, struct sb_buf *name, struct stat *st,
+                            struct sb_error *err)
+{
+    if (name_shard(base, shard, name))
+        return sb_fail_memory(err);
+    if (stat(name->data, st) == 0)
+        return SB_OK;
+    if (errno == ELOOP)
+        return sb_fail(err, SB_FORMAT, "%s: too many symbolic links", name->data);
+    return sb_fail_errno(err, errno, "%s", name->data);
+}
+
 /*
- * Finds the file of a shard: its name and status. Looked at before it is opened, since opening a
- * device may do something.
+ * Finds the file of a shard: its name, its lasting one where it is not there, and status. Looked at
+ * before it is opened, since opening a device may do something.
  */
 static enum sb_code locate(struct sb_shards *shards, uint32_t shard, struct sb_buf *name,
-                           struct stat *st, struct sb_error *err)
+                           struct stat *st, uint32_t *generation, struct sb_error *err)
 {
+    struct sb_placing placing = {0};
     enum sb_code code = check_number(shard, err);
-    int reason = ENOENT;
-    size_t i;
 
+    *generation = shards->places ? sb_places_get(shards->places, &placing) : 0;
     if (code)
         return code;
-    for (i = 0; i < BASES_MOST && shards->bases[i]; i++) {
-        if (name_shard(shards->bases[i], shard, name))
-            return sb_fail_memory(err);
-        if (stat(name->data, st) == 0)
-            break;
-        reason = errno;
-        if (reason != ENOENT)
-            return reason == ELOOP
-                       ? sb_fail(err, SB_FORMAT, "%s: too many symbolic links", name->data)
-                       : sb_fail_errno(err, reason, "%s", name->data);
-    }
-    if (i == BASES_MOST || !shards->bases[i]) {
-        if (name_shard(shards->bases[shards->final], shard, name))
-            return sb_fail_memory(err);
-        return sb_fail_errno(err, reason, "%s", name->data);
-    }
+    code = placing.renaming ? look_at(shards->renaming, shard, name, st, err) : SB_NOENT;
+    for (size_t i = 0; code == SB_NOENT && i < BASES_MOST && shards->bases[i]; i++)
+        code = look_at(shards->bases[i], shard, name, st, err);
+    if (code == SB_NOENT && shards->bases[1])
+        code = look_at(shards->bases[0], shard, name, st, err);
+    if (code)
+        return code;
     if (!S_ISREG(st->st_mode))
         return sb_fail(err, SB_FORMAT, "%s: a shard must be a regular file", name->data);
     return SB_OK;
 }
 
 static enum sb_code open_shard(struct sb_shards *shards, uint32_t shard, int *fd,
-                               struct sb_error *err)
+                               uint32_t *generation, struct sb_error *err)
 {
     struct sb_buf name = {0};
     struct stat st;
-    enum sb_code code = locate(shards, shard, &name, &st, err);
+    enum sb_code code = locate(shards, shard, &name, &st, generation, err);
 
     *fd = -1;
     if (code)
@@ -231,12 +236,19 @@ out:
     return code;
 }
 
+/* One that was opened when shards stood where they stand now. */
+static bool is_fresh(const struct sb_shards *shards, const struct slot *slot)
+{
+    return !shards->places || slot->generation == sb_places_generation(shards->places);
+}
+
 static struct slot *find_open(struct sb_shards *shards, uint32_t shard)
 {
     size_t i;
 
     for (i = 0; i < OPEN_MOST; i++) {
-        if (shards->slots[i].fd >= 0 && shards->slots[i].shard == shard)
+        if (shards->slots[i].fd >= 0 && shards->slots[i].shard == shard &&
+            is_fresh(shards, &shards->slots[i]))
             return &shards->slots[i];
     }
     return NULL;
@@ -268,7 +280,7 @@ static struct slot *use(struct sb_shards *shards, struct slot *slot)
 }
 
 /* Keeps a new descriptor for others to use, if there is room and nobody was faster. */
-static struct slot *keep(struct sb_shards *shards, uint32_t shard, int fd)
+static struct slot *keep(struct sb_shards *shards, uint32_t shard, int fd, uint32_t generation)
 {
     struct slot *slot = find_open(shards, shard) ? NULL : find_room(shards);
 
@@ -276,13 +288,14 @@ static struct slot *keep(struct sb_shards *shards, uint32_t shard, int fd)
         return NULL;
     if (slot->fd >= 0)
         close(slot->fd);
-    *slot = (struct slot){.fd = fd, .shard = shard};
+    *slot = (struct slot){.fd = fd, .shard = shard, .generation = generation};
     return use(shards, slot);
 }
 
 static enum sb_code acquire(struct sb_shards *shards, uint32_t shard, struct handle *out,
                             struct sb_error *err)
 {
+    uint32_t generation;
     enum sb_code code;
 
     pthread_mutex_lock(&shards->lock);
@@ -292,11 +305,11 @@ static enum sb_code acquire(struct sb_shards *shards, uint32_t shard, struct han
         out->fd = out->slot->fd;
         return SB_OK;
     }
-    code = open_shard(shards, shard, &out->fd, err);
+    code = open_shard(shards, shard, &out->fd, &generation, err);
     if (code)
         return code;
     pthread_mutex_lock(&shards->lock);
-    out->slot = keep(shards, shard, out->fd);
+    out->slot = keep(shards, shard, out->fd, generation);
     pthread_mutex_unlock(&shards->lock);
     return SB_OK;
 }
@@ -363,11 +376,12 @@ enum sb_code sb_shards_stat(struct sb_shards *shards, uint32_t shard, struct sta
                             struct sb_error *err)
 {
     struct sb_buf name = {0};
+    uint32_t generation;
     enum sb_code code;
 
     if (shards->bytes)
         return shards->bytes->ops->stat(shards->bytes, shard, out, err);
-    code = locate(shards, shard, &name, out, err);
+    code = locate(shards, shard, &name, out, &generation, err);
     sb_buf_release(&name);
     return code;
 }
@@ -381,11 +395,12 @@ enum sb_code sb_shards_path(struct sb_shards *shards, uint32_t shard, struct sb_
 {
     struct sb_error ignored;
     struct stat st;
+    uint32_t generation;
     enum sb_code code;
 
     if (shards->bytes)
         return shards->bytes->ops->path(shards->bytes, shard, out);
-    code = locate(shards, shard, out, &st, &ignored);
+    code = locate(shards, shard, out, &st, &generation, &ignored);
     return code == SB_NOMEM ? code : SB_OK;
 }
 

@@ -3,8 +3,9 @@
  *
  * Shards are opened when first needed, and at most 24 at once. While a replaced or grown archive
  * still has shards under their temporary names (config.shardbox_shard_prefix, see
- * shardbox-archive(5)) those are found there. Only regular files, also through symbolic links, are
- * opened: anything else fails at once. Thread-safe.
+ * shardbox-archive(5)) those are found there. That may begin and end while they are in use: it is
+ * known as soon as a row of such an index is fetched, through the archive or content.h. Only
+ * regular files, also through symbolic links, are opened: anything else fails at once. Thread-safe.
  */
 #ifndef SB_ARCHIVE_SHARDS_H
 #define SB_ARCHIVE_SHARDS_H
@@ -22,8 +23,8 @@
 struct sb_archive;
 struct sb_shards;
 
-/* Independent of the archive afterwards, but for one that was adopted (archive.h), whose bytes it
- * has in its keeping: then freed before it. */
+/* May outlive the archive, but for one that was adopted (archive.h), whose bytes it has in its
+ * keeping: then freed before it. */
 enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive,
                             struct sb_error *err) SB_CHECKED;
 
