@@ -4,6 +4,7 @@
 #include "archive/reader.h"
 
 #include "archive/database.h"
+#include "archive/rowset.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,14 @@
 #define FIRST_OF_ALL  128
 #define FIRST_OF_DIRS 4
 
-/* Rows whose sort key is of another type stand outside the order; they come last, by row number. */
-enum phase { IN_ORDER, ODD_FILES, ODD_DIRS, AT_END };
+/* Rows looked at in one read transaction, however few of them are wanted. */
+#define SCAN_MOST 16384
+
+/*
+ * Behind those in order come, by row number: files that were moved meanwhile to where the scan had
+ * been, and rows whose sort key is of another type, which stand outside the order.
+ */
+enum phase { IN_ORDER, MOVED_FILES, ODD_FILES, ODD_DIRS, AT_END };
 
 struct address_key {
     int64_t shard;
@@ -33,6 +40,7 @@ struct sb_cursor {
     enum phase phase;
     int64_t row; /* last row number, in the phases of odd rows and when sorted */
     struct sb_rows batch;
+    size_t scanned; /* rows, for this batch */
 
     /* SB_BY_PATH */
     struct sb_stream streams[2]; /* files, dirs */
@@ -41,8 +49,12 @@ struct sb_cursor {
 
     /* SB_BY_ADDRESS */
     struct address_key key;
-    bool beyond_same; /* nothing more at key's very address */
     bool odd_seen;
+    bool steady;
+    bool begun;
+    uint32_t generation; /* of the index, when the scan began */
+    bool moved;          /* it was another one since */
+    struct sb_rowset given;
     bool sorted; /* no index: a temporary table stands in */
     bool all_shards;
     uint32_t shard_first, shard_last;
@@ -56,6 +68,7 @@ void sb_cursor_free(struct sb_cursor *cursor)
     sb_stream_release(&cursor->streams[1]);
     sb_rows_release(&cursor->batch);
     sb_buf_release(&cursor->last_dir);
+    sb_rowset_release(&cursor->given);
     free(cursor);
 }
 
@@ -148,6 +161,7 @@ static enum sb_code open_addresses(struct sb_cursor *cursor, const struct sb_que
     cursor->key.offset = INT64_MIN;
     cursor->key.row = INT64_MIN;
     cursor->everything = query->all_shards;
+    cursor->steady = query->steady;
     cursor->sorted = cursor->archive->layout.files_by_address.size == 0;
     return cursor->sorted ? make_sorted(cursor->archive, err) : SB_OK;
 }
@@ -195,9 +209,13 @@ static enum sb_code refill(struct sb_cursor *cursor, struct sb_error *err)
     if (code)
         return code;
     for (i = 0; i < 2; i++) {
-        while (!code && is_used_up(&cursor->streams[i]))
+        while (!code && is_used_up(&cursor->streams[i])) {
             code = cursor->shallow ? sb_stream_fill_children(&cursor->streams[i], err)
                                    : sb_stream_fill(&cursor->streams[i], err);
+            if (!code)
+                code = sb_archive_notice(cursor->archive, err);
+            cursor->streams[i].batch.generation = cursor->archive->generation;
+        }
     }
     sb_archive_end(cursor->archive);
     return code;
@@ -215,6 +233,7 @@ static void deliver(struct sb_rows *batch, struct sb_row *row, struct sb_entry *
 {
     *entry = row->entry;
     entry->path = sb_row_path(batch, row);
+    entry->generation = batch->generation;
     batch->at++;
 }
 
@@ -259,6 +278,17 @@ static enum sb_code next_in_order(struct sb_cursor *cursor, struct sb_entry *ent
     }
 }
 
+static bool has_address(sqlite3_stmt *row)
+{
+    return sqlite3_column_type(row, 1) == SQLITE_INTEGER &&
+           sqlite3_column_type(row, 2) == SQLITE_INTEGER;
+}
+
+static bool is_enough(const struct sb_cursor *cursor)
+{
+    return sb_rows_is_full(&cursor->batch) || cursor->scanned >= SCAN_MOST;
+}
+
 static enum sb_code add_row(struct sb_cursor *cursor, sqlite3_stmt *row, bool is_dir,
                             struct sb_error *err)
 {
@@ -266,6 +296,53 @@ static enum sb_code add_row(struct sb_cursor *cursor, sqlite3_stmt *row, bool is
 
     sb_row_entry(row, is_dir, &entry);
     return sb_rows_add(&cursor->batch, &entry, false, err);
+}
+
+/*
+ * Asked while a row, or the end, is at hand: what was read so far may be of another state of the
+ * index. Then it must be known which files were given.
+ */
+static enum sb_code see_state(struct sb_cursor *cursor, struct sb_error *err)
+{
+    struct sb_archive *archive = cursor->archive;
+    enum sb_code code = sb_archive_notice(archive, err);
+
+    if (code || cursor->order != SB_BY_ADDRESS)
+        return code;
+    if (!cursor->begun)
+        cursor->generation = archive->generation;
+    cursor->begun = true;
+    cursor->moved |= cursor->generation != archive->generation;
+    if (!cursor->moved || (!cursor->steady && !cursor->given.partial))
+        return SB_OK;
+    return sb_fail(err, SB_CHANGED,
+                   "%s: was changed by another process while it was read; run again",
+                   sb_archive_path(archive));
+}
+
+/* Adds a row with an address, unless it was given already. */
+static enum sb_code add_once(struct sb_cursor *cursor, sqlite3_stmt *row, struct sb_error *err)
+{
+    int64_t number = sqlite3_column_int64(row, SB_ROW_NUMBER);
+    enum sb_code code = see_state(cursor, err);
+
+    if (code || (cursor->moved && sb_rowset_has(&cursor->given, number)))
+        return code;
+    code = sb_rowset_add(&cursor->given, number, err);
+    return code ? code : add_row(cursor, row, false, err);
+}
+
+static enum sb_code add_moved(struct sb_cursor *cursor, sqlite3_stmt *row, struct sb_error *err)
+{
+    int64_t shard = sqlite3_column_int64(row, 1);
+
+    if (!has_address(row)) {
+        cursor->odd_seen = true;
+        return SB_OK;
+    }
+    if (!cursor->all_shards && (shard < cursor->shard_first || shard > cursor->shard_last))
+        return SB_OK;
+    return add_once(cursor, row, err);
 }
 
 /* Rows in order of row number; those that were not looked for in range are passed over. */
@@ -280,15 +357,16 @@ static enum sb_code fill_by_row(struct sb_cursor *cursor, enum sb_statement whic
     if (code)
         return code;
     sqlite3_bind_int64(statement, 1, cursor->row);
-    while (!code && !sb_rows_is_full(&cursor->batch) &&
-           (rc = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (!code && !is_enough(cursor) && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
         if (sqlite3_column_int64(statement, SB_ROW_NUMBER) <= cursor->row) {
             code = sb_fail(err, SB_DAMAGED, "%s: its rows are not in order",
                            cursor->archive->index_path);
             break;
         }
         cursor->row = sqlite3_column_int64(statement, SB_ROW_NUMBER);
-        code = add_row(cursor, statement, is_dir, err);
+        cursor->scanned++;
+        code = which == SB_ADDRESS_ROWS ? add_moved(cursor, statement, err)
+                                        : add_row(cursor, statement, is_dir, err);
     }
     if (!code && rc != SQLITE_ROW && rc != SQLITE_DONE)
         code = sb_database_fail(cursor->archive->db, err);
@@ -324,9 +402,11 @@ static enum sb_code next_phase(struct sb_cursor *cursor, struct sb_error *err)
     while (plain && !code && cursor->phase != AT_END) {
         cursor->phase++;
         plain = cursor->phase != AT_END;
-        if (!cursor->everything || cursor->phase == AT_END)
+        if (cursor->phase == MOVED_FILES)
+            plain = !cursor->moved || cursor->sorted;
+        else if (!cursor->everything || cursor->phase == AT_END)
             continue;
-        if (cursor->order == SB_BY_ADDRESS) {
+        else if (cursor->order == SB_BY_ADDRESS) {
             plain = cursor->phase != ODD_FILES || !cursor->odd_seen;
         } else if (cursor->phase == ODD_FILES) {
             if (cursor->files)
@@ -338,19 +418,38 @@ static enum sb_code next_phase(struct sb_cursor *cursor, struct sb_error *err)
     return code;
 }
 
-/* From the batch of the cursor; `fill` puts the next rows there, none at the end. */
+/* Fetches what comes next in one read transaction; an empty batch at the end. */
+static enum sb_code fill_batch(struct sb_cursor *cursor,
+                               enum sb_code (*fill)(struct sb_cursor *, struct sb_error *),
+                               struct sb_error *err)
+{
+    enum sb_code code;
+
+    do {
+        sb_rows_begin(&cursor->batch);
+        cursor->scanned = 0;
+        code = sb_archive_begin(cursor->archive, err);
+        if (code)
+            return code;
+        code = fill(cursor, err);
+        if (!code)
+            code = see_state(cursor, err);
+        sb_archive_end(cursor->archive);
+        cursor->batch.generation = cursor->archive->generation;
+    } while (!code && cursor->batch.count == 0 && is_enough(cursor));
+    return code;
+}
+
 static enum sb_code next_of_batch(struct sb_cursor *cursor, struct sb_entry *entry,
                                   enum sb_code (*fill)(struct sb_cursor *, struct sb_error *),
                                   struct sb_error *err)
 {
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    if (cursor->batch.at == cursor->batch.count) {
-        sb_rows_begin(&cursor->batch);
-        code = fill(cursor, err);
-        if (code)
-            return code;
-    }
+    if (cursor->batch.at == cursor->batch.count)
+        code = fill_batch(cursor, fill, err);
+    if (code)
+        return code;
     if (cursor->batch.at == cursor->batch.count)
         return SB_END;
     deliver(&cursor->batch, &cursor->batch.rows[cursor->batch.at], entry);
@@ -363,14 +462,8 @@ static enum sb_code fill_odd(struct sb_cursor *cursor, struct sb_error *err)
     enum sb_statement which = is_dir ? SB_DIR_ODD : SB_FILE_ODD;
 
     if (cursor->order == SB_BY_ADDRESS)
-        which = SB_ADDRESS_ODD;
+        which = cursor->phase == MOVED_FILES ? SB_ADDRESS_ROWS : SB_ADDRESS_ODD;
     return fill_by_row(cursor, which, is_dir, err);
-}
-
-static bool has_address(sqlite3_stmt *row)
-{
-    return sqlite3_column_type(row, 1) == SQLITE_INTEGER &&
-           sqlite3_column_type(row, 2) == SQLITE_INTEGER;
 }
 
 static int compare_keys(const struct address_key *a, const struct address_key *b)
@@ -404,7 +497,8 @@ static enum sb_code take_address(struct sb_cursor *cursor, sqlite3_stmt *row, bo
         return sb_fail(err, SB_DAMAGED, "%s: index '%s' is damaged, it is not in order",
                        cursor->archive->index_path, cursor->archive->layout.files_by_address.data);
     cursor->key = key;
-    return add_row(cursor, row, false, err);
+    cursor->scanned++;
+    return add_once(cursor, row, err);
 }
 
 /* Rows at the key's address behind its row number, or rows at greater addresses. */
@@ -423,8 +517,7 @@ static enum sb_code scan_addresses(struct sb_cursor *cursor, enum sb_statement w
     sqlite3_bind_int64(statement, 2, cursor->key.offset);
     if (which == SB_ADDRESS_SAME)
         sqlite3_bind_int64(statement, 3, cursor->key.row);
-    while (!code && !past && !sb_rows_is_full(&cursor->batch) &&
-           (rc = sqlite3_step(statement)) == SQLITE_ROW)
+    while (!code && !past && !is_enough(cursor) && (rc = sqlite3_step(statement)) == SQLITE_ROW)
         code = take_address(cursor, statement, &past, err);
     if (!code && rc != SQLITE_ROW && rc != SQLITE_DONE)
         code = sb_database_fail(cursor->archive->db, err);
