@@ -2,6 +2,7 @@
 #include "store/depth_first.h"
 
 #include "archive/archive.h"
+#include "archive/content.h"
 #include "archive/select.h"
 #include "archive/shards.h"
 #include "core/crc32c.h"
@@ -34,6 +35,7 @@ struct archive_source {
     struct sb_source base;
     struct sb_archive *archive;
     struct sb_shards *shards;
+    struct sb_content *content;
     struct sb_archive_source_options options;
     const enum stage *stage; /* in its plan */
     bool root_given;
@@ -42,9 +44,10 @@ struct archive_source {
     struct sb_select *select;
 };
 
-/* The bytes of a shard from `start` on that are in `data`. */
+/* The bytes of a shard from `start` on that are in `data`, for rows of that generation. */
 struct archive_loader {
     struct sb_loader base;
+    uint32_t generation;
     uint32_t shard;
     int64_t start;
     size_t size;
@@ -53,8 +56,11 @@ struct archive_loader {
     bool at_end;  /* so near to the shard's end that a window would reach beyond it */
 };
 
-/* A member's extent, out of reach of sinks, which have places of their own. */
-enum { PLACE_SHARD, PLACE_OFFSET, PLACE_CRC };
+/*
+ * A member's extent, out of reach of sinks, which have places of their own. The stored name, which
+ * the transfer may change, is its `component`.
+ */
+enum { PLACE_SHARD, PLACE_OFFSET, PLACE_SUM };
 
 static struct archive_source *source_of(struct sb_source *source)
 {
@@ -73,6 +79,7 @@ static void free_source(struct sb_source *base)
     sb_cursor_free(source->cursor);
     sb_depth_first_free(source->walk);
     sb_select_free(source->select);
+    sb_content_free(source->content);
     sb_shards_free(source->shards);
     free(source);
 }
@@ -200,10 +207,11 @@ static enum sb_code next(struct sb_source *base, struct sb_member *member, struc
         else if (is_usable(source, &entry) && !is_implied(source, &entry))
             break;
     }
-    *member = (struct sb_member){.entry = entry, .has = properties_of(&entry)};
-    member->place[PLACE_SHARD] = entry.shard;
+    *member =
+        (struct sb_member){.entry = entry, .has = properties_of(&entry), .component = entry.path};
+    member->place[PLACE_SHARD] = (uint64_t)entry.generation << 32 | entry.shard;
     member->place[PLACE_OFFSET] = (uint64_t)entry.offset;
-    member->place[PLACE_CRC] = entry.crc32c;
+    member->place[PLACE_SUM] = entry.crc32c;
     base->done += entry.type == SB_DIR ? 0 : entry.size;
     return SB_OK;
 }
@@ -231,6 +239,37 @@ static void free_loader(struct sb_loader *base)
     free(loader);
 }
 
+/* The row that the member was made of, as far as its bytes are concerned. */
+static struct sb_entry row_of(const struct sb_member *member)
+{
+    return (struct sb_entry){
+        .path = member->component,
+        .path_size = strlen(member->component),
+        .type = member->entry.type,
+        .has = member->entry.has,
+        .size = member->entry.size,
+        .generation = (uint32_t)(member->place[PLACE_SHARD] >> 32),
+        .shard = (uint32_t)member->place[PLACE_SHARD],
+        .offset = (int64_t)member->place[PLACE_OFFSET],
+        .crc32c = (uint32_t)member->place[PLACE_SUM],
+    };
+}
+
+/* Another file has the name by now: the member becomes that, but for its name. */
+static void become(struct sb_member *member, const struct sb_entry *row)
+{
+    const struct sb_entry *named = &member->entry;
+    struct sb_entry entry = *row;
+
+    entry.path = named->path;
+    entry.path_size = named->path_size;
+    member->entry = entry;
+    member->has = properties_of(row);
+    member->place[PLACE_SHARD] = (uint64_t)row->generation << 32 | row->shard;
+    member->place[PLACE_OFFSET] = (uint64_t)row->offset;
+    member->place[PLACE_SUM] = row->crc32c;
+}
+
 /* Leaves the member out because of *err: SB_END, unless that ends the work. */
 static enum sb_code leave_out(const struct archive_source *source, const struct sb_member *member,
                               const char *kind, struct sb_events *events, struct sb_error *err)
@@ -238,10 +277,12 @@ static enum sb_code leave_out(const struct archive_source *source, const struct 
     const char *name = member->entry.path;
     struct sb_error cause = *err;
 
-    if (sb_ends_work(&cause))
-        return sb_fail(err, cause.code, "%s: %s", name, cause.text);
     if (sb_archive_still_current(source->archive, err))
         return err->code;
+    if (cause.code == SB_CHANGED)
+        kind = "changed";
+    else if (sb_ends_work(&cause))
+        return sb_fail(err, cause.code, "%s: %s", name, cause.text);
     if (sb_events_add(events, SB_PROBLEM, kind, name, cause.text, err))
         return err->code;
     return SB_END;
@@ -257,51 +298,78 @@ static bool crc_wanted(const struct archive_source *source, const struct sb_memb
     return !source->options.no_check && (member->entry.has & SB_HAS_CRC);
 }
 
-static bool window_holds(const struct archive_loader *loader, uint32_t shard, int64_t offset,
-                         size_t size)
+static bool window_holds(const struct archive_loader *loader, const struct sb_entry *row)
 {
-    return loader->size >= size && loader->shard == shard && offset >= loader->start &&
-           offset - loader->start <= (int64_t)(loader->size - size);
+    size_t size = (size_t)row->size;
+
+    return loader->size >= size && loader->shard == row->shard &&
+           loader->generation == row->generation && row->offset >= loader->start &&
+           row->offset - loader->start <= (int64_t)(loader->size - size);
 }
 
-/* Fills the window from offset on; false where that cannot be, and single extents are to be read.
- */
-static bool read_ahead(struct archive_loader *loader, uint32_t shard, int64_t offset, size_t size)
+/* Fills the window from the row's bytes on; false where that cannot be, and single extents are to
+ * be read. */
+static bool read_ahead(struct archive_loader *loader, const struct sb_entry *row)
 {
     const struct archive_source *source = source_of_loader(&loader->base);
     struct sb_error ignored;
 
-    if (loader->shard != shard || loader->at_end || size > WINDOW_BYTES / 2 ||
-        offset < loader->next || offset - loader->next > GAP_MAX)
+    if (loader->shard != row->shard || loader->at_end || row->size > (int64_t)WINDOW_BYTES / 2 ||
+        row->offset < loader->next || row->offset - loader->next > GAP_MAX)
         return false;
     if (!loader->data)
         loader->data = malloc(WINDOW_BYTES);
     if (!loader->data)
         return false;
-    loader->at_end =
-        sb_shards_read(source->shards, shard, offset, loader->data, WINDOW_BYTES, &ignored);
-    loader->start = offset;
+    loader->at_end = sb_shards_read(source->shards, row->shard, row->offset, loader->data,
+                                    WINDOW_BYTES, &ignored);
+    loader->start = row->offset;
+    loader->generation = row->generation;
     loader->size = loader->at_end ? 0 : WINDOW_BYTES;
     return !loader->at_end;
 }
 
-static enum sb_code read_extent(struct archive_loader *loader, uint32_t shard, int64_t offset,
-                                void *data, size_t size, struct sb_error *err)
+static enum sb_code read_extent(struct archive_loader *loader, const struct sb_entry *row,
+                                void *data, struct sb_error *err)
 {
     const struct archive_source *source = source_of_loader(&loader->base);
+    size_t size = (size_t)row->size;
     enum sb_code code = SB_OK;
 
-    if (window_holds(loader, shard, offset, size) || read_ahead(loader, shard, offset, size))
-        memcpy(data, loader->data + (offset - loader->start), size);
+    if (window_holds(loader, row) || read_ahead(loader, row))
+        memcpy(data, loader->data + (row->offset - loader->start), size);
     else
-        code = sb_shards_read(source->shards, shard, offset, data, size, err);
-    if (loader->shard != shard) {
-        loader->shard = shard;
+        code = sb_shards_read(source->shards, row->shard, row->offset, data, size, err);
+    if (loader->shard != row->shard) {
+        loader->shard = row->shard;
         loader->size = 0;
         loader->at_end = false;
     }
-    loader->next = offset + (int64_t)size;
+    loader->next = row->offset + row->size;
     return code;
+}
+
+/* Reads the bytes where the row says; *good when it is sure that they are right. */
+static enum sb_code load_row(struct archive_loader *loader, const struct sb_entry *row, void *data,
+                             bool check, bool *good, struct sb_error *err)
+{
+    const struct archive_source *source = source_of_loader(&loader->base);
+    size_t size = (size_t)row->size;
+    enum sb_code code = size > 0 ? read_extent(loader, row, data, err) : SB_OK;
+
+    *good = !code && (check ? sb_crc32c(0, data, size) == row->crc32c
+                            : !sb_content_moved(source->content, row));
+    return code;
+}
+
+/* Reads them once more, in case that they were moved; by then nothing read ahead is of use. */
+static enum sb_code load_again(struct archive_loader *loader, struct sb_entry *row, void *data,
+                               size_t room, struct sb_error *err)
+{
+    const struct archive_source *source = source_of_loader(&loader->base);
+
+    loader->size = 0;
+    return sb_content_read(source->content, row, data, room, !source->options.no_check, err);
 }
 
 static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data, size_t room,
@@ -309,19 +377,26 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
 {
     struct archive_loader *loader = (struct archive_loader *)base;
     const struct archive_source *source = source_of_loader(base);
-    size_t size = (size_t)member->entry.size;
+    struct sb_entry row = row_of(member);
+    enum sb_code first, code;
+    bool good;
 
-    if (member->entry.size > (int64_t)room)
+    if (row.size > (int64_t)room)
         return SB_LIMIT;
-    if (size > 0 && read_extent(loader, (uint32_t)member->place[PLACE_SHARD],
-                                (int64_t)member->place[PLACE_OFFSET], data, size, err))
-        return leave_out(source, member, kind_of_failure(err), events, err);
-    if (crc_wanted(source, member) &&
-        sb_crc32c(0, data, size) != (uint32_t)member->place[PLACE_CRC]) {
-        sb_fail(err, SB_DAMAGED, "its bytes do not match their checksum; left out");
-        return leave_out(source, member, "checksum", events, err);
+    first = load_row(loader, &row, data, crc_wanted(source, member), &good, err);
+    if (good)
+        return SB_OK;
+    code = load_again(loader, &row, data, room, err);
+    if (!code && row.type != member->entry.type)
+        code = sb_fail(err, SB_CHANGED, "was replaced by another while it was read; left out");
+    if (!code || code == SB_LIMIT) {
+        become(member, &row);
+        return code;
     }
-    return SB_OK;
+    if (first || code != SB_DAMAGED)
+        return leave_out(source, member, kind_of_failure(err), events, err);
+    sb_fail(err, SB_DAMAGED, "its bytes do not match their checksum; left out");
+    return leave_out(source, member, "checksum", events, err);
 }
 
 struct feed {
@@ -344,12 +419,10 @@ static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_
 {
     const struct archive_source *source = source_of_loader(base);
     struct feed feed = {.each = each, .context = context};
-    uint32_t crc = (uint32_t)member->place[PLACE_CRC];
-    enum sb_code code;
+    struct sb_entry row = row_of(member);
+    enum sb_code code =
+        sb_content_stream(source->content, &row, crc_wanted(source, member), pass_on, &feed, err);
 
-    code = sb_shards_stream(source->shards, (uint32_t)member->place[PLACE_SHARD],
-                            (int64_t)member->place[PLACE_OFFSET], member->entry.size,
-                            crc_wanted(source, member) ? &crc : NULL, pass_on, &feed, err);
     if (!code || feed.failed)
         return code;
     return leave_out(source, member, kind_of_failure(err), events, err);
@@ -411,6 +484,8 @@ enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *a
     source->archive = archive;
     source->options = *options;
     code = sb_shards_open(&source->shards, archive, err);
+    if (!code)
+        code = sb_content_open(&source->content, archive, source->shards, err);
     if (!code)
         code = choose_walk(source, err);
     if (!code)

@@ -1,0 +1,220 @@
+#include "archive/content.h"
+
+#include "archive/archive.h"
+#include "archive/reader.h"
+#include "archive/shards.h"
+#include "core/crc32c.h"
+#include "core/interrupt.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define BLOCK_BYTES ((int64_t)1 << 20)
+
+/* Commits that a file is followed through for the sake of one read: far more than can come between
+ * two look-ups of a file that is read at once. */
+#define FOLLOWED_MOST 32
+
+struct sb_content {
+    struct sb_archive *archive;
+    struct sb_shards *shards;
+    pthread_mutex_t lock;
+    struct sb_archive *twin; /* under the lock; made when first needed */
+};
+
+enum sb_code sb_content_open(struct sb_content **out, struct sb_archive *archive,
+                             struct sb_shards *shards, struct sb_error *err)
+{
+    struct sb_content *content = calloc(1, sizeof(*content));
+
+    *out = content;
+    if (!content)
+        return sb_fail_memory(err);
+    content->archive = archive;
+    content->shards = shards;
+    pthread_mutex_init(&content->lock, NULL);
+    return SB_OK;
+}
+
+void sb_content_free(struct sb_content *content)
+{
+    if (!content)
+        return;
+    sb_archive_free(content->twin);
+    pthread_mutex_destroy(&content->lock);
+    free(content);
+}
+
+bool sb_content_moved(const struct sb_content *content, const struct sb_entry *entry)
+{
+    return sb_archive_generation(content->archive) != entry->generation;
+}
+
+static enum sb_code look_up(struct sb_content *content, struct sb_entry *entry,
+                            struct sb_error *err)
+{
+    struct sb_entry now;
+    enum sb_code code = sb_archive_still_current(content->archive, err);
+
+    if (!code && !content->twin)
+        code = sb_archive_open_twin(&content->twin, content->archive, err);
+    if (!code)
+        code = sb_archive_lookup(content->twin, entry->path, entry->path_size, &now, err);
+    if (code == SB_NOENT)
+        return sb_fail(err, SB_CHANGED, "was removed from the archive while it was read");
+    if (code)
+        return code;
+    if (now.defect)
+        return sb_fail(err, SB_DAMAGED, "%s", now.defect);
+    if (now.type == SB_DIR)
+        return sb_fail(err, SB_CHANGED, "was replaced by a directory while it was read");
+    now.path = entry->path;
+    *entry = now;
+    return SB_OK;
+}
+
+enum sb_code sb_content_find(struct sb_content *content, struct sb_entry *entry,
+                             struct sb_error *err)
+{
+    enum sb_code code;
+
+    pthread_mutex_lock(&content->lock);
+    code = look_up(content, entry, err);
+    pthread_mutex_unlock(&content->lock);
+    return code;
+}
+
+static bool is_same_content(const struct sb_entry *a, const struct sb_entry *b)
+{
+    unsigned either = a->has | b->has;
+
+    return a->type == b->type && a->size == b->size &&
+           (!(either & SB_HAS_CRC) || (a->has & b->has & SB_HAS_CRC && a->crc32c == b->crc32c));
+}
+
+/* Is it an error that wrong or old addresses can lead to? */
+static bool may_have_moved(const struct sb_error *err)
+{
+    return err->code == SB_DAMAGED || err->code == SB_NOENT || err->code == SB_FORMAT;
+}
+
+/*
+ * After a read that failed, or whose bytes may be of another file by now. SB_OK: the entry has been
+ * looked up again, and it is worth reading once more. *err is kept where it tells the truth.
+ */
+static enum sb_code follow(struct sb_content *content, struct sb_entry *entry, enum sb_code failed,
+                           unsigned followed, struct sb_error *err)
+{
+    const struct sb_entry before = *entry;
+    struct sb_error found;
+
+    if (sb_archive_is_adopted(content->archive) || (failed && !may_have_moved(err)) ||
+        (failed && followed == FOLLOWED_MOST))
+        return failed;
+    if (sb_content_find(content, entry, &found)) {
+        *err = found;
+        return err->code;
+    }
+    if (failed && entry->generation == before.generation && entry->shard == before.shard &&
+        entry->offset == before.offset && is_same_content(entry, &before))
+        return failed;
+    if (followed == FOLLOWED_MOST)
+        return sb_fail(err, SB_CHANGED, "is moved about all the time; try again");
+    return SB_OK;
+}
+
+static enum sb_code read_once(struct sb_content *content, const struct sb_entry *entry, void *data,
+                              bool check, struct sb_error *err)
+{
+    size_t size = (size_t)entry->size;
+
+    if (size > 0 && sb_shards_read(content->shards, entry->shard, entry->offset, data, size, err))
+        return err->code;
+    if (check && sb_crc32c(0, data, size) != entry->crc32c)
+        return sb_fail(err, SB_DAMAGED, "its bytes do not match their checksum");
+    return SB_OK;
+}
+
+enum sb_code sb_content_read(struct sb_content *content, struct sb_entry *entry, void *data,
+                             size_t room, bool check, struct sb_error *err)
+{
+    for (unsigned followed = 0;; followed++) {
+        bool checked = check && (entry->has & SB_HAS_CRC);
+        enum sb_code code;
+
+        if (entry->size > (int64_t)room)
+            return SB_LIMIT;
+        code = read_once(content, entry, data, checked, err);
+        if (!code && (checked || !sb_content_moved(content, entry)))
+            return SB_OK;
+        code = follow(content, entry, code, followed, err);
+        if (code)
+            return code;
+    }
+}
+
+/* Reads a part of a file, whatever its whole checksum, and goes where the file goes. */
+static enum sb_code read_block(struct sb_content *content, struct sb_entry *entry, int64_t at,
+                               void *data, size_t size, struct sb_error *err)
+{
+    for (unsigned followed = 0;; followed++) {
+        const struct sb_entry before = *entry;
+        enum sb_code code;
+
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        code = sb_shards_read(content->shards, entry->shard, entry->offset + at, data, size, err);
+        if (!code && !sb_content_moved(content, entry))
+            return SB_OK;
+        code = follow(content, entry, code, followed, err);
+        if (code)
+            return code;
+        if (!is_same_content(entry, &before))
+            return sb_fail(err, SB_CHANGED, "was replaced by another file while it was read");
+    }
+}
+
+/* The last word on a sum that is wrong; where nothing tells that the index moved, the row does. */
+static enum sb_code fail_sum(struct sb_content *content, struct sb_entry *entry, uint32_t crc,
+                             struct sb_error *err)
+{
+    const struct sb_entry before = *entry;
+
+    sb_fail(err, SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x", crc,
+            entry->crc32c);
+    if (follow(content, entry, SB_DAMAGED, 0, err))
+        return err->code;
+    if (entry->shard == before.shard && entry->offset == before.offset)
+        return SB_DAMAGED;
+    return sb_fail(err, SB_CHANGED, "was moved while it was read; try again");
+}
+
+enum sb_code sb_content_stream(struct sb_content *content, struct sb_entry *entry, bool check,
+                               sb_each_block *each, void *context, struct sb_error *err)
+{
+    const uint32_t *expected = check && (entry->has & SB_HAS_CRC) ? &entry->crc32c : NULL;
+    int64_t left = entry->size, take;
+    enum sb_code code = SB_OK;
+    uint32_t crc = 0;
+    char *block;
+
+    if (sb_archive_is_adopted(content->archive))
+        return sb_shards_stream(content->shards, entry->shard, entry->offset, left, expected, each,
+                                context, err);
+    block = malloc((size_t)(left < BLOCK_BYTES ? left + 1 : BLOCK_BYTES));
+    if (!block)
+        return sb_fail_memory(err);
+    for (; left > 0 && !code; left -= take) {
+        take = left < BLOCK_BYTES ? left : BLOCK_BYTES;
+        code = read_block(content, entry, entry->size - left, block, (size_t)take, err);
+        if (code)
+            break;
+        if (expected)
+            crc = sb_crc32c(crc, block, (size_t)take);
+        code = each(context, block, (size_t)take, err);
+    }
+    free(block);
+    if (!code && expected && crc != *expected)
+        code = fail_sum(content, entry, crc, err);
+    return code;
+}
