@@ -20,9 +20,16 @@ struct metadata {
     int64_t mode, uid, gid, mtime_ns;
 };
 
+/* What was said of a directory. */
+enum {
+    HELD = 1, /* that it is there, or that a file in it is */
+    GONE = 2, /* that it was dropped */
+};
+
 struct frame {
     size_t key_size; /* of the directory's key, its '/' included */
     struct counts counts;
+    unsigned said;
     struct metadata metadata;
     bool exists; /* in `dirs`, while applying */
 };
@@ -42,17 +49,19 @@ struct sb_tally {
 
 static const char make_table[] =
     "CREATE TEMP TABLE tally (key TEXT PRIMARY KEY, files INTEGER, files_tree INTEGER,"
-    " size_tree INTEGER, has INTEGER, mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER)"
+    " size_tree INTEGER, has INTEGER, mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER,"
+    " said INTEGER)"
     " WITHOUT ROWID";
 
 static const char save_frame[] =
-    "INSERT INTO temp.tally VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+    "INSERT INTO temp.tally VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
     " ON CONFLICT (key) DO UPDATE SET files = files + excluded.files,"
     " files_tree = files_tree + excluded.files_tree,"
     " size_tree = size_tree + excluded.size_tree,"
     " mode = iif(excluded.has, excluded.mode, mode), uid = iif(excluded.has, excluded.uid, uid),"
     " gid = iif(excluded.has, excluded.gid, gid),"
-    " mtime_ns = iif(excluded.has, excluded.mtime_ns, mtime_ns), has = has | excluded.has";
+    " mtime_ns = iif(excluded.has, excluded.mtime_ns, mtime_ns), has = has | excluded.has,"
+    " said = said | excluded.said";
 
 enum sb_code sb_tally_new(struct sb_tally **out, struct sqlite3 *db, struct sb_error *err)
 {
@@ -111,6 +120,7 @@ static enum sb_code save_innermost(struct sb_tally *tally, struct sb_error *err)
     sqlite3_bind_int64(save, 4, frame->counts.size_tree);
     sqlite3_bind_int64(save, 5, frame->metadata.has);
     bind_metadata(save, 6, &frame->metadata);
+    sqlite3_bind_int64(save, 10, frame->said);
     return sb_database_step(save, err);
 }
 
@@ -198,32 +208,52 @@ enum sb_code sb_tally_file(struct sb_tally *tally, const char *path, size_t path
     frame = &tally->frames[tally->depth - 1];
     frame->counts.files += files;
     frame->counts.files_tree += files;
+    if (files >= 0)
+        frame->said |= HELD;
     return add_checked(&frame->counts.size_tree, bytes, err);
+}
+
+static enum sb_code enter_directory(struct sb_tally *tally, const char *path, size_t size,
+                                    struct sb_error *err)
+{
+    struct sb_buf key = {0};
+    enum sb_code code;
+
+    if (sb_buf_add(&key, path, size) || (size && sb_buf_add_char(&key, '/')))
+        code = sb_fail_memory(err);
+    else
+        code = enter(tally, key.data, key.size, err);
+    sb_buf_release(&key);
+    return code;
 }
 
 enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry,
                           struct sb_error *err)
 {
-    struct sb_buf key = {0};
-    enum sb_code code;
+    enum sb_code code = enter_directory(tally, entry->path, entry->path_size, err);
+    struct frame *frame;
 
-    if (sb_buf_add(&key, entry->path, entry->path_size) ||
-        (entry->path_size && sb_buf_add_char(&key, '/'))) {
-        code = sb_fail_memory(err);
-        goto out;
-    }
-    code = enter(tally, key.data, key.size, err);
     if (code)
-        goto out;
-    tally->frames[tally->depth - 1].metadata = (struct metadata){
+        return code;
+    frame = &tally->frames[tally->depth - 1];
+    frame->said |= HELD;
+    frame->metadata = (struct metadata){
         .has = entry->has,
         .mode = entry->mode,
         .uid = entry->uid,
         .gid = entry->gid,
         .mtime_ns = entry->mtime_ns,
     };
-out:
-    sb_buf_release(&key);
+    return SB_OK;
+}
+
+enum sb_code sb_tally_drop_dir(struct sb_tally *tally, const char *path, size_t size,
+                               struct sb_error *err)
+{
+    enum sb_code code = enter_directory(tally, path, size, err);
+
+    if (code == SB_OK)
+        tally->frames[tally->depth - 1].said |= GONE;
     return code;
 }
 
@@ -263,12 +293,14 @@ enum sb_code sb_tally_each_dir(struct sb_tally *tally,
     return code;
 }
 
-/* The statements of sb_tally_apply; `find` and `update` are unused for a fresh archive. */
+/* The statements of sb_tally_apply; a fresh archive needs only `insert`. */
 struct target {
     sqlite3 *db;
+    bool fresh;
     sqlite3_stmt *find;
     sqlite3_stmt *update;
     sqlite3_stmt *insert;
+    sqlite3_stmt *remove; /* where nothing is below */
 };
 
 static enum sb_code prepare_target(struct target *target, struct sb_error *err)
@@ -290,10 +322,19 @@ static enum sb_code prepare_target(struct target *target, struct sb_error *err)
                                err);
     if (code)
         return code;
-    return sb_database_prepare(target->db, &target->insert,
+    code = sb_database_prepare(target->db, &target->insert,
                                "INSERT INTO main.dirs (path, num_subdirs, num_files,"
                                " num_files_tree, size_tree, mode, uid, gid, mtime_ns)"
                                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                               err);
+    if (code)
+        return code;
+    return sb_database_prepare(target->db, &target->remove,
+                               "DELETE FROM main.dirs WHERE path = ?1 AND path != ''"
+                               " AND NOT EXISTS (SELECT 1 FROM main.files AS f"
+                               " WHERE f.path > ?1 || '/' AND f.path < ?1 || '0')"
+                               " AND NOT EXISTS (SELECT 1 FROM main.dirs AS d"
+                               " WHERE d.path > ?1 || '/' AND d.path < ?1 || '0')",
                                err);
 }
 
@@ -302,6 +343,7 @@ static void release_target(struct target *target)
     sqlite3_finalize(target->find);
     sqlite3_finalize(target->update);
     sqlite3_finalize(target->insert);
+    sqlite3_finalize(target->remove);
 }
 
 static void bind_path(struct sb_tally *tally, sqlite3_stmt *statement)
@@ -336,13 +378,23 @@ static enum sb_code look_up(struct sb_tally *tally, struct target *target, struc
     return code;
 }
 
-/* The innermost directory is complete: all below it was seen. */
-static enum sb_code write_innermost(struct sb_tally *tally, struct target *target,
-                                    struct sb_error *err)
+/* *removed: it was dropped, and nothing is below it. */
+static enum sb_code remove_innermost(struct sb_tally *tally, struct target *target, bool *removed,
+                                     struct sb_error *err)
+{
+    enum sb_code code;
+
+    bind_path(tally, target->remove);
+    code = sb_database_step(target->remove, err);
+    *removed = code == SB_OK && sqlite3_changes(target->db) > 0;
+    return code;
+}
+
+static enum sb_code put_innermost(struct sb_tally *tally, struct target *target,
+                                  struct sb_error *err)
 {
     const struct frame *frame = &tally->frames[tally->depth - 1];
     sqlite3_stmt *statement = frame->exists ? target->update : target->insert;
-    enum sb_code code;
 
     bind_path(tally, statement);
     sqlite3_bind_int64(statement, 2, frame->counts.subdirs);
@@ -352,14 +404,37 @@ static enum sb_code write_innermost(struct sb_tally *tally, struct target *targe
     bind_metadata(statement, 6, &frame->metadata);
     if (frame->exists)
         sqlite3_bind_int(statement, 10, frame->metadata.has != 0);
-    code = sb_database_step(statement, err);
+    return sb_database_step(statement, err);
+}
+
+/*
+ * The innermost directory is complete: all below it was seen. One without a row, from which files
+ * were only dropped, gets none.
+ */
+static enum sb_code write_innermost(struct sb_tally *tally, struct target *target,
+                                    struct sb_error *err)
+{
+    struct frame *frame = &tally->frames[tally->depth - 1];
+    struct frame *parent = tally->depth > 1 ? frame - 1 : NULL;
+    bool added = !frame->exists && (target->fresh || frame->said & HELD);
+    bool removed = false;
+    enum sb_code code = SB_OK;
+
+    if (frame->exists && frame->said & GONE)
+        code = remove_innermost(tally, target, &removed, err);
+    if (code == SB_OK && !removed && (added || frame->exists))
+        code = put_innermost(tally, target, err);
+    if (parent && added)
+        parent->said |= HELD;
+    if (parent)
+        parent->counts.subdirs += added - removed;
     tally->depth--;
-    sb_buf_cut(&tally->key, tally->depth ? tally->frames[tally->depth - 1].key_size : 0);
+    sb_buf_cut(&tally->key, parent ? parent->key_size : 0);
     return code;
 }
 
 static enum sb_code apply_row(struct sb_tally *tally, struct target *target, sqlite3_stmt *row,
-                              bool fresh, struct sb_error *err)
+                              struct sb_error *err)
 {
     const char *key = (const char *)sqlite3_column_text(row, 0);
     size_t key_size = (size_t)sqlite3_column_bytes(row, 0);
@@ -384,17 +459,14 @@ static enum sb_code apply_row(struct sb_tally *tally, struct target *target, sql
     frame->metadata.uid = sqlite3_column_int64(row, 6);
     frame->metadata.gid = sqlite3_column_int64(row, 7);
     frame->metadata.mtime_ns = sqlite3_column_int64(row, 8);
-    if (!fresh)
-        code = look_up(tally, target, frame, err);
-    if (!frame->exists && tally->depth > 1)
-        frame[-1].counts.subdirs++;
-    return code;
+    frame->said = (unsigned)sqlite3_column_int(row, 9);
+    return target->fresh ? SB_OK : look_up(tally, target, frame, err);
 }
 
 enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool fresh,
                             struct sb_error *err)
 {
-    struct target target = {.db = index};
+    struct target target = {.db = index, .fresh = fresh};
     sqlite3_stmt *rows = NULL;
     enum sb_code code;
     int rc = SQLITE_DONE;
@@ -405,7 +477,7 @@ enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool 
     if (code == SB_OK)
         code = sb_database_prepare(tally->db, &rows, "SELECT * FROM temp.tally ORDER BY key", err);
     while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW)
-        code = apply_row(tally, &target, rows, fresh, err);
+        code = apply_row(tally, &target, rows, err);
     if (code == SB_OK && rc != SQLITE_DONE)
         code = sb_database_fail(tally->db, err);
     while (code == SB_OK && tally->depth > 0)

@@ -29,6 +29,13 @@ enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry,
                           struct sb_error *err) SB_CHECKED;
 
 /*
+ * A directory that goes, with all that is below it: its row is removed unless, when all is applied,
+ * something is below it after all. Not for one that sb_tally_dir names.
+ */
+enum sb_code sb_tally_drop_dir(struct sb_tally *tally, const char *path, size_t size,
+                               struct sb_error *err) SB_CHECKED;
+
+/*
  * Names every directory so far, each once; "" is the root. `each` may not call the tally; a code
  * from it other than SB_OK is the result.
  */

@@ -293,6 +293,12 @@ enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry
     return sb_tally_file(writer->tally, old->path, old->path_size, -1, -old->size, err);
 }
 
+enum sb_code sb_writer_drop_dir(struct sb_writer *writer, const char *path, size_t size,
+                                struct sb_error *err)
+{
+    return sb_tally_drop_dir(writer->tally, path, size, err);
+}
+
 enum sb_code sb_writer_commit(struct sb_writer *writer, struct sb_error *err)
 {
     return writer->mode == SB_APPEND ? sb_writer_commit_append(writer, err)

@@ -133,6 +133,13 @@ enum sb_code sb_writer_add_dir(struct sb_writer *writer, const struct sb_entry *
 enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry *old,
                                  struct sb_error *err) SB_CHECKED;
 
+/*
+ * Drops a directory of the archive; what is below it is for the caller to drop, before or
+ * afterwards. Where something is left below it at the commit, it stays. It may not be added again.
+ */
+enum sb_code sb_writer_drop_dir(struct sb_writer *writer, const char *path, size_t size,
+                                struct sb_error *err) SB_CHECKED;
+
 /* Complete after the commit only. */
 struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer);
 
