@@ -1,7 +1,7 @@
 # bash completion for shardbox, printed by: shardbox --completions=bash
 # shellcheck shell=bash
 
-_shardbox_commands='help pack unpack convert diff cat ls find du verify upgrade'
+_shardbox_commands='help pack unpack convert diff cat ls find du verify rm upgrade'
 
 # What a command takes: its options, its first operand and the others.
 _shardbox_table() {
@@ -41,6 +41,10 @@ _shardbox_table() {
         ;;
     verify)
         options='-Q --quick --strict --present -j --threads= --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
+        first=archive others=path
+        ;;
+    rm)
+        options='-r --recursive -T --files-from= -0 --null --include= --exclude= -n --dry-run -f --force -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     upgrade)
@@ -123,6 +127,9 @@ _shardbox_value() {
     du:--from) wanted='any' ;;
     verify:--threads | verify:-j) wanted='any' ;;
     verify:--from) wanted='any' ;;
+    rm:--files-from | rm:-T) wanted='file' ;;
+    rm:--include) wanted='any' ;;
+    rm:--exclude) wanted='any' ;;
     upgrade:--threads | upgrade:-j) wanted='any' ;;
     esac
 }
@@ -277,4 +284,4 @@ _shardbox() {
     fi
 }
 
-complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-upgrade
+complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-rm shardbox-upgrade

@@ -11,6 +11,7 @@ function __shardbox_commands
         find 'print paths of an archive that pass tests, one a line' \
         du 'show how much is below each directory of an archive' \
         verify 'check an archive: its index, its shards and every byte' \
+        rm 'remove files from an archive\'s index' \
         upgrade 'bring an archive\'s index to the present schema, and repair it'
 end
 
@@ -34,6 +35,8 @@ function __shardbox_kinds
         case du
             printf '%s\n' archive path
         case verify
+            printf '%s\n' archive path
+        case rm
             printf '%s\n' archive path
         case upgrade
             printf '%s\n' archive none
@@ -61,6 +64,8 @@ function __shardbox_takes_value
         case du:-d du:--max-depth du:--sort du:--export du:--from
             return 0
         case verify:-j verify:--threads verify:--from
+            return 0
+        case rm:-T rm:--files-from rm:--include rm:--exclude
             return 0
         case upgrade:-j upgrade:--threads
             return 0
@@ -311,6 +316,19 @@ complete -c shardbox -n '__shardbox_is verify' -s v -l verbose -d 'say more abou
 complete -c shardbox -n '__shardbox_is verify' -l progress -d 'show progress, also when not on a terminal'
 complete -c shardbox -n '__shardbox_is verify' -l no-progress -d 'show no progress'
 
+complete -c shardbox -n '__shardbox_is rm' -s r -l recursive -d 'remove directories, and all that is below them'
+complete -c shardbox -n '__shardbox_is rm' -s T -l files-from -r -F -d 'remove the names in FILE, a line each; - is standard input'
+complete -c shardbox -n '__shardbox_is rm' -s 0 -l null -d 'names in FILE, and those that -n prints, end in NUL'
+complete -c shardbox -n '__shardbox_is rm' -l include -x -d 'remove what matches; rules are tried in order, the first match decides'
+complete -c shardbox -n '__shardbox_is rm' -l exclude -x -d 'leave what matches'
+complete -c shardbox -n '__shardbox_is rm' -s n -l dry-run -d 'print what would be removed, and change nothing'
+complete -c shardbox -n '__shardbox_is rm' -s f -l force -d 'what is not there is no error'
+complete -c shardbox -n '__shardbox_is rm' -s h -l help -d 'show this help'
+complete -c shardbox -n '__shardbox_is rm' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is rm' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is rm' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is rm' -l no-progress -d 'show no progress'
+
 complete -c shardbox -n '__shardbox_is upgrade' -l checksums -d 'compute the checksums that are absent, by reading the files'
 complete -c shardbox -n '__shardbox_is upgrade' -s n -l dry-run -d 'say what would be done, and do nothing'
 complete -c shardbox -n '__shardbox_is upgrade' -s j -l threads -x -d 'read with N threads (default: the cores, at most 4)'
@@ -329,4 +347,5 @@ complete -c shardbox-ls -w 'shardbox ls'
 complete -c shardbox-find -w 'shardbox find'
 complete -c shardbox-du -w 'shardbox du'
 complete -c shardbox-verify -w 'shardbox verify'
+complete -c shardbox-rm -w 'shardbox rm'
 complete -c shardbox-upgrade -w 'shardbox upgrade'

@@ -45,6 +45,7 @@ struct sb_tally {
     struct frame *frames;
     size_t depth;
     size_t room;
+    int64_t removed; /* directories, while applying */
 };
 
 static const char make_table[] =
@@ -387,6 +388,7 @@ static enum sb_code remove_innermost(struct sb_tally *tally, struct target *targ
     bind_path(tally, target->remove);
     code = sb_database_step(target->remove, err);
     *removed = code == SB_OK && sqlite3_changes(target->db) > 0;
+    tally->removed += *removed;
     return code;
 }
 
@@ -485,4 +487,9 @@ enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool 
     sqlite3_finalize(rows);
     release_target(&target);
     return code;
+}
+
+int64_t sb_tally_removed(const struct sb_tally *tally)
+{
+    return tally->removed;
 }

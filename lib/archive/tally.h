@@ -53,4 +53,7 @@ enum sb_code sb_tally_each_dir(struct sb_tally *tally,
 enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool fresh,
                             struct sb_error *err) SB_CHECKED;
 
+/* Afterwards: how many directories were removed. */
+int64_t sb_tally_removed(const struct sb_tally *tally);
+
 #endif

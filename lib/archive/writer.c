@@ -290,6 +290,8 @@ enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry
         return sb_database_fail(writer->staging, err);
     if (sqlite3_changes(writer->staging) == 0)
         return SB_OK;
+    writer->counts.dropped++;
+    writer->counts.dropped_bytes += old->size;
     return sb_tally_file(writer->tally, old->path, old->path_size, -1, -old->size, err);
 }
 

@@ -53,6 +53,10 @@ struct sb_writer_counts {
     int64_t files; /* and links */
     int64_t bytes;
     int64_t superseded; /* files that a later one of the same name replaced */
+
+    int64_t dropped; /* files and links of the archive that were dropped */
+    int64_t dropped_bytes;
+    int64_t dropped_dirs;
 };
 
 enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
@@ -91,8 +95,8 @@ enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t si
                             struct sb_error *err) SB_CHECKED;
 
 /*
- * Instead of place and write: makes the next shard a link to `file`, a regular file, and records how
- * it is now (linked.h). SB_INVALID for a file that is in the way of the archive itself.
+ * Instead of place and write: makes the next shard a link to `file`, a regular file, and records
+ * how it is now (linked.h). SB_INVALID for a file that is in the way of the archive itself.
  */
 enum sb_code sb_writer_link_shard(struct sb_writer *writer, enum sb_link_kind kind,
                                   const char *file, uint32_t *shard,

@@ -19,6 +19,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const char find_dir[] = "SELECT 1 FROM main.dirs WHERE path = ?1";
+
+/* Also one that has no row of its own, but something below it. */
+static const char find_any_dir[] =
+    "SELECT 1 FROM main.dirs WHERE path = ?1"
+    " UNION ALL SELECT 1 FROM main.files WHERE path > ?1 || '/' AND path < ?1 || '0'"
+    " UNION ALL SELECT 1 FROM main.dirs WHERE path > ?1 || '/' AND path < ?1 || '0' LIMIT 1";
+
 static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
 {
     static const char tables[] =
@@ -49,7 +57,7 @@ static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
                                    err);
     if (code == SB_OK)
         code = sb_database_prepare(writer->db, &writer->find_dir,
-                                   "SELECT 1 FROM main.dirs WHERE path = ?1", err);
+                                   writer->index_only ? find_any_dir : find_dir, err);
     return code;
 }
 
@@ -255,6 +263,7 @@ static enum sb_code change_index(struct sb_writer *writer, uint32_t *made, struc
                          err);
     if (code == SB_OK)
         code = sb_tally_apply(writer->tally, writer->db, false, err);
+    writer->counts.dropped_dirs = sb_tally_removed(writer->tally);
     if (code == SB_OK && writer->shards)
         code = move_records(writer, err);
     if (code == SB_OK)

@@ -1,0 +1,135 @@
+/*
+ * shardbox rm: files and directories go out of an archive's index.
+ */
+#include "command.h"
+#include "message.h"
+#include "opening.h"
+#include "output.h"
+#include "task/remove.h"
+
+#include "core/glob.h"
+
+#include <inttypes.h>
+
+struct settings {
+    bool recursive;
+    const char *files_from;
+    bool nul;
+    struct sb_filter *filter;
+    bool dry_run;
+    bool force;
+};
+
+static const struct option options[] = {
+    OPTION_FLAG('r', "recursive", struct settings, recursive,
+                "remove directories, and all that is below them"),
+    OPTION_TEXT('T', "files-from", struct settings, files_from, "FILE",
+                "remove the names in FILE, a line each; - is standard input", OPERAND_FILE),
+    OPTION_FLAG('0', "null", struct settings, nul,
+                "names in FILE, and those that -n prints, end in NUL"),
+    OPTION_INCLUDE("include", struct settings, filter,
+                   "remove what matches; rules are tried in order, the first match decides"),
+    OPTION_EXCLUDE("exclude", struct settings, filter, "leave what matches"),
+    OPTION_FLAG('n', "dry-run", struct settings, dry_run,
+                "print what would be removed, and change nothing"),
+    OPTION_FLAG('f', "force", struct settings, force, "what is not there is no error"),
+    OPTION_END,
+};
+
+static const char *const synopsis[] = {
+    "[-r] ARCHIVE PATH|GLOB...",
+    "[-r] [-0] -T FILE ARCHIVE",
+    NULL,
+};
+
+static void print_removed(void *context, const char *path, size_t size)
+{
+    const struct settings *settings = context;
+
+    if (settings->dry_run)
+        output_line(path, size, settings->nul);
+    else
+        message_note("%s: removed", path);
+}
+
+static void summarize(const struct settings *settings, const char *archive,
+                      const struct sb_remove_counts *counts)
+{
+    message_note("%s: %s %" PRId64 " files and %" PRId64 " directories; their %" PRId64
+                 " bytes stay in the shards until 'shardbox defrag'",
+                 archive, settings->dry_run ? "would remove" : "removed", counts->files,
+                 counts->dirs, counts->bytes);
+    if (message_status() == STATUS_PARTIAL && counts->files + counts->dirs > 0)
+        message_problem("%s: done in part: what is named above was not removed, everything else %s",
+                        archive, settings->dry_run ? "would be" : "was");
+}
+
+static int remove_names(struct settings *settings, const char *archive, char *const *args,
+                        size_t count)
+{
+    struct sb_remove_options wanted = {
+        .args = args,
+        .arg_count = count,
+        .list = settings->files_from,
+        .list_end = settings->nul ? '\0' : '\n',
+        .filter = settings->filter,
+        .recursive = settings->recursive,
+        .force = settings->force,
+        .dry_run = settings->dry_run,
+        .notify = &message_notify,
+        .removed = settings->dry_run || message_is_verbose() ? print_removed : NULL,
+        .context = settings,
+    };
+    struct sb_remove_counts counts;
+    struct sb_error err;
+
+    if (sb_remove(archive, &wanted, &counts, &err) == SB_OK) {
+        output_flush();
+        summarize(settings, archive, &counts);
+        return message_status();
+    }
+    output_flush();
+    explain_failure(archive, &err);
+    /* Whatever the reason, nothing was removed. */
+    message_failure(&err);
+    message_raise(STATUS_ERROR);
+    return message_status();
+}
+
+static int check_usage(const struct settings *settings, int operands)
+{
+    if (operands < 1)
+        return message_usage("no archive given");
+    if (settings->files_from && operands > 1)
+        return message_usage("-T FILE and PATHs cannot be given together");
+    if (!settings->files_from && operands == 1)
+        return message_usage("nothing to remove: give PATHs, or a list of them with -T");
+    return STATUS_CLEAN;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {0};
+    int first, status;
+
+    status = options_parse(self, argc, argv, &settings, &first, NULL);
+    if (status == OPTIONS_RUN) {
+        status = check_usage(&settings, argc - first);
+        if (!status)
+            status =
+                remove_names(&settings, argv[first], argv + first + 1, (size_t)(argc - first - 1));
+    }
+    sb_filter_free(settings.filter);
+    return status;
+}
+
+const struct command rm_command = {
+    .name = "rm",
+    .summary = "remove files from an archive's index",
+    .synopsis = synopsis,
+    .options = options,
+    .notes = "The bytes stay in the shards until 'shardbox defrag' gives their space back.\n"
+             "Exit status: 0 all was removed, 1 in part, 2 error: nothing was removed.",
+    .operands = OPERAND_ARCHIVE_PATHS,
+    .run = run,
+};
