@@ -102,6 +102,36 @@ void sb_database_bind_file(struct sqlite3_stmt *statement, int column, const str
     sb_database_bind_metadata(statement, column + 5, entry);
 }
 
+static int64_t take_known(struct sqlite3_stmt *row, int column, unsigned bit, unsigned *has)
+{
+    if (sqlite3_column_type(row, column) != SQLITE_NULL)
+        *has |= bit;
+    return sqlite3_column_int64(row, column);
+}
+
+void sb_database_take_metadata(struct sqlite3_stmt *row, int column, struct sb_entry *entry)
+{
+    entry->mode = (uint32_t)take_known(row, column, SB_HAS_MODE, &entry->has);
+    entry->uid = take_known(row, column + 1, SB_HAS_UID, &entry->has);
+    entry->gid = take_known(row, column + 2, SB_HAS_GID, &entry->has);
+    entry->mtime_ns = take_known(row, column + 3, SB_HAS_MTIME, &entry->has);
+}
+
+enum sb_code sb_database_take_file(struct sqlite3_stmt *row, int column, struct sb_entry *entry,
+                                   struct sb_error *err)
+{
+    *entry = (struct sb_entry){0};
+    entry->path = (const char *)sqlite3_column_text(row, column);
+    entry->path_size = (size_t)sqlite3_column_bytes(row, column);
+    entry->shard = (uint32_t)sqlite3_column_int64(row, column + 1);
+    entry->offset = sqlite3_column_int64(row, column + 2);
+    entry->size = sqlite3_column_int64(row, column + 3);
+    entry->crc32c = (uint32_t)take_known(row, column + 4, SB_HAS_CRC, &entry->has);
+    sb_database_take_metadata(row, column + 5, entry);
+    entry->type = S_ISLNK(entry->mode) ? SB_LINK : SB_FILE;
+    return entry->path ? SB_OK : sb_fail_memory(err);
+}
+
 enum sb_code sb_database_step(struct sqlite3_stmt *statement, struct sb_error *err)
 {
     int rc = sqlite3_step(statement);

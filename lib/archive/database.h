@@ -65,6 +65,14 @@ void sb_database_bind_metadata(struct sqlite3_stmt *statement, int column,
 void sb_database_bind_file(struct sqlite3_stmt *statement, int column,
                            const struct sb_entry *entry);
 
+/*
+ * The same from a row of our own making: what was bound so. The path is SQLite's, and lives until
+ * the next step; SB_NOMEM is the only failure.
+ */
+void sb_database_take_metadata(struct sqlite3_stmt *row, int column, struct sb_entry *entry);
+enum sb_code sb_database_take_file(struct sqlite3_stmt *row, int column, struct sb_entry *entry,
+                                   struct sb_error *err) SB_CHECKED;
+
 /* Runs a statement that yields no rows, and resets it. */
 enum sb_code sb_database_step(struct sqlite3_stmt *statement, struct sb_error *err) SB_CHECKED;
 

@@ -8,7 +8,6 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct sb_index_rows {
     sqlite3 *db;
@@ -278,29 +277,6 @@ enum sb_code sb_index_rows_checksum(struct sb_index_rows *rows, const struct sb_
     return code;
 }
 
-static int64_t known_integer(sqlite3_stmt *row, int column, unsigned bit, unsigned *has)
-{
-    if (sqlite3_column_type(row, column) != SQLITE_NULL)
-        *has |= bit;
-    return sqlite3_column_int64(row, column);
-}
-
-static enum sb_code take_file(sqlite3_stmt *row, struct sb_entry *entry, struct sb_error *err)
-{
-    *entry = (struct sb_entry){.type = SB_FILE};
-    entry->path = (const char *)sqlite3_column_text(row, 0);
-    entry->path_size = (size_t)sqlite3_column_bytes(row, 0);
-    entry->shard = (uint32_t)sqlite3_column_int64(row, 1);
-    entry->offset = sqlite3_column_int64(row, 2);
-    entry->size = sqlite3_column_int64(row, 3);
-    entry->mode = (uint32_t)known_integer(row, 4, SB_HAS_MODE, &entry->has);
-    entry->uid = known_integer(row, 5, SB_HAS_UID, &entry->has);
-    entry->gid = known_integer(row, 6, SB_HAS_GID, &entry->has);
-    entry->mtime_ns = known_integer(row, 7, SB_HAS_MTIME, &entry->has);
-    entry->crc32c = (uint32_t)known_integer(row, 8, SB_HAS_CRC, &entry->has);
-    return entry->path ? SB_OK : sb_fail_memory(err);
-}
-
 /* The statements of sb_index_rows_write, and the name written last. */
 struct writing {
     sqlite3_stmt *files;
@@ -348,17 +324,18 @@ static enum sb_code write_files(struct sb_index_rows *rows, struct sb_writer *wr
 
     code = sb_database_prepare(
         rows->db, &writing.files,
-        rows->summed ? "SELECT path, shard, offset, size, mode, uid, gid, mtime_ns,"
-                       " coalesce(files.crc32c, sums.crc32c, iif(size = 0, 0, NULL))"
+        rows->summed ? "SELECT path, shard, offset, size,"
+                       " coalesce(files.crc32c, sums.crc32c, iif(size = 0, 0, NULL)),"
+                       " mode, uid, gid, mtime_ns"
                        " FROM files LEFT JOIN sums USING (id) ORDER BY path, id DESC"
-                     : "SELECT path, shard, offset, size, mode, uid, gid, mtime_ns, crc32c"
+                     : "SELECT path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns"
                        " FROM files ORDER BY path, id DESC",
         err);
     if (!code)
         code = sb_database_prepare(rows->db, &writing.find_dir,
                                    "SELECT 1 FROM dirs WHERE path = ?1", err);
     while (!code && (rc = sqlite3_step(writing.files)) == SQLITE_ROW) {
-        code = take_file(writing.files, &entry, err);
+        code = sb_database_take_file(writing.files, 0, &entry, err);
         if (!code)
             code = check_row(rows, &writing, &entry, notify, counts, err);
         if (code == SB_OK) {
@@ -394,10 +371,7 @@ static enum sb_code write_dirs(struct sb_index_rows *rows, struct sb_writer *wri
 
         entry.path = (const char *)sqlite3_column_text(row, 0);
         entry.path_size = (size_t)sqlite3_column_bytes(row, 0);
-        entry.mode = (uint32_t)known_integer(row, 1, SB_HAS_MODE, &entry.has);
-        entry.uid = known_integer(row, 2, SB_HAS_UID, &entry.has);
-        entry.gid = known_integer(row, 3, SB_HAS_GID, &entry.has);
-        entry.mtime_ns = known_integer(row, 4, SB_HAS_MTIME, &entry.has);
+        sb_database_take_metadata(row, 1, &entry);
         counts->dirs++;
         code = entry.path ? sb_writer_add_dir(writer, &entry, err) : sb_fail_memory(err);
     }

@@ -1,5 +1,6 @@
 #include "task/convert.h"
 
+#include "archive/archive.h"
 #include "task/convert_paths.h"
 
 #include <string.h>
@@ -205,6 +206,31 @@ static enum sb_code point_at(struct convert *convert, const struct sb_input *inp
     return sb_sink_index_file(convert->sink, input->path, err);
 }
 
+static bool depth_first(const struct sb_convert_options *options)
+{
+    return options->to.kind == SB_TAR || options->to.kind == SB_ZIP;
+}
+
+static enum sb_code convert_archive(struct convert *convert, struct sb_error *err)
+{
+    const struct sb_convert_options *options = convert->options;
+    struct sb_archive_source_options source_options = {
+        .no_check = options->no_check,
+        .depth_first = depth_first(options),
+        .notify = &convert->notify,
+    };
+    struct sb_source *source;
+    enum sb_code code = sb_source_open_archive(&source, options->archive, &source_options, err);
+
+    if (code)
+        return code;
+    convert->transfer.stored_names = true;
+    convert->result->begun = true;
+    code = sb_transfer(source, convert->sink, &convert->transfer, &convert->result->members, err);
+    sb_source_free(source);
+    return code;
+}
+
 static enum sb_code convert_input(struct convert *convert, const char *path, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
@@ -212,7 +238,7 @@ static enum sb_code convert_input(struct convert *convert, const char *path, str
         .max_size = options->max_size,
         .no_check = options->no_check,
         .locate = options->wrap,
-        .depth_first = options->to.kind == SB_TAR || options->to.kind == SB_ZIP,
+        .depth_first = depth_first(options),
     };
     struct sb_source *source = NULL;
     struct sb_input input;
@@ -251,11 +277,14 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
     bool was_there = access(options->output, F_OK) == 0;
     enum sb_code code = open_sink(convert, err);
 
+    if (!code && options->archive)
+        code = convert_archive(convert, err);
     for (size_t i = 0; !code && i < options->input_count; i++)
         code = convert_input(convert, options->inputs[i], err);
     if (!code && replaces_by_nothing(convert))
         code = sb_fail(err, SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
-                       options->inputs[0], options->output);
+                       options->archive ? sb_archive_path(options->archive) : options->inputs[0],
+                       options->output);
     if (!code && !convert->transfer.dry_run)
         code = sb_sink_commit(convert->sink, err);
     if (convert->sink)

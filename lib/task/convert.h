@@ -10,6 +10,10 @@
 struct sb_convert_options {
     char *const *inputs; /* paths; "-" is standard input, at most once */
     size_t input_count;
+
+    /* Instead of inputs, an archive that is open, or what stands for one: of the caller. */
+    struct sb_archive *archive;
+
     const char *output;          /* "-" is standard output */
     enum sb_container_kind from; /* SB_UNKNOWN: each input by its content */
     struct sb_container_type to;
