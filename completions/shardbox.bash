@@ -1,7 +1,7 @@
 # bash completion for shardbox, printed by: shardbox --completions=bash
 # shellcheck shell=bash
 
-_shardbox_commands='help pack unpack convert diff cat ls find du verify rm upgrade'
+_shardbox_commands='help pack unpack convert diff cat ls find du verify rm split upgrade'
 
 # What a command takes: its options, its first operand and the others.
 _shardbox_table() {
@@ -46,6 +46,10 @@ _shardbox_table() {
     rm)
         options='-r --recursive -T --files-from= -0 --null --include= --exclude= -n --dry-run -f --force -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
+        ;;
+    split)
+        options='-o --output= --parts= --size= --ratio= --seed= --by-list= -0 --null --by-dir --rest= --to= --shard-size= -f --force --skip-existing -j --threads= -n --dry-run --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
+        first=archive others=none
         ;;
     upgrade)
         options='--checksums -n --dry-run -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
@@ -130,6 +134,17 @@ _shardbox_value() {
     rm:--files-from | rm:-T) wanted='file' ;;
     rm:--include) wanted='any' ;;
     rm:--exclude) wanted='any' ;;
+    split:--output | split:-o) wanted='file' ;;
+    split:--parts) wanted='any' ;;
+    split:--size) wanted='any' ;;
+    split:--ratio) wanted='any' ;;
+    split:--seed) wanted='any' ;;
+    split:--by-list) wanted='any' ;;
+    split:--rest) wanted='any' ;;
+    split:--to) wanted='words:archive tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip' ;;
+    split:--shard-size) wanted='any' ;;
+    split:--threads | split:-j) wanted='any' ;;
+    split:--from) wanted='any' ;;
     upgrade:--threads | upgrade:-j) wanted='any' ;;
     esac
 }
@@ -284,4 +299,4 @@ _shardbox() {
     fi
 }
 
-complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-rm shardbox-upgrade
+complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-rm shardbox-split shardbox-upgrade

@@ -12,6 +12,7 @@ function __shardbox_commands
         du 'show how much is below each directory of an archive' \
         verify 'check an archive: its index, its shards and every byte' \
         rm 'remove files from an archive\'s index' \
+        split 'cut a container into several' \
         upgrade 'bring an archive\'s index to the present schema, and repair it'
 end
 
@@ -38,6 +39,8 @@ function __shardbox_kinds
             printf '%s\n' archive path
         case rm
             printf '%s\n' archive path
+        case split
+            printf '%s\n' archive none
         case upgrade
             printf '%s\n' archive none
         case help
@@ -66,6 +69,8 @@ function __shardbox_takes_value
         case verify:-j verify:--threads verify:--from
             return 0
         case rm:-T rm:--files-from rm:--include rm:--exclude
+            return 0
+        case split:-o split:--output split:--parts split:--size split:--ratio split:--seed split:--by-list split:--rest split:--to split:--shard-size split:-j split:--threads split:--from
             return 0
         case upgrade:-j upgrade:--threads
             return 0
@@ -329,6 +334,29 @@ complete -c shardbox -n '__shardbox_is rm' -s v -l verbose -d 'say more about wh
 complete -c shardbox -n '__shardbox_is rm' -l progress -d 'show progress, also when not on a terminal'
 complete -c shardbox -n '__shardbox_is rm' -l no-progress -d 'show no progress'
 
+complete -c shardbox -n '__shardbox_is split' -s o -l output -r -F -d 'what parts are called; {} stands for the name or number of a part'
+complete -c shardbox -n '__shardbox_is split' -l parts -x -d 'N parts, of like size, in the order on disk'
+complete -c shardbox -n '__shardbox_is split' -l size -x -d 'parts whose files come to SIZE at most, in the order on disk'
+complete -c shardbox -n '__shardbox_is split' -l ratio -x -d 'parts by chance, that is by a hash of the name: train=0.8,val=0.1,test=0.1'
+complete -c shardbox -n '__shardbox_is split' -l seed -x -d 'with --ratio: another chance (default: 0)'
+complete -c shardbox -n '__shardbox_is split' -l by-list -x -d 'a part of the names in FILE, a line each; - is standard input; may be repeated'
+complete -c shardbox -n '__shardbox_is split' -s 0 -l null -d 'with --by-list: NUL ends each name'
+complete -c shardbox -n '__shardbox_is split' -l by-dir -d 'a part for each directory at the top'
+complete -c shardbox -n '__shardbox_is split' -l rest -x -d 'a part for all that is in no other'
+complete -c shardbox -n '__shardbox_is split' -l to -x -a 'archive tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip' -d 'what parts become (default: by the suffix of OUTPUT, else archives)'
+complete -c shardbox -n '__shardbox_is split' -l shard-size -x -d 'begin a new shard before one passes SIZE'
+complete -c shardbox -n '__shardbox_is split' -s f -l force -d 'replace parts that are there'
+complete -c shardbox -n '__shardbox_is split' -l skip-existing -d 'keep parts that are there, make the others'
+complete -c shardbox -n '__shardbox_is split' -s j -l threads -x -d 'threads to use (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is split' -s n -l dry-run -d 'write nothing; show which parts there would be'
+complete -c shardbox -n '__shardbox_is split' -l json -d 'print each part as a line of JSON'
+complete -c shardbox -n '__shardbox_is split' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
+complete -c shardbox -n '__shardbox_is split' -s h -l help -d 'show this help'
+complete -c shardbox -n '__shardbox_is split' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is split' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is split' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is split' -l no-progress -d 'show no progress'
+
 complete -c shardbox -n '__shardbox_is upgrade' -l checksums -d 'compute the checksums that are absent, by reading the files'
 complete -c shardbox -n '__shardbox_is upgrade' -s n -l dry-run -d 'say what would be done, and do nothing'
 complete -c shardbox -n '__shardbox_is upgrade' -s j -l threads -x -d 'read with N threads (default: the cores, at most 4)'
@@ -348,4 +376,5 @@ complete -c shardbox-find -w 'shardbox find'
 complete -c shardbox-du -w 'shardbox du'
 complete -c shardbox-verify -w 'shardbox verify'
 complete -c shardbox-rm -w 'shardbox rm'
+complete -c shardbox-split -w 'shardbox split'
 complete -c shardbox-upgrade -w 'shardbox upgrade'

@@ -1,0 +1,251 @@
+#include "task/split.h"
+
+#include "archive/archive.h"
+#include "archive/shards.h"
+#include "core/buf.h"
+#include "task/convert_paths.h"
+#include "task/split_plan.h"
+#include "task/split_view.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PLACE "{}" /* for the name of a part */
+
+struct split {
+    const struct sb_split_options *options;
+    struct sb_split_result *result;
+    struct sb_notify notify;
+    struct sb_split_rules *rules;
+    struct sb_split_plan *plan;
+    struct sb_split_totals totals;
+    struct sb_shards *shards;
+    struct sb_buf output; /* of the part at hand */
+    const char *name;
+    int64_t bytes_done, files_done; /* in the parts before it */
+};
+
+static void tell(void *context, enum sb_level level, const char *kind, const char *subject,
+                 const char *text)
+{
+    struct split *split = context;
+    const struct sb_notify *notify = split->options->notify;
+
+    split->result->problems += level == SB_PROBLEM;
+    notify->call(notify->context, level, kind, subject, text);
+}
+
+static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
+{
+    struct split *split = context;
+    const struct sb_transfer_options *wanted = &split->options->convert.transfer;
+
+    (void)total;
+    if (wanted->progress)
+        wanted->progress(wanted->context, split->bytes_done + bytes, split->totals.bytes,
+                         split->files_done + files);
+}
+
+static void lose(void *context, const char *name, unsigned properties)
+{
+    const struct split *split = context;
+    const struct sb_convert_options *convert = &split->options->convert;
+
+    if (convert->lost)
+        convert->lost(convert->transfer.context, name, properties);
+}
+
+/* Names of outputs */
+
+static enum sb_code name_output(struct split *split, int64_t part, struct sb_error *err)
+{
+    const char *rest = split->options->output, *place;
+    enum sb_code code = sb_split_rules_name(split->rules, part, &split->name, err);
+
+    sb_buf_clear(&split->output);
+    for (; !code && (place = strstr(rest, PLACE)); rest = place + strlen(PLACE)) {
+        if (sb_buf_add(&split->output, rest, (size_t)(place - rest)) ||
+            sb_buf_add_text(&split->output, split->name))
+            code = sb_fail_memory(err);
+    }
+    if (!code && sb_buf_add_text(&split->output, rest))
+        code = sb_fail_memory(err);
+    if (!code && strcmp(split->output.data, "-") == 0)
+        code = sb_fail(err, SB_INVALID, "a part named '-' would go to standard output; say -o ./-");
+    return code;
+}
+
+static bool stands(const char *path, const char *suffix)
+{
+    struct sb_buf whole = {0};
+    struct stat st;
+    bool there = sb_buf_add_text(&whole, path) == SB_OK &&
+                 sb_buf_add_text(&whole, suffix) == SB_OK && lstat(whole.data, &st) == 0;
+
+    sb_buf_release(&whole);
+    return there;
+}
+
+/* Shards that a killed run left are known by the index beside them; its writer deals with them. */
+static bool output_exists(const struct split *split)
+{
+    const char *path = split->output.data;
+
+    if (stands(path, ""))
+        return true;
+    return split->options->convert.to.kind == SB_ARCHIVE &&
+           (stands(path, "-sqlite-index") ||
+            (stands(path, "-shard-00000") && !stands(path, ".new")));
+}
+
+static enum sb_code check_output(struct split *split, struct sb_error *err)
+{
+    const struct sb_split_options *options = split->options;
+    const char *output = split->output.data;
+    char *input = (char *)sb_archive_path(options->archive);
+
+    if (options->dry_run || options->existing == SB_SPLIT_SKIP || !output_exists(split))
+        return SB_OK;
+    if (options->existing == SB_SPLIT_REFUSE)
+        return sb_fail(err, SB_EXISTS,
+                       "%s: exists already, nothing was written; --force replaces such parts, "
+                       "--skip-existing keeps them",
+                       output);
+    return sb_convert_paths_check(&input, 1, output, err);
+}
+
+static enum sb_code check_outputs(struct split *split, struct sb_error *err)
+{
+    int64_t parts = sb_split_rules_parts(split->rules);
+    enum sb_code code = SB_OK;
+
+    if (parts > 1 && !strstr(split->options->output, PLACE))
+        return sb_fail(err, SB_INVALID,
+                       "%s: there are %" PRId64 " parts, and one name; write '" PLACE
+                       "' where the name of the part goes",
+                       split->options->output, parts);
+    for (int64_t part = 0; !code && part < parts; part++) {
+        code = name_output(split, part, err);
+        if (!code)
+            code = check_output(split, err);
+    }
+    return code;
+}
+
+/* A path in the directory of the parts, or where those begin to differ. */
+static enum sb_code name_place(const char *output, struct sb_buf *out, struct sb_error *err)
+{
+    const char *place = strstr(output, PLACE);
+    size_t size = place ? (size_t)(place - output) : strlen(output);
+
+    return sb_buf_set(out, output, size) || sb_buf_add_char(out, '_') ? sb_fail_memory(err) : SB_OK;
+}
+
+/* Parts */
+
+static enum sb_code convert(struct split *split, struct sb_archive *view,
+                            struct sb_convert_result *done, struct sb_error *err)
+{
+    struct sb_convert_options options = split->options->convert;
+
+    options.archive = view;
+    options.inputs = NULL;
+    options.input_count = 0;
+    options.output = split->output.data;
+    options.force = split->options->existing == SB_SPLIT_REPLACE;
+    options.notify = &split->notify;
+    options.transfer.duplicates = SB_DUPLICATE_LAST;
+    options.transfer.progress = progress;
+    options.transfer.context = split;
+    options.lost = lose;
+    return sb_convert(&options, done, err);
+}
+
+static enum sb_code write_part(struct split *split, int64_t part, struct sb_split_part *written,
+                               struct sb_error *err)
+{
+    const struct sb_split_options *options = split->options;
+    struct sb_convert_result done = {0};
+    struct sb_archive *view;
+    enum sb_code code;
+
+    code = sb_split_view_open(&view, split->plan, part, options->archive, split->shards,
+                              split->output.data, err);
+    if (code)
+        return code;
+    code = convert(split, view, &done, err);
+    sb_archive_free(view);
+    written->files = done.counts.files;
+    written->bytes = done.counts.bytes;
+    return code;
+}
+
+static enum sb_code make_part(struct split *split, int64_t part, struct sb_error *err)
+{
+    const struct sb_split_options *options = split->options;
+    struct sb_split_part made = {0};
+    int64_t files, bytes;
+    enum sb_code code = name_output(split, part, err);
+
+    if (!code)
+        code = sb_split_plan_count(split->plan, part, &files, &bytes, err);
+    if (code)
+        return code;
+    made = (struct sb_split_part){
+        .name = split->name,
+        .output = split->output.data,
+        .files = files,
+        .bytes = bytes,
+        .skipped = options->existing == SB_SPLIT_SKIP && output_exists(split),
+    };
+    if (!options->dry_run && !made.skipped)
+        code = write_part(split, part, &made, err);
+    split->files_done += files;
+    split->bytes_done += bytes;
+    if (code)
+        return code;
+    split->result->parts++;
+    options->part_done(options->context, &made);
+    return SB_OK;
+}
+
+static enum sb_code make_parts(struct split *split, struct sb_error *err)
+{
+    int64_t parts = sb_split_rules_parts(split->rules);
+    enum sb_code code = sb_shards_open(&split->shards, split->options->archive, err);
+
+    for (int64_t part = 0; !code && part < parts; part++)
+        code = make_part(split, part, err);
+    sb_shards_free(split->shards);
+    return code;
+}
+
+enum sb_code sb_split(const struct sb_split_options *options, struct sb_split_result *result,
+                      struct sb_error *err)
+{
+    struct split split = {.options = options, .result = result};
+    struct sb_buf beside = {0};
+    enum sb_code code = name_place(options->output, &beside, err);
+
+    *result = (struct sb_split_result){0};
+    split.notify = (struct sb_notify){.call = tell, .context = &split};
+    if (!code)
+        code =
+            sb_split_rules_new(&split.rules, &options->scheme, options->archive, beside.data, err);
+    if (!code)
+        code = sb_split_plan_new(&split.plan, options->archive, split.rules, beside.data,
+                                 &split.notify, err);
+    if (!code) {
+        split.totals = sb_split_plan_totals(split.plan);
+        result->files_left = split.totals.files_left;
+        code = check_outputs(&split, err);
+    }
+    if (!code)
+        code = make_parts(&split, err);
+    sb_split_plan_free(split.plan);
+    sb_split_rules_free(split.rules);
+    sb_buf_release(&split.output);
+    sb_buf_release(&beside);
+    return code;
+}
