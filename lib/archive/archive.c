@@ -129,7 +129,7 @@ enum sb_code sb_archive_notice(struct sb_archive *archive, struct sb_error *err)
 {
     uint32_t now;
 
-    if (archive->file < 0 || archive->noticed)
+    if (archive->file < 0 || archive->noticed || archive->is_derived)
         return SB_OK;
     archive->noticed = archive->transactions > 0;
     now = sb_archive_generation(archive);
@@ -231,11 +231,27 @@ enum sb_code sb_archive_open_twin(struct sb_archive **out, const struct sb_archi
     return SB_OK;
 }
 
+/* Of a connection that is not opened here. */
+static enum sb_code name_adopted(struct sb_archive *archive, const char *path,
+                                 const char *index_path, struct sb_error *err)
+{
+    struct sb_layout *layout = &archive->layout;
+
+    archive->path = strdup(path);
+    archive->index_path = strdup(index_path);
+    layout->schema = SB_SCHEMA_03;
+    layout->minor = SB_SCHEMA_MINOR;
+    if (!archive->path || !archive->index_path ||
+        sb_buf_add_text(&layout->files_by_path, SB_ADOPTED_FILES) ||
+        sb_buf_add_text(&layout->dirs_by_path, SB_ADOPTED_DIRS))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
 enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const char *name,
                               struct sb_bytes *bytes, struct sb_error *err)
 {
     struct sb_archive *archive = calloc(1, sizeof(*archive));
-    struct sb_layout *layout;
 
     *out = NULL;
     if (!archive) {
@@ -246,19 +262,38 @@ enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const
     archive->file = -1;
     archive->db = db;
     archive->bytes = bytes;
-    archive->path = strdup(name);
-    archive->index_path = strdup(name);
-    layout = &archive->layout;
-    layout->schema = SB_SCHEMA_03;
-    layout->minor = SB_SCHEMA_MINOR;
-    if (!archive->path || !archive->index_path ||
-        sb_buf_add_text(&layout->files_by_path, SB_ADOPTED_FILES) ||
-        sb_buf_add_text(&layout->dirs_by_path, SB_ADOPTED_DIRS)) {
+    if (name_adopted(archive, name, name, err)) {
         sb_archive_free(archive);
-        return sb_fail_memory(err);
+        return err->code;
     }
     if (bytes->ops->stat(bytes, 0, &archive->opened, err))
         archive->opened = (struct stat){0};
+    *out = archive;
+    return SB_OK;
+}
+
+enum sb_code sb_archive_derive(struct sb_archive **out, struct sqlite3 *db,
+                               const struct sb_archive *whole, uint32_t generation,
+                               struct sb_error *err)
+{
+    struct sb_archive *archive = calloc(1, sizeof(*archive));
+
+    *out = NULL;
+    if (!archive) {
+        sb_database_close(db);
+        return sb_fail_memory(err);
+    }
+    archive->is_twin = archive->is_derived = true;
+    archive->file = whole->file;
+    archive->opened = whole->opened;
+    archive->generation = generation;
+    archive->places = whole->places ? sb_places_ref(whole->places) : NULL;
+    archive->bytes = whole->bytes;
+    archive->db = db;
+    if (name_adopted(archive, whole->path, whole->index_path, err)) {
+        sb_archive_free(archive);
+        return err->code;
+    }
     *out = archive;
     return SB_OK;
 }
@@ -280,7 +315,7 @@ void sb_archive_free(struct sb_archive *archive)
     if (archive->file >= 0 && !archive->is_twin)
         close(archive->file);
     sb_places_unref(archive->places);
-    if (archive->bytes)
+    if (archive->bytes && !archive->is_twin)
         archive->bytes->ops->free(archive->bytes);
     sb_layout_release(&archive->layout);
     sb_buf_release(&archive->found);

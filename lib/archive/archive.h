@@ -54,6 +54,16 @@ enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const
                               struct sb_bytes *bytes, struct sb_error *err) SB_CHECKED;
 bool sb_archive_is_adopted(const struct sb_archive *archive);
 
+/*
+ * An archive over such a connection whose rows were taken from `whole`, when its generation (see
+ * below) was this or later: some of them, so that what reads an archive reads a part of one. Bytes,
+ * path and generation are those of whole, and so is whether it counts as adopted. whole is open as
+ * long. Takes db, also when it fails.
+ */
+enum sb_code sb_archive_derive(struct sb_archive **out, struct sqlite3 *db,
+                               const struct sb_archive *whole, uint32_t generation,
+                               struct sb_error *err) SB_CHECKED;
+
 const char *sb_archive_path(const struct sb_archive *archive); /* as given */
 const char *
 sb_archive_index_path(const struct sb_archive *archive); /* the SQLite file, absolute;

@@ -45,7 +45,8 @@ struct sb_archive {
     struct sb_layout layout;
     struct stat opened;       /* the index file, when it was opened */
     int file;                 /* the same, for its header; -1: an adopted archive */
-    bool is_twin;             /* file is another archive's */
+    bool is_twin;             /* file and bytes are another archive's */
+    bool is_derived;          /* so are the rows, as they were at this generation */
     uint32_t generation;      /* of the index when it was last looked at */
     struct sb_places *places; /* NULL: an adopted archive */
     struct sb_bytes *bytes;   /* of an adopted archive; NULL: shard files */

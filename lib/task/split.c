@@ -1,7 +1,6 @@
 #include "task/split.h"
 
 #include "archive/archive.h"
-#include "archive/shards.h"
 #include "core/buf.h"
 #include "task/convert_paths.h"
 #include "task/split_plan.h"
@@ -20,7 +19,6 @@ struct split {
     struct sb_split_rules *rules;
     struct sb_split_plan *plan;
     struct sb_split_totals totals;
-    struct sb_shards *shards;
     struct sb_buf output; /* of the part at hand */
     const char *name;
     int64_t bytes_done, files_done; /* in the parts before it */
@@ -165,13 +163,12 @@ static enum sb_code convert(struct split *split, struct sb_archive *view,
 static enum sb_code write_part(struct split *split, int64_t part, struct sb_split_part *written,
                                struct sb_error *err)
 {
-    const struct sb_split_options *options = split->options;
     struct sb_convert_result done = {0};
     struct sb_archive *view;
     enum sb_code code;
 
-    code = sb_split_view_open(&view, split->plan, part, options->archive, split->shards,
-                              split->output.data, err);
+    code = sb_split_view_open(&view, split->plan, part, split->options->archive, split->output.data,
+                              err);
     if (code)
         return code;
     code = convert(split, view, &done, err);
@@ -213,11 +210,10 @@ static enum sb_code make_part(struct split *split, int64_t part, struct sb_error
 static enum sb_code make_parts(struct split *split, struct sb_error *err)
 {
     int64_t parts = sb_split_rules_parts(split->rules);
-    enum sb_code code = sb_shards_open(&split->shards, split->options->archive, err);
+    enum sb_code code = SB_OK;
 
     for (int64_t part = 0; !code && part < parts; part++)
         code = make_part(split, part, err);
-    sb_shards_free(split->shards);
     return code;
 }
 

@@ -15,6 +15,7 @@
 struct sb_split_plan {
     struct sb_split_rules *rules;
     struct sb_split_totals totals;
+    uint32_t generation;
     sqlite3 *db;
     sqlite3_stmt *add_file;
     sqlite3_stmt *add_dir;
@@ -152,6 +153,34 @@ static enum sb_code walk(struct sb_split_plan *plan, struct sb_archive *archive,
     return code == SB_END ? SB_OK : code;
 }
 
+/* Files that were replaced while the archive was walked came as both. */
+static enum sb_code drop_repeated(struct sb_split_plan *plan, struct sb_error *err)
+{
+    static const char repeated[] =
+        "DELETE FROM files WHERE id NOT IN (SELECT max(id) FROM files GROUP BY path)";
+    enum sb_code code = sb_database_run(plan->db, repeated, err);
+
+    if (!code)
+        code = sb_database_integer(plan->db, "SELECT count(*) FROM files", 0, &plan->totals.files,
+                                   err);
+    if (!code)
+        code = sb_database_integer(plan->db, "SELECT sum(size) FROM files", 0, &plan->totals.bytes,
+                                   err);
+    return code;
+}
+
+static enum sb_code fill(struct sb_split_plan *plan, struct sb_archive *archive,
+                         const struct sb_notify *notify, struct sb_error *err)
+{
+    enum sb_code code;
+
+    plan->generation = sb_archive_generation(archive);
+    code = walk(plan, archive, notify, err);
+    if (!code && sb_archive_generation(archive) != plan->generation)
+        code = drop_repeated(plan, err);
+    return code;
+}
+
 enum sb_code sb_split_plan_new(struct sb_split_plan **out, struct sb_archive *archive,
                                struct sb_split_rules *rules, const char *beside,
                                const struct sb_notify *notify, struct sb_error *err)
@@ -165,7 +194,7 @@ enum sb_code sb_split_plan_new(struct sb_split_plan **out, struct sb_archive *ar
     plan->rules = rules;
     code = open_tables(plan, beside, err);
     if (!code)
-        code = walk(plan, archive, notify, err);
+        code = fill(plan, archive, notify, err);
     if (!code)
         code = sb_split_rules_finish(rules, archive, notify, err);
     if (!code)
@@ -193,6 +222,11 @@ void sb_split_plan_free(struct sb_split_plan *plan)
 struct sb_split_totals sb_split_plan_totals(const struct sb_split_plan *plan)
 {
     return plan->totals;
+}
+
+uint32_t sb_split_plan_generation(const struct sb_split_plan *plan)
+{
+    return plan->generation;
 }
 
 enum sb_code sb_split_plan_count(struct sb_split_plan *plan, int64_t part, int64_t *files,

@@ -22,7 +22,8 @@ struct sb_split_totals {
 
 /*
  * The archive's rows are read, its bytes are not. Rows that cannot be used are told as SB_PROBLEM
- * ("row", "unsafe"), and are in no part.
+ * ("row", "unsafe"), and are in no part. Of two files of one name, as are met where another process
+ * is changing the archive, the later counts.
  */
 enum sb_code sb_split_plan_new(struct sb_split_plan **out, struct sb_archive *archive,
                                struct sb_split_rules *rules, const char *beside,
@@ -30,6 +31,9 @@ enum sb_code sb_split_plan_new(struct sb_split_plan **out, struct sb_archive *ar
 void sb_split_plan_free(struct sb_split_plan *plan); /* NULL is allowed */
 
 struct sb_split_totals sb_split_plan_totals(const struct sb_split_plan *plan);
+
+/* Of the archive (archive.h), when the rows were read or before. */
+uint32_t sb_split_plan_generation(const struct sb_split_plan *plan);
 
 enum sb_code sb_split_plan_count(struct sb_split_plan *plan, int64_t part, int64_t *files,
                                  int64_t *bytes, struct sb_error *err) SB_CHECKED;
