@@ -311,6 +311,11 @@ int64_t sb_mover_shard_size(const struct sb_mover *mover, uint32_t shard)
     return mover->shards[shard].size;
 }
 
+int64_t sb_mover_shard_used(const struct sb_mover *mover, uint32_t shard)
+{
+    return mover->shards[shard].used;
+}
+
 static enum sb_code refuse_links(struct sb_mover *mover, const char *path, struct sb_error *err)
 {
     struct stat st;

@@ -69,9 +69,10 @@ void sb_mover_free(struct sb_mover *mover); /* NULL is allowed; what is queued i
 /* The index, for queries; read only. No statement may stand between two rows at a commit. */
 struct sqlite3 *sb_mover_database(struct sb_mover *mover);
 
-/* Shards that stand, and the length of one as it is now. */
+/* Shards that stand; the length of one as it is now, and how much of that belongs to files. */
 uint32_t sb_mover_shard_count(const struct sb_mover *mover);
 int64_t sb_mover_shard_size(const struct sb_mover *mover, uint32_t shard);
+int64_t sb_mover_shard_used(const struct sb_mover *mover, uint32_t shard);
 
 /*
  * SB_INVALID, with the reason, when a shard may not be written into: a symbolic link, a file with
@@ -102,12 +103,16 @@ enum sb_code sb_mover_commit(struct sb_mover *mover, struct sb_error *err) SB_CH
 enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count,
                                  struct sb_error *err) SB_CHECKED;
 
-/* Cuts off what lies behind `size`, where no file is, and syncs. Nothing may be queued. */
+/*
+ * Cuts off what lies behind `size`, where no file is, and syncs. Nothing may be queued. A shard
+ * that is emptied and is not a file of the archive's own alone is replaced by an empty file: of
+ * what it was linked to nothing is lost, and no leave is needed.
+ */
 enum sb_code sb_mover_shorten(struct sb_mover *mover, uint32_t shard, int64_t size,
                               struct sb_error *err) SB_CHECKED;
 
 /* Removes the last shards, down to but not with the last one that a file is in, or `keep` of them.
- * One always stays. Nothing may be queued. */
+ * One always stays. Nothing may be queued. Of links only the link goes. */
 enum sb_code sb_mover_drop_empty_shards(struct sb_mover *mover, uint32_t keep,
                                         struct sb_error *err) SB_CHECKED;
 

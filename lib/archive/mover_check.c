@@ -132,6 +132,7 @@ static enum sb_code check_extent(struct pass *pass, struct sb_error *err)
         return SB_OK;
     if (pass->any && held->shard == extent.shard && held->offset + held->size > extent.offset)
         return fail_shared(pass, &extent, err);
+    pass->mover->shards[extent.shard].used += extent.size;
     pass->held = extent;
     pass->any = true;
     return SB_OK;

@@ -154,6 +154,8 @@ static void settle(struct sb_mover *mover)
         const struct move *move = &mover->queue[i];
         struct mover_shard *shard = &mover->shards[move->shard];
 
+        mover->shards[move->from.shard].used -= move->from.size;
+        shard->used += move->from.size;
         if (move->from.size > 0 && move->offset + move->from.size > shard->size)
             shard->size = move->offset + move->from.size;
     }

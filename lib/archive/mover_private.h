@@ -22,6 +22,7 @@ struct move {
 /* A shard that stands. */
 struct mover_shard {
     int64_t size;  /* as it was committed */
+    int64_t used;  /* bytes of files */
     bool writable; /* as sb_mover_may_write found it */
     bool dirty;    /* was written to since the last commit */
 };

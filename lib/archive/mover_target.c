@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,13 +113,59 @@ enum sb_code sb_mover_sync(struct sb_mover *mover, struct sb_error *err)
     return code;
 }
 
+/* Anything but a file of the archive's own alone: then its bytes may be others'. */
+static bool is_shared(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) || !S_ISREG(st.st_mode) || st.st_nlink > 1;
+}
+
+/* An empty file in place of a link, whose own bytes stay. */
+static enum sb_code replace_by_empty(struct sb_mover *mover, uint32_t shard, const char *path,
+                                     struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    char *made;
+    int fd;
+
+    if (asprintf(&made, "%s-shard-%05u", mover->new_path, shard) < 0)
+        return sb_fail_memory(err);
+    fd = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 || close(fd))
+        code = sb_fail_errno(err, errno, "%s", made);
+    if (code == SB_OK)
+        code = sb_rename(made, path, err);
+    if (code == SB_OK)
+        code = sb_sync_directory_of(path, err);
+    free(made);
+    if (code)
+        return code;
+    mover->shards[shard].writable = false;
+    sb_mover_close_targets(mover);
+    return sb_mover_reopen_shards(mover, err);
+}
+
+static enum sb_code cut(struct sb_mover *mover, uint32_t shard, int64_t size, const char *path,
+                        struct sb_error *err)
+{
+    enum sb_code code;
+    int fd;
+
+    if (size == 0 && is_shared(path))
+        return replace_by_empty(mover, shard, path, err);
+    code = sb_mover_target(mover, shard, &fd, err);
+    if (code == SB_OK && ftruncate(fd, size))
+        code = sb_fail_errno(err, errno, "%s", path);
+    return code ? code : sb_fsync(fd, path, err);
+}
+
 enum sb_code sb_mover_shorten(struct sb_mover *mover, uint32_t shard, int64_t size,
                               struct sb_error *err)
 {
-    char *path = NULL;
+    char *path;
     enum sb_code code;
     int64_t end;
-    int fd;
 
     code = sb_mover_end_before(mover, shard, INT64_MAX, &end, err);
     if (code == SB_OK && (mover->queued > 0 || end > size))
@@ -129,13 +176,9 @@ enum sb_code sb_mover_shorten(struct sb_mover *mover, uint32_t shard, int64_t si
     path = sb_mover_shard_path(mover, shard, err);
     if (!path)
         return err->code;
-    code = sb_mover_target(mover, shard, &fd, err);
-    if (code == SB_OK && ftruncate(fd, size))
-        code = sb_fail_errno(err, errno, "%s", path);
+    code = cut(mover, shard, size, path, err);
     if (code == SB_OK)
         mover->shards[shard].size = size;
-    if (code == SB_OK)
-        code = sb_fsync(fd, path, err);
     free(path);
     return code;
 }

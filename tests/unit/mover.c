@@ -398,6 +398,27 @@ static void shards_that_others_may_use_are_not_written_to(void)
     sb_mover_free(mover);
 }
 
+static void what_a_link_leads_to_is_not_cut_off(void)
+{
+    struct sb_mover *mover;
+
+    MAKE("left", 100, 60, 70, 80);
+    CHECK(link("left-shard-00001", "left-backup") == 0);
+    CHECK(rename("left-shard-00002", "left-elsewhere") == 0);
+    CHECK(symlink("left-elsewhere", "left-shard-00002") == 0);
+    run_sql("left", "DELETE FROM files WHERE shard > 0;"
+                    "INSERT INTO config (key, value_int) VALUES ('shardbox_shard_count', 3)");
+    mover = open_mover("left");
+    CHECK(sb_mover_shard_used(mover, 0) == 60 && sb_mover_shard_used(mover, 1) == 0);
+    CHECK(sb_mover_shorten(mover, 1, 0, &err) == SB_OK);
+    CHECK(sb_mover_drop_empty_shards(mover, 2, &err) == SB_OK);
+    sb_mover_free(mover);
+    CHECK(size_of("left-shard-00001") == 0 && access("left-shard-00002", F_OK) != 0);
+    CHECK(size_of("left-backup") == 70 && size_of("left-elsewhere") == 80);
+    CHECK_TEXT(places("left"), "a 0:0 ");
+    CHECK(try_open("left") == SB_OK);
+}
+
 static void what_cannot_be_moved_safely_is_refused(void)
 {
     MAKE("bad", 0, 100, 50, 60);
@@ -453,6 +474,7 @@ int main(void)
     RUN(nothing_is_cut_off_where_a_file_is);
     RUN(one_writer_at_a_time_and_no_matter_how_many_look);
     RUN(shards_that_others_may_use_are_not_written_to);
+    RUN(what_a_link_leads_to_is_not_cut_off);
     RUN(what_cannot_be_moved_safely_is_refused);
     RUN(shards_that_nothing_explains_are_the_archives_by_force);
     sb_buf_release(&told);
