@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-struct sb_layout {
+struct sb_shard_layout {
     int64_t limit;
     int64_t *bytes; /* of each shard */
     uint32_t count, room;
@@ -13,7 +13,7 @@ struct sb_layout {
     bool moved;
 };
 
-enum sb_code sb_layout_new(struct sb_layout **out, int64_t limit, struct sb_error *err)
+enum sb_code sb_shard_layout_new(struct sb_shard_layout **out, int64_t limit, struct sb_error *err)
 {
     *out = calloc(1, sizeof(**out));
     if (!*out)
@@ -22,7 +22,7 @@ enum sb_code sb_layout_new(struct sb_layout **out, int64_t limit, struct sb_erro
     return SB_OK;
 }
 
-void sb_layout_free(struct sb_layout *layout)
+void sb_shard_layout_free(struct sb_shard_layout *layout)
 {
     if (!layout)
         return;
@@ -30,7 +30,7 @@ void sb_layout_free(struct sb_layout *layout)
     free(layout);
 }
 
-static enum sb_code begin_shard(struct sb_layout *layout, struct sb_error *err)
+static enum sb_code begin_shard(struct sb_shard_layout *layout, struct sb_error *err)
 {
     uint32_t room = layout->room ? layout->room * 2 : 64;
     int64_t *bytes;
@@ -49,13 +49,13 @@ static enum sb_code begin_shard(struct sb_layout *layout, struct sb_error *err)
     return SB_OK;
 }
 
-enum sb_code sb_layout_add(struct sb_layout *layout, const struct sb_extent *file,
-                           struct sb_place *place, struct sb_error *err)
+enum sb_code sb_shard_layout_add(struct sb_shard_layout *layout, const struct sb_extent *file,
+                                 struct sb_place *place, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
     int64_t *bytes;
 
-    *place = sb_layout_end(layout);
+    *place = sb_shard_layout_end(layout);
     if (file->size == 0)
         return SB_OK;
     if (layout->count == 0 || file->size > layout->limit - place->offset)
@@ -72,33 +72,34 @@ enum sb_code sb_layout_add(struct sb_layout *layout, const struct sb_extent *fil
     return SB_OK;
 }
 
-uint32_t sb_layout_count(const struct sb_layout *layout)
+uint32_t sb_shard_layout_count(const struct sb_shard_layout *layout)
 {
     return layout->count ? layout->count : 1;
 }
 
-int64_t sb_layout_bytes(const struct sb_layout *layout, uint32_t shard)
+int64_t sb_shard_layout_bytes(const struct sb_shard_layout *layout, uint32_t shard)
 {
     return shard < layout->count ? layout->bytes[shard] : 0;
 }
 
-uint32_t sb_layout_kept(const struct sb_layout *layout)
+uint32_t sb_shard_layout_kept(const struct sb_shard_layout *layout)
 {
-    return layout->moved ? layout->kept : sb_layout_count(layout);
+    return layout->moved ? layout->kept : sb_shard_layout_count(layout);
 }
 
-struct sb_place sb_layout_end(const struct sb_layout *layout)
+struct sb_place sb_shard_layout_end(const struct sb_shard_layout *layout)
 {
-    uint32_t last = sb_layout_count(layout) - 1;
+    uint32_t last = sb_shard_layout_count(layout) - 1;
 
-    return (struct sb_place){.shard = last, .offset = sb_layout_bytes(layout, last)};
+    return (struct sb_place){.shard = last, .offset = sb_shard_layout_bytes(layout, last)};
 }
 
-void sb_layout_back(const struct sb_layout *layout, struct sb_place *place, int64_t size)
+void sb_shard_layout_back(const struct sb_shard_layout *layout, struct sb_place *place,
+                          int64_t size)
 {
     if (place->offset == 0 && place->shard > 0 && size > 0) {
         place->shard--;
-        place->offset = sb_layout_bytes(layout, place->shard);
+        place->offset = sb_shard_layout_bytes(layout, place->shard);
     }
     place->offset -= size;
 }

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-struct sb_layout;
+struct sb_shard_layout;
 
 struct sb_place {
     uint32_t shard;
@@ -20,23 +20,25 @@ struct sb_place {
 };
 
 /* limit: bytes in a shard, more than 0. */
-enum sb_code sb_layout_new(struct sb_layout **out, int64_t limit, struct sb_error *err) SB_CHECKED;
-void sb_layout_free(struct sb_layout *layout); /* NULL is allowed */
+enum sb_code sb_shard_layout_new(struct sb_shard_layout **out, int64_t limit,
+                                 struct sb_error *err) SB_CHECKED;
+void sb_shard_layout_free(struct sb_shard_layout *layout); /* NULL is allowed */
 
 /* The next file, and the place that it gets. SB_LIMIT when there would be too many shards. */
-enum sb_code sb_layout_add(struct sb_layout *layout, const struct sb_extent *file,
-                           struct sb_place *place, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_shard_layout_add(struct sb_shard_layout *layout, const struct sb_extent *file,
+                                 struct sb_place *place, struct sb_error *err) SB_CHECKED;
 
 /* After the last file: how many shards there are, at least one, and the bytes of one. */
-uint32_t sb_layout_count(const struct sb_layout *layout);
-int64_t sb_layout_bytes(const struct sb_layout *layout, uint32_t shard);
+uint32_t sb_shard_layout_count(const struct sb_shard_layout *layout);
+int64_t sb_shard_layout_bytes(const struct sb_shard_layout *layout, uint32_t shard);
 
 /* How many leading shards hold nothing but files that have their places already. */
-uint32_t sb_layout_kept(const struct sb_layout *layout);
+uint32_t sb_shard_layout_kept(const struct sb_shard_layout *layout);
 
-/* The same files again, from the last to the first: begins at sb_layout_end, then goes back over
- * one file after the other. */
-struct sb_place sb_layout_end(const struct sb_layout *layout);
-void sb_layout_back(const struct sb_layout *layout, struct sb_place *place, int64_t size);
+/* The same files again, from the last to the first: begins at sb_shard_layout_end, then goes back
+ * over one file after the other. */
+struct sb_place sb_shard_layout_end(const struct sb_shard_layout *layout);
+void sb_shard_layout_back(const struct sb_shard_layout *layout, struct sb_place *place,
+                          int64_t size);
 
 #endif

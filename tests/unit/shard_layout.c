@@ -10,30 +10,31 @@ struct file {
     struct sb_place wanted;
 };
 
-static struct sb_layout *layout_of(int64_t limit, const struct file *files, size_t count)
+static struct sb_shard_layout *layout_of(int64_t limit, const struct file *files, size_t count)
 {
-    struct sb_layout *layout;
+    struct sb_shard_layout *layout;
     struct sb_error err;
     struct sb_place place;
 
-    CHECK(sb_layout_new(&layout, limit, &err) == SB_OK);
+    CHECK(sb_shard_layout_new(&layout, limit, &err) == SB_OK);
     for (size_t i = 0; i < count; i++) {
         struct sb_extent file = {
             .shard = files[i].shard, .offset = files[i].offset, .size = files[i].size};
 
-        CHECK(sb_layout_add(layout, &file, &place, &err) == SB_OK);
+        CHECK(sb_shard_layout_add(layout, &file, &place, &err) == SB_OK);
         CHECK(place.shard == files[i].wanted.shard && place.offset == files[i].wanted.offset);
     }
     return layout;
 }
 
 /* The same places, going back; those of empty files are of no meaning. */
-static void expect_back(const struct sb_layout *layout, const struct file *files, size_t count)
+static void expect_back(const struct sb_shard_layout *layout, const struct file *files,
+                        size_t count)
 {
-    struct sb_place place = sb_layout_end(layout);
+    struct sb_place place = sb_shard_layout_end(layout);
 
     while (count-- > 0) {
-        sb_layout_back(layout, &place, files[count].size);
+        sb_shard_layout_back(layout, &place, files[count].size);
         if (files[count].size > 0)
             CHECK(place.shard == files[count].wanted.shard &&
                   place.offset == files[count].wanted.offset);
@@ -44,12 +45,12 @@ static void expect_back(const struct sb_layout *layout, const struct file *files
 static void expect(int64_t limit, const struct file *files, size_t count, uint32_t shards,
                    uint32_t kept)
 {
-    struct sb_layout *layout = layout_of(limit, files, count);
+    struct sb_shard_layout *layout = layout_of(limit, files, count);
 
-    CHECK(sb_layout_count(layout) == shards);
-    CHECK(sb_layout_kept(layout) == kept);
+    CHECK(sb_shard_layout_count(layout) == shards);
+    CHECK(sb_shard_layout_kept(layout) == kept);
     expect_back(layout, files, count);
-    sb_layout_free(layout);
+    sb_shard_layout_free(layout);
 }
 
 static void one_shard_is_cut_and_its_front_stays(void)
@@ -123,18 +124,18 @@ static void empty_files_are_passed_over(void)
 static void more_shards_than_there_are_numbers(void)
 {
     struct sb_extent file = {.size = 1};
-    struct sb_layout *layout;
+    struct sb_shard_layout *layout;
     struct sb_place place;
     struct sb_error err;
 
-    CHECK(sb_layout_new(&layout, 1, &err) == SB_OK);
+    CHECK(sb_shard_layout_new(&layout, 1, &err) == SB_OK);
     for (int i = 0; i < 100000; i++) {
-        if (!CHECK(sb_layout_add(layout, &file, &place, &err) == SB_OK))
+        if (!CHECK(sb_shard_layout_add(layout, &file, &place, &err) == SB_OK))
             break;
     }
-    CHECK(sb_layout_add(layout, &file, &place, &err) == SB_LIMIT);
+    CHECK(sb_shard_layout_add(layout, &file, &place, &err) == SB_LIMIT);
     CHECK_TEXT(err.text, "more than 100000 shards; give a larger shard size");
-    sb_layout_free(layout);
+    sb_shard_layout_free(layout);
 }
 
 int main(void)
