@@ -59,7 +59,7 @@ enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file,
 /*
  * Renames the shards that still stand under the prefix and drops the row that says so, in
  * transactions of its own (none may be open). Nothing to do is SB_OK. Also called by the run that
- * made them.
+ * made them. Then does what renumber.h says of a run that was killed.
  */
 enum sb_code sb_pending_finish(struct sqlite3 *db, const char *archive, const char *file,
                                struct sb_error *err) SB_CHECKED;

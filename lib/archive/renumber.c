@@ -1,0 +1,266 @@
+#include "archive/renumber.h"
+
+#include "archive/database.h"
+#include "archive/linked.h"
+#include "archive/mover_private.h"
+#include "archive/shardcount.h"
+#include "archive/shards.h"
+#include "core/io.h"
+#include "core/number.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum sb_code sb_renumbering_read(struct sqlite3 *db, struct sb_renumbering *renumbering,
+                                 bool *there, struct sb_error *err)
+{
+    const char *text;
+    int64_t from, to;
+    sqlite3_stmt *row;
+    enum sb_code code = sb_database_prepare(
+        db, &row, "SELECT value_int, value_text FROM main.config WHERE key = '" SB_RENUMBER_KEY "'",
+        err);
+    int rc;
+
+    *there = false;
+    if (code)
+        return code;
+    rc = sqlite3_step(row);
+    if (rc == SQLITE_ROW) {
+        to = sqlite3_column_int64(row, 0);
+        text = (const char *)sqlite3_column_text(row, 1);
+        *there = to <= SB_SHARD_MAX && text && sb_parse_integer(text, 0, to - 1, &from);
+    } else if (rc != SQLITE_DONE) {
+        code = sb_database_fail(db, err);
+    }
+    if (*there)
+        *renumbering = (struct sb_renumbering){.from = (uint32_t)from, .to = (uint32_t)to};
+    sqlite3_finalize(row);
+    return code;
+}
+
+/* A shard under one number that is to have another, or has it: its names, and one by which the
+ * second is made whole in an instant, and that every writer clears up. */
+struct names {
+    char *first;
+    char *second;
+    char *through;
+};
+
+static void release_names(struct names *names)
+{
+    free(names->first);
+    free(names->second);
+    free(names->through);
+}
+
+/* The names are the caller's to release also after an error. */
+static enum sb_code make_names(struct names *names, const char *archive, uint32_t first,
+                               uint32_t second, struct sb_error *err)
+{
+    *names = (struct names){0};
+    if (asprintf(&names->first, "%s-shard-%05u", archive, first) < 0)
+        names->first = NULL;
+    if (asprintf(&names->second, "%s-shard-%05u", archive, second) < 0)
+        names->second = NULL;
+    if (asprintf(&names->through, "%s.new-shard-%05u", archive, second) < 0)
+        names->through = NULL;
+    return names->first && names->second && names->through ? SB_OK : sb_fail_memory(err);
+}
+
+/* Better known before all is moved than after. The lock is a file of ours to ask with. */
+static enum sb_code need_hard_links(const struct sb_mover *mover, struct sb_error *err)
+{
+    struct names names;
+    enum sb_code code = make_names(&names, mover->path, 0, 0, err);
+
+    if (code == SB_OK && link(mover->new_path, names.through))
+        code = sb_fail_errno(err, errno,
+                             "%s: shards get their numbers by hard links, which cannot be made "
+                             "here; 'shardbox convert --shard-size' makes a new archive",
+                             mover->path);
+    else if (code == SB_OK)
+        unlink(names.through);
+    release_names(&names);
+    return code;
+}
+
+static enum sb_code put_rows(struct sqlite3 *db, const struct sb_renumbering *renumbering,
+                             int64_t shard_size, struct sb_error *err)
+{
+    sqlite3_stmt *put;
+    enum sb_code code = sb_database_prepare(
+        db, &put,
+        "INSERT OR REPLACE INTO main.config (key, value_text, value_int)"
+        " VALUES ('shard_size_limit', NULL, ?1), ('" SB_RENUMBER_KEY "', CAST(?2 AS TEXT), ?3)",
+        err);
+
+    if (code)
+        return code;
+    sqlite3_bind_int64(put, 1, shard_size);
+    sqlite3_bind_int64(put, 2, renumbering->from);
+    sqlite3_bind_int64(put, 3, renumbering->to);
+    code = sb_database_step(put, err);
+    sqlite3_finalize(put);
+    return code;
+}
+
+enum sb_code sb_renumbering_begin(struct sb_mover *mover, const struct sb_renumbering *renumbering,
+                                  int64_t shard_size, struct sb_error *err)
+{
+    enum sb_code code = need_hard_links(mover, err);
+
+    if (code == SB_OK)
+        code = sb_exclude_readers(mover->db, mover->file, err);
+    if (code == SB_OK)
+        code = put_rows(mover->db, renumbering, shard_size, err);
+    return code ? code : sb_mover_commit_index(mover, err);
+}
+
+/* SB_INVALID for a file in a shard that is about to be replaced or removed. */
+static enum sb_code refuse_lost(struct sb_mover *mover, const struct sb_renumbering *renumbering,
+                                uint32_t count, struct sb_error *err)
+{
+    char query[160];
+    int64_t shard;
+    enum sb_code code;
+
+    snprintf(query, sizeof(query),
+             "SELECT shard FROM main.files WHERE shard >= %u AND shard < %u"
+             " UNION ALL SELECT shard FROM main.files WHERE shard >= %u LIMIT 1",
+             renumbering->from, renumbering->to, renumbering->to + count);
+    code = sb_database_integer(mover->db, query, -1, &shard, err);
+    if (code == SB_OK && shard >= 0)
+        code = sb_fail(err, SB_INVALID, "%s: shard %05lld has files and cannot go", mover->path,
+                       (long long)shard);
+    return code;
+}
+
+/* Gives the shard a second number, in place of the shard that has it. */
+static enum sb_code link_shard(const struct sb_mover *mover, uint32_t shard, uint32_t number,
+                               struct sb_error *err)
+{
+    struct names names;
+    enum sb_code code = make_names(&names, mover->path, shard, number, err);
+
+    if (code == SB_OK && link(names.first, names.through))
+        code = sb_fail_errno(err, errno, "%s", names.second);
+    if (code == SB_OK)
+        code = sb_rename(names.through, names.second, err);
+    release_names(&names);
+    return code;
+}
+
+/* The row shardbox_shard_prefix makes that the surplus is removed, by the next writer if need be.
+ */
+static enum sb_code renumber_rows(struct sb_mover *mover, const struct sb_renumbering *renumbering,
+                                  uint32_t count, struct sb_error *err)
+{
+    static const char statements[] =
+        "UPDATE main.files NOT INDEXED SET shard = shard - %u WHERE shard >= %u;"
+        "DELETE FROM main.config WHERE key = '" SB_RENUMBER_KEY "';"
+        "INSERT OR REPLACE INTO main.config (key, value_text, value_int)"
+        " VALUES ('" SB_PENDING_KEY "', '%q', %u)";
+    uint32_t all = renumbering->from + count;
+    char *sql = sqlite3_mprintf(statements, renumbering->to - renumbering->from, renumbering->to,
+                                strrchr(mover->new_path, '/') + 1, all);
+    enum sb_code code;
+
+    if (!sql)
+        return sb_fail_memory(err);
+    code = sb_database_run(mover->db, sql, err);
+    sqlite3_free(sql);
+    if (code == SB_OK)
+        code = sb_linked_drop_from(mover->db, renumbering->from, err);
+    return code ? code : sb_shard_count_record(mover->db, all, err);
+}
+
+enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renumbering *renumbering,
+                                   uint32_t count, struct sb_error *err)
+{
+    enum sb_code code = refuse_lost(mover, renumbering, count, err);
+
+    sb_mover_close_targets(mover);
+    for (uint32_t i = 0; code == SB_OK && i < count; i++)
+        code = link_shard(mover, renumbering->to + i, renumbering->from + i, err);
+    if (code == SB_OK)
+        code = sb_sync_directory_of(mover->path, err);
+    if (code == SB_OK)
+        code = sb_exclude_readers(mover->db, mover->file, err);
+    if (code == SB_OK)
+        code = renumber_rows(mover, renumbering, count, err);
+    if (code == SB_OK)
+        code = sb_mover_commit_index(mover, err);
+    if (code == SB_OK)
+        code = sb_database_run(mover->db, "ROLLBACK", err);
+    return code ? code : sb_pending_finish(mover->db, mover->path, mover->file, err);
+}
+
+static enum sb_code has_files(struct sqlite3 *db, uint32_t shard, bool *has, struct sb_error *err)
+{
+    char query[80];
+    int64_t found;
+    enum sb_code code;
+
+    snprintf(query, sizeof(query), "SELECT 1 FROM main.files WHERE shard = %u LIMIT 1", shard);
+    code = sb_database_integer(db, query, 0, &found, err);
+    *has = found != 0;
+    return code;
+}
+
+/* Are they two names of one file? */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return lstat(a, &x) == 0 && lstat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
+/* Puts an empty file in the place of the one that has the second name. */
+static enum sb_code replace_by_empty(const struct names *names, struct sb_error *err)
+{
+    int fd = open(names->through, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+
+    if (fd < 0 || close(fd))
+        return sb_fail_errno(err, errno, "%s", names->through);
+    return sb_rename(names->through, names->second, err);
+}
+
+static enum sb_code undo_link(struct sqlite3 *db, const char *archive, uint32_t shard,
+                              uint32_t number, struct sb_error *err)
+{
+    struct names names;
+    enum sb_code code = make_names(&names, archive, shard, number, err);
+    bool used;
+
+    if (code == SB_OK && is_same_file(names.first, names.second)) {
+        code = has_files(db, number, &used, err);
+        if (code == SB_OK && !used)
+            code = replace_by_empty(&names, err);
+    }
+    release_names(&names);
+    return code;
+}
+
+enum sb_code sb_renumbering_undo_links(struct sqlite3 *db, const char *archive,
+                                       struct sb_error *err)
+{
+    struct sb_renumbering renumbering;
+    enum sb_code code;
+    uint32_t distance;
+    bool there;
+
+    code = sb_renumbering_read(db, &renumbering, &there, err);
+    if (code || !there)
+        return code;
+    distance = renumbering.to - renumbering.from;
+    for (uint32_t i = renumbering.from; code == SB_OK && i < renumbering.to; i++)
+        code = undo_link(db, archive, i + distance, i, err);
+    return code ? code : sb_sync_directory_of(archive, err);
+}
