@@ -20,7 +20,7 @@ enum sb_code sb_renumbering_read(struct sqlite3 *db, struct sb_renumbering *renu
                                  bool *there, struct sb_error *err)
 {
     const char *text;
-    int64_t from, to;
+    int64_t from = 0, to = 0;
     sqlite3_stmt *row;
     enum sb_code code = sb_database_prepare(
         db, &row, "SELECT value_int, value_text FROM main.config WHERE key = '" SB_RENUMBER_KEY "'",
@@ -34,7 +34,7 @@ enum sb_code sb_renumbering_read(struct sqlite3 *db, struct sb_renumbering *renu
     if (rc == SQLITE_ROW) {
         to = sqlite3_column_int64(row, 0);
         text = (const char *)sqlite3_column_text(row, 1);
-        *there = to <= SB_SHARD_MAX && text && sb_parse_integer(text, 0, to - 1, &from);
+        *there = to >= 0 && to <= SB_SHARD_MAX && text && sb_parse_integer(text, 0, to, &from);
     } else if (rc != SQLITE_DONE) {
         code = sb_database_fail(db, err);
     }

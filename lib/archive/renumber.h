@@ -28,7 +28,7 @@ struct sqlite3;
 
 struct sb_renumbering {
     uint32_t from; /* the first number that is to be taken */
-    uint32_t to;   /* of the first new shard; more than from */
+    uint32_t to;   /* of the first new shard; not less than from */
 };
 
 /* What the row says. A row that makes no sense counts as none: it is a hint, by which work is
