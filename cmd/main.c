@@ -154,6 +154,7 @@ int main(int argc, char **argv)
         return STATUS_ERROR;
     signal(SIGPIPE, SIG_IGN);
     sb_catch_interrupts();
+    message_guard_exit();
 
     if (slash)
         name = slash + 1;

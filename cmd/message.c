@@ -338,6 +338,19 @@ void message_close_stdout(void)
     output_check(close(dup(STDOUT_FILENO)) == 0 ? 0 : errno);
 }
 
+static bool leaving;
+
+static void end_as_error(void)
+{
+    if (!leaving)
+        _exit(STATUS_ERROR);
+}
+
+void message_guard_exit(void)
+{
+    atexit(end_as_error);
+}
+
 void message_leave(void)
 {
     int caught = sb_interrupt_signal();
@@ -347,5 +360,6 @@ void message_leave(void)
         signal(caught, SIG_DFL);
         raise(caught);
     }
+    leaving = true;
     exit(status);
 }

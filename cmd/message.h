@@ -69,6 +69,10 @@ void message_progress_end(void);
  */
 void message_close_stdout(void);
 
+/* From here on an exit that is not message_leave's has the status of an error: libarchive ends the
+ * program by itself, with 1, where memory runs out. */
+void message_guard_exit(void);
+
 /* Ends the program with the status, or by the signal that interrupted it. */
 _Noreturn void message_leave(void);
 

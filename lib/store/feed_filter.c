@@ -10,6 +10,7 @@
 struct filter_feed {
     struct sb_feed base;
     struct archive *archive;
+    struct archive_entry *entry;
     const char *word; /* "xz", ... for messages */
     bool opened;
     bool at_end;
@@ -93,14 +94,14 @@ static int choose_filter(struct archive *archive, int code)
  */
 static enum sb_code open_filter(struct filter_feed *feed, struct sb_error *err)
 {
-    struct archive_entry *entry;
-
     if (sb_la_open(feed->archive, feed, give_input, NULL) != ARCHIVE_OK ||
         archive_errno(feed->archive) != 0)
         return refuse(feed, err);
     feed->opened = true;
-    if (archive_read_next_header(feed->archive, &entry) == ARCHIVE_OK)
+    if (sb_la_next(feed->archive, &feed->entry) == ARCHIVE_OK)
         return SB_OK;
+    if (archive_errno(feed->archive) == ENOMEM)
+        return refuse(feed, err);
     feed->at_end = true;
     return SB_END;
 }
@@ -163,6 +164,7 @@ static void free_filter(struct sb_feed *base)
     struct filter_feed *feed = (struct filter_feed *)base;
 
     archive_read_free(feed->archive);
+    archive_entry_free(feed->entry);
     free(feed);
 }
 

@@ -1,5 +1,7 @@
 #include "store/la_open.h"
 
+#include <errno.h>
+
 int sb_la_open(struct archive *archive, void *context, archive_read_callback *read,
                archive_skip_callback *skip)
 {
@@ -8,4 +10,14 @@ int sb_la_open(struct archive *archive, void *context, archive_read_callback *re
         archive_read_set_callback_data(archive, context) != ARCHIVE_OK)
         return ARCHIVE_FATAL;
     return archive_read_open1(archive);
+}
+
+int sb_la_next(struct archive *archive, struct archive_entry **entry)
+{
+    if (!*entry)
+        *entry = archive_entry_new2(archive);
+    if (*entry)
+        return archive_read_next_header2(archive, *entry);
+    archive_set_error(archive, ENOMEM, "out of memory");
+    return ARCHIVE_FATAL;
 }

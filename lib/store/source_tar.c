@@ -26,7 +26,7 @@ struct tar_source {
     const struct sb_notify *notify;
     struct sb_flow *flow;
     struct archive *archive;
-    struct archive_entry *entry; /* the archive's own; NULL before the first */
+    struct archive_entry *entry; /* NULL before the first */
 
     /*
      * For all calls of libarchive. It makes names what the locale has them to be; in this one it
@@ -604,7 +604,7 @@ static int read_header(struct tar_source *source)
         return ARCHIVE_FATAL;
     }
     source->tapping = true;
-    result = archive_read_next_header(source->archive, &source->entry);
+    result = sb_la_next(source->archive, &source->entry);
     source->tapping = false;
     source->data_at = position(source);
     return result;
@@ -777,6 +777,7 @@ static void free_tar(struct sb_source *base)
     locale_t old = source->locale ? uselocale(source->locale) : (locale_t)0;
 
     archive_read_free(source->archive);
+    archive_entry_free(source->entry);
     if (old)
         uselocale(old);
     if (source->locale)

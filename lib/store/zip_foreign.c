@@ -14,6 +14,7 @@
 
 struct sb_zip_foreign {
     struct archive *archive;
+    struct archive_entry *entry;
     sb_zip_take *take;
     void *context;
     struct sb_error failure; /* of take, while libarchive is between */
@@ -117,8 +118,6 @@ static enum sb_code check_method(unsigned method, struct sb_error *err)
 
 static enum sb_code open_archive(struct sb_zip_foreign *foreign, struct sb_error *err)
 {
-    struct archive_entry *entry;
-
     foreign->archive = archive_read_new();
     if (!foreign->archive)
         return sb_fail_memory(err);
@@ -126,7 +125,7 @@ static enum sb_code open_archive(struct sb_zip_foreign *foreign, struct sb_error
     if (archive_read_support_format_zip_streamable(foreign->archive) != ARCHIVE_OK ||
         archive_read_set_format_option(foreign->archive, "zip", "ignorecrc32", "1") != ARCHIVE_OK ||
         sb_la_open(foreign->archive, foreign, give_more, NULL) != ARCHIVE_OK ||
-        archive_read_next_header(foreign->archive, &entry) != ARCHIVE_OK)
+        sb_la_next(foreign->archive, &foreign->entry) != ARCHIVE_OK)
         return fail(foreign, err);
     return SB_OK;
 }
@@ -159,6 +158,7 @@ void sb_zip_foreign_free(struct sb_zip_foreign *foreign)
     if (!foreign)
         return;
     archive_read_free(foreign->archive);
+    archive_entry_free(foreign->entry);
     free(foreign);
 }
 
