@@ -1,0 +1,257 @@
+# What `run` does under faults. Of each scenario:
+#
+#   start_NAME         makes the directory start-NAME, the state before
+#   run_NAME SHARDBOX  runs the command (SHARDBOX may be several words) in the directory above `at`,
+#                      a copy of start-NAME
+#   again_NAME         where the command, run again, must be another; else it is run_NAME
+#   check_NAME PHASE   looks at what is in `at`, and reports what is wrong
+#
+# PHASE is failed: the command said so; killed: it may have done anything, up to its end; ended: the
+# power failed behind its end, so that what it promised must be there, but not that all is tidy;
+# finished: it said 0.
+
+# The trees: old is what an archive holds before, new what it holds afterwards.
+make_trees() {
+    mkdir -p old/dir/sub old/empty-dir
+    printf 'one\n' >old/one
+    : >old/empty
+    seq 3000 >old/dir/numbers
+    printf 'below\n' >old/dir/sub/file
+    ln -s one old/link
+    cp -a old new
+    seq 9000 >new/dir/more
+    mkdir new/added
+    printf 'added\n' >new/added/file
+    ln new/added/file new/added/same
+    mkdir additions
+    cp -a new/added additions/added
+    mkdir additions/dir
+    cp -a new/dir/more additions/dir/more
+}
+
+# make_old DIRECTORY SIZE: an archive of the old tree, in shards of that size.
+make_old() {
+    mkdir "$1"
+    "$SHARDBOX" pack --shard-size="$2" -C old "$1/a.barecat" .
+}
+
+# same ARCHIVE TREE: whether the archive holds exactly the tree.
+same() {
+    rm -rf out
+    "$SHARDBOX" unpack -C out "$1" >log 2>&1 && diff -r --no-dereference out "$2" >>log 2>&1
+}
+
+verified() {
+    "$SHARDBOX" verify "$1" >log 2>&1
+}
+
+# No file beside the archive but its index and shards, under their final names.
+tidy() {
+    find at -mindepth 1 ! -name a.barecat ! -name 'a.barecat-shard-[0-9][0-9][0-9][0-9][0-9]' >log
+    [ ! -s log ]
+}
+
+# is TREE: all that a run that finished must leave.
+is() {
+    verified at/a.barecat || report "verify"
+    same at/a.barecat "$1" || report "does not hold the tree $1"
+    tidy || report "left behind"
+}
+
+# nothing_or PHASE TREE: of a command that makes an archive.
+nothing_or() {
+    case $1 in
+    failed) [ ! -e at/a.barecat ] && [ -n "$(ls -A at)" ] && report "left behind: $(ls -A at)" ;;
+    ended) [ -e at/a.barecat ] || report "lost" ;;
+    finished) is "$2" ;;
+    esac
+    [ ! -e at/a.barecat ] || { verified at/a.barecat && same at/a.barecat "$2"; } ||
+        report "neither nothing nor the tree $2"
+}
+
+# Right after a kill, what an interrupted writer left may still stand beside the archive. A run that
+# failed after its commit may leave shards under their temporary names, to which the index leads, or
+# a journal that could not be rolled back.
+#
+# old_or_new PHASE OLD NEW: of a command that makes of the one tree the other.
+old_or_new() {
+    if [ "$1" = finished ]; then
+        is "$3"
+        return
+    fi
+    verified at/a.barecat || report "verify"
+    if [ "$1" != ended ] && same at/a.barecat "$2"; then
+        [ "$1" = killed ] || tidy || commit_failed || report "left behind"
+    elif ! same at/a.barecat "$3"; then
+        report "neither the tree $2 nor $3"
+    fi
+}
+
+# A commit in place that failed half-way may turn out to have happened, when its journal is lost: the
+# shards that it speaks of stay for the next writer, who knows.
+commit_failed() {
+    [[ $scenario == @(append|stream) ]] && ! grep -qv '\.new-shard-[0-9]*$' log
+}
+
+start_pack() {
+    mkdir start-pack
+}
+run_pack() {
+    "$@" pack --shard-size=20k -C new at/a.barecat .
+}
+# A new archive that is there already is rightly not made again.
+again_pack() {
+    if [ -e at/a.barecat ]; then
+        "$@" pack --append --update -C new at/a.barecat .
+    else
+        run_pack "$@"
+    fi
+}
+check_pack() {
+    nothing_or "$1" new
+}
+
+start_force() {
+    make_old start-force 6k
+}
+run_force() {
+    "$@" pack --force --shard-size=20k -C new at/a.barecat .
+}
+check_force() {
+    old_or_new "$1" old new
+}
+
+start_append() {
+    make_old start-append 20k
+}
+run_append() {
+    "$@" pack --append --update -C additions at/a.barecat .
+}
+check_append() {
+    old_or_new "$1" old new
+}
+
+# A tar with a hard link, and with a name that comes twice.
+start_stream() {
+    make_old start-stream 20k
+    mkdir -p stale/dir
+    printf 'stale\n' >stale/dir/more
+    tar cf additions.tar -C stale dir/more
+    tar rf additions.tar -C "$PWD/additions" added dir/more
+}
+run_stream() {
+    "$@" convert -q --append --duplicates=last additions.tar at/a.barecat
+}
+check_stream() {
+    old_or_new "$1" old new
+}
+
+start_upgrade() {
+    make_old start-upgrade 20k
+    (cd start-upgrade && make_schema_02)
+}
+run_upgrade() {
+    "$@" upgrade at/a.barecat
+}
+check_upgrade() {
+    same at/a.barecat old || report "does not hold the tree"
+    [ "$1" != finished ] || is old
+}
+
+start_unpack() {
+    mkdir start-unpack
+    "$SHARDBOX" pack -C new start-unpack/a.barecat .
+}
+run_unpack() {
+    "$@" unpack --existing=skip -C at/tree at/a.barecat
+}
+check_unpack() {
+    verified at/a.barecat || report "the archive was touched"
+    if [ "$1" = finished ]; then
+        diff -r --no-dereference at/tree new >log 2>&1 || report "the tree is not whole"
+    fi
+    if [ "$1" != killed ]; then
+        strays=$(cd at/tree 2>/dev/null && find . -mindepth 1 | while read -r name; do
+            [ -L "../../new/$name" ] || [ -e "../../new/$name" ] || echo "$name"
+        done)
+        [ -z "$strays" ] || report "left behind: $strays"
+    fi
+}
+
+start_wrap() {
+    make_old start-wrap 6k
+    tar cf new.tar -C new .
+}
+run_wrap() {
+    "$@" convert -q --wrap --force new.tar at/a.barecat
+}
+check_wrap() {
+    old_or_new "$1" old new
+}
+
+start_convert() {
+    make_old start-convert 6k
+    tar cf new.tar -C new .
+}
+run_convert() {
+    "$@" convert -q -j1 --force --shard-size=20k new.tar at/a.barecat
+}
+check_convert() {
+    old_or_new "$1" old new
+}
+
+# stream_check PHASE FILE: of one that is a stream: nothing but the old one, or the new one.
+stream_check() {
+    local strays
+    strays=$(find at -mindepth 1 ! -name "$2")
+    [ "$1" != failed ] || [ -z "$strays" ] || report "left behind: $strays"
+    if [[ $1 == @(finished|ended) ]] || ! cmp -s "at/$2" "start-$scenario/$2"; then
+        same "at/$2" new || report "neither the old one nor the new"
+    fi
+}
+
+start_tar() {
+    mkdir start-tar
+    tar czf start-tar/a.tar.gz -C old .
+    [ -e new.barecat ] || "$SHARDBOX" pack new.barecat -C new .
+}
+run_tar() {
+    "$@" convert -q -j1 --force new.barecat at/a.tar.gz
+}
+check_tar() {
+    stream_check "$1" a.tar.gz
+}
+
+start_zip() {
+    mkdir start-zip
+    (cd old && zip -qry ../start-zip/a.zip .)
+    [ -e new.barecat ] || "$SHARDBOX" pack new.barecat -C new .
+}
+run_zip() {
+    "$@" convert -q -j1 --force new.barecat at/a.zip
+}
+check_zip() {
+    stream_check "$1" a.zip
+}
+
+start_extents() {
+    mkdir start-extents
+    "$SHARDBOX" pack --shard-size=20k -C new start-extents/a.barecat .
+    "$SHARDBOX" find --json start-extents/a.barecat >extents
+    rm start-extents/a.barecat
+}
+run_extents() {
+    "$@" convert --force --from=extents extents at/a.barecat
+}
+check_extents() {
+    for shard in start-extents/*; do
+        cmp "$shard" "at/${shard#*/}" >log 2>&1 || report "${shard#*/} was touched"
+    done
+    case $1 in
+    failed) [ -e at/a.barecat ] || tidy || report "left behind" ;;
+    ended) [ -e at/a.barecat ] || report "lost" ;;
+    finished) is new ;;
+    esac
+    [ ! -e at/a.barecat ] || { verified at/a.barecat && same at/a.barecat new; } ||
+        report "neither nothing nor the index"
+}
