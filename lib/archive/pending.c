@@ -323,6 +323,24 @@ enum sb_code sb_pending_remove_shards(const char *archive, struct sb_error *err)
     return for_each_shard(archive, ".new", remove_one, &from, err);
 }
 
+enum sb_code sb_pending_clear(const char *archive, struct sb_error *err)
+{
+    struct sb_new_lock lock = {.fd = -1};
+    enum sb_code code = SB_OK;
+    char *path;
+
+    if (asprintf(&path, "%s.new", archive) < 0)
+        return sb_fail_memory(err);
+    if (access(path, F_OK) == 0) {
+        code = sb_new_lock_take(&lock, path, err);
+        if (code == SB_OK)
+            unlink(path);
+        sb_new_lock_drop(&lock);
+    }
+    free(path);
+    return code ? code : sb_pending_remove_shards(archive, err);
+}
+
 enum sb_code sb_pending_remove_from(const char *archive, uint32_t from, struct sb_error *err)
 {
     return for_each_shard(archive, "", remove_one, &from, err);

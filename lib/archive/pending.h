@@ -86,6 +86,13 @@ enum sb_code sb_pending_rename_shards(const char *archive, struct sb_error *err)
 /* Removes ARCHIVE.new-shard-*. Only under the lock. */
 enum sb_code sb_pending_remove_shards(const char *archive, struct sb_error *err) SB_CHECKED;
 
+/*
+ * Removes ARCHIVE.new and ARCHIVE.new-shard-*: a run that was killed left them, while it made
+ * another archive of this name or more shards for this one, or rearranged it. SB_LOCKED where it is
+ * still at work. Only under the index's lock, with nothing pending.
+ */
+enum sb_code sb_pending_clear(const char *archive, struct sb_error *err) SB_CHECKED;
+
 /* Removes ARCHIVE-shard-* from number `from` on. Only where it is known whose they are. */
 enum sb_code sb_pending_remove_from(const char *archive, uint32_t from,
                                     struct sb_error *err) SB_CHECKED;

@@ -145,21 +145,6 @@ out:
     return code;
 }
 
-/* A run that was killed while it made another archive of this name, or more shards for this one. */
-static enum sb_code remove_leftovers(struct sb_writer *writer, struct sb_error *err)
-{
-    enum sb_code code;
-
-    if (access(writer->new_path, F_OK) == 0) {
-        code = sb_new_lock_take(&writer->lock, writer->new_path, err);
-        if (code)
-            return code;
-        unlink(writer->new_path);
-        sb_new_lock_drop(&writer->lock);
-    }
-    return sb_pending_remove_shards(writer->path, err);
-}
-
 enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *err)
 {
     int64_t limit;
@@ -181,7 +166,7 @@ enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *er
         return code;
     if (writer->limit <= 0)
         writer->limit = limit > 0 ? limit : INT64_MAX;
-    code = remove_leftovers(writer, err);
+    code = sb_pending_clear(writer->path, err);
     if (code == SB_OK)
         code = prepare(writer, err);
     if (code == SB_OK && !writer->index_only)

@@ -82,6 +82,8 @@ static enum sb_code open_index(struct upgrade *upgrade, enum sb_schema *schema,
         code = sb_pending_finish(upgrade->db, upgrade->target, upgrade->file, err);
     if (code == SB_OK)
         code = sb_lock_index(upgrade->db, upgrade->file, err);
+    if (code == SB_OK && *schema == SB_SCHEMA_03)
+        code = sb_pending_clear(upgrade->target, err);
     return code;
 }
 

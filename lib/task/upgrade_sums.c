@@ -148,7 +148,9 @@ static enum sb_code run_batch(struct batch *batch, struct sb_error *err)
     batch->more = false;
     batch->files = 0;
     batch->bytes = 0;
-    code = sb_archive_open(&archive, upgrade->target, err);
+    code = sb_pending_clear(upgrade->target, err);
+    if (code == SB_OK)
+        code = sb_archive_open(&archive, upgrade->target, err);
     if (code == SB_OK)
         code = sb_shards_open(&shards, archive, err);
     sqlite3_bind_int64(batch->rows, 1, batch->last);
