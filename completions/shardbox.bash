@@ -1,7 +1,7 @@
 # bash completion for shardbox, printed by: shardbox --completions=bash
 # shellcheck shell=bash
 
-_shardbox_commands='help pack unpack convert diff cat ls find du verify rm split upgrade'
+_shardbox_commands='help pack unpack convert diff cat ls find du verify rm mv split upgrade'
 
 # What a command takes: its options, its first operand and the others.
 _shardbox_table() {
@@ -45,6 +45,10 @@ _shardbox_table() {
         ;;
     rm)
         options='-r --recursive -T --files-from= -0 --null --include= --exclude= -n --dry-run -f --force -h --help -q --quiet -v --verbose --progress --no-progress'
+        first=archive others=path
+        ;;
+    mv)
+        options='-T --no-target-directory -f --force --no-clobber -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     split)
@@ -299,4 +303,4 @@ _shardbox() {
     fi
 }
 
-complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-rm shardbox-split shardbox-upgrade
+complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-rm shardbox-mv shardbox-split shardbox-upgrade

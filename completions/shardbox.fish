@@ -12,6 +12,7 @@ function __shardbox_commands
         du 'show how much is below each directory of an archive' \
         verify 'check an archive: its index, its shards and every byte' \
         rm 'remove files from an archive\'s index' \
+        mv 'rename files and directories of an archive' \
         split 'cut a container into several' \
         upgrade 'bring an archive\'s index to the present schema, and repair it'
 end
@@ -38,6 +39,8 @@ function __shardbox_kinds
         case verify
             printf '%s\n' archive path
         case rm
+            printf '%s\n' archive path
+        case mv
             printf '%s\n' archive path
         case split
             printf '%s\n' archive none
@@ -69,6 +72,8 @@ function __shardbox_takes_value
         case verify:-j verify:--threads verify:--from
             return 0
         case rm:-T rm:--files-from rm:--include rm:--exclude
+            return 0
+        case
             return 0
         case split:-o split:--output split:--parts split:--size split:--ratio split:--seed split:--by-list split:--rest split:--to split:--shard-size split:-j split:--threads split:--from
             return 0
@@ -334,6 +339,16 @@ complete -c shardbox -n '__shardbox_is rm' -s v -l verbose -d 'say more about wh
 complete -c shardbox -n '__shardbox_is rm' -l progress -d 'show progress, also when not on a terminal'
 complete -c shardbox -n '__shardbox_is rm' -l no-progress -d 'show no progress'
 
+complete -c shardbox -n '__shardbox_is mv' -s T -l no-target-directory -d 'DEST is the new name, also where it is a directory'
+complete -c shardbox -n '__shardbox_is mv' -s f -l force -d 'replace files that have the new names'
+complete -c shardbox -n '__shardbox_is mv' -l no-clobber -d 'pass over what would replace a file'
+complete -c shardbox -n '__shardbox_is mv' -s n -l dry-run -d 'print what would be moved, and change nothing'
+complete -c shardbox -n '__shardbox_is mv' -s h -l help -d 'show this help'
+complete -c shardbox -n '__shardbox_is mv' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is mv' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is mv' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is mv' -l no-progress -d 'show no progress'
+
 complete -c shardbox -n '__shardbox_is split' -s o -l output -r -F -d 'what parts are called; {} stands for the name or number of a part'
 complete -c shardbox -n '__shardbox_is split' -l parts -x -d 'N parts, of like size, in the order on disk'
 complete -c shardbox -n '__shardbox_is split' -l size -x -d 'parts whose files come to SIZE at most, in the order on disk'
@@ -376,5 +391,6 @@ complete -c shardbox-find -w 'shardbox find'
 complete -c shardbox-du -w 'shardbox du'
 complete -c shardbox-verify -w 'shardbox verify'
 complete -c shardbox-rm -w 'shardbox rm'
+complete -c shardbox-mv -w 'shardbox mv'
 complete -c shardbox-split -w 'shardbox split'
 complete -c shardbox-upgrade -w 'shardbox upgrade'

@@ -144,6 +144,18 @@ enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry
 enum sb_code sb_writer_drop_dir(struct sb_writer *writer, const char *path, size_t size,
                                 struct sb_error *err) SB_CHECKED;
 
+/*
+ * Of index_only: another name for a file, link or directory and all that is below it; its place and
+ * metadata stay as they are. Counts at once for further calls, and for nobody else before the
+ * commit; from the first call on readers are kept out. Not to be mixed with add and drop.
+ *
+ * `to` is a name that may be stored, in a directory that is there, and not within `from`. A file
+ * that has it is replaced by a file, an empty directory by a directory; anything else there is
+ * SB_EXISTS. SB_LIMIT for names that would be too deep, SB_NOENT.
+ */
+enum sb_code sb_writer_rename(struct sb_writer *writer, const char *from, size_t from_size,
+                              const char *to, size_t to_size, struct sb_error *err) SB_CHECKED;
+
 /* Complete after the commit only. */
 struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer);
 

@@ -1,0 +1,116 @@
+/*
+ * shardbox mv: files and directories of an archive get other names.
+ */
+#include "command.h"
+#include "message.h"
+#include "opening.h"
+#include "output.h"
+#include "task/move.h"
+
+#include <string.h>
+
+struct settings {
+    bool no_target_directory;
+    bool no_clobber;
+    bool force;
+    bool dry_run;
+};
+
+static const struct option options[] = {
+    OPTION_FLAG('T', "no-target-directory", struct settings, no_target_directory,
+                "DEST is the new name, also where it is a directory"),
+    OPTION_FLAG('f', "force", struct settings, force, "replace files that have the new names"),
+    OPTION_FLAG(0, "no-clobber", struct settings, no_clobber,
+                "pass over what would replace a file"),
+    OPTION_FLAG('n', "dry-run", struct settings, dry_run,
+                "print what would be moved, and change nothing"),
+    OPTION_END,
+};
+
+static const char *const synopsis[] = {
+    "[-T] ARCHIVE SOURCE DEST",
+    "ARCHIVE SOURCE... DIRECTORY",
+    NULL,
+};
+
+static void print_moved(void *context, const char *from, const char *to)
+{
+    const struct settings *settings = context;
+
+    if (!settings->dry_run) {
+        message_note("%s: moved to %s", from, to);
+        return;
+    }
+    output_name(from, strlen(from));
+    output_text(" -> ");
+    output_name(to, strlen(to));
+    output_char('\n');
+}
+
+static int move_names(struct settings *settings, const char *archive, char *const *names,
+                      size_t count)
+{
+    struct sb_move_options wanted = {
+        .sources = names,
+        .source_count = count - 1,
+        .destination = names[count - 1],
+        .no_target_directory = settings->no_target_directory,
+        .overwrite = settings->force        ? SB_OVERWRITE_REPLACE
+                     : settings->no_clobber ? SB_OVERWRITE_KEEP
+                                            : SB_OVERWRITE_REFUSE,
+        .dry_run = settings->dry_run,
+        .notify = &message_notify,
+        .moved = print_moved,
+        .context = settings,
+    };
+    struct sb_error err;
+    enum sb_code code = sb_move(archive, &wanted, &err);
+
+    output_flush();
+    if (code == SB_OK)
+        return message_status();
+    explain_failure(archive, &err);
+    /* Whatever the reason, nothing was moved. */
+    message_failure(&err);
+    message_raise(STATUS_ERROR);
+    if (count > 2 && !settings->dry_run)
+        message_error("%s: nothing was moved", archive);
+    return message_status();
+}
+
+static int check_usage(const struct settings *settings, int operands)
+{
+    if (operands < 1)
+        return message_usage("no archive given");
+    if (operands < 3)
+        return message_usage("give what is to be moved, and where to");
+    if (settings->force && settings->no_clobber)
+        return message_usage("--force and --no-clobber exclude each other");
+    if (settings->no_target_directory && operands > 3)
+        return message_usage("-T takes one SOURCE");
+    return STATUS_CLEAN;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {0};
+    int first, status;
+
+    status = options_parse(self, argc, argv, &settings, &first, NULL);
+    if (status != OPTIONS_RUN)
+        return status;
+    status = check_usage(&settings, argc - first);
+    if (status)
+        return status;
+    return move_names(&settings, argv[first], argv + first + 1, (size_t)(argc - first - 1));
+}
+
+const struct command mv_command = {
+    .name = "mv",
+    .summary = "rename files and directories of an archive",
+    .synopsis = synopsis,
+    .options = options,
+    .notes = "Exit status: 0 done, 2 error: nothing was moved.",
+    .operands = OPERAND_ARCHIVE_PATHS,
+    .run = run,
+};
