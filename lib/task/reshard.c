@@ -232,14 +232,16 @@ static enum sb_code move_files(struct reshard *work, struct sb_error *err)
     }
 }
 
-/* What lies behind the files of the shards that stay. */
-static enum sb_code shorten_kept(struct reshard *work, struct sb_error *err)
+/* What lies behind the files, in shards that stay and in new ones: files may have been removed
+ * there since a run was killed. */
+static enum sb_code cut_ends(struct reshard *work, struct sb_error *err)
 {
+    uint32_t count = sb_shard_layout_count(work->layout), shard;
     enum sb_code code = SB_OK;
 
-    for (uint32_t i = 0; code == SB_OK && i < work->numbers.from; i++) {
-        if (is_changed(work, i))
-            code = sb_mover_shorten(work->mover, i, sb_shard_layout_bytes(work->layout, i), err);
+    for (uint32_t i = 0; code == SB_OK && i < count; i++) {
+        shard = i < work->numbers.from ? i : work->numbers.to + (i - work->numbers.from);
+        code = sb_mover_shorten(work->mover, shard, sb_shard_layout_bytes(work->layout, i), err);
     }
     return code;
 }
@@ -257,7 +259,7 @@ static enum sb_code rearrange(struct reshard *work, struct sb_error *err)
     if (code == SB_OK)
         code = move_files(work, err);
     if (code == SB_OK)
-        code = shorten_kept(work, err);
+        code = cut_ends(work, err);
     return code ? code : sb_renumbering_finish(work->mover, &work->numbers, made, err);
 }
 
