@@ -467,30 +467,12 @@ static enum sb_code finish_renames(struct sqlite3 *db, const char *archive, cons
     return code;
 }
 
-static enum sb_code undo_renumbering(struct sqlite3 *db, const char *archive, const char *file,
-                                     struct sb_error *err)
-{
-    struct sb_renumbering renumbering;
-    enum sb_code code;
-    bool there;
-
-    code = sb_renumbering_read(db, &renumbering, &there, err);
-    if (code || !there)
-        return code;
-    code = sb_lock_index(db, file, err);
-    if (code)
-        return code;
-    code = sb_renumbering_undo_links(db, archive, err);
-    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    return code;
-}
-
 enum sb_code sb_pending_finish(struct sqlite3 *db, const char *archive, const char *file,
                                struct sb_error *err)
 {
     enum sb_code code = finish_renames(db, archive, file, err);
 
-    return code ? code : undo_renumbering(db, archive, file, err);
+    return code ? code : sb_renumbering_part_names(db, archive, file, err);
 }
 
 enum sb_code sb_pending_is_complete(struct sqlite3 *db, const char *archive, bool *complete,

@@ -5,6 +5,7 @@
 #include "archive/mover_private.h"
 #include "archive/shardcount.h"
 #include "archive/shards.h"
+#include "core/interrupt.h"
 #include "core/io.h"
 #include "core/number.h"
 
@@ -156,28 +157,78 @@ static enum sb_code link_shard(const struct sb_mover *mover, uint32_t shard, uin
     return code;
 }
 
-/* The row shardbox_shard_prefix makes that the surplus is removed, by the next writer if need be.
- */
+/* Rows of shards that get their numbers, in transactions that each hold up readers but shortly. */
+struct renumbering_rows {
+    struct sb_mover *mover;
+    sqlite3_stmt *update;
+    int64_t changed; /* rows, in this transaction */
+};
+
+static enum sb_code commit_rows(struct renumbering_rows *rows, struct sb_error *err)
+{
+    rows->changed = 0;
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    return sb_mover_commit_index(rows->mover, err);
+}
+
+static enum sb_code renumber_shard(struct renumbering_rows *rows, uint32_t shard, uint32_t number,
+                                   struct sb_error *err)
+{
+    struct sb_mover *mover = rows->mover;
+    enum sb_code code = SB_OK;
+
+    for (;;) {
+        if (rows->changed == 0)
+            code = sb_exclude_readers(mover->db, mover->file, err);
+        if (code)
+            return code;
+        sqlite3_bind_int64(rows->update, 1, number);
+        sqlite3_bind_int64(rows->update, 2, shard);
+        sqlite3_bind_int64(rows->update, 3, SB_MOVER_FILES - rows->changed);
+        code = sb_database_step(rows->update, err);
+        if (code)
+            return code;
+        rows->changed += sqlite3_changes(mover->db);
+        if (rows->changed < SB_MOVER_FILES)
+            return SB_OK;
+        code = commit_rows(rows, err);
+    }
+}
+
 static enum sb_code renumber_rows(struct sb_mover *mover, const struct sb_renumbering *renumbering,
                                   uint32_t count, struct sb_error *err)
 {
-    static const char statements[] =
-        "UPDATE main.files NOT INDEXED SET shard = shard - %u WHERE shard >= %u;"
-        "DELETE FROM main.config WHERE key = '" SB_RENUMBER_KEY "';"
-        "INSERT OR REPLACE INTO main.config (key, value_text, value_int)"
-        " VALUES ('" SB_PENDING_KEY "', '%q', %u)";
-    uint32_t all = renumbering->from + count;
-    char *sql = sqlite3_mprintf(statements, renumbering->to - renumbering->from, renumbering->to,
-                                strrchr(mover->new_path, '/') + 1, all);
+    struct renumbering_rows rows = {.mover = mover};
+    enum sb_code code = sb_database_prepare(mover->db, &rows.update,
+                                            "UPDATE main.files SET shard = ?1 WHERE rowid IN"
+                                            " (SELECT rowid FROM main.files WHERE shard = ?2"
+                                            " ORDER BY shard, offset, rowid LIMIT ?3)",
+                                            err);
+
+    for (uint32_t i = 0; code == SB_OK && i < count; i++)
+        code = renumber_shard(&rows, renumbering->to + i, renumbering->from + i, err);
+    sqlite3_finalize(rows.update);
+    return code;
+}
+
+/* The row shardbox_shard_prefix makes that the surplus is removed, by the next writer if need be.
+ */
+static enum sb_code put_end(struct sb_mover *mover, uint32_t count, struct sb_error *err)
+{
+    char *sql = sqlite3_mprintf("DELETE FROM main.config WHERE key = '" SB_RENUMBER_KEY "';"
+                                "INSERT OR REPLACE INTO main.config (key, value_text, value_int)"
+                                " VALUES ('" SB_PENDING_KEY "', '%q', %u)",
+                                strrchr(mover->new_path, '/') + 1, count);
     enum sb_code code;
 
     if (!sql)
         return sb_fail_memory(err);
-    code = sb_database_run(mover->db, sql, err);
-    sqlite3_free(sql);
+    code = sb_exclude_readers(mover->db, mover->file, err);
     if (code == SB_OK)
-        code = sb_linked_drop_from(mover->db, renumbering->from, err);
-    return code ? code : sb_shard_count_record(mover->db, all, err);
+        code = sb_database_run(mover->db, sql, err);
+    sqlite3_free(sql);
+    return code ? code : sb_shard_count_record(mover->db, count, err);
 }
 
 enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renumbering *renumbering,
@@ -191,9 +242,11 @@ enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renum
     if (code == SB_OK)
         code = sb_sync_directory_of(mover->path, err);
     if (code == SB_OK)
-        code = sb_exclude_readers(mover->db, mover->file, err);
+        code = sb_linked_drop_from(mover->db, renumbering->from, err);
     if (code == SB_OK)
         code = renumber_rows(mover, renumbering, count, err);
+    if (code == SB_OK)
+        code = put_end(mover, renumbering->from + count, err);
     if (code == SB_OK)
         code = sb_mover_commit_index(mover, err);
     if (code == SB_OK)
@@ -232,35 +285,85 @@ static enum sb_code replace_by_empty(const struct names *names, struct sb_error 
     return sb_rename(names->through, names->second, err);
 }
 
-static enum sb_code undo_link(struct sqlite3 *db, const char *archive, uint32_t shard,
-                              uint32_t number, struct sb_error *err)
+/* When some rows of a shard have its new number, all get it. */
+static enum sb_code complete_rows(struct sqlite3 *db, const char *archive, uint32_t shard,
+                                  uint32_t number, struct sb_error *err)
 {
     struct names names;
+    bool begun = false;
+    char sql[80];
     enum sb_code code = make_names(&names, archive, shard, number, err);
-    bool used;
 
-    if (code == SB_OK && is_same_file(names.first, names.second)) {
-        code = has_files(db, number, &used, err);
-        if (code == SB_OK && !used)
-            code = replace_by_empty(&names, err);
+    if (code == SB_OK && is_same_file(names.first, names.second))
+        code = has_files(db, number, &begun, err);
+    if (begun) {
+        snprintf(sql, sizeof(sql), "UPDATE main.files SET shard = %u WHERE shard = %u", number,
+                 shard);
+        code = sb_database_run(db, sql, err);
     }
     release_names(&names);
     return code;
 }
 
-enum sb_code sb_renumbering_undo_links(struct sqlite3 *db, const char *archive,
+/* Leaves the file to the number that rows have. */
+static enum sb_code part_names(struct sqlite3 *db, const char *archive, uint32_t shard,
+                               uint32_t number, struct sb_error *err)
+{
+    struct names names;
+    bool renumbered = false;
+    enum sb_code code = make_names(&names, archive, shard, number, err);
+
+    if (code || !is_same_file(names.first, names.second))
+        goto out;
+    code = has_files(db, number, &renumbered, err);
+    if (code == SB_OK && renumbered) {
+        release_names(&names);
+        code = make_names(&names, archive, number, shard, err);
+    }
+    if (code == SB_OK)
+        code = replace_by_empty(&names, err);
+out:
+    release_names(&names);
+    return code;
+}
+
+/* For each new shard that may have two names. */
+static enum sb_code
+for_each_pair(struct sqlite3 *db, const char *archive, const struct sb_renumbering *renumbering,
+              enum sb_code (*each)(struct sqlite3 *db, const char *archive, uint32_t shard,
+                                   uint32_t number, struct sb_error *err),
+              struct sb_error *err)
+{
+    uint32_t distance = renumbering->to - renumbering->from;
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = renumbering->from; code == SB_OK && i < renumbering->to; i++)
+        code = each(db, archive, i + distance, i, err);
+    return code;
+}
+
+/* Rows are committed before a name that they had is taken away. */
+enum sb_code sb_renumbering_part_names(struct sqlite3 *db, const char *archive, const char *file,
                                        struct sb_error *err)
 {
     struct sb_renumbering renumbering;
     enum sb_code code;
-    uint32_t distance;
     bool there;
 
     code = sb_renumbering_read(db, &renumbering, &there, err);
     if (code || !there)
         return code;
-    distance = renumbering.to - renumbering.from;
-    for (uint32_t i = renumbering.from; code == SB_OK && i < renumbering.to; i++)
-        code = undo_link(db, archive, i + distance, i, err);
-    return code ? code : sb_sync_directory_of(archive, err);
+    code = sb_lock_index(db, file, err);
+    if (code == SB_OK)
+        code = for_each_pair(db, archive, &renumbering, complete_rows, err);
+    if (code == SB_OK)
+        code = sb_database_run(db, "COMMIT", err);
+    if (code == SB_OK)
+        code = sb_lock_index(db, file, err);
+    if (code == SB_OK)
+        code = for_each_pair(db, archive, &renumbering, part_names, err);
+    if (code == SB_OK)
+        code = sb_sync_directory_of(archive, err);
+    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return code;
 }

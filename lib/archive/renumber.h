@@ -7,11 +7,12 @@
  * run finds what is done. In every state before the end the archive is an ordinary one that has
  * more shards than it needs.
  *
- * At the end each new shard gets its lasting name as a second one (a hard link), in place of the
- * old shard, which is empty by then; one transaction gives all rows their new numbers; and the
- * first names are removed. Thus rows and names agree at any instant, for every reader. A run that
- * was killed before the transaction leaves files under two names: writing into one would change
- * the other, so the next writer makes the shards of the lower numbers empty again.
+ * At the end each new shard gets its lasting number as a second name (a hard link), in place of the
+ * old shard, which is empty by then; all rows get their new numbers, the first ones first; and the
+ * first names are removed. Thus rows and names agree at any instant, for every reader, and files
+ * keep their order. A run that was killed meanwhile leaves files under two names: writing into one
+ * would change the other, so the next writer puts an empty shard in place of the name that no row
+ * uses.
  */
 #ifndef SB_ARCHIVE_RENUMBER_H
 #define SB_ARCHIVE_RENUMBER_H
@@ -46,13 +47,15 @@ enum sb_code sb_renumbering_begin(struct sb_mover *mover, const struct sb_renumb
 /*
  * The end, see above, for `count` new shards; what stands behind them is removed, so that the
  * archive has from + count shards. No file may be in a shard between `from` and `to`, or behind the
- * new ones: SB_INVALID. With nothing queued; the last call on this mover.
+ * new ones: SB_INVALID. With nothing queued; the last call on this mover. A run that is killed
+ * meanwhile is gone on with by one of the same distance between from and to.
  */
 enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renumbering *renumbering,
                                    uint32_t count, struct sb_error *err) SB_CHECKED;
 
-/* What the next writer does about a run that was killed, as said above. The index is locked. */
-enum sb_code sb_renumbering_undo_links(struct sqlite3 *db, const char *archive,
+/* What the next writer does about a run that was killed, as said above, in transactions of its own.
+ * file is the index. SB_LOCKED as sb_lock_index. */
+enum sb_code sb_renumbering_part_names(struct sqlite3 *db, const char *archive, const char *file,
                                        struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -77,11 +77,14 @@ static enum sb_code choose_numbers(struct reshard *work, struct sb_error *err)
     uint32_t count = sb_shard_layout_count(work->layout);
     uint32_t kept = sb_shard_layout_kept(work->layout);
 
-    if (work->numbers.from != kept || work->numbers.to < count)
+    /* Shards that a killed run had renumbered are among those that are kept now. */
+    if (kept < work->numbers.from || work->numbers.to + (kept - work->numbers.from) < count)
         work->resumed = false;
-    if (!work->resumed)
-        work->numbers =
-            (struct sb_renumbering){.from = kept, .to = standing > count ? standing : count};
+    if (work->resumed)
+        work->numbers.to += kept - work->numbers.from;
+    else
+        work->numbers.to = standing > count ? standing : count;
+    work->numbers.from = kept;
     if (work->numbers.to + (count - kept) > SB_SHARD_MAX + 1)
         return sb_fail(err, SB_LIMIT,
                        "%s: %u shards are there and %u are to be made, more than there are numbers "
