@@ -84,12 +84,13 @@ enum sb_code sb_content_find(struct sb_content *content, struct sb_entry *entry,
     return code;
 }
 
+/* Moving a file changes none of these; `upgrade` may add a checksum. */
 static bool is_same_content(const struct sb_entry *a, const struct sb_entry *b)
 {
-    unsigned either = a->has | b->has;
+    unsigned both = a->has & b->has;
 
-    return a->type == b->type && a->size == b->size &&
-           (!(either & SB_HAS_CRC) || (a->has & b->has & SB_HAS_CRC && a->crc32c == b->crc32c));
+    return a->size == b->size && (!(both & SB_HAS_CRC) || a->crc32c == b->crc32c) &&
+           (!(both & SB_HAS_MTIME) || a->mtime_ns == b->mtime_ns);
 }
 
 /* Is it an error that wrong or old addresses can lead to? */
@@ -189,32 +190,33 @@ static enum sb_code fail_sum(struct sb_content *content, struct sb_entry *entry,
     return sb_fail(err, SB_CHANGED, "was moved while it was read; try again");
 }
 
-enum sb_code sb_content_stream(struct sb_content *content, struct sb_entry *entry, bool check,
-                               sb_each_block *each, void *context, struct sb_error *err)
+enum sb_code sb_content_stream(struct sb_content *content, struct sb_entry *entry, int64_t skip,
+                               int64_t size, bool check, sb_each_block *each, void *context,
+                               struct sb_error *err)
 {
-    const uint32_t *expected = check && (entry->has & SB_HAS_CRC) ? &entry->crc32c : NULL;
-    int64_t left = entry->size, take;
+    bool checked = check && (entry->has & SB_HAS_CRC) && size == entry->size;
+    int64_t end = skip + size, take;
     enum sb_code code = SB_OK;
     uint32_t crc = 0;
     char *block;
 
     if (sb_archive_is_adopted(content->archive))
-        return sb_shards_stream(content->shards, entry->shard, entry->offset, left, expected, each,
-                                context, err);
-    block = malloc((size_t)(left < BLOCK_BYTES ? left + 1 : BLOCK_BYTES));
+        return sb_shards_stream(content->shards, entry->shard, entry->offset + skip, size,
+                                checked ? &entry->crc32c : NULL, each, context, err);
+    block = malloc((size_t)(size < BLOCK_BYTES ? size + 1 : BLOCK_BYTES));
     if (!block)
         return sb_fail_memory(err);
-    for (; left > 0 && !code; left -= take) {
-        take = left < BLOCK_BYTES ? left : BLOCK_BYTES;
-        code = read_block(content, entry, entry->size - left, block, (size_t)take, err);
+    for (; skip < end && !code; skip += take) {
+        take = end - skip < BLOCK_BYTES ? end - skip : BLOCK_BYTES;
+        code = read_block(content, entry, skip, block, (size_t)take, err);
         if (code)
             break;
-        if (expected)
+        if (checked)
             crc = sb_crc32c(crc, block, (size_t)take);
         code = each(context, block, (size_t)take, err);
     }
     free(block);
-    if (!code && expected && crc != *expected)
+    if (!code && checked && crc != entry->crc32c)
         code = fail_sum(content, entry, crc, err);
     return code;
 }

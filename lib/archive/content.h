@@ -48,11 +48,13 @@ enum sb_code sb_content_read(struct sb_content *content, struct sb_entry *entry,
                              size_t room, bool check, struct sb_error *err) SB_CHECKED;
 
 /*
- * Feeds them to `each`, in blocks of at most 1 MiB: as many as entry->size said. SB_DAMAGED for a
- * wrong checksum, when all were fed. SB_CHANGED when the file was replaced by another meanwhile. A
- * code from `each` ends it.
+ * Feeds bytes to `each`, in blocks of at most 1 MiB: `size` of them behind the first `skip`, which
+ * must be within entry->size. All of them are checked, where `check` says so and the file has a
+ * checksum: SB_DAMAGED for a wrong one, when all were fed. SB_CHANGED when the file was replaced by
+ * another meanwhile. A code from `each` ends it.
  */
-enum sb_code sb_content_stream(struct sb_content *content, struct sb_entry *entry, bool check,
-                               sb_each_block *each, void *context, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_content_stream(struct sb_content *content, struct sb_entry *entry, int64_t skip,
+                               int64_t size, bool check, sb_each_block *each, void *context,
+                               struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -1,8 +1,8 @@
 #include "store/hierarchy.h"
 
 #include "archive/archive.h"
+#include "archive/content.h"
 #include "archive/shards.h"
-#include "core/crc32c.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 struct archive_hierarchy {
     struct sb_hierarchy hierarchy;
     struct sb_archive *archive;
-    struct sb_shards *shards;
+    struct sb_content *content;
 };
 
 struct sb_listing {
@@ -20,12 +20,13 @@ struct sb_listing {
 };
 
 struct sb_reader {
-    struct sb_shards *shards;
+    struct sb_content *content;
     char block[BLOCK_SIZE];
 };
 
 static void free_hierarchy(struct sb_hierarchy *hierarchy)
 {
+    sb_content_free(((struct archive_hierarchy *)hierarchy)->content);
     free(hierarchy);
 }
 
@@ -71,7 +72,7 @@ static enum sb_code open_reader(struct sb_hierarchy *hierarchy, struct sb_reader
     *out = malloc(sizeof(**out));
     if (!*out)
         return sb_fail_memory(err);
-    (*out)->shards = ((struct archive_hierarchy *)hierarchy)->shards;
+    (*out)->content = ((struct archive_hierarchy *)hierarchy)->content;
     return SB_OK;
 }
 
@@ -83,20 +84,16 @@ static void close_reader(struct sb_reader *reader)
 static enum sb_code read_entry(struct sb_reader *reader, const struct sb_entry *entry,
                                sb_each_block *each, void *context, struct sb_error *err)
 {
-    const uint32_t *crc32c = entry->has & SB_HAS_CRC ? &entry->crc32c : NULL;
+    struct sb_entry now = *entry;
     size_t size = (size_t)entry->size;
+    enum sb_code code;
 
     if (entry->size > BLOCK_SIZE)
-        return sb_shards_stream(reader->shards, entry->shard, entry->offset, entry->size, crc32c,
-                                each, context, err);
-    if (size > 0 &&
-        sb_shards_read(reader->shards, entry->shard, entry->offset, reader->block, size, err))
-        return err->code;
-    if (each(context, reader->block, size, err))
-        return err->code;
-    if (crc32c && sb_crc32c(0, reader->block, size) != *crc32c)
-        return sb_fail(err, SB_DAMAGED, "its bytes do not match their checksum");
-    return SB_OK;
+        return sb_content_stream(reader->content, &now, 0, now.size, true, each, context, err);
+    code = sb_content_read(reader->content, &now, reader->block, size, true, err);
+    if (code == SB_LIMIT || (!code && now.size != entry->size))
+        return sb_fail(err, SB_CHANGED, "was replaced by another file while it was compared");
+    return code ? code : each(context, reader->block, size, err);
 }
 
 static const struct sb_hierarchy_ops archive_ops = {
@@ -117,8 +114,11 @@ enum sb_code sb_hierarchy_open_archive(struct sb_hierarchy **out, struct sb_arch
     *out = NULL;
     if (!own)
         return sb_fail_memory(err);
-    *own = (struct archive_hierarchy){
-        .hierarchy.ops = &archive_ops, .archive = archive, .shards = shards};
+    *own = (struct archive_hierarchy){.hierarchy.ops = &archive_ops, .archive = archive};
+    if (sb_content_open(&own->content, archive, shards, err)) {
+        free(own);
+        return err->code;
+    }
     *out = &own->hierarchy;
     return SB_OK;
 }

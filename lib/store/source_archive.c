@@ -247,6 +247,7 @@ static struct sb_entry row_of(const struct sb_member *member)
         .path_size = strlen(member->component),
         .type = member->entry.type,
         .has = member->entry.has,
+        .mtime_ns = member->entry.mtime_ns,
         .size = member->entry.size,
         .generation = (uint32_t)(member->place[PLACE_SHARD] >> 32),
         .shard = (uint32_t)member->place[PLACE_SHARD],
@@ -420,8 +421,8 @@ static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_
     const struct archive_source *source = source_of_loader(base);
     struct feed feed = {.each = each, .context = context};
     struct sb_entry row = row_of(member);
-    enum sb_code code =
-        sb_content_stream(source->content, &row, crc_wanted(source, member), pass_on, &feed, err);
+    enum sb_code code = sb_content_stream(source->content, &row, 0, row.size,
+                                          !source->options.no_check, pass_on, &feed, err);
 
     if (!code || feed.failed)
         return code;

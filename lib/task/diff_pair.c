@@ -159,6 +159,9 @@ static enum sb_code our_failure(struct sb_pairs *pairs, struct sb_pair *pair, st
     if (ends_run(&cause))
         return cause.code;
     pairs->damaged = true;
+    if (cause.code == SB_CHANGED)
+        return sb_events_add(&pairs->events, SB_PROBLEM, "changed",
+                             pairs->text.data + pair->path_at, cause.text, err);
     pair->differs |= BIT(SB_DIFF_DAMAGED);
     return keep_text(pairs, cause.text, strlen(cause.text), &pair->damage_at, err);
 }

@@ -1,6 +1,7 @@
 #include "task/fetch.h"
 
 #include "archive/archive.h"
+#include "archive/content.h"
 #include "archive/shards.h"
 #include "core/pipeline.h"
 #include "task/fetch_queue.h"
@@ -16,10 +17,12 @@
 #define QUEUE_MOST      32768 /* up to this */
 #define LOOK_AHEAD_STEP 256   /* names, in one read transaction */
 #define SLOTS_MAX       32
+#define LOOKED_UP_MOST  32                 /* times, for one name, while its file is moved about */
 #define IN_FLIGHT_BYTES ((size_t)72 << 20) /* of answers, in all slots */
 
 struct fetch {
     struct sb_shards *shards;
+    struct sb_content *content;
     const struct sb_fetch_options *options;
     const struct sb_fetch_names *names;
     const struct sb_fetch_output *output;
@@ -212,9 +215,22 @@ static enum sb_code stream_file(struct fetch *f, struct stream *stream, sb_each_
                                 struct sb_error *err)
 {
     const struct sb_request *request = stream->request;
+    struct sb_entry entry = {
+        .path = stream->name,
+        .path_size = request->name_size,
+        .has = (request->has_crc ? SB_HAS_CRC : 0) | (request->has_mtime ? SB_HAS_MTIME : 0),
+        .mtime_ns = request->mtime_ns,
+        .size = request->file_size,
+        .offset = request->offset - request->skipped,
+        .generation = request->generation,
+        .shard = request->shard,
+        .crc32c = request->crc32c,
+    };
 
-    return sb_shards_stream(f->shards, request->shard, request->offset, request->size,
-                            request->has_crc ? &request->crc32c : NULL, each, stream, err);
+    if (sb_stored_name(&f->lookup, &entry.path, &entry.path_size, err))
+        return err->code;
+    return sb_content_stream(f->content, &entry, request->skipped, request->size, request->has_crc,
+                             each, stream, err);
 }
 
 static enum sb_code stream_decoded(struct fetch *f, struct stream *stream, struct sb_error *err)
@@ -232,92 +248,135 @@ static enum sb_code stream_decoded(struct fetch *f, struct stream *stream, struc
     return code ? code : sb_recoder_finish(f->recoder, err);
 }
 
-/* The frame's line waits for the first block: until then the answer can still be "damaged". */
+/* A file that was removed, or became another, while its bytes were read. */
+static enum sb_code answer_changed(struct fetch *f, const char *name, size_t size, const char *text,
+                                   struct sb_error *err)
+{
+    f->counts->missing++;
+    sb_tell(f->notify, SB_PROBLEM, "changed", name, "%s", text);
+    return f->options->framed ? give_line(f, name, size, "missing", err) : SB_OK;
+}
+
+static enum sb_code fail_stream(struct fetch *f, const struct stream *stream, struct sb_error *err)
+{
+    const char *name = stream->name;
+    size_t size = stream->request->name_size;
+    struct sb_error cause = *err;
+
+    if (stream->output_failed || (cause.code != SB_CHANGED && !sb_is_file_damage(&cause)))
+        return cause.code;
+    if (sb_archive_still_current(f->lookup.archive, err))
+        return err->code;
+    if (stream->begun && f->options->framed) {
+        f->counts->damaged++;
+        return sb_fail(err, cause.code, "%s: %s; the output ends within this file", name,
+                       cause.text);
+    }
+    return cause.code == SB_CHANGED ? answer_changed(f, name, size, cause.text, err)
+                                    : answer_damaged(f, name, size, cause.text, err);
+}
+
+/* The frame's line waits for the first block: until then the answer can still be another. */
 static enum sb_code answer_stream(struct fetch *f, const struct sb_slot *slot,
                                   const struct sb_request *request, struct sb_error *err)
 {
     const char *name = sb_request_name(&slot->names, request);
     struct stream stream = {.f = f, .name = name, .request = request};
-    struct sb_error current;
     enum sb_code code = request->decoded ? stream_decoded(f, &stream, err)
                                          : stream_file(f, &stream, give_block, err);
 
-    if (!code) {
-        f->counts->files++;
-        f->counts->bytes += request->size;
-        return f->options->framed ? give(f, "\n", 1, err) : SB_OK;
-    }
-    if (stream.output_failed || !sb_is_file_damage(err))
-        return code;
-    if (sb_archive_still_current(f->lookup.archive, &current)) {
-        *err = current;
-        return err->code;
-    }
-    if (!stream.begun || !f->options->framed)
-        return answer_damaged(f, name, request->name_size, err->text, err);
-    f->counts->damaged++;
-    current = *err;
-    return sb_fail(err, SB_DAMAGED, "%s: %s; the output ends within this file", name, current.text);
+    if (code)
+        return fail_stream(f, &stream, err);
+    f->counts->files++;
+    f->counts->bytes += request->size;
+    return f->options->framed ? give(f, "\n", 1, err) : SB_OK;
 }
 
 static bool same_extent(const struct sb_request *a, const struct sb_request *b)
 {
-    return a->answer == b->answer && a->shard == b->shard && a->offset == b->offset &&
-           a->size == b->size && a->has_crc == b->has_crc && a->crc32c == b->crc32c;
+    return a->shard == b->shard && a->offset == b->offset && a->size == b->size &&
+           a->has_crc == b->has_crc && a->crc32c == b->crc32c;
+}
+
+/* Is its row worth another look? */
+static bool is_doubtful(const struct fetch *f, const struct sb_request *request)
+{
+    switch (request->answer) {
+    case SB_ANSWER_DAMAGED:
+    case SB_ANSWER_MOVED:
+        return true;
+    case SB_ANSWER_STREAM:
+        return request->generation != sb_archive_generation(f->lookup.archive);
+    default:
+        return false;
+    }
+}
+
+/* Looks the name up again and reads its file anew, where that may be of use. */
+static enum sb_code read_again(struct fetch *f, struct sb_slot *slot, bool *useful,
+                               struct sb_error *err)
+{
+    struct sb_request *now = slot->requests, before = *now;
+    enum sb_code code = sb_look_up(&f->lookup, &slot->names, now, err);
+
+    if (code)
+        return code;
+    *useful = now->answer != SB_ANSWER_DAMAGED &&
+              !(before.answer == SB_ANSWER_DAMAGED && now->generation == before.generation &&
+                now->answer != SB_ANSWER_MISSING && same_extent(now, &before));
+    if (!*useful) {
+        if (now->answer != SB_ANSWER_DAMAGED)
+            *now = before;
+        return SB_OK;
+    }
+    slot->cost = sb_request_cost(now, f->options);
+    slot->data_size = 0;
+    return sb_slot_read(slot, err);
 }
 
 static enum sb_code give_slot(struct fetch *f, struct sb_slot *slot, bool again,
                               struct sb_error *err);
 
 /*
- * Bytes that seem damaged may just have been moved by a writer since the name was looked up: where
- * its row is another by now, the file is read anew.
+ * Bytes that seem damaged, or that no checksum vouches for, may have been moved by a writer since
+ * the name was looked up.
  */
 static enum sb_code answer_doubtful(struct fetch *f, const struct sb_slot *slot,
                                     const struct sb_request *request, struct sb_error *err)
 {
-    const char *name = sb_request_name(&slot->names, request);
-    struct sb_slot second = {.shards = f->shards, .options = f->options};
-    struct sb_request before = *request;
-    struct sb_request *now;
+    struct sb_slot second = {
+        .archive = f->lookup.archive, .shards = f->shards, .options = f->options};
     enum sb_code code = sb_archive_still_current(f->lookup.archive, err);
+    bool useful = true;
 
-    if (code)
-        return code;
-    before.answer = SB_ANSWER_BYTES;
-    code = sb_slot_add(&second, request, &slot->names, err);
-    if (code)
-        goto out;
-    now = second.requests;
-    code = sb_look_up(&f->lookup, &second.names, now, err);
-    if (code)
-        goto out;
-    if (now->answer == SB_ANSWER_DAMAGED || same_extent(now, &before)) {
-        code =
-            answer_damaged(f, name, request->name_size, slot->names.data + request->text_at, err);
-        goto out;
-    }
-    second.cost = sb_request_cost(now, f->options);
-    code = sb_slot_read(&second, err);
+    if (!code)
+        code = sb_slot_add(&second, request, &slot->names, err);
+    for (int i = 0; !code && useful && is_doubtful(f, second.requests) && i < LOOKED_UP_MOST; i++)
+        code = read_again(f, &second, &useful, err);
     if (!code)
         code = give_slot(f, &second, true, err);
-out:
     sb_slot_release(&second);
     return code;
 }
 
+/* Of a slot's requests, one whose bytes are not in its data. */
 static enum sb_code answer_otherwise(struct fetch *f, const struct sb_slot *slot,
                                      const struct sb_request *request, bool again,
                                      struct sb_error *err)
 {
+    const char *name = sb_request_name(&slot->names, request);
+
+    if (!again && is_doubtful(f, request))
+        return answer_doubtful(f, slot, request, err);
     switch (request->answer) {
     case SB_ANSWER_STREAM:
         return answer_stream(f, slot, request, err);
     case SB_ANSWER_DAMAGED:
-        if (!again)
-            return answer_doubtful(f, slot, request, err);
-        return answer_damaged(f, sb_request_name(&slot->names, request), request->name_size,
-                              slot->names.data + request->text_at, err);
+        return answer_damaged(f, name, request->name_size, slot->names.data + request->text_at,
+                              err);
+    case SB_ANSWER_MOVED:
+        return answer_changed(f, name, request->name_size, "is moved about all the time; try again",
+                              err);
     default:
         return answer_absent(f, slot, request, err);
     }
@@ -395,7 +454,10 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
         code = sb_fail_memory(err);
     else
         code = sb_shards_open(&f.shards, archive, err);
+    if (!code)
+        code = sb_content_open(&f.content, archive, f.shards, err);
     for (unsigned i = 0; !code && i < count; i++) {
+        slots[i].archive = archive;
         slots[i].shards = f.shards;
         slots[i].options = options;
     }
@@ -409,6 +471,7 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
     sb_buf_release(&f.lookup.normal);
     sb_buf_release(&f.lookup.plain);
     sb_recoder_free(f.recoder);
+    sb_content_free(f.content);
     sb_shards_free(f.shards);
     return code;
 }

@@ -37,7 +37,12 @@ static void take_extent(const struct sb_fetch_options *options, struct sb_reques
         if (size > options->range_size)
             size = options->range_size;
     }
+    request->generation = entry->generation;
     request->shard = entry->shard;
+    request->skipped = skip;
+    request->file_size = entry->size;
+    request->has_mtime = entry->has & SB_HAS_MTIME;
+    request->mtime_ns = entry->mtime_ns;
     request->offset = entry->offset + skip;
     request->size = size;
     request->crc32c = entry->crc32c;
@@ -63,6 +68,21 @@ static enum sb_code see_whether_coded(struct sb_lookup *lookup, struct sb_reques
     return SB_OK;
 }
 
+enum sb_code sb_stored_name(struct sb_lookup *lookup, const char **name, size_t *size,
+                            struct sb_error *err)
+{
+    bool stripped;
+
+    if (!sb_name_problem(*name, *size))
+        return SB_OK;
+    sb_buf_clear(&lookup->normal);
+    if (sb_name_normalize(*name, &lookup->normal, &stripped))
+        return sb_fail_memory(err);
+    *name = lookup->normal.size ? lookup->normal.data : "";
+    *size = lookup->normal.size;
+    return SB_OK;
+}
+
 enum sb_code sb_look_up(struct sb_lookup *lookup, struct sb_buf *names, struct sb_request *request,
                         struct sb_error *err)
 {
@@ -70,18 +90,12 @@ enum sb_code sb_look_up(struct sb_lookup *lookup, struct sb_buf *names, struct s
     size_t size = request->name_size;
     struct sb_entry entry;
     enum sb_code code;
-    bool stripped;
 
     request->answer = SB_ANSWER_MISSING;
     if (size == 0 || memchr(name, '\0', size))
         return SB_OK;
-    if (sb_name_problem(name, size)) {
-        sb_buf_clear(&lookup->normal);
-        if (sb_name_normalize(name, &lookup->normal, &stripped))
-            return sb_fail_memory(err);
-        name = lookup->normal.size ? lookup->normal.data : "";
-        size = lookup->normal.size;
-    }
+    if (sb_stored_name(lookup, &name, &size, err))
+        return err->code;
     code = sb_archive_lookup(lookup->archive, name, size, &entry, err);
     if (code == SB_NOENT)
         return SB_OK;

@@ -30,6 +30,10 @@ struct sb_lookup {
     struct sb_buf plain;  /* and one without its suffix */
 };
 
+/* The name as it is stored: as it is, or in lookup->normal. */
+enum sb_code sb_stored_name(struct sb_lookup *lookup, const char **name, size_t *size,
+                            struct sb_error *err) SB_CHECKED;
+
 /* Looks up a name that is in `names`, and says how it is to be answered. */
 enum sb_code sb_look_up(struct sb_lookup *lookup, struct sb_buf *names, struct sb_request *request,
                         struct sb_error *err) SB_CHECKED;

@@ -1,5 +1,6 @@
 #include "task/fetch_slot.h"
 
+#include "archive/archive.h"
 #include "archive/shards.h"
 #include "core/crc32c.h"
 
@@ -103,6 +104,10 @@ static enum sb_code keep_checked(struct sb_slot *slot, struct sb_request *reques
     if (request->has_crc && sb_crc32c(0, from, size) != request->crc32c)
         return sb_request_damaged(request, &slot->names, "its bytes do not match their CRC32C",
                                   err);
+    if (!request->has_crc && sb_archive_generation(slot->archive) != request->generation) {
+        request->answer = SB_ANSWER_MOVED;
+        return SB_OK;
+    }
     if (from != to)
         memmove(to, from, size);
     slot->data_size += size;
@@ -138,7 +143,7 @@ static enum sb_code read_one(struct sb_slot *slot, struct sb_request *request, s
     else if (!code)
         code = keep_checked(slot, request, data + slot->data_size, err);
     request->at = start;
-    if (request->answer == SB_ANSWER_DAMAGED)
+    if (request->answer != SB_ANSWER_BYTES)
         slot->data_size = start;
     else if (options->framed)
         data[slot->data_size++] = '\n';

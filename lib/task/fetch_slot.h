@@ -1,8 +1,8 @@
 /*
  * A batch of names that sb_fetch answers together: filled, read by a worker, given out.
  *
- * Internal to fetch.c. A slot belongs to one thread at a time; zeros but for shards and options
- * are an empty one. Its memory is kept from one filling to the next, until the release.
+ * Internal to fetch.c. A slot belongs to one thread at a time; zeros but for archive, shards and
+ * options are an empty one. Its memory is kept from one filling to the next, until the release.
  */
 #ifndef SB_TASK_FETCH_SLOT_H
 #define SB_TASK_FETCH_SLOT_H
@@ -10,6 +10,7 @@
 #include "core/buf.h"
 #include "task/fetch.h"
 
+struct sb_archive;
 struct sb_shards;
 
 /* Of answers in one slot, unless one alone is larger. */
@@ -21,6 +22,7 @@ enum sb_answer {
     SB_ANSWER_MISSING,
     SB_ANSWER_DIRECTORY,
     SB_ANSWER_DAMAGED,
+    SB_ANSWER_MOVED, /* nothing tells whether the bytes that were read are still the file's */
 };
 
 /* Places are offsets into the names of the queue or slot that the request is in. */
@@ -32,13 +34,19 @@ struct sb_request {
     bool has_crc; /* and it covers the bytes wanted */
     bool decoded; /* SB_ANSWER_STREAM: is to be decompressed on the way */
     uint32_t crc32c;
+    uint32_t generation; /* of the row */
     uint32_t shard;
     int64_t offset; /* of the bytes wanted */
     int64_t size;
+    int64_t skipped; /* bytes of the file before them */
+    int64_t file_size;
+    bool has_mtime;
+    int64_t mtime_ns;
     size_t at; /* where the answer stands in the slot's data */
 };
 
 struct sb_slot {
+    const struct sb_archive *archive; /* for its generation */
     struct sb_shards *shards;
     const struct sb_fetch_options *options;
     struct sb_buf names;
