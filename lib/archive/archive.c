@@ -20,6 +20,9 @@
 /* In the header of an SQLite file: a big-endian number that changes with every commit. */
 #define CHANGE_COUNTER 24
 
+/* How often an archive may be replaced while it is being opened. */
+#define REPLACED_MOST 10
+
 static bool begins_like_sqlite(const char *path)
 {
     static const char magic[] = "SQLite format 3";
@@ -180,7 +183,7 @@ static enum sb_code connect(struct sb_archive *archive, struct sb_error *err)
     return code;
 }
 
-enum sb_code sb_archive_open(struct sb_archive **out, const char *path, struct sb_error *err)
+static enum sb_code open_once(struct sb_archive **out, const char *path, struct sb_error *err)
 {
     struct sb_archive *archive = calloc(1, sizeof(*archive));
     enum sb_code code;
@@ -203,6 +206,15 @@ enum sb_code sb_archive_open(struct sb_archive **out, const char *path, struct s
     }
     *out = archive;
     return SB_OK;
+}
+
+enum sb_code sb_archive_open(struct sb_archive **out, const char *path, struct sb_error *err)
+{
+    enum sb_code code = open_once(out, path, err);
+
+    for (int i = 0; code == SB_CHANGED && i < REPLACED_MOST; i++)
+        code = open_once(out, path, err);
+    return code;
 }
 
 enum sb_code sb_archive_open_twin(struct sb_archive **out, const struct sb_archive *archive,

@@ -351,6 +351,8 @@ static enum sb_code answer_doubtful(struct fetch *f, const struct sb_slot *slot,
 
     if (!code)
         code = sb_slot_add(&second, request, &slot->names, err);
+    if (!code)
+        second.requests->at = 0;
     for (int i = 0; !code && useful && is_doubtful(f, second.requests) && i < LOOKED_UP_MOST; i++)
         code = read_again(f, &second, &useful, err);
     if (!code)

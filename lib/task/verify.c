@@ -1,5 +1,6 @@
 #include "task/verify.h"
 
+#include "archive/content.h"
 #include "archive/database.h"
 #include "task/verify_impl.h"
 
@@ -64,6 +65,19 @@ enum sb_code sb_verify_report(struct verify *verify, enum sb_remedy remedy, cons
         return sb_fail(err, SB_CHANGED,
                        "%s: was changed while it was being verified; verify it again",
                        sb_archive_path(verify->archive));
+    va_start(arguments, format);
+    report_list(verify, remedy, kind, place, format, arguments);
+    va_end(arguments);
+    return SB_OK;
+}
+
+enum sb_code sb_verify_report_row(struct verify *verify, enum sb_remedy remedy, const char *kind,
+                                  struct place place, struct sb_error *err, const char *format, ...)
+{
+    va_list arguments;
+
+    if (sb_archive_still_current(verify->archive, err))
+        return err->code;
     va_start(arguments, format);
     report_list(verify, remedy, kind, place, format, arguments);
     va_end(arguments);
@@ -171,12 +185,15 @@ enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_option
     if (code == SB_OK)
         code = sb_shards_open(&verify.shards, archive, err);
     if (code == SB_OK)
+        code = sb_content_open(&verify.content, archive, verify.shards, err);
+    if (code == SB_OK)
         code = preflight(&verify, err);
     if (code == SB_OK && !options->quick)
         code = read_data(&verify, err);
     if (code == SB_OK)
         code = sb_verify_integrity_collect(&verify, true, err);
     sb_verify_integrity_free(verify.integrity);
+    sb_content_free(verify.content);
     sb_shards_free(verify.shards);
     free(verify.shard_info);
     return code;

@@ -1,13 +1,11 @@
 #include "archive/checksum.h"
+#include "archive/content.h"
 #include "task/verify_impl.h"
 
 #include "core/crc32c.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* How often a file is looked up again whose bytes moved while they were read. */
-#define MOVES_MAX 3
 
 struct data {
     struct verify *verify;
@@ -85,26 +83,23 @@ static enum sb_code no_block(void *context, const void *data, size_t size, struc
 static enum sb_code look_again(struct verify *verify, const struct sb_extent *extent, bool *good,
                                struct sb_error *err)
 {
+    struct sb_entry entry = {.path = extent->name, .path_size = extent->name_size};
+    enum sb_code code = SB_CHANGED;
+
     *good = false;
-    for (int i = 0; i < MOVES_MAX && !*good; i++) {
-        struct sb_entry entry;
-        enum sb_code code =
-            sb_archive_lookup(verify->archive, extent->name, extent->name_size, &entry, err);
-        if (code == SB_NOENT) {
-            *good = true;
-            return SB_OK;
-        }
-        if (code != SB_OK)
-            return code;
-        if (entry.defect || entry.type == SB_DIR || !(entry.has & SB_HAS_CRC))
-            return SB_OK;
-        code = sb_shards_stream(verify->shards, entry.shard, entry.offset, entry.size,
-                                &entry.crc32c, no_block, NULL, err);
-        if (code == SB_NOMEM || code == SB_INTERRUPT)
-            return code;
-        *good = code == SB_OK;
+    /* As long as another file takes the place of the one that is read. */
+    for (int i = 0; i < SB_VERIFY_MOVES_MOST && code == SB_CHANGED; i++) {
+        code = sb_content_find(verify->content, &entry, err);
+        if (code == SB_CHANGED)
+            break;
+        if (code == SB_OK)
+            code = sb_content_stream(verify->content, &entry, 0, entry.size, true, no_block, NULL,
+                                     err);
     }
-    return SB_OK;
+    if (code == SB_CHANGED && sb_archive_still_current(verify->archive, err))
+        return err->code;
+    *good = code == SB_OK || code == SB_CHANGED;
+    return code == SB_NOMEM || code == SB_INTERRUPT ? code : SB_OK;
 }
 
 static enum sb_code report_data(struct verify *verify, const struct sb_extent *extent, uint32_t crc,

@@ -19,14 +19,17 @@ enum shard_state {
 
 struct shard_info {
     enum shard_state state;
-    bool linked;    /* reached through a symbolic link */
-    int64_t size;   /* of the file */
-    int64_t needed; /* the highest end of an extent in it; 0: no file uses it */
+    bool told;           /* that it cannot be used */
+    uint32_t generation; /* of the index when it was asked for */
+    bool linked;         /* reached through a symbolic link */
+    int64_t size;        /* of the file */
+    int64_t needed;      /* the highest end of an extent in it; 0: no file uses it */
 };
 
 struct verify {
     struct sb_archive *archive;
     struct sb_shards *shards;
+    struct sb_content *content;
     const struct sb_verify_options *options;
     const struct sb_verify_events *events;
     const struct sb_notify *notify;
@@ -37,6 +40,9 @@ struct verify {
     bool apart;           /* extents were seen in order of address, none touching another */
     struct integrity *integrity;
 };
+
+/* How often a file is looked up again that is moved while it is looked at. */
+#define SB_VERIFY_MOVES_MOST 32
 
 /* Where a defect is; zero-initialise with NOWHERE. */
 struct place {
@@ -55,7 +61,15 @@ enum sb_code sb_verify_report(struct verify *verify, enum sb_remedy remedy, cons
                               struct place place, struct sb_error *err, const char *format, ...)
     SB_PRINTF(6, 7) SB_CHECKED;
 
-/* As sb_verify_report, but whatever became of the index. */
+/*
+ * As sb_verify_report, of what one row says: that it said so is true whatever the index says by
+ * now. SB_CHANGED only when the archive was replaced.
+ */
+enum sb_code sb_verify_report_row(struct verify *verify, enum sb_remedy remedy, const char *kind,
+                                  struct place place, struct sb_error *err, const char *format, ...)
+    SB_PRINTF(6, 7) SB_CHECKED;
+
+/* Says it, whatever became of the index. */
 void sb_verify_say(struct verify *verify, enum sb_remedy remedy, const char *kind,
                    struct place place, const char *format, ...) SB_PRINTF(5, 6);
 
@@ -80,7 +94,14 @@ void sb_verify_integrity_free(struct integrity *check); /* stops it; NULL is all
 enum sb_code sb_verify_shard_look(struct verify *verify, uint32_t shard, struct shard_info **out,
                                   struct sb_error *err) SB_CHECKED;
 
-/* Whether a file's bytes can be read: within a shard that is there (and whole, under present). */
+/* Reports a shard that is not there or no file, once. */
+enum sb_code sb_verify_shard_tell(struct verify *verify, uint32_t shard,
+                                  struct sb_error *err) SB_CHECKED;
+
+/*
+ * Whether a file's bytes can be read: within a shard that is there (and whole, under present).
+ * Looks again where they cannot and the index changed since the last look.
+ */
 enum sb_code sb_verify_shard_holds(struct verify *verify, const struct sb_entry *entry, bool *holds,
                                    struct sb_error *err) SB_CHECKED;
 

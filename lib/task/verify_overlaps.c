@@ -44,10 +44,48 @@ static enum sb_code report_overlap(struct verify *verify, const struct sb_entry 
 {
     int64_t first_end = first->offset + first->size, second_end = second->offset + second->size;
 
-    return sb_verify_report(
+    return sb_verify_report_row(
         verify, SB_REMEDY_ENTRIES, "overlap", sb_verify_place(second), err,
         "shares bytes %lld to %lld of shard %u with %s", (long long)second->offset,
         (long long)(first_end < second_end ? first_end : second_end), second->shard, first->path);
+}
+
+static bool touch(const struct sb_entry *a, const struct sb_entry *b)
+{
+    return !a->defect && !b->defect && a->type != SB_DIR && b->type != SB_DIR && a->size > 0 &&
+           b->size > 0 && a->shard == b->shard && a->offset < b->offset + b->size &&
+           b->offset < a->offset + a->size;
+}
+
+/* Looks both up in one transaction, as one of them may have been moved to where the other was. */
+static enum sb_code still_touch(struct verify *verify, const struct sb_entry *held,
+                                const struct sb_entry *entry, bool *touches, struct sb_error *err)
+{
+    struct sb_entry a = {.type = SB_DIR}, b = {.type = SB_DIR};
+    enum sb_code code = sb_archive_begin(verify->archive, err);
+
+    *touches = false;
+    if (code != SB_OK)
+        return code;
+    code = sb_archive_lookup(verify->archive, held->path, held->path_size, &a, err);
+    if (code == SB_OK)
+        code = sb_archive_lookup(verify->archive, entry->path, entry->path_size, &b, err);
+    sb_archive_end(verify->archive);
+    *touches = code == SB_OK && touch(&a, &b);
+    return code == SB_NOENT ? SB_OK : code;
+}
+
+static enum sb_code doubt_overlap(struct verify *verify, const struct sb_entry *held,
+                                  const struct sb_entry *entry, struct sb_error *err)
+{
+    bool touches = held->generation == entry->generation;
+    enum sb_code code = SB_OK;
+
+    if (!touches)
+        code = still_touch(verify, held, entry, &touches, err);
+    if (code != SB_OK || !touches)
+        return code;
+    return report_overlap(verify, held, entry, err);
 }
 
 static enum sb_code check_extent(struct verify *verify, struct holder *holder,
@@ -61,7 +99,7 @@ static enum sb_code check_extent(struct verify *verify, struct holder *holder,
     if (touches && shares_lawfully(verify, held, entry))
         verify->result->shared++;
     else if (touches)
-        code = report_overlap(verify, held, entry, err);
+        code = doubt_overlap(verify, held, entry, err);
     if (code != SB_OK)
         return code;
     if (touches && entry->offset + entry->size <= held->offset + held->size)

@@ -54,8 +54,8 @@ static enum sb_code check_name(struct verify *verify, const struct sb_entry *ent
     }
     if (!problem)
         return SB_OK;
-    return sb_verify_report(verify, SB_REMEDY_ENTRIES, "name", sb_verify_name(entry), err,
-                            "name %s", problem);
+    return sb_verify_report_row(verify, SB_REMEDY_ENTRIES, "name", sb_verify_name(entry), err,
+                                "name %s", problem);
 }
 
 /* Rows of one name follow each other. */
@@ -79,6 +79,52 @@ static enum sb_code check_repeated(struct pass *pass, const struct sb_entry *ent
                             err, "the name stands twice in the index");
 }
 
+static enum sb_code report_bounds(struct verify *verify, const struct sb_entry *entry,
+                                  struct sb_error *err)
+{
+    struct shard_info *info;
+    enum sb_code code = sb_verify_shard_look(verify, entry->shard, &info, err);
+
+    if (code == SB_OK && info)
+        code = sb_verify_shard_tell(verify, entry->shard, err);
+    if (code != SB_OK)
+        return code;
+    if (!info || info->state != SHARD_THERE)
+        return sb_verify_report_row(verify, SB_REMEDY_SHARDS, "bounds", sb_verify_place(entry), err,
+                                    "its %lld bytes are in shard %u, which cannot be read",
+                                    (long long)entry->size, entry->shard);
+    return sb_verify_report_row(
+        verify, SB_REMEDY_SHARDS, "bounds", sb_verify_place(entry), err,
+        "its bytes %lld to %lld of shard %u lie beyond the shard's end at %lld",
+        (long long)entry->offset, (long long)(entry->offset + entry->size), entry->shard,
+        (long long)info->size);
+}
+
+/* Reports an extent that is not within its shard, once it is known that it was not just moved. */
+static enum sb_code doubt_bounds(struct verify *verify, const struct sb_entry *entry,
+                                 struct sb_error *err)
+{
+    struct sb_entry now = *entry;
+
+    for (int i = 0; i < SB_VERIFY_MOVES_MOST; i++) {
+        bool holds;
+        enum sb_code code = sb_verify_shard_holds(verify, &now, &holds, err);
+
+        if (code != SB_OK || holds)
+            return code;
+        if (now.generation == sb_archive_generation(verify->archive))
+            return report_bounds(verify, &now, err);
+        code = sb_archive_lookup(verify->archive, entry->path, entry->path_size, &now, err);
+        if (code == SB_NOENT)
+            return SB_OK;
+        if (code != SB_OK || now.defect || now.type == SB_DIR || now.size == 0)
+            return code;
+        now.path = entry->path;
+    }
+    return sb_verify_report(verify, SB_REMEDY_SHARDS, "bounds", sb_verify_place(entry), err,
+                            "is moved about all the time");
+}
+
 static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry,
                                  struct sb_error *err)
 {
@@ -96,17 +142,10 @@ static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry
     if (info && end > info->needed)
         info->needed = end;
     if (verify->options->present)
+        return info ? sb_verify_shard_tell(verify, entry->shard, err) : SB_OK;
+    if (info && info->state == SHARD_THERE && end <= info->size)
         return SB_OK;
-    if (!info || info->state != SHARD_THERE)
-        return sb_verify_report(verify, SB_REMEDY_SHARDS, "bounds", sb_verify_place(entry), err,
-                                "its %lld bytes are in shard %u, which cannot be read",
-                                (long long)entry->size, entry->shard);
-    if (end > info->size)
-        return sb_verify_report(
-            verify, SB_REMEDY_SHARDS, "bounds", sb_verify_place(entry), err,
-            "its bytes %lld to %lld of shard %u lie beyond the shard's end at %lld",
-            (long long)entry->offset, (long long)end, entry->shard, (long long)info->size);
-    return SB_OK;
+    return doubt_bounds(verify, entry, err);
 }
 
 /* Without bytes to be read, all there is to check is that it has the checksum of none. */
@@ -119,8 +158,8 @@ static enum sb_code check_empty(struct verify *verify, const struct sb_entry *en
         verify->result->files_read++;
         return SB_OK;
     }
-    return sb_verify_report(verify, SB_REMEDY_SHARDS, "checksum", sb_verify_place(entry), err,
-                            "is empty, but its CRC32C in the index is %08x", entry->crc32c);
+    return sb_verify_report_row(verify, SB_REMEDY_SHARDS, "checksum", sb_verify_place(entry), err,
+                                "is empty, but its CRC32C in the index is %08x", entry->crc32c);
 }
 
 static enum sb_code check_file(struct pass *pass, const struct sb_entry *entry,
@@ -136,8 +175,8 @@ static enum sb_code check_file(struct pass *pass, const struct sb_entry *entry,
         verify->result->bytes = INT64_MAX;
     verify->result->unchecked += !(entry->has & SB_HAS_CRC);
     if (!(entry->has & SB_HAS_CRC) && verify->options->strict)
-        code = sb_verify_report(verify, SB_REMEDY_SUMS, "unchecked", sb_verify_place(entry), err,
-                                "has no checksum");
+        code = sb_verify_report_row(verify, SB_REMEDY_SUMS, "unchecked", sb_verify_place(entry),
+                                    err, "has no checksum");
     if (code != SB_OK)
         return code;
     return entry->size > 0 ? check_bounds(pass, entry, err) : check_empty(verify, entry, err);
@@ -168,8 +207,8 @@ static enum sb_code check_row(struct pass *pass, const struct sb_entry *entry, s
     enum sb_code code = SB_OK;
 
     if (entry->defect)
-        code = sb_verify_report(pass->verify, SB_REMEDY_ENTRIES, "row", sb_verify_name(entry), err,
-                                "%s", entry->defect);
+        code = sb_verify_report_row(pass->verify, SB_REMEDY_ENTRIES, "row", sb_verify_name(entry),
+                                    err, "%s", entry->defect);
     if (code != SB_OK || is_odd(pass, entry))
         return code;
     code = check_name(pass->verify, entry, err);
@@ -204,8 +243,8 @@ static enum sb_code check_root(struct pass *pass, struct sb_error *err)
         return code;
     code = sb_archive_lookup(archive, "", 0, &root, err);
     if (code == SB_OK && root.defect)
-        code = sb_verify_report(pass->verify, SB_REMEDY_ENTRIES, "row", sb_verify_name(&root), err,
-                                "%s", root.defect);
+        code = sb_verify_report_row(pass->verify, SB_REMEDY_ENTRIES, "row", sb_verify_name(&root),
+                                    err, "%s", root.defect);
     pass->verify->result->dirs++;
     return code == SB_OK ? add_to_tree(pass, &root, err) : code;
 }

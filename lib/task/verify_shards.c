@@ -40,51 +40,82 @@ static bool follow_link(const struct verify *verify, const char *path)
     return true;
 }
 
-/* Asks the file system; under `present` a shard that is missing is told of at the end. */
+/* Asks the file system. */
 static enum sb_code look(struct verify *verify, uint32_t shard, struct shard_info *info,
                          struct sb_error *err)
 {
+    bool again = info->state != SHARD_UNSEEN;
     struct sb_buf path = {0};
     struct stat status;
     struct sb_error reason;
-    enum sb_code code = sb_shards_stat(verify->shards, shard, &status, &reason);
+    enum sb_code code;
 
+    info->generation = sb_archive_generation(verify->archive);
+    code = sb_shards_stat(verify->shards, shard, &status, &reason);
     if (code == SB_NOMEM || sb_shards_path(verify->shards, shard, &path) != SB_OK) {
         sb_buf_release(&path);
         return sb_fail_memory(err);
     }
     info->state = code == SB_OK ? SHARD_THERE : code == SB_NOENT ? SHARD_MISSING : SHARD_UNUSABLE;
     info->size = code == SB_OK ? status.st_size : 0;
-    info->linked = follow_link(verify, path.data);
-    struct place place = NOWHERE;
-    place.shard = shard;
-    if (info->state == SHARD_MISSING && !verify->options->present)
-        code = sb_verify_report(verify, SB_REMEDY_SHARDS, "shard", place, err, "%s: is not there",
-                                path.data);
-    else if (info->state == SHARD_UNUSABLE)
-        code = sb_verify_report(verify, SB_REMEDY_SHARDS, "shard", place, err, "%s", reason.text);
-    else
-        code = SB_OK;
+    if (!again)
+        info->linked = follow_link(verify, path.data);
     sb_buf_release(&path);
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_verify_shard_look(struct verify *verify, uint32_t shard, struct shard_info **out,
                                   struct sb_error *err)
 {
+    enum sb_code code = SB_OK;
+
     *out = NULL;
     if (shard > SB_SHARD_MAX)
         return SB_OK;
     if (make_room(verify, shard) != SB_OK)
         return sb_fail_memory(err);
     struct shard_info *info = &verify->shard_info[shard];
-    if (info->state == SHARD_UNSEEN) {
-        enum sb_code code = look(verify, shard, info, err);
-        if (code != SB_OK)
-            return code;
-    }
+    if (info->state == SHARD_UNSEEN)
+        code = look(verify, shard, info, err);
     *out = info;
-    return SB_OK;
+    return code;
+}
+
+enum sb_code sb_verify_shard_tell(struct verify *verify, uint32_t shard, struct sb_error *err)
+{
+    struct shard_info *info = &verify->shard_info[shard];
+    struct place place = NOWHERE;
+    struct sb_buf path = {0};
+    struct sb_error reason;
+    struct stat status;
+    enum sb_code code = SB_OK;
+
+    if (info->told || info->state == SHARD_THERE)
+        return SB_OK;
+    info->told = true;
+    place.shard = shard;
+    if (info->state == SHARD_UNUSABLE) {
+        if (sb_shards_stat(verify->shards, shard, &status, &reason) == SB_OK)
+            return SB_OK;
+        return sb_verify_report_row(verify, SB_REMEDY_SHARDS, "shard", place, err, "%s",
+                                    reason.text);
+    }
+    /* What has not arrived is told at the end. */
+    if (verify->options->present)
+        return SB_OK;
+    code = sb_shards_path(verify->shards, shard, &path)
+               ? sb_fail_memory(err)
+               : sb_verify_report_row(verify, SB_REMEDY_SHARDS, "shard", place, err,
+                                      "%s: is not there", path.data);
+    sb_buf_release(&path);
+    return code;
+}
+
+static bool holds_now(const struct verify *verify, const struct shard_info *info,
+                      const struct sb_entry *entry)
+{
+    return info->state == SHARD_THERE && entry->offset + entry->size <= info->size &&
+           (!verify->options->present || info->needed <= info->size);
 }
 
 enum sb_code sb_verify_shard_holds(struct verify *verify, const struct sb_entry *entry, bool *holds,
@@ -93,9 +124,12 @@ enum sb_code sb_verify_shard_holds(struct verify *verify, const struct sb_entry 
     struct shard_info *info;
     enum sb_code code = sb_verify_shard_look(verify, entry->shard, &info, err);
 
-    *holds = code == SB_OK && info && info->state == SHARD_THERE &&
-             entry->offset + entry->size <= info->size &&
-             (!verify->options->present || info->needed <= info->size);
+    *holds = code == SB_OK && info && holds_now(verify, info, entry);
+    if (*holds || code != SB_OK || !info ||
+        info->generation == sb_archive_generation(verify->archive))
+        return code;
+    code = look(verify, entry->shard, info, err);
+    *holds = code == SB_OK && holds_now(verify, info, entry);
     return code;
 }
 
