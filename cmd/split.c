@@ -37,6 +37,8 @@ struct settings {
     bool by_list;
     bool by_dir;
     bool null;
+    bool symlink;
+    bool absolute;
     bool force;
     bool skip_existing;
     bool dry_run;
@@ -149,6 +151,10 @@ static const struct option options[] = {
     OPTION_FLAG(0, "by-dir", struct settings, by_dir, "a part for each directory at the top"),
     OPTION_TEXT(0, "rest", struct settings, rest, "NAME", "a part for all that is in no other",
                 OPERAND_ANY),
+    OPTION_FLAG(0, "symlink", struct settings, symlink,
+                "copy nothing: parts are indexes, and links to the shards of the archive"),
+    OPTION_FLAG(0, "absolute", struct settings, absolute,
+                "with --symlink: links are absolute, not relative to the parts"),
     OPTION_CHOICE(0, "to", struct settings, to, "KIND", to_words,
                   "what parts become (default: by the suffix of OUTPUT, else archives)"),
     OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE",
@@ -207,6 +213,8 @@ static const char *misuse(const struct settings *settings)
         return "--rest is for --ratio, --by-list and --by-dir: by size, nothing is left";
     if (settings->rest && !is_part_name(settings->rest, strlen(settings->rest)))
         return "--rest: the name of a part cannot be empty or hold a '/'";
+    if (settings->absolute && !settings->symlink)
+        return "--absolute is for --symlink";
     if (settings->force && settings->skip_existing)
         return "--force and --skip-existing exclude each other";
     return NULL;
@@ -219,6 +227,8 @@ static const char *misused_output(const struct settings *settings,
         return "parts can be archives, tars or zips; choose another OUTPUT, or say --to";
     if (type->kind != SB_ARCHIVE && settings->shard_size)
         return "--shard-size is for parts that are archives";
+    if (type->kind != SB_ARCHIVE && settings->symlink)
+        return "with --symlink parts are archives; choose another OUTPUT, or say --to=archive";
     return NULL;
 }
 
@@ -309,6 +319,10 @@ static enum sb_code open_whole(struct container *out, const char *path,
 
     if (code || out->archive)
         return code;
+    if (settings->symlink)
+        return sb_fail(err, SB_INVALID,
+                       "%s: is no archive, and has no shards to link to; leave out --symlink",
+                       path);
     code = catalog_container(out, &wanted, &result, err);
     if (!code && result.in_sequence)
         code = sb_fail(err, SB_INVALID,
@@ -354,6 +368,8 @@ static void split(const struct settings *settings, const char *path,
                                  .progress = show_progress,
                                  .context = &run},
                     .lost = lose},
+        .link = settings->symlink,
+        .link_kind = settings->absolute ? SB_LINK_ABSOLUTE : SB_LINK_RELATIVE,
         .dry_run = settings->dry_run,
         .notify = &message_notify,
         .part_done = show_part,

@@ -358,6 +358,8 @@ complete -c shardbox -n '__shardbox_is split' -l by-list -x -d 'a part of the na
 complete -c shardbox -n '__shardbox_is split' -s 0 -l null -d 'with --by-list: NUL ends each name'
 complete -c shardbox -n '__shardbox_is split' -l by-dir -d 'a part for each directory at the top'
 complete -c shardbox -n '__shardbox_is split' -l rest -x -d 'a part for all that is in no other'
+complete -c shardbox -n '__shardbox_is split' -l symlink -d 'copy nothing: parts are indexes, and links to the shards of the archive'
+complete -c shardbox -n '__shardbox_is split' -l absolute -d 'with --symlink: links are absolute, not relative to the parts'
 complete -c shardbox -n '__shardbox_is split' -l to -x -a 'archive tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip' -d 'what parts become (default: by the suffix of OUTPUT, else archives)'
 complete -c shardbox -n '__shardbox_is split' -l shard-size -x -d 'begin a new shard before one passes SIZE'
 complete -c shardbox -n '__shardbox_is split' -s f -l force -d 'replace parts that are there'

@@ -3,6 +3,7 @@
 #include "archive/archive.h"
 #include "core/buf.h"
 #include "task/convert_paths.h"
+#include "task/split_link.h"
 #include "task/split_plan.h"
 #include "task/split_view.h"
 
@@ -19,7 +20,8 @@ struct split {
     struct sb_split_rules *rules;
     struct sb_split_plan *plan;
     struct sb_split_totals totals;
-    struct sb_buf output; /* of the part at hand */
+    struct sb_shards *shards; /* to be linked to */
+    struct sb_buf output;     /* of the part at hand */
     const char *name;
     int64_t bytes_done, files_done; /* in the parts before it */
 };
@@ -160,8 +162,24 @@ static enum sb_code convert(struct split *split, struct sb_archive *view,
     return sb_convert(&options, done, err);
 }
 
-static enum sb_code write_part(struct split *split, int64_t part, struct sb_split_part *written,
-                               struct sb_error *err)
+static enum sb_code link_part(struct split *split, int64_t part, struct sb_error *err)
+{
+    const struct sb_split_options *options = split->options;
+    struct sb_split_link_options link = {
+        .whole = options->archive,
+        .shards = split->shards,
+        .output = split->output.data,
+        .kind = options->link_kind,
+        .writer = {.mode = options->existing == SB_SPLIT_REPLACE ? SB_REPLACE : SB_CREATE,
+                   .shard_size = options->convert.shard_size,
+                   .notify = &split->notify},
+    };
+
+    return sb_split_link(split->plan, part, &link, err);
+}
+
+static enum sb_code convert_part(struct split *split, int64_t part, struct sb_split_part *written,
+                                 struct sb_error *err)
 {
     struct sb_convert_result done = {0};
     struct sb_archive *view;
@@ -197,7 +215,7 @@ static enum sb_code make_part(struct split *split, int64_t part, struct sb_error
         .skipped = options->existing == SB_SPLIT_SKIP && output_exists(split),
     };
     if (!options->dry_run && !made.skipped)
-        code = write_part(split, part, &made, err);
+        code = options->link ? link_part(split, part, err) : convert_part(split, part, &made, err);
     split->files_done += files;
     split->bytes_done += bytes;
     if (code)
@@ -210,10 +228,11 @@ static enum sb_code make_part(struct split *split, int64_t part, struct sb_error
 static enum sb_code make_parts(struct split *split, struct sb_error *err)
 {
     int64_t parts = sb_split_rules_parts(split->rules);
-    enum sb_code code = SB_OK;
+    enum sb_code code = sb_shards_open(&split->shards, split->options->archive, err);
 
     for (int64_t part = 0; !code && part < parts; part++)
         code = make_part(split, part, err);
+    sb_shards_free(split->shards);
     return code;
 }
 

@@ -8,6 +8,7 @@
 #ifndef SB_TASK_SPLIT_H
 #define SB_TASK_SPLIT_H
 
+#include "archive/linker.h"
 #include "task/convert.h"
 #include "task/split_rules.h"
 
@@ -40,6 +41,11 @@ struct sb_split_options {
      * in by sb_split.
      */
     struct sb_convert_options convert;
+
+    /* Nothing is copied: parts are archives whose shards are links, of that kind, to those of the
+     * archive, which must not be adopted. Of convert, shard_size counts. */
+    bool link;
+    enum sb_link_kind link_kind;
 
     bool dry_run; /* nothing is written; part_done tells what would be */
     const struct sb_notify *notify;

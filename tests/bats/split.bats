@@ -237,6 +237,50 @@ empty/inner"
     parts_hold {0,1}.barecat
 }
 
+@test "--symlink: parts are indexes over the same shards" {
+    make_files
+    sb convert --shard-size=20K a.barecat b.barecat
+    mkdir whole && mv b.barecat* whole
+    run_ok sb split --symlink --parts=3 -o 'p-{}.barecat' whole/b.barecat
+    stderr_is ""
+    for i in 0 1 2; do
+        [[ $(readlink p-$i.barecat-shard-00000) == whole/b.barecat-shard-0000? ]]
+        for shard in p-$i.barecat-shard-*; do [[ -L $shard ]] || fail "$shard is no link"; done
+    done
+    parts_hold p-{0,1,2}.barecat
+    ((2 <= $(ls p-0.barecat-shard-* | wc -l))) || fail "part 0 has one shard only"
+    (($(ls p-0.barecat-shard-* | wc -l) < $(ls whole/b.barecat-shard-* | wc -l))) ||
+        fail "shards are linked that the part does not use"
+
+    run_ok sb split --symlink --absolute --ratio=x=0.5,y=0.5 -o '{}.barecat' whole/b.barecat
+    [[ $(readlink x.barecat-shard-00000) == "$(realpath whole)"/b.barecat-shard-0000? ]]
+    parts_hold x.barecat y.barecat
+    run_ok sb split --symlink --parts=2 -o 'again-{}.barecat' x.barecat
+    [[ $(readlink again-0.barecat-shard-00000) == whole/b.barecat-shard-0000? ]]
+    for part in 0 1; do run_ok sb verify --strict again-$part.barecat; done
+}
+
+@test "--symlink: a part without bytes has an empty shard of its own" {
+    mkdir tree && touch tree/{a,b}
+    sb pack a.barecat -C tree .
+    run_ok sb split --symlink --parts=2 -o '{}.barecat' a.barecat
+    for part in 0 1; do
+        run_ok sb verify --strict $part.barecat
+        [[ -f $part.barecat-shard-00000 && ! -L $part.barecat-shard-00000 ]]
+    done
+}
+
+@test "--symlink wants an archive on both sides" {
+    make_files
+    tar -cf a.tar -C tree .
+    run_fail 2 sb split --symlink --parts=2 -o '{}.barecat' a.tar
+    stderr_is "shardbox split: a.tar: is no archive, and has no shards to link to; leave out --symlink"
+    run_fail 2 sb split --symlink --parts=2 -o '{}.tar' a.barecat
+    stderr_has "with --symlink parts are archives; choose another OUTPUT, or say --to=archive"
+    run_fail 2 sb split --absolute --parts=2 -o '{}.barecat' a.barecat
+    stderr_has "--absolute is for --symlink"
+}
+
 @test "where a part is there already nothing is written" {
     make_files
     echo precious >p-2.barecat
