@@ -1,5 +1,5 @@
 /*
- * shardbox split: one container becomes several.
+ * shardbox split: one container becomes several, or the shards of an archive others of a new size.
  */
 #include "task/split.h"
 #include "command.h"
@@ -10,18 +10,15 @@
 #include "opening.h"
 #include "options.h"
 #include "output.h"
+#include "split_shares.h"
 #include "store/catalog.h"
+#include "task/reshard.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define NOT_GIVEN (-1)
-
-#define SHARES_MOST 1024
-#define RATIO_SLACK 1e-9 /* 0.8 + 0.1 + 0.1 is not quite 1 */
 
 struct settings {
     struct opening opening; /* first: OPTION_FROM */
@@ -41,11 +38,10 @@ struct settings {
     bool absolute;
     bool force;
     bool skip_existing;
+    bool follow;
     bool dry_run;
     bool json;
-
-    struct sb_split_share shares[SHARES_MOST]; /* their names were allocated */
-    size_t share_count;
+    struct shares shares;
 };
 
 static const char *const to_words[] = {
@@ -53,83 +49,20 @@ static const char *const to_words[] = {
     "tar.lz4", "tgz", "tbz2",   "txz",     "tzst",   "zip",      NULL,
 };
 
-/* Shares of parts, given by the user */
-
-static bool add_share(struct settings *settings, const char *name, size_t name_size,
-                      const char *list, double ratio)
-{
-    struct sb_split_share *share = &settings->shares[settings->share_count];
-
-    if (settings->share_count == SHARES_MOST) {
-        message_usage("there can be no more than %d parts with a name", SHARES_MOST);
-        return false;
-    }
-    share->name = strndup(name, name_size);
-    if (!share->name)
-        output_check(ENOMEM);
-    share->list = list;
-    share->ratio = ratio;
-    settings->share_count++;
-    return true;
-}
-
-static bool is_part_name(const char *name, size_t size)
-{
-    return size > 0 && !memchr(name, '/', size);
-}
-
-/* One NAME=NUMBER, which ends at a comma. */
-static bool parse_ratio(struct settings *settings, const char *text, size_t size)
-{
-    const char *sign = memchr(text, '=', size);
-    size_t name_size = sign ? (size_t)(sign - text) : 0;
-    char *end = NULL;
-    double ratio = sign ? strtod(sign + 1, &end) : 0;
-
-    if (!sign || !is_part_name(text, name_size) || end != text + size || end == sign + 1 ||
-        !isfinite(ratio) || ratio <= 0 || ratio > 1) {
-        message_usage("--ratio: '%.*s' is not NAME=NUMBER, such as train=0.8", (int)size, text);
-        return false;
-    }
-    for (size_t i = 0; i < settings->share_count; i++) {
-        if (strlen(settings->shares[i].name) == name_size &&
-            memcmp(settings->shares[i].name, text, name_size) == 0) {
-            message_usage("--ratio: '%.*s' is named twice", (int)name_size, text);
-            return false;
-        }
-    }
-    return add_share(settings, text, name_size, NULL, ratio);
-}
-
 static bool parse_ratios(void *context, const char *value)
 {
     struct settings *settings = context;
-    double sum = 0;
 
     settings->by_ratio = true;
-    for (const char *text = value, *end; text; text = *end ? end + 1 : NULL) {
-        end = strchrnul(text, ',');
-        if (!parse_ratio(settings, text, (size_t)(end - text)))
-            return false;
-    }
-    for (size_t i = 0; i < settings->share_count; i++)
-        sum += settings->shares[i].ratio;
-    if (sum <= 1 + RATIO_SLACK)
-        return true;
-    message_usage("--ratio: the numbers add up to %g, which is more than 1", sum);
-    return false;
+    return shares_add_ratios(&settings->shares, value);
 }
 
 static bool parse_list(void *context, const char *value)
 {
     struct settings *settings = context;
-    const char *sign = strchr(value, '=');
 
     settings->by_list = true;
-    if (sign && sign[1] && is_part_name(value, (size_t)(sign - value)))
-        return add_share(settings, value, (size_t)(sign - value), sign + 1, 0);
-    message_usage("--by-list: '%s' is not NAME=FILE, such as train=train.txt", value);
-    return false;
+    return shares_add_list(&settings->shares, value);
 }
 
 static const struct option options[] = {
@@ -158,8 +91,12 @@ static const struct option options[] = {
     OPTION_CHOICE(0, "to", struct settings, to, "KIND", to_words,
                   "what parts become (default: by the suffix of OUTPUT, else archives)"),
     OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE",
-                "begin a new shard before one passes SIZE"),
-    OPTION_FLAG('f', "force", struct settings, force, "replace parts that are there"),
+                "begin a new shard before one passes SIZE: of parts or, without -o, of ARCHIVE"),
+    OPTION_FLAG(0, "follow", struct settings, follow,
+                "without -o: write into shards that are links, or have more than one"),
+    OPTION_FLAG('f', "force", struct settings, force,
+                "replace parts that are there; without -o: shards behind the last file are the "
+                "archive's, whatever they hold"),
     OPTION_FLAG(0, "skip-existing", struct settings, skip_existing,
                 "keep parts that are there, make the others"),
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
@@ -177,11 +114,13 @@ static const char *const synopsis[] = {
     "--ratio=NAME=NUMBER,... [--seed=N] -o OUTPUT CONTAINER",
     "--by-list=NAME=FILE... [--rest=NAME] -o OUTPUT CONTAINER",
     "--by-dir [--rest=NAME] -o OUTPUT CONTAINER",
+    "--shard-size=SIZE ARCHIVE",
     NULL,
 };
 
-static const char notes[] = "CONTAINER is an archive, a tar or a zip.\n"
-                            "Exit status: 0 all is in parts, 1 in part or damaged, 2 error.";
+static const char notes[] =
+    "CONTAINER is an archive, a tar or a zip.\n"
+    "Exit status: 0 all is in parts, 1 in part or damaged, 2 error: parts that are done stand.";
 
 static struct sb_container_type output_type(const struct settings *settings)
 {
@@ -195,14 +134,35 @@ static struct sb_container_type output_type(const struct settings *settings)
     return type;
 }
 
-static const char *misuse(const struct settings *settings)
+static int count_rules(const struct settings *settings)
 {
-    int rules = (settings->parts > 0) + (settings->size > 0) + settings->by_ratio +
-                settings->by_list + settings->by_dir;
+    return (settings->parts > 0) + (settings->size > 0) + settings->by_ratio + settings->by_list +
+           settings->by_dir;
+}
+
+/* Is the archive itself to have other shards? */
+static bool is_in_place(const struct settings *settings)
+{
+    return settings->shard_size > 0 && !settings->output && count_rules(settings) == 0;
+}
+
+static const char *misused_in_place(const struct settings *settings)
+{
+    if (settings->seed != NOT_GIVEN || settings->null || settings->rest ||
+        settings->to != NOT_GIVEN || settings->symlink || settings->absolute ||
+        settings->skip_existing || settings->opening.from.kind != SB_UNKNOWN)
+        return "without -o, --shard-size changes ARCHIVE itself: of the options only --follow, "
+               "--force, --dry-run and --json go with it";
+    return NULL;
+}
+
+static const char *misused_parts(const struct settings *settings)
+{
     bool by_size = settings->parts > 0 || settings->size > 0;
 
-    if (rules != 1)
-        return "say how to split, in one way: --parts, --size, --ratio, --by-list or --by-dir";
+    if (count_rules(settings) != 1)
+        return "say how to split, in one way: --parts, --size, --ratio, --by-list or --by-dir; or "
+               "just --shard-size";
     if (!settings->output || !*settings->output)
         return "say where parts go: -o 'OUT-{}.barecat'";
     if (settings->seed != NOT_GIVEN && !settings->by_ratio)
@@ -211,8 +171,10 @@ static const char *misuse(const struct settings *settings)
         return "--null is for --by-list";
     if (settings->rest && by_size)
         return "--rest is for --ratio, --by-list and --by-dir: by size, nothing is left";
-    if (settings->rest && !is_part_name(settings->rest, strlen(settings->rest)))
+    if (settings->rest && !shares_is_name(settings->rest, strlen(settings->rest)))
         return "--rest: the name of a part cannot be empty or hold a '/'";
+    if (settings->follow)
+        return "--follow is for --shard-size without -o";
     if (settings->absolute && !settings->symlink)
         return "--absolute is for --symlink";
     if (settings->force && settings->skip_existing)
@@ -241,8 +203,8 @@ static struct sb_split_scheme scheme_of(const struct settings *settings)
                 : settings->by_list  ? SB_SPLIT_LISTS
                                      : SB_SPLIT_DIRS,
         .amount = settings->parts ? settings->parts : settings->size,
-        .shares = settings->shares,
-        .share_count = settings->share_count,
+        .shares = settings->shares.all,
+        .share_count = settings->shares.count,
         .seed = settings->seed == NOT_GIVEN ? 0 : settings->seed,
         .list_end = settings->null ? '\0' : '\n',
         .rest = settings->rest,
@@ -291,9 +253,9 @@ static void show_part(void *context, const struct sb_split_part *part)
         return;
     }
     sb_format_human(part->bytes, size);
-    message_note("%s: %s%" PRId64 " files (%s)", part->output,
+    message_note("%s: %s%" PRId64 " %s (%s)", part->output,
                  part->skipped ? "is there already; left as it is, where this would be " : "",
-                 part->files, size);
+                 part->files, part->files == 1 ? "file" : "files", size);
 }
 
 static void show_progress(void *context, int64_t bytes, int64_t total, int64_t files)
@@ -352,9 +314,9 @@ static void conclude(const struct settings *settings, const struct sb_split_resu
                         result->problems);
 }
 
-static void split(const struct settings *settings, const char *path,
-                  const struct sb_container_type *type)
+static void split(const struct settings *settings, const char *path)
 {
+    const struct sb_container_type type = output_type(settings);
     struct run run = {.settings = settings};
     struct sb_split_options wanted = {
         .scheme = scheme_of(settings),
@@ -362,7 +324,7 @@ static void split(const struct settings *settings, const char *path,
         .existing = settings->force           ? SB_SPLIT_REPLACE
                     : settings->skip_existing ? SB_SPLIT_SKIP
                                               : SB_SPLIT_REFUSE,
-        .convert = {.to = *type,
+        .convert = {.to = type,
                     .shard_size = settings->shard_size,
                     .transfer = {.threads = (unsigned)settings->threads,
                                  .progress = show_progress,
@@ -387,51 +349,108 @@ static void split(const struct settings *settings, const char *path,
         code = sb_split(&wanted, &result, &err);
     message_progress_end();
     if (!code)
-        report_summary(&run.report, settings->output, sb_container_word(type->kind));
+        report_summary(&run.report, settings->output, sb_container_word(type.kind));
     conclude(settings, &result, code, &err);
     report_release(&run.report);
     sb_buf_release(&run.line);
     close_container(&whole);
 }
 
-static int check_usage(const struct settings *settings, int operands,
-                       struct sb_container_type *type)
+static void show_moved(void *context, int64_t bytes)
 {
-    const char *wrong = misuse(settings);
+    (void)context;
+    message_progress_update(bytes, 0, 0);
+}
 
-    if (operands != 1)
-        return message_usage("give one CONTAINER");
-    if (!wrong) {
-        *type = output_type(settings);
-        wrong = misused_output(settings, type);
+static void summarize(const struct settings *settings, const char *path,
+                      const struct sb_reshard_counts *counts)
+{
+    char size[SB_HUMAN_SIZE];
+
+    sb_format_human(counts->moved_bytes, size);
+    if (settings->json)
+        output_format("{\"shards_before\":%" PRIu32 ",\"shards_after\":%" PRIu32
+                      ",\"moved_files\":%" PRId64 ",\"moved_bytes\":%" PRId64 "}\n",
+                      counts->shards_before, counts->shards_after, counts->moved_files,
+                      counts->moved_bytes);
+    else if (settings->dry_run)
+        output_format("shards: %" PRIu32 ", would be: %" PRIu32 "; files to move: %" PRId64
+                      " (%s)\n",
+                      counts->shards_before, counts->shards_after, counts->moved_files, size);
+    else
+        message_note("%s: shards: %" PRIu32 ", were: %" PRIu32 "; moved files: %" PRId64 " (%s)",
+                     path, counts->shards_after, counts->shards_before, counts->moved_files, size);
+}
+
+static void split_in_place(const struct settings *settings, const char *path)
+{
+    struct sb_reshard_options wanted = {
+        .shard_size = settings->shard_size,
+        .dry_run = settings->dry_run,
+        .mover = {.follow = settings->follow,
+                  .force = settings->force,
+                  .notify = &message_notify,
+                  .progress = show_moved},
+    };
+    struct sb_reshard_counts counts = {0};
+    struct sb_error err;
+    enum sb_code code = sb_reshard(path, &wanted, &counts, &err);
+
+    message_progress_end();
+    if (!code) {
+        summarize(settings, path, &counts);
+        return;
     }
-    return wrong ? message_usage("%s", wrong) : STATUS_CLEAN;
+    explain_failure(path, &err);
+    message_failure(&err);
+    message_raise(STATUS_ERROR);
+    if (code == SB_INTERRUPT)
+        message_error("%s: is whole; run the same command again to go on", path);
+}
+
+/* What is wrong with the options, or NULL. */
+static const char *misuse(const struct settings *settings)
+{
+    struct sb_container_type type;
+    const char *wrong;
+
+    if (is_in_place(settings))
+        return misused_in_place(settings);
+    wrong = misused_parts(settings);
+    if (wrong)
+        return wrong;
+    type = output_type(settings);
+    return misused_output(settings, &type);
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = {
         .to = NOT_GIVEN, .seed = NOT_GIVEN, .threads = sb_default_threads()};
-    struct sb_container_type type;
+    const char *wrong;
     int first, status;
 
     status = options_parse(self, argc, argv, &settings, &first, NULL);
     if (status != OPTIONS_RUN)
         goto out;
-    status = check_usage(&settings, argc - first, &type);
-    if (status)
+    wrong = argc - first == 1 ? misuse(&settings) : "give one CONTAINER";
+    if (wrong) {
+        status = message_usage("%s", wrong);
         goto out;
-    split(&settings, argv[first], &type);
+    }
+    if (is_in_place(&settings))
+        split_in_place(&settings, argv[first]);
+    else
+        split(&settings, argv[first]);
     status = message_status();
 out:
-    for (size_t i = 0; i < settings.share_count; i++)
-        free((char *)settings.shares[i].name);
+    shares_release(&settings.shares);
     return status;
 }
 
 const struct command split_command = {
     .name = "split",
-    .summary = "cut a container into several",
+    .summary = "cut a container into several, or an archive into smaller shards",
     .synopsis = synopsis,
     .options = options,
     .notes = notes,

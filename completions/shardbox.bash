@@ -52,7 +52,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     split)
-        options='-o --output= --parts= --size= --ratio= --seed= --by-list= -0 --null --by-dir --rest= --symlink --absolute --to= --shard-size= -f --force --skip-existing -j --threads= -n --dry-run --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-o --output= --parts= --size= --ratio= --seed= --by-list= -0 --null --by-dir --rest= --symlink --absolute --to= --shard-size= --follow -f --force --skip-existing -j --threads= -n --dry-run --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=none
         ;;
     upgrade)

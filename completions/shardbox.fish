@@ -13,7 +13,7 @@ function __shardbox_commands
         verify 'check an archive: its index, its shards and every byte' \
         rm 'remove files from an archive\'s index' \
         mv 'rename files and directories of an archive' \
-        split 'cut a container into several' \
+        split 'cut a container into several, or an archive into smaller shards' \
         upgrade 'bring an archive\'s index to the present schema, and repair it'
 end
 
@@ -361,8 +361,9 @@ complete -c shardbox -n '__shardbox_is split' -l rest -x -d 'a part for all that
 complete -c shardbox -n '__shardbox_is split' -l symlink -d 'copy nothing: parts are indexes, and links to the shards of the archive'
 complete -c shardbox -n '__shardbox_is split' -l absolute -d 'with --symlink: links are absolute, not relative to the parts'
 complete -c shardbox -n '__shardbox_is split' -l to -x -a 'archive tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip' -d 'what parts become (default: by the suffix of OUTPUT, else archives)'
-complete -c shardbox -n '__shardbox_is split' -l shard-size -x -d 'begin a new shard before one passes SIZE'
-complete -c shardbox -n '__shardbox_is split' -s f -l force -d 'replace parts that are there'
+complete -c shardbox -n '__shardbox_is split' -l shard-size -x -d 'begin a new shard before one passes SIZE: of parts or, without -o, of ARCHIVE'
+complete -c shardbox -n '__shardbox_is split' -l follow -d 'without -o: write into shards that are links, or have more than one'
+complete -c shardbox -n '__shardbox_is split' -s f -l force -d 'replace parts that are there; without -o: shards behind the last file are the archive\'s, whatever they hold'
 complete -c shardbox -n '__shardbox_is split' -l skip-existing -d 'keep parts that are there, make the others'
 complete -c shardbox -n '__shardbox_is split' -s j -l threads -x -d 'threads to use (default: the cores, at most 4)'
 complete -c shardbox -n '__shardbox_is split' -s n -l dry-run -d 'write nothing; show which parts there would be'

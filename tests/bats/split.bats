@@ -281,6 +281,42 @@ empty/inner"
     stderr_has "--absolute is for --symlink"
 }
 
+@test "--shard-size without -o: the archive itself gets shards of that size" {
+    make_files
+    sb convert a.barecat b.barecat
+    run_ok sb split --shard-size=20K -n b.barecat
+    output_is "shards: 1, would be: 4; files to move: 34 (48K)"
+    [[ ! -e b.barecat-shard-00001 ]]
+    run_ok sb split --shard-size=20K -v b.barecat
+    stderr_is "shardbox split: b.barecat: shards: 4, were: 1; moved files: 34 (48K)"
+    run_ok sb verify --strict b.barecat
+    run_ok sb diff -C tree b.barecat
+    for shard in b.barecat-shard-*; do (($(stat -c %s "$shard") <= 20480)) || fail "$shard is larger"; done
+    cat b.barecat-shard-* | cmp - a.barecat-shard-00000
+    run_ok sb split --shard-size=1G --json b.barecat
+    output_has '{"shards_before":4,"shards_after":1,'
+    cmp a.barecat-shard-00000 b.barecat-shard-00000
+    [[ ! -e b.barecat-shard-00001 ]]
+    run_ok sb verify --strict b.barecat
+}
+
+@test "--shard-size without -o: shards that others may have bytes in are refused" {
+    make_files
+    ln a.barecat-shard-00000 backup
+    run_fail 2 sb split --shard-size=20K a.barecat
+    stderr_has "a.barecat-shard-00000"
+    stderr_has "--follow"
+    run_ok sb split --shard-size=20K --follow a.barecat
+    run_ok sb verify --strict a.barecat
+    run_fail 2 sb split --shard-size=20K --seed=1 a.barecat
+    stderr_has "without -o, --shard-size changes ARCHIVE itself"
+    run_fail 2 sb split --parts=2 --follow -o '{}' a.barecat
+    stderr_has "--follow is for --shard-size without -o"
+    tar -cf a.tar -C tree .
+    run_fail 2 sb split --shard-size=20K a.tar
+    stderr_has "a.tar: is a tar, and only archives can be changed"
+}
+
 @test "where a part is there already nothing is written" {
     make_files
     echo precious >p-2.barecat
@@ -349,8 +385,8 @@ empty/inner"
 {"part":"1","output":"x1.barecat","files":1,"bytes":2,"skipped":false}'
     [[ ! -e x0.barecat ]]
     run_ok sb split -v --parts=2 -o 'x{}.barecat' a.barecat
-    stderr_is 'shardbox split: x0.barecat: 1 files (5)
-shardbox split: x1.barecat: 1 files (2)'
+    stderr_is 'shardbox split: x0.barecat: 1 file (5)
+shardbox split: x1.barecat: 1 file (2)'
     run_ok sb split -n --parts=2 -o 'x{}.barecat' a.barecat
     output_is '         1               5 x0.barecat
          1               2 x1.barecat'
