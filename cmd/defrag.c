@@ -1,0 +1,251 @@
+/*
+ * shardbox defrag: give back the space of files that were removed.
+ */
+#include "task/defrag.h"
+#include "command.h"
+#include "core/buf.h"
+#include "core/number.h"
+#include "message.h"
+#include "opening.h"
+#include "options.h"
+#include "output.h"
+
+#include "archive/shards.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUICK_SECONDS 5
+
+struct settings {
+    bool quick;
+    bool force;
+    bool follow;
+    bool dry_run;
+    bool human;
+    bool json;
+    int64_t max_seconds; /* -1: not given */
+    int64_t keep_through;
+    int64_t first, last; /* -1: not given */
+    const char *archive;
+    struct sb_buf table; /* its rows, until the archive is closed again */
+};
+
+/* "3", "3-7", "3-" */
+static bool take_shards(void *settings, const char *value)
+{
+    struct settings *s = settings;
+    const char *dash = strchr(value, '-');
+    char first[16];
+
+    snprintf(first, sizeof(first), "%.*s", dash ? (int)(dash - value) : 15, value);
+    if (sb_parse_integer(first, 0, SB_SHARD_MAX, &s->first)) {
+        s->last = dash ? -1 : s->first;
+        if (!dash || !dash[1] || sb_parse_integer(dash + 1, s->first, SB_SHARD_MAX, &s->last))
+            return true;
+    }
+    message_usage("--shards: '%s' is not like 3, 3-7 or 3-", value);
+    return false;
+}
+
+/* "90", "90s", "5m", "1h"; 0 is no limit. */
+static bool take_time(void *settings, const char *value)
+{
+    struct settings *s = settings;
+    size_t size = strlen(value);
+    int64_t unit = 1;
+    char number[16];
+
+    switch (size > 0 ? value[size - 1] : '\0') {
+    case 'h':
+        unit = 3600;
+        break;
+    case 'm':
+        unit = 60;
+        break;
+    case 's':
+        break;
+    default:
+        size++;
+        break;
+    }
+    snprintf(number, sizeof(number), "%.*s", (int)(size - 1), value);
+    if (size <= sizeof(number) && sb_parse_integer(number, 0, INT32_MAX, &s->max_seconds)) {
+        s->max_seconds *= unit;
+        return true;
+    }
+    message_usage("--max-time: '%s' is not like 90, 90s, 5m or 1h", value);
+    return false;
+}
+
+static const struct option options[] = {
+    OPTION_FLAG(0, "quick", struct settings, quick,
+                "move files from the end into gaps, for a while; shorten only the last shards"),
+    OPTION_CALL(0, "max-time", "TIME", take_time,
+                "with --quick: stop after so many seconds, or 5m, 1h; 0: no limit (default: 5)",
+                OPERAND_NONE),
+    OPTION_INTEGER(0, "keep-through", struct settings, keep_through, "N", 0, SB_SHARD_MAX,
+                   "with --quick: shards up to number N stay as they are"),
+    OPTION_CALL(0, "shards", "A-B", take_shards, "only these shards: 3, 3-7 or 3-", OPERAND_NONE),
+    OPTION_FLAG('f', "force", struct settings, force,
+                "shards behind the last file are the archive's, whatever they hold"),
+    OPTION_FLAG(0, "follow", struct settings, follow,
+                "write into shards that are links, or have more than one"),
+    OPTION_FLAG('n', "dry-run", struct settings, dry_run,
+                "show what each shard would give back, and do nothing"),
+    OPTION_FLAG('h', "human-readable", struct settings, human, "sizes like 1.2M, not in bytes"),
+    OPTION_FLAG(0, "json", struct settings, json, "print a line of JSON for each shard, and all"),
+    OPTION_END,
+};
+
+static const char *const synopsis[] = {"ARCHIVE", NULL};
+
+static void check(enum sb_code code)
+{
+    if (code)
+        message_error("out of memory");
+}
+
+static void add_size(struct settings *settings, int64_t size)
+{
+    char text[SB_HUMAN_SIZE];
+
+    sb_format_human(size, text);
+    if (settings->human)
+        check(sb_buf_add_format(&settings->table, " %7s", text));
+    else
+        check(sb_buf_add_format(&settings->table, " %15" PRId64, size));
+}
+
+static void add_row(struct settings *settings, const char *label, int64_t before, int64_t after)
+{
+    int width = settings->human ? 7 : 15;
+
+    if (settings->table.size == 0)
+        check(sb_buf_add_format(&settings->table, "shard %*s %*s %*s\n", width, "before", width,
+                                "after", width, "back"));
+    check(sb_buf_add_text(&settings->table, label));
+    add_size(settings, before);
+    add_size(settings, after);
+    add_size(settings, before - after);
+    check(sb_buf_add_char(&settings->table, '\n'));
+}
+
+/* Nothing is printed here: writing to stdout may end the program, and the archive is locked. */
+static void note_shard(void *context, uint32_t shard, int64_t before, int64_t after)
+{
+    struct settings *settings = context;
+    char label[16];
+
+    snprintf(label, sizeof(label), "%05" PRIu32, shard);
+    if (settings->json)
+        check(sb_buf_add_format(&settings->table,
+                                "{\"shard\":%" PRIu32 ",\"before\":%" PRId64 ",\"after\":%" PRId64
+                                "}\n",
+                                shard, before, after));
+    else if (settings->dry_run || message_is_verbose())
+        add_row(settings, label, before, after);
+}
+
+static void add_sum(struct settings *settings, const struct sb_defrag_counts *counts)
+{
+    if (settings->json)
+        check(sb_buf_add_format(
+            &settings->table,
+            "{\"before\":%" PRId64 ",\"after\":%" PRId64 ",\"moved_files\":%" PRId64
+            ",\"moved_bytes\":%" PRId64 ",\"shards_removed\":%" PRIu32 ",\"out_of_time\":%s}\n",
+            counts->bytes_before, counts->bytes_after, counts->moved_files, counts->moved_bytes,
+            counts->shards_removed, counts->out_of_time ? "true" : "false"));
+    else if (settings->dry_run || message_is_verbose())
+        add_row(settings, "all  ", counts->bytes_before, counts->bytes_after);
+}
+
+static void summarize(const struct settings *settings, const struct sb_defrag_counts *counts)
+{
+    char size[SB_HUMAN_SIZE];
+
+    sb_format_human(counts->moved_bytes, size);
+    if (!settings->dry_run)
+        message_note("%s: moved %" PRId64 " %s (%s), removed %" PRIu32 " %s", settings->archive,
+                     counts->moved_files, counts->moved_files == 1 ? "file" : "files", size,
+                     counts->shards_removed, counts->shards_removed == 1 ? "shard" : "shards");
+    if (counts->out_of_time)
+        message_note("%s: the time was up; run it again for the rest, or without --quick",
+                     settings->archive);
+}
+
+static void show_progress(void *context, int64_t bytes)
+{
+    (void)context;
+    message_progress_update(bytes, 0, 0);
+}
+
+static int defrag(struct settings *settings)
+{
+    struct sb_defrag_options wanted = {
+        .quick = settings->quick,
+        .max_seconds = settings->max_seconds < 0 ? QUICK_SECONDS : settings->max_seconds,
+        .keep_through = settings->keep_through,
+        .first = settings->first < 0 ? 0 : settings->first,
+        .last = settings->last,
+        .dry_run = settings->dry_run,
+        .mover = {.follow = settings->follow,
+                  .force = settings->force,
+                  .notify = &message_notify,
+                  .progress = show_progress,
+                  .context = settings},
+        .shard_done = note_shard,
+    };
+    struct sb_defrag_counts counts;
+    struct sb_error err;
+    enum sb_code code = sb_defrag(settings->archive, &wanted, &counts, &err);
+
+    message_progress_end();
+    if (code == SB_OK) {
+        add_sum(settings, &counts);
+        output_bytes(settings->table.data, settings->table.size);
+        output_flush();
+        summarize(settings, &counts);
+        return message_status();
+    }
+    explain_failure(settings->archive, &err);
+    message_failure(&err);
+    if (code == SB_INTERRUPT)
+        message_error("%s: is whole; run the same command again to go on", settings->archive);
+    return message_status();
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {.max_seconds = -1, .keep_through = -1, .first = -1, .last = -1};
+    int first, status;
+
+    status = options_parse(self, argc, argv, &settings, &first, NULL);
+    if (status != OPTIONS_RUN)
+        return status;
+    if (first == argc)
+        return message_usage("no archive given");
+    if (first + 1 < argc)
+        return message_usage("%s: only one archive can be given", argv[first + 1]);
+    if (!settings.quick && (settings.max_seconds >= 0 || settings.keep_through >= 0))
+        return message_usage("--max-time and --keep-through need --quick");
+    if (settings.quick && settings.first >= 0)
+        return message_usage("--shards cannot be given with --quick; see --keep-through");
+    settings.archive = argv[first];
+    status = defrag(&settings);
+    sb_buf_release(&settings.table);
+    return status;
+}
+
+const struct command defrag_command = {
+    .name = "defrag",
+    .summary = "give back the space of files that were removed",
+    .synopsis = synopsis,
+    .options = options,
+    .notes = "Exit status: 0 done, 1 done, but there are damaged files, 2 error.",
+    .operands = OPERAND_ARCHIVE,
+    .run = run,
+};
