@@ -1,7 +1,7 @@
 # bash completion for shardbox, printed by: shardbox --completions=bash
 # shellcheck shell=bash
 
-_shardbox_commands='help pack unpack convert diff cat ls find du verify rm mv split upgrade'
+_shardbox_commands='help pack unpack convert diff cat ls find du verify rm mv defrag split upgrade'
 
 # What a command takes: its options, its first operand and the others.
 _shardbox_table() {
@@ -50,6 +50,10 @@ _shardbox_table() {
     mv)
         options='-T --no-target-directory -f --force --no-clobber -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
+        ;;
+    defrag)
+        options='--quick --max-time= --keep-through= --shards= -f --force --follow -n --dry-run -h --human-readable --json --help -q --quiet -v --verbose --progress --no-progress'
+        first=archive others=none
         ;;
     split)
         options='-o --output= --parts= --size= --ratio= --seed= --by-list= -0 --null --by-dir --rest= --symlink --absolute --to= --shard-size= --follow -f --force --skip-existing -j --threads= -n --dry-run --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
@@ -138,6 +142,9 @@ _shardbox_value() {
     rm:--files-from | rm:-T) wanted='file' ;;
     rm:--include) wanted='any' ;;
     rm:--exclude) wanted='any' ;;
+    defrag:--max-time) wanted='none' ;;
+    defrag:--keep-through) wanted='any' ;;
+    defrag:--shards) wanted='none' ;;
     split:--output | split:-o) wanted='file' ;;
     split:--parts) wanted='any' ;;
     split:--size) wanted='any' ;;
@@ -303,4 +310,4 @@ _shardbox() {
     fi
 }
 
-complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-rm shardbox-mv shardbox-split shardbox-upgrade
+complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-rm shardbox-mv shardbox-defrag shardbox-split shardbox-upgrade

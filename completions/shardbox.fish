@@ -13,6 +13,7 @@ function __shardbox_commands
         verify 'check an archive: its index, its shards and every byte' \
         rm 'remove files from an archive\'s index' \
         mv 'rename files and directories of an archive' \
+        defrag 'give back the space of files that were removed' \
         split 'cut a container into several, or an archive into smaller shards' \
         upgrade 'bring an archive\'s index to the present schema, and repair it'
 end
@@ -42,6 +43,8 @@ function __shardbox_kinds
             printf '%s\n' archive path
         case mv
             printf '%s\n' archive path
+        case defrag
+            printf '%s\n' archive none
         case split
             printf '%s\n' archive none
         case upgrade
@@ -74,6 +77,8 @@ function __shardbox_takes_value
         case rm:-T rm:--files-from rm:--include rm:--exclude
             return 0
         case
+            return 0
+        case defrag:--max-time defrag:--keep-through defrag:--shards
             return 0
         case split:-o split:--output split:--parts split:--size split:--ratio split:--seed split:--by-list split:--rest split:--to split:--shard-size split:-j split:--threads split:--from
             return 0
@@ -349,6 +354,21 @@ complete -c shardbox -n '__shardbox_is mv' -s v -l verbose -d 'say more about wh
 complete -c shardbox -n '__shardbox_is mv' -l progress -d 'show progress, also when not on a terminal'
 complete -c shardbox -n '__shardbox_is mv' -l no-progress -d 'show no progress'
 
+complete -c shardbox -n '__shardbox_is defrag' -l quick -d 'move files from the end into gaps, for a while; shorten only the last shards'
+complete -c shardbox -n '__shardbox_is defrag' -l max-time -x -d 'with --quick: stop after so many seconds, or 5m, 1h; 0: no limit (default: 5)'
+complete -c shardbox -n '__shardbox_is defrag' -l keep-through -x -d 'with --quick: shards up to number N stay as they are'
+complete -c shardbox -n '__shardbox_is defrag' -l shards -x -d 'only these shards: 3, 3-7 or 3-'
+complete -c shardbox -n '__shardbox_is defrag' -s f -l force -d 'shards behind the last file are the archive\'s, whatever they hold'
+complete -c shardbox -n '__shardbox_is defrag' -l follow -d 'write into shards that are links, or have more than one'
+complete -c shardbox -n '__shardbox_is defrag' -s n -l dry-run -d 'show what each shard would give back, and do nothing'
+complete -c shardbox -n '__shardbox_is defrag' -s h -l human-readable -d 'sizes like 1.2M, not in bytes'
+complete -c shardbox -n '__shardbox_is defrag' -l json -d 'print a line of JSON for each shard, and all'
+complete -c shardbox -n '__shardbox_is defrag' -l help -d 'show this help'
+complete -c shardbox -n '__shardbox_is defrag' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is defrag' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is defrag' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is defrag' -l no-progress -d 'show no progress'
+
 complete -c shardbox -n '__shardbox_is split' -s o -l output -r -F -d 'what parts are called; {} stands for the name or number of a part'
 complete -c shardbox -n '__shardbox_is split' -l parts -x -d 'N parts, of like size, in the order on disk'
 complete -c shardbox -n '__shardbox_is split' -l size -x -d 'parts whose files come to SIZE at most, in the order on disk'
@@ -395,5 +415,6 @@ complete -c shardbox-du -w 'shardbox du'
 complete -c shardbox-verify -w 'shardbox verify'
 complete -c shardbox-rm -w 'shardbox rm'
 complete -c shardbox-mv -w 'shardbox mv'
+complete -c shardbox-defrag -w 'shardbox defrag'
 complete -c shardbox-split -w 'shardbox split'
 complete -c shardbox-upgrade -w 'shardbox upgrade'

@@ -288,6 +288,7 @@ void sb_mover_free(struct sb_mover *mover)
     sb_new_lock_drop(&mover->lock);
     sb_database_close(mover->db);
     sb_buf_release(&mover->by_address);
+    free(mover->told);
     free(mover->queue);
     free(mover->shards);
     free(mover->file);
@@ -332,7 +333,7 @@ static enum sb_code refuse_links(struct sb_mover *mover, const char *path, struc
                        "%s: has %ju hard links, by which other archives may use it; --follow "
                        "writes into it all the same",
                        path, (uintmax_t)st.st_nlink);
-    if (access(path, W_OK))
+    if (!mover->options.dry_run && access(path, W_OK))
         return sb_fail(err, SB_INVALID, "%s: cannot be written: %s", path, strerror(errno));
     return SB_OK;
 }

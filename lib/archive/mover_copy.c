@@ -184,12 +184,38 @@ static enum sb_code copy(void *context, void *slot, struct sb_pipeline *turns, s
     return code;
 }
 
+static bool was_told(const struct sb_mover *mover, int64_t row)
+{
+    for (size_t i = 0; i < mover->told_count; i++) {
+        if (mover->told[i] == row)
+            return true;
+    }
+    return false;
+}
+
+static enum sb_code note_told(struct sb_mover *mover, int64_t row, struct sb_error *err)
+{
+    if (!mover->told)
+        mover->told = calloc(SB_MOVER_FILES, sizeof(*mover->told));
+    if (!mover->told)
+        return sb_fail_memory(err);
+    if (mover->told_count == SB_MOVER_FILES)
+        mover->told_count = 0;
+    mover->told[mover->told_count++] = row;
+    return SB_OK;
+}
+
 static enum sb_code tell_damaged(struct sb_mover *mover, const struct sb_extent *file,
                                  struct sb_error *err)
 {
     struct sb_buf name = {0};
-    enum sb_code code = sb_mover_name(mover, file->row, &name, err);
+    enum sb_code code;
 
+    if (was_told(mover, file->row))
+        return SB_OK;
+    code = note_told(mover, file->row, err);
+    if (code == SB_OK)
+        code = sb_mover_name(mover, file->row, &name, err);
     if (code == SB_OK)
         sb_tell(mover->options.notify, SB_PROBLEM, "checksum", name.data ? name.data : "",
                 "its bytes do not match its checksum; moved as they are");

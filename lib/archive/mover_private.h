@@ -59,6 +59,9 @@ struct sb_mover {
     size_t queued, queue_room;
     int64_t moved; /* bytes, for progress */
 
+    int64_t *told; /* rows of damaged files; so many that one which is moved twice is told once */
+    size_t told_count;
+
     sqlite3_stmt *next[2], *last[2]; /* rows at an address, and at others behind or before it */
     sqlite3_stmt *end_before;        /* of the last file in a shard that begins before ... */
     sqlite3_stmt *path_of;
