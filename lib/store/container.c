@@ -81,7 +81,8 @@ struct sb_container_type sb_container_named(const char *word)
     return unknown;
 }
 
-struct sb_container_type sb_container_by_suffix(const char *path)
+/* The word that is the path's suffix; NULL where none is. */
+static const struct word *find_suffix(const char *path)
 {
     size_t size = strlen(path);
 
@@ -90,9 +91,23 @@ struct sb_container_type sb_container_by_suffix(const char *path)
 
         if (size > length + 1 && path[size - length - 1] == '.' && path[size - length - 2] != '/' &&
             strcasecmp(path + size - length, words[i].text) == 0)
-            return words[i].type;
+            return &words[i];
     }
-    return unknown;
+    return NULL;
+}
+
+struct sb_container_type sb_container_by_suffix(const char *path)
+{
+    const struct word *suffix = find_suffix(path);
+
+    return suffix ? suffix->type : unknown;
+}
+
+size_t sb_container_base_size(const char *path)
+{
+    const struct word *suffix = find_suffix(path);
+
+    return strlen(path) - (suffix ? strlen(suffix->text) + 1 : 0);
 }
 
 const char *sb_container_word(enum sb_container_kind kind)

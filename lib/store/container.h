@@ -43,6 +43,9 @@ struct sb_container_type {
 struct sb_container_type sb_container_named(const char *word);
 struct sb_container_type sb_container_by_suffix(const char *path);
 
+/* Length of a path without such a suffix. */
+size_t sb_container_base_size(const char *path);
+
 /* "tar", "zip", "archive", "directory", ... for messages. */
 const char *sb_container_word(enum sb_container_kind kind);
 
