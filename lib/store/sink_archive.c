@@ -4,8 +4,8 @@
  */
 #include "archive/archive.h"
 #include "core/crc32c.h"
-#include "core/name.h"
 #include "store/sinks.h"
+#include "store/standing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,7 @@ struct archive_sink {
     struct sb_writer *writer;    /* NULL in a dry run */
     struct sb_archive *existing; /* dry run of an append: what names are looked up in */
 
-    struct sb_buf checked_parent; /* its ancestors are known to be no files of the archive */
-    bool parent_is_dir;
+    struct sb_standing standing;
 
     /* Where the member that comes in parts lies; touched only in turn. */
     uint32_t part_shard;
@@ -44,42 +43,6 @@ static struct archive_sink *self_of(struct sb_sink *sink)
 }
 
 /* Names that the archive holds */
-
-static enum sb_code look_up(struct archive_sink *self, const char *name, size_t size,
-                            struct sb_entry *entry, struct sb_error *err)
-{
-    return self->writer ? sb_writer_lookup(self->writer, name, size, entry, err)
-                        : sb_archive_lookup(self->existing, name, size, entry, err);
-}
-
-/* Would the member stand below a file of the archive? Asked once for each directory. */
-static enum sb_code check_parent(struct archive_sink *self, const struct sb_entry *wanted,
-                                 struct sb_error *err)
-{
-    size_t size = sb_parent_size(wanted->path, wanted->path_size);
-    struct sb_buf *checked = &self->checked_parent;
-    struct sb_buf name = {0};
-    struct sb_entry entry;
-    enum sb_code code = SB_OK;
-
-    if (checked->data && size == checked->size && memcmp(checked->data, wanted->path, size) == 0)
-        return SB_OK;
-    self->parent_is_dir = true;
-    if (sb_buf_set(checked, wanted->path, size) || sb_buf_set(&name, wanted->path, size))
-        code = sb_fail_memory(err);
-    while (code == SB_OK && name.size > 0) {
-        code = look_up(self, name.data, name.size, &entry, err);
-        if (code == SB_OK && entry.type != SB_DIR)
-            self->parent_is_dir = false;
-        if (code == SB_OK && entry.type == SB_DIR)
-            break;
-        if (code == SB_NOENT)
-            code = SB_OK;
-        sb_buf_cut(&name, sb_parent_size(name.data, name.size));
-    }
-    sb_buf_release(&name);
-    return code;
-}
 
 /* Sizes tell nothing of bytes that are yet to be recoded. */
 static bool is_outdated(const struct sb_entry *entry, const struct sb_entry *old, bool recodes)
@@ -112,23 +75,10 @@ static enum sb_code meet_existing(struct archive_sink *self, const struct sb_ent
                                   struct sb_item *item, struct sb_error *err)
 {
     struct sb_entry old;
-    enum sb_code code = check_parent(self, entry, err);
+    enum sb_code code = sb_standing_meet(&self->standing, entry, &old, err);
 
     if (code)
-        return code;
-    if (!self->parent_is_dir) {
-        sb_tell(self->notify, SB_PROBLEM, "clash", entry->path,
-                "a name above it is a file in the archive; left out");
-        return SB_END;
-    }
-    code = look_up(self, entry->path, entry->path_size, &old, err);
-    if (code)
         return code == SB_NOENT ? SB_OK : code;
-    if ((old.type == SB_DIR) != (entry->type == SB_DIR)) {
-        sb_tell(self->notify, SB_PROBLEM, "clash", entry->path, "is a %s in the archive; left out",
-                old.type == SB_DIR ? "directory" : "file");
-        return SB_END;
-    }
     return entry->type == SB_DIR ? SB_OK : meet_file(self, entry, &old, item);
 }
 
@@ -449,7 +399,7 @@ static void free_sink(struct sb_sink *sink)
 
     sb_writer_free(self->writer);
     sb_archive_free(self->existing);
-    sb_buf_release(&self->checked_parent);
+    sb_standing_release(&self->standing);
     free(self);
 }
 
@@ -458,11 +408,17 @@ static enum sb_code open_target(struct archive_sink *self,
 {
     struct sb_writer_options writer = options->writer;
 
-    if (options->dry_run)
-        return self->appends ? sb_archive_open(&self->existing, options->path, err) : SB_OK;
+    enum sb_code code = SB_OK;
+
     writer.names_repeat = options->names_repeat;
     writer.notify = options->notify;
-    return sb_writer_open(&self->writer, options->path, &writer, err);
+    if (!options->dry_run)
+        code = sb_writer_open(&self->writer, options->path, &writer, err);
+    else if (self->appends)
+        code = sb_archive_open(&self->existing, options->path, err);
+    self->standing = (struct sb_standing){
+        .writer = self->writer, .archive = self->existing, .notify = options->notify};
+    return code;
 }
 
 enum sb_code sb_sink_open_archive(struct sb_sink **out,

@@ -1,0 +1,38 @@
+/*
+ * What an archive that is added to holds already, name by name.
+ *
+ * Fastest where names of one directory follow each other. Belongs to the writer's thread.
+ */
+#ifndef SB_STORE_STANDING_H
+#define SB_STORE_STANDING_H
+
+#include "archive/entry.h"
+#include "core/buf.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+
+struct sb_archive;
+struct sb_writer;
+
+/* Zeroed but for the first three fields. */
+struct sb_standing {
+    struct sb_writer *writer;   /* of SB_APPEND, or */
+    struct sb_archive *archive; /* the archive itself, where nothing is written */
+    const struct sb_notify *notify;
+
+    struct sb_buf checked_parent; /* its ancestors were looked up */
+    bool parent_is_dir;
+};
+
+void sb_standing_release(struct sb_standing *standing);
+
+/*
+ * SB_OK: *old, of the same type (a file or link; or a directory), has the name of `wanted`.
+ * SB_NOENT without text: nothing has. SB_END: it cannot be added, as one of them is a directory and
+ * the other is not, or a name above it is a file's; told as SB_PROBLEM ("clash").
+ */
+enum sb_code sb_standing_meet(struct sb_standing *standing, const struct sb_entry *wanted,
+                              struct sb_entry *old, struct sb_error *err) SB_CHECKED;
+
+#endif
