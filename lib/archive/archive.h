@@ -123,7 +123,8 @@ struct sb_query {
                            `under`; NULL for none */
     bool recorded;      /* shallow only: leave out directories that have no row, so that files need
                            not be looked through for them */
-    const char *after;  /* shallow only: children whose names come after this one; NULL for all */
+    const char *after;  /* SB_BY_PATH only, not with `under` or `prefix` unless shallow: names that
+                           come after this one (shallow: of children); NULL for all */
     const char *under;  /* SB_BY_PATH only: what is below this directory, itself excluded; "" or
                            NULL: everything, the root row excluded */
     uint32_t shard_first; /* SB_BY_ADDRESS only: this shard ... */

@@ -99,7 +99,10 @@ static enum sb_code set_range(struct sb_stream *stream, const struct sb_query *q
         return SB_NOMEM;
     if (sb_buf_set(&stream->low, stream->prefix.data, stream->prefix.size))
         return SB_NOMEM;
-    if (query->shallow && query->after) {
+    if (!query->shallow && query->after) {
+        if (sb_buf_add_text(&stream->low, query->after) || sb_buf_add_char(&stream->low, '\0'))
+            return SB_NOMEM;
+    } else if (query->after) {
         stream->any_delivered = true;
         if (sb_buf_add_text(&stream->low, query->after) || sb_buf_add_char(&stream->low, '\0') ||
             sb_buf_set(&stream->delivered, query->after, strlen(query->after)))

@@ -18,6 +18,12 @@ struct slot {
     uint64_t a, b;
 };
 
+/* Of shards that have a number, by it. */
+struct sizes {
+    int64_t *bytes;
+    size_t room;
+};
+
 struct table {
     struct slot *slots;
     size_t count, room; /* room is a power of two */
@@ -28,6 +34,7 @@ struct sb_linker {
     enum sb_link_kind kind;
     struct table asked; /* by shards and number there */
     struct table files; /* by device and inode */
+    struct sizes sizes;
 };
 
 /* The slot that has the keys, or the free one that they would go to. */
@@ -79,6 +86,25 @@ static enum sb_code put(struct table *table, uint64_t a, uint64_t b, uint32_t nu
     return SB_OK;
 }
 
+/* A shard's file has this number from now on. */
+static enum sb_code put_file(struct sb_linker *linker, const struct stat *st, uint32_t number,
+                             struct sb_error *err)
+{
+    struct sizes *sizes = &linker->sizes;
+
+    if (number >= sizes->room) {
+        size_t room = ((size_t)number + 16) * 2;
+        int64_t *bytes = reallocarray(sizes->bytes, room, sizeof(*bytes));
+
+        if (!bytes)
+            return sb_fail_memory(err);
+        sizes->bytes = bytes;
+        sizes->room = room;
+    }
+    sizes->bytes[number] = st->st_size;
+    return put(&linker->files, st->st_dev, st->st_ino, number, err);
+}
+
 /*
  * A shard that stands in the archive already, if it is another's file: through a symbolic link, or
  * by a hard link that was made as one.
@@ -101,7 +127,7 @@ static enum sb_code add_standing(struct sb_linker *linker, uint32_t number, cons
     }
     if (find(&linker->files, st.st_dev, st.st_ino))
         return SB_OK;
-    return put(&linker->files, st.st_dev, st.st_ino, number, err);
+    return put_file(linker, &st, number, err);
 }
 
 static enum sb_code add_all_standing(struct sb_linker *linker, struct sb_error *err)
@@ -145,6 +171,7 @@ void sb_linker_free(struct sb_linker *linker)
 {
     if (!linker)
         return;
+    free(linker->sizes.bytes);
     free(linker->asked.slots);
     free(linker->files.slots);
     free(linker);
@@ -203,9 +230,14 @@ enum sb_code sb_linker_map(struct sb_linker *linker, struct sb_shards *shards, u
     if (!code)
         code = link_file(linker, name.data, number, err);
     if (!code)
-        code = put(&linker->files, st.st_dev, st.st_ino, *number, err);
+        code = put_file(linker, &st, *number, err);
     if (!code)
         code = put(&linker->asked, (uintptr_t)shards, shard, *number, err);
     sb_buf_release(&name);
     return code;
+}
+
+int64_t sb_linker_size(const struct sb_linker *linker, uint32_t number)
+{
+    return linker->sizes.bytes[number];
 }

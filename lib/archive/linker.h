@@ -38,4 +38,7 @@ void sb_linker_free(struct sb_linker *linker); /* NULL is allowed */
 enum sb_code sb_linker_map(struct sb_linker *linker, struct sb_shards *shards, uint32_t shard,
                            uint32_t *number, struct sb_error *err) SB_CHECKED;
 
+/* The length of a shard that sb_linker_map has named: rows may point behind it. */
+int64_t sb_linker_size(const struct sb_linker *linker, uint32_t number);
+
 #endif
