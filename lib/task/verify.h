@@ -27,6 +27,7 @@ enum sb_remedy {
     SB_REMEDY_ENTRIES = 1 << 3, /* entries must be removed or packed anew */
     SB_REMEDY_FETCH = 1 << 4,   /* shards have not arrived yet */
     SB_REMEDY_SUMS = 1 << 5,    /* files have no checksum; sb_upgrade computes them */
+    SB_REMEDY_SOURCES = 1 << 6, /* linked shards must be brought back, or linked anew */
 };
 
 struct sb_defect {
@@ -43,6 +44,7 @@ struct sb_defect {
      * parent      a directory with something in it has no row
      * statistics  the tree statistics of a directory are wrong
      * shard       a shard is not there, or not a regular file
+     * source      a linked shard is shorter than it was when it was linked
      * bounds      bytes of a file lie beyond the end of a shard, or in one that is not there
      * overlap     two files share bytes
      * checksum    bytes do not match their CRC32C

@@ -6,6 +6,7 @@
 
 #include "archive/archive.h"
 #include "archive/entry.h"
+#include "archive/linked.h"
 #include "archive/select.h"
 #include "archive/shards.h"
 #include "task/verify.h"
@@ -21,9 +22,10 @@ struct shard_info {
     enum shard_state state;
     bool told;           /* that it cannot be used */
     uint32_t generation; /* of the index when it was asked for */
-    bool linked;         /* reached through a symbolic link */
+    bool linked;         /* a symbolic link, or recorded as another archive's */
     int64_t size;        /* of the file */
-    int64_t needed;      /* the highest end of an extent in it; 0: no file uses it */
+    int64_t needed;      /* the highest end of an extent in it, or under `present` what is recorded
+                            of it, if that is more; 0: no file uses it */
 };
 
 struct verify {
@@ -111,6 +113,11 @@ enum sb_code sb_verify_shards(struct verify *verify, struct sb_error *err) SB_CH
 /* verify_rows.c: every row, in order of path. */
 enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select,
                             struct sb_error *err) SB_CHECKED;
+
+/* verify_sources.c: linked shards that are in use, after all rows; and what is recorded of one. */
+enum sb_code sb_verify_sources(struct verify *verify, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_source_record(struct verify *verify, uint32_t shard, struct sb_linked *out,
+                                     struct sb_error *err) SB_CHECKED;
 
 /* verify_overlaps.c: every extent, in order of address. */
 enum sb_code sb_verify_overlaps(struct verify *verify, struct sb_error *err) SB_CHECKED;

@@ -1,9 +1,11 @@
 #include "core/buf.h"
 #include "task/verify_impl.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Room for the state of shards up to this one: at most SB_SHARD_MAX + 1 of them. */
 static enum sb_code make_room(struct verify *verify, uint32_t shard)
@@ -40,6 +42,16 @@ static bool follow_link(const struct verify *verify, const char *path)
     return true;
 }
 
+static enum sb_code see_link(struct verify *verify, uint32_t shard, struct shard_info *info,
+                             const char *path, struct sb_error *err)
+{
+    struct sb_linked linked;
+    enum sb_code code = sb_verify_source_record(verify, shard, &linked, err);
+
+    info->linked = follow_link(verify, path) || linked.recorded;
+    return sb_verify_index_failed(verify, code, err);
+}
+
 /* Asks the file system. */
 static enum sb_code look(struct verify *verify, uint32_t shard, struct shard_info *info,
                          struct sb_error *err)
@@ -58,10 +70,9 @@ static enum sb_code look(struct verify *verify, uint32_t shard, struct shard_inf
     }
     info->state = code == SB_OK ? SHARD_THERE : code == SB_NOENT ? SHARD_MISSING : SHARD_UNUSABLE;
     info->size = code == SB_OK ? status.st_size : 0;
-    if (!again)
-        info->linked = follow_link(verify, path.data);
+    code = again ? SB_OK : see_link(verify, shard, info, path.data, err);
     sb_buf_release(&path);
-    return SB_OK;
+    return code;
 }
 
 enum sb_code sb_verify_shard_look(struct verify *verify, uint32_t shard, struct shard_info **out,
@@ -79,6 +90,22 @@ enum sb_code sb_verify_shard_look(struct verify *verify, uint32_t shard, struct 
         code = look(verify, shard, info, err);
     *out = info;
     return code;
+}
+
+static enum sb_code tell_missing(struct verify *verify, uint32_t shard, const char *path,
+                                 struct sb_error *err)
+{
+    enum sb_remedy remedy = verify->shard_info[shard].linked ? SB_REMEDY_SOURCES : SB_REMEDY_SHARDS;
+    struct place place = NOWHERE;
+    char target[PATH_MAX];
+    ssize_t size = readlink(path, target, sizeof(target));
+
+    place.shard = shard;
+    if (size < 0)
+        return sb_verify_report_row(verify, remedy, "shard", place, err, "%s: is not there", path);
+    return sb_verify_report_row(verify, remedy, "shard", place, err,
+                                "%s: is a link to %.*s, which is not there", path, (int)size,
+                                target);
 }
 
 enum sb_code sb_verify_shard_tell(struct verify *verify, uint32_t shard, struct sb_error *err)
@@ -105,8 +132,7 @@ enum sb_code sb_verify_shard_tell(struct verify *verify, uint32_t shard, struct 
         return SB_OK;
     code = sb_shards_path(verify->shards, shard, &path)
                ? sb_fail_memory(err)
-               : sb_verify_report_row(verify, SB_REMEDY_SHARDS, "shard", place, err,
-                                      "%s: is not there", path.data);
+               : tell_missing(verify, shard, path.data, err);
     sb_buf_release(&path);
     return code;
 }
@@ -196,8 +222,11 @@ static enum sb_code check_holes(struct verify *verify, uint32_t end, struct sb_e
 
 enum sb_code sb_verify_shards(struct verify *verify, struct sb_error *err)
 {
+    enum sb_code code = sb_verify_sources(verify, err);
     uint32_t end = 0;
 
+    if (code != SB_OK)
+        return code;
     for (uint32_t shard = 0; shard < verify->shard_count; shard++) {
         if (verify->shard_info[shard].needed > 0)
             end = shard + 1;
@@ -205,7 +234,7 @@ enum sb_code sb_verify_shards(struct verify *verify, struct sb_error *err)
     if (!verify->options->present)
         return verify->result->selected ? SB_OK : check_holes(verify, end, err);
     for (uint32_t shard = 0; shard < end; shard++) {
-        enum sb_code code = list_absent(verify, shard, err);
+        code = list_absent(verify, shard, err);
         if (code != SB_OK)
             return code;
     }
