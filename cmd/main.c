@@ -51,7 +51,7 @@ static int complain_of_command(const char *name)
 static void print_list(bool columns)
 {
     for (size_t i = 0; commands[i]; i++)
-        output_format(columns ? "  %-10s%s\n" : "%s\t%s\n", commands[i]->name,
+        output_format(columns ? "  %-15s%s\n" : "%s\t%s\n", commands[i]->name,
                       commands[i]->summary);
 }
 

@@ -1,7 +1,7 @@
 # bash completion for shardbox, printed by: shardbox --completions=bash
 # shellcheck shell=bash
 
-_shardbox_commands='help pack unpack convert diff cat ls find du verify rm mv defrag split upgrade'
+_shardbox_commands='help pack unpack convert diff cat ls find du verify rm mv defrag split merge-symlink upgrade'
 
 # What a command takes: its options, its first operand and the others.
 _shardbox_table() {
@@ -58,6 +58,10 @@ _shardbox_table() {
     split)
         options='-o --output= --parts= --size= --ratio= --seed= --by-list= -0 --null --by-dir --rest= --symlink --absolute --to= --shard-size= --follow -f --force --skip-existing -j --threads= -n --dry-run --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=none
+        ;;
+    merge-symlink)
+        options='-o --output= -f --force --append --absolute --hardlink --reflink --prefix= --as-subdirs --duplicates= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        first=file others=file
         ;;
     upgrade)
         options='--checksums -n --dry-run -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
@@ -156,6 +160,9 @@ _shardbox_value() {
     split:--shard-size) wanted='any' ;;
     split:--threads | split:-j) wanted='any' ;;
     split:--from) wanted='any' ;;
+    merge-symlink:--output | merge-symlink:-o) wanted='file' ;;
+    merge-symlink:--prefix) wanted='any' ;;
+    merge-symlink:--duplicates) wanted='words:error first last' ;;
     upgrade:--threads | upgrade:-j) wanted='any' ;;
     esac
 }
@@ -310,4 +317,4 @@ _shardbox() {
     fi
 }
 
-complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-rm shardbox-mv shardbox-defrag shardbox-split shardbox-upgrade
+complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-rm shardbox-mv shardbox-defrag shardbox-split shardbox-merge-symlink shardbox-upgrade

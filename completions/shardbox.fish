@@ -15,6 +15,7 @@ function __shardbox_commands
         mv 'rename files and directories of an archive' \
         defrag 'give back the space of files that were removed' \
         split 'cut a container into several, or an archive into smaller shards' \
+        merge-symlink 'join archives under one index, over links to their shards' \
         upgrade 'bring an archive\'s index to the present schema, and repair it'
 end
 
@@ -47,6 +48,8 @@ function __shardbox_kinds
             printf '%s\n' archive none
         case split
             printf '%s\n' archive none
+        case merge-symlink
+            printf '%s\n' file file
         case upgrade
             printf '%s\n' archive none
         case help
@@ -81,6 +84,8 @@ function __shardbox_takes_value
         case defrag:--max-time defrag:--keep-through defrag:--shards
             return 0
         case split:-o split:--output split:--parts split:--size split:--ratio split:--seed split:--by-list split:--rest split:--to split:--shard-size split:-j split:--threads split:--from
+            return 0
+        case merge-symlink:-o merge-symlink:--output merge-symlink:--prefix merge-symlink:--duplicates
             return 0
         case upgrade:-j upgrade:--threads
             return 0
@@ -395,6 +400,22 @@ complete -c shardbox -n '__shardbox_is split' -s v -l verbose -d 'say more about
 complete -c shardbox -n '__shardbox_is split' -l progress -d 'show progress, also when not on a terminal'
 complete -c shardbox -n '__shardbox_is split' -l no-progress -d 'show no progress'
 
+complete -c shardbox -n '__shardbox_is merge-symlink' -s o -l output -r -F -d 'the archive to make'
+complete -c shardbox -n '__shardbox_is merge-symlink' -s f -l force -d 'replace the archive OUT if it is there'
+complete -c shardbox -n '__shardbox_is merge-symlink' -l append -d 'add to the archive OUT'
+complete -c shardbox -n '__shardbox_is merge-symlink' -l absolute -d 'make links absolute (default: relative to OUT\'s directory)'
+complete -c shardbox -n '__shardbox_is merge-symlink' -l hardlink -d 'make hard links: the bytes stay when an ARCHIVE is removed'
+complete -c shardbox -n '__shardbox_is merge-symlink' -l reflink -d 'make copies that share their blocks, where the file system can'
+complete -c shardbox -n '__shardbox_is merge-symlink' -l prefix -x -d 'put everything below DIR'
+complete -c shardbox -n '__shardbox_is merge-symlink' -l as-subdirs -d 'put each ARCHIVE into a directory of its name without the suffix'
+complete -c shardbox -n '__shardbox_is merge-symlink' -l duplicates -x -a 'error first last' -d 'of files with one name: call it an error (default), or take the first or last'
+complete -c shardbox -n '__shardbox_is merge-symlink' -s n -l dry-run -d 'write nothing; under -v name what would be linked'
+complete -c shardbox -n '__shardbox_is merge-symlink' -s h -l help -d 'show this help'
+complete -c shardbox -n '__shardbox_is merge-symlink' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is merge-symlink' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is merge-symlink' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is merge-symlink' -l no-progress -d 'show no progress'
+
 complete -c shardbox -n '__shardbox_is upgrade' -l checksums -d 'compute the checksums that are absent, by reading the files'
 complete -c shardbox -n '__shardbox_is upgrade' -s n -l dry-run -d 'say what would be done, and do nothing'
 complete -c shardbox -n '__shardbox_is upgrade' -s j -l threads -x -d 'read with N threads (default: the cores, at most 4)'
@@ -417,4 +438,5 @@ complete -c shardbox-rm -w 'shardbox rm'
 complete -c shardbox-mv -w 'shardbox mv'
 complete -c shardbox-defrag -w 'shardbox defrag'
 complete -c shardbox-split -w 'shardbox split'
+complete -c shardbox-merge-symlink -w 'shardbox merge-symlink'
 complete -c shardbox-upgrade -w 'shardbox upgrade'

@@ -21,7 +21,7 @@ on_terminal() {
     run_ok sb --list
     [ "${#lines[@]}" -ge 6 ]
     for line in "${lines[@]}"; do
-        [[ $line =~ ^[a-z]+$'\t'[^[:space:]][^$'\t']+[^.]$ ]]
+        [[ $line =~ ^[a-z-]+$'\t'[^[:space:]][^$'\t']+[^.]$ ]]
     done
     output_has $'pack\t'
     output_has $'upgrade\t'
@@ -29,7 +29,7 @@ on_terminal() {
 
 @test "--list on a terminal has columns" {
     on_terminal "$SHARDBOX" --list >got
-    grep -q '^  pack      [a-z]' got
+    grep -q '^  pack           [a-z]' got
     run ! grep -q $'\t' got
 }
 

@@ -1,0 +1,135 @@
+/*
+ * shardbox merge-symlink: several archives under one index, over links to their shards.
+ */
+#include "task/merge_symlink.h"
+#include "command.h"
+#include "core/number.h"
+#include "message.h"
+#include "options.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define NOT_GIVEN (-1)
+
+struct settings {
+    const char *output;
+    const char *prefix;
+    int duplicates;
+    bool as_subdirs;
+    bool append;
+    bool force;
+    bool absolute;
+    bool hardlink;
+    bool reflink;
+    bool dry_run;
+};
+
+/* In the order of enum sb_duplicates. */
+static const char *const duplicate_rules[] = {"error", "first", "last", NULL};
+
+static const struct option options[] = {
+    OPTION_TEXT('o', "output", struct settings, output, "OUT", "the archive to make", OPERAND_FILE),
+    OPTION_FLAG('f', "force", struct settings, force, "replace the archive OUT if it is there"),
+    OPTION_FLAG(0, "append", struct settings, append, "add to the archive OUT"),
+    OPTION_FLAG(0, "absolute", struct settings, absolute,
+                "make links absolute (default: relative to OUT's directory)"),
+    OPTION_FLAG(0, "hardlink", struct settings, hardlink,
+                "make hard links: the bytes stay when an ARCHIVE is removed"),
+    OPTION_FLAG(0, "reflink", struct settings, reflink,
+                "make copies that share their blocks, where the file system can"),
+    OPTION_TEXT(0, "prefix", struct settings, prefix, "DIR", "put everything below DIR",
+                OPERAND_ANY),
+    OPTION_FLAG(0, "as-subdirs", struct settings, as_subdirs,
+                "put each ARCHIVE into a directory of its name without the suffix"),
+    OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", duplicate_rules,
+                  "of files with one name: call it an error (default), or take the first or last"),
+    OPTION_FLAG('n', "dry-run", struct settings, dry_run,
+                "write nothing; under -v name what would be linked"),
+    OPTION_END,
+};
+
+static const char *const synopsis[] = {"-o OUT ARCHIVE...", NULL};
+
+static const char *misuse(const struct settings *settings)
+{
+    if (!settings->output || !*settings->output)
+        return "no output given; say -o OUT";
+    if (settings->append && settings->force)
+        return "--append and --force exclude each other";
+    if (settings->absolute + settings->hardlink + settings->reflink > 1)
+        return "--absolute, --hardlink and --reflink exclude each other";
+    return NULL;
+}
+
+static enum sb_link_kind kind_of(const struct settings *settings)
+{
+    if (settings->absolute)
+        return SB_LINK_ABSOLUTE;
+    if (settings->hardlink)
+        return SB_LINK_HARD;
+    return settings->reflink ? SB_LINK_REFLINK : SB_LINK_RELATIVE;
+}
+
+static void note_result(const struct settings *settings,
+                        const struct sb_merge_symlink_result *result)
+{
+    char size[SB_HUMAN_SIZE];
+
+    sb_format_human(result->bytes, size);
+    if (!settings->dry_run)
+        message_note("%s: linked shards: %" PRIu32 ", with %" PRId64 " files (%s) and %" PRId64
+                     " directories",
+                     settings->output, result->shards, result->files, size, result->dirs);
+    if (result->passed_over > 0)
+        message_note("%s: files for which another one of the same name was taken: %" PRId64,
+                     settings->output, result->passed_over);
+    if (result->problems > 0)
+        message_problem("%s: done in part; problems, named above: %" PRId64, settings->output,
+                        result->problems);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {.duplicates = NOT_GIVEN};
+    struct sb_merge_symlink_result result;
+    struct sb_error err;
+    const char *wrong;
+    int first, status;
+
+    status = options_parse(self, argc, argv, &settings, &first, NULL);
+    if (status != OPTIONS_RUN)
+        return status;
+    wrong = first == argc ? "no archive given" : misuse(&settings);
+    if (wrong)
+        return message_usage("%s", wrong);
+    struct sb_merge_symlink_options wanted = {
+        .inputs = argv + first,
+        .input_count = (size_t)(argc - first),
+        .output = settings.output,
+        .mode = settings.append  ? SB_APPEND
+                : settings.force ? SB_REPLACE
+                                 : SB_CREATE,
+        .kind = kind_of(&settings),
+        .prefix = settings.prefix,
+        .as_subdirs = settings.as_subdirs,
+        .duplicates = settings.duplicates == NOT_GIVEN ? SB_DUPLICATE_ERROR
+                                                       : (enum sb_duplicates)settings.duplicates,
+        .dry_run = settings.dry_run,
+        .notify = &message_notify,
+    };
+    if (sb_merge_symlink(&wanted, &result, &err) != SB_OK)
+        return message_failure(&err);
+    note_result(&settings, &result);
+    return message_status();
+}
+
+const struct command merge_symlink_command = {
+    .name = "merge-symlink",
+    .summary = "join archives under one index, over links to their shards",
+    .synopsis = synopsis,
+    .options = options,
+    .notes = "Exit status: 0 all is there, 1 in part, 2 error: what stood there before still does.",
+    .operands = OPERAND_FILE,
+    .run = run,
+};
