@@ -4,6 +4,7 @@
 #include "archive/mover_private.h"
 
 #include "archive/database.h"
+#include "archive/linked.h"
 #include "archive/shardcount.h"
 #include "archive/shards.h"
 #include "core/interrupt.h"
@@ -147,6 +148,18 @@ enum sb_code sb_mover_commit_index(struct sb_mover *mover, struct sb_error *err)
     return code;
 }
 
+/* What was recorded of a linked file is no longer so. */
+static enum sb_code unwatch_dirty(struct sb_mover *mover, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0; code == SB_OK && i < mover->shard_count; i++) {
+        if (mover->shards[i].dirty)
+            code = sb_linked_unwatch(mover->db, i, err);
+    }
+    return code;
+}
+
 /* What the queue has made of the shards, now that it is committed. */
 static void settle(struct sb_mover *mover)
 {
@@ -182,6 +195,8 @@ enum sb_code sb_mover_commit(struct sb_mover *mover, struct sb_error *err)
     if (code == SB_OK)
         code = update_rows(mover, err);
     if (code == SB_OK)
+        code = unwatch_dirty(mover, err);
+    if (code == SB_OK)
         code = sb_shard_count_record(mover->db, mover->shard_count, err);
     if (code == SB_OK)
         code = sb_mover_commit_index(mover, err);
@@ -197,6 +212,8 @@ static enum sb_code commit_count(struct sb_mover *mover, uint32_t count, struct 
 
     if (code == SB_OK)
         code = sb_shard_count_record(mover->db, count, err);
+    if (code == SB_OK)
+        code = sb_linked_drop_from(mover->db, count, err);
     return code ? code : sb_mover_commit_index(mover, err);
 }
 

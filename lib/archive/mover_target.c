@@ -3,6 +3,7 @@
  */
 #include "archive/mover_private.h"
 
+#include "archive/linked.h"
 #include "archive/shards.h"
 #include "core/io.h"
 
@@ -146,6 +147,20 @@ static enum sb_code replace_by_empty(struct sb_mover *mover, uint32_t shard, con
     return sb_mover_reopen_shards(mover, err);
 }
 
+/* What was recorded of a linked file will no longer be so. */
+static enum sb_code unwatch(struct sb_mover *mover, uint32_t shard, struct sb_error *err)
+{
+    struct sb_linked linked;
+    enum sb_code code = sb_linked_get(mover->db, shard, &linked, err);
+
+    if (code || !linked.watched)
+        return code;
+    code = sb_exclude_readers(mover->db, mover->file, err);
+    if (code == SB_OK)
+        code = sb_linked_unwatch(mover->db, shard, err);
+    return code ? code : sb_mover_commit_index(mover, err);
+}
+
 static enum sb_code cut(struct sb_mover *mover, uint32_t shard, int64_t size, const char *path,
                         struct sb_error *err)
 {
@@ -176,7 +191,9 @@ enum sb_code sb_mover_shorten(struct sb_mover *mover, uint32_t shard, int64_t si
     path = sb_mover_shard_path(mover, shard, err);
     if (!path)
         return err->code;
-    code = cut(mover, shard, size, path, err);
+    code = unwatch(mover, shard, err);
+    if (code == SB_OK)
+        code = cut(mover, shard, size, path, err);
     if (code == SB_OK)
         mover->shards[shard].size = size;
     free(path);

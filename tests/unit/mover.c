@@ -407,13 +407,17 @@ static void what_a_link_leads_to_is_not_cut_off(void)
     CHECK(rename("left-shard-00002", "left-elsewhere") == 0);
     CHECK(symlink("left-elsewhere", "left-shard-00002") == 0);
     run_sql("left", "DELETE FROM files WHERE shard > 0;"
-                    "INSERT INTO config (key, value_int) VALUES ('shardbox_shard_count', 3)");
+                    "INSERT INTO config (key, value_int, value_text)"
+                    " VALUES ('shardbox_shard_count', 3, NULL), ('shardbox_source_00001', 70, '1'),"
+                    " ('shardbox_source_00002', 80, '1')");
     mover = open_mover("left");
     CHECK(sb_mover_shard_used(mover, 0) == 60 && sb_mover_shard_used(mover, 1) == 0);
     CHECK(sb_mover_shorten(mover, 1, 0, &err) == SB_OK);
     CHECK(sb_mover_drop_empty_shards(mover, 2, &err) == SB_OK);
     sb_mover_free(mover);
     CHECK(size_of("left-shard-00001") == 0 && access("left-shard-00002", F_OK) != 0);
+    run_sql("left", "INSERT INTO config (key) VALUES ('shardbox_source_00002')");
+    run_sql("left", "DELETE FROM config WHERE key = 'shardbox_source_00002'");
     CHECK(size_of("left-backup") == 70 && size_of("left-elsewhere") == 80);
     CHECK_TEXT(places("left"), "a 0:0 ");
     CHECK(try_open("left") == SB_OK);
