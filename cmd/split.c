@@ -301,8 +301,10 @@ static void conclude(const struct settings *settings, const struct sb_split_resu
         message_failure(err);
         message_raise(STATUS_ERROR);
         if (result->parts > 0 && !settings->dry_run)
-            message_error("%s: parts that are whole: %" PRId64 "; go on with --skip-existing",
-                          settings->output, result->parts);
+            message_error("%s: parts that are whole: %" PRId64 "; %s", settings->output,
+                          result->parts,
+                          settings->symlink ? "run again with --force"
+                                            : "go on with --skip-existing");
         return;
     }
     if (result->files_left > 0)

@@ -365,6 +365,20 @@ empty/inner"
     [[ $(for part in 0 1; do names $part.barecat; done | wc -l) == 180 ]]
 }
 
+@test "parts are right while another process moves the files about" {
+    make_files
+    coproc MOVER { python3 "$PROJECT/tests/faults/mover.py" a.barecat within 100; }
+    local mover=$MOVER_PID
+    for way in --parts=3 --ratio=0=0.3,1=0.3,2=0.4; do
+        run_ok sb split -f $way -o 'p-{}.barecat' a.barecat
+        stderr_is ""
+        parts_hold p-{0,1,2}.barecat
+    done
+    eval "exec ${MOVER[1]}>&-"
+    wait "$mover"
+    run_ok sb verify --strict a.barecat
+}
+
 @test "parts do not depend on the number of threads" {
     make_files
     run_ok sb split --parts=2 -j1 -o 'a-{}.barecat' a.barecat
