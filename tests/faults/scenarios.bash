@@ -255,3 +255,109 @@ check_extents() {
     [ ! -e at/a.barecat ] || { verified at/a.barecat && same at/a.barecat new; } ||
         report "neither nothing nor the index"
 }
+
+# kept NAME SIZE, litter NAME SIZE: a file of `full`, of which the tree `kept` has only the former.
+kept() {
+    litter "$1" "$2"
+    mkdir -p "kept/$(dirname "$1")"
+    cp -p "full/$1" "kept/$1"
+}
+litter() {
+    mkdir -p "full/$(dirname "$1")"
+    seq -f "$1 %g" 9999 | head -c "$2" >"full/$1"
+}
+
+# make_gaps DIRECTORY: an archive of the tree `kept` in shards of 16,000 bytes or less, but one of
+# 30,000: with gaps in front, within and behind, without, without a file in the middle and at the
+# end. Some rows have no checksum.
+make_gaps() {
+    if [ ! -d kept ]; then
+        litter 0/a 1000 && kept 0/b 5000 && litter 0/c 300 && kept 0/d 6000
+        kept 0/empty 0 && litter 0/e 2000
+        litter 1/whole 15000
+        kept 2/a 4000 && kept 2/b 5000 && kept 2/c 7000
+        litter 3/a 3000 && kept 3/b 40 && litter 3/c 700 && kept 3/d 9000
+        kept 4/large 30000
+        litter 5/a 100 && kept 5/b 12000 && litter 5/c 3000
+        litter 6/whole 16000
+        ln -s ../0/b full/3/link && cp -a full/3/link kept/3/link
+        find full kept -depth -type d -exec touch -d '2001-02-03 04:05:06Z' {} +
+    fi
+    mkdir "$1"
+    "$SHARDBOX" pack --shard-size=16000 -C full "$1/a.barecat" .
+    (cd full && find . -type f ! -exec test -e ../kept/{} ';' -print) | sed 's,^./,,' |
+        "$SHARDBOX" rm -T - "$1/a.barecat"
+    "$SHARDBOX" rm -r "$1/a.barecat" 1 6
+    sqlite3 "$1/a.barecat" "UPDATE files SET crc32c = NULL WHERE path IN ('0/b', '3/b')"
+}
+
+# whole PHASE TREE: of a command that only rearranges an archive.
+whole() {
+    verified at/a.barecat || report "verify"
+    same at/a.barecat "$2" || report "does not hold the tree $2"
+    case $1 in
+    failed | finished) tidy || report "left behind" ;;
+    esac
+}
+
+# Every byte of the shards is a file's.
+has_no_gaps() {
+    local used stored
+    used=$(sqlite3 at/a.barecat 'SELECT sum(size) FROM files')
+    stored=$(cat at/a.barecat-shard-* | wc -c)
+    [ "$used" -eq "$stored" ] || report "$used bytes in $stored"
+}
+
+start_rm() {
+    make_gaps start-rm
+    [ -d removed ] || { cp -a kept removed && rm -r removed/2 removed/5/b; }
+}
+run_rm() {
+    "$@" rm -rf at/a.barecat 2 5/b
+}
+check_rm() {
+    old_or_new "$1" kept removed
+}
+
+start_reshard() {
+    make_gaps start-reshard
+}
+run_reshard() {
+    "$@" split --shard-size=10000 at/a.barecat
+}
+check_reshard() {
+    whole "$1" kept
+    [ "$1" != finished ] || has_no_gaps
+}
+
+start_parts() {
+    mkdir start-parts
+    make_gaps gaps
+}
+run_parts() {
+    "$@" split -q -j1 --parts=3 --skip-existing -o 'at/part-{}.barecat' gaps/a.barecat
+}
+check_parts() {
+    parts "$1" '.*/part-[012]\.barecat\(-shard-[0-9]*\|-journal\)?'
+}
+
+# parts PHASE REGEX: each that is there is whole; in the end they are all of the tree `kept`, and
+# files of these names.
+parts() {
+    local part
+    rm -rf all && mkdir all
+    for part in at/part-?.barecat; do
+        [ -e "$part" ] || continue
+        verified "$part" || report "verify $part"
+        "$SHARDBOX" unpack -C all "$part" >log 2>&1 || report "unpack $part"
+    done
+    if [[ $1 == @(finished|ended) ]]; then
+        diff -r --no-dereference all kept >log 2>&1 || report "not all of it"
+    else
+        (cd all && find . ! -type d -exec cmp {} ../kept/{} ';') >log 2>&1
+        [ ! -s log ] || report "other bytes"
+    fi
+    [ "$1" = killed ] || [ "$1" = ended ] && return
+    find at -mindepth 1 ! -regex "$2" >log
+    [ ! -s log ] || report "left behind"
+}
