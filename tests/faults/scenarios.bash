@@ -291,23 +291,6 @@ make_gaps() {
     sqlite3 "$1/a.barecat" "UPDATE files SET crc32c = NULL WHERE path IN ('0/b', '3/b')"
 }
 
-# whole PHASE TREE: of a command that only rearranges an archive.
-whole() {
-    verified at/a.barecat || report "verify"
-    same at/a.barecat "$2" || report "does not hold the tree $2"
-    case $1 in
-    failed | finished) tidy || report "left behind" ;;
-    esac
-}
-
-# Every byte of the shards is a file's.
-has_no_gaps() {
-    local used stored
-    used=$(sqlite3 at/a.barecat 'SELECT sum(size) FROM files')
-    stored=$(cat at/a.barecat-shard-* | wc -c)
-    [ "$used" -eq "$stored" ] || report "$used bytes in $stored"
-}
-
 start_rm() {
     make_gaps start-rm
     [ -d removed ] || { cp -a kept removed && rm -r removed/2 removed/5/b; }
@@ -319,15 +302,24 @@ check_rm() {
     old_or_new "$1" kept removed
 }
 
-start_reshard() {
-    make_gaps start-reshard
+# A directory, and a file over another.
+start_mv() {
+    make_gaps start-mv
+    [ -d moved ] || { cp -a kept moved && mv moved/2 moved/0/b moved/5; }
 }
-run_reshard() {
-    "$@" split --shard-size=10000 at/a.barecat
+run_mv() {
+    "$@" mv --force at/a.barecat 2 0/b 5
 }
-check_reshard() {
-    whole "$1" kept
-    [ "$1" != finished ] || has_no_gaps
+# What was moved cannot be moved again.
+again_mv() {
+    if "$SHARDBOX" ls at/a.barecat 5/2 >/dev/null 2>&1; then
+        "$@" upgrade at/a.barecat
+    else
+        run_mv "$@"
+    fi
+}
+check_mv() {
+    old_or_new "$1" kept moved
 }
 
 start_parts() {
@@ -357,7 +349,7 @@ parts() {
         (cd all && find . ! -type d -exec cmp {} ../kept/{} ';') >log 2>&1
         [ ! -s log ] || report "other bytes"
     fi
-    [ "$1" = killed ] || [ "$1" = ended ] && return
+    [[ $1 != @(killed|ended) ]] || return
     find at -mindepth 1 ! -regex "$2" >log
     [ ! -s log ] || report "left behind"
 }
