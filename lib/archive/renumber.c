@@ -164,36 +164,41 @@ struct renumbering_rows {
     int64_t changed; /* rows, in this transaction */
 };
 
-static enum sb_code commit_rows(struct renumbering_rows *rows, struct sb_error *err)
+/* Some rows of a shard; *all says that there are no more. */
+static enum sb_code renumber_some(struct renumbering_rows *rows, bool *all, struct sb_error *err)
 {
+    struct sb_mover *mover = rows->mover;
+    enum sb_code code = SB_OK;
+
+    if (rows->changed == 0)
+        code = sb_exclude_readers(mover->db, mover->file, err);
+    if (code)
+        return code;
+    sqlite3_bind_int64(rows->update, 3, SB_MOVER_FILES - rows->changed);
+    code = sb_database_step(rows->update, err);
+    if (code)
+        return code;
+    rows->changed += sqlite3_changes(mover->db);
+    *all = rows->changed < SB_MOVER_FILES;
+    if (*all)
+        return SB_OK;
     rows->changed = 0;
     if (sb_interrupted())
         return sb_fail(err, SB_INTERRUPT, "interrupted");
-    return sb_mover_commit_index(rows->mover, err);
+    return sb_mover_commit_index(mover, err);
 }
 
 static enum sb_code renumber_shard(struct renumbering_rows *rows, uint32_t shard, uint32_t number,
                                    struct sb_error *err)
 {
-    struct sb_mover *mover = rows->mover;
     enum sb_code code = SB_OK;
+    bool all = false;
 
-    for (;;) {
-        if (rows->changed == 0)
-            code = sb_exclude_readers(mover->db, mover->file, err);
-        if (code)
-            return code;
-        sqlite3_bind_int64(rows->update, 1, number);
-        sqlite3_bind_int64(rows->update, 2, shard);
-        sqlite3_bind_int64(rows->update, 3, SB_MOVER_FILES - rows->changed);
-        code = sb_database_step(rows->update, err);
-        if (code)
-            return code;
-        rows->changed += sqlite3_changes(mover->db);
-        if (rows->changed < SB_MOVER_FILES)
-            return SB_OK;
-        code = commit_rows(rows, err);
-    }
+    sqlite3_bind_int64(rows->update, 1, number);
+    sqlite3_bind_int64(rows->update, 2, shard);
+    while (code == SB_OK && !all)
+        code = renumber_some(rows, &all, err);
+    return code;
 }
 
 static enum sb_code renumber_rows(struct sb_mover *mover, const struct sb_renumbering *renumbering,
