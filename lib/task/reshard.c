@@ -76,14 +76,16 @@ static enum sb_code choose_numbers(struct reshard *work, struct sb_error *err)
     uint32_t standing = sb_mover_shard_count(work->mover);
     uint32_t count = sb_shard_layout_count(work->layout);
     uint32_t kept = sb_shard_layout_kept(work->layout);
+    uint32_t most = standing > count ? standing : count;
 
     /* Shards that a killed run had renumbered are among those that are kept now. */
-    if (kept < work->numbers.from || work->numbers.to + (kept - work->numbers.from) < count)
+    if (kept < work->numbers.from || work->numbers.to > most ||
+        work->numbers.to + (kept - work->numbers.from) < count)
         work->resumed = false;
     if (work->resumed)
         work->numbers.to += kept - work->numbers.from;
     else
-        work->numbers.to = standing > count ? standing : count;
+        work->numbers.to = most;
     work->numbers.from = kept;
     if (work->numbers.to + (count - kept) > SB_SHARD_MAX + 1)
         return sb_fail(err, SB_LIMIT,
