@@ -143,8 +143,8 @@ static const struct option options[] = {
 struct finding {
     const struct settings *settings;
     struct sb_archive *archive;
-    struct sb_shards *shards; /* for targets of links; NULL where none are shown */
-    struct sb_select *select; /* NULL for a list of names */
+    struct sb_content *content; /* for targets of links; NULL where none are shown */
+    struct sb_select *select;   /* NULL for a list of names */
     struct left_out left_out;
     struct sb_buf line;
 };
@@ -192,7 +192,7 @@ static void print(struct finding *finding, const struct sb_entry *entry, size_t 
     const struct settings *settings = finding->settings;
 
     if (settings->format) {
-        printf_format_apply(settings->format, entry, depth, finding->shards, &finding->line);
+        printf_format_apply(settings->format, entry, depth, finding->content, &finding->line);
         output_bytes(finding->line.data, finding->line.size);
         return;
     }
@@ -201,7 +201,7 @@ static void print(struct finding *finding, const struct sb_entry *entry, size_t 
         return;
     }
     sb_buf_clear(&finding->line);
-    if (json_entry(&finding->line, entry, finding->shards))
+    if (json_entry(&finding->line, entry, finding->content))
         output_check(ENOMEM);
     output_bytes(finding->line.data, finding->line.size);
     output_char('\n');
@@ -315,14 +315,14 @@ static enum sb_code find(struct finding *finding, const char *path, char **paths
     enum sb_code code = open_as_archive(&finding->archive, path, &settings->opening, err);
 
     if (!code && (settings->json || settings->format))
-        code = sb_shards_open(&finding->shards, finding->archive, err);
+        code = sb_content_open(&finding->content, finding->archive, NULL, err);
     if (!code && settings->files_from)
         code = find_listed(finding, err);
     else if (!code)
         code = find_selected(finding, paths, count, err);
     complain_of_left_out(&finding->left_out);
     sb_select_free(finding->select);
-    sb_shards_free(finding->shards);
+    sb_content_free(finding->content);
     sb_archive_free(finding->archive);
     sb_buf_release(&finding->line);
     return code;

@@ -166,12 +166,12 @@ static enum sb_code add_number(struct sb_buf *out, const char *key, bool known, 
 
 /* Nothing is added for a target that cannot be read: listing works without the shards. */
 static enum sb_code add_target(struct sb_buf *out, const struct sb_entry *entry,
-                               struct sb_shards *shards)
+                               struct sb_content *content)
 {
     struct sb_buf target = {0};
     enum sb_code code = SB_OK;
 
-    if (read_target(shards, entry, &target)) {
+    if (read_target(content, entry, &target)) {
         code = sb_buf_add_char(out, ',');
         if (!code)
             code = json_name(out, "target", target.data, target.size);
@@ -180,11 +180,12 @@ static enum sb_code add_target(struct sb_buf *out, const struct sb_entry *entry,
     return code;
 }
 
-enum sb_code json_entry(struct sb_buf *out, const struct sb_entry *entry, struct sb_shards *shards)
+enum sb_code json_entry(struct sb_buf *out, const struct sb_entry *entry,
+                        struct sb_content *content)
 {
     static const char *const types[] = {[SB_FILE] = "file", [SB_DIR] = "dir", [SB_LINK] = "link"};
     bool is_dir = entry->type == SB_DIR;
-    bool located = !shards || sb_shards_hold(shards, entry->shard);
+    bool located = !content || sb_shards_hold(sb_content_shards(content), entry->shard);
     enum sb_code code = sb_buf_add_char(out, '{');
 
     if (!code)
@@ -215,6 +216,6 @@ enum sb_code json_entry(struct sb_buf *out, const struct sb_entry *entry, struct
     if (!code && !is_dir)
         code = add_number(out, "crc32c", entry->has & SB_HAS_CRC, entry->crc32c);
     if (!code && entry->type == SB_LINK)
-        code = add_target(out, entry, shards);
+        code = add_target(out, entry, content);
     return code ? code : sb_buf_add_char(out, '}');
 }

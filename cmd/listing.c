@@ -189,7 +189,7 @@ static void write_long(const struct row *row)
     add_cell(format_size(entry, number), block.widths.size, true);
     add_time(entry);
     add_coloured_name(entry, row->skip);
-    if (entry->type == SB_LINK && read_target(block.style->shards, entry, &block.target)) {
+    if (entry->type == SB_LINK && read_target(block.style->content, entry, &block.target)) {
         check(sb_buf_add_text(&block.line, " -> "));
         add_name(&block.line, block.target.data, block.target.size);
     }
@@ -229,7 +229,7 @@ static void keep_row(const struct sb_entry *entry, size_t skip)
 static void write_json(const struct sb_entry *entry)
 {
     sb_buf_clear(&block.line);
-    check(json_entry(&block.line, entry, block.style->shards));
+    check(json_entry(&block.line, entry, block.style->content));
     check(sb_buf_add_char(&block.line, '\n'));
     output_bytes(block.line.data, block.line.size);
 }

@@ -12,14 +12,14 @@
 
 #include <stdbool.h>
 
-struct sb_shards;
+struct sb_content;
 
 enum listing_form { LISTING_LINES, LISTING_COLUMNS, LISTING_LONG, LISTING_JSON };
 
 struct listing_style {
     enum listing_form form;
     bool human;
-    struct sb_shards *shards; /* for targets of links; NULL: not shown */
+    struct sb_content *content; /* for targets of links; NULL: not shown */
 };
 
 /* The style stays in use until listing_end. */

@@ -96,7 +96,7 @@ static const struct option options[] = {
 struct list {
     const struct settings *settings;
     struct sb_archive *archive;
-    struct sb_shards *shards;   /* for targets of links; NULL where none are shown */
+    struct sb_content *content; /* for targets of links; NULL where none are shown */
     struct sb_entry_sort *sort; /* NULL: entries come as they are to be shown */
     struct listing_style style;
     struct left_out left_out;
@@ -423,13 +423,13 @@ static enum sb_code list_archive(struct list *list, const char *path, char **arg
     list->headers = settings->recursive;
     colour_begin((enum colour_when)settings->colour);
     if (!code && (settings->details || settings->json))
-        code = sb_shards_open(&list->shards, list->archive, err);
-    list->style.shards = list->shards;
+        code = sb_content_open(&list->content, list->archive, NULL, err);
+    list->style.content = list->content;
     if (!code)
         code = show(list, args, count, err);
     complain_of_left_out(&list->left_out);
     sb_entry_sort_free(list->sort);
-    sb_shards_free(list->shards);
+    sb_content_free(list->content);
     sb_archive_free(list->archive);
     return code;
 }

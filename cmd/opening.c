@@ -222,19 +222,19 @@ void complain_of_left_out(struct left_out *left_out)
     left_out->count = 0;
 }
 
-bool read_target(struct sb_shards *shards, const struct sb_entry *entry, struct sb_buf *out)
+bool read_target(struct sb_content *content, const struct sb_entry *entry, struct sb_buf *out)
 {
+    struct sb_entry now = *entry;
     struct sb_error ignored;
 
     sb_buf_clear(out);
-    if (!shards || entry->size > TARGET_MAX)
+    if (!content || entry->size > TARGET_MAX)
         return false;
-    if (sb_buf_reserve(out, (size_t)entry->size + 1))
+    if (sb_buf_reserve(out, TARGET_MAX + 1))
         output_check(ENOMEM);
-    if (sb_shards_read(shards, entry->shard, entry->offset, out->data, (size_t)entry->size,
-                       &ignored))
+    if (sb_content_read(content, &now, out->data, TARGET_MAX, true, &ignored))
         return false;
-    out->size = (size_t)entry->size;
+    out->size = (size_t)now.size;
     out->data[out->size] = '\0';
     return true;
 }

@@ -6,6 +6,7 @@
 #define CMD_OPENING_H
 
 #include "archive/archive.h"
+#include "archive/content.h"
 #include "archive/select.h"
 #include "archive/shards.h"
 #include "core/buf.h"
@@ -103,8 +104,8 @@ void complain_of_left_out(struct left_out *left_out); /* and releases it */
 
 /*
  * Where a link points: its bytes. False, with *out empty, where they cannot be had: the shard is
- * not there, or the target is longer than any.
+ * not there, they are damaged, or more than any target has.
  */
-bool read_target(struct sb_shards *shards, const struct sb_entry *entry, struct sb_buf *out);
+bool read_target(struct sb_content *content, const struct sb_entry *entry, struct sb_buf *out);
 
 #endif

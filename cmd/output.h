@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sb_shards;
+struct sb_content;
 
 /*
  * Buffered (64 KiB) writes to stdout. When one fails, or SIGINT or SIGTERM came, they end the
@@ -50,9 +50,9 @@ enum sb_code json_name(struct sb_buf *out, const char *key, const char *name,
  * directory: of all files below it), mode (permission bits), uid, gid, mtime_ns (null where
  * unknown), for files shard, offset (null where the bytes lie in no file as they are), crc32c, for
  * links target where the shard is there. A row that cannot be used has path, type and defect.
- * shards may be NULL.
+ * content may be NULL.
  */
 enum sb_code json_entry(struct sb_buf *out, const struct sb_entry *entry,
-                        struct sb_shards *shards) SB_CHECKED;
+                        struct sb_content *content) SB_CHECKED;
 
 #endif

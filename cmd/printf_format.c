@@ -270,12 +270,12 @@ static void add_mode(struct sb_buf *out, const struct sb_entry *entry)
     check(sb_buf_add_text(out, text));
 }
 
-static void add_target(struct sb_buf *out, const struct sb_entry *entry, struct sb_shards *shards)
+static void add_target(struct sb_buf *out, const struct sb_entry *entry, struct sb_content *content)
 {
     struct sb_buf target = {0};
 
     if (entry->type == SB_LINK) {
-        if (read_target(shards, entry, &target))
+        if (read_target(content, entry, &target))
             check(sb_buf_add(out, target.data, target.size));
         else
             check(sb_buf_add_char(out, '?'));
@@ -289,7 +289,7 @@ static void add_owner(struct sb_buf *out, bool known, const char *(*name)(int64_
 }
 
 static void add_value(const struct piece *piece, const struct sb_entry *entry, size_t depth,
-                      struct sb_shards *shards, struct sb_buf *out)
+                      struct sb_content *content, struct sb_buf *out)
 {
     switch (piece->directive) {
     case 'p':
@@ -308,7 +308,7 @@ static void add_value(const struct piece *piece, const struct sb_entry *entry, s
         check(sb_buf_add_char(out, type_letter(entry)));
         break;
     case 'l':
-        add_target(out, entry, shards);
+        add_target(out, entry, content);
         break;
     case 's':
         add_number(out, true, "d", entry->type == SB_DIR ? entry->size_tree : entry->size);
@@ -360,7 +360,7 @@ static void pad(const struct piece *piece, struct sb_buf *out, size_t start)
 }
 
 void printf_format_apply(const struct printf_format *format, const struct sb_entry *entry,
-                         size_t depth, struct sb_shards *shards, struct sb_buf *out)
+                         size_t depth, struct sb_content *content, struct sb_buf *out)
 {
     const struct piece *piece;
     size_t start;
@@ -372,7 +372,7 @@ void printf_format_apply(const struct printf_format *format, const struct sb_ent
             continue;
         }
         start = out->size;
-        add_value(piece, entry, depth, shards, out);
+        add_value(piece, entry, depth, content, out);
         if (piece->width)
             pad(piece, out, start);
     }

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct sb_shards;
+struct sb_content;
 struct printf_format;
 
 /* NULL for a format that is wrong, after a message about it. */
@@ -35,6 +35,6 @@ bool printf_format_needs_depth(const struct printf_format *format);
 
 /* Replaces what is in out. */
 void printf_format_apply(const struct printf_format *format, const struct sb_entry *entry,
-                         size_t depth, struct sb_shards *shards, struct sb_buf *out);
+                         size_t depth, struct sb_content *content, struct sb_buf *out);
 
 #endif

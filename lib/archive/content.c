@@ -18,6 +18,7 @@
 struct sb_content {
     struct sb_archive *archive;
     struct sb_shards *shards;
+    struct sb_shards *own_shards; /* NULL: shards are the caller's */
     pthread_mutex_t lock;
     struct sb_archive *twin; /* under the lock; made when first needed */
 };
@@ -27,12 +28,17 @@ enum sb_code sb_content_open(struct sb_content **out, struct sb_archive *archive
 {
     struct sb_content *content = calloc(1, sizeof(*content));
 
-    *out = content;
+    *out = NULL;
     if (!content)
         return sb_fail_memory(err);
+    if (!shards && sb_shards_open(&content->own_shards, archive, err)) {
+        free(content);
+        return err->code;
+    }
     content->archive = archive;
-    content->shards = shards;
+    content->shards = shards ? shards : content->own_shards;
     pthread_mutex_init(&content->lock, NULL);
+    *out = content;
     return SB_OK;
 }
 
@@ -41,8 +47,14 @@ void sb_content_free(struct sb_content *content)
     if (!content)
         return;
     sb_archive_free(content->twin);
+    sb_shards_free(content->own_shards);
     pthread_mutex_destroy(&content->lock);
     free(content);
+}
+
+struct sb_shards *sb_content_shards(struct sb_content *content)
+{
+    return content->shards;
 }
 
 bool sb_content_moved(const struct sb_content *content, const struct sb_entry *entry)

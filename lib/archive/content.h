@@ -22,10 +22,11 @@ struct sb_archive;
 struct sb_content;
 struct sb_shards;
 
-/* Both are of the caller, open as long. */
+/* Both are of the caller, open as long; without shards (NULL) it opens some of its own. */
 enum sb_code sb_content_open(struct sb_content **out, struct sb_archive *archive,
                              struct sb_shards *shards, struct sb_error *err) SB_CHECKED;
 void sb_content_free(struct sb_content *content); /* NULL is allowed */
+struct sb_shards *sb_content_shards(struct sb_content *content);
 
 /* Did the index change since this row was fetched? */
 bool sb_content_moved(const struct sb_content *content, const struct sb_entry *entry);

@@ -19,7 +19,8 @@ struct sb_shard_use {
 
 /*
  * Calls `each` for every shard that holds files or stands in their row, in order of number. A code
- * from `each` ends it. Rows that cannot be used are passed to `defect`, which may be NULL.
+ * from `each` ends it. Rows that cannot be used are passed to `defect`, which may be NULL. Of an
+ * archive that changes all the time the figures are of no single moment.
  */
 enum sb_code sb_occupancy(struct sb_archive *archive, struct sb_shards *shards,
                           enum sb_code (*each)(void *context, const struct sb_shard_use *use,
