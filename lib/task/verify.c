@@ -177,6 +177,7 @@ enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_option
         .events = events,
         .notify = notify,
         .result = result,
+        .by_shard = options->present || options->quick,
     };
     enum sb_code code;
 

@@ -6,8 +6,9 @@
  * bounds of every extent, overlaps. Then every byte against its CRC32C. Nothing found ends it.
  *
  * Memory is bounded. No lock is held while shards are read or `found` is called, but for that of
- * SQLite's own check while it runs. Of an index that is rewritten meanwhile, nothing is called
- * damaged: SB_CHANGED.
+ * SQLite's own check while it runs. While the index changes, what a row says of its bytes is looked
+ * up again before they are called damaged; where rows of several moments cannot be held against each
+ * other (tree statistics, a name that stands twice) it ends with SB_CHANGED.
  */
 #ifndef SB_TASK_VERIFY_H
 #define SB_TASK_VERIFY_H
@@ -50,7 +51,7 @@ struct sb_defect {
      * checksum    bytes do not match their CRC32C
      * unreadable  bytes cannot be read
      * unchecked   a file has no checksum (strict)
-     * missing     a shard has not arrived, or only a part of it (present)
+     * missing     a shard has not arrived, or only a part of it (present, quick)
      */
     const char *kind;
     const char *path; /* NULL when it is not about one entry */
@@ -61,7 +62,8 @@ struct sb_defect {
 };
 
 struct sb_verify_options {
-    bool quick;   /* the preflight alone, with SQLite's quick check */
+    bool quick;   /* the preflight alone, with SQLite's quick check; where a shard lacks something
+                     that is told, not each file in it */
     bool strict;  /* a file without a checksum is a defect */
     bool present; /* shards that have not arrived are listed, and their files passed over */
     unsigned threads;

@@ -39,6 +39,7 @@ struct verify {
     struct shard_info *shard_info; /* of shards 0 to shard_count - 1 */
     size_t shard_count;
     int64_t data_version; /* of the index when it began */
+    bool by_shard;        /* shards that lack something are told, not each file in them */
     bool apart;           /* extents were seen in order of address, none touching another */
     struct integrity *integrity;
 };
@@ -107,7 +108,7 @@ enum sb_code sb_verify_shard_tell(struct verify *verify, uint32_t shard,
 enum sb_code sb_verify_shard_holds(struct verify *verify, const struct sb_entry *entry, bool *holds,
                                    struct sb_error *err) SB_CHECKED;
 
-/* After all rows: shards between those in use, and under present those that lack something. */
+/* After all rows: shards between those in use, and, by_shard, those that lack something. */
 enum sb_code sb_verify_shards(struct verify *verify, struct sb_error *err) SB_CHECKED;
 
 /* verify_rows.c: every row, in order of path. */

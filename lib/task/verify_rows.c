@@ -141,8 +141,8 @@ static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry
     pass->end = end;
     if (info && end > info->needed)
         info->needed = end;
-    if (verify->options->present)
-        return info ? sb_verify_shard_tell(verify, entry->shard, err) : SB_OK;
+    if (verify->by_shard && info)
+        return sb_verify_shard_tell(verify, entry->shard, err);
     if (info && info->state == SHARD_THERE && end <= info->size)
         return SB_OK;
     return doubt_bounds(verify, entry, err);

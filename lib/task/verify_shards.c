@@ -1,7 +1,9 @@
+#include "archive/database.h"
 #include "core/buf.h"
 #include "task/verify_impl.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -128,7 +130,7 @@ enum sb_code sb_verify_shard_tell(struct verify *verify, uint32_t shard, struct 
                                     reason.text);
     }
     /* What has not arrived is told at the end. */
-    if (verify->options->present)
+    if (verify->by_shard)
         return SB_OK;
     code = sb_shards_path(verify->shards, shard, &path)
                ? sb_fail_memory(err)
@@ -159,6 +161,28 @@ enum sb_code sb_verify_shard_holds(struct verify *verify, const struct sb_entry 
     return code;
 }
 
+static bool lacks_nothing(const struct shard_info *info)
+{
+    return info->needed == 0 || info->state == SHARD_UNUSABLE ||
+           (info->state == SHARD_THERE && info->needed <= info->size);
+}
+
+/* What the index needs of a shard by now, and what is there. */
+static enum sb_code look_anew(struct verify *verify, uint32_t shard, struct sb_error *err)
+{
+    struct shard_info *info = &verify->shard_info[shard];
+    char query[128];
+    bool moved;
+    enum sb_code code = sb_verify_index_moved(verify, &moved, err);
+
+    if (code != SB_OK || !moved)
+        return code;
+    snprintf(query, sizeof(query),
+             "SELECT max(offset + size) FROM main.files WHERE shard = %u AND size > 0", shard);
+    code = sb_database_integer(sb_archive_database(verify->archive), query, 0, &info->needed, err);
+    return code == SB_OK ? look(verify, shard, info, err) : code;
+}
+
 static enum sb_code list_absent(struct verify *verify, uint32_t shard, struct sb_error *err)
 {
     const struct shard_info *info = &verify->shard_info[shard];
@@ -166,22 +190,23 @@ static enum sb_code list_absent(struct verify *verify, uint32_t shard, struct sb
     struct sb_buf path = {0};
     enum sb_code code = SB_OK;
 
-    if (info->needed == 0 || info->state == SHARD_UNUSABLE ||
-        (info->state == SHARD_THERE && info->needed <= info->size))
-        return SB_OK;
+    if (!lacks_nothing(info))
+        code = look_anew(verify, shard, err);
+    if (code != SB_OK || lacks_nothing(info))
+        return code;
     if (sb_shards_path(verify->shards, shard, &path) != SB_OK) {
         sb_buf_release(&path);
         return sb_fail_memory(err);
     }
     place.shard = shard;
     if (info->state == SHARD_MISSING)
-        code = sb_verify_report(verify, SB_REMEDY_FETCH, "missing", place, err,
-                                "%s: has not arrived (%lld bytes)", path.data,
-                                (long long)info->needed);
+        code = sb_verify_report_row(verify, SB_REMEDY_FETCH, "missing", place, err,
+                                    "%s: has not arrived (%lld bytes)", path.data,
+                                    (long long)info->needed);
     else
-        code = sb_verify_report(verify, SB_REMEDY_FETCH, "missing", place, err,
-                                "%s: only %lld of %lld bytes have arrived", path.data,
-                                (long long)info->size, (long long)info->needed);
+        code = sb_verify_report_row(verify, SB_REMEDY_FETCH, "missing", place, err,
+                                    "%s: only %lld of %lld bytes have arrived", path.data,
+                                    (long long)info->size, (long long)info->needed);
     sb_buf_release(&path);
     return code;
 }
@@ -231,12 +256,9 @@ enum sb_code sb_verify_shards(struct verify *verify, struct sb_error *err)
         if (verify->shard_info[shard].needed > 0)
             end = shard + 1;
     }
-    if (!verify->options->present)
-        return verify->result->selected ? SB_OK : check_holes(verify, end, err);
-    for (uint32_t shard = 0; shard < end; shard++) {
+    for (uint32_t shard = 0; code == SB_OK && verify->by_shard && shard < end; shard++)
         code = list_absent(verify, shard, err);
-        if (code != SB_OK)
-            return code;
-    }
-    return SB_OK;
+    if (code != SB_OK || verify->options->present || verify->result->selected)
+        return code;
+    return check_holes(verify, end, err);
 }
