@@ -35,6 +35,8 @@ struct settings {
     int colour;
     bool tree;
     bool shards;
+    bool rsync_list;
+    bool nul;
     bool at;
     struct place place;
     bool json;
@@ -43,6 +45,7 @@ struct settings {
 static const char *const synopsis[] = {
     "ARCHIVE [PATH|GLOB]...",
     "--shards ARCHIVE",
+    "--rsync-list ARCHIVE",
     "--at SHARD:OFFSET[+LENGTH] ARCHIVE",
     NULL,
 };
@@ -85,6 +88,10 @@ static const struct option options[] = {
     OPTION_FLAG(0, "tree", struct settings, tree, "the whole tree below, drawn"),
     OPTION_FLAG(0, "shards", struct settings, shards,
                 "a row per shard: size, bytes in use, gaps, files"),
+    OPTION_FLAG(0, "rsync-list", struct settings, rsync_list,
+                "the archive's files, one a line: shards, then the index"),
+    OPTION_FLAG('0', "null", struct settings, nul,
+                "with --shards and --rsync-list: just names, each ended by NUL"),
     OPTION_CALL(0, "at", "SHARD:OFFSET[+LENGTH]", parse_at, "the files that own these bytes",
                 OPERAND_ANY),
     OPTION_FLAG(0, "json", struct settings, json, "an object a line, with all that is known"),
@@ -399,10 +406,12 @@ static enum sb_code show(struct list *list, char **args, size_t count, struct sb
     const struct settings *settings = list->settings;
     enum sb_code code = SB_OK;
 
-    if (settings->shards)
+    if (settings->shards || settings->rsync_list)
         code = need_shards(list->archive, "shards", err);
     if (code)
         return code;
+    if (settings->rsync_list || (settings->shards && settings->nul))
+        return show_shard_names(list->archive, settings->rsync_list, settings->nul, err);
     if (settings->shards)
         return show_shards(list->archive, settings->human, settings->json, &list->left_out, err);
     if (settings->at)
@@ -438,10 +447,14 @@ static int check_usage(const struct settings *settings, int operands)
 {
     if (operands < 1)
         return message_usage("no archive given");
-    if ((settings->shards || settings->at) && operands > 1)
-        return message_usage("--shards and --at take no PATH");
-    if (settings->shards + settings->at + settings->tree > 1)
-        return message_usage("only one of --shards, --at and --tree can be given");
+    if ((settings->shards || settings->rsync_list || settings->at) && operands > 1)
+        return message_usage("--shards, --rsync-list and --at take no PATH");
+    if (settings->shards + settings->rsync_list + settings->at + settings->tree > 1)
+        return message_usage("only one of --shards, --rsync-list, --at and --tree can be given");
+    if (settings->nul && !settings->shards && !settings->rsync_list)
+        return message_usage("-0 goes with --shards or --rsync-list");
+    if (settings->json && (settings->nul || settings->rsync_list))
+        return message_usage("lists of shards' names have no --json");
     if (settings->tree && (settings->json || settings->sort != SORT_NAME || settings->reverse))
         return message_usage("--tree is in order of name, and has no --json");
     return STATUS_CLEAN;

@@ -106,6 +106,35 @@ enum sb_code show_shards(struct sb_archive *archive, bool human, bool json,
     return code;
 }
 
+static void show_name(const char *path, bool nul)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+
+    output_line(name, strlen(name), nul);
+}
+
+enum sb_code show_shard_names(struct sb_archive *archive, bool index, bool nul,
+                              struct sb_error *err)
+{
+    struct sb_buf path = {0};
+    struct sb_shards *shards;
+    uint32_t count;
+    enum sb_code code = sb_shards_open(&shards, archive, err);
+
+    if (!code)
+        code = sb_archive_shard_count(archive, &count, err);
+    for (uint32_t i = 0; !code && i < count; i++) {
+        check(sb_shards_path(shards, i, &path));
+        show_name(path.data, nul);
+    }
+    if (!code && index)
+        show_name(sb_archive_index_path(archive), nul);
+    sb_shards_free(shards);
+    sb_buf_release(&path);
+    return code;
+}
+
 bool parse_place(const char *text, struct place *out)
 {
     const char *colon = strchr(text, ':'), *plus = colon ? strchr(colon, '+') : NULL;

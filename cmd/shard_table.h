@@ -1,5 +1,5 @@
 /*
- * ls --shards and ls --at: an archive seen from its shards.
+ * ls --shards, --rsync-list and --at: an archive seen from its shards.
  */
 #ifndef CMD_SHARD_TABLE_H
 #define CMD_SHARD_TABLE_H
@@ -9,6 +9,13 @@
 /* A row per shard: number, size, bytes in use, gaps, files, path. */
 enum sb_code show_shards(struct sb_archive *archive, bool human, bool json,
                          struct left_out *left_out, struct sb_error *err) SB_CHECKED;
+
+/*
+ * The names of the shards in use as they stand now, relative to the directory that the index is in;
+ * with `index` that of the index behind them.
+ */
+enum sb_code show_shard_names(struct sb_archive *archive, bool index, bool nul,
+                              struct sb_error *err) SB_CHECKED;
 
 /* Bytes of a shard: "SHARD:OFFSET" or "SHARD:OFFSET+LENGTH". */
 struct place {

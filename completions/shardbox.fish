@@ -278,6 +278,8 @@ complete -c shardbox -n '__shardbox_is ls' -s r -l reverse -d 'the other way rou
 complete -c shardbox -n '__shardbox_is ls' -l color -f -a 'auto always never' -d 'colour names by LS_COLORS'
 complete -c shardbox -n '__shardbox_is ls' -l tree -d 'the whole tree below, drawn'
 complete -c shardbox -n '__shardbox_is ls' -l shards -d 'a row per shard: size, bytes in use, gaps, files'
+complete -c shardbox -n '__shardbox_is ls' -l rsync-list -d 'the archive\'s files, one a line: shards, then the index'
+complete -c shardbox -n '__shardbox_is ls' -s 0 -l null -d 'with --shards and --rsync-list: just names, each ended by NUL'
 complete -c shardbox -n '__shardbox_is ls' -l at -x -d 'the files that own these bytes'
 complete -c shardbox -n '__shardbox_is ls' -l json -d 'an object a line, with all that is known'
 complete -c shardbox -n '__shardbox_is ls' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
