@@ -3,6 +3,7 @@
  */
 #include "task/merge_symlink.h"
 #include "command.h"
+#include "core/io.h"
 #include "core/number.h"
 #include "message.h"
 #include "options.h"
@@ -115,6 +116,7 @@ static int run(const struct command *self, int argc, char **argv)
         .as_subdirs = settings.as_subdirs,
         .duplicates = settings.duplicates == NOT_GIVEN ? SB_DUPLICATE_ERROR
                                                        : (enum sb_duplicates)settings.duplicates,
+        .threads = sb_default_threads(),
         .dry_run = settings.dry_run,
         .notify = &message_notify,
     };

@@ -212,25 +212,25 @@ static enum sb_code meet_held(struct merge *merge, const struct sb_entry *entry,
     return duplicates == SB_DUPLICATE_LAST ? hold(merge, entry, input, err) : SB_OK;
 }
 
+static enum sb_code take_row(void *context, const struct sb_entry *entry, size_t input,
+                             struct sb_error *err)
+{
+    struct merge *merge = context;
+    enum sb_code code;
+
+    if (merge->any && entry->path_size == merge->held.path_size &&
+        memcmp(entry->path, merge->held.path, entry->path_size) == 0)
+        return meet_held(merge, entry, input, err);
+    code = let_go(merge, err);
+    return code ? code : hold(merge, entry, input, err);
+}
+
 static enum sb_code take_rows(struct merge *merge, struct sb_error *err)
 {
-    struct sb_entry entry;
-    enum sb_code code;
-    size_t input;
+    enum sb_code code = sb_merged_rows_each(merge->rows, merge->options->threads, &merge->notify,
+                                            take_row, merge, err);
 
-    while ((code = sb_merged_rows_next(merge->rows, &entry, &input, err)) == SB_OK) {
-        if (merge->any && entry.path_size == merge->held.path_size &&
-            memcmp(entry.path, merge->held.path, entry.path_size) == 0) {
-            code = meet_held(merge, &entry, input, err);
-        } else {
-            code = let_go(merge, err);
-            if (code == SB_OK)
-                code = hold(merge, &entry, input, err);
-        }
-        if (code)
-            return code;
-    }
-    return code == SB_END ? let_go(merge, err) : code;
+    return code ? code : let_go(merge, err);
 }
 
 /* The whole */

@@ -30,7 +30,8 @@ struct sb_merge_symlink_options {
      */
     enum sb_duplicates duplicates;
 
-    bool dry_run; /* nothing is written: each file is told as SB_NOTE "would-link" */
+    unsigned threads; /* more than one: the next rows are read while some are written */
+    bool dry_run;     /* nothing is written: each file is told as SB_NOTE "would-link" */
     const struct sb_notify *notify;
 };
 

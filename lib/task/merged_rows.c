@@ -429,6 +429,11 @@ enum sb_code sb_merged_rows_next(struct sb_merged_rows *rows, struct sb_entry *e
     return SB_OK;
 }
 
+void sb_merged_rows_tell_to(struct sb_merged_rows *rows, const struct sb_notify *notify)
+{
+    rows->notify = notify;
+}
+
 struct sb_shards *sb_merged_rows_shards(struct sb_merged_rows *rows, size_t input)
 {
     return rows->inputs[input].shards;

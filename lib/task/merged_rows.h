@@ -3,7 +3,7 @@
  *
  * Any number of archives: a few of them are open at once, the others are opened again where they
  * were left when their next rows are wanted. Memory is bounded. No lock is held between calls.
- * Belongs to one thread.
+ * Calls must not overlap.
  */
 #ifndef SB_TASK_MERGED_ROWS_H
 #define SB_TASK_MERGED_ROWS_H
@@ -40,7 +40,21 @@ void sb_merged_rows_free(struct sb_merged_rows *rows); /* NULL is allowed */
 enum sb_code sb_merged_rows_next(struct sb_merged_rows *rows, struct sb_entry *entry, size_t *input,
                                  struct sb_error *err) SB_CHECKED;
 
-/* The shards of an input; they live as long as `rows`. */
+/* From now on problems are told to this one. */
+void sb_merged_rows_tell_to(struct sb_merged_rows *rows, const struct sb_notify *notify);
+
+typedef enum sb_code sb_each_merged_row(void *context, const struct sb_entry *entry, size_t input,
+                                        struct sb_error *err);
+
+/*
+ * All that are left, in order, to `each`, on the calling thread, to which notify is called too;
+ * with threads > 1 the next ones are read meanwhile. A code other than SB_OK from `each` ends it.
+ */
+enum sb_code sb_merged_rows_each(struct sb_merged_rows *rows, unsigned threads,
+                                 const struct sb_notify *notify, sb_each_merged_row *each,
+                                 void *context, struct sb_error *err) SB_CHECKED;
+
+/* The shards of an input; they live as long as `rows`. Also while rows are read. */
 struct sb_shards *sb_merged_rows_shards(struct sb_merged_rows *rows, size_t input);
 
 /* After the last row: SB_CHANGED names an input that was written to since it was opened. */

@@ -383,9 +383,7 @@ interrupt_renames() {
     need_read_only
     mkdir src
     mv a.barecat* src
-    cd src
-    interrupt_renames
-    cd ..
+    (cd src && interrupt_renames)
     run_fail 2 read_only src "$SHARDBOX" merge-symlink -o v.barecat src/a.barecat
     stderr_has "src/a.barecat: its shards do not have their lasting names yet"
     run_fail 2 sb merge-symlink -n -o v.barecat src/a.barecat
