@@ -90,7 +90,7 @@ old_or_new() {
 # A commit in place that failed half-way may turn out to have happened, when its journal is lost: the
 # shards that it speaks of stay for the next writer, who knows.
 commit_failed() {
-    [[ $scenario == @(append|stream) ]] && ! grep -qv '\.new-shard-[0-9]*$' log
+    [[ $scenario == @(append|stream|viewmore) ]] && ! grep -qv '\.new-shard-[0-9]*$' log
 }
 
 start_pack() {
@@ -291,6 +291,24 @@ make_gaps() {
     sqlite3 "$1/a.barecat" "UPDATE files SET crc32c = NULL WHERE path IN ('0/b', '3/b')"
 }
 
+# whole PHASE TREE: of a command that only rearranges an archive.
+whole() {
+    verified at/a.barecat || report "verify"
+    same at/a.barecat "$2" || report "does not hold the tree $2"
+    case $1 in
+    failed) tidy || [[ $calls == @(rename|unlink) ]] || report "left behind" ;;
+    finished) tidy || report "left behind" ;;
+    esac
+}
+
+# Every byte of the shards is a file's.
+has_no_gaps() {
+    local used stored
+    used=$(sqlite3 at/a.barecat 'SELECT sum(size) FROM files')
+    stored=$(cat at/a.barecat-shard-* | wc -c)
+    [ "$used" -eq "$stored" ] || report "$used bytes in $stored"
+}
+
 start_rm() {
     make_gaps start-rm
     [ -d removed ] || { cp -a kept removed && rm -r removed/2 removed/5/b; }
@@ -352,4 +370,67 @@ parts() {
     [[ $1 != @(killed|ended) ]] || return
     find at -mindepth 1 ! -regex "$2" >log
     [ ! -s log ] || report "left behind"
+}
+
+start_defrag() {
+    make_gaps start-defrag
+}
+run_defrag() {
+    "$@" defrag at/a.barecat
+}
+check_defrag() {
+    whole "$1" kept
+    [ "$1" != finished ] || has_no_gaps
+}
+
+start_quick() {
+    make_gaps start-quick
+}
+run_quick() {
+    "$@" defrag --quick at/a.barecat
+}
+check_quick() {
+    whole "$1" kept
+}
+
+# Two archives whose shards others are linked to, and which nothing may touch.
+make_sources() {
+    [ -d sources ] && return
+    mkdir sources
+    "$SHARDBOX" pack --shard-size=6k -C old sources/one.barecat .
+    "$SHARDBOX" pack --shard-size=6k -C additions sources/two.barecat .
+    (cd sources && sha256sum ./*) >sources.sums
+}
+
+sources_stand() {
+    (cd sources && sha256sum --quiet --strict -c ../sources.sums && ls | wc -l) >log 2>&1 &&
+        [ "$(cat log)" -eq "$(wc -l <sources.sums)" ] || report "sources were touched"
+}
+
+start_view() {
+    make_sources
+    mkdir start-view
+}
+run_view() {
+    "$@" merge-symlink -o at/a.barecat sources/one.barecat sources/two.barecat
+}
+again_view() {
+    "$@" merge-symlink --force -o at/a.barecat sources/one.barecat sources/two.barecat
+}
+check_view() {
+    nothing_or "$1" new
+    sources_stand
+}
+
+start_viewmore() {
+    make_sources
+    mkdir start-viewmore
+    "$SHARDBOX" merge-symlink -o start-viewmore/a.barecat sources/one.barecat
+}
+run_viewmore() {
+    "$@" merge-symlink --append --duplicates=first -o at/a.barecat sources/two.barecat
+}
+check_viewmore() {
+    old_or_new "$1" old new
+    sources_stand
 }
