@@ -340,6 +340,17 @@ check_mv() {
     old_or_new "$1" kept moved
 }
 
+start_reshard() {
+    make_gaps start-reshard
+}
+run_reshard() {
+    "$@" split --shard-size=10000 at/a.barecat
+}
+check_reshard() {
+    whole "$1" kept
+    [ "$1" != finished ] || has_no_gaps
+}
+
 start_parts() {
     mkdir start-parts
     make_gaps gaps
