@@ -199,7 +199,9 @@ static enum sb_code list_absent(struct verify *verify, uint32_t shard, struct sb
         return sb_fail_memory(err);
     }
     place.shard = shard;
-    if (info->state == SHARD_MISSING)
+    if (info->state == SHARD_MISSING && info->linked && !verify->options->present)
+        code = tell_missing(verify, shard, path.data, err);
+    else if (info->state == SHARD_MISSING)
         code = sb_verify_report_row(verify, SB_REMEDY_FETCH, "missing", place, err,
                                     "%s: has not arrived (%lld bytes)", path.data,
                                     (long long)info->needed);
