@@ -2,6 +2,7 @@
  * shardbox convert: any container becomes any other.
  */
 #include "task/convert.h"
+#include "asked.h"
 #include "command.h"
 #include "convert_report.h"
 #include "core/glob.h"
@@ -31,12 +32,14 @@ struct settings {
     int64_t threads;
     int64_t strip;
     int64_t shard_size;
+    int64_t checkpoint;
     int64_t max_size;
     const char *prefix;
     const char *report;
     struct sb_filter *filter;
     bool append;
     bool force;
+    bool resume;
     bool wrap;
     bool decompress;
     bool preserve;
@@ -100,6 +103,10 @@ static const struct option options[] = {
     OPTION_INTEGER(0, "level", struct settings, level, "N", 1, 22, "how hard to compress"),
     OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE",
                 "begin a new shard before one passes SIZE (kept for later appends)"),
+    OPTION_SIZE(0, "checkpoint", struct settings, checkpoint, "SIZE",
+                "of an archive: commit after each SIZE, so that an interrupted run is not lost"),
+    OPTION_FLAG(0, "resume", struct settings, resume,
+                "go on where an interrupted run with --checkpoint was"),
     OPTION_CHOICE(0, "existing", struct settings, existing, "HOW", existing_choices,
                   "what to do about files that a directory holds already (default: fail)"),
     OPTION_FLAG('p', "preserve", struct settings, preserve,
@@ -178,6 +185,25 @@ static const char *misused_operands(const struct settings *settings)
     return NULL;
 }
 
+/* What commits as it goes, and what cannot. */
+static const char *misused_checkpoints(const struct settings *settings)
+{
+    if (!settings->checkpoint && !settings->resume)
+        return NULL;
+    if (settings->output_type.kind != SB_ARCHIVE)
+        return "--checkpoint and --resume are for an archive: other outputs appear whole or not at "
+               "all";
+    if (settings->wrap || settings->from_extents)
+        return "an index over other files is made at once: --checkpoint and --resume are not for "
+               "--wrap and --from=extents";
+    if (settings->dry_run)
+        return "--dry-run commits nothing: it excludes --checkpoint and --resume";
+    if (settings->append && settings->strict)
+        return "--strict with --append adds everything or nothing: it excludes --checkpoint and "
+               "--resume";
+    return NULL;
+}
+
 /* Options that would have no effect. */
 static const char *misused_options(const struct settings *settings)
 {
@@ -229,9 +255,22 @@ static const char *misuse(const struct settings *settings)
 {
     const char *wrong = misused_operands(settings);
 
+    if (!wrong)
+        wrong = misused_checkpoints(settings);
     if (!wrong && settings->from_extents)
         wrong = misused_extents(settings);
     return wrong ? wrong : misused_options(settings);
+}
+
+/* What decides what is stored: a run that goes on must be asked the same. */
+static enum sb_code describe(const struct settings *settings, struct sb_buf *out)
+{
+    static const char *const except[] = {NULL};
+    enum sb_code code = asked_options(out, except);
+
+    for (size_t i = 0; !code && i < settings->input_count; i++)
+        code = asked_line(out, NULL, settings->inputs[i]);
+    return code;
 }
 
 static struct sb_convert_options options_of(const struct settings *settings)
@@ -265,6 +304,7 @@ static struct sb_convert_options options_of(const struct settings *settings)
         .append = settings->append,
         .duplicates_given = duplicates_given,
         .shard_size = settings->shard_size,
+        .checkpoint = {.size = settings->checkpoint, .resume = settings->resume, .asked = ""},
         .wrap = settings->wrap,
         .no_checksum = settings->no_checksum,
         .existing = settings->existing == NOT_GIVEN ? SB_EXISTING_FAIL
@@ -320,6 +360,8 @@ static void conclude(const struct settings *settings, const struct sb_convert_re
     if (code) {
         message_failure(err);
         message_raise(STATUS_ERROR);
+        if (result->kept)
+            asked_to_resume(output, settings->append);
         if (settings->output_type.kind == SB_DIRECTORY && result->begun && !settings->dry_run &&
             code != SB_INVALID)
             message_error("%s: converted in part; go on with --existing=skip", output);
@@ -337,6 +379,7 @@ static int convert(const struct settings *settings)
     struct report report;
     struct sb_notify notify = {.call = tell, .context = &report};
     struct sb_error err, report_err;
+    struct sb_buf asked = {0};
     enum sb_code code;
 
     if (settings->report && sb_convert_report_check(settings->inputs, settings->input_count,
@@ -348,9 +391,15 @@ static int convert(const struct settings *settings)
     wanted.lost = lose;
     wanted.transfer.progress = show_progress;
     wanted.transfer.context = &report;
-    code = sb_convert(&wanted, &result, &err);
+    code = describe(settings, &asked);
+    wanted.checkpoint.asked = asked.data ? asked.data : "";
+    if (code)
+        sb_fail_memory(&err);
+    else
+        code = sb_convert(&wanted, &result, &err);
     message_progress_end();
-    if (!code) {
+    sb_buf_release(&asked);
+    if (!code && !result.done) {
         note_counts(settings, &result.counts);
         report_summary(&report, settings->output, sb_container_word(wanted.to.kind));
     }

@@ -246,6 +246,30 @@ static void complain(const struct parser *parser, int result, char **argv)
         message_usage("option '-%c' needs a value: %s", optopt, option->value);
 }
 
+static struct given_option *given;
+static size_t given_count;
+
+static bool note_given(const struct option *option, const char *value)
+{
+    struct given_option *grown = given;
+
+    if ((given_count & (given_count - 1)) == 0)
+        grown = realloc(given, (given_count ? 2 * given_count : 1) * sizeof(*given));
+    if (!grown) {
+        message_error("out of memory");
+        return false;
+    }
+    given = grown;
+    given[given_count++] = (struct given_option){.name = option->name, .value = value};
+    return true;
+}
+
+size_t options_given(const struct given_option **out)
+{
+    *out = given;
+    return given_count;
+}
+
 static int parse(const struct parser *parser, int argc, char **argv, void *settings,
                  bool (*operand)(void *settings, const char *value))
 {
@@ -270,7 +294,8 @@ static int parse(const struct parser *parser, int argc, char **argv, void *setti
             options_print_help(parser->command);
             return STATUS_CLEAN;
         }
-        if (!store(option, settings, optarg ? optarg : option->implied))
+        if (!store(option, settings, optarg ? optarg : option->implied) ||
+            !note_given(option, optarg ? optarg : option->implied))
             return STATUS_ERROR;
     }
     return OPTIONS_RUN;

@@ -98,6 +98,15 @@ enum { OPTIONS_RUN = -1 };
 int options_parse(const struct command *command, int argc, char **argv, void *settings, int *first,
                   bool (*operand)(void *settings, const char *value));
 
+/* An option that the last options_parse met. */
+struct given_option {
+    const char *name;
+    const char *value; /* NULL: none */
+};
+
+/* All of them, in their order; returns how many. */
+size_t options_given(const struct given_option **out);
+
 /* The options of a command, its own and then the common ones; returns how many. */
 #define OPTIONS_MAX 64
 size_t options_list(const struct command *command, struct option list[OPTIONS_MAX]);

@@ -2,6 +2,7 @@
  * shardbox pack: files of the file system become an archive, or are added to one.
  */
 #include "task/pack.h"
+#include "asked.h"
 #include "command.h"
 #include "core/glob.h"
 #include "core/io.h"
@@ -32,6 +33,8 @@ struct settings {
     bool one_file_system;
     bool no_recursion;
     int64_t shard_size;
+    int64_t checkpoint;
+    bool resume;
     int64_t threads;
     int64_t strip;
     int order;
@@ -114,6 +117,10 @@ static const struct option options[] = {
     OPTION_FLAG('f', "force", struct settings, force, "replace the archive if there is one"),
     OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE",
                 "begin a new shard before one passes SIZE (kept for later appends)"),
+    OPTION_SIZE(0, "checkpoint", struct settings, checkpoint, "SIZE",
+                "commit after each SIZE of files, so that an interrupted run is not lost"),
+    OPTION_FLAG(0, "resume", struct settings, resume,
+                "go on where an interrupted run with --checkpoint was"),
     OPTION_FLAG(0, "seal", struct settings, seal,
                 "with --append: open a new shard, change no existing one"),
     OPTION_INCLUDE("include", struct settings, filter,
@@ -183,6 +190,11 @@ static const char *misuse(struct settings *settings)
         if (settings->inputs[i].kind == SB_INPUT_PATH && strcmp(settings->inputs[i].text, "-") == 0)
             return "'-' needs --stdin-name, the name to store standard input under";
     }
+    if ((settings->checkpoint || settings->resume) && settings->stdin_name)
+        return "standard input cannot be gone on with: --checkpoint and --resume exclude "
+               "--stdin-name";
+    if ((settings->checkpoint || settings->resume) && settings->dry_run)
+        return "--dry-run commits nothing: it excludes --checkpoint and --resume";
     if (settings->level && settings->compress == NOT_GIVEN)
         return "--level needs --compress";
     if (settings->stdin_name && settings->dry_run)
@@ -190,7 +202,25 @@ static const char *misuse(struct settings *settings)
     return NULL;
 }
 
-static struct sb_pack_options options_of(const struct settings *settings)
+/* What decides what is stored: a run that goes on must be asked the same. */
+static enum sb_code describe(const struct settings *settings, struct sb_buf *out)
+{
+    static const char *const except[] = {"directory", "files-from", NULL};
+    enum sb_code code = asked_options(out, except);
+
+    for (size_t i = 0; !code && i < settings->input_count; i++) {
+        const struct sb_pack_input *input = &settings->inputs[i];
+        const char *option = input->kind == SB_INPUT_DIRECTORY ? "--directory"
+                             : input->kind == SB_INPUT_PATH    ? NULL
+                                                               : "--files-from";
+
+        code = asked_line(out, option, input->text);
+    }
+    return code;
+}
+
+static struct sb_pack_options options_of(const struct settings *settings,
+                                         const struct sb_buf *asked)
 {
     enum sb_duplicates duplicates = (enum sb_duplicates)settings->duplicates;
 
@@ -217,6 +247,9 @@ static struct sb_pack_options options_of(const struct settings *settings)
         .threads = (unsigned)settings->threads,
         .update = settings->update,
         .duplicates_given = duplicates != SB_DUPLICATE_ERROR,
+        .checkpoint = {.size = settings->checkpoint,
+                       .resume = settings->resume,
+                       .asked = asked->data ? asked->data : ""},
         .stdin_name = settings->stdin_name,
         .dry_run = settings->dry_run,
         .notify = &message_notify,
@@ -228,32 +261,49 @@ static void show_progress(int64_t bytes, int64_t files)
     message_progress_update(bytes, 0, files);
 }
 
-static int pack(const struct settings *settings)
+/* The last line on stderr, where it went well as far as it went. */
+static void conclude(const struct settings *settings, const struct sb_pack_counts *counts)
 {
-    struct sb_pack_options pack_options = options_of(settings);
-    struct sb_pack_counts counts;
-    struct sb_error err;
     char size[SB_HUMAN_SIZE];
-    enum sb_code code;
 
-    pack_options.progress = show_progress;
-    code = sb_pack(settings->archive, settings->inputs, settings->input_count, &pack_options,
-                   &counts, &err);
-    message_progress_end();
-    if (code) {
-        explain_failure(settings->archive, &err);
-        /* Whatever the reason, nothing of this run is in the archive. */
-        message_failure(&err);
-        message_raise(STATUS_ERROR);
-        return message_status();
-    }
-    sb_format_human(counts.bytes, size);
+    if (counts->done)
+        return;
+    sb_format_human(counts->bytes, size);
     message_note("%s: %s %" PRId64 " files (%s) and %" PRId64 " directories", settings->archive,
-                 settings->dry_run ? "would store" : "stored", counts.files, size, counts.dirs);
+                 settings->dry_run ? "would store" : "stored", counts->files, size, counts->dirs);
     if (message_status() == STATUS_PARTIAL)
         message_problem("%s: done in part: what is named above was left out or changed meanwhile, "
                         "everything else %s",
                         settings->archive, settings->dry_run ? "would be stored" : "is stored");
+}
+
+static int pack(const struct settings *settings)
+{
+    struct sb_buf asked = {0};
+    struct sb_pack_options pack_options;
+    struct sb_pack_counts counts = {0};
+    struct sb_error err;
+    enum sb_code code = describe(settings, &asked);
+
+    pack_options = options_of(settings, &asked);
+    pack_options.progress = show_progress;
+    if (code)
+        sb_fail_memory(&err);
+    else
+        code = sb_pack(settings->archive, settings->inputs, settings->input_count, &pack_options,
+                       &counts, &err);
+    message_progress_end();
+    sb_buf_release(&asked);
+    if (!code) {
+        conclude(settings, &counts);
+        return message_status();
+    }
+    explain_failure(settings->archive, &err);
+    /* Whatever the reason, nothing of this run is in the archive, or not all. */
+    message_failure(&err);
+    message_raise(STATUS_ERROR);
+    if (counts.kept)
+        asked_to_resume(settings->archive, settings->append);
     return message_status();
 }
 

@@ -3,6 +3,7 @@
 #include "archive/bytes.h"
 #include "archive/database.h"
 #include "archive/ddl.h"
+#include "archive/pending.h"
 #include "archive/places.h"
 #include "archive/reader.h"
 #include "archive/shardcount.h"
@@ -50,24 +51,40 @@ bool sb_archive_looks_like(const char *path)
     return looks;
 }
 
-static enum sb_code find_index(struct sb_archive *archive, struct sb_error *err)
+/* SB_NOENT of an archive of which something else is there. */
+static enum sb_code explain_missing(const struct sb_archive *archive, struct sb_error *err)
 {
-    char *unfinished;
+    char *part = NULL, *unfinished = NULL;
+    enum sb_code code = SB_NOENT;
 
-    archive->index_path = sb_index_file(archive->path, err);
-    if (archive->index_path)
-        return SB_OK;
-    if (err->code != SB_NOENT)
-        return err->code;
+    if (asprintf(&part, "%s.part", archive->path) < 0)
+        part = NULL;
     if (asprintf(&unfinished, "%s.new", archive->path) < 0)
-        return sb_fail_memory(err);
-    if (access(unfinished, F_OK) == 0)
+        unfinished = NULL;
+    if (!part || !unfinished)
+        code = sb_fail_memory(err);
+    else if (begins_like_sqlite(part))
+        sb_fail(
+            err, SB_NOENT,
+            "%s: no such archive, but '%s' is there: a run with --checkpoint is at work, or was "
+            "interrupted and goes on with --resume",
+            archive->path, part);
+    else if (access(unfinished, F_OK) == 0)
         sb_fail(err, SB_NOENT,
                 "%s: no such archive, but '%s' is there: a pack is at work, or was interrupted and "
                 "must be run again",
                 archive->path, unfinished);
     free(unfinished);
-    return err->code;
+    free(part);
+    return code;
+}
+
+static enum sb_code find_index(struct sb_archive *archive, struct sb_error *err)
+{
+    archive->index_path = sb_index_file(archive->path, err);
+    if (archive->index_path)
+        return SB_OK;
+    return err->code == SB_NOENT ? explain_missing(archive, err) : err->code;
 }
 
 /*
@@ -93,8 +110,8 @@ static enum sb_code read_renaming(struct sb_archive *archive, struct sb_placing 
     rc = sqlite3_step(statement);
     if (rc == SQLITE_ROW) {
         prefix = (const char *)sqlite3_column_text(statement, 0);
-        placing->renaming = true;
-        if (!prefix || strncmp(prefix, base, size) != 0 || strcmp(prefix + size, ".new") != 0)
+        placing->suffix = sb_pending_suffix(prefix, base, size);
+        if (!placing->suffix)
             code = sb_fail(
                 err, SB_FORMAT,
                 "%s: not a trustworthy archive: config.shardbox_shard_prefix is not '%.*s.new'",

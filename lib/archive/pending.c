@@ -2,6 +2,7 @@
 
 #include "archive/database.h"
 #include "archive/ddl.h"
+#include "archive/progress.h"
 #include "archive/renumber.h"
 #include "archive/shardcount.h"
 #include "archive/shards.h"
@@ -285,7 +286,8 @@ static enum sb_code rename_one(void *context, int dir_fd, const char *name, uint
     return code;
 }
 
-enum sb_code sb_pending_rename_shards(const char *archive, struct sb_error *err)
+/* Renames ARCHIVE<suffix>-shard-* to ARCHIVE-shard-*, and syncs the directory. */
+static enum sb_code rename_shards(const char *archive, const char *suffix, struct sb_error *err)
 {
     char *copy = strdup(archive);
     struct renaming renaming = {.done = 1};
@@ -298,12 +300,17 @@ enum sb_code sb_pending_rename_shards(const char *archive, struct sb_error *err)
      */
     while (code == SB_OK && renaming.done > 0) {
         renaming.done = 0;
-        code = for_each_shard(archive, ".new", rename_one, &renaming, err);
+        code = for_each_shard(archive, suffix, rename_one, &renaming, err);
     }
     free(copy);
     if (code == SB_OK)
         code = sb_sync_directory_of(archive, err);
     return code;
+}
+
+enum sb_code sb_pending_rename_shards(const char *archive, struct sb_error *err)
+{
+    return rename_shards(archive, ".new", err);
 }
 
 static enum sb_code remove_one(void *context, int dir_fd, const char *name, uint32_t number,
@@ -398,23 +405,41 @@ enum sb_code sb_pending_refuse_journal(const char *file, struct sb_error *err)
     return code;
 }
 
+const char *sb_pending_suffix(const char *prefix, const char *base, size_t base_size)
+{
+    static const char *const suffixes[] = {".new", ".part", ""};
+
+    if (!prefix || strncmp(prefix, base, base_size) != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+        if (strcmp(prefix + base_size, suffixes[i]) == 0)
+            return suffixes[i];
+    }
+    return NULL;
+}
+
+/* What the row states. */
+struct pending {
+    int64_t count; /* of shards; -1: nothing is to be renamed */
+    const char *suffix;
+};
+
 /*
- * The number of shards that the row states, -1 without one. A row that is not as we write it, or
- * that disowns shards which files name, would make us remove data: it is damage.
+ * A row that is not as we write it, or that disowns shards which files name, would make us remove
+ * data: it is damage.
  */
-static enum sb_code pending_count(struct sqlite3 *db, const char *archive, int64_t *count,
-                                  struct sb_error *err)
+static enum sb_code read_pending(struct sqlite3 *db, const char *archive, struct pending *pending,
+                                 struct sb_error *err)
 {
     static const char query[] =
         "SELECT value_text, value_int FROM config WHERE key = '" SB_PENDING_KEY "'";
     const char *base = strrchr(archive, '/') ? strrchr(archive, '/') + 1 : archive;
-    const char *prefix;
     sqlite3_stmt *row;
     uint32_t in_use;
     enum sb_code code;
     int rc;
 
-    *count = -1;
+    *pending = (struct pending){.count = -1};
     code = sb_database_prepare(db, &row, query, err);
     if (code)
         return code;
@@ -422,13 +447,15 @@ static enum sb_code pending_count(struct sqlite3 *db, const char *archive, int64
     if (rc == SQLITE_ROW)
         code = sb_shard_count_in_use(db, archive, &in_use, err);
     if (rc == SQLITE_ROW && code == SB_OK) {
-        prefix = (const char *)sqlite3_column_text(row, 0);
-        *count = sqlite3_column_int64(row, 1);
-        if (!prefix || strncmp(prefix, base, strlen(base)) != 0 ||
-            strcmp(prefix + strlen(base), ".new") != 0 || *count < 1 || *count > SB_SHARD_MAX + 1 ||
-            *count < in_use)
+        int64_t count = sqlite3_column_int64(row, 1);
+
+        pending->suffix =
+            sb_pending_suffix((const char *)sqlite3_column_text(row, 0), base, strlen(base));
+        if (!pending->suffix || count < 1 || count > SB_SHARD_MAX + 1 || count < in_use)
             code = sb_fail(err, SB_DAMAGED, "%s: the config row %s makes no sense", archive,
                            SB_PENDING_KEY);
+        else if (*pending->suffix)
+            pending->count = count;
     } else if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
         code = sb_database_fail(db, err);
     }
@@ -436,32 +463,44 @@ static enum sb_code pending_count(struct sqlite3 *db, const char *archive, int64
     return code;
 }
 
+/* Under the lock, inside the transaction, which it ends. */
+static enum sb_code finish_locked(struct sqlite3 *db, const char *archive, struct sb_error *err)
+{
+    struct pending pending;
+    enum sb_code code = read_pending(db, archive, &pending, err);
+
+    if (code == SB_OK && pending.count >= 0) {
+        code = rename_shards(archive, pending.suffix, err);
+        if (code == SB_OK)
+            code = sb_pending_remove_from(archive, (uint32_t)pending.count, err);
+        /* What was a part is one no more. */
+        if (code == SB_OK && strcmp(pending.suffix, ".part") == 0)
+            code = sb_progress_save(db, NULL, err);
+        if (code == SB_OK)
+            code = sb_database_run(db, "DELETE FROM config WHERE key = '" SB_PENDING_KEY "'", err);
+    }
+    if (code == SB_OK)
+        code = sb_database_run(db, "PRAGMA application_id = 0; COMMIT", err);
+    return code;
+}
+
 static enum sb_code finish_renames(struct sqlite3 *db, const char *archive, const char *file,
                                    struct sb_error *err)
 {
-    int64_t count, mark;
+    struct pending pending;
+    int64_t mark;
     enum sb_code code;
 
-    code = pending_count(db, archive, &count, err);
+    code = read_pending(db, archive, &pending, err);
     if (code == SB_OK)
         code = sb_database_integer(db, "PRAGMA application_id", 0, &mark, err);
-    if (code || (count < 0 && mark != strtoll(MARK, NULL, 10)))
+    if (code || (pending.count < 0 && mark != strtoll(MARK, NULL, 10)))
         return code;
     code = sb_lock_index(db, file, err);
     if (code)
         return code;
-    /* Once more, now that nobody else can be finishing it. */
-    code = pending_count(db, archive, &count, err);
-    if (code == SB_OK && count >= 0) {
-        code = sb_pending_rename_shards(archive, err);
-        if (code == SB_OK)
-            code = sb_pending_remove_from(archive, (uint32_t)count, err);
-    }
-    if (code == SB_OK)
-        code = sb_database_run(db,
-                               "DELETE FROM config WHERE key = '" SB_PENDING_KEY "';"
-                               "PRAGMA application_id = 0; COMMIT",
-                               err);
+    /* Read once more, now that nobody else can be finishing it. */
+    code = finish_locked(db, archive, err);
     if (code)
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     return code;
@@ -478,13 +517,13 @@ enum sb_code sb_pending_finish(struct sqlite3 *db, const char *archive, const ch
 enum sb_code sb_pending_is_complete(struct sqlite3 *db, const char *archive, bool *complete,
                                     struct sb_error *err)
 {
-    int64_t count;
+    struct pending pending;
     enum sb_code code;
 
     *complete = false;
-    code = pending_count(db, archive, &count, err);
+    code = read_pending(db, archive, &pending, err);
     if (code == SB_OK)
-        *complete = count >= 0;
+        *complete = pending.count >= 0;
     return code;
 }
 

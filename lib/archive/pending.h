@@ -3,8 +3,8 @@
  *
  * A writer of ARCHIVE makes ARCHIVE.new (an index; also its lock) and ARCHIVE.new-shard-NNNNN.
  * While config has the row shardbox_shard_prefix (value_text: the prefix; value_int: the number of
- * shards), shards that still stand under the prefix belong to the archive. The whole protocol is in
- * shardbox-archive(5).
+ * shards), shards that still stand under the prefix belong to the archive. The prefix is
+ * ARCHIVE.new, or ARCHIVE.part (part.h). The whole protocol is in shardbox-archive(5).
  */
 #ifndef SB_ARCHIVE_PENDING_H
 #define SB_ARCHIVE_PENDING_H
@@ -12,6 +12,7 @@
 #include "core/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct sqlite3;
@@ -63,6 +64,12 @@ enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file,
  */
 enum sb_code sb_pending_finish(struct sqlite3 *db, const char *archive, const char *file,
                                struct sb_error *err) SB_CHECKED;
+
+/*
+ * What stands behind the archive's own name in a prefix that we may have written: ".new", ".part",
+ * or "" in the index of a part that waits for its renames; NULL for any other prefix.
+ */
+const char *sb_pending_suffix(const char *prefix, const char *base, size_t base_size);
 
 /* sb_pending_finish on the index that was just renamed to `archive`. */
 enum sb_code sb_pending_tidy_up(const char *archive, struct sb_error *err) SB_CHECKED;

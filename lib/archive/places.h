@@ -8,12 +8,11 @@
 
 #include "core/error.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Rows of config that say so. */
 struct sb_placing {
-    bool renaming; /* shardbox_shard_prefix */
+    const char *suffix; /* shardbox_shard_prefix: as sb_pending_suffix; NULL without the row */
 };
 
 struct sb_places;

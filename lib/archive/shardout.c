@@ -381,6 +381,12 @@ enum sb_code sb_shard_out_skip(struct sb_shard_out *out, uint32_t shard, int64_t
     return settle(out, find_file(out, shard), size, err);
 }
 
+void sb_shard_out_address(const struct sb_shard_out *out, uint32_t *shard, int64_t *offset)
+{
+    *shard = out->current ? out->current->number : out->next;
+    *offset = out->current ? out->current->end : 0;
+}
+
 uint32_t sb_shard_out_count(const struct sb_shard_out *out)
 {
     return out->next;

@@ -54,6 +54,9 @@ enum sb_code sb_shard_out_write(struct sb_shard_out *out, uint32_t shard, int64_
 enum sb_code sb_shard_out_skip(struct sb_shard_out *out, uint32_t shard, int64_t size,
                                struct sb_error *err) SB_CHECKED;
 
+/* Where the next extent begins if it fits, or the next shard. */
+void sb_shard_out_address(const struct sb_shard_out *out, uint32_t *shard, int64_t *offset);
+
 /* One more than the number of the last shard. */
 uint32_t sb_shard_out_count(const struct sb_shard_out *out);
 

@@ -32,7 +32,6 @@ struct slot {
 struct sb_shards {
     struct sb_bytes *bytes;   /* the archive's; NULL: files, and all that follows counts */
     struct sb_places *places; /* NULL: shards stand under their lasting names */
-    char *renaming;           /* base of the names that they have while they wait for those */
     char *bases[BASES_MOST];  /* of their lasting names, in the order to look; NULL: no more */
     pthread_mutex_t lock;
     uint64_t clock; /* counts uses; under the lock, as the slots are */
@@ -87,10 +86,6 @@ static enum sb_code find_bases(struct sb_shards *shards, struct sb_archive *arch
     enum sb_code code;
 
     shards->places = sb_places_ref(archive->places);
-    if (asprintf(&shards->renaming, "%.*s.new", (int)size, archive->index_path) < 0) {
-        shards->renaming = NULL;
-        return sb_fail_memory(err);
-    }
     code = add_base(shards, strndup(archive->index_path, size), err);
     if (!code)
         code = add_base(shards, absolute(archive->path), err);
@@ -157,16 +152,16 @@ void sb_shards_free(struct sb_shards *shards)
     }
     for (i = 0; i < BASES_MOST; i++)
         free(shards->bases[i]);
-    free(shards->renaming);
     sb_places_unref(shards->places);
     pthread_mutex_destroy(&shards->lock);
     free(shards);
 }
 
-static enum sb_code name_shard(const char *base, uint32_t shard, struct sb_buf *out)
+static enum sb_code name_shard(const char *base, const char *suffix, uint32_t shard,
+                               struct sb_buf *out)
 {
     sb_buf_clear(out);
-    return sb_buf_add_format(out, "%s-shard-%05u", base, shard);
+    return sb_buf_add_format(out, "%s%s-shard-%05u", base, suffix, shard);
 }
 
 static enum sb_code check_number(uint32_t shard, struct sb_error *err)
@@ -177,10 +172,10 @@ static enum sb_code check_number(uint32_t shard, struct sb_error *err)
 }
 
 /* Looks for a shard under one base. SB_NOENT: it does not stand there. */
-static enum sb_code look_at(const char *base, uint32_t shard, struct sb_buf *name, struct stat *st,
-                            struct sb_error *err)
+static enum sb_code look_at(const char *base, const char *suffix, uint32_t shard,
+                            struct sb_buf *name, struct stat *st, struct sb_error *err)
 {
-    if (name_shard(base, shard, name))
+    if (name_shard(base, suffix, shard, name))
         return sb_fail_memory(err);
     if (stat(name->data, st) == 0)
         return SB_OK;
@@ -202,11 +197,13 @@ static enum sb_code locate(struct sb_shards *shards, uint32_t shard, struct sb_b
     *generation = shards->places ? sb_places_get(shards->places, &placing) : 0;
     if (code)
         return code;
-    code = placing.renaming ? look_at(shards->renaming, shard, name, st, err) : SB_NOENT;
+    code = placing.suffix && *placing.suffix
+               ? look_at(shards->bases[0], placing.suffix, shard, name, st, err)
+               : SB_NOENT;
     for (size_t i = 0; code == SB_NOENT && i < BASES_MOST && shards->bases[i]; i++)
-        code = look_at(shards->bases[i], shard, name, st, err);
+        code = look_at(shards->bases[i], "", shard, name, st, err);
     if (code == SB_NOENT && shards->bases[1])
-        code = look_at(shards->bases[0], shard, name, st, err);
+        code = look_at(shards->bases[0], "", shard, name, st, err);
     if (code)
         return code;
     if (!S_ISREG(st->st_mode))

@@ -2,6 +2,7 @@
 
 #include "archive/archive.h"
 #include "archive/database.h"
+#include "archive/progress.h"
 #include "archive/shardcount.h"
 #include "archive/shards.h"
 #include "archive/standing.h"
@@ -270,6 +271,22 @@ enum sb_code sb_writer_heed_strict(const struct sb_writer *writer, struct sb_err
 struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer)
 {
     return writer->counts;
+}
+
+void sb_writer_set_progress(struct sb_writer *writer, const struct sb_progress *progress)
+{
+    writer->progress = progress;
+    writer->sets_progress = true;
+}
+
+enum sb_code sb_writer_put_progress(struct sb_writer *writer, struct sb_error *err)
+{
+    return writer->sets_progress ? sb_progress_save(writer->db, writer->progress, err) : SB_OK;
+}
+
+void sb_writer_address(const struct sb_writer *writer, uint32_t *shard, int64_t *offset)
+{
+    sb_shard_out_address(writer->shards, shard, offset);
 }
 
 enum sb_code sb_writer_add_dir(struct sb_writer *writer, const struct sb_entry *entry,

@@ -15,6 +15,7 @@
 #include "archive/linker.h"
 #include "core/error.h"
 
+struct sb_progress;
 struct sb_shards;
 struct sb_writer;
 
@@ -156,10 +157,26 @@ enum sb_code sb_writer_drop_dir(struct sb_writer *writer, const char *path, size
 enum sb_code sb_writer_rename(struct sb_writer *writer, const char *from, size_t from_size,
                               const char *to, size_t to_size, struct sb_error *err) SB_CHECKED;
 
+/*
+ * The commit stores it along with all else (progress.h), and it is the caller's until then; NULL:
+ * rows of an earlier run go. Without this call they stay.
+ */
+void sb_writer_set_progress(struct sb_writer *writer, const struct sb_progress *progress);
+
+/* Where the next bytes will come to lie, or the next shard will begin. */
+void sb_writer_address(const struct sb_writer *writer, uint32_t *shard, int64_t *offset);
+
 /* Complete after the commit only. */
 struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer);
 
 /* Data synced, then the index; after SB_OK the archive is whole and on disk. */
 enum sb_code sb_writer_commit(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/*
+ * Instead of a commit of what was added, which is nothing: the archive at `part` (part.h) becomes
+ * this one, renamed with its shards. Not for SB_APPEND.
+ */
+enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part,
+                                   struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -248,6 +248,8 @@ static enum sb_code change_index(struct sb_writer *writer, uint32_t *made, struc
                          err);
     if (code == SB_OK)
         code = sb_tally_apply(writer->tally, writer->db, false, err);
+    if (code == SB_OK)
+        code = sb_writer_put_progress(writer, err);
     writer->counts.dropped_dirs = sb_tally_removed(writer->tally);
     if (code == SB_OK && writer->shards)
         code = move_records(writer, err);

@@ -159,8 +159,10 @@ static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
         *err = job.error;
         return job.code;
     }
+    code = sb_writer_put_progress(writer, err);
     /* The row that calls it complete goes to disk after all that it speaks of. */
-    code = sb_database_run(writer->db, "COMMIT", err);
+    if (code == SB_OK)
+        code = sb_database_run(writer->db, "COMMIT", err);
     if (code == SB_OK)
         code = sb_fsync(writer->lock.fd, writer->new_path, err);
     if (code == SB_OK)

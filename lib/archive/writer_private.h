@@ -39,6 +39,8 @@ struct sb_writer {
     struct sb_tally *tally;
     const struct sb_notify *notify;
     struct sb_writer_counts counts;
+    const struct sb_progress *progress;
+    bool sets_progress;
     sqlite3_stmt *add_file;
     sqlite3_stmt *add_copy; /* NULL until there is one */
     sqlite3_stmt *drop_file;
@@ -93,6 +95,9 @@ enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer,
  */
 enum sb_code sb_writer_refuse_strangers(struct sb_writer *writer, sqlite3 *db,
                                         struct sb_error *err) SB_CHECKED;
+
+/* Inside the transaction that adds the rows. */
+enum sb_code sb_writer_put_progress(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 
 /* Stores the limit, the number of shards where that does not show by the files, and, while
  * `pending`, the row that names the prefix of shards not yet renamed. */

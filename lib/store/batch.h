@@ -43,6 +43,8 @@ struct sb_item {
     int spooled;    /* SB_ITEM_LARGE: a temporary file that holds the bytes; -1: the loader has
                        them. A part: -1. */
 
+    bool again; /* an interrupted run may have stored it already: sb_transfer_place.until */
+
     bool counted;         /* its size was known, and counted, when it was taken */
     const char *original; /* its name before its bytes are recoded; NULL: they are not */
     bool recoded;         /* they are by now what they are to become */

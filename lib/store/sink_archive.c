@@ -14,6 +14,7 @@
 /* What item->mark says. */
 enum {
     UNCHECKED = 1 << 0, /* its CRC32C was computed here, for want of another */
+    OVER_OWN = 1 << 1,  /* it replaces a file that an earlier stretch stored */
 };
 
 struct archive_sink {
@@ -31,6 +32,8 @@ struct archive_sink {
     /* Where the member that comes in parts lies; touched only in turn. */
     uint32_t part_shard;
     int64_t part_place;
+
+    int64_t own_superseded; /* files of earlier stretches */
 
     /* What its parts add up to so far; touched only by drain. */
     uint32_t part_crc;
@@ -57,7 +60,12 @@ static bool is_outdated(const struct sb_entry *entry, const struct sb_entry *old
 static enum sb_code meet_file(struct archive_sink *self, const struct sb_entry *entry,
                               const struct sb_entry *old, struct sb_item *item)
 {
-    item->replaces = self->meeting == SB_MEET_REPLACE ||
+    bool own = sb_standing_is_own(&self->standing, old);
+
+    if (own && item->again && sb_standing_is_behind(old, &self->standing.progress->input_begin))
+        return SB_END;
+    item->mark |= own ? OVER_OWN : 0;
+    item->replaces = own || self->meeting == SB_MEET_REPLACE ||
                      (self->meeting == SB_MEET_UPDATE && is_outdated(entry, old, item->original));
     item->old_size = old->size;
     if (item->replaces)
@@ -307,6 +315,19 @@ static void set_type(struct sb_entry *entry)
         entry->mode = (entry->mode & ~(uint32_t)S_IFMT) | type;
 }
 
+static enum sb_code drop_replaced(struct archive_sink *self, const struct sb_item *item,
+                                  const struct sb_entry *old, struct sb_error *err)
+{
+    bool dropped;
+    enum sb_code code;
+
+    if (!(item->mark & OVER_OWN))
+        return sb_writer_drop_file(self->writer, old, err);
+    code = sb_standing_drop_own(&self->standing, old, &dropped, err);
+    self->own_superseded += dropped;
+    return code;
+}
+
 static enum sb_code add_file(struct archive_sink *self, const struct sb_item *item,
                              struct sb_error *err)
 {
@@ -318,7 +339,7 @@ static enum sb_code add_file(struct archive_sink *self, const struct sb_item *it
     if (item->replaces) {
         old = (struct sb_entry){
             .path = entry.path, .path_size = entry.path_size, .size = item->old_size};
-        code = sb_writer_drop_file(self->writer, &old, err);
+        code = drop_replaced(self, item, &old, err);
     }
     if (code)
         return code;
@@ -344,7 +365,7 @@ static enum sb_code add_part(struct archive_sink *self, struct sb_item *item, st
         return SB_OK;
     entry->size = item->part_offset + (int64_t)item->data_size;
     entry->crc32c = self->part_crc;
-    item->mark = self->part_unchecked ? UNCHECKED : 0;
+    item->mark = (item->mark & OVER_OWN) | (self->part_unchecked ? UNCHECKED : 0);
     return add_file(self, item, err);
 }
 
@@ -365,9 +386,9 @@ static void take_counts(struct archive_sink *self)
 {
     struct sb_writer_counts counts = sb_writer_counts(self->writer);
 
-    self->sink.counts.files = counts.files;
-    self->sink.counts.bytes = counts.bytes;
-    self->sink.counts.superseded = counts.superseded;
+    self->sink.counts.files = counts.files - self->standing.own_dropped;
+    self->sink.counts.bytes = counts.bytes - self->standing.own_bytes;
+    self->sink.counts.superseded = counts.superseded + self->own_superseded;
 }
 
 static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
@@ -416,8 +437,10 @@ static enum sb_code open_target(struct archive_sink *self,
         code = sb_writer_open(&self->writer, options->path, &writer, err);
     else if (self->appends)
         code = sb_archive_open(&self->existing, options->path, err);
-    self->standing = (struct sb_standing){
-        .writer = self->writer, .archive = self->existing, .notify = options->notify};
+    self->standing = (struct sb_standing){.writer = self->writer,
+                                          .archive = self->existing,
+                                          .notify = options->notify,
+                                          .progress = options->progress};
     return code;
 }
 
@@ -447,4 +470,19 @@ enum sb_code sb_sink_open_archive(struct sb_sink **out,
     }
     *out = &self->sink;
     return SB_OK;
+}
+
+void sb_sink_set_progress(struct sb_sink *sink, const struct sb_progress *progress)
+{
+    sb_writer_set_progress(self_of(sink)->writer, progress);
+}
+
+struct sb_address sb_sink_address(const struct sb_sink *sink)
+{
+    const struct archive_sink *self = (const struct archive_sink *)sink;
+    uint32_t shard;
+    int64_t offset;
+
+    sb_writer_address(self->writer, &shard, &offset);
+    return (struct sb_address){.shard = shard, .offset = offset};
 }

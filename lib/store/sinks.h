@@ -4,6 +4,7 @@
 #ifndef SB_STORE_SINKS_H
 #define SB_STORE_SINKS_H
 
+#include "archive/progress.h"
 #include "archive/writer.h"
 #include "store/container.h"
 #include "store/sink.h"
@@ -38,12 +39,27 @@ struct sb_archive_sink_options {
     } meeting;
     const char *advice; /* SB_MEET_ERROR: the options to see; NULL: "--duplicates" */
 
+    /*
+     * SB_APPEND only: this is one stretch of a run, and what is behind progress->begin was stored
+     * by the stretches before it. Among these files it is as if there were one stretch only: of a
+     * name that comes twice the last one counts, and a file that has a directory's name is left
+     * out. What is behind progress->input_begin is passed over where it comes `again`. NULL:
+     * nothing was stored before. Read whenever a member comes.
+     */
+    const struct sb_progress *progress;
+
     bool dry_run;
     const struct sb_notify *notify;
 };
 enum sb_code sb_sink_open_archive(struct sb_sink **out,
                                   const struct sb_archive_sink_options *options,
                                   struct sb_error *err) SB_CHECKED;
+
+/* For the next commit, as sb_writer_set_progress has it. Not in a dry run. */
+void sb_sink_set_progress(struct sb_sink *sink, const struct sb_progress *progress);
+
+/* As sb_writer_address, between two transfers. */
+struct sb_address sb_sink_address(const struct sb_sink *sink);
 
 /*
  * sink_tree.c: a directory. Files appear one by one, each whole; the metadata of directories is set

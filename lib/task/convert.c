@@ -47,8 +47,9 @@ struct convert {
     struct sb_convert_result *result;
     struct sb_transfer_options transfer;
     struct sb_notify notify;
-    struct sb_sink *sink;
-    bool said_front; /* what is said once for a source is said once for all */
+    struct sb_sink *sink;      /* NULL where there is a run */
+    struct sb_checkpoint *run; /* it has the sink of the present stretch */
+    bool said_front;           /* what is said once for a source is said once for all */
     bool said_encoding;
 };
 
@@ -87,7 +88,8 @@ static void lose(void *context, const char *name, unsigned lost)
         options->lost(options->transfer.context, name, lost);
     if (options->transfer.strict)
         sb_tell(&convert->notify, SB_PROBLEM, "lost", name, "has %s, which %s does not hold",
-                sb_property_text(lost & -lost), convert->sink->name);
+                sb_property_text(lost & -lost),
+                convert->sink ? convert->sink->name : options->output);
 }
 
 static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
@@ -138,8 +140,15 @@ static enum sb_code open_archive_sink(struct convert *convert, struct sb_error *
         .context = convert,
     };
 
-    return options->wrap ? sb_sink_open_index(&convert->sink, &index, err)
-                         : sb_sink_open_archive(&convert->sink, &archive, err);
+    enum sb_code code = SB_OK;
+
+    if (options->wrap)
+        return sb_sink_open_index(&convert->sink, &index, err);
+    if (!archive.dry_run)
+        code = sb_checkpoint_open(&convert->run, &archive, &options->checkpoint,
+                                  &convert->result->problems, err);
+    convert->result->done = code == SB_END;
+    return code || convert->run ? code : sb_sink_open_archive(&convert->sink, &archive, err);
 }
 
 static enum sb_code open_tree_sink(struct convert *convert, struct sb_error *err)
@@ -231,9 +240,23 @@ static enum sb_code convert_archive(struct convert *convert, struct sb_error *er
     return code;
 }
 
-static enum sb_code convert_input(struct convert *convert, const char *path, struct sb_error *err)
+static enum sb_code transfer(struct convert *convert, struct sb_source *source, size_t number,
+                             bool by_name, struct sb_error *err)
+{
+    int64_t *members = &convert->result->members;
+    enum sb_code code;
+
+    if (!convert->run)
+        return sb_transfer(source, convert->sink, &convert->transfer, members, err);
+    code = sb_checkpoint_begin(convert->run, number, by_name, source, err);
+    return code ? code
+                : sb_checkpoint_transfer(convert->run, source, &convert->transfer, members, err);
+}
+
+static enum sb_code convert_input(struct convert *convert, size_t number, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
+    const char *path = options->inputs[number];
     struct sb_source_options source_options = {
         .max_size = options->max_size,
         .no_check = options->no_check,
@@ -253,12 +276,18 @@ static enum sb_code convert_input(struct convert *convert, const char *path, str
     if (!code) {
         convert->transfer.stored_names = input.type.kind == SB_ARCHIVE;
         convert->result->begun = true;
-        code =
-            sb_transfer(source, convert->sink, &convert->transfer, &convert->result->members, err);
+        code = transfer(convert, source, number, input.type.kind == SB_DIRECTORY, err);
     }
     sb_source_free(source);
     sb_input_close(&input);
     return code;
+}
+
+static struct sb_sink_counts counts_of(const struct convert *convert)
+{
+    if (convert->run)
+        return sb_checkpoint_counts(convert->run);
+    return convert->sink ? convert->sink->counts : (struct sb_sink_counts){0};
 }
 
 /*
@@ -268,7 +297,20 @@ static enum sb_code convert_input(struct convert *convert, const char *path, str
 static bool replaces_by_nothing(const struct convert *convert)
 {
     return convert->options->force && !convert->transfer.dry_run && !convert->options->wrap &&
-           convert->result->problems > 0 && convert->sink->counts.files == 0;
+           convert->result->problems > 0 && counts_of(convert).files == 0 &&
+           !(convert->run && sb_checkpoint_kept(convert->run));
+}
+
+static void release_output(struct convert *convert, bool failed)
+{
+    struct sb_convert_result *result = convert->result;
+
+    result->counts = counts_of(convert);
+    result->kept = failed && convert->run && sb_checkpoint_kept(convert->run);
+    sb_checkpoint_free(convert->run);
+    convert->run = NULL;
+    sb_sink_free(convert->sink);
+    convert->sink = NULL;
 }
 
 static enum sb_code run(struct convert *convert, struct sb_error *err)
@@ -277,20 +319,23 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
     bool was_there = access(options->output, F_OK) == 0;
     enum sb_code code = open_sink(convert, err);
 
+    if (!code && convert->run && convert->transfer.seen)
+        code = sb_checkpoint_see(convert->run, convert->transfer.seen, err);
     if (!code && options->archive)
         code = convert_archive(convert, err);
-    for (size_t i = 0; !code && i < options->input_count; i++)
-        code = convert_input(convert, options->inputs[i], err);
+    for (size_t i = 0; !code && i < options->input_count; i++) {
+        if (!convert->run || !sb_checkpoint_passes(convert->run, i))
+            code = convert_input(convert, i, err);
+    }
     if (!code && replaces_by_nothing(convert))
         code = sb_fail(err, SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
                        options->archive ? sb_archive_path(options->archive) : options->inputs[0],
                        options->output);
-    if (!code && !convert->transfer.dry_run)
+    if (!code && convert->run)
+        code = sb_checkpoint_commit(convert->run, err);
+    else if (!code && !convert->transfer.dry_run)
         code = sb_sink_commit(convert->sink, err);
-    if (convert->sink)
-        convert->result->counts = convert->sink->counts;
-    sb_sink_free(convert->sink);
-    convert->sink = NULL;
+    release_output(convert, code != SB_OK && !convert->result->done);
     /* One that was made for nothing goes again; where files are in it, it stays. */
     if (code && !was_there && options->to.kind == SB_DIRECTORY)
         rmdir(options->output);
@@ -352,5 +397,7 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
         code = run_once(&convert, true, err);
         *result = (struct sb_convert_result){.problems = result->problems};
     }
-    return code ? code : run_once(&convert, options->transfer.dry_run, err);
+    if (!code)
+        code = run_once(&convert, options->transfer.dry_run, err);
+    return result->done ? SB_OK : code;
 }

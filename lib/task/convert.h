@@ -5,6 +5,7 @@
 #define SB_TASK_CONVERT_H
 
 #include "store/sinks.h"
+#include "task/checkpoint.h"
 #include "task/transfer.h"
 
 struct sb_convert_options {
@@ -31,8 +32,9 @@ struct sb_convert_options {
     bool append;
     bool duplicates_given; /* transfer.duplicates also decides about what the archive holds */
     int64_t shard_size;    /* as sb_writer_options has it */
-    bool wrap;             /* nothing is copied: its shards are links to the inputs */
-    bool no_checksum;      /* wrap: the bytes are not read for their CRC32C */
+    struct sb_checkpoint_wish checkpoint; /* not with wrap or dry_run, which have no stretches */
+    bool wrap;        /* nothing is copied: its shards are links to the inputs */
+    bool no_checksum; /* wrap: the bytes are not read for their CRC32C */
 
     /* A directory. */
     enum sb_existing existing;
@@ -52,6 +54,8 @@ struct sb_convert_result {
     struct sb_sink_counts counts;
     int64_t members;
     int64_t problems; /* told as SB_PROBLEM */
+    bool kept;        /* it failed, and what was committed by then is there, to be gone on with */
+    bool done;        /* the archive was there already, and there was nothing to go on with */
     bool begun;       /* a directory: something may have been written */
 };
 

@@ -16,7 +16,8 @@ struct packer {
     const struct sb_pack_options *options;
     const char *archive;
     struct sb_source *source;
-    struct sb_sink *sink;
+    struct sb_sink *sink; /* NULL where there is a run */
+    struct sb_checkpoint *run;
     char *own_dir; /* copies of the archive's name, for its directory and its name in there */
     char *own_base;
 };
@@ -112,7 +113,8 @@ static enum sb_meeting meeting_of(const struct sb_pack_options *options)
     return options->duplicates_given ? SB_MEET_KEEP : SB_MEET_ERROR;
 }
 
-static enum sb_code open_archive(struct packer *packer, struct sb_error *err)
+/* Sets *done where the archive stands and there is nothing to go on with. */
+static enum sb_code open_archive(struct packer *packer, bool *done, struct sb_error *err)
 {
     const struct sb_pack_options *options = packer->options;
     const struct sb_archive_sink_options sink = {
@@ -123,14 +125,43 @@ static enum sb_code open_archive(struct packer *packer, struct sb_error *err)
         .dry_run = options->dry_run,
         .notify = &packer->notify,
     };
+    enum sb_code code = SB_OK;
 
+    if (!options->dry_run && !options->stdin_name)
+        code =
+            sb_checkpoint_open(&packer->run, &sink, &options->checkpoint, &packer->problems, err);
+    *done = code == SB_END;
+    if (code || packer->run)
+        return code;
     return sb_sink_open_archive(&packer->sink, &sink, err);
+}
+
+static enum sb_code transfer(struct packer *packer, const struct sb_transfer_options *options,
+                             struct sb_error *err)
+{
+    int64_t members = 0;
+    enum sb_code code;
+
+    if (!packer->run)
+        return sb_transfer(packer->source, packer->sink, options, &members, err);
+    if (sb_checkpoint_passes(packer->run, 0))
+        return SB_OK;
+    code = sb_checkpoint_begin(packer->run, 0, true, packer->source, err);
+    return code ? code
+                : sb_checkpoint_transfer(packer->run, packer->source, options, &members, err);
+}
+
+static struct sb_sink_counts counts_of(const struct packer *packer)
+{
+    if (packer->run)
+        return sb_checkpoint_counts(packer->run);
+    return packer->sink ? packer->sink->counts : (struct sb_sink_counts){0};
 }
 
 static enum sb_code store(struct packer *packer, struct sb_error *err)
 {
     const struct sb_pack_options *options = packer->options;
-    const struct sb_transfer_options transfer = {
+    const struct sb_transfer_options wanted = {
         .stored_names = true,
         .duplicates = SB_DUPLICATE_LAST,
         .recode = options->recode,
@@ -141,17 +172,35 @@ static enum sb_code store(struct packer *packer, struct sb_error *err)
         .progress = pass_progress,
         .context = packer,
     };
-    const struct sb_sink_counts *counts = &packer->sink->counts;
-    int64_t members = 0;
-    enum sb_code code = sb_transfer(packer->source, packer->sink, &transfer, &members, err);
+    enum sb_code code = transfer(packer, &wanted, err);
+    struct sb_sink_counts counts = counts_of(packer);
 
     if (code)
         return code;
     if (options->writer.mode != SB_APPEND && packer->problems > 0 &&
-        counts->files + counts->dirs == 0)
+        counts.files + counts.dirs == 0 && !(packer->run && sb_checkpoint_kept(packer->run)))
         return sb_fail(err, SB_INVALID, "%s: nothing could be stored, so nothing was written",
                        packer->archive);
-    return sb_sink_commit(packer->sink, err);
+    return packer->run ? sb_checkpoint_commit(packer->run, err) : sb_sink_commit(packer->sink, err);
+}
+
+static void release(struct packer *packer)
+{
+    sb_checkpoint_free(packer->run);
+    sb_sink_free(packer->sink);
+    sb_source_free(packer->source);
+    free(packer->own_dir);
+    free(packer->own_base);
+}
+
+static void take_counts(const struct packer *packer, bool failed, struct sb_pack_counts *counts)
+{
+    struct sb_sink_counts stored = counts_of(packer);
+
+    counts->files = stored.files;
+    counts->dirs = stored.dirs;
+    counts->bytes = stored.bytes;
+    counts->kept = failed && packer->run && sb_checkpoint_kept(packer->run);
 }
 
 enum sb_code sb_pack(const char *archive, const struct sb_pack_input *inputs, size_t count,
@@ -168,20 +217,13 @@ enum sb_code sb_pack(const char *archive, const struct sb_pack_input *inputs, si
     if (code == SB_OK && strict)
         code = open_files(&packer, inputs, count, err);
     if (code == SB_OK)
-        code = open_archive(&packer, err);
+        code = open_archive(&packer, &counts->done, err);
     if (code == SB_OK && !strict)
         code = options->stdin_name ? open_stdin(&packer, err)
                                    : open_files(&packer, inputs, count, err);
     if (code == SB_OK)
         code = store(&packer, err);
-    if (packer.sink) {
-        counts->files = packer.sink->counts.files;
-        counts->dirs = packer.sink->counts.dirs;
-        counts->bytes = packer.sink->counts.bytes;
-    }
-    sb_sink_free(packer.sink);
-    sb_source_free(packer.source);
-    free(packer.own_dir);
-    free(packer.own_base);
-    return code;
+    take_counts(&packer, code != SB_OK && !counts->done, counts);
+    release(&packer);
+    return counts->done ? SB_OK : code;
 }

@@ -10,6 +10,7 @@
 
 #include "archive/writer.h"
 #include "core/error.h"
+#include "task/checkpoint.h"
 #include "task/pack_source.h"
 #include "task/recode.h"
 
@@ -30,6 +31,9 @@ struct sb_pack_options {
     bool update;
     bool duplicates_given;
 
+    /* Not with stdin_name, nor with dry_run, where only --resume is heeded. */
+    struct sb_checkpoint_wish checkpoint;
+
     const char *stdin_name; /* not NULL: store standard input under this name, and nothing else */
     bool dry_run;           /* SB_NOTE "would store" for each; nothing is written */
 
@@ -41,12 +45,15 @@ struct sb_pack_counts {
     int64_t files; /* links included */
     int64_t dirs;
     int64_t bytes;
+    bool kept; /* it failed, and what was committed by then is there, to be gone on with */
+    bool done; /* the archive was there already, and there was nothing to go on with */
 };
 
 /*
  * Single things that cannot be packed are told as SB_PROBLEM ("missing", "unreadable", "special",
  * "changed", "name", "exists", ...) and the rest is packed. At SB_OK the archive is whole and on
- * disk; at anything else what stood there before still stands.
+ * disk; at anything else what stood there before still stands, and with checkpoints what was
+ * committed.
  */
 enum sb_code sb_pack(const char *archive, const struct sb_pack_input *inputs, size_t count,
                      const struct sb_pack_options *options, struct sb_pack_counts *counts,

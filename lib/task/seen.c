@@ -1,5 +1,6 @@
 #include "task/seen.h"
 
+#include "archive/archive.h"
 #include "archive/database.h"
 
 #include <sqlite3.h>
@@ -54,4 +55,22 @@ enum sb_code sb_seen_add(struct sb_seen *seen, const char *name, size_t size, bo
         sb_database_fail(seen->db, err);
     sqlite3_reset(seen->add);
     return result == SQLITE_DONE ? SB_OK : err->code;
+}
+
+enum sb_code sb_seen_add_archive(struct sb_seen *seen, const char *path, struct sb_error *err)
+{
+    const struct sb_query names = {.order = SB_BY_PATH, .files = true, .names_only = true};
+    struct sb_archive *archive = NULL;
+    struct sb_cursor *cursor = NULL;
+    struct sb_entry entry;
+    bool before;
+    enum sb_code code = sb_archive_open(&archive, path, err);
+
+    if (!code)
+        code = sb_cursor_open(&cursor, archive, &names, err);
+    while (!code && (code = sb_cursor_next(cursor, &entry, err)) == SB_OK)
+        code = sb_seen_add(seen, entry.path, entry.path_size, &before, err);
+    sb_cursor_free(cursor);
+    sb_archive_free(archive);
+    return code == SB_END ? SB_OK : code;
 }

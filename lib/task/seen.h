@@ -24,4 +24,8 @@ void sb_seen_free(struct sb_seen *seen); /* NULL is allowed */
 enum sb_code sb_seen_add(struct sb_seen *seen, const char *name, size_t size, bool *before,
                          struct sb_error *err) SB_CHECKED;
 
+/* Adds the names of all files of an archive. */
+enum sb_code sb_seen_add_archive(struct sb_seen *seen, const char *path,
+                                 struct sb_error *err) SB_CHECKED;
+
 #endif

@@ -29,7 +29,8 @@ struct transfer {
     struct sb_stored_names *names; /* NULL: those of the source are the ones to store */
     size_t batch_items;
     size_t batch_dirs;
-    int64_t bytes; /* that came out of the source */
+    int64_t bytes;       /* that came out of the source */
+    int64_t stretch_end; /* of them: where no member is begun any more */
 
     /*
      * The member at hand. It waits when there was no room for it in the batch before; or it goes in
@@ -38,6 +39,7 @@ struct transfer {
     struct sb_member member; /* with its stored name */
     const char *original;    /* its name before its bytes are recoded; NULL: they are not */
     bool waits;
+    bool again;
     bool in_parts;
     int64_t part_offset;
     struct sb_item part_choice; /* what the sink decided */
@@ -163,6 +165,24 @@ static enum sb_code name_hard_link(struct transfer *transfer, bool recodes, stru
     return code;
 }
 
+/* The member at hand is the last one that was taken, as far as the next run is concerned. */
+static enum sb_code note_place(struct transfer *transfer, struct sb_error *err)
+{
+    struct sb_transfer_place *place = transfer->options->place;
+    const struct sb_entry *entry = &transfer->member.entry;
+
+    if (!place)
+        return SB_OK;
+    place->members++;
+    if (sb_buf_set(&place->last, entry->path, entry->path_size))
+        return sb_fail_memory(err);
+    transfer->again = place->until.size > 0;
+    if (transfer->again && place->until.size == entry->path_size &&
+        memcmp(place->until.data, entry->path, entry->path_size) == 0)
+        sb_buf_clear(&place->until);
+    return SB_OK;
+}
+
 /* Gives the member at hand its names in the sink. SB_END: it is left out. */
 static enum sb_code name_member(struct transfer *transfer, struct sb_error *err)
 {
@@ -225,7 +245,7 @@ static enum sb_code meet_limits(struct transfer *transfer, struct sb_item *item,
 {
     struct sb_member *member = &transfer->member;
     char text[LINK_TEXT];
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (member->entry.type == SB_LINK && member->entry.size > (int64_t)SB_LINK_BYTES_MOST) {
         describe_long_link(text);
@@ -237,8 +257,12 @@ static enum sb_code meet_limits(struct transfer *transfer, struct sb_item *item,
                 "is a %s, which cannot be held here; left out", member->special);
         return SB_END;
     }
-    code = meet_duplicate(transfer, err);
-    if (!code && transfer->sink->ops->accept)
+    /* Names that the sink has are all names that came before: it knows its own ones. */
+    if (item->again && transfer->sink->ops->accept)
+        code = transfer->sink->ops->accept(transfer->sink, member, item, err);
+    if (!code)
+        code = meet_duplicate(transfer, err);
+    if (!code && !item->again && transfer->sink->ops->accept)
         code = transfer->sink->ops->accept(transfer->sink, member, item, err);
     return code;
 }
@@ -367,7 +391,7 @@ static bool goes_in_parts(const struct transfer *transfer, const struct sb_batch
 static enum sb_code take_member(struct transfer *transfer, struct sb_batch *batch,
                                 struct sb_error *err)
 {
-    struct sb_item choice = {.original = transfer->original}, *item;
+    struct sb_item choice = {.original = transfer->original, .again = transfer->again}, *item;
     enum sb_code code = meet_limits(transfer, &choice, err);
 
     if (!code && transfer->options->dry_run) {
@@ -418,6 +442,9 @@ static enum sb_code next_member(struct transfer *transfer, struct sb_error *err)
             return code;
         transfer->members++;
         transfer->block_size = 0;
+        code = note_place(transfer, err);
+        if (code)
+            return code;
         code = name_member(transfer, err);
     } while (code == SB_END);
     return code;
@@ -437,13 +464,26 @@ static enum sb_code put_off(struct transfer *transfer, struct sb_batch *batch, s
     return SB_OK;
 }
 
+/* Is it between two members, and may no other be begun? */
+static bool ends_stretch(const struct transfer *transfer)
+{
+    return transfer->options->place && !transfer->waits && !transfer->in_parts &&
+           transfer->bytes >= transfer->stretch_end;
+}
+
 static enum sb_code fill_members(struct transfer *transfer, struct sb_batch *batch,
                                  struct sb_error *err)
 {
     while (batch->count < transfer->batch_items && batch->dirs < transfer->batch_dirs &&
            !transfer->in_parts) {
         size_t whole = batch->count;
-        enum sb_code code = next_member(transfer, err);
+        enum sb_code code;
+
+        if (ends_stretch(transfer)) {
+            transfer->options->place->more = true;
+            return batch->count > 0 ? SB_OK : SB_END;
+        }
+        code = next_member(transfer, err);
 
         if (code == SB_END && batch->count > 0)
             return SB_OK;
@@ -646,13 +686,40 @@ static enum sb_code run(struct transfer *transfer, struct sb_error *err)
     return code;
 }
 
+enum sb_code sb_transfer_pass(struct sb_source *source, const struct sb_transfer_place *place,
+                              struct sb_error *err)
+{
+    struct sb_member member = {0};
+    enum sb_code code = SB_OK;
+
+    for (int64_t i = 0; !code && i < place->members; i++) {
+        code = sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted")
+                                : sb_source_next(source, &member, err);
+    }
+    if ((code && code != SB_END) || place->members == 0)
+        return code;
+    if (!code && member.entry.path_size == place->last.size &&
+        memcmp(member.entry.path, place->last.data, place->last.size) == 0)
+        return SB_OK;
+    return sb_fail(err, SB_CHANGED,
+                   "%s: not the input that the interrupted run read: its member %" PRId64
+                   " was %s; give that one, or start over without --resume",
+                   source->name, place->members, place->last.size ? place->last.data : "its root");
+}
+
 enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
                          const struct sb_transfer_options *options, int64_t *members,
                          struct sb_error *err)
 {
     struct transfer transfer = {.options = options, .source = source, .sink = sink};
+    struct sb_transfer_place *place = options->place;
     enum sb_code code = SB_OK;
 
+    if (place) {
+        place->more = false;
+        transfer.bytes = place->bytes;
+        transfer.stretch_end = place->bytes + place->stretch;
+    }
     transfer.naming.notify = options->notify;
     transfer.naming.dots_are_usual = options->dots_are_usual;
     if (options->prefix || options->strip || !options->stored_names)
@@ -661,6 +728,8 @@ enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
     if (!code)
         code = run(&transfer, err);
     *members += transfer.members;
+    if (place)
+        place->bytes = transfer.bytes;
     sb_stored_names_free(transfer.names);
     sb_naming_release(&transfer.naming);
     sb_buf_release(&transfer.path);

@@ -20,6 +20,25 @@
 struct sb_filter;
 struct sb_choice;
 
+/*
+ * How far a source has come from which members are taken stretch by stretch, each with a sink of
+ * its own. Zeroed to begin with; the caller releases its names, and may keep it to go on from there
+ * with the same input, opened anew: see sb_transfer_pass.
+ */
+struct sb_transfer_place {
+    int64_t stretch;    /* bytes; no member is begun when so many came: set before each call */
+    bool more;          /* that is why it ended */
+    int64_t members;    /* of the source, so far */
+    int64_t bytes;      /* that came out of it, so far */
+    struct sb_buf last; /* the name of the last member, as the source has it */
+
+    /*
+     * Members up to the one of this name, as the source has it, are given to the sink as `again`:
+     * an interrupted run may have stored them. Size 0: none are; so it is when that one has come.
+     */
+    struct sb_buf until;
+};
+
 struct sb_transfer_options {
     bool stored_names;   /* the source's names are stored names already: an archive's, pack's */
     bool dots_are_usual; /* nothing is said of names that begin with "./" */
@@ -41,6 +60,7 @@ struct sb_transfer_options {
     bool strict;      /* anything that is told as a problem ends the work: SB_INVALID */
     const int64_t *problems; /* strict: where the caller's notify counts them */
     bool dry_run; /* nothing is loaded or stored: each is told as SB_NOTE "would-store" */
+    struct sb_transfer_place *place; /* NULL: all of the source at once */
     unsigned threads;
     const char *beside; /* the output: temporary files go near it, unless TMPDIR is set */
 
@@ -54,6 +74,13 @@ struct sb_transfer_options {
     void (*progress)(void *context, int64_t bytes, int64_t total, int64_t files);
     void *context;
 };
+
+/*
+ * Passes over the first place->members members of a source that was just opened. SB_CHANGED where
+ * the last of them is not place->last.
+ */
+enum sb_code sb_transfer_pass(struct sb_source *source, const struct sb_transfer_place *place,
+                              struct sb_error *err) SB_CHECKED;
 
 /*
  * *members, how many the source had, is added to. SB_OK: the source came to its end; problems of

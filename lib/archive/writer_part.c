@@ -1,0 +1,119 @@
+/*
+ * An archive that was stored stretch by stretch as ARCHIVE.part becomes ARCHIVE. The writer of
+ * ARCHIVE has been its lock all the while; the index that it began itself stays empty, and goes.
+ */
+#include "archive/writer_private.h"
+
+#include "archive/database.h"
+#include "archive/part.h"
+#include "archive/shardcount.h"
+#include "archive/standing.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The row that leads to the shards under the part's name. */
+static enum sb_code put_prefix(struct sqlite3 *db, const char *part, struct sb_error *err)
+{
+    sqlite3_stmt *put = NULL;
+    uint32_t count = 0;
+    enum sb_code code = sb_shard_count_in_use(db, part, &count, err);
+
+    if (code == SB_OK)
+        code = sb_database_prepare(db, &put,
+                                   "INSERT OR REPLACE INTO main.config (key, value_text, value_int)"
+                                   " VALUES ('" SB_PENDING_KEY "', ?1, ?2)",
+                                   err);
+    if (code == SB_OK) {
+        sqlite3_bind_text(put, 1, strrchr(part, '/') + 1, -1, SQLITE_STATIC);
+        /* An archive without files has a shard all the same. */
+        sqlite3_bind_int64(put, 2, count > 0 ? count : 1);
+        code = sb_database_step(put, err);
+    }
+    sqlite3_finalize(put);
+    return code;
+}
+
+static enum sb_code call_whole(struct sqlite3 *db, const char *part, struct sb_error *err)
+{
+    struct sb_progress progress = {0};
+    enum sb_code code = sb_progress_load(db, &progress, err);
+
+    progress.state = SB_PROGRESS_WHOLE;
+    if (code == SB_OK)
+        code = sb_progress_save(db, &progress, err);
+    sb_progress_release(&progress);
+    if (code == SB_OK)
+        code = put_prefix(db, part, err);
+    return code == SB_OK ? sb_database_run(db, "COMMIT", err) : code;
+}
+
+/* The renames of its shards are for sb_pending_finish: the row leads to them meanwhile. */
+static enum sb_code rename_index(struct sb_writer *writer, const char *part, struct sb_error *err)
+{
+    enum sb_code code = sb_pending_refuse_journal(writer->path, err);
+
+    if (code == SB_OK)
+        code = sb_pending_refuse_journal(part, err);
+    if (code == SB_OK && !writer->file)
+        code = sb_pending_refuse_shards(writer->path, 0, err);
+    if (code == SB_OK)
+        code = sb_sync_directory_of(part, err);
+    if (code == SB_OK)
+        code = sb_rename(part, writer->path, err);
+    if (code)
+        return code;
+    writer->committed = true;
+    code = sb_sync_directory_of(writer->path, err);
+    if (code == SB_OK && writer->file && strcmp(writer->file, writer->path) != 0 &&
+        unlink(writer->file))
+        code = sb_fail_errno(err, errno, "%s", writer->file);
+    return code;
+}
+
+/* The index that this writer began, and its lock. */
+static void let_go(struct sb_writer *writer)
+{
+    sqlite3_finalize(writer->add_file);
+    writer->add_file = NULL;
+    sb_tally_free(writer->tally);
+    writer->tally = NULL;
+    sb_database_close(writer->db);
+    writer->db = NULL;
+    unlink(writer->new_path);
+    sb_new_lock_drop(&writer->lock);
+}
+
+enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part, struct sb_error *err)
+{
+    struct sb_new_lock lock = {.fd = -1};
+    char *new_path;
+    sqlite3 *db = NULL;
+    enum sb_code code;
+
+    if (asprintf(&new_path, "%s.new", part) < 0)
+        return sb_fail_memory(err);
+    code = sb_standing_open(&db, part, part, true, err);
+    /* As a lock, it keeps writers of the part out between the transactions. */
+    if (code == SB_OK)
+        code = sb_new_lock_take(&lock, new_path, err);
+    if (code == SB_OK)
+        code = call_whole(db, part, err);
+    if (code == SB_OK)
+        code = sb_lock_index(db, part, err);
+    if (code == SB_OK)
+        code = rename_index(writer, part, err);
+    sb_database_close(db);
+    if (lock.fd >= 0)
+        unlink(new_path);
+    sb_new_lock_drop(&lock);
+    free(new_path);
+    if (code)
+        return code;
+    let_go(writer);
+    return sb_pending_tidy_up(writer->path, err);
+}
