@@ -8,7 +8,7 @@ _shardbox_table() {
     options='' first=none others=none
     case $1 in
     pack)
-        options='-C --directory= -T --files-from= -0 --null --no-recursion --append -u --update --duplicates= -f --force --shard-size= --seal --include= --exclude= --exclude-from= -L --dereference -x --one-file-system --prefix= --strip-components= --iconv= --stdin-name= --compress= --level= --order= -j --threads= --strict -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= -T --files-from= -0 --null --no-recursion --append -u --update --duplicates= -f --force --shard-size= --checkpoint= --resume --seal --include= --exclude= --exclude-from= -L --dereference -x --one-file-system --prefix= --strip-components= --iconv= --stdin-name= --compress= --level= --order= -j --threads= --strict -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=file
         ;;
     unpack)
@@ -16,7 +16,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= -f --force --append --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --compress= --method= --level= --shard-size= --existing= -p --preserve --max-size= --no-check --strict --report= -j --threads= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='--from= --to= -f --force --append --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --compress= --method= --level= --shard-size= --checkpoint= --resume --existing= -p --preserve --max-size= --no-check --strict --report= -j --threads= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=file others=file
         ;;
     diff)
@@ -79,6 +79,7 @@ _shardbox_value() {
     pack:--files-from | pack:-T) wanted='file' ;;
     pack:--duplicates) wanted='words:error first last' ;;
     pack:--shard-size) wanted='any' ;;
+    pack:--checkpoint) wanted='any' ;;
     pack:--include) wanted='any' ;;
     pack:--exclude) wanted='any' ;;
     pack:--exclude-from) wanted='file' ;;
@@ -109,6 +110,7 @@ _shardbox_value() {
     convert:--method) wanted='words:store deflate' ;;
     convert:--level) wanted='any' ;;
     convert:--shard-size) wanted='any' ;;
+    convert:--checkpoint) wanted='any' ;;
     convert:--existing) wanted='words:fail skip replace newer' ;;
     convert:--max-size) wanted='any' ;;
     convert:--report) wanted='file' ;;

@@ -59,11 +59,11 @@ end
 
 function __shardbox_takes_value
     switch "$argv[1]:$argv[2]"
-        case pack:-C pack:--directory pack:-T pack:--files-from pack:--duplicates pack:--shard-size pack:--include pack:--exclude pack:--exclude-from pack:--prefix pack:--strip-components pack:--iconv pack:--stdin-name pack:--compress pack:--level pack:--order pack:-j pack:--threads
+        case pack:-C pack:--directory pack:-T pack:--files-from pack:--duplicates pack:--shard-size pack:--checkpoint pack:--include pack:--exclude pack:--exclude-from pack:--prefix pack:--strip-components pack:--iconv pack:--stdin-name pack:--compress pack:--level pack:--order pack:-j pack:--threads
             return 0
         case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:-j unpack:--threads
             return 0
-        case convert:--from convert:--to convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--existing convert:--max-size convert:--report convert:-j convert:--threads
+        case convert:--from convert:--to convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads
             return 0
         case diff:-C diff:--directory diff:-j diff:--threads diff:--from
             return 0
@@ -167,6 +167,8 @@ complete -c shardbox -n '__shardbox_is pack' -s u -l update -d 'with --append: r
 complete -c shardbox -n '__shardbox_is pack' -l duplicates -x -a 'error first last' -d 'of files with one name: keep the first or the last, or call it an error'
 complete -c shardbox -n '__shardbox_is pack' -s f -l force -d 'replace the archive if there is one'
 complete -c shardbox -n '__shardbox_is pack' -l shard-size -x -d 'begin a new shard before one passes SIZE (kept for later appends)'
+complete -c shardbox -n '__shardbox_is pack' -l checkpoint -x -d 'commit after each SIZE of files, so that an interrupted run is not lost'
+complete -c shardbox -n '__shardbox_is pack' -l resume -d 'go on where an interrupted run with --checkpoint was'
 complete -c shardbox -n '__shardbox_is pack' -l seal -d 'with --append: open a new shard, change no existing one'
 complete -c shardbox -n '__shardbox_is pack' -l include -x -d 'store what matches; rules are tried in order, the first match decides'
 complete -c shardbox -n '__shardbox_is pack' -l exclude -x -d 'leave out what matches'
@@ -224,6 +226,8 @@ complete -c shardbox -n '__shardbox_is convert' -l compress -x -a 'gz bz2 xz zst
 complete -c shardbox -n '__shardbox_is convert' -l method -x -a 'store deflate' -d 'how members of a zip are stored (default: deflate)'
 complete -c shardbox -n '__shardbox_is convert' -l level -x -d 'how hard to compress'
 complete -c shardbox -n '__shardbox_is convert' -l shard-size -x -d 'begin a new shard before one passes SIZE (kept for later appends)'
+complete -c shardbox -n '__shardbox_is convert' -l checkpoint -x -d 'of an archive: commit after each SIZE, so that an interrupted run is not lost'
+complete -c shardbox -n '__shardbox_is convert' -l resume -d 'go on where an interrupted run with --checkpoint was'
 complete -c shardbox -n '__shardbox_is convert' -l existing -x -a 'fail skip replace newer' -d 'what to do about files that a directory holds already (default: fail)'
 complete -c shardbox -n '__shardbox_is convert' -s p -l preserve -d 'in a directory, set owners, set-id and sticky bits too'
 complete -c shardbox -n '__shardbox_is convert' -l max-size -x -d 'stop when more than SIZE comes out of an INPUT'

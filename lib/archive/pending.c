@@ -152,6 +152,17 @@ void sb_new_lock_drop(struct sb_new_lock *lock)
     lock->fd = -1;
 }
 
+void sb_new_lock_clear(const char *path)
+{
+    struct sb_new_lock lock;
+    struct sb_error ignored;
+
+    if (access(path, F_OK) || sb_new_lock_take(&lock, path, &ignored))
+        return;
+    unlink(path);
+    sb_new_lock_drop(&lock);
+}
+
 /*
  * Opening the file a second time is allowed only because this process holds no lock on it: closing
  * any descriptor of a file drops all POSIX locks that the process has on it.

@@ -57,6 +57,9 @@ enum sb_code sb_lock_index(struct sqlite3 *db, const char *file, struct sb_error
 enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file,
                                 struct sb_error *err) SB_CHECKED;
 
+/* Removes path where no living run has it as its lock; it is no part of an archive that stands. */
+void sb_new_lock_clear(const char *path);
+
 /*
  * Renames the shards that still stand under the prefix and drops the row that says so, in
  * transactions of its own (none may be open). Nothing to do is SB_OK. Also called by the run that

@@ -105,11 +105,12 @@ enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part, s
         code = call_whole(db, part, err);
     if (code == SB_OK)
         code = sb_lock_index(db, part, err);
+    /* Before the rename, or a kill could leave it beside an archive that has no part. */
+    if (lock.fd >= 0)
+        unlink(new_path);
     if (code == SB_OK)
         code = rename_index(writer, part, err);
     sb_database_close(db);
-    if (lock.fd >= 0)
-        unlink(new_path);
     sb_new_lock_drop(&lock);
     free(new_path);
     if (code)

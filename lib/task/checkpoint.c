@@ -6,6 +6,7 @@
 #include "archive/standing.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,19 +89,33 @@ static enum sb_code take_guard(struct sb_checkpoint *run, struct sb_error *err)
     return sb_writer_open(&run->guard, run->archive.path, &options, err);
 }
 
+/* What a run left that was killed behind the last rename of the archive's index. */
+static enum sb_code tidy_up(const char *path, struct sb_error *err)
+{
+    char *lock;
+    enum sb_code code = sb_pending_tidy_up(path, err);
+
+    if (code)
+        return code;
+    if (asprintf(&lock, "%s.new", path) < 0)
+        return sb_fail_memory(err);
+    sb_new_lock_clear(lock);
+    free(lock);
+    return SB_OK;
+}
+
 /* Stands the archive, and no part beside it? Then an earlier run came to its end. */
 static enum sb_code heed_archive(const struct sb_checkpoint *run, struct sb_error *err)
 {
     char *path = sb_standing_path(run->archive.path, err), *file = NULL;
     enum sb_code code = path ? sb_standing_index(&file, path, err) : err->code;
 
+    if (!code && file && strcmp(path, file) == 0)
+        code = tidy_up(path, err);
     if (!code && file) {
-        code = strcmp(path, file) == 0 ? sb_pending_tidy_up(path, err) : SB_OK;
-        if (!code) {
-            sb_tell(run->archive.notify, SB_WARNING, "done", run->archive.path,
-                    "is there already, and no interrupted run to go on with; nothing was done");
-            code = SB_END;
-        }
+        sb_tell(run->archive.notify, SB_WARNING, "done", run->archive.path,
+                "is there already, and no interrupted run to go on with; nothing was done");
+        code = SB_END;
     }
     free(file);
     free(path);
