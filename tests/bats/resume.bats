@@ -16,7 +16,8 @@ setup() {
     find t -depth -exec touch -h -d '2001-02-03 04:05:06.123456789Z' {} +
 }
 
-# killed_at N ARGUMENT...: the program with one thread, killed before its Nth call that changes the disk.
+# killed_at N ARGUMENT...: the program with one thread, killed before its Nth call that changes the
+# disk.
 killed_at() {
     local at=$1
     shift
