@@ -206,7 +206,8 @@ static int defrag(struct settings *settings)
     message_progress_end();
     if (code == SB_OK) {
         add_sum(settings, &counts);
-        output_bytes(settings->table.data, settings->table.size);
+        if (settings->table.size > 0)
+            output_bytes(settings->table.data, settings->table.size);
         output_flush();
         summarize(settings, &counts);
         return message_status();
