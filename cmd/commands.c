@@ -13,12 +13,26 @@ extern const struct command rm_command;
 extern const struct command mv_command;
 extern const struct command defrag_command;
 extern const struct command split_command;
+extern const struct command merge_command;
 extern const struct command merge_symlink_command;
 extern const struct command upgrade_command;
 
 const struct command *const commands[] = {
-    &pack_command, &unpack_command, &convert_command, &diff_command,          &cat_command,
-    &ls_command,   &find_command,   &du_command,      &verify_command,        &rm_command,
-    &mv_command,   &defrag_command, &split_command,   &merge_symlink_command, &upgrade_command,
+    &pack_command,
+    &unpack_command,
+    &convert_command,
+    &diff_command,
+    &cat_command,
+    &ls_command,
+    &find_command,
+    &du_command,
+    &verify_command,
+    &rm_command,
+    &mv_command,
+    &defrag_command,
+    &split_command,
+    &merge_command,
+    &merge_symlink_command,
+    &upgrade_command,
     NULL,
 };

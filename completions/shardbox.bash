@@ -1,7 +1,7 @@
 # bash completion for shardbox, printed by: shardbox --completions=bash
 # shellcheck shell=bash
 
-_shardbox_commands='help pack unpack convert diff cat ls find du verify rm mv defrag split merge-symlink upgrade'
+_shardbox_commands='help pack unpack convert diff cat ls find du verify rm mv defrag split merge merge-symlink upgrade'
 
 # What a command takes: its options, its first operand and the others.
 _shardbox_table() {
@@ -58,6 +58,10 @@ _shardbox_table() {
     split)
         options='-o --output= --parts= --size= --ratio= --seed= --by-list= -0 --null --by-dir --rest= --symlink --absolute --to= --shard-size= --follow -f --force --skip-existing -j --threads= -n --dry-run --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=none
+        ;;
+    merge)
+        options='-o --output= --append -f --force --prefix= --as-subdirs --duplicates= --shard-size= --include= --exclude= --strict --report= -j --threads= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        first=file others=file
         ;;
     merge-symlink)
         options='-o --output= -f --force --append --absolute --hardlink --reflink --prefix= --as-subdirs --duplicates= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
@@ -162,6 +166,14 @@ _shardbox_value() {
     split:--shard-size) wanted='any' ;;
     split:--threads | split:-j) wanted='any' ;;
     split:--from) wanted='any' ;;
+    merge:--output | merge:-o) wanted='archive' ;;
+    merge:--prefix) wanted='any' ;;
+    merge:--duplicates) wanted='words:error first last' ;;
+    merge:--shard-size) wanted='any' ;;
+    merge:--include) wanted='any' ;;
+    merge:--exclude) wanted='any' ;;
+    merge:--report) wanted='file' ;;
+    merge:--threads | merge:-j) wanted='any' ;;
     merge-symlink:--output | merge-symlink:-o) wanted='file' ;;
     merge-symlink:--prefix) wanted='any' ;;
     merge-symlink:--duplicates) wanted='words:error first last' ;;
@@ -319,4 +331,4 @@ _shardbox() {
     fi
 }
 
-complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-rm shardbox-mv shardbox-defrag shardbox-split shardbox-merge-symlink shardbox-upgrade
+complete -F _shardbox shardbox shardbox-pack shardbox-unpack shardbox-convert shardbox-diff shardbox-cat shardbox-ls shardbox-find shardbox-du shardbox-verify shardbox-rm shardbox-mv shardbox-defrag shardbox-split shardbox-merge shardbox-merge-symlink shardbox-upgrade

@@ -15,6 +15,7 @@ function __shardbox_commands
         mv 'rename files and directories of an archive' \
         defrag 'give back the space of files that were removed' \
         split 'cut a container into several, or an archive into smaller shards' \
+        merge 'make one archive of several archives, tars, zips and directories' \
         merge-symlink 'join archives under one index, over links to their shards' \
         upgrade 'bring an archive\'s index to the present schema, and repair it'
 end
@@ -48,6 +49,8 @@ function __shardbox_kinds
             printf '%s\n' archive none
         case split
             printf '%s\n' archive none
+        case merge
+            printf '%s\n' file file
         case merge-symlink
             printf '%s\n' file file
         case upgrade
@@ -84,6 +87,8 @@ function __shardbox_takes_value
         case defrag:--max-time defrag:--keep-through defrag:--shards
             return 0
         case split:-o split:--output split:--parts split:--size split:--ratio split:--seed split:--by-list split:--rest split:--to split:--shard-size split:-j split:--threads split:--from
+            return 0
+        case merge:-o merge:--output merge:--prefix merge:--duplicates merge:--shard-size merge:--include merge:--exclude merge:--report merge:-j merge:--threads
             return 0
         case merge-symlink:-o merge-symlink:--output merge-symlink:--prefix merge-symlink:--duplicates
             return 0
@@ -406,6 +411,25 @@ complete -c shardbox -n '__shardbox_is split' -s v -l verbose -d 'say more about
 complete -c shardbox -n '__shardbox_is split' -l progress -d 'show progress, also when not on a terminal'
 complete -c shardbox -n '__shardbox_is split' -l no-progress -d 'show no progress'
 
+complete -c shardbox -n '__shardbox_is merge' -s o -l output -r -F -d 'the archive to be made'
+complete -c shardbox -n '__shardbox_is merge' -l append -d 'add to an archive that exists'
+complete -c shardbox -n '__shardbox_is merge' -s f -l force -d 'replace the archive if there is one'
+complete -c shardbox -n '__shardbox_is merge' -l prefix -x -d 'put everything below DIR'
+complete -c shardbox -n '__shardbox_is merge' -l as-subdirs -d 'put each INPUT below a directory that is called like it, without its suffix'
+complete -c shardbox -n '__shardbox_is merge' -l duplicates -x -a 'error first last' -d 'of a name that several have: take the first or the last, or give up (error)'
+complete -c shardbox -n '__shardbox_is merge' -l shard-size -x -d 'begin a new shard before one passes SIZE (kept for later appends)'
+complete -c shardbox -n '__shardbox_is merge' -l include -x -d 'take what matches; rules are tried in order, the first match decides'
+complete -c shardbox -n '__shardbox_is merge' -l exclude -x -d 'leave out what matches'
+complete -c shardbox -n '__shardbox_is merge' -l strict -d 'make nothing if anything would be lost or left out'
+complete -c shardbox -n '__shardbox_is merge' -l report -r -F -d 'list in FILE what was lost or left out, as JSON Lines'
+complete -c shardbox -n '__shardbox_is merge' -s j -l threads -x -d 'threads to use (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is merge' -s n -l dry-run -d 'write nothing; name what several have, and under -v what would be stored'
+complete -c shardbox -n '__shardbox_is merge' -s h -l help -d 'show this help'
+complete -c shardbox -n '__shardbox_is merge' -s q -l quiet -d 'give no warnings'
+complete -c shardbox -n '__shardbox_is merge' -s v -l verbose -d 'say more about what is done'
+complete -c shardbox -n '__shardbox_is merge' -l progress -d 'show progress, also when not on a terminal'
+complete -c shardbox -n '__shardbox_is merge' -l no-progress -d 'show no progress'
+
 complete -c shardbox -n '__shardbox_is merge-symlink' -s o -l output -r -F -d 'the archive to make'
 complete -c shardbox -n '__shardbox_is merge-symlink' -s f -l force -d 'replace the archive OUT if it is there'
 complete -c shardbox -n '__shardbox_is merge-symlink' -l append -d 'add to the archive OUT'
@@ -444,5 +468,6 @@ complete -c shardbox-rm -w 'shardbox rm'
 complete -c shardbox-mv -w 'shardbox mv'
 complete -c shardbox-defrag -w 'shardbox defrag'
 complete -c shardbox-split -w 'shardbox split'
+complete -c shardbox-merge -w 'shardbox merge'
 complete -c shardbox-merge-symlink -w 'shardbox merge-symlink'
 complete -c shardbox-upgrade -w 'shardbox upgrade'

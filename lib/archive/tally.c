@@ -238,6 +238,8 @@ enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry,
         return code;
     frame = &tally->frames[tally->depth - 1];
     frame->said |= HELD;
+    if (!entry->has)
+        return SB_OK;
     frame->metadata = (struct metadata){
         .has = entry->has,
         .mode = entry->mode,

@@ -156,6 +156,15 @@ static void take_file_row(sqlite3_stmt *row, struct sb_entry *entry)
         entry->type = SB_LINK;
 }
 
+static void take_dir_row(sqlite3_stmt *row, struct sb_entry *entry)
+{
+    entry->type = SB_DIR;
+    entry->mode = (uint32_t)known_integer(row, 0, SB_HAS_MODE, &entry->has);
+    entry->uid = known_integer(row, 1, SB_HAS_UID, &entry->has);
+    entry->gid = known_integer(row, 2, SB_HAS_GID, &entry->has);
+    entry->mtime_ns = known_integer(row, 3, SB_HAS_MTIME, &entry->has);
+}
+
 enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t size,
                               struct sb_entry *entry, struct sb_error *err)
 {
@@ -174,7 +183,7 @@ enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t
         sqlite3_bind_text(writer->find_dir, 1, path, (int)size, SQLITE_STATIC);
         rc = sqlite3_step(writer->find_dir);
         if (rc == SQLITE_ROW) {
-            entry->type = SB_DIR;
+            take_dir_row(writer->find_dir, entry);
             code = SB_OK;
         }
     }

@@ -19,13 +19,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char find_dir[] = "SELECT 1 FROM main.dirs WHERE path = ?1";
+static const char find_dir[] = "SELECT mode, uid, gid, mtime_ns FROM main.dirs WHERE path = ?1";
 
 /* Also one that has no row of its own, but something below it. */
-static const char find_any_dir[] =
-    "SELECT 1 FROM main.dirs WHERE path = ?1"
-    " UNION ALL SELECT 1 FROM main.files WHERE path > ?1 || '/' AND path < ?1 || '0'"
-    " UNION ALL SELECT 1 FROM main.dirs WHERE path > ?1 || '/' AND path < ?1 || '0' LIMIT 1";
+static const char find_any_dir[] = "SELECT mode, uid, gid, mtime_ns FROM main.dirs WHERE path = ?1"
+                                   " UNION ALL SELECT NULL, NULL, NULL, NULL FROM main.files"
+                                   " WHERE path > ?1 || '/' AND path < ?1 || '0'"
+                                   " UNION ALL SELECT NULL, NULL, NULL, NULL FROM main.dirs"
+                                   " WHERE path > ?1 || '/' AND path < ?1 || '0' LIMIT 1";
 
 static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
 {

@@ -21,6 +21,7 @@ struct archive_sink {
     struct sb_sink sink;
     enum sb_meeting meeting;
     const char *advice;
+    bool keep_dirs;
     bool appends;
     bool dry_run;
     const struct sb_notify *notify;
@@ -58,7 +59,8 @@ static bool is_outdated(const struct sb_entry *entry, const struct sb_entry *old
 
 /* SB_OK: it goes in place of `old`; SB_END: it does not. */
 static enum sb_code meet_file(struct archive_sink *self, const struct sb_entry *entry,
-                              const struct sb_entry *old, struct sb_item *item)
+                              const struct sb_entry *old, struct sb_item *item,
+                              struct sb_error *err)
 {
     bool own = sb_standing_is_own(&self->standing, old);
 
@@ -70,7 +72,10 @@ static enum sb_code meet_file(struct archive_sink *self, const struct sb_entry *
     item->old_size = old->size;
     if (item->replaces)
         return SB_OK;
-    if (self->meeting == SB_MEET_ERROR)
+    if (self->meeting == SB_MEET_END && !self->dry_run)
+        return sb_fail(err, SB_EXISTS, "%s: is in the archive already (see %s)", entry->path,
+                       self->advice);
+    if (self->meeting == SB_MEET_ERROR || self->meeting == SB_MEET_END)
         sb_tell(self->notify, SB_PROBLEM, "exists", entry->path,
                 "is in the archive already; left out (see %s)", self->advice);
     else
@@ -87,7 +92,9 @@ static enum sb_code meet_existing(struct archive_sink *self, const struct sb_ent
 
     if (code)
         return code == SB_NOENT ? SB_OK : code;
-    return entry->type == SB_DIR ? SB_OK : meet_file(self, entry, &old, item);
+    if (entry->type == SB_DIR)
+        return self->keep_dirs && old.has ? SB_END : SB_OK;
+    return meet_file(self, entry, &old, item, err);
 }
 
 static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
@@ -460,6 +467,7 @@ enum sb_code sb_sink_open_archive(struct sb_sink **out,
         .ops = &ops, .name = options->path, .holds = SB_KEEPS_OWNER | SB_KEEPS_NANOSECONDS};
     self->meeting = options->meeting;
     self->advice = options->advice ? options->advice : "--duplicates";
+    self->keep_dirs = options->keep_dirs;
     self->appends = options->writer.mode == SB_APPEND;
     self->dry_run = options->dry_run;
     self->notify = options->notify;

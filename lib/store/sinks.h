@@ -32,12 +32,14 @@ struct sb_archive_sink_options {
     /* SB_APPEND only: what to do about a name that the archive holds. */
     enum sb_meeting {
         SB_MEET_ERROR, /* told as SB_PROBLEM ("exists"), left out */
+        SB_MEET_END,   /* SB_EXISTS; in a dry run as SB_MEET_ERROR */
         SB_MEET_KEEP,  /* what is there stays */
         SB_MEET_REPLACE,
         SB_MEET_UPDATE, /* replaced when the member is newer or (unless it is recoded) of another
                            size */
     } meeting;
-    const char *advice; /* SB_MEET_ERROR: the options to see; NULL: "--duplicates" */
+    const char *advice; /* SB_MEET_ERROR and _END: the options to see; NULL: "--duplicates" */
+    bool keep_dirs;     /* SB_APPEND: directories of the archive keep the metadata they have */
 
     /*
      * SB_APPEND only: this is one stretch of a run, and what is behind progress->begin was stored

@@ -42,6 +42,9 @@ const char *sb_property_word(unsigned property)
     return "other";
 }
 
+/* What helps where names of several inputs meet. */
+#define MERGE_ADVICE "--duplicates, --prefix and --as-subdirs"
+
 struct convert {
     const struct sb_convert_options *options;
     struct sb_convert_result *result;
@@ -103,6 +106,8 @@ static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
 
 static enum sb_meeting meeting_of(const struct sb_convert_options *options)
 {
+    if (options->merge && options->transfer.duplicates == SB_DUPLICATE_ERROR)
+        return SB_MEET_END;
     if (!options->duplicates_given || options->transfer.duplicates == SB_DUPLICATE_ERROR)
         return SB_MEET_ERROR;
     return options->transfer.duplicates == SB_DUPLICATE_FIRST ? SB_MEET_KEEP : SB_MEET_REPLACE;
@@ -127,6 +132,8 @@ static enum sb_code open_archive_sink(struct convert *convert, struct sb_error *
         .path = options->output,
         .names_repeat = true,
         .meeting = meeting_of(options),
+        .advice = options->merge ? MERGE_ADVICE : NULL,
+        .keep_dirs = options->merge && options->transfer.duplicates != SB_DUPLICATE_LAST,
         .dry_run = convert->transfer.dry_run,
         .notify = &convert->notify,
     };
@@ -313,6 +320,26 @@ static void release_output(struct convert *convert, bool failed)
     convert->sink = NULL;
 }
 
+/* With the last input first, what counts of each name is what comes first. */
+static enum sb_code convert_inputs(struct convert *convert, struct sb_error *err)
+{
+    const struct sb_convert_options *options = convert->options;
+    bool backwards = options->merge && options->transfer.duplicates == SB_DUPLICATE_LAST;
+    enum sb_code code = SB_OK;
+
+    for (size_t done = 0; code == SB_OK && done < options->input_count; done++) {
+        size_t i = backwards ? options->input_count - 1 - done : done;
+
+        if (convert->run && sb_checkpoint_passes(convert->run, i))
+            continue;
+        convert->transfer.merged_number = i;
+        if (options->prefixes)
+            convert->transfer.prefix = options->prefixes[i];
+        code = convert_input(convert, i, err);
+    }
+    return code;
+}
+
 static enum sb_code run(struct convert *convert, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
@@ -323,10 +350,8 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
         code = sb_checkpoint_see(convert->run, convert->transfer.seen, err);
     if (!code && options->archive)
         code = convert_archive(convert, err);
-    for (size_t i = 0; !code && i < options->input_count; i++) {
-        if (!convert->run || !sb_checkpoint_passes(convert->run, i))
-            code = convert_input(convert, i, err);
-    }
+    if (!code)
+        code = convert_inputs(convert, err);
     if (!code && replaces_by_nothing(convert))
         code = sb_fail(err, SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
                        options->archive ? sb_archive_path(options->archive) : options->inputs[0],
@@ -342,14 +367,33 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
     return code;
 }
 
+/*
+ * How inputs that are merged meet: of each name what comes first counts, unless none can meet
+ * another's. Within one input it is what comes last.
+ */
+static bool arrange_merge(struct convert *convert)
+{
+    const struct sb_convert_options *options = convert->options;
+    bool meet = options->input_count > 1 && !options->prefixes;
+
+    convert->transfer.merged = meet ? options->inputs : NULL;
+    if (!meet)
+        convert->transfer.duplicates = SB_DUPLICATE_LAST;
+    else if (options->transfer.duplicates == SB_DUPLICATE_LAST)
+        convert->transfer.duplicates = SB_DUPLICATE_FIRST;
+    return meet;
+}
+
 /* Names seen so far belong to one run. */
 static enum sb_code run_once(struct convert *convert, bool dry, struct sb_error *err)
 {
     struct sb_seen *seen = NULL;
+    bool looks_up = convert->options->merge ? arrange_merge(convert)
+                                            : convert->transfer.duplicates != SB_DUPLICATE_LAST;
     enum sb_code code = SB_OK;
 
     convert->transfer.dry_run = dry;
-    if (convert->transfer.duplicates != SB_DUPLICATE_LAST)
+    if (looks_up)
         code = sb_seen_new(&seen, convert->options->output, err);
     convert->transfer.seen = seen;
     if (!code)

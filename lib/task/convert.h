@@ -36,6 +36,15 @@ struct sb_convert_options {
     bool wrap;        /* nothing is copied: its shards are links to the inputs */
     bool no_checksum; /* wrap: the bytes are not read for their CRC32C */
 
+    /*
+     * merge: transfer.duplicates is about names that several inputs have, and about those of an
+     * archive that is added to: the first or the last counts, or SB_EXISTS ends it. Inputs may be
+     * gone through in another order, so that bytes which do not count are not read.
+     */
+    bool merge;
+    char *const *prefixes; /* merge: one for each input, none within another, instead of
+                              transfer.prefix; may be NULL */
+
     /* A directory. */
     enum sb_existing existing;
     bool preserve;

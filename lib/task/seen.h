@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* What becomes of a name that comes again. */
 enum sb_duplicates { SB_DUPLICATE_ERROR, SB_DUPLICATE_FIRST, SB_DUPLICATE_LAST };
@@ -23,6 +24,17 @@ void sb_seen_free(struct sb_seen *seen); /* NULL is allowed */
 /* *before: the name was added earlier. */
 enum sb_code sb_seen_add(struct sb_seen *seen, const char *name, size_t size, bool *before,
                          struct sb_error *err) SB_CHECKED;
+
+/*
+ * The same for names that come from several places, by their numbers: *first is that from which the
+ * name came first, which may be this one.
+ */
+enum sb_code sb_seen_add_from(struct sb_seen *seen, const char *name, size_t size, int64_t place,
+                              int64_t *first, struct sb_error *err) SB_CHECKED;
+
+/* Where a name came from first; -1: it did not come. */
+enum sb_code sb_seen_find(struct sb_seen *seen, const char *name, size_t size, int64_t *first,
+                          struct sb_error *err) SB_CHECKED;
 
 /* Adds the names of all files of an archive. */
 enum sb_code sb_seen_add_archive(struct sb_seen *seen, const char *path,

@@ -7,6 +7,7 @@
 #include "store/naming.h"
 #include "task/seen.h"
 #include "task/stored_names.h"
+#include "task/transfer_merge.h"
 #include "task/transfer_recode.h"
 
 #include <inttypes.h>
@@ -219,6 +220,9 @@ static enum sb_code meet_duplicate(struct transfer *transfer, struct sb_error *e
     const struct sb_entry *entry = &transfer->member.entry;
     bool before;
 
+    if (options->merged)
+        return sb_transfer_meet(options, &transfer->member, transfer->source->name,
+                                &transfer->sink->counts.left, err);
     if (options->duplicates == SB_DUPLICATE_LAST || !options->seen || entry->type == SB_DIR)
         return SB_OK;
     if (sb_seen_add(options->seen, entry->path, entry->path_size, &before, err))

@@ -55,6 +55,15 @@ struct sb_transfer_options {
     enum sb_duplicates duplicates;
     struct sb_seen *seen; /* kept by the caller from one source to the next; NULL for LAST */
 
+    /*
+     * Where sources are merged: the names of all, of which this one has the number merged_number;
+     * needs `seen`. Then only a name that came from an earlier source is a duplicate: SB_EXISTS, or
+     * passed over (in a dry run told in any case). One that comes again from the same source is
+     * left to the sink. Of a directory the first metadata there is counts.
+     */
+    char *const *merged;
+    size_t merged_number;
+
     struct sb_recode recode;
     int64_t max_size; /* bytes that may come out of the source; 0: any number. Then SB_LIMIT */
     bool strict;      /* anything that is told as a problem ends the work: SB_INVALID */

@@ -1,0 +1,240 @@
+/*
+ * shardbox merge: containers of any kind become one archive, or are added to one.
+ */
+#include "command.h"
+#include "convert_report.h"
+#include "core/glob.h"
+#include "core/io.h"
+#include "core/number.h"
+#include "message.h"
+#include "options.h"
+#include "task/convert.h"
+#include "task/convert_paths.h"
+#include "task/subdirs.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct settings {
+    const char *output;
+    bool append;
+    bool force;
+    const char *prefix;
+    bool as_subdirs;
+    int duplicates;
+    int64_t shard_size;
+    struct sb_filter *filter;
+    bool strict;
+    const char *report;
+    int64_t threads;
+    bool dry_run;
+
+    char *const *inputs; /* operands */
+    size_t input_count;
+};
+
+/* In the order of enum sb_duplicates. */
+static const char *const duplicate_rules[] = {"error", "first", "last", NULL};
+
+static const struct option options[] = {
+    OPTION_TEXT('o', "output", struct settings, output, "ARCHIVE", "the archive to be made",
+                OPERAND_ARCHIVE),
+    OPTION_FLAG(0, "append", struct settings, append, "add to an archive that exists"),
+    OPTION_FLAG('f', "force", struct settings, force, "replace the archive if there is one"),
+    OPTION_TEXT(0, "prefix", struct settings, prefix, "DIR", "put everything below DIR",
+                OPERAND_ANY),
+    OPTION_FLAG(0, "as-subdirs", struct settings, as_subdirs,
+                "put each INPUT below a directory that is called like it, without its suffix"),
+    OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", duplicate_rules,
+                  "of a name that several have: take the first or the last, or give up (error)"),
+    OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE",
+                "begin a new shard before one passes SIZE (kept for later appends)"),
+    OPTION_INCLUDE("include", struct settings, filter,
+                   "take what matches; rules are tried in order, the first match decides"),
+    OPTION_EXCLUDE("exclude", struct settings, filter, "leave out what matches"),
+    OPTION_FLAG(0, "strict", struct settings, strict,
+                "make nothing if anything would be lost or left out"),
+    OPTION_TEXT(0, "report", struct settings, report, "FILE",
+                "list in FILE what was lost or left out, as JSON Lines", OPERAND_FILE),
+    OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
+                   "threads to use (default: the cores, at most 4)"),
+    OPTION_FLAG('n', "dry-run", struct settings, dry_run,
+                "write nothing; name what several have, and under -v what would be stored"),
+    OPTION_END,
+};
+
+static const char *const synopsis[] = {
+    "-o ARCHIVE INPUT...",
+    "--append -o ARCHIVE INPUT...",
+    NULL,
+};
+
+static const char *misuse(const struct settings *settings)
+{
+    size_t pipes = 0;
+
+    for (size_t i = 0; i < settings->input_count; i++) {
+        if (!*settings->inputs[i])
+            return "the name of an INPUT is empty";
+        pipes += strcmp(settings->inputs[i], "-") == 0;
+    }
+    if (!settings->output || !*settings->output)
+        return "say with -o which archive is to be made";
+    if (strcmp(settings->output, "-") == 0)
+        return "an archive is several files, and cannot be written to a pipe";
+    if (settings->input_count == 0)
+        return "give at least one INPUT";
+    if (pipes > 1)
+        return "standard input can be only one of the INPUTs";
+    if (settings->append && settings->force)
+        return "--append and --force exclude each other";
+    return NULL;
+}
+
+static struct sb_convert_options options_of(const struct settings *settings, char *const *prefixes)
+{
+    return (struct sb_convert_options){
+        .inputs = settings->inputs,
+        .input_count = settings->input_count,
+        .output = settings->output,
+        .to = {.kind = SB_ARCHIVE},
+        .force = settings->force,
+        .transfer = {.dots_are_usual = true,
+                     .prefix = settings->prefix,
+                     .filter = settings->filter,
+                     .duplicates = (enum sb_duplicates)settings->duplicates,
+                     .strict = settings->strict,
+                     .dry_run = settings->dry_run,
+                     .threads = (unsigned)settings->threads},
+        .append = settings->append,
+        .duplicates_given = true,
+        .shard_size = settings->shard_size,
+        .merge = true,
+        .prefixes = prefixes,
+    };
+}
+
+static void tell(void *context, enum sb_level level, const char *kind, const char *subject,
+                 const char *text)
+{
+    report_event(context, level, kind, subject, text);
+}
+
+static void lose(void *context, const char *name, unsigned properties)
+{
+    report_lost(context, name, properties);
+}
+
+static void show_progress(void *context, int64_t bytes, int64_t total, int64_t files)
+{
+    (void)context;
+    message_progress_update(bytes, total, files);
+}
+
+static void note_counts(const struct settings *settings, const struct sb_sink_counts *counts)
+{
+    char size[SB_HUMAN_SIZE];
+
+    sb_format_human(counts->bytes, size);
+    message_note("%s: %s %" PRId64 " files (%s) of %zu inputs", settings->output,
+                 settings->dry_run ? "would store" : "stored", counts->files, size,
+                 settings->input_count);
+    if (counts->left > 0)
+        message_note("%s: files passed over, for another has the name: %" PRId64, settings->output,
+                     counts->left);
+    if (counts->unchecked > 0)
+        message_note("%s: files without a checksum, merged unchecked: %" PRId64, settings->output,
+                     counts->unchecked);
+}
+
+/* The last line on stderr. */
+static void conclude(const struct settings *settings, const struct sb_convert_result *result,
+                     enum sb_code code, const struct sb_error *err)
+{
+    if (code) {
+        message_failure(err);
+        message_raise(STATUS_ERROR);
+    } else if (result->problems > 0) {
+        message_problem("%s: %s; problems, named above: %" PRId64, settings->output,
+                        settings->dry_run ? "would not be whole" : "done in part",
+                        result->problems);
+    }
+}
+
+static int merge(const struct settings *settings, char *const *prefixes)
+{
+    struct sb_convert_options wanted = options_of(settings, prefixes);
+    struct sb_convert_result result = {0};
+    struct report report;
+    struct sb_notify notify = {.call = tell, .context = &report};
+    struct sb_error err, report_err;
+    enum sb_code code;
+
+    if (settings->report && sb_convert_report_check(settings->inputs, settings->input_count,
+                                                    settings->output, settings->report, &err))
+        return message_failure(&err);
+    if (report_open(&report, settings->report, &err))
+        return message_failure(&err);
+    wanted.notify = &notify;
+    wanted.lost = lose;
+    wanted.transfer.progress = show_progress;
+    wanted.transfer.context = &report;
+    code = sb_convert(&wanted, &result, &err);
+    message_progress_end();
+    if (!code) {
+        note_counts(settings, &result.counts);
+        report_summary(&report, settings->output, sb_container_word(SB_ARCHIVE));
+    }
+    if (report_finish(&report, &report_err)) {
+        message_failure(&report_err);
+        message_raise(STATUS_ERROR);
+    }
+    conclude(settings, &result, code, &err);
+    report_release(&report);
+    return message_status();
+}
+
+static int merge_as_asked(const struct settings *settings)
+{
+    const char *wrong = misuse(settings);
+    char **subdirs = NULL;
+    struct sb_error err;
+    int status;
+
+    if (wrong)
+        return message_usage("%s", wrong);
+    if (settings->as_subdirs &&
+        sb_subdirs_new(&subdirs, settings->inputs, settings->input_count, settings->prefix, &err))
+        return message_failure(&err);
+    status = merge(settings, subdirs);
+    sb_subdirs_free(subdirs, settings->input_count);
+    return status;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {.threads = sb_default_threads()};
+    int first, status;
+
+    status = options_parse(self, argc, argv, &settings, &first, NULL);
+    if (status == OPTIONS_RUN) {
+        settings.inputs = argv + first;
+        settings.input_count = (size_t)(argc - first);
+        status = merge_as_asked(&settings);
+    }
+    sb_filter_free(settings.filter);
+    return status;
+}
+
+const struct command merge_command = {
+    .name = "merge",
+    .summary = "make one archive of several archives, tars, zips and directories",
+    .synopsis = synopsis,
+    .options = options,
+    .notes = "INPUT is an archive, a directory, a tar or cpio (also compressed) or a zip; '-' is "
+             "standard input.\n"
+             "Exit status: 0 all was merged, 1 in part or damaged, 2 error: the archive is as it "
+             "was.",
+    .operands = OPERAND_FILE,
+    .run = run,
+};
