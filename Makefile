@@ -148,7 +148,7 @@ test-dependencies:
 	scripts/deps build test
 
 ## make test-peers           against tar, zip, cpio, Python, and Barecat where PyPI is in reach
-test-peers: $(SHARDBOX)
+test-peers: $(SHARDBOX) $(FAULT_SHIM)
 	tests/peers/run
 
 ## make test-faults          every write, sync, rename and allocation fails once; kills; bit flips

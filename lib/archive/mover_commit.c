@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A run of bytes that moves of the queue fill. */
@@ -217,7 +218,25 @@ static enum sb_code commit_count(struct sb_mover *mover, uint32_t count, struct 
     return code ? code : sb_mover_commit_index(mover, err);
 }
 
-static enum sb_code make_shard(struct sb_mover *mover, uint32_t number, struct sb_error *err)
+/* Who may use the first shard may use the others: its files come into them. */
+static enum sb_code find_mode(struct sb_mover *mover, mode_t *mode, struct sb_error *err)
+{
+    char *path = sb_mover_shard_path(mover, 0, err);
+    enum sb_code code = SB_OK;
+    struct stat st;
+
+    if (!path)
+        return err->code;
+    if (stat(path, &st))
+        code = sb_fail_errno(err, errno, "%s", path);
+    else
+        *mode = (st.st_mode & 0777) | S_IRUSR | S_IWUSR;
+    free(path);
+    return code;
+}
+
+static enum sb_code make_shard(struct sb_mover *mover, uint32_t number, mode_t mode,
+                               struct sb_error *err)
 {
     char *path = sb_mover_shard_path(mover, number, err);
     enum sb_code code = SB_OK;
@@ -225,10 +244,10 @@ static enum sb_code make_shard(struct sb_mover *mover, uint32_t number, struct s
 
     if (!path)
         return err->code;
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (fd < 0 || fchmod(fd, mode))
         code = sb_fail_errno(err, errno, "%s", path);
-    else if (close(fd))
+    if (fd >= 0 && close(fd) && code == SB_OK)
         code = sb_fail_errno(err, errno, "%s", path);
     free(path);
     return code;
@@ -252,7 +271,8 @@ enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count, struct 
 {
     uint32_t old = mover->shard_count;
     struct mover_shard *grown;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
+    mode_t mode = 0;
 
     if (count > SB_SHARD_MAX + 1 - old)
         return sb_fail(err, SB_LIMIT, "more than %d shards; give a larger shard size",
@@ -262,8 +282,9 @@ enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count, struct 
         return sb_fail_memory(err);
     mover->shards = grown;
     memset(grown + old, 0, count * sizeof(*grown));
+    code = find_mode(mover, &mode, err);
     for (uint32_t i = old; code == SB_OK && i < old + count; i++)
-        code = make_shard(mover, i, err);
+        code = make_shard(mover, i, mode, err);
     if (code == SB_OK)
         code = sb_sync_directory_of(mover->path, err);
     if (code == SB_OK)

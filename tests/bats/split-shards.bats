@@ -149,6 +149,15 @@ suits() {
     [[ $(stat -c %s b.barecat-shard-*) == "$(sizes)" ]]
 }
 
+@test "new shards are for those who may use the first one" {
+    make 100
+    chmod 640 a.barecat-shard-00000
+    split 20000
+    [[ $(stat -c %a a.barecat-shard-* | sort -u) == 640 ]]
+    split 30000
+    [[ $(stat -c %a a.barecat-shard-* | sort -u) == 640 ]]
+}
+
 @test "a larger file has a shard to itself" {
     mkdir -p t/f
     head -c 50000 /dev/urandom >t/f/105
