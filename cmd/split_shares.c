@@ -1,8 +1,6 @@
 #include "split_shares.h"
 #include "message.h"
-#include "output.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,20 +20,21 @@ bool shares_is_name(const char *name, size_t size)
     return size > 0 && !memchr(name, '/', size);
 }
 
-static void add(struct shares *shares, const char *name, size_t name_size, const char *list,
+static bool add(struct shares *shares, const char *name, size_t name_size, const char *list,
                 double ratio)
 {
-    struct sb_split_share *share;
+    struct sb_split_share *all = reallocarray(shares->all, shares->count + 1, sizeof(*shares->all));
+    char *copy = strndup(name, name_size);
 
-    shares->all = reallocarray(shares->all, shares->count + 1, sizeof(*shares->all));
-    if (!shares->all)
-        output_check(ENOMEM);
-    share = &shares->all[shares->count];
-    *share =
-        (struct sb_split_share){.name = strndup(name, name_size), .list = list, .ratio = ratio};
-    if (!share->name)
-        output_check(ENOMEM);
-    shares->count++;
+    if (all)
+        shares->all = all;
+    if (!all || !copy) {
+        free(copy);
+        message_error("out of memory");
+        return false;
+    }
+    all[shares->count++] = (struct sb_split_share){.name = copy, .list = list, .ratio = ratio};
+    return true;
 }
 
 static bool is_named(const struct shares *shares, const char *name, size_t size)
@@ -47,7 +46,6 @@ static bool is_named(const struct shares *shares, const char *name, size_t size)
     return false;
 }
 
-/* One of them; `text` goes on after it. */
 static bool add_ratio(struct shares *shares, const char *text, size_t size)
 {
     const char *sign = memchr(text, '=', size);
@@ -64,8 +62,7 @@ static bool add_ratio(struct shares *shares, const char *text, size_t size)
         message_usage("--ratio: '%.*s' is named twice", (int)name_size, text);
         return false;
     }
-    add(shares, text, name_size, NULL, ratio);
-    return true;
+    return add(shares, text, name_size, NULL, ratio);
 }
 
 bool shares_add_ratios(struct shares *shares, const char *text)
@@ -89,10 +86,8 @@ bool shares_add_list(struct shares *shares, const char *text)
 {
     const char *sign = strchr(text, '=');
 
-    if (sign && sign[1] && shares_is_name(text, (size_t)(sign - text))) {
-        add(shares, text, (size_t)(sign - text), sign + 1, 0);
-        return true;
-    }
+    if (sign && sign[1] && shares_is_name(text, (size_t)(sign - text)))
+        return add(shares, text, (size_t)(sign - text), sign + 1, 0);
     message_usage("--by-list: '%s' is not NAME=FILE, such as train=train.txt", text);
     return false;
 }

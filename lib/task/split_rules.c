@@ -76,34 +76,46 @@ static enum sb_code find_or_add_part(struct sb_split_rules *rules, const char *n
     return add_part(rules, name, size, err);
 }
 
-enum sb_code sb_split_rules_name(struct sb_split_rules *rules, int64_t part, const char **name,
-                                 struct sb_error *err)
+static bool has_names(const struct sb_split_rules *rules)
 {
-    bool by_size = rules->scheme->rule == SB_SPLIT_PARTS || rules->scheme->rule == SB_SPLIT_SIZE;
-    sqlite3_stmt *row = NULL;
-    enum sb_code code = SB_OK;
-    int digits = 1, rc;
+    return rules->scheme->rule != SB_SPLIT_PARTS && rules->scheme->rule != SB_SPLIT_SIZE;
+}
 
-    sb_buf_clear(&rules->name);
+static enum sb_code name_by_number(struct sb_split_rules *rules, int64_t part, struct sb_error *err)
+{
+    int digits = 1;
+
     for (int64_t last = rules->parts - 1; last > 9; last /= 10)
         digits++;
-    if (by_size) {
-        if (sb_buf_add_format(&rules->name, "%0*" PRId64, digits, part))
-            return sb_fail_memory(err);
-        *name = rules->name.data;
-        return SB_OK;
-    }
-    code = sb_database_prepare(rules->db, &row, "SELECT name FROM parts WHERE number = ?1", err);
+    return sb_buf_add_format(&rules->name, "%0*" PRId64, digits, part) ? sb_fail_memory(err)
+                                                                       : SB_OK;
+}
+
+static enum sb_code find_name(struct sb_split_rules *rules, int64_t part, struct sb_error *err)
+{
+    sqlite3_stmt *row = NULL;
+    enum sb_code code =
+        sb_database_prepare(rules->db, &row, "SELECT name FROM parts WHERE number = ?1", err);
+
     if (code)
         return code;
     sqlite3_bind_int64(row, 1, part);
-    rc = sqlite3_step(row);
-    if (rc != SQLITE_ROW)
+    if (sqlite3_step(row) != SQLITE_ROW)
         code = sb_database_fail(rules->db, err);
     else if (sb_buf_set(&rules->name, sqlite3_column_text(row, 0),
                         (size_t)sqlite3_column_bytes(row, 0)))
         code = sb_fail_memory(err);
     sqlite3_finalize(row);
+    return code;
+}
+
+enum sb_code sb_split_rules_name(struct sb_split_rules *rules, int64_t part, const char **name,
+                                 struct sb_error *err)
+{
+    enum sb_code code;
+
+    sb_buf_clear(&rules->name);
+    code = has_names(rules) ? find_name(rules, part, err) : name_by_number(rules, part, err);
     *name = rules->name.data;
     return code;
 }

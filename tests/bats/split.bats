@@ -365,6 +365,23 @@ empty/inner"
     [[ $(for part in 0 1; do names $part.barecat; done | wc -l) == 180 ]]
 }
 
+@test "rows that cannot be used are named and left out, and name no part" {
+    make_files
+    sqlite3 a.barecat "UPDATE config SET value_int = 0 WHERE key = 'use_triggers';
+        UPDATE files SET path = '../evil' WHERE path = 'one/1.txt';
+        UPDATE files SET path = '..' WHERE path = 'one/3.txt';
+        UPDATE files SET size = -5 WHERE path = 'one/2.txt'"
+    run_fail 1 sb split --by-dir -o 'x{}.barecat' a.barecat
+    stderr_has "../evil: the name has a .. component; left out"
+    stderr_has "..: the name has a .. component; left out"
+    stderr_has "one/2.txt: size is negative; left out"
+    stderr_has "done in part; problems, named above: 3"
+    [[ $(echo x*.barecat) == "xempty.barecat xone.barecat xthree.barecat xtwo.barecat" ]]
+    for part in x*.barecat; do run_ok sb verify --strict "$part"; done
+    run_fail 1 sb split --symlink --parts=2 -o 'y{}.barecat' a.barecat
+    for part in y*.barecat; do run_ok sb verify --strict "$part"; done
+}
+
 @test "parts are right while another process moves the files about" {
     make_files
     coproc MOVER { python3 "$PROJECT/tests/faults/mover.py" a.barecat within 100; }
