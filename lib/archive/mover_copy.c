@@ -23,6 +23,9 @@
 #define SLOTS   4
 #define THREADS 2
 
+/* Less than this is copied before threads have begun. */
+#define THREADS_BYTES (4 * BLOCK_BYTES)
+
 /* Whole files, or a part of one that is larger than a block. */
 struct block {
     size_t first, count; /* in the queue */
@@ -257,15 +260,27 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     return code;
 }
 
+static unsigned choose_threads(const struct sb_mover *mover)
+{
+    unsigned most = sb_default_threads();
+    int64_t bytes = 0;
+
+    for (size_t i = 0; i < mover->queued && bytes < THREADS_BYTES; i++)
+        bytes += mover->queue[i].from.size;
+    if (bytes < THREADS_BYTES)
+        return 1;
+    return most < THREADS ? most : THREADS;
+}
+
 enum sb_code sb_mover_copy(struct sb_mover *mover, struct sb_error *err)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = copy, .drain = drain};
     struct copying copying = {.mover = mover};
-    unsigned threads = sb_default_threads() < THREADS ? sb_default_threads() : THREADS;
     struct block blocks[SLOTS] = {0};
     enum sb_code code;
 
-    code = sb_pipeline_run(&ops, &copying, blocks, sizeof(blocks[0]), SLOTS, threads, err);
+    code = sb_pipeline_run(&ops, &copying, blocks, sizeof(blocks[0]), SLOTS, choose_threads(mover),
+                           err);
     for (size_t i = 0; i < SLOTS; i++) {
         free(blocks[i].data);
         free(blocks[i].damaged);

@@ -20,6 +20,9 @@
 /* Extents that are looked at at once; at least SB_MOVER_FILES of them are there to be moved. */
 #define WINDOW_FILES ((size_t)2 * SB_MOVER_FILES)
 
+/* As many are fetched first, and then more: a small shard must not cost the rows of others. */
+#define FETCH_FIRST 64
+
 struct closing {
     struct sb_mover *mover;
     struct sb_defrag_counts *counts;
@@ -30,7 +33,8 @@ struct closing {
     /* The next extents, by address. */
     struct sb_extent *window; /* of WINDOW_FILES */
     size_t at, count;
-    bool all; /* no more behind them */
+    size_t fetch; /* how many to fetch next */
+    bool all;     /* no more behind them */
 };
 
 /* A run of the window's extents that are moved together. */
@@ -39,11 +43,33 @@ struct batch {
     int64_t bytes;
 };
 
+static enum sb_code fetch_some(struct closing *closing, struct sb_extent *last,
+                               struct sb_error *err)
+{
+    struct sb_extent *to = closing->window + closing->count;
+    size_t room = WINDOW_FILES - closing->count, count = 0;
+    enum sb_code code;
+
+    if (room > closing->fetch)
+        room = closing->fetch;
+    if (closing->fetch < WINDOW_FILES)
+        closing->fetch *= 2;
+    code = sb_mover_fetch(closing->mover, last, false, to, room, &count, err);
+    closing->all = count < room;
+    while (count > 0 && to[count - 1].shard != closing->shard) {
+        count--;
+        closing->all = true;
+    }
+    if (count > 0)
+        *last = to[count - 1];
+    closing->count += count;
+    return code;
+}
+
 static enum sb_code fill_window(struct closing *closing, struct sb_error *err)
 {
     struct sb_extent last = {.shard = closing->shard, .offset = -1};
-    size_t count = 0;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (closing->all || closing->count - closing->at >= SB_MOVER_FILES)
         return SB_OK;
@@ -55,14 +81,8 @@ static enum sb_code fill_window(struct closing *closing, struct sb_error *err)
     memmove(closing->window, closing->window + closing->at,
             closing->count * sizeof(*closing->window));
     closing->at = 0;
-    code = sb_mover_fetch(closing->mover, &last, false, closing->window + closing->count,
-                          WINDOW_FILES - closing->count, &count, err);
-    closing->all = closing->count + count < WINDOW_FILES;
-    while (count > 0 && closing->window[closing->count + count - 1].shard != closing->shard) {
-        count--;
-        closing->all = true;
-    }
-    closing->count += count;
+    while (code == SB_OK && !closing->all && closing->count < SB_MOVER_FILES)
+        code = fetch_some(closing, &last, err);
     return code;
 }
 
@@ -160,7 +180,7 @@ static enum sb_code find_end(struct closing *closing, struct sb_error *err)
     closing->end = 0;
     do {
         code =
-            sb_mover_fetch(closing->mover, &last, true, closing->window, WINDOW_FILES, &count, err);
+            sb_mover_fetch(closing->mover, &last, true, closing->window, FETCH_FIRST, &count, err);
         for (size_t i = 0; code == SB_OK && i < count; i++) {
             last = closing->window[i];
             if (last.shard == closing->shard && last.size > 0)
@@ -179,6 +199,7 @@ static enum sb_code close_shard(struct closing *closing, uint32_t shard, struct 
     closing->shard = shard;
     closing->closed = 0;
     closing->at = closing->count = 0;
+    closing->fetch = FETCH_FIRST;
     closing->all = false;
     code = find_end(closing, err);
     /* What lies behind the last file goes first: its space may be needed. */

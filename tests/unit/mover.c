@@ -378,6 +378,33 @@ static void one_writer_at_a_time_and_no_matter_how_many_look(void)
     CHECK(try_open("locked") == SB_OK);
 }
 
+/* Called as a statement begins: at a BEGIN IMMEDIATE behind a commit nobody holds a lock. */
+static int change_in_between(unsigned kind, void *context, void *statement, void *text)
+{
+    (void)kind, (void)statement;
+    if (strcmp(text, "BEGIN IMMEDIATE") == 0)
+        run_sql(context, "UPDATE files SET mode = 384 WHERE path = 'b'");
+    return 0;
+}
+
+static void a_change_by_another_program_ends_the_work(void)
+{
+    static char path[] = "changed";
+    struct sb_mover *mover;
+    struct sb_extent a;
+
+    MAKE(path, 0, 100, 50, 60);
+    mover = open_mover(path);
+    a = extent(mover, 0);
+    sqlite3_trace_v2(sb_mover_database(mover), SQLITE_TRACE_STMT, change_in_between, path);
+    CHECK(sb_mover_move(mover, &a, 0, 300, &err) == SB_OK);
+    CHECK(sb_mover_commit(mover, &err) == SB_CHANGED);
+    CHECK(strstr(err.text, "another program changed it meanwhile; it is whole, so run this again"));
+    sb_mover_free(mover);
+    CHECK_TEXT(places(path), "a 0:300 b 0:100 c 0:150 ");
+    CHECK(size_of("changed-shard-00000") == 400 && access("changed.new", F_OK) != 0);
+}
+
 static void shards_that_others_may_use_are_not_written_to(void)
 {
     struct sb_mover *mover;
@@ -477,6 +504,7 @@ int main(void)
     RUN(shards_are_made_and_removed_at_the_end);
     RUN(nothing_is_cut_off_where_a_file_is);
     RUN(one_writer_at_a_time_and_no_matter_how_many_look);
+    RUN(a_change_by_another_program_ends_the_work);
     RUN(shards_that_others_may_use_are_not_written_to);
     RUN(what_a_link_leads_to_is_not_cut_off);
     RUN(what_cannot_be_moved_safely_is_refused);
