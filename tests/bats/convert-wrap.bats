@@ -207,3 +207,18 @@ PYTHON
     run_fail 2 sb convert -q --wrap --force c.barecat-shard-00000 c.barecat
     run_ok sb verify --strict c.barecat
 }
+
+@test "verify tells when the file that was wrapped has changed" {
+    make_tar
+    sb convert -q --wrap a.tar a.barecat
+    tar -rf a.tar -C tree one
+    run_ok sb verify a.barecat
+    stderr_has "a.barecat-shard-00000: was changed since it was linked, as its time says"
+    truncate -s +512 a.tar
+    run_ok sb verify --quick a.barecat
+    stderr_has "a.barecat-shard-00000: has grown"
+    truncate -s -1024 a.tar
+    run_fail 1 sb verify a.barecat
+    output_has "a.barecat-shard-00000: has "
+    output_has "bytes, and had "
+}
