@@ -13,49 +13,39 @@ faults() {
     output_has ' 0 bad'
 }
 
-@test "pack: nothing or the new archive" {
-    faults -s 23 -o 4 pack
+@test "a new archive: nothing or all of it" {
+    faults -s 37 -o 4 pack view parts
 }
 
-@test "pack --force: the old archive or the new one" {
-    faults -s 23 -o 9 force
+@test "an archive that is replaced: the old one or the new one" {
+    faults -s 37 -o 9 force convert tar zip wrap
+    faults -s 13 -o 2 extents
 }
 
-@test "pack --append: the old archive or the new one" {
-    faults -s 23 -o 14 append
-}
-
-@test "convert --append of a tar: the old archive or the new one" {
-    faults -s 23 -o 11 stream
+@test "an archive that is added to or changed: the old one or the new one" {
+    faults -s 37 -o 14 append stream rm mv viewmore
 }
 
 @test "upgrade: the archive or the better one" {
     faults -s 23 -o 2 upgrade
 }
 
+@test "an archive that is rearranged: every file is there at any time" {
+    faults -s 61 -o 20 defrag quick reshard
+}
+
 @test "unpack: a tree that the next run completes" {
     faults -s 23 -o 7 unpack
 }
 
-@test "convert: to an archive, a tar or a zip, the old one or the new one" {
-    faults -s 29 -o 5 convert tar zip
-}
-
-@test "convert --wrap: the old archive or the new one" {
-    faults -s 11 -o 3 wrap
-}
-
-@test "convert --from=extents: no index or the new one, and shards as they are" {
-    faults -s 7 -o 2 extents
-}
-
 @test "power failures: what a disk may hold then is the old archive or the new one" {
-    faults -s 41 -o 3 -p strict pack append upgrade
-    faults -s 41 -o 17 -p ordered force stream wrap
+    faults -s 59 -o 3 -p strict pack append upgrade rm mv defrag quick reshard
+    faults -s 59 -o 17 -p ordered force stream wrap view viewmore parts
 }
 
 @test "allocations that fail: exit status 2" {
-    faults -s 61 -o 3 malloc
+    faults -s 401 -o 3 malloc-pack malloc-append malloc-stream malloc-rm malloc-mv malloc-defrag \
+        malloc-reshard malloc-parts malloc-view malloc-readers malloc-tars
 }
 
 @test "output to a full device is an error" {
