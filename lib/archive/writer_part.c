@@ -76,16 +76,20 @@ static enum sb_code rename_index(struct sb_writer *writer, const char *part, str
 }
 
 /* The index that this writer began, and its lock. */
-static void let_go(struct sb_writer *writer)
+static enum sb_code let_go(struct sb_writer *writer, struct sb_error *err)
 {
+    enum sb_code code = SB_OK;
+
     sqlite3_finalize(writer->add_file);
     writer->add_file = NULL;
     sb_tally_free(writer->tally);
     writer->tally = NULL;
     sb_database_close(writer->db);
     writer->db = NULL;
-    unlink(writer->new_path);
+    if (unlink(writer->new_path))
+        code = sb_fail_errno(err, errno, "%s", writer->new_path);
     sb_new_lock_drop(&writer->lock);
+    return code;
 }
 
 enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part, struct sb_error *err)
@@ -106,8 +110,8 @@ enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part, s
     if (code == SB_OK)
         code = sb_lock_index(db, part, err);
     /* Before the rename, or a kill could leave it beside an archive that has no part. */
-    if (lock.fd >= 0)
-        unlink(new_path);
+    if (lock.fd >= 0 && unlink(new_path) && code == SB_OK)
+        code = sb_fail_errno(err, errno, "%s", new_path);
     if (code == SB_OK)
         code = rename_index(writer, part, err);
     sb_database_close(db);
@@ -115,6 +119,6 @@ enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part, s
     free(new_path);
     if (code)
         return code;
-    let_go(writer);
-    return sb_pending_tidy_up(writer->path, err);
+    code = let_go(writer, err);
+    return code ? code : sb_pending_tidy_up(writer->path, err);
 }

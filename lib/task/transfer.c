@@ -693,8 +693,9 @@ static enum sb_code run(struct transfer *transfer, struct sb_error *err)
 enum sb_code sb_transfer_pass(struct sb_source *source, const struct sb_transfer_place *place,
                               struct sb_error *err)
 {
-    struct sb_member member = {0};
+    struct sb_member member = {.entry.path = ""};
     enum sb_code code = SB_OK;
+    const char *last;
 
     for (int64_t i = 0; !code && i < place->members; i++) {
         code = sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted")
@@ -702,13 +703,14 @@ enum sb_code sb_transfer_pass(struct sb_source *source, const struct sb_transfer
     }
     if ((code && code != SB_END) || place->members == 0)
         return code;
+    last = place->last.size > 0 ? place->last.data : "";
     if (!code && member.entry.path_size == place->last.size &&
-        memcmp(member.entry.path, place->last.data, place->last.size) == 0)
+        memcmp(member.entry.path, last, place->last.size) == 0)
         return SB_OK;
     return sb_fail(err, SB_CHANGED,
                    "%s: not the input that the interrupted run read: its member %" PRId64
-                   " was %s; give that one, or start over without --resume",
-                   source->name, place->members, place->last.size ? place->last.data : "its root");
+                   " was '%s'; give that one, or start over without --resume",
+                   source->name, place->members, last);
 }
 
 enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,

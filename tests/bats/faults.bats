@@ -22,6 +22,11 @@ faults() {
     faults -s 13 -o 2 extents
 }
 
+@test "an archive that is committed on the way: what was committed, and then all of it" {
+    faults -s 43 -o 4 steps
+    faults -s 43 -o 21 resteps
+}
+
 @test "an archive that is added to or changed: the old one or the new one" {
     faults -s 37 -o 14 append stream rm mv viewmore
 }
@@ -39,12 +44,12 @@ faults() {
 }
 
 @test "power failures: what a disk may hold then is the old archive or the new one" {
-    faults -s 59 -o 3 -p strict pack append upgrade rm mv defrag quick reshard
-    faults -s 59 -o 17 -p ordered force stream wrap view viewmore parts
+    faults -s 59 -o 3 -p strict pack append upgrade rm mv defrag quick reshard steps
+    faults -s 59 -o 17 -p ordered force stream wrap view viewmore parts resteps
 }
 
 @test "allocations that fail: exit status 2" {
-    faults -s 401 -o 3 malloc-pack malloc-append malloc-stream malloc-rm malloc-mv malloc-defrag \
+    faults -s 401 -o 3 malloc-pack malloc-append malloc-stream malloc-steps malloc-rm malloc-mv malloc-defrag \
         malloc-reshard malloc-parts malloc-view malloc-readers malloc-tars
 }
 

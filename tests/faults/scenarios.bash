@@ -445,3 +445,40 @@ check_viewmore() {
     old_or_new "$1" old new
     sources_stand
 }
+
+# What was committed on the way is an archive, and kept.
+part_is_whole() {
+    [ ! -e at/a.barecat.part ] || verified at/a.barecat.part || report "verify of the part"
+}
+
+start_steps() {
+    mkdir start-steps
+    [ -e new.tar ] || tar cf new.tar -C new .
+}
+run_steps() {
+    "$@" convert -q -j1 --checkpoint=5k --shard-size=20k --resume new.tar at/a.barecat
+}
+check_steps() {
+    part_is_whole
+    if [ "$1" = failed ]; then
+        nothing_or killed new
+    else
+        nothing_or "$1" new
+    fi
+}
+
+start_resteps() {
+    make_old start-resteps 6k
+    [ -e new.tar ] || tar cf new.tar -C new .
+}
+run_resteps() {
+    "$@" convert -q -j1 --force --checkpoint=5k --shard-size=20k --resume new.tar at/a.barecat
+}
+check_resteps() {
+    part_is_whole
+    if [ "$1" = failed ]; then
+        old_or_new killed old new
+    else
+        old_or_new "$1" old new
+    fi
+}

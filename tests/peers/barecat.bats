@@ -61,6 +61,24 @@ both_agree() {
     run_ok "$NEW/barecat" verify a.barecat
 }
 
+@test "Barecat reads what was committed on the way, and what it becomes" {
+    make_big_tree
+    tar cf tree.tar --sort=name -C tree .
+    mkfifo pipe
+    "$SHARDBOX" convert -q --checkpoint=20k --shard-size=50k - a.barecat <pipe 2>/dev/null &
+    writer=$!
+    exec 7>pipe
+    head -c 900000 tree.tar >&7
+    until [[ -e a.barecat.part ]]; do sleep 0.05; done
+    kill -TERM "$writer"
+    wait "$writer" || true
+    exec 7>&-
+    both_agree a.barecat.part
+    sb convert -q --resume --shard-size=50k - a.barecat <tree.tar
+    peer check a.barecat tree
+    run_ok "$NEW/barecat" verify a.barecat
+}
+
 @test "Barecat reads the same from one shard, from appended ones, and from a replaced archive" {
     make_big_tree
     sb pack a.barecat -C tree deep wide
