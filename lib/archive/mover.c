@@ -198,7 +198,7 @@ static enum sb_code count_shards(struct sb_mover *mover, struct sb_error *err)
 static enum sb_code look_at_shards(struct sb_mover *mover, struct sb_error *err)
 {
     uint32_t in_use;
-    enum sb_code code = sb_shard_count_in_use(mover->db, mover->file, &in_use, err);
+    enum sb_code code = sb_shard_count_standing(mover->db, mover->path, &in_use, err);
 
     if (code == SB_OK)
         code = count_shards(mover, err);

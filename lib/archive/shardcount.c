@@ -4,6 +4,9 @@
 #include "archive/shards.h"
 
 #include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 
 static enum sb_code has_config(struct sqlite3 *db, int64_t *has, struct sb_error *err)
 {
@@ -42,21 +45,62 @@ enum sb_code sb_shard_count_stated(struct sqlite3 *db, const char *name, int64_t
     return code;
 }
 
-enum sb_code sb_shard_count_in_use(struct sqlite3 *db, const char *name, uint32_t *count,
-                                   struct sb_error *err)
+/* One more than the highest shard that a file is in. */
+static enum sb_code count_filled(struct sqlite3 *db, const char *name, uint32_t *count,
+                                 struct sb_error *err)
 {
-    int64_t stated, last;
-    enum sb_code code = sb_shard_count_stated(db, name, &stated, err);
+    int64_t last;
+    enum sb_code code =
+        sb_database_integer(db, "SELECT max(shard) FROM main.files", -1, &last, err);
 
-    if (code == SB_OK)
-        code = sb_database_integer(db, "SELECT max(shard) FROM main.files", -1, &last, err);
     if (code)
         return code;
     if (last < -1 || last > SB_SHARD_MAX)
         return sb_fail(err, SB_DAMAGED, "%s: a file is in shard %lld, which cannot be", name,
                        (long long)last);
-    *count = (uint32_t)(stated > last + 1 ? stated : last + 1);
+    *count = (uint32_t)(last + 1);
     return SB_OK;
+}
+
+enum sb_code sb_shard_count_in_use(struct sqlite3 *db, const char *name, uint32_t *count,
+                                   struct sb_error *err)
+{
+    int64_t stated;
+    enum sb_code code = sb_shard_count_stated(db, name, &stated, err);
+
+    if (code == SB_OK)
+        code = count_filled(db, name, count, err);
+    if (code == SB_OK && stated > *count)
+        *count = (uint32_t)stated;
+    return code;
+}
+
+static enum sb_code is_there(const char *path, uint32_t shard, bool *there, struct sb_error *err)
+{
+    struct stat st;
+    char *file;
+
+    if (asprintf(&file, "%s-shard-%05u", path, shard) < 0)
+        return sb_fail_memory(err);
+    *there = lstat(file, &st) == 0;
+    free(file);
+    return SB_OK;
+}
+
+enum sb_code sb_shard_count_standing(struct sqlite3 *db, const char *path, uint32_t *count,
+                                     struct sb_error *err)
+{
+    uint32_t filled;
+    bool there = false;
+    enum sb_code code = sb_shard_count_in_use(db, path, count, err);
+
+    if (code == SB_OK)
+        code = count_filled(db, path, &filled, err);
+    while (code == SB_OK && !there && *count > filled) {
+        code = is_there(path, *count - 1, &there, err);
+        *count -= !there;
+    }
+    return code;
 }
 
 enum sb_code sb_shard_count_record(struct sqlite3 *db, uint32_t count, struct sb_error *err)

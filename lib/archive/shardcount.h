@@ -33,6 +33,14 @@ enum sb_code sb_shard_count_stated(struct sqlite3 *db, const char *name, int64_t
 enum sb_code sb_shard_count_in_use(struct sqlite3 *db, const char *name, uint32_t *count,
                                    struct sb_error *err) SB_CHECKED;
 
+/*
+ * The same of the archive at `path`, whose shards have their lasting names: without those at the
+ * end that are not there and that no file is in, which a program that does not know the row has
+ * removed.
+ */
+enum sb_code sb_shard_count_standing(struct sqlite3 *db, const char *path, uint32_t *count,
+                                     struct sb_error *err) SB_CHECKED;
+
 /* Records that so many are the archive's: writes the row or drops it. Inside the transaction that
  * changes `files`, behind its changes. */
 enum sb_code sb_shard_count_record(struct sqlite3 *db, uint32_t count,

@@ -102,7 +102,7 @@ void sb_writer_free(struct sb_writer *writer)
 enum sb_code sb_writer_refuse_strangers(struct sb_writer *writer, sqlite3 *db, struct sb_error *err)
 {
     uint32_t in_use;
-    enum sb_code code = sb_shard_count_in_use(db, writer->file, &in_use, err);
+    enum sb_code code = sb_shard_count_standing(db, writer->path, &in_use, err);
 
     if (code)
         return code;

@@ -194,6 +194,21 @@ shard_count() {
     done
 }
 
+@test "shards that the index counts, but another program has removed, are not missed" {
+    emptied 4
+    rm a.barecat-shard-00001
+    run_ok sb verify a.barecat
+    run_ok sb defrag a.barecat
+    sb pack --append --seal --prefix=y a.barecat -C t .
+    run_ok sb rm -r a.barecat y
+    rm a.barecat-shard-00001
+    echo 3 >3
+    run_ok sb pack --append a.barecat 3
+    [[ $(stat -c %s a.barecat-shard-*) == 10 ]]
+    [[ -z $(shard_count) ]]
+    run_ok sb verify a.barecat
+}
+
 @test "--force replaces shards that no file is in any more" {
     emptied 2
     echo 3 >3
