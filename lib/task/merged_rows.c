@@ -225,7 +225,11 @@ static const char *why_not(const struct sb_entry *entry, const char *name, size_
     if (entry->defect)
         return entry->defect;
     *kind = "unsafe";
-    return entry->type == SB_DIR && size == 0 ? NULL : sb_name_problem(name, size);
+    if (entry->type == SB_DIR && size == 0)
+        return NULL;
+    if (!sb_parent_is_computable(name, size))
+        return "is not UTF-8, and SQLite would put it in another directory";
+    return sb_name_problem(name, size);
 }
 
 /* Keeps a row under the name that it has behind the prefix, if it can be used. */

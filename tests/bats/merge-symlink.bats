@@ -327,13 +327,14 @@ untouched() {
 @test "rows that cannot be used are named and left out" {
     sql b.barecat "PRAGMA ignore_check_constraints=1; UPDATE config SET value_int = 0 WHERE key = 'use_triggers';
         INSERT INTO files (path, shard, offset, size) VALUES
-        ('../up', 0, 0, 1), ('beyond', 0, 5, 1000), ('negative', 0, 0, -5), ('nowhere', 123456, 0, 1)"
+        ('../up', 0, 0, 1), (CAST(x'C32FA9' AS TEXT), 0, 0, 1), ('beyond', 0, 5, 1000), ('negative', 0, 0, -5), ('nowhere', 123456, 0, 1)"
     run_fail 1 sb merge-symlink -o v.barecat a.barecat b.barecat
     stderr_has "../up: in b.barecat: the name has a .. component; left out"
     stderr_has "beyond: in b.barecat: its bytes lie beyond the end of shard 00000; left out"
     stderr_has "negative: in b.barecat: size is negative; left out"
     stderr_has "nowhere: in b.barecat: shard is not a shard number; left out"
-    stderr_has "v.barecat: done in part; problems, named above: 4"
+    stderr_has '\303/\251: in b.barecat: the name is not UTF-8, and SQLite would put it in another'
+    stderr_has "v.barecat: done in part; problems, named above: 5"
     [[ $(paths v.barecat) == 'a b d/1 d/2' ]]
     run_ok sb verify --strict v.barecat
 }
@@ -606,4 +607,27 @@ on_view() {
     [[ ! -e v.barecat-shard-00002 ]]
     run_ok sb verify --strict v.barecat
     stderr_is ""
+}
+
+@test "names that are not UTF-8 are kept" {
+    make_tree tree
+    make_raw_names tree
+    sb pack -q t.barecat -C tree .
+    sb merge-symlink --prefix=p -o v.barecat t.barecat
+    run_ok sb verify --strict v.barecat
+    run_ok sb unpack -C out v.barecat
+    same_tree tree out/p
+}
+
+@test "a source in WAL mode is read with what is only in its WAL" {
+    mkfifo hold
+    sqlite3 a.barecat "PRAGMA journal_mode=WAL" >/dev/null
+    { printf '%s\n' "UPDATE files SET path = 'new' WHERE path = 'a';" ".shell cat hold"; } |
+        sqlite3 a.barecat 3>&- &
+    until [[ -s a.barecat-wal ]]; do sleep 0.1; done
+    run_ok sb merge-symlink -o v.barecat a.barecat
+    : >hold
+    wait $!
+    [[ $(paths v.barecat) == 'd/1 new' ]]
+    run_ok sb verify --strict v.barecat
 }
