@@ -42,6 +42,7 @@ struct settings {
     bool dry_run;
     bool json;
     struct shares shares;
+    const char *path; /* operand */
 };
 
 static const char *const to_words[] = {
@@ -156,6 +157,15 @@ static const char *misused_in_place(const struct settings *settings)
     return NULL;
 }
 
+static bool reads_stdin_twice(const struct settings *settings)
+{
+    size_t times = strcmp(settings->path, "-") == 0;
+
+    for (size_t i = 0; i < settings->shares.count; i++)
+        times += strcmp(settings->shares.all[i].list, "-") == 0;
+    return times > 1;
+}
+
 static const char *misused_parts(const struct settings *settings)
 {
     bool by_size = settings->parts > 0 || settings->size > 0;
@@ -169,6 +179,8 @@ static const char *misused_parts(const struct settings *settings)
         return "--seed is for --ratio";
     if (settings->null && !settings->by_list)
         return "--null is for --by-list";
+    if (settings->by_list && reads_stdin_twice(settings))
+        return "standard input can be only one of the lists, or CONTAINER";
     if (settings->rest && by_size)
         return "--rest is for --ratio, --by-list and --by-dir: by size, nothing is left";
     if (settings->rest && !shares_is_name(settings->rest, strlen(settings->rest)))
@@ -272,9 +284,10 @@ static void lose(void *context, const char *name, unsigned properties)
 }
 
 /* Parts are read one after the other: bytes that come in sequence are there only once. */
-static enum sb_code open_whole(struct container *out, const char *path,
-                               const struct settings *settings, struct sb_error *err)
+static enum sb_code open_whole(struct container *out, const struct settings *settings,
+                               struct sb_error *err)
 {
+    const char *path = settings->path;
     struct sb_catalog_options wanted = {.notify = &message_notify, .progress = show_progress};
     struct sb_catalog_result result;
     enum sb_code code = open_container(out, path, &settings->opening, false, err);
@@ -301,10 +314,9 @@ static void conclude(const struct settings *settings, const struct sb_split_resu
         message_failure(err);
         message_raise(STATUS_ERROR);
         if (result->parts > 0 && !settings->dry_run)
-            message_error("%s: parts that are whole: %" PRId64 "; %s", settings->output,
-                          result->parts,
-                          settings->symlink ? "run again with --force"
-                                            : "go on with --skip-existing");
+            message_error(
+                "%s: parts that are whole: %" PRId64 "; %s", settings->output, result->parts,
+                settings->symlink ? "run again with --force" : "go on with --skip-existing");
         return;
     }
     if (result->files_left > 0)
@@ -316,7 +328,7 @@ static void conclude(const struct settings *settings, const struct sb_split_resu
                         result->problems);
 }
 
-static void split(const struct settings *settings, const char *path)
+static void split(const struct settings *settings)
 {
     const struct sb_container_type type = output_type(settings);
     struct run run = {.settings = settings};
@@ -345,7 +357,7 @@ static void split(const struct settings *settings, const char *path)
     enum sb_code code = report_open(&run.report, NULL, &err);
 
     if (!code)
-        code = open_whole(&whole, path, settings, &err);
+        code = open_whole(&whole, settings, &err);
     wanted.archive = whole.archive;
     if (!code)
         code = sb_split(&wanted, &result, &err);
@@ -364,8 +376,7 @@ static void show_moved(void *context, int64_t bytes)
     message_progress_update(bytes, 0, 0);
 }
 
-static void summarize(const struct settings *settings, const char *path,
-                      const struct sb_reshard_counts *counts)
+static void summarize(const struct settings *settings, const struct sb_reshard_counts *counts)
 {
     char size[SB_HUMAN_SIZE];
 
@@ -381,10 +392,11 @@ static void summarize(const struct settings *settings, const char *path,
                       counts->shards_before, counts->shards_after, counts->moved_files, size);
     else
         message_note("%s: shards: %" PRIu32 ", were: %" PRIu32 "; moved files: %" PRId64 " (%s)",
-                     path, counts->shards_after, counts->shards_before, counts->moved_files, size);
+                     settings->path, counts->shards_after, counts->shards_before,
+                     counts->moved_files, size);
 }
 
-static void split_in_place(const struct settings *settings, const char *path)
+static void split_in_place(const struct settings *settings)
 {
     struct sb_reshard_options wanted = {
         .shard_size = settings->shard_size,
@@ -396,18 +408,18 @@ static void split_in_place(const struct settings *settings, const char *path)
     };
     struct sb_reshard_counts counts = {0};
     struct sb_error err;
-    enum sb_code code = sb_reshard(path, &wanted, &counts, &err);
+    enum sb_code code = sb_reshard(settings->path, &wanted, &counts, &err);
 
     message_progress_end();
     if (!code) {
-        summarize(settings, path, &counts);
+        summarize(settings, &counts);
         return;
     }
-    explain_failure(path, &err);
+    explain_failure(settings->path, &err);
     message_failure(&err);
     message_raise(STATUS_ERROR);
     if (code == SB_INTERRUPT)
-        message_error("%s: is whole; run the same command again to go on", path);
+        message_error("%s: is whole; run the same command again to go on", settings->path);
 }
 
 /* What is wrong with the options, or NULL. */
@@ -435,15 +447,16 @@ static int run(const struct command *self, int argc, char **argv)
     status = options_parse(self, argc, argv, &settings, &first, NULL);
     if (status != OPTIONS_RUN)
         goto out;
+    settings.path = argv[first];
     wrong = argc - first == 1 ? misuse(&settings) : "give one CONTAINER";
     if (wrong) {
         status = message_usage("%s", wrong);
         goto out;
     }
     if (is_in_place(&settings))
-        split_in_place(&settings, argv[first]);
+        split_in_place(&settings);
     else
-        split(&settings, argv[first]);
+        split(&settings);
     status = message_status();
 out:
     shares_release(&settings.shares);

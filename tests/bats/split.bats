@@ -450,6 +450,7 @@ shardbox split: x1.barecat: 1 file (2)'
     refused "'a' is named twice" --ratio=a=0.1,a=0.2 -o '{}' a.barecat
     refused "the numbers add up to 1.1, which is more than 1" --ratio=a=0.5,b=0.6 -o '{}' a.barecat
     refused "'a/b=x' is not NAME=FILE" --by-list=a/b=x -o '{}' a.barecat
+    refused "standard input can be only one of the lists, or CONTAINER" --by-list=a=- -o '{}' -
     refused "--seed is for --ratio" --parts=2 --seed=1 -o '{}' a.barecat
     refused "--rest is for --ratio" --parts=2 --rest=x -o '{}' a.barecat
     refused "--force and --skip-existing" --parts=2 -f --skip-existing -o '{}' a.barecat
