@@ -564,6 +564,11 @@ on_view() {
         on_view sb defrag v.barecat
         on_view sb defrag --quick v.barecat
         on_view sb split --shard-size=4 v.barecat
+        on_view sb split --parts=2 --symlink -o 'part-{}.barecat' v.barecat
+        on_view sb merge --append --prefix=z -o v.barecat b.barecat
+        ((status == 0)) || fail "merge --append"
+        on_view sb convert --append --prefix=y b.barecat v.barecat
+        ((status == 0)) || fail "convert --append"
         on_view sb merge-symlink --append --prefix=x -o v.barecat a.barecat
         on_view sb pack --force v.barecat -C more .
         ((status == 0)) || fail "force"
