@@ -208,21 +208,15 @@ static enum sb_code refuse_roots(const struct sb_remove_options *options, struct
     return code;
 }
 
-/*
- * The reader first: it opens and closes the index file itself, and with that the process would lose
- * the writer's lock.
- */
 static enum sb_code open_both(struct removal *removal, const char *path, struct sb_error *err)
 {
     struct sb_writer_options writing = {
         .mode = SB_APPEND, .index_only = true, .notify = removal->options->notify};
-    enum sb_code code = sb_archive_open(&removal->archive, path, err);
+    enum sb_code code = SB_OK;
 
-    if (code == SB_OK && !removal->options->dry_run)
+    if (!removal->options->dry_run)
         code = sb_writer_open(&removal->writer, path, &writing, err);
-    if (code == SB_OK && removal->writer)
-        code = sb_archive_still_current(removal->archive, err);
-    return code;
+    return code ? code : sb_archive_open(&removal->archive, path, err);
 }
 
 static enum sb_code commit(struct removal *removal, struct sb_error *err)
@@ -253,10 +247,10 @@ enum sb_code sb_remove(const char *archive, const struct sb_remove_options *opti
         code = open_both(&removal, archive, err);
     if (code == SB_OK)
         code = options->list ? take_listed(&removal, err) : take_selected(&removal, err);
-    sb_archive_free(removal.archive);
     if (code == SB_OK)
         code = commit(&removal, err);
     sb_writer_free(removal.writer);
+    sb_archive_free(removal.archive);
     if (code == SB_OK)
         *counts = removal.counts;
     return code;

@@ -165,12 +165,12 @@ static enum sb_code run_batch(struct batch *batch, struct sb_error *err)
     if (code == SB_OK && !batch->more)
         code =
             sb_database_run(batch->db, "DELETE FROM main.config WHERE key = '" SUMS_KEY "'", err);
-    sb_shards_free(shards);
-    sb_archive_free(archive);
     if (code == SB_OK)
         code = sb_database_run(batch->db, "COMMIT", err);
     if (code != SB_OK)
         sqlite3_exec(batch->db, "ROLLBACK", NULL, NULL, NULL);
+    sb_shards_free(shards);
+    sb_archive_free(archive);
     return code;
 }
 

@@ -231,7 +231,7 @@ d/2"
     exec 9>&-
     wait "$pid"
     run_fail 2 sb rm none.barecat 5
-    stderr_has "none.barecat: No such file or directory"
+    stderr_has "none.barecat: no such archive"
     tar cf t.tar t
     run_fail 2 sb rm t.tar t/5
     stderr_has "t.tar: is a tar, and only archives can be changed; 'shardbox convert' makes one of it"
@@ -241,4 +241,40 @@ d/2"
     ln -s a.barecat l.barecat
     run_fail 2 sb rm l.barecat 5
     stderr_has "a symbolic link; give the name of the archive itself"
+}
+
+@test "an index in WAL mode" {
+    sql a.barecat "PRAGMA journal_mode = WAL"
+    run_ok sb rm a.barecat 5
+    run_ok sb rm -n a.barecat d/1
+    output_is d/1
+    [[ $(sql a.barecat "PRAGMA journal_mode") == delete ]]
+    run_ok sb verify --strict a.barecat
+}
+
+@test "the lock is held to the end: two at once lose nothing" {
+    rm -r t
+    mkdir t
+    (cd t && seq 3000 | split -l 1 -a 4 -d)
+    sb pack --force a.barecat -C t .
+    sb find a.barecat | awk 'NR % 2' >odd
+    sb find a.barecat | awk 'NR % 4 == 0' >even
+    # Each goes on until it was its turn; every run removes what is left of its list.
+    for list in odd even; do
+        (
+            split -l 100 "$list" "$list."
+            for part in "$list".*; do
+                until "$SHARDBOX" rm -f -T "$part" a.barecat 2>>err; do
+                    grep -vE 'is writing this archive|locked by another process' err && exit 1
+                    sleep 0.01
+                done
+            done
+        ) &
+        pids="$pids $!"
+    done
+    for pid in $pids; do
+        wait "$pid"
+    done
+    [[ $(sql a.barecat "SELECT count(*) FROM files") == 750 ]]
+    run_ok sb verify --strict a.barecat
 }
