@@ -105,7 +105,7 @@ static:
 # Tests
 
 # What has threads, and so is worth the time that the thread sanitizer takes.
-THREADED_TESTS = $(addprefix $(BUILD)/tests/unit/,pipeline transfer sink_archive) \
+THREADED_TESTS = $(addprefix $(BUILD)/tests/unit/,pipeline transfer sink_archive mover) \
 	$(wildcard $(addprefix tests/bats/,pack.bats unpack.bats verify.bats cat.bats convert.bats \
 	convert-wrap.bats))
 
