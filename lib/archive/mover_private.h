@@ -1,5 +1,5 @@
 /*
- * What the files of the mover share; nobody else includes it.
+ * What the files of the mover and renumber.c share; nobody else includes it.
  */
 #ifndef SB_ARCHIVE_MOVER_PRIVATE_H
 #define SB_ARCHIVE_MOVER_PRIVATE_H

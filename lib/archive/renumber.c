@@ -247,6 +247,8 @@ enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renum
     if (code == SB_OK)
         code = sb_sync_directory_of(mover->path, err);
     if (code == SB_OK)
+        code = sb_exclude_readers(mover->db, mover->file, err);
+    if (code == SB_OK)
         code = sb_linked_drop_from(mover->db, renumbering->from, err);
     if (code == SB_OK)
         code = renumber_rows(mover, renumbering, count, err);
@@ -256,7 +258,11 @@ enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renum
         code = sb_mover_commit_index(mover, err);
     if (code == SB_OK)
         code = sb_database_run(mover->db, "ROLLBACK", err);
-    return code ? code : sb_pending_finish(mover->db, mover->path, mover->file, err);
+    if (code)
+        return code;
+    code = sb_pending_finish(mover->db, mover->path, mover->file, err);
+    /* Another writer got in first: then it has finished this for us. */
+    return code == SB_LOCKED || code == SB_CHANGED ? SB_OK : code;
 }
 
 static enum sb_code has_files(struct sqlite3 *db, uint32_t shard, bool *has, struct sb_error *err)
@@ -315,17 +321,19 @@ static enum sb_code part_names(struct sqlite3 *db, const char *archive, uint32_t
                                uint32_t number, struct sb_error *err)
 {
     struct names names;
-    bool renumbered = false;
+    bool first_used = true, second_used = true;
     enum sb_code code = make_names(&names, archive, shard, number, err);
 
     if (code || !is_same_file(names.first, names.second))
         goto out;
-    code = has_files(db, number, &renumbered, err);
-    if (code == SB_OK && renumbered) {
+    code = has_files(db, shard, &first_used, err);
+    if (code == SB_OK)
+        code = has_files(db, number, &second_used, err);
+    if (code == SB_OK && second_used && !first_used) {
         release_names(&names);
         code = make_names(&names, archive, number, shard, err);
     }
-    if (code == SB_OK)
+    if (code == SB_OK && !(first_used && second_used))
         code = replace_by_empty(&names, err);
 out:
     release_names(&names);
@@ -347,6 +355,15 @@ for_each_pair(struct sqlite3 *db, const char *archive, const struct sb_renumberi
     return code;
 }
 
+/* Between two commits of a run that is at work the index is not locked, but ARCHIVE.new is. */
+static enum sb_code lock_idle(struct sqlite3 *db, const char *archive, const char *file,
+                              struct sb_error *err)
+{
+    enum sb_code code = sb_lock_index(db, file, err);
+
+    return code ? code : sb_pending_clear(archive, err);
+}
+
 /* Rows are committed before a name that they had is taken away. */
 enum sb_code sb_renumbering_part_names(struct sqlite3 *db, const char *archive, const char *file,
                                        struct sb_error *err)
@@ -358,13 +375,13 @@ enum sb_code sb_renumbering_part_names(struct sqlite3 *db, const char *archive, 
     code = sb_renumbering_read(db, &renumbering, &there, err);
     if (code || !there)
         return code;
-    code = sb_lock_index(db, file, err);
+    code = lock_idle(db, archive, file, err);
     if (code == SB_OK)
         code = for_each_pair(db, archive, &renumbering, complete_rows, err);
     if (code == SB_OK)
         code = sb_database_run(db, "COMMIT", err);
     if (code == SB_OK)
-        code = sb_lock_index(db, file, err);
+        code = lock_idle(db, archive, file, err);
     if (code == SB_OK)
         code = for_each_pair(db, archive, &renumbering, part_names, err);
     if (code == SB_OK)

@@ -54,7 +54,7 @@ enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renum
                                    uint32_t count, struct sb_error *err) SB_CHECKED;
 
 /* What the next writer does about a run that was killed, as said above, in transactions of its own.
- * file is the index. SB_LOCKED as sb_lock_index. */
+ * file is the index. SB_LOCKED also where the run is at work. */
 enum sb_code sb_renumbering_part_names(struct sqlite3 *db, const char *archive, const char *file,
                                        struct sb_error *err) SB_CHECKED;
 

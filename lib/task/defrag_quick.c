@@ -338,7 +338,8 @@ static enum sb_code run(struct quick *quick, struct sb_error *err)
     choose_shards_to_cut(quick);
     if (!quick->options->dry_run)
         code = shorten(quick, err);
-    report(quick);
+    if (code == SB_OK)
+        report(quick);
     return code;
 }
 

@@ -34,6 +34,14 @@ struct reshard {
     int64_t waiting_bytes;
 };
 
+static enum sb_code fetch(struct reshard *work, const struct sb_extent *from, bool backwards,
+                          size_t *count, struct sb_error *err)
+{
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    return sb_mover_fetch(work->mover, from, backwards, work->fetched, FETCH_ROOM, count, err);
+}
+
 /* Is the file, in a new shard, where the layout wants it? */
 static bool was_moved(const struct sb_renumbering *numbers, const struct sb_extent *file,
                       const struct sb_place *place)
@@ -53,7 +61,7 @@ static enum sb_code lay_out(struct reshard *work, struct sb_error *err)
     size_t count;
 
     for (;;) {
-        code = sb_mover_fetch(work->mover, after, false, work->fetched, FETCH_ROOM, &count, err);
+        code = fetch(work, after, false, &count, err);
         if (code || count == 0)
             return code;
         for (size_t i = 0; code == SB_OK && i < count; i++) {
@@ -217,7 +225,7 @@ static enum sb_code move_files(struct reshard *work, struct sb_error *err)
     size_t count;
 
     for (;;) {
-        code = sb_mover_fetch(work->mover, before, true, work->fetched, FETCH_ROOM, &count, err);
+        code = fetch(work, before, true, &count, err);
         for (size_t i = 0; code == SB_OK && i < count; i++) {
             const struct sb_extent *file = &work->fetched[i];
 

@@ -395,6 +395,36 @@ make_large() {
     done
 }
 
+@test "while a run is at work other writers leave its shards alone, also between its commits" {
+    need_shim
+    make 100 --shard-size=40000
+    killed kill rename 5 9000
+    find . -name 'a.barecat-shard-*' -links 2 >before
+    [[ -s before ]]
+    mkfifo fifo
+    # The lock that the run holds throughout, as the index's is not.
+    python3 -c '
+import fcntl, struct, sys
+new = open("a.barecat.new", "r+b")
+fcntl.fcntl(new, 37, struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 1, 0))
+print("held", flush=True)
+sys.stdin.read()' <fifo >lock 3>&- &
+    pid=$!
+    exec 5>fifo
+    until [[ -s lock ]]; do kill -0 $pid; done
+    for command in "rm a.barecat f/1" "pack --append a.barecat -C t f" "defrag a.barecat" \
+        "split --shard-size=9000 a.barecat" "upgrade a.barecat"; do
+        # shellcheck disable=SC2086 # several words
+        run_fail 2 sb $command
+        stderr_has "is writing this archive"
+    done
+    exec 5>&-
+    wait $pid
+    find . -name 'a.barecat-shard-*' -links 2 | diff before -
+    split 9000
+    is_whole
+}
+
 @test "a row of config about shards under way that makes no sense counts as none" {
     make 100 --shard-size=40000
     keep
