@@ -14,7 +14,7 @@ faults() {
 }
 
 @test "a new archive: nothing or all of it" {
-    faults -s 37 -o 4 pack view parts
+    faults -s 37 -o 4 pack view parts linked_parts
 }
 
 @test "an archive that is replaced: the old one or the new one" {

@@ -353,13 +353,25 @@ check_reshard() {
 
 start_parts() {
     mkdir start-parts
-    make_gaps gaps
+    [ -d gaps ] || make_gaps gaps
 }
 run_parts() {
     "$@" split -q -j1 --parts=3 --skip-existing -o 'at/part-{}.barecat' gaps/a.barecat
 }
 check_parts() {
     parts "$1" '.*/part-[012]\.barecat\(-shard-[0-9]*\|-journal\)?'
+}
+
+start_linked_parts() {
+    mkdir start-linked_parts
+    [ -d gaps ] || make_gaps gaps
+}
+run_linked_parts() {
+    "$@" split -q --symlink --absolute --parts=3 --skip-existing -o 'at/part-{}.barecat' \
+        gaps/a.barecat
+}
+check_linked_parts() {
+    check_parts "$1"
 }
 
 # parts PHASE REGEX: each that is there is whole; in the end they are all of the tree `kept`, and
