@@ -272,7 +272,9 @@ void sb_mover_free(struct sb_mover *mover)
 {
     if (!mover)
         return;
-    if (!mover->broken && mover->lock.fd >= 0)
+    /* After some failures SQLite rolls back by itself and lets go of its lock: then the end of a
+     * shard may be another program's. */
+    if (!mover->broken && mover->lock.fd >= 0 && !sqlite3_get_autocommit(mover->db))
         cut_back(mover);
     sb_mover_close_targets(mover);
     sb_shards_free(mover->reading);
