@@ -474,12 +474,30 @@ static enum sb_code read_pending(struct sqlite3 *db, const char *archive, struct
     return code;
 }
 
+/* A part that became this archive is there no more: shards of one that is are its own. */
+static enum sb_code refuse_part(const char *archive, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    char *part;
+
+    if (asprintf(&part, "%s.part", archive) < 0)
+        return sb_fail_memory(err);
+    if (access(part, F_OK) == 0)
+        code = sb_fail(err, SB_EXISTS,
+                       "%s: shards of this archive have names that are those of %s; move that away",
+                       archive, part);
+    free(part);
+    return code;
+}
+
 /* Under the lock, inside the transaction, which it ends. */
 static enum sb_code finish_locked(struct sqlite3 *db, const char *archive, struct sb_error *err)
 {
     struct pending pending;
     enum sb_code code = read_pending(db, archive, &pending, err);
 
+    if (code == SB_OK && pending.count >= 0 && strcmp(pending.suffix, ".part") == 0)
+        code = refuse_part(archive, err);
     if (code == SB_OK && pending.count >= 0) {
         code = rename_shards(archive, pending.suffix, err);
         if (code == SB_OK)

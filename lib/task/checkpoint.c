@@ -170,21 +170,37 @@ static enum sb_code open_part(struct sb_checkpoint *run, const struct sb_checkpo
     return code;
 }
 
+/* That there is no archive the writer says, but not that it is half made. */
+static enum sb_code refuse_unfinished(const struct sb_checkpoint *run, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    char *part;
+
+    if (asprintf(&part, "%s.part", run->path) < 0)
+        return sb_fail_memory(err);
+    if (sb_archive_looks_like(part))
+        code = sb_fail(err, SB_INVALID,
+                       "%s: no such archive, but %s is there: complete it first, with --resume in "
+                       "place of --append",
+                       run->path, part);
+    free(part);
+    return code;
+}
+
 static enum sb_code open_appended(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish,
                                   struct sb_error *err)
 {
     char *file = NULL;
-    enum sb_code code;
+    enum sb_code code = sb_standing_index(&file, run->path, err);
 
-    if (!wish->resume)
-        return SB_OK;
-    code = sb_standing_index(&file, run->path, err);
-    if (!code && file)
+    if (!code && !file)
+        return refuse_unfinished(run, err);
+    if (!code && wish->resume)
         code = sb_progress_read(file, &run->progress, err);
-    if (!code && file)
+    if (!code && wish->resume)
         code = go_on(run, wish, err);
     free(file);
-    /* Where there is no archive, or an older one, the writer says so. */
+    /* The writer has more to say of what is no archive, or an older one. */
     return code == SB_NOENT || code == SB_FORMAT ? SB_OK : code;
 }
 

@@ -161,6 +161,8 @@ tidy() {
     done
     run_fail 2 sb convert t a.barecat
     stderr_has "go on with --resume"
+    run_fail 2 sb pack --append a.barecat -C t b
+    stderr_has "complete it first, with --resume in place of --append"
     run_ok sb pack --force a.barecat -C t b
     tidy
     run_fail 1 sb ls a.barecat a
@@ -197,6 +199,24 @@ tidy() {
         rm a.barecat*
         at=$((at + 1))
     done
+}
+
+@test "shards that wait for their renames are not taken from another archive" {
+    at=60
+    until [[ -e a.barecat ]]; do
+        rm -f a.barecat*
+        killed_at "$at" pack --checkpoint=40k a.barecat -C t . || true
+        at=$((at + 1))
+    done
+    [[ -e a.barecat.part-shard-00000 ]]
+    run_ok sb verify a.barecat
+    cp a.barecat a.barecat.part
+    run_fail 2 sb pack --append a.barecat -C t b
+    stderr_has "have names that are those of"
+    rm a.barecat.part
+    run_fail 1 sb pack --append a.barecat -C t b
+    run_ok sb verify a.barecat
+    [[ -e a.barecat-shard-00000 && ! -e a.barecat.part-shard-00000 ]]
 }
 
 @test "other arguments than those of the interrupted run are refused, and named" {
