@@ -31,14 +31,21 @@ struct sb_checkpoint {
 
 /* What was asked */
 
+/* The last line of a record, which anybody may have written, need not have an end. */
+static const char *next_line(const char *line)
+{
+    line += strcspn(line, "\n");
+    return *line ? line + 1 : line;
+}
+
 /* The first line of one text that the other lacks; *size without its newline. NULL: none. */
 static const char *missing_line(const char *text, const char *other, size_t *size)
 {
-    for (; *text; text += *size + 1) {
+    for (; *text; text = next_line(text)) {
         bool found = false;
 
         *size = strcspn(text, "\n");
-        for (const char *line = other; *line && !found; line += strcspn(line, "\n") + 1)
+        for (const char *line = other; *line && !found; line = next_line(line))
             found = strcspn(line, "\n") == *size && memcmp(line, text, *size) == 0;
         if (!found)
             return text;
@@ -141,33 +148,40 @@ static enum sb_code go_on(struct sb_checkpoint *run, const struct sb_checkpoint_
     return SB_OK;
 }
 
+/* Under the lock: what was read of the part before may be out of date by now. */
+static enum sb_code take_part(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish,
+                              struct sb_error *err)
+{
+    enum sb_code code = take_guard(run, err);
+    bool there = false;
+
+    sb_progress_release(&run->progress);
+    if (!code)
+        code = sb_part_look(run->path, &there, &run->progress, err);
+    if (code || !there)
+        return code;
+    if (wish->resume && run->progress.state != SB_PROGRESS_DISCARDED)
+        return go_on(run, wish, err);
+    sb_progress_release(&run->progress);
+    return sb_part_remove(run->path, err);
+}
+
 /* What is there of an interrupted run, into progress. */
 static enum sb_code open_part(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish,
                               struct sb_error *err)
 {
     bool replaces = run->archive.writer.mode == SB_REPLACE;
-    bool wanted = wish->resume || wish->size > 0, there, goes;
+    bool wanted = wish->resume || wish->size > 0, there;
     enum sb_code code = sb_part_look(run->path, &there, &run->progress, err);
 
     /* Without stretches nothing is made under that name, whatever it is. */
     if (code)
         return wanted ? code : SB_OK;
-    if (wish->resume && !there && !replaces)
-        code = heed_archive(run, err);
-    if (code || (!wanted && !there))
-        return code;
-    goes = there && (run->progress.state == SB_PROGRESS_DISCARDED || (replaces && !wish->resume));
-    if (there && !goes && !wish->resume)
+    if (there && !wish->resume && !replaces && run->progress.state != SB_PROGRESS_DISCARDED)
         return refuse_part(run, err);
-    if (wanted || goes)
-        code = take_guard(run, err);
-    if (!code && goes) {
-        code = sb_part_remove(run->path, err);
-        sb_progress_release(&run->progress);
-    } else if (!code && there) {
-        code = go_on(run, wish, err);
-    }
-    return code;
+    if (!there && wish->resume && !replaces)
+        code = heed_archive(run, err);
+    return code || (!there && !wanted) ? code : take_part(run, wish, err);
 }
 
 /* That there is no archive the writer says, but not that it is half made. */

@@ -238,6 +238,28 @@ tidy() {
     run_ok sb verify a.barecat
 }
 
+@test "a record that makes no sense is not gone on with" {
+    interrupt pack --checkpoint=10k a.barecat -C t .
+    cp a.barecat.part good
+    for change in "SET value_int = -1 WHERE key = 'shardbox_progress_members'" \
+        "SET value_int = 'many' WHERE key = 'shardbox_progress_input'" \
+        "SET value_int = 7 WHERE key = 'shardbox_progress_state'" \
+        "SET value_int = 0 WHERE key = 'shardbox_progress_checkpoint'" \
+        "SET value_text = NULL WHERE key = 'shardbox_progress_asked'" \
+        "SET key = 'gone' WHERE key = 'shardbox_progress_last'"; do
+        sql a.barecat.part "UPDATE config $change"
+        run_fail 2 sb pack --resume a.barecat -C t .
+        stderr_has "makes no sense"
+        cp good a.barecat.part
+    done
+    sql a.barecat.part "UPDATE config SET value_text = 'x' WHERE key = 'shardbox_progress_asked'"
+    run_fail 2 sb pack --resume a.barecat -C t .
+    stderr_has "was begun with 'x'"
+    cp good a.barecat.part
+    run_ok sb pack --resume a.barecat -C t .
+    run_ok sb verify a.barecat
+}
+
 @test "somebody's own ARCHIVE.part is never touched" {
     sb pack a.barecat.part -C t b
     cp a.barecat.part before
