@@ -89,8 +89,7 @@ static enum sb_code refuse_taken(struct sb_mover *mover, struct sb_error *err)
             end = ranges[i - 1].end;
         if (code == SB_OK && end > ranges[i].begin)
             code = sb_fail(err, SB_INVALID,
-                           "%s: shard %05u, byte %lld: taken, so nothing is moved "
-                           "there",
+                           "%s: shard %05u, byte %lld: taken, so nothing is moved there",
                            mover->path, ranges[i].shard, (long long)ranges[i].begin);
     }
     free(ranges);
