@@ -357,26 +357,43 @@ static void bind_path(struct sb_tally *tally, sqlite3_stmt *statement)
                       SQLITE_STATIC);
 }
 
-/* Adds what the directory's row has already, if it has one. */
+/* No archive comes near; what does would make sums overflow. */
+static bool is_absurd(int64_t count)
+{
+    return count > INT64_MAX / 2 || count < -(INT64_MAX / 2);
+}
+
+/* Adds what the directory's row has already. */
+static enum sb_code add_row(struct sb_tally *tally, sqlite3_stmt *row, struct counts *counts,
+                            struct sb_error *err)
+{
+    enum sb_code code;
+
+    for (int i = 0; i < 3; i++) {
+        if (is_absurd(sqlite3_column_int64(row, i)))
+            return sb_fail(err, SB_DAMAGED,
+                           "%s: its tree statistics make no sense; run 'shardbox upgrade'",
+                           tally->key.size ? tally->key.data : "the root directory");
+    }
+    counts->subdirs = sqlite3_column_int64(row, 0);
+    counts->files += sqlite3_column_int64(row, 1);
+    code = add_checked(&counts->files_tree, sqlite3_column_int64(row, 2), err);
+    return code ? code : add_checked(&counts->size_tree, sqlite3_column_int64(row, 3), err);
+}
+
 static enum sb_code look_up(struct sb_tally *tally, struct target *target, struct frame *frame,
                             struct sb_error *err)
 {
-    struct counts *counts = &frame->counts;
     enum sb_code code = SB_OK;
     int rc;
 
     bind_path(tally, target->find);
     rc = sqlite3_step(target->find);
-    if (rc == SQLITE_ROW) {
-        frame->exists = true;
-        counts->subdirs = sqlite3_column_int64(target->find, 0);
-        counts->files += sqlite3_column_int64(target->find, 1);
-        code = add_checked(&counts->files_tree, sqlite3_column_int64(target->find, 2), err);
-        if (code == SB_OK)
-            code = add_checked(&counts->size_tree, sqlite3_column_int64(target->find, 3), err);
-    } else if (rc != SQLITE_DONE) {
+    frame->exists = rc == SQLITE_ROW;
+    if (rc == SQLITE_ROW)
+        code = add_row(tally, target->find, &frame->counts, err);
+    else if (rc != SQLITE_DONE)
         code = sb_database_fail(target->db, err);
-    }
     sqlite3_reset(target->find);
     return code;
 }

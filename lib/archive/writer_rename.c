@@ -41,7 +41,7 @@ static enum sb_code prepare_for(struct sb_writer *writer, sqlite3_stmt **out, co
     return code;
 }
 
-/* The first two columns of the only row; *found is false where there is none. */
+/* The first two columns of the first row; *found is false, and they are 0, where there is none. */
 static enum sb_code two_numbers(struct sb_writer *writer, const char *sql, const struct name *name,
                                 bool *found, int64_t *first, int64_t *second, struct sb_error *err)
 {
@@ -49,6 +49,8 @@ static enum sb_code two_numbers(struct sb_writer *writer, const char *sql, const
     enum sb_code code = prepare_for(writer, &row, sql, name, err);
     int rc;
 
+    *first = 0;
+    *second = 0;
     if (code)
         return code;
     rc = sqlite3_step(row);
@@ -73,6 +75,9 @@ static enum sb_code weigh_directory(struct sb_writer *writer, const struct name 
     *weight = (struct weight){.subdirs = 1};
     code = two_numbers(writer, "SELECT num_files_tree, size_tree FROM main.dirs WHERE path = ?1",
                        name, &found, &weight->files_tree, &weight->size_tree, err);
+    if (code == SB_OK && (weight->files_tree < 0 || weight->size_tree < 0))
+        return sb_fail(err, SB_DAMAGED,
+                       "%s: its tree statistics make no sense; run 'shardbox upgrade'", name->text);
     if (code || found)
         return code;
     return two_numbers(writer, "SELECT count(*), sum(size) FROM main.files WHERE " BELOW, name,

@@ -261,3 +261,13 @@ d/e -> f/e"
     run_fail 2 sb mv t.tar t/5 x
     stderr_has "t.tar: is a tar, and only archives can be changed"
 }
+
+@test "statistics that make no sense are damage, and nothing is changed" {
+    sql a.barecat "UPDATE config SET value_int = 0 WHERE key = 'use_triggers';
+        UPDATE dirs SET num_files_tree = -9223372036854775808 WHERE path = 'd';
+        UPDATE config SET value_int = 1 WHERE key = 'use_triggers'"
+    refused "d: its tree statistics make no sense; run 'shardbox upgrade'" a.barecat d x
+    run_ok sb upgrade a.barecat
+    run_ok sb mv a.barecat d x
+    run_ok sb verify --strict a.barecat
+}

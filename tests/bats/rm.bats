@@ -278,3 +278,18 @@ d/2"
     [[ $(sql a.barecat "SELECT count(*) FROM files") == 750 ]]
     run_ok sb verify --strict a.barecat
 }
+
+@test "statistics that make no sense are damage, and nothing is changed" {
+    for number in -9223372036854775808 9223372036854775807; do
+        sql a.barecat "UPDATE config SET value_int = 0 WHERE key = 'use_triggers';
+            UPDATE dirs SET num_files = $number WHERE path = 'd';
+            UPDATE config SET value_int = 1 WHERE key = 'use_triggers'"
+        before=$(md5sum a.barecat)
+        run_fail 2 sb rm a.barecat d/1
+        stderr_has "d/: its tree statistics make no sense; run 'shardbox upgrade'"
+        [[ $(md5sum a.barecat) == "$before" ]]
+    done
+    run_ok sb upgrade a.barecat
+    run_ok sb rm a.barecat d/1
+    run_ok sb verify --strict a.barecat
+}
