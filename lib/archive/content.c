@@ -189,12 +189,12 @@ static enum sb_code read_block(struct sb_content *content, struct sb_entry *entr
 
 /* The last word on a sum that is wrong; where nothing tells that the index moved, the row does. */
 static enum sb_code fail_sum(struct sb_content *content, struct sb_entry *entry, uint32_t crc,
-                             struct sb_error *err)
+                             uint32_t expected, struct sb_error *err)
 {
     const struct sb_entry before = *entry;
 
     sb_fail(err, SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x", crc,
-            entry->crc32c);
+            expected);
     if (follow(content, entry, SB_DAMAGED, 0, err))
         return err->code;
     if (entry->shard == before.shard && entry->offset == before.offset)
@@ -206,7 +206,8 @@ enum sb_code sb_content_stream(struct sb_content *content, struct sb_entry *entr
                                int64_t size, bool check, sb_each_block *each, void *context,
                                struct sb_error *err)
 {
-    bool checked = check && (entry->has & SB_HAS_CRC) && size == entry->size;
+    const bool checked = check && (entry->has & SB_HAS_CRC) && size == entry->size;
+    const uint32_t expected = entry->crc32c;
     int64_t end = skip + size, take;
     enum sb_code code = SB_OK;
     uint32_t crc = 0;
@@ -214,7 +215,7 @@ enum sb_code sb_content_stream(struct sb_content *content, struct sb_entry *entr
 
     if (sb_archive_is_adopted(content->archive))
         return sb_shards_stream(content->shards, entry->shard, entry->offset + skip, size,
-                                checked ? &entry->crc32c : NULL, each, context, err);
+                                checked ? &expected : NULL, each, context, err);
     block = malloc((size_t)(size < BLOCK_BYTES ? size + 1 : BLOCK_BYTES));
     if (!block)
         return sb_fail_memory(err);
@@ -228,7 +229,7 @@ enum sb_code sb_content_stream(struct sb_content *content, struct sb_entry *entr
         code = each(context, block, (size_t)take, err);
     }
     free(block);
-    if (!code && checked && crc != entry->crc32c)
-        code = fail_sum(content, entry, crc, err);
+    if (!code && checked && crc != expected)
+        code = fail_sum(content, entry, crc, expected, err);
     return code;
 }

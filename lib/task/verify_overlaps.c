@@ -50,6 +50,7 @@ static enum sb_code report_overlap(struct verify *verify, const struct sb_entry 
         (long long)(first_end < second_end ? first_end : second_end), second->shard, first->path);
 }
 
+/* Files that were moved meanwhile come out of order, so that both ends count. */
 static bool touch(const struct sb_entry *a, const struct sb_entry *b)
 {
     return !a->defect && !b->defect && a->type != SB_DIR && b->type != SB_DIR && a->size > 0 &&
@@ -92,8 +93,7 @@ static enum sb_code check_extent(struct verify *verify, struct holder *holder,
                                  const struct sb_entry *entry, struct sb_error *err)
 {
     const struct sb_entry *held = &holder->entry;
-    bool touches =
-        holder->any && held->shard == entry->shard && entry->offset < held->offset + held->size;
+    bool touches = holder->any && touch(held, entry);
     enum sb_code code = SB_OK;
 
     if (touches && shares_lawfully(verify, held, entry))
