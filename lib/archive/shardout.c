@@ -120,6 +120,16 @@ static enum sb_code open_file(struct sb_shard_out *out, char *path, uint32_t num
     return SB_OK;
 }
 
+/* A shard that nothing is added to keeps its time, by which rsync knows it. */
+static enum sb_code set_length(struct shard_file *file, int64_t length, struct sb_error *err)
+{
+    struct stat st;
+
+    if (fstat(file->fd, &st) == 0 && st.st_size == length)
+        return SB_OK;
+    return ftruncate(file->fd, length) ? sb_fail_errno(err, errno, "%s", file->path) : SB_OK;
+}
+
 enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path, int64_t end,
                                    struct sb_error *err)
 {
@@ -133,10 +143,9 @@ enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path, i
     code = open_file(out, strdup(path), out->first - 1, 0, err);
     if (code)
         return code;
-    if (ftruncate(out->current->fd, end))
-        return sb_fail_errno(err, errno, "%s", path);
+    code = set_length(out->current, end, err);
     out->current->end = end;
-    return SB_OK;
+    return code;
 }
 
 static enum sb_code close_file(struct shard_file *file, struct sb_error *err)
@@ -408,8 +417,8 @@ enum sb_code sb_shard_out_finish(struct sb_shard_out *out, struct sb_error *err)
         out->open = file->next;
         /* Every extent in use lies within the file, also when its last bytes were skipped. */
         code = ensure_open(file, err);
-        if (code == SB_OK && ftruncate(file->fd, file->end))
-            code = sb_fail_errno(err, errno, "%s", file->path);
+        if (code == SB_OK)
+            code = set_length(file, file->end, err);
         if (code == SB_OK)
             code = finish_file(file, err);
         free_file(file);
@@ -420,6 +429,7 @@ enum sb_code sb_shard_out_finish(struct sb_shard_out *out, struct sb_error *err)
 
 void sb_shard_out_undo(struct sb_shard_out *out)
 {
+    struct stat st;
     char *path;
 
     for (uint32_t number = out->first; number < out->next; number++) {
@@ -428,7 +438,10 @@ void sb_shard_out_undo(struct sb_shard_out *out)
         unlink(path);
         free(path);
     }
+    if (!out->continued_path ||
+        (stat(out->continued_path, &st) == 0 && st.st_size == out->continued_end))
+        return;
     /* Best effort: what stays behind the end is cut off by the next writer. */
-    if (out->continued_path && truncate(out->continued_path, out->continued_end))
+    if (truncate(out->continued_path, out->continued_end))
         return;
 }

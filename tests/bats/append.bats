@@ -84,6 +84,15 @@ f|0|0|0|0"
     run_ok sb verify a.barecat
 }
 
+@test "a shard that gets no bytes keeps its time" {
+    mkdir -p n/empty-dir
+    : >n/empty-file
+    touch -d 2001-02-03 a.barecat-shard-00000
+    run_ok sb pack --append -C n a.barecat .
+    [[ $(stat -c %Y a.barecat-shard-00000) == $(date -d 2001-02-03 +%s) ]]
+    run_ok sb verify a.barecat
+}
+
 @test "--seal opens a new shard and changes no existing one" {
     before=$(md5sum a.barecat-shard-00000; stat -c %y a.barecat-shard-00000)
     echo 3 >3
