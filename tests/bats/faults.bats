@@ -14,7 +14,7 @@ faults() {
 }
 
 @test "a new archive: nothing or all of it" {
-    faults -s 37 -o 4 pack view parts linked_parts
+    faults -s 37 -o 4 pack view parts linked_parts merge
 }
 
 @test "an archive that is replaced: the old one or the new one" {
@@ -23,12 +23,12 @@ faults() {
 }
 
 @test "an archive that is committed on the way: what was committed, and then all of it" {
-    faults -s 43 -o 4 steps
+    faults -s 43 -o 4 steps resume
     faults -s 43 -o 21 resteps
 }
 
 @test "an archive that is added to or changed: the old one or the new one" {
-    faults -s 37 -o 14 append stream rm mv viewmore
+    faults -s 37 -o 14 append stream rm mv viewmore mergemore
 }
 
 @test "upgrade: the archive or the better one" {
@@ -45,7 +45,7 @@ faults() {
 
 @test "power failures: what a disk may hold then is the old archive or the new one" {
     faults -s 59 -o 3 -p strict pack append upgrade rm mv defrag quick reshard steps
-    faults -s 59 -o 17 -p ordered force stream wrap view viewmore parts resteps
+    faults -s 59 -o 17 -p ordered force stream wrap view viewmore parts merge resteps
 }
 
 @test "allocations that fail: exit status 2" {

@@ -90,7 +90,7 @@ old_or_new() {
 # A commit in place that failed half-way may turn out to have happened, when its journal is lost: the
 # shards that it speaks of stay for the next writer, who knows.
 commit_failed() {
-    [[ $scenario == @(append|stream|viewmore) ]] && ! grep -qv '\.new-shard-[0-9]*$' log
+    [[ $scenario == @(append|stream|viewmore|mergemore) ]] && ! grep -qv '\.new-shard-[0-9]*$' log
 }
 
 start_pack() {
@@ -458,9 +458,66 @@ check_viewmore() {
     sources_stand
 }
 
-# What was committed on the way is an archive, and kept.
-part_is_whole() {
-    [ ! -e at/a.barecat.part ] || verified at/a.barecat.part || report "verify of the part"
+start_merge() {
+    make_sources
+    mkdir start-merge
+    tar cf additions.tar -C additions .
+}
+run_merge() {
+    "$@" merge --shard-size=20k -o at/a.barecat sources/one.barecat additions.tar
+}
+again_merge() {
+    "$@" merge --force --shard-size=20k -o at/a.barecat sources/one.barecat additions.tar
+}
+check_merge() {
+    nothing_or "$1" new
+    sources_stand
+}
+
+start_mergemore() {
+    make_old start-mergemore 20k
+    make_sources
+}
+run_mergemore() {
+    "$@" merge --append --duplicates=first -o at/a.barecat sources/two.barecat
+}
+check_mergemore() {
+    old_or_new "$1" old new
+    sources_stand
+}
+
+# going_on PHASE TREE [OLD]: of a command that commits on its way to a new archive, or to one in
+# place of that of the tree OLD.
+going_on() {
+    local part=at/a.barecat.part
+    if [ -e "$part" ]; then
+        verified "$part" || report "verify of what was committed"
+        rm -rf out
+        "$SHARDBOX" unpack -C out "$part" >log 2>&1 || report "unpack of what was committed"
+        (cd out && find . ! -type d -exec cmp {} "../$2/{}" ';') >log 2>&1
+        [ ! -s log ] || report "other bytes were committed"
+    fi
+    if [ "$1" = finished ]; then
+        verified at/a.barecat || report "verify"
+        same at/a.barecat "$2" || report "does not hold the tree $2"
+        tidy || [ "$calls" = unlink ] || report "left behind"
+    elif [ -e at/a.barecat ]; then
+        verified at/a.barecat || report "verify"
+        same at/a.barecat "$2" || { [ "$1" != ended ] && same at/a.barecat "${3:-$2}"; } ||
+            report "not the tree $2"
+    elif [ "$1" = ended ] || [ -n "${3-}" ]; then
+        report "lost"
+    fi
+}
+
+start_resume() {
+    mkdir start-resume
+}
+run_resume() {
+    "$@" pack -q --checkpoint=8k --resume --shard-size=20k -C new at/a.barecat .
+}
+check_resume() {
+    going_on "$1" new
 }
 
 start_steps() {
@@ -471,12 +528,7 @@ run_steps() {
     "$@" convert -q -j1 --checkpoint=5k --shard-size=20k --resume new.tar at/a.barecat
 }
 check_steps() {
-    part_is_whole
-    if [ "$1" = failed ]; then
-        nothing_or killed new
-    else
-        nothing_or "$1" new
-    fi
+    going_on "$1" new
 }
 
 start_resteps() {
@@ -487,10 +539,5 @@ run_resteps() {
     "$@" convert -q -j1 --force --checkpoint=5k --shard-size=20k --resume new.tar at/a.barecat
 }
 check_resteps() {
-    part_is_whole
-    if [ "$1" = failed ]; then
-        old_or_new killed old new
-    else
-        old_or_new "$1" old new
-    fi
+    going_on "$1" new old
 }
