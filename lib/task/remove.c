@@ -68,7 +68,10 @@ static enum sb_code drop_defect(struct removal *removal, const struct sb_entry *
                 entry->defect);
         return SB_OK;
     }
-    return code ? code : drop(removal, &found, err);
+    if (code)
+        return code;
+    tell_removed(removal, &found);
+    return drop(removal, &found, err);
 }
 
 static enum sb_code take(struct removal *removal, const struct sb_entry *entry,

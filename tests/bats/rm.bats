@@ -193,6 +193,9 @@ d/2"
     sql a.barecat "UPDATE files SET shard = -1 WHERE path = 'd/1';
         UPDATE files SET mode = 0010644 WHERE path = 'd/2'"
     run_fail 1 sb verify a.barecat
+    run_ok sb rm -n a.barecat d/1 d/2
+    output_is "d/1
+d/2"
     run_ok sb rm a.barecat d/1 d/2
     run_ok sb verify --strict a.barecat
 }
