@@ -44,9 +44,9 @@ static const struct option options[] = {
     OPTION_FLAG(0, "as-subdirs", struct settings, as_subdirs,
                 "put each ARCHIVE into a directory of its name without the suffix"),
     OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", duplicate_rules,
-                  "of files with one name: call it an error (default), or take the first or last"),
+                  "of a name that several have: take the first or the last, or give up (error)"),
     OPTION_FLAG('n', "dry-run", struct settings, dry_run,
-                "write nothing; under -v name what would be linked"),
+                "write nothing; name what several have, and under -v what would be linked"),
     OPTION_END,
 };
 
@@ -55,7 +55,7 @@ static const char *const synopsis[] = {"-o OUT ARCHIVE...", NULL};
 static const char *misuse(const struct settings *settings)
 {
     if (!settings->output || !*settings->output)
-        return "no output given; say -o OUT";
+        return "say with -o which archive is to be made";
     if (settings->append && settings->force)
         return "--append and --force exclude each other";
     if (settings->absolute + settings->hardlink + settings->reflink > 1)
@@ -86,7 +86,8 @@ static void note_result(const struct settings *settings,
         message_note("%s: files for which another one of the same name was taken: %" PRId64,
                      settings->output, result->passed_over);
     if (result->problems > 0)
-        message_problem("%s: done in part; problems, named above: %" PRId64, settings->output,
+        message_problem("%s: %s; problems, named above: %" PRId64, settings->output,
+                        settings->dry_run ? "would not be whole" : "done in part",
                         result->problems);
 }
 

@@ -105,6 +105,18 @@ static enum sb_code map_extent(struct merge *merge, struct sb_entry *entry, stru
     return SB_OK;
 }
 
+/* A name that two have, of which neither is to be preferred. A dry run goes on to name them all. */
+static enum sb_code refuse(struct merge *merge, const char *name, const char *first,
+                           const char *second, struct sb_error *err)
+{
+    if (merge->writer)
+        return sb_fail(err, SB_EXISTS,
+                       "%s: is in %s and in %s (see --duplicates, --prefix and --as-subdirs)", name,
+                       first, second);
+    sb_tell(&merge->notify, SB_PROBLEM, "duplicate", name, "is in %s and in %s", first, second);
+    return SB_OK;
+}
+
 /*
  * What the output holds under the name. SB_OK: this one is wanted, and *replaces says whether in
  * place of `old`; SB_END: it is not.
@@ -121,10 +133,9 @@ static enum sb_code meet_standing(struct merge *merge, struct sb_entry *old, boo
     if (entry->type == SB_DIR)
         return duplicates == SB_DUPLICATE_LAST ? SB_OK : SB_END;
     if (duplicates == SB_DUPLICATE_ERROR) {
-        sb_tell(&merge->notify, SB_PROBLEM, "exists", entry->path,
-                "in %s: is in %s already; left out (see --duplicates)",
-                merge->inputs[merge->held_input].path, merge->options->output);
-        return SB_END;
+        code = refuse(merge, entry->path, merge->options->output,
+                      merge->inputs[merge->held_input].path, err);
+        return code ? code : SB_END;
     }
     merge->result->passed_over++;
     *replaces = duplicates == SB_DUPLICATE_LAST;
@@ -205,9 +216,8 @@ static enum sb_code meet_held(struct merge *merge, const struct sb_entry *entry,
         return SB_OK;
     }
     if (entry->type != SB_DIR && duplicates == SB_DUPLICATE_ERROR)
-        sb_tell(&merge->notify, SB_PROBLEM, "duplicate", entry->path,
-                "is in %s and in %s; only the first is taken (see --duplicates)", held_path, path);
-    else if (entry->type != SB_DIR)
+        return refuse(merge, entry->path, held_path, path, err);
+    if (entry->type != SB_DIR)
         merge->result->passed_over++;
     return duplicates == SB_DUPLICATE_LAST ? hold(merge, entry, input, err) : SB_OK;
 }

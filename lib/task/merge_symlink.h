@@ -24,8 +24,8 @@ struct sb_merge_symlink_options {
     bool as_subdirs;    /* each input in a directory of its own name, below the prefix */
 
     /*
-     * Of files with one name, also where the output holds it: told as SB_PROBLEM ("duplicate",
-     * "exists") and the first is taken; or quietly the first, or the last. The metadata of a
+     * Of files with one name, also where the output holds it: SB_EXISTS, which a dry run tells as
+     * SB_PROBLEM "duplicate" for each; or quietly the first, or the last. The metadata of a
      * directory are those of the last for SB_DUPLICATE_LAST, else of the first.
      */
     enum sb_duplicates duplicates;
