@@ -56,22 +56,34 @@ static enum sb_code drop(struct removal *removal, const struct sb_entry *entry,
     return removal->writer ? sb_writer_drop_file(removal->writer, &file, err) : SB_OK;
 }
 
-/* A row with a defect goes by its name, unless that is what is wrong with it. */
+/*
+ * A row with a defect goes by its name, unless that is what is wrong with it. The look-up takes the
+ * entry's strings away.
+ */
 static enum sb_code drop_defect(struct removal *removal, const struct sb_entry *entry,
                                 struct sb_error *err)
 {
+    const char *defect = entry->defect;
+    struct sb_buf name = {0};
     struct sb_entry found;
-    enum sb_code code = find(removal, entry->path, entry->path_size, &found, err);
+    enum sb_code code;
 
+    if (sb_buf_set(&name, entry->path, entry->path_size) == SB_OK)
+        code = find(removal, name.data, name.size, &found, err);
+    else
+        code = sb_fail_memory(err);
     if (code == SB_NOENT) {
-        sb_tell(removal->options->notify, SB_PROBLEM, "row", entry->path, "%s; left as it is",
-                entry->defect);
-        return SB_OK;
+        sb_tell(removal->options->notify, SB_PROBLEM, "row", name.data, "%s; left as it is",
+                defect);
+        code = SB_OK;
+    } else if (code == SB_OK) {
+        found.path = name.data;
+        found.path_size = name.size;
+        tell_removed(removal, &found);
+        code = drop(removal, &found, err);
     }
-    if (code)
-        return code;
-    tell_removed(removal, &found);
-    return drop(removal, &found, err);
+    sb_buf_release(&name);
+    return code;
 }
 
 static enum sb_code take(struct removal *removal, const struct sb_entry *entry,
