@@ -113,8 +113,7 @@ static const char *advice(unsigned remedies)
     if (remedies & SB_REMEDY_INDEX)
         return "the index is damaged: take it from another copy, or pack the files anew";
     if (remedies & SB_REMEDY_SOURCES)
-        return "bring the linked shards back, or make the view anew with 'shardbox merge-symlink "
-               "--force'";
+        return "bring the linked shards back, or make the view anew, with --force";
     if (remedies & SB_REMEDY_SHARDS)
         return "copy the damaged shards again, or pack the files named anew with 'shardbox pack "
                "--append --update'";

@@ -468,7 +468,7 @@ view() {
     for mode in '' --quick; do
         run_fail 1 sb verify $mode v.barecat
         output_has "v.barecat-shard-00001: is a link to b.barecat-shard-00000, which is not there"
-        stderr_has "bring the linked shards back, or make the view anew with 'shardbox merge-symlink --force'"
+        stderr_has "bring the linked shards back, or make the view anew, with --force"
     done
     run_fail 1 sb verify --present v.barecat
     output_has "v.barecat-shard-00001: has not arrived (9 bytes)"
