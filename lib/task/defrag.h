@@ -21,7 +21,7 @@ struct sb_defrag_options {
     int64_t max_seconds;  /* quick; 0: no limit */
     int64_t keep_through; /* quick: shards up to this number stay as they are; -1: none */
     int64_t first, last;  /* full: shards of these numbers only; last -1: all from `first` on */
-    bool dry_run;         /* only counts: what would be given back */
+    bool dry_run;         /* only counts: what would be moved, and given back */
     struct sb_mover_options mover;
 
     /* Optional, for each shard that has something to give back, or had. */

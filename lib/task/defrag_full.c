@@ -192,15 +192,20 @@ static enum sb_code find_end(struct closing *closing, struct sb_error *err)
     return code;
 }
 
-static enum sb_code close_shard(struct closing *closing, uint32_t shard, struct sb_error *err)
+static void begin_shard(struct closing *closing, uint32_t shard)
 {
-    enum sb_code code;
-
     closing->shard = shard;
     closing->closed = 0;
     closing->at = closing->count = 0;
     closing->fetch = FETCH_FIRST;
     closing->all = false;
+}
+
+static enum sb_code close_shard(struct closing *closing, uint32_t shard, struct sb_error *err)
+{
+    enum sb_code code;
+
+    begin_shard(closing, shard);
     code = find_end(closing, err);
     /* What lies behind the last file goes first: its space may be needed. */
     if (code == SB_OK)
@@ -215,6 +220,24 @@ static enum sb_code close_shard(struct closing *closing, uint32_t shard, struct 
             break;
     }
     return code ? code : sb_mover_shorten(closing->mover, shard, closing->closed, err);
+}
+
+/* What close_shard would move: all that is behind the first gap. */
+static enum sb_code count_shard(struct closing *closing, uint32_t shard, struct sb_error *err)
+{
+    enum sb_code code;
+
+    begin_shard(closing, shard);
+    do {
+        code = fill_window(closing, err);
+        if (code)
+            return code;
+        pass_over(closing);
+        closing->counts->moved_files += (int64_t)(closing->count - closing->at);
+        for (; closing->at < closing->count; closing->at++)
+            closing->counts->moved_bytes += closing->window[closing->at].size;
+    } while (!closing->all);
+    return SB_OK;
 }
 
 static bool is_wanted(const struct sb_defrag_options *options, uint32_t shard)
@@ -268,8 +291,7 @@ static enum sb_code close_all(struct sb_mover *mover, const struct sb_defrag_opt
         if (!is_wanted(options, i) || !has_gaps(mover, i))
             continue;
         before = sb_mover_shard_size(mover, i);
-        if (!options->dry_run)
-            code = close_shard(&closing, i, err);
+        code = options->dry_run ? count_shard(&closing, i, err) : close_shard(&closing, i, err);
         if (code == SB_OK && options->shard_done)
             options->shard_done(options->mover.context, i, before, sb_mover_shard_used(mover, i));
     }

@@ -139,8 +139,7 @@ damage() {
     run_ok sb defrag --dry-run a.barecat
     [[ ${lines[0]} == shard*before*after*back && ${lines[3]} == all* ]]
     run_ok sb defrag --json a.barecat
-    diff <(jq -c '[.shard, .before, .after, .shards_removed]' <<<"$told") \
-        <(jq -c '[.shard, .before, .after, .shards_removed]' <<<"$output")
+    [[ $output == "$told" ]]
     [[ $(jq -s '.[-1].after' <<<"$output") == $(sizes | paste -sd+ | bc) ]]
     is_whole
 }
