@@ -91,8 +91,9 @@ static const struct option options[] = {
                 "with --symlink: links are absolute, not relative to the parts"),
     OPTION_CHOICE(0, "to", struct settings, to, "KIND", to_words,
                   "what parts become (default: by the suffix of OUTPUT, else archives)"),
-    OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE",
-                "begin a new shard before one passes SIZE: of parts or, without -o, of ARCHIVE"),
+    OPTION_SIZE(
+        0, "shard-size", struct settings, shard_size, "SIZE",
+        "begin a new shard before one passes SIZE (0: never): of parts or, without -o, of ARCHIVE"),
     OPTION_FLAG(0, "follow", struct settings, follow,
                 "without -o: write into shards that are links, or have more than one"),
     OPTION_FLAG('f', "force", struct settings, force,
@@ -144,7 +145,7 @@ static int count_rules(const struct settings *settings)
 /* Is the archive itself to have other shards? */
 static bool is_in_place(const struct settings *settings)
 {
-    return settings->shard_size > 0 && !settings->output && count_rules(settings) == 0;
+    return settings->shard_size != NOT_GIVEN && !settings->output && count_rules(settings) == 0;
 }
 
 static const char *misused_in_place(const struct settings *settings)
@@ -199,7 +200,7 @@ static const char *misused_output(const struct settings *settings,
 {
     if (type->kind == SB_CPIO || type->kind == SB_DIRECTORY)
         return "parts can be archives, tars or zips; choose another OUTPUT, or say --to";
-    if (type->kind != SB_ARCHIVE && settings->shard_size)
+    if (type->kind != SB_ARCHIVE && settings->shard_size != NOT_GIVEN)
         return "--shard-size is for parts that are archives";
     if (type->kind != SB_ARCHIVE && settings->symlink)
         return "with --symlink parts are archives; choose another OUTPUT, or say --to=archive";
@@ -339,7 +340,7 @@ static void split(const struct settings *settings)
                     : settings->skip_existing ? SB_SPLIT_SKIP
                                               : SB_SPLIT_REFUSE,
         .convert = {.to = type,
-                    .shard_size = settings->shard_size,
+                    .shard_size = settings->shard_size == NOT_GIVEN ? 0 : settings->shard_size,
                     .transfer = {.threads = (unsigned)settings->threads,
                                  .progress = show_progress,
                                  .context = &run},
@@ -399,7 +400,7 @@ static void summarize(const struct settings *settings, const struct sb_reshard_c
 static void split_in_place(const struct settings *settings)
 {
     struct sb_reshard_options wanted = {
-        .shard_size = settings->shard_size,
+        .shard_size = settings->shard_size > 0 ? settings->shard_size : INT64_MAX,
         .dry_run = settings->dry_run,
         .mover = {.follow = settings->follow,
                   .force = settings->force,
@@ -417,7 +418,6 @@ static void split_in_place(const struct settings *settings)
     }
     explain_failure(settings->path, &err);
     message_failure(&err);
-    message_raise(STATUS_ERROR);
     if (code == SB_INTERRUPT)
         message_error("%s: is whole; run the same command again to go on", settings->path);
 }
@@ -439,8 +439,10 @@ static const char *misuse(const struct settings *settings)
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = {
-        .to = NOT_GIVEN, .seed = NOT_GIVEN, .threads = sb_default_threads()};
+    struct settings settings = {.to = NOT_GIVEN,
+                                .seed = NOT_GIVEN,
+                                .shard_size = NOT_GIVEN,
+                                .threads = sb_default_threads()};
     const char *wrong;
     int first, status;
 

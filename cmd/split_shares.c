@@ -54,8 +54,14 @@ static bool add_ratio(struct shares *shares, const char *text, size_t size)
     double ratio = sign ? strtod(sign + 1, &end) : 0;
 
     if (!sign || !shares_is_name(text, name_size) || end != text + size || end == sign + 1 ||
-        !isfinite(ratio) || ratio <= 0 || ratio > 1) {
+        !isfinite(ratio)) {
         message_usage("--ratio: '%.*s' is not NAME=NUMBER, such as train=0.8", (int)size, text);
+        return false;
+    }
+    if (ratio <= 0 || ratio > 1) {
+        message_usage("--ratio: '%.*s': all is 1, and a part of it a number from 0 to 1, such as "
+                      "0.8",
+                      (int)size, text);
         return false;
     }
     if (is_named(shares, text, name_size)) {

@@ -397,7 +397,7 @@ complete -c shardbox -n '__shardbox_is split' -l rest -x -d 'a part for all that
 complete -c shardbox -n '__shardbox_is split' -l symlink -d 'copy nothing: parts are indexes, and links to the shards of the archive'
 complete -c shardbox -n '__shardbox_is split' -l absolute -d 'with --symlink: links are absolute, not relative to the parts'
 complete -c shardbox -n '__shardbox_is split' -l to -x -a 'archive tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip' -d 'what parts become (default: by the suffix of OUTPUT, else archives)'
-complete -c shardbox -n '__shardbox_is split' -l shard-size -x -d 'begin a new shard before one passes SIZE: of parts or, without -o, of ARCHIVE'
+complete -c shardbox -n '__shardbox_is split' -l shard-size -x -d 'begin a new shard before one passes SIZE (0: never): of parts or, without -o, of ARCHIVE'
 complete -c shardbox -n '__shardbox_is split' -l follow -d 'without -o: write into shards that are links, or have more than one'
 complete -c shardbox -n '__shardbox_is split' -s f -l force -d 'replace parts that are there; without -o: shards behind the last file are the archive\'s, whatever they hold'
 complete -c shardbox -n '__shardbox_is split' -l skip-existing -d 'keep parts that are there, make the others'

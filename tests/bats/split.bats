@@ -445,7 +445,8 @@ shardbox split: x1.barecat: 1 file (2)'
     refused "x.barecat: there are 2 parts, and one name; write '{}' where the name of the part goes" \
         --parts=2 -o x.barecat a.barecat
     refused "'train' is not NAME=NUMBER, such as train=0.8" --ratio=train -o '{}' a.barecat
-    refused "'a=2' is not NAME=NUMBER" --ratio=a=2 -o '{}' a.barecat
+    refused "'a=80': all is 1, and a part of it a number from 0 to 1, such as 0.8" \
+        --ratio=a=80 -o '{}' a.barecat
     refused "'a=0x' is not NAME=NUMBER" --ratio=a=0x -o '{}' a.barecat
     refused "'a' is named twice" --ratio=a=0.1,a=0.2 -o '{}' a.barecat
     refused "the numbers add up to 1.1, which is more than 1" --ratio=a=0.5,b=0.6 -o '{}' a.barecat
