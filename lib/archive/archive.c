@@ -1,6 +1,7 @@
 #include "archive/archive.h"
 
 #include "archive/bytes.h"
+#include "archive/config.h"
 #include "archive/database.h"
 #include "archive/ddl.h"
 #include "archive/pending.h"
@@ -97,29 +98,17 @@ static enum sb_code read_renaming(struct sb_archive *archive, struct sb_placing 
     const char *slash = strrchr(archive->index_path, '/');
     const char *base = slash ? slash + 1 : archive->index_path;
     size_t size = sb_index_base_size(base);
-    const char *prefix;
-    sqlite3_stmt *statement;
-    enum sb_code code;
-    int rc;
+    struct sb_config_row row;
+    enum sb_code code = sb_config_get(archive->db, SB_CONFIG_SHARD_PREFIX, &row, err);
 
-    code = sb_database_prepare(archive->db, &statement,
-                               "SELECT value_text FROM config WHERE key = 'shardbox_shard_prefix'",
-                               err);
-    if (code)
-        return code;
-    rc = sqlite3_step(statement);
-    if (rc == SQLITE_ROW) {
-        prefix = (const char *)sqlite3_column_text(statement, 0);
-        placing->suffix = sb_pending_suffix(prefix, base, size);
+    if (code == SB_OK && row.there) {
+        placing->suffix = sb_pending_suffix(row.text, base, size);
         if (!placing->suffix)
-            code = sb_fail(
-                err, SB_FORMAT,
-                "%s: not a trustworthy archive: config.shardbox_shard_prefix is not '%.*s.new'",
-                archive->index_path, (int)size, base);
-    } else if (rc != SQLITE_DONE) {
-        code = sb_database_fail(archive->db, err);
+            code = sb_fail(err, SB_FORMAT,
+                           "%s: not a trustworthy archive: config.%s is not '%.*s.new'",
+                           archive->index_path, SB_CONFIG_SHARD_PREFIX, (int)size, base);
     }
-    sqlite3_finalize(statement);
+    sb_config_release(&row);
     return code;
 }
 

@@ -1,5 +1,6 @@
 #include "archive/linked.h"
 
+#include "archive/config.h"
 #include "archive/database.h"
 #include "core/number.h"
 
@@ -8,11 +9,9 @@
 
 #define KEY_ROOM 32
 
-/* Binds it as ?1; `key` must stand until the statement was run. */
-static void bind_key(sqlite3_stmt *statement, uint32_t shard, char key[KEY_ROOM])
+static void make_key(char key[KEY_ROOM], uint32_t shard)
 {
-    snprintf(key, KEY_ROOM, "shardbox_source_%05u", shard);
-    sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
+    snprintf(key, KEY_ROOM, SB_CONFIG_SOURCE "%05u", shard);
 }
 
 static int64_t mtime_of(const struct stat *st)
@@ -39,7 +38,8 @@ static enum sb_code run_for(struct sqlite3 *db, const char *sql, uint32_t shard,
 
     if (code)
         return code;
-    bind_key(statement, shard, key);
+    make_key(key, shard);
+    sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
     code = sb_database_step(statement, err);
     sqlite3_finalize(statement);
     return code;
@@ -48,50 +48,30 @@ static enum sb_code run_for(struct sqlite3 *db, const char *sql, uint32_t shard,
 enum sb_code sb_linked_record(struct sqlite3 *db, uint32_t shard, const struct stat *st,
                               struct sb_error *err)
 {
-    sqlite3_stmt *put;
     char key[KEY_ROOM], mtime[32];
-    enum sb_code code = sb_database_prepare(
-        db, &put,
-        "INSERT OR REPLACE INTO main.config (key, value_text, value_int) VALUES (?1, ?2, ?3)", err);
+    int64_t size;
 
-    if (code)
-        return code;
-    bind_key(put, shard, key);
-    if (st) {
-        snprintf(mtime, sizeof(mtime), "%lld", (long long)mtime_of(st));
-        sqlite3_bind_text(put, 2, mtime, -1, SQLITE_STATIC);
-        sqlite3_bind_int64(put, 3, st->st_size);
-    }
-    code = sb_database_step(put, err);
-    sqlite3_finalize(put);
-    return code;
+    make_key(key, shard);
+    if (!st)
+        return sb_config_put(db, key, NULL, NULL, err);
+    size = st->st_size;
+    snprintf(mtime, sizeof(mtime), "%lld", (long long)mtime_of(st));
+    return sb_config_put(db, key, mtime, &size, err);
 }
 
 enum sb_code sb_linked_get(struct sqlite3 *db, uint32_t shard, struct sb_linked *out,
                            struct sb_error *err)
 {
-    sqlite3_stmt *get;
+    struct sb_config_row row;
     char key[KEY_ROOM];
-    const char *mtime;
-    enum sb_code code = sb_database_prepare(
-        db, &get, "SELECT value_text, value_int FROM main.config WHERE key = ?1", err);
-    int rc;
+    enum sb_code code;
 
-    *out = (struct sb_linked){0};
-    if (code)
-        return code;
-    bind_key(get, shard, key);
-    rc = sqlite3_step(get);
-    if (rc == SQLITE_ROW) {
-        mtime = (const char *)sqlite3_column_text(get, 0);
-        out->recorded = true;
-        out->size = sqlite3_column_int64(get, 1);
-        out->watched = sqlite3_column_type(get, 1) == SQLITE_INTEGER && out->size >= 0 && mtime &&
-                       sb_parse_integer(mtime, INT64_MIN, INT64_MAX, &out->mtime_ns);
-    } else if (rc != SQLITE_DONE) {
-        code = sb_database_fail(db, err);
-    }
-    sqlite3_finalize(get);
+    make_key(key, shard);
+    code = sb_config_get(db, key, &row, err);
+    *out = (struct sb_linked){.recorded = row.there, .size = row.number};
+    out->watched = row.is_number && row.number >= 0 && row.text &&
+                   sb_parse_integer(row.text, INT64_MIN, INT64_MAX, &out->mtime_ns);
+    sb_config_release(&row);
     return code;
 }
 
@@ -107,6 +87,6 @@ enum sb_code sb_linked_drop_from(struct sqlite3 *db, uint32_t shard, struct sb_e
 {
     return run_for(db,
                    "DELETE FROM main.config WHERE key >= ?1"
-                   " AND key GLOB 'shardbox_source_[0-9][0-9][0-9][0-9][0-9]'",
+                   " AND key GLOB '" SB_CONFIG_SOURCE "[0-9][0-9][0-9][0-9][0-9]'",
                    shard, err);
 }

@@ -1,5 +1,6 @@
 #include "archive/pending.h"
 
+#include "archive/config.h"
 #include "archive/database.h"
 #include "archive/ddl.h"
 #include "archive/progress.h"
@@ -429,6 +430,14 @@ const char *sb_pending_suffix(const char *prefix, const char *base, size_t base_
     return NULL;
 }
 
+enum sb_code sb_pending_record(struct sqlite3 *db, const char *prefix, uint32_t count,
+                               struct sb_error *err)
+{
+    int64_t wide = count;
+
+    return sb_config_put(db, SB_CONFIG_SHARD_PREFIX, strrchr(prefix, '/') + 1, &wide, err);
+}
+
 /* What the row states. */
 struct pending {
     int64_t count; /* of shards; -1: nothing is to be renamed */
@@ -442,35 +451,24 @@ struct pending {
 static enum sb_code read_pending(struct sqlite3 *db, const char *archive, struct pending *pending,
                                  struct sb_error *err)
 {
-    static const char query[] =
-        "SELECT value_text, value_int FROM config WHERE key = '" SB_PENDING_KEY "'";
     const char *base = strrchr(archive, '/') ? strrchr(archive, '/') + 1 : archive;
-    sqlite3_stmt *row;
-    uint32_t in_use;
-    enum sb_code code;
-    int rc;
+    struct sb_config_row row;
+    uint32_t in_use = 0;
+    enum sb_code code = sb_config_get(db, SB_CONFIG_SHARD_PREFIX, &row, err);
 
     *pending = (struct pending){.count = -1};
-    code = sb_database_prepare(db, &row, query, err);
-    if (code)
-        return code;
-    rc = sqlite3_step(row);
-    if (rc == SQLITE_ROW)
+    if (code == SB_OK && row.there)
         code = sb_shard_count_in_use(db, archive, &in_use, err);
-    if (rc == SQLITE_ROW && code == SB_OK) {
-        int64_t count = sqlite3_column_int64(row, 1);
-
-        pending->suffix =
-            sb_pending_suffix((const char *)sqlite3_column_text(row, 0), base, strlen(base));
-        if (!pending->suffix || count < 1 || count > SB_SHARD_MAX + 1 || count < in_use)
+    if (code == SB_OK && row.there) {
+        pending->suffix = sb_pending_suffix(row.text, base, strlen(base));
+        if (!pending->suffix || row.number < 1 || row.number > SB_SHARD_MAX + 1 ||
+            row.number < in_use)
             code = sb_fail(err, SB_DAMAGED, "%s: the config row %s makes no sense", archive,
-                           SB_PENDING_KEY);
+                           SB_CONFIG_SHARD_PREFIX);
         else if (*pending->suffix)
-            pending->count = count;
-    } else if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
-        code = sb_database_fail(db, err);
+            pending->count = row.number;
     }
-    sqlite3_finalize(row);
+    sb_config_release(&row);
     return code;
 }
 
@@ -506,7 +504,7 @@ static enum sb_code finish_locked(struct sqlite3 *db, const char *archive, struc
         if (code == SB_OK && strcmp(pending.suffix, ".part") == 0)
             code = sb_progress_save(db, NULL, err);
         if (code == SB_OK)
-            code = sb_database_run(db, "DELETE FROM config WHERE key = '" SB_PENDING_KEY "'", err);
+            code = sb_config_drop(db, SB_CONFIG_SHARD_PREFIX, err);
     }
     if (code == SB_OK)
         code = sb_database_run(db, "PRAGMA application_id = 0; COMMIT", err);

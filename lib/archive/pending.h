@@ -17,8 +17,6 @@
 
 struct sqlite3;
 
-#define SB_PENDING_KEY "shardbox_shard_prefix"
-
 /* ARCHIVE.new as a lock: one on its first byte, gone with the process that holds it. */
 struct sb_new_lock {
     int fd;         /* -1: not held */
@@ -59,6 +57,13 @@ enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file,
 
 /* Removes path where no living run has it as its lock; it is no part of an archive that stands. */
 void sb_new_lock_clear(const char *path);
+
+/*
+ * Writes the row that says so, inside the caller's transaction: shards with numbers below count may
+ * stand under the prefix that is the last component of the path `prefix`.
+ */
+enum sb_code sb_pending_record(struct sqlite3 *db, const char *prefix, uint32_t count,
+                               struct sb_error *err) SB_CHECKED;
 
 /*
  * Renames the shards that still stand under the prefix and drops the row that says so, in

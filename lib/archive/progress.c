@@ -1,5 +1,6 @@
 #include "archive/progress.h"
 
+#include "archive/config.h"
 #include "archive/database.h"
 #include "archive/schema.h"
 
@@ -44,7 +45,7 @@ void sb_progress_release(struct sb_progress *progress)
 static enum sb_code fail_senseless(sqlite3 *db, const char *key, struct sb_error *err)
 {
     return sb_fail(err, SB_DAMAGED, "%s: the config row %s%s makes no sense",
-                   sqlite3_db_filename(db, "main"), SB_PROGRESS_KEY, key);
+                   sqlite3_db_filename(db, "main"), SB_CONFIG_PROGRESS, key);
 }
 
 /* The row with this key; SB_NOENT without one. */
@@ -109,7 +110,7 @@ enum sb_code sb_progress_load(struct sqlite3 *db, struct sb_progress *progress,
     sqlite3_stmt *row = NULL;
     enum sb_code code = sb_database_prepare(db, &row,
                                             "SELECT value_text, value_int FROM main.config"
-                                            " WHERE key = '" SB_PROGRESS_KEY "' || ?1",
+                                            " WHERE key = '" SB_CONFIG_PROGRESS "' || ?1",
                                             err);
 
     if (code == SB_OK)
@@ -152,14 +153,14 @@ enum sb_code sb_progress_save(struct sqlite3 *db, const struct sb_progress *prog
                               struct sb_error *err)
 {
     sqlite3_stmt *add = NULL;
-    enum sb_code code =
-        sb_database_run(db, "DELETE FROM main.config WHERE key GLOB '" SB_PROGRESS_KEY "*'", err);
+    enum sb_code code = sb_database_run(
+        db, "DELETE FROM main.config WHERE key GLOB '" SB_CONFIG_PROGRESS "*'", err);
 
     if (code || !progress)
         return code;
     code = sb_database_prepare(db, &add,
                                "INSERT INTO main.config (key, value_text, value_int)"
-                               " VALUES ('" SB_PROGRESS_KEY "' || ?1, ?2, ?3)",
+                               " VALUES ('" SB_CONFIG_PROGRESS "' || ?1, ?2, ?3)",
                                err);
     for (size_t i = 0; code == SB_OK && i < COUNT(numbers); i++)
         code = put(add, numbers[i].key, NULL,

@@ -14,8 +14,6 @@
 
 struct sqlite3;
 
-#define SB_PROGRESS_KEY "shardbox_progress_"
-
 enum sb_progress_state {
     SB_PROGRESS_UNDERWAY,
     SB_PROGRESS_WHOLE,     /* all is stored; only renames are to come */

@@ -1,5 +1,6 @@
 #include "archive/renumber.h"
 
+#include "archive/config.h"
 #include "archive/database.h"
 #include "archive/linked.h"
 #include "archive/mover_private.h"
@@ -20,28 +21,15 @@
 enum sb_code sb_renumbering_read(struct sqlite3 *db, struct sb_renumbering *renumbering,
                                  bool *there, struct sb_error *err)
 {
-    const char *text;
-    int64_t from = 0, to = 0;
-    sqlite3_stmt *row;
-    enum sb_code code = sb_database_prepare(
-        db, &row, "SELECT value_int, value_text FROM main.config WHERE key = '" SB_RENUMBER_KEY "'",
-        err);
-    int rc;
+    struct sb_config_row row;
+    int64_t from = 0;
+    enum sb_code code = sb_config_get(db, SB_CONFIG_RENUMBER, &row, err);
 
-    *there = false;
-    if (code)
-        return code;
-    rc = sqlite3_step(row);
-    if (rc == SQLITE_ROW) {
-        to = sqlite3_column_int64(row, 0);
-        text = (const char *)sqlite3_column_text(row, 1);
-        *there = to >= 0 && to <= SB_SHARD_MAX && text && sb_parse_integer(text, 0, to, &from);
-    } else if (rc != SQLITE_DONE) {
-        code = sb_database_fail(db, err);
-    }
+    *there = row.number >= 0 && row.number <= SB_SHARD_MAX && row.text &&
+             sb_parse_integer(row.text, 0, row.number, &from);
     if (*there)
-        *renumbering = (struct sb_renumbering){.from = (uint32_t)from, .to = (uint32_t)to};
-    sqlite3_finalize(row);
+        *renumbering = (struct sb_renumbering){.from = (uint32_t)from, .to = (uint32_t)row.number};
+    sb_config_release(&row);
     return code;
 }
 
@@ -94,21 +82,12 @@ static enum sb_code need_hard_links(const struct sb_mover *mover, struct sb_erro
 static enum sb_code put_rows(struct sqlite3 *db, const struct sb_renumbering *renumbering,
                              int64_t shard_size, struct sb_error *err)
 {
-    sqlite3_stmt *put;
-    enum sb_code code = sb_database_prepare(
-        db, &put,
-        "INSERT OR REPLACE INTO main.config (key, value_text, value_int)"
-        " VALUES ('shard_size_limit', NULL, ?1), ('" SB_RENUMBER_KEY "', CAST(?2 AS TEXT), ?3)",
-        err);
+    int64_t to = renumbering->to;
+    char from[16];
+    enum sb_code code = sb_config_put(db, SB_CONFIG_SHARD_SIZE, NULL, &shard_size, err);
 
-    if (code)
-        return code;
-    sqlite3_bind_int64(put, 1, shard_size);
-    sqlite3_bind_int64(put, 2, renumbering->from);
-    sqlite3_bind_int64(put, 3, renumbering->to);
-    code = sb_database_step(put, err);
-    sqlite3_finalize(put);
-    return code;
+    snprintf(from, sizeof(from), "%u", renumbering->from);
+    return code ? code : sb_config_put(db, SB_CONFIG_RENUMBER, from, &to, err);
 }
 
 enum sb_code sb_renumbering_begin(struct sb_mover *mover, const struct sb_renumbering *renumbering,
@@ -217,22 +196,15 @@ static enum sb_code renumber_rows(struct sb_mover *mover, const struct sb_renumb
     return code;
 }
 
-/* The row shardbox_shard_prefix makes that the surplus is removed, by the next writer if need be.
- */
+/* What is pending then is that the surplus is removed, by the next writer if need be. */
 static enum sb_code put_end(struct sb_mover *mover, uint32_t count, struct sb_error *err)
 {
-    char *sql = sqlite3_mprintf("DELETE FROM main.config WHERE key = '" SB_RENUMBER_KEY "';"
-                                "INSERT OR REPLACE INTO main.config (key, value_text, value_int)"
-                                " VALUES ('" SB_PENDING_KEY "', '%q', %u)",
-                                strrchr(mover->new_path, '/') + 1, count);
-    enum sb_code code;
+    enum sb_code code = sb_exclude_readers(mover->db, mover->file, err);
 
-    if (!sql)
-        return sb_fail_memory(err);
-    code = sb_exclude_readers(mover->db, mover->file, err);
     if (code == SB_OK)
-        code = sb_database_run(mover->db, sql, err);
-    sqlite3_free(sql);
+        code = sb_config_drop(mover->db, SB_CONFIG_RENUMBER, err);
+    if (code == SB_OK)
+        code = sb_pending_record(mover->db, mover->new_path, count, err);
     return code ? code : sb_shard_count_record(mover->db, count, err);
 }
 

@@ -25,8 +25,6 @@
 struct sb_mover;
 struct sqlite3;
 
-#define SB_RENUMBER_KEY "shardbox_renumber"
-
 struct sb_renumbering {
     uint32_t from; /* the first number that is to be taken */
     uint32_t to;   /* of the first new shard; not less than from */

@@ -1,5 +1,6 @@
 #include "archive/schema.h"
 
+#include "archive/config.h"
 #include "archive/database.h"
 #include "archive/ddl.h"
 
@@ -442,12 +443,12 @@ static enum sb_code read_version(const struct vetting *vetting)
     int64_t major, minor;
     enum sb_code code;
 
-    code = sb_database_integer(vetting->db,
-                               "SELECT value_int FROM config WHERE key = 'schema_version_major'", 0,
-                               &major, vetting->err);
+    code = sb_database_integer(
+        vetting->db, "SELECT value_int FROM config WHERE key = '" SB_CONFIG_SCHEMA_MAJOR "'", 0,
+        &major, vetting->err);
     if (!code)
         code = sb_database_integer(
-            vetting->db, "SELECT value_int FROM config WHERE key = 'schema_version_minor'", 1,
+            vetting->db, "SELECT value_int FROM config WHERE key = '" SB_CONFIG_SCHEMA_MINOR "'", 1,
             &minor, vetting->err);
     if (code)
         return code;

@@ -1,9 +1,9 @@
 #include "archive/shardcount.h"
 
+#include "archive/config.h"
 #include "archive/database.h"
 #include "archive/shards.h"
 
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -18,30 +18,21 @@ static enum sb_code has_config(struct sqlite3 *db, int64_t *has, struct sb_error
 enum sb_code sb_shard_count_stated(struct sqlite3 *db, const char *name, int64_t *count,
                                    struct sb_error *err)
 {
-    sqlite3_stmt *row;
+    struct sb_config_row row = {0};
     int64_t has;
     enum sb_code code = has_config(db, &has, err);
-    int rc;
 
     *count = -1;
-    if (code || !has)
-        return code;
-    code = sb_database_prepare(
-        db, &row, "SELECT value_int FROM main.config WHERE key = '" SB_SHARD_COUNT_KEY "'", err);
-    if (code)
-        return code;
-    rc = sqlite3_step(row);
-    if (rc == SQLITE_ROW) {
-        *count = sqlite3_column_int64(row, 0);
-        if (sqlite3_column_type(row, 0) != SQLITE_INTEGER || *count < 0 ||
-            *count > SB_SHARD_MAX + 1)
+    if (code == SB_OK && has)
+        code = sb_config_get(db, SB_CONFIG_SHARD_COUNT, &row, err);
+    if (code == SB_OK && row.there) {
+        *count = row.number;
+        if (!row.is_number || row.number < 0 || row.number > SB_SHARD_MAX + 1)
             code = sb_fail(err, SB_DAMAGED,
                            "%s: the config row %s makes no sense; run 'shardbox upgrade'", name,
-                           SB_SHARD_COUNT_KEY);
-    } else if (rc != SQLITE_DONE) {
-        code = sb_database_fail(db, err);
+                           SB_CONFIG_SHARD_COUNT);
     }
-    sqlite3_finalize(row);
+    sb_config_release(&row);
     return code;
 }
 
@@ -105,8 +96,7 @@ enum sb_code sb_shard_count_standing(struct sqlite3 *db, const char *path, uint3
 
 enum sb_code sb_shard_count_record(struct sqlite3 *db, uint32_t count, struct sb_error *err)
 {
-    sqlite3_stmt *put;
-    int64_t last;
+    int64_t last, wide = count;
     enum sb_code code =
         sb_database_integer(db, "SELECT max(shard) FROM main.files", -1, &last, err);
 
@@ -114,16 +104,6 @@ enum sb_code sb_shard_count_record(struct sqlite3 *db, uint32_t count, struct sb
         return code;
     /* An archive without files has a shard all the same. */
     if (count <= 1 || count <= last + 1)
-        return sb_database_run(db, "DELETE FROM main.config WHERE key = '" SB_SHARD_COUNT_KEY "'",
-                               err);
-    code = sb_database_prepare(db, &put,
-                               "INSERT OR REPLACE INTO main.config (key, value_int)"
-                               " VALUES ('" SB_SHARD_COUNT_KEY "', ?1)",
-                               err);
-    if (code)
-        return code;
-    sqlite3_bind_int64(put, 1, count);
-    code = sb_database_step(put, err);
-    sqlite3_finalize(put);
-    return code;
+        return sb_config_drop(db, SB_CONFIG_SHARD_COUNT, err);
+    return sb_config_put(db, SB_CONFIG_SHARD_COUNT, NULL, &wide, err);
 }

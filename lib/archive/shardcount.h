@@ -17,8 +17,6 @@
 
 struct sqlite3;
 
-#define SB_SHARD_COUNT_KEY "shardbox_shard_count"
-
 /*
  * The number in the row, -1 without one (or without a table config). SB_DAMAGED for what is no
  * number of shards: nothing may be removed or cut because of it. name is for messages.

@@ -1,6 +1,7 @@
 #include "archive/writer_private.h"
 
 #include "archive/archive.h"
+#include "archive/config.h"
 #include "archive/database.h"
 #include "archive/progress.h"
 #include "archive/shardcount.h"
@@ -114,26 +115,12 @@ enum sb_code sb_writer_refuse_strangers(struct sb_writer *writer, sqlite3 *db, s
 enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count, bool pending,
                                   struct sb_error *err)
 {
-    const char *base = strrchr(writer->path, '/') + 1;
-    sqlite3_stmt *put;
     enum sb_code code = sb_shard_count_record(writer->db, shard_count, err);
 
-    if (code)
-        return code;
-    code = sb_database_prepare(writer->db, &put,
-                               "INSERT OR REPLACE INTO main.config (key, value_text, value_int)"
-                               " SELECT 'shard_size_limit', NULL, ?1"
-                               " UNION ALL SELECT '" SB_PENDING_KEY "', ?2 || '.new', ?3"
-                               " WHERE ?3 > 0",
-                               err);
-    if (code)
-        return code;
-    sqlite3_bind_int64(put, 1, writer->limit);
-    sqlite3_bind_text(put, 2, base, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(put, 3, pending ? shard_count : 0);
-    if (sqlite3_step(put) != SQLITE_DONE)
-        code = sb_database_fail(writer->db, err);
-    sqlite3_finalize(put);
+    if (code == SB_OK)
+        code = sb_config_put(writer->db, SB_CONFIG_SHARD_SIZE, NULL, &writer->limit, err);
+    if (code == SB_OK && pending)
+        code = sb_pending_record(writer->db, writer->new_path, shard_count, err);
     return code;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "archive/writer_private.h"
 
+#include "archive/config.h"
 #include "archive/database.h"
 #include "archive/linked.h"
 #include "archive/parent.h"
@@ -156,9 +157,7 @@ enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *er
     if (code == SB_OK)
         code = sb_standing_open(&writer->db, writer->path, writer->file, true, err);
     if (code == SB_OK)
-        code = sb_database_integer(
-            writer->db, "SELECT value_int FROM main.config WHERE key = 'shard_size_limit'",
-            INT64_MAX, &limit, err);
+        code = sb_config_number(writer->db, SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit, err);
     if (code == SB_OK)
         code = writer->index_only
                    ? sb_shard_count_in_use(writer->db, writer->file, &writer->shards_in_use, err)

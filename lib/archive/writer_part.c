@@ -19,23 +19,11 @@
 /* The row that leads to the shards under the part's name. */
 static enum sb_code put_prefix(struct sqlite3 *db, const char *part, struct sb_error *err)
 {
-    sqlite3_stmt *put = NULL;
-    uint32_t count = 0;
+    uint32_t count;
     enum sb_code code = sb_shard_count_in_use(db, part, &count, err);
 
-    if (code == SB_OK)
-        code = sb_database_prepare(db, &put,
-                                   "INSERT OR REPLACE INTO main.config (key, value_text, value_int)"
-                                   " VALUES ('" SB_PENDING_KEY "', ?1, ?2)",
-                                   err);
-    if (code == SB_OK) {
-        sqlite3_bind_text(put, 1, strrchr(part, '/') + 1, -1, SQLITE_STATIC);
-        /* An archive without files has a shard all the same. */
-        sqlite3_bind_int64(put, 2, count > 0 ? count : 1);
-        code = sb_database_step(put, err);
-    }
-    sqlite3_finalize(put);
-    return code;
+    /* An archive without files has a shard all the same. */
+    return code ? code : sb_pending_record(db, part, count > 0 ? count : 1, err);
 }
 
 static enum sb_code call_whole(struct sqlite3 *db, const char *part, struct sb_error *err)

@@ -1,6 +1,6 @@
 #include "task/reshard.h"
 
-#include "archive/database.h"
+#include "archive/config.h"
 #include "archive/renumber.h"
 #include "archive/shards.h"
 #include "core/interrupt.h"
@@ -301,9 +301,8 @@ static enum sb_code reshard(struct reshard *work, struct sb_error *err)
     work->counts->shards_after = sb_shard_layout_count(work->layout);
     if (work->options->dry_run)
         return move_files(work, err);
-    code = sb_database_integer(sb_mover_database(work->mover),
-                               "SELECT value_int FROM main.config WHERE key = 'shard_size_limit'",
-                               INT64_MAX, &limit, err);
+    code = sb_config_number(sb_mover_database(work->mover), SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit,
+                            err);
     if (code || (conforms(work) && limit == work->options->shard_size))
         return code;
     return rearrange(work, err);

@@ -1,5 +1,6 @@
 #include "task/upgrade.h"
 
+#include "archive/config.h"
 #include "archive/database.h"
 #include "archive/parent.h"
 #include "archive/pending.h"
@@ -99,9 +100,7 @@ static enum sb_code repair(struct upgrade *upgrade, struct sb_error *err)
     if (code == SB_OK)
         code = sb_upgrade_config(upgrade, err);
     if (code == SB_OK)
-        code = sb_database_integer(upgrade->db,
-                                   "SELECT value_int FROM main.config WHERE key = '" SUMS_KEY "'",
-                                   0, &due, err);
+        code = sb_config_number(upgrade->db, SB_CONFIG_CHECKSUMS_DUE, 0, &due, err);
     if (code != SB_OK)
         return code;
     if (due)

@@ -9,9 +9,6 @@
 
 #include <sqlite3.h>
 
-/* Its row in config says that a rebuilt index still lacks checksums which can be computed. */
-#define SUMS_KEY "shardbox_checksums_due"
-
 struct upgrade {
     const struct sb_upgrade_options *options;
     const struct sb_notify *notify;

@@ -1,3 +1,4 @@
+#include "archive/config.h"
 #include "archive/database.h"
 #include "archive/ddl.h"
 #include "archive/parent.h"
@@ -28,7 +29,8 @@ static const struct tables {
         "SELECT path, num_subdirs, num_files, num_files_tree, size_tree, mode, uid, gid, mtime_ns"
         " FROM dirs WHERE path IS NOT NULL ORDER BY path",
         "SELECT key, value_text, value_int FROM config WHERE key IS NOT NULL"
-        " AND key NOT IN ('schema_version_major', 'schema_version_minor', 'use_triggers')",
+        " AND key NOT IN ('" SB_CONFIG_SCHEMA_MAJOR "', '" SB_CONFIG_SCHEMA_MINOR
+        "', '" SB_CONFIG_TRIGGERS "')",
         "SELECT (SELECT count(*) FROM files WHERE path IS NULL)"
         " + (SELECT count(*) FROM dirs WHERE path IS NULL)",
 },
@@ -203,11 +205,12 @@ static enum sb_code build(struct copy *copy, struct sb_error *err)
     if (code == SB_OK)
         code = copy_analysis(copy, err);
     if (code == SB_OK)
-        code = sb_database_run(copy->db,
-                               "INSERT INTO config (key, value_int) SELECT '" SUMS_KEY "', 1"
-                               " WHERE EXISTS (SELECT 1 FROM files WHERE crc32c IS NULL);"
-                               "COMMIT",
-                               err);
+        code = sb_database_run(
+            copy->db,
+            "INSERT INTO config (key, value_int) SELECT '" SB_CONFIG_CHECKSUMS_DUE "', 1"
+            " WHERE EXISTS (SELECT 1 FROM files WHERE crc32c IS NULL);"
+            "COMMIT",
+            err);
     /* Not repairs, but how the new one is made. */
     upgrade->result->objects = 0;
     return code;

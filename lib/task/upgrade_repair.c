@@ -1,15 +1,12 @@
+#include "archive/config.h"
 #include "archive/database.h"
 #include "archive/ddl.h"
-#include "archive/shardcount.h"
 #include "archive/shards.h"
 #include "core/interrupt.h"
 #include "task/treestat.h"
 #include "task/upgrade_impl.h"
 
 #include <string.h>
-
-#define TEXT(number)    TEXT_OF(number)
-#define TEXT_OF(number) #number
 
 static enum sb_code has_object(sqlite3 *db, const char *type, const char *name, bool *has,
                                struct sb_error *err)
@@ -241,39 +238,36 @@ enum sb_code sb_upgrade_statistics(struct upgrade *upgrade, sqlite3 *db, bool co
     return code;
 }
 
-static enum sb_code repair_value(struct upgrade *upgrade, const char *is_right, const char *put,
-                                 bool *changed, struct sb_error *err)
+/* The row is to have a number from lowest to highest: where it has not it gets `right`, or, should
+ * that be NULL, it goes. */
+static enum sb_code repair_number(struct upgrade *upgrade, const char *key, int64_t lowest,
+                                  int64_t highest, const int64_t *right, bool *changed,
+                                  struct sb_error *err)
 {
-    int64_t right;
-    enum sb_code code = sb_database_integer(upgrade->db, is_right, 0, &right, err);
+    bool there, is_right;
+    enum sb_code code = sb_config_check(upgrade->db, key, lowest, highest, &there, &is_right, err);
 
-    if (code != SB_OK || right)
+    if (code != SB_OK || is_right || (!there && !right))
         return code;
     *changed = true;
-    return upgrade->options->dry_run ? SB_OK : sb_database_run(upgrade->db, put, err);
+    if (upgrade->options->dry_run)
+        return SB_OK;
+    return right ? sb_config_put(upgrade->db, key, NULL, right, err)
+                 : sb_config_drop(upgrade->db, key, err);
 }
 
 enum sb_code sb_upgrade_config(struct upgrade *upgrade, struct sb_error *err)
 {
-    enum sb_code code = repair_value(
-        upgrade, "SELECT count(*) FROM main.config WHERE key = 'use_triggers' AND value_int IS 1",
-        "INSERT OR REPLACE INTO main.config (key, value_int) VALUES ('use_triggers', 1)",
-        &upgrade->result->triggers, err);
+    static const int64_t enabled = 1, no_limit = INT64_MAX;
+    struct sb_upgrade_result *result = upgrade->result;
+    enum sb_code code =
+        repair_number(upgrade, SB_CONFIG_TRIGGERS, 1, 1, &enabled, &result->triggers, err);
 
-    if (code != SB_OK)
-        return code;
-    code = repair_value(upgrade,
-                        "SELECT count(*) FROM main.config WHERE key = 'shard_size_limit'"
-                        " AND typeof(value_int) = 'integer' AND value_int > 0",
-                        "INSERT OR REPLACE INTO main.config (key, value_int)"
-                        " VALUES ('shard_size_limit', 9223372036854775807)",
-                        &upgrade->result->limit, err);
-    if (code != SB_OK)
-        return code;
-    return repair_value(upgrade,
-                        "SELECT NOT EXISTS (SELECT 1 FROM main.config"
-                        " WHERE key = '" SB_SHARD_COUNT_KEY "' AND (typeof(value_int) != 'integer'"
-                        " OR value_int NOT BETWEEN 0 AND " TEXT(SB_SHARD_MAX) " + 1))",
-                        "DELETE FROM main.config WHERE key = '" SB_SHARD_COUNT_KEY "'",
-                        &upgrade->result->shard_count, err);
+    if (code == SB_OK)
+        code = repair_number(upgrade, SB_CONFIG_SHARD_SIZE, 1, INT64_MAX, &no_limit, &result->limit,
+                             err);
+    if (code == SB_OK)
+        code = repair_number(upgrade, SB_CONFIG_SHARD_COUNT, 0, SB_SHARD_MAX + 1, NULL,
+                             &result->shard_count, err);
+    return code;
 }

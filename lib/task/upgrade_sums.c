@@ -1,4 +1,5 @@
 #include "archive/checksum.h"
+#include "archive/config.h"
 #include "archive/database.h"
 #include "archive/pending.h"
 #include "archive/schema.h"
@@ -163,8 +164,7 @@ static enum sb_code run_batch(struct batch *batch, struct sb_error *err)
                                " WHERE files.rowid = s.id; DELETE FROM temp.sums",
                                err);
     if (code == SB_OK && !batch->more)
-        code =
-            sb_database_run(batch->db, "DELETE FROM main.config WHERE key = '" SUMS_KEY "'", err);
+        code = sb_config_drop(batch->db, SB_CONFIG_CHECKSUMS_DUE, err);
     if (code == SB_OK)
         code = sb_database_run(batch->db, "COMMIT", err);
     if (code != SB_OK)

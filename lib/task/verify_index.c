@@ -1,7 +1,7 @@
+#include "archive/config.h"
 #include "archive/database.h"
 #include "archive/ddl.h"
 #include "archive/parent.h"
-#include "archive/shardcount.h"
 #include "archive/shards.h"
 #include "core/interrupt.h"
 #include "task/verify_impl.h"
@@ -159,60 +159,31 @@ enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait, struc
     return code == SB_DAMAGED ? SB_OK : code;
 }
 
-static enum sb_code config_value(struct verify *verify, const char *key, bool *there, bool *whole,
-                                 int64_t *value, struct sb_error *err)
-{
-    sqlite3 *db = sb_archive_database(verify->archive);
-    sqlite3_stmt *statement;
-    enum sb_code code =
-        sb_database_prepare(db, &statement, "SELECT value_int FROM config WHERE key = ?1", err);
-    int rc;
-
-    *there = false;
-    *whole = false;
-    *value = 0;
-    if (code != SB_OK)
-        return code;
-    sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
-    rc = sqlite3_step(statement);
-    if (rc == SQLITE_ROW) {
-        *there = true;
-        *whole = sqlite3_column_type(statement, 0) == SQLITE_INTEGER;
-        *value = sqlite3_column_int64(statement, 0);
-    } else if (rc != SQLITE_DONE) {
-        code = sb_database_fail(db, err);
-    }
-    sqlite3_finalize(statement);
-    return code;
-}
-
 enum sb_code sb_verify_config(struct verify *verify, struct sb_error *err)
 {
-    bool there, whole;
-    int64_t value;
+    sqlite3 *db = sb_archive_database(verify->archive);
+    bool there, right;
     enum sb_code code;
 
     if (sb_archive_schema(verify->archive) == SB_SCHEMA_OLD)
         return SB_OK;
-    code = config_value(verify, "use_triggers", &there, &whole, &value, err);
-    if (code == SB_OK && (!there || !whole || value != 1))
-        code = sb_verify_report(
-            verify, SB_REMEDY_UPGRADE, "triggers", NOWHERE, err,
-            "config.use_triggers is not 1: an interrupted bulk change left it so, and "
-            "tree statistics may be wrong");
-    if (code != SB_OK)
-        return code;
-    code = config_value(verify, "shard_size_limit", &there, &whole, &value, err);
-    if (code == SB_OK && (!there || !whole || value <= 0))
+    code = sb_config_check(db, SB_CONFIG_TRIGGERS, 1, 1, &there, &right, err);
+    if (code == SB_OK && !right)
+        code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "triggers", NOWHERE, err,
+                                "config." SB_CONFIG_TRIGGERS
+                                " is not 1: an interrupted bulk change left it so, and "
+                                "tree statistics may be wrong");
+    if (code == SB_OK)
+        code = sb_config_check(db, SB_CONFIG_SHARD_SIZE, 1, INT64_MAX, &there, &right, err);
+    if (code == SB_OK && !right)
         code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE, err,
-                                "config.shard_size_limit is %s",
+                                "config." SB_CONFIG_SHARD_SIZE " is %s",
                                 there ? "not a positive number" : "missing");
-    if (code != SB_OK)
-        return code;
-    code = config_value(verify, SB_SHARD_COUNT_KEY, &there, &whole, &value, err);
-    if (code == SB_OK && there && (!whole || value < 0 || value > SB_SHARD_MAX + 1))
+    if (code == SB_OK)
+        code = sb_config_check(db, SB_CONFIG_SHARD_COUNT, 0, SB_SHARD_MAX + 1, &there, &right, err);
+    if (code == SB_OK && there && !right)
         code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE, err,
-                                "config." SB_SHARD_COUNT_KEY " is not a number of shards");
+                                "config." SB_CONFIG_SHARD_COUNT " is not a number of shards");
     return code;
 }
 

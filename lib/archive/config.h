@@ -1,0 +1,61 @@
+/*
+ * Rows of an index's table config: a key with a text, a number, or both.
+ *
+ * The keys below are all that shardbox writes, and shardbox-archive(5) says what each means. Only
+ * the first four are Barecat's too. The database has the table, as from schema 0.1 on. Belongs to
+ * the thread of the connection.
+ */
+#ifndef SB_ARCHIVE_CONFIG_H
+#define SB_ARCHIVE_CONFIG_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sqlite3;
+
+#define SB_CONFIG_TRIGGERS     "use_triggers"
+#define SB_CONFIG_SHARD_SIZE   "shard_size_limit" /* bytes; INT64_MAX: no limit */
+#define SB_CONFIG_SCHEMA_MAJOR "schema_version_major"
+#define SB_CONFIG_SCHEMA_MINOR "schema_version_minor"
+
+#define SB_CONFIG_SHARD_PREFIX  "shardbox_shard_prefix"  /* shards to be renamed: pending.h */
+#define SB_CONFIG_SHARD_COUNT   "shardbox_shard_count"   /* shards that are its own: shardcount.h */
+#define SB_CONFIG_RENUMBER      "shardbox_renumber"      /* shards to be renumbered: renumber.h */
+#define SB_CONFIG_CHECKSUMS_DUE "shardbox_checksums_due" /* 1 until upgrade has computed them */
+
+/* Of several rows, how their keys begin. */
+#define SB_CONFIG_PROGRESS "shardbox_progress_" /* how far a run has come: progress.h */
+#define SB_CONFIG_SOURCE   "shardbox_source_"   /* what a shard is linked to: linked.h */
+
+/* {0} is no row. */
+struct sb_config_row {
+    bool there;
+    bool is_number; /* value_int is an integer */
+    int64_t number; /* else 0, or what SQLite makes of it */
+    char *text;     /* value_text; NULL where that is */
+};
+
+void sb_config_release(struct sb_config_row *row);
+
+/* SB_OK also without a row. *row is the caller's to release, after an error too. */
+enum sb_code sb_config_get(struct sqlite3 *db, const char *key, struct sb_config_row *row,
+                           struct sb_error *err) SB_CHECKED;
+
+/* The number alone; `absent` without the row, or where it has none. */
+enum sb_code sb_config_number(struct sqlite3 *db, const char *key, int64_t absent, int64_t *out,
+                              struct sb_error *err) SB_CHECKED;
+
+/* *right: the row has a number, from lowest to highest. */
+enum sb_code sb_config_check(struct sqlite3 *db, const char *key, int64_t lowest, int64_t highest,
+                             bool *there, bool *right, struct sb_error *err) SB_CHECKED;
+
+/* Makes the row or replaces it, within the caller's transaction; text and number may be NULL. */
+enum sb_code sb_config_put(struct sqlite3 *db, const char *key, const char *text,
+                           const int64_t *number, struct sb_error *err) SB_CHECKED;
+
+/* SB_OK also without a row. Within the caller's transaction. */
+enum sb_code sb_config_drop(struct sqlite3 *db, const char *key, struct sb_error *err) SB_CHECKED;
+
+#endif
