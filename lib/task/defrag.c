@@ -3,6 +3,20 @@
 #include "task/defrag_full.h"
 #include "task/defrag_quick.h"
 
+#include <inttypes.h>
+
+static enum sb_code check_range(const struct sb_mover *mover, const char *archive, int64_t first,
+                                struct sb_error *err)
+{
+    uint32_t count = sb_mover_shard_count(mover);
+
+    if (first == 0 || first < count)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID,
+                   "%s: there is no shard %05" PRId64 "; shards, counted from 0: %" PRIu32, archive,
+                   first, count);
+}
+
 enum sb_code sb_defrag(const char *archive, const struct sb_defrag_options *options,
                        struct sb_defrag_counts *counts, struct sb_error *err)
 {
@@ -17,8 +31,12 @@ enum sb_code sb_defrag(const char *archive, const struct sb_defrag_options *opti
         return code;
     for (uint32_t i = 0; i < sb_mover_shard_count(mover); i++)
         counts->bytes_before += sb_mover_shard_size(mover, i);
-    code = options->quick ? sb_defrag_quick(mover, options, counts, err)
-                          : sb_defrag_full(mover, options, counts, err);
+    if (options->quick)
+        code = sb_defrag_quick(mover, options, counts, err);
+    else
+        code = check_range(mover, archive, options->first, err);
+    if (code == SB_OK && !options->quick)
+        code = sb_defrag_full(mover, options, counts, err);
     sb_mover_free(mover);
     return code;
 }

@@ -35,7 +35,8 @@ struct sb_defrag_counts {
     bool out_of_time; /* quick */
 };
 
-/* SB_DAMAGED and SB_INVALID as sb_mover_open and sb_mover_may_write. */
+/* SB_DAMAGED and SB_INVALID as sb_mover_open and sb_mover_may_write, SB_INVALID also for a `first`
+ * that is no shard's number. */
 enum sb_code sb_defrag(const char *archive, const struct sb_defrag_options *options,
                        struct sb_defrag_counts *counts, struct sb_error *err) SB_CHECKED;
 

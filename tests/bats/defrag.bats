@@ -158,6 +158,8 @@ damage() {
     make 300 1000 --shard-size=50K
     remove "rowid % 3 = 1"
     before=$(sizes)
+    run_fail 2 sb defrag --shards=1234 a.barecat
+    stderr_has "a.barecat: there is no shard 01234; shards, counted from 0: "
     run_ok sb defrag --shards=1-2 a.barecat
     [[ $(diff <(echo "$before") <(sizes) | grep -c '^>') == 2 ]]
     run_ok sb defrag --shards=4- a.barecat
