@@ -69,6 +69,13 @@ static const char *const synopsis[] = {
     NULL,
 };
 
+static bool is_called_otherwise(const char *output)
+{
+    enum sb_container_kind kind = sb_container_by_suffix(output).kind;
+
+    return kind != SB_UNKNOWN && kind != SB_ARCHIVE && kind != SB_DIRECTORY;
+}
+
 static const char *misuse(const struct settings *settings)
 {
     size_t pipes = 0;
@@ -82,6 +89,9 @@ static const char *misuse(const struct settings *settings)
         return "say with -o which archive is to be made";
     if (strcmp(settings->output, "-") == 0)
         return "an archive is several files, and cannot be written to a pipe";
+    if (!settings->append && is_called_otherwise(settings->output))
+        return "what is made is an archive, and cannot be called like a tar, cpio or zip; "
+               "'shardbox convert' turns it into one";
     if (settings->input_count == 0)
         return "give at least one INPUT";
     if (pipes > 1)

@@ -297,6 +297,8 @@ f|0|1|1|8' ]]
     stderr_has "give at least one INPUT"
     run_fail 2 sb merge -o - one.barecat
     stderr_has "cannot be written to a pipe"
+    run_fail 2 sb merge -o out.tar.gz one.barecat
+    stderr_has "what is made is an archive, and cannot be called like a tar, cpio or zip; 'shardbox convert' turns it into one"
     run_fail 2 sb merge -o out.barecat - -
     stderr_has "standard input can be only one of the INPUTs"
     run_fail 2 sb merge -o out.barecat one.barecat ''
