@@ -128,8 +128,8 @@ uint32_t sb_archive_generation(const struct sb_archive *archive)
 {
     uint32_t counter;
 
-    if (archive->file < 0 ||
-        pread(archive->file, &counter, sizeof(counter), CHANGE_COUNTER) != sizeof(counter))
+    if (!archive->file || archive->file->pMethods->xRead(archive->file, &counter, sizeof(counter),
+                                                         CHANGE_COUNTER) != SQLITE_OK)
         return 0;
     return be32toh(counter);
 }
@@ -138,7 +138,7 @@ enum sb_code sb_archive_notice(struct sb_archive *archive, struct sb_error *err)
 {
     uint32_t now;
 
-    if (archive->file < 0 || archive->noticed || archive->is_derived)
+    if (!archive->file || archive->noticed || archive->is_derived)
         return SB_OK;
     archive->noticed = archive->transactions > 0;
     now = sb_archive_generation(archive);
@@ -154,17 +154,18 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 }
 
 /*
- * A descriptor of its own, kept as long as the connection: closing it would drop the locks that
- * SQLite has on the file.
+ * SQLite's own descriptor: of a second one the close would drop all locks that this process has on
+ * the index.
  */
 static enum sb_code open_header(struct sb_archive *archive, struct sb_error *err)
 {
-    struct stat st;
+    int moved = 0;
 
-    archive->file = open(archive->index_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (archive->file < 0 || fstat(archive->file, &st))
+    sqlite3_file_control(archive->db, "main", SQLITE_FCNTL_FILE_POINTER, &archive->file);
+    if (stat(archive->index_path, &archive->opened))
         return sb_fail_errno(err, errno, "%s", archive->index_path);
-    if (!is_same_file(&st, &archive->opened))
+    sqlite3_file_control(archive->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (moved)
         return sb_fail(err, SB_CHANGED, "%s: was replaced by another archive just now; run again",
                        archive->index_path);
     return SB_OK;
@@ -197,11 +198,8 @@ static enum sb_code open_once(struct sb_archive **out, const char *path, struct 
     *out = NULL;
     if (!archive)
         return sb_fail_memory(err);
-    archive->file = -1;
     archive->path = strdup(path);
     code = archive->path ? find_index(archive, err) : sb_fail_memory(err);
-    if (!code && stat(archive->index_path, &archive->opened))
-        code = sb_fail_errno(err, errno, "%s", archive->index_path);
     if (!code)
         code = sb_places_new(&archive->places, err);
     if (!code)
@@ -277,7 +275,6 @@ enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const
         bytes->ops->free(bytes);
         return sb_fail_memory(err);
     }
-    archive->file = -1;
     archive->db = db;
     archive->bytes = bytes;
     if (name_adopted(archive, name, name, err)) {
@@ -330,8 +327,6 @@ void sb_archive_free(struct sb_archive *archive)
     for (i = 0; i < SB_STATEMENT_COUNT; i++)
         sqlite3_finalize(archive->statements[i]);
     sb_database_close(archive->db);
-    if (archive->file >= 0 && !archive->is_twin)
-        close(archive->file);
     sb_places_unref(archive->places);
     if (archive->bytes && !archive->is_twin)
         archive->bytes->ops->free(archive->bytes);

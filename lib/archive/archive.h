@@ -40,10 +40,6 @@ bool sb_archive_looks_like(const char *path);
 enum sb_code sb_archive_open(struct sb_archive **out, const char *path,
                              struct sb_error *err) SB_CHECKED;
 
-/*
- * Not while this process holds a lock on the same index (a writer's, a mover's) that it still
- * needs: a descriptor of the file is closed, and with that the system drops all of its locks.
- */
 void sb_archive_free(struct sb_archive *archive);
 
 /*

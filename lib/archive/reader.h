@@ -44,7 +44,7 @@ struct sb_archive {
     sqlite3 *db;
     struct sb_layout layout;
     struct stat opened;       /* the index file, when it was opened */
-    int file;                 /* the same, for its header; -1: an adopted archive */
+    sqlite3_file *file;       /* SQLite's, for its header; NULL: an adopted archive */
     bool is_twin;             /* file and bytes are another archive's */
     bool is_derived;          /* so are the rows, as they were at this generation */
     uint32_t generation;      /* of the index when it was last looked at */
