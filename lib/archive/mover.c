@@ -27,7 +27,9 @@ static enum sb_code find_archive(struct sb_mover *mover, const char *archive, st
         return sb_fail_memory(err);
     }
     code = sb_standing_index(&mover->file, mover->path, err);
-    return code == SB_OK && !mover->file ? err->code : code;
+    if (code == SB_OK && !mover->file)
+        return err->code;
+    return code || mover->options.follow ? code : sb_standing_refuse_links(mover->file, err);
 }
 
 /* What a run left that was killed while it made another archive of this name, or more shards. */

@@ -5,6 +5,7 @@
 #include "archive/schema.h"
 #include "core/io.h"
 
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -43,6 +44,18 @@ enum sb_code sb_standing_index(char **file, const char *path, struct sb_error *e
                        path);
     *file = sb_index_file(path, err);
     return *file || err->code == SB_NOENT ? SB_OK : err->code;
+}
+
+enum sb_code sb_standing_refuse_links(const char *file, struct sb_error *err)
+{
+    struct stat st;
+
+    if (lstat(file, &st) || !S_ISREG(st.st_mode) || st.st_nlink < 2)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID,
+                   "%s: has %ju hard links, and would change under all these names; copy it, and "
+                   "rename the copy to this name",
+                   file, (uintmax_t)st.st_nlink);
 }
 
 static enum sb_code refuse_schema(enum sb_schema schema, int major, int minor, const char *path,

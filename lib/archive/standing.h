@@ -23,6 +23,12 @@ char *sb_standing_path(const char *archive, struct sb_error *err);
 enum sb_code sb_standing_index(char **file, const char *path, struct sb_error *err) SB_CHECKED;
 
 /*
+ * SB_INVALID for an index that has several hard links, as after cp -al: what is written into it
+ * would show under the other names too, and SQLite finds a journal by one name only.
+ */
+enum sb_code sb_standing_refuse_links(const char *file, struct sb_error *err) SB_CHECKED;
+
+/*
  * Opens it for writing, in DELETE mode, with nothing pending (pending.h), and starts the write
  * transaction that locks it. to_change: only a schema that we write; else any that we read, to be
  * replaced. *db is the caller's to close, also after an error.

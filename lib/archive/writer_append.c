@@ -155,6 +155,8 @@ enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *er
     if (!writer->file)
         code = sb_writer_roll_forward(writer, err);
     if (code == SB_OK)
+        code = sb_standing_refuse_links(writer->file, err);
+    if (code == SB_OK)
         code = sb_standing_open(&writer->db, writer->path, writer->file, true, err);
     if (code == SB_OK)
         code = sb_config_number(writer->db, SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit, err);

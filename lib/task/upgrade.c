@@ -5,6 +5,7 @@
 #include "archive/parent.h"
 #include "archive/pending.h"
 #include "archive/schema.h"
+#include "archive/standing.h"
 #include "core/io.h"
 #include "task/upgrade_impl.h"
 
@@ -75,6 +76,8 @@ static enum sb_code open_index(struct upgrade *upgrade, enum sb_schema *schema,
         code = vet(upgrade, schema, err);
     if (code == SB_OK)
         code = sb_register_parent_functions(upgrade->db, err);
+    if (code == SB_OK && !dry_run && *schema == SB_SCHEMA_03)
+        code = sb_standing_refuse_links(upgrade->file, err);
     if (code != SB_OK || dry_run)
         return code;
     code =

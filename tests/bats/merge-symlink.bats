@@ -581,18 +581,29 @@ on_view() {
 
 @test "a backup made by cp -al is not changed through either name" {
     sb pack --force a.barecat -C made .
-    mkdir backup
-    cp -al a.barecat* backup
-    sums=$(cd backup && sha256sum a.barecat-shard-*)
-    mkdir more
+    mkdir backup more
     echo more >more/m
+    cp -al a.barecat* backup
+    sums=$(cd backup && sha256sum a.barecat*)
+    for command in 'pack --append a.barecat -C more .' 'rm a.barecat a' 'mv a.barecat a b' \
+        'merge --append -o a.barecat more' 'merge-symlink --append -o a.barecat b.barecat' \
+        'defrag a.barecat' 'defrag --quick a.barecat' 'split --shard-size=4 a.barecat' \
+        'upgrade a.barecat'; do
+        # shellcheck disable=SC2086 # words
+        run_fail 2 sb $command
+        stderr_has "a.barecat: has 2 hard links, and would change under all these names; copy it, and rename the copy to this name"
+    done
+    cp a.barecat own
+    mv own a.barecat
     run_ok sb pack --append a.barecat -C more .
     run sb defrag a.barecat
     run sb split --shard-size=4 a.barecat
     run_ok sb rm a.barecat m
-    run_ok sb pack --force a.barecat -C more .
-    [[ $(cd backup && sha256sum a.barecat-shard-*) == "$sums" ]]
+    run_ok sb upgrade a.barecat
     run_ok sb verify --strict a.barecat
+    run_ok sb pack --force a.barecat -C more .
+    [[ $(cd backup && sha256sum a.barecat*) == "$sums" ]]
+    run_ok sb verify --strict backup/a.barecat
 }
 
 @test "append goes on in no linked shard, but in the view's own" {
