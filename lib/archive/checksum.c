@@ -21,7 +21,7 @@
 
 /* An extent, or a part of a long one, within a run. */
 struct piece {
-    struct sb_extent extent; /* its name is at name_at in the run's names */
+    struct sb_checksum_extent extent; /* its name is at name_at in the run's names */
     size_t name_at;
     int64_t offset; /* of this part */
     int64_t size;
@@ -209,7 +209,7 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
 static enum sb_code drain_piece(struct job *job, const struct run *run, const struct piece *piece,
                                 struct sb_error *err)
 {
-    struct sb_extent extent = piece->extent;
+    struct sb_checksum_extent extent = piece->extent;
     extent.name = run->names.data + piece->name_at;
 
     if (piece->offset == extent.offset) {

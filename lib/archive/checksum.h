@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct sb_extent {
+struct sb_checksum_extent {
     uint32_t shard;
     int64_t offset;
     int64_t size; /* more than 0; offset + size fits */
@@ -28,13 +28,13 @@ struct sb_extent {
 
 struct sb_checksum_ops {
     /* SB_END after the last. The name lives until the next call. */
-    enum sb_code (*next)(void *context, struct sb_extent *extent, struct sb_error *err);
+    enum sb_code (*next)(void *context, struct sb_checksum_extent *extent, struct sb_error *err);
 
     /*
      * failure is NULL, or why the bytes could not be read (SB_DAMAGED: the shard ends before them);
      * then crc means nothing.
      */
-    enum sb_code (*done)(void *context, const struct sb_extent *extent, uint32_t crc,
+    enum sb_code (*done)(void *context, const struct sb_checksum_extent *extent, uint32_t crc,
                          const struct sb_error *failure, struct sb_error *err);
 
     /* Optional: so many bytes more were passed, for progress within long extents. */

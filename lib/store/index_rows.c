@@ -202,7 +202,8 @@ struct summing {
 };
 
 /* The lowest bit of an extent's id: the row has a checksum of its own. */
-static enum sb_code next_extent(void *context, struct sb_extent *extent, struct sb_error *err)
+static enum sb_code next_extent(void *context, struct sb_checksum_extent *extent,
+                                struct sb_error *err)
 {
     struct summing *summing = context;
     sqlite3_stmt *row = summing->extents;
@@ -212,7 +213,7 @@ static enum sb_code next_extent(void *context, struct sb_extent *extent, struct 
         return SB_END;
     if (rc != SQLITE_ROW)
         return sb_database_fail(summing->rows->db, err);
-    *extent = (struct sb_extent){
+    *extent = (struct sb_checksum_extent){
         .id = sqlite3_column_int64(row, 0) << 1 | (sqlite3_column_type(row, 5) != SQLITE_NULL),
         .name = (const char *)sqlite3_column_text(row, 1),
         .name_size = (size_t)sqlite3_column_bytes(row, 1),
@@ -224,7 +225,7 @@ static enum sb_code next_extent(void *context, struct sb_extent *extent, struct 
     return extent->name ? SB_OK : sb_fail_memory(err);
 }
 
-static enum sb_code take_sum(void *context, const struct sb_extent *extent, uint32_t crc,
+static enum sb_code take_sum(void *context, const struct sb_checksum_extent *extent, uint32_t crc,
                              const struct sb_error *failure, struct sb_error *err)
 {
     struct summing *summing = context;

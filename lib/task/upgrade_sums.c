@@ -38,7 +38,7 @@ static enum sb_code put_sum(struct batch *batch, int64_t id, uint32_t crc, struc
 }
 
 /* Fills extent from the row, unless its values are none that an extent can have. */
-static bool take_row(sqlite3_stmt *row, struct sb_extent *extent)
+static bool take_row(sqlite3_stmt *row, struct sb_checksum_extent *extent)
 {
     int64_t shard = sqlite3_column_int64(row, 2);
 
@@ -58,7 +58,7 @@ static bool take_row(sqlite3_stmt *row, struct sb_extent *extent)
            extent->size <= INT64_MAX - extent->offset;
 }
 
-static enum sb_code next(void *context, struct sb_extent *extent, struct sb_error *err)
+static enum sb_code next(void *context, struct sb_checksum_extent *extent, struct sb_error *err)
 {
     struct batch *batch = context;
 
@@ -89,7 +89,7 @@ static enum sb_code next(void *context, struct sb_extent *extent, struct sb_erro
     }
 }
 
-static enum sb_code done(void *context, const struct sb_extent *extent, uint32_t crc,
+static enum sb_code done(void *context, const struct sb_checksum_extent *extent, uint32_t crc,
                          const struct sb_error *failure, struct sb_error *err)
 {
     struct batch *batch = context;

@@ -39,7 +39,7 @@ static enum sb_code is_wanted(struct verify *verify, const struct sb_entry *entr
     return code;
 }
 
-static enum sb_code next(void *context, struct sb_extent *extent, struct sb_error *err)
+static enum sb_code next(void *context, struct sb_checksum_extent *extent, struct sb_error *err)
 {
     struct data *data = context;
     struct sb_entry entry;
@@ -56,7 +56,7 @@ static enum sb_code next(void *context, struct sb_extent *extent, struct sb_erro
         code = sb_verify_index_failed(data->verify, code, err);
         return code == SB_OK ? SB_END : code;
     }
-    *extent = (struct sb_extent){
+    *extent = (struct sb_checksum_extent){
         .shard = entry.shard,
         .offset = entry.offset,
         .size = entry.size,
@@ -80,8 +80,8 @@ static enum sb_code no_block(void *context, const void *data, size_t size, struc
  * The index was changed since it was read: a defrag may have moved the bytes. *good when they are
  * right where the index has them now, or when the name is gone.
  */
-static enum sb_code look_again(struct verify *verify, const struct sb_extent *extent, bool *good,
-                               struct sb_error *err)
+static enum sb_code look_again(struct verify *verify, const struct sb_checksum_extent *extent,
+                               bool *good, struct sb_error *err)
 {
     struct sb_entry entry = {.path = extent->name, .path_size = extent->name_size};
     enum sb_code code = SB_CHANGED;
@@ -102,8 +102,8 @@ static enum sb_code look_again(struct verify *verify, const struct sb_extent *ex
     return code == SB_NOMEM || code == SB_INTERRUPT ? code : SB_OK;
 }
 
-static enum sb_code report_data(struct verify *verify, const struct sb_extent *extent, uint32_t crc,
-                                const struct sb_error *failure, struct sb_error *err)
+static enum sb_code report_data(struct verify *verify, const struct sb_checksum_extent *extent,
+                                uint32_t crc, const struct sb_error *failure, struct sb_error *err)
 {
     struct place place = {extent->name, extent->name_size, extent->shard, extent->offset};
     bool moved, good;
@@ -128,7 +128,7 @@ static enum sb_code report_data(struct verify *verify, const struct sb_extent *e
     return SB_OK;
 }
 
-static enum sb_code done(void *context, const struct sb_extent *extent, uint32_t crc,
+static enum sb_code done(void *context, const struct sb_checksum_extent *extent, uint32_t crc,
                          const struct sb_error *failure, struct sb_error *err)
 {
     struct data *data = context;
