@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct table {
     struct sb_shards *shards;
@@ -15,6 +17,7 @@ struct table {
     bool human, json;
     bool begun;
     struct sb_buf path, line;
+    char target[PATH_MAX]; /* where the shard leads, if it is a link; else empty */
 };
 
 static void check(enum sb_code code)
@@ -52,7 +55,12 @@ static void add_row(struct table *table, const struct sb_shard_use *use)
     add_size(table, line, use->gaps, width);
     check(sb_buf_add_format(line, " %10" PRId64 " ", use->files));
     output_bytes(line->data, line->size);
-    output_line(table->path.data, table->path.size, false);
+    output_name(table->path.data, table->path.size);
+    if (table->target[0]) {
+        output_text(" -> ");
+        output_name(table->target, strlen(table->target));
+    }
+    output_char('\n');
 }
 
 static void add_json(struct table *table, const struct sb_shard_use *use)
@@ -61,6 +69,10 @@ static void add_json(struct table *table, const struct sb_shard_use *use)
 
     check(sb_buf_add_format(line, "{\"shard\":%" PRIu32 ",", use->shard));
     check(json_name(line, "path", table->path.data, table->path.size));
+    if (table->target[0]) {
+        check(sb_buf_add_char(line, ','));
+        check(json_name(line, "target", table->target, strlen(table->target)));
+    }
     if (use->present)
         check(sb_buf_add_format(line, ",\"size\":%" PRId64, use->size));
     else
@@ -71,6 +83,13 @@ static void add_json(struct table *table, const struct sb_shard_use *use)
     output_bytes(line->data, line->size);
 }
 
+static void find_target(struct table *table)
+{
+    ssize_t size = readlink(table->path.data, table->target, sizeof(table->target) - 1);
+
+    table->target[size > 0 ? size : 0] = '\0';
+}
+
 static enum sb_code show_shard(void *context, const struct sb_shard_use *use, struct sb_error *err)
 {
     struct table *table = context;
@@ -78,6 +97,7 @@ static enum sb_code show_shard(void *context, const struct sb_shard_use *use, st
     (void)err;
     sb_buf_clear(&table->line);
     check(sb_shards_path(table->shards, use->shard, &table->path));
+    find_target(table);
     if (table->json)
         add_json(table, use);
     else

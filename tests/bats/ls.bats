@@ -203,6 +203,13 @@ lrwxrwxrwx 1 $owner $(id -gn) 3 Feb  3  2001 l -> a/x"
     [[ ${#lines[@]} == 3 ]] || fail "a head and two rows"
     [[ ${lines[1]} =~ ^00000\ +2000\ +1000\ +1000\ +1\ .*/a.barecat-shard-00000$ ]] || fail "row 0"
     [[ ${lines[2]} =~ ^00001\ +2000\ +2000\ +0\ +2\ .*/a.barecat-shard-00001$ ]] || fail "row 1"
+    mkdir elsewhere
+    mv a.barecat-shard-00001 elsewhere/s
+    ln -s elsewhere/s a.barecat-shard-00001
+    run_ok sb ls --shards a.barecat
+    [[ ${lines[2]} == *"/a.barecat-shard-00001 -> elsewhere/s" ]] || fail "a link"
+    run_ok sb ls --shards --json a.barecat
+    output_has '"target":"elsewhere/s","size":2000,"used":2000,"gaps":0,"files":2}'
     rm a.barecat-shard-00001
     run_ok sb ls --shards --json a.barecat
     output_has '"size":null,"used":2000,"gaps":0,"files":2}'
