@@ -100,8 +100,8 @@ enum sb_code sb_mover_move(struct sb_mover *mover, const struct sb_extent *from,
  * keeps its old checksum. With nothing queued it does nothing. */
 enum sb_code sb_mover_commit(struct sb_mover *mover, struct sb_error *err) SB_CHECKED;
 
-/* Makes the next `count` shards, empty. Their numbers are recorded in the index before they can
- * hold anything. */
+/* Makes the next `count` shards, empty. How many stand then is recorded in the index, with 0 too,
+ * before they can hold anything. */
 enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count,
                                  struct sb_error *err) SB_CHECKED;
 

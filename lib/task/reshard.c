@@ -267,8 +267,9 @@ static enum sb_code rearrange(struct reshard *work, struct sb_error *err)
 
     if (code == SB_OK)
         code = sb_renumbering_begin(work->mover, &work->numbers, work->options->shard_size, err);
-    if (code == SB_OK && wanted > standing)
-        code = sb_mover_add_shards(work->mover, wanted - standing, err);
+    /* Also where they stand: a killed run may have made them without recording it. */
+    if (code == SB_OK)
+        code = sb_mover_add_shards(work->mover, wanted > standing ? wanted - standing : 0, err);
     if (code == SB_OK)
         code = move_files(work, err);
     if (code == SB_OK)

@@ -326,6 +326,30 @@ restore() {
     ((at > 100))
 }
 
+@test "shards that a killed run made and did not record are recorded before they hold anything" {
+    need_shim
+    make 20 --shard-size=40000
+    keep
+    for ((at = 1; at < 50; at++)); do
+        restore
+        killed kill sync $at 8000
+        [[ ! -e a.barecat-shard-00001 ]] || break
+    done
+    [[ -z $(sql a.barecat "SELECT 1 FROM config WHERE key = 'shardbox_shard_count'") ]]
+    rm -r kept
+    keep
+    for ((at = 1;; at += 3)); do
+        restore
+        killed kill write,sync,rename,truncate,create,unlink $at 8000
+        [[ -e mark ]] || break
+        run_ok sb verify --strict a.barecat
+        split 8000
+        suits 8000
+        is_whole
+    done
+    ((at > 30))
+}
+
 # Six files of which a batch takes only one.
 make_large() {
     mkdir t
