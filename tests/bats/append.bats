@@ -260,6 +260,15 @@ shard_count() {
     run_ok sb verify a.barecat
 }
 
+@test "a shard that has both names, the one before the rename and the one after it" {
+    ln a.barecat-shard-00000 a.barecat.new-shard-00000
+    sql a.barecat "INSERT INTO config VALUES ('shardbox_shard_prefix', 'a.barecat.new', 1)"
+    echo 3 >3
+    run_ok within 10 "$SHARDBOX" pack --append a.barecat 3
+    [[ ! -e a.barecat.new-shard-00000 && $(stat -c %h a.barecat-shard-00000) == 1 ]]
+    run_ok sb verify a.barecat
+}
+
 @test "a row about renames that makes no sense costs nothing" {
     for row in "'a.barecat.new', 0" "'../x.new', 1" "'a.barecat.new', 999999999" "NULL, NULL"; do
         sql a.barecat "INSERT OR REPLACE INTO config VALUES ('shardbox_shard_prefix', $row)"
