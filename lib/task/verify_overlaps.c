@@ -11,11 +11,11 @@ struct holder {
     bool any;
 };
 
-static bool same_checksum(const struct sb_entry *a, const struct sb_entry *b)
+/* `upgrade --checksums` that was killed may have given one of them its checksum, and not yet the
+ * other. */
+static bool may_be_equal(const struct sb_entry *a, const struct sb_entry *b)
 {
-    if (!(a->has & SB_HAS_CRC) || !(b->has & SB_HAS_CRC))
-        return (a->has & SB_HAS_CRC) == (b->has & SB_HAS_CRC);
-    return a->crc32c == b->crc32c;
+    return !(a->has & b->has & SB_HAS_CRC) || a->crc32c == b->crc32c;
 }
 
 /*
@@ -25,7 +25,7 @@ static bool same_checksum(const struct sb_entry *a, const struct sb_entry *b)
 static bool shares_lawfully(const struct verify *verify, const struct sb_entry *a,
                             const struct sb_entry *b)
 {
-    return a->offset == b->offset && a->size == b->size && same_checksum(a, b) &&
+    return a->offset == b->offset && a->size == b->size && may_be_equal(a, b) &&
            a->shard < verify->shard_count && verify->shard_info[a->shard].linked;
 }
 
