@@ -18,6 +18,21 @@ static size_t character_size(const unsigned char *text)
     return size;
 }
 
+/*
+ * The bytes of a text as they lie in the row: sqlite3_value_text would copy them to add a NUL.
+ * What is no text becomes one, as it does for the built-in functions. NULL for NULL.
+ */
+static const unsigned char *text_of(sqlite3_value *value, size_t *size)
+{
+    const unsigned char *text = sqlite3_value_type(value) == SQLITE_TEXT
+                                    ? sqlite3_value_blob(value)
+                                    : sqlite3_value_text(value);
+
+    *size = (size_t)sqlite3_value_bytes(value);
+    if (!text && *size == 0 && sqlite3_value_type(value) == SQLITE_TEXT)
+        return (const unsigned char *)"";
+    return text;
+}
 /* Is the end of text[0..size) one of the characters of the NUL-terminated set? Its size, or 0. */
 static size_t last_in_set(const unsigned char *text, size_t size, const unsigned char *set)
 {
@@ -32,13 +47,13 @@ static size_t last_in_set(const unsigned char *text, size_t size, const unsigned
 }
 
 /* False when the set has bytes beyond ASCII: then characters, not bytes, are what is trimmed. */
-static bool ascii_set(const unsigned char *set, bool in_set[256])
+static bool ascii_set(const unsigned char *set, size_t size, bool in_set[256])
 {
     memset(in_set, 0, 256 * sizeof(bool));
-    for (; *set; set++) {
-        if (*set >= 0x80)
+    for (size_t i = 0; i < size && set[i]; i++) {
+        if (set[i] >= 0x80)
             return false;
-        in_set[*set] = true;
+        in_set[set[i]] = true;
     }
     return true;
 }
@@ -47,18 +62,18 @@ static void fast_rtrim(sqlite3_context *context, int count, sqlite3_value **valu
 {
     const unsigned char *text, *set;
     bool in_set[256];
-    size_t size, step;
+    size_t size, set_size, step;
 
     (void)count;
-    text = sqlite3_value_text(values[0]);
-    set = sqlite3_value_text(values[1]);
+    text = text_of(values[0], &size);
+    set = text_of(values[1], &set_size);
     if (!text || !set)
         return;
-    size = (size_t)sqlite3_value_bytes(values[0]);
-    if (ascii_set(set, in_set)) {
+    if (ascii_set(set, set_size, in_set)) {
         while (size && in_set[text[size - 1]])
             size--;
     } else {
+        set = sqlite3_value_text(values[1]);
         while (size && (step = last_in_set(text, size, set)))
             size -= step;
     }
@@ -68,31 +83,31 @@ static void fast_rtrim(sqlite3_context *context, int count, sqlite3_value **valu
 /* Only replace(X, one byte, '') is made fast: it is the form that stands in the schema. */
 static void fast_replace(sqlite3_context *context, int count, sqlite3_value **values)
 {
-    const char *text, *pattern;
-    char *result;
-    size_t size, kept = 0;
+    const unsigned char *text, *pattern;
+    char on_stack[512], *result = on_stack;
+    size_t size, pattern_size, kept = 0;
 
     (void)count;
-    text = (const char *)sqlite3_value_text(values[0]);
-    pattern = (const char *)sqlite3_value_text(values[1]);
+    text = text_of(values[0], &size);
+    pattern = text_of(values[1], &pattern_size);
     if (!text || !pattern || sqlite3_value_type(values[2]) == SQLITE_NULL)
         return;
-    size = (size_t)sqlite3_value_bytes(values[0]);
-    if (sqlite3_value_bytes(values[1]) != 1 || sqlite3_value_bytes(values[2]) != 0) {
+    if (pattern_size != 1 || sqlite3_value_bytes(values[2]) != 0) {
         sqlite3_result_error(context, "replace() here takes one character and the empty text", -1);
         return;
     }
-    result = sqlite3_malloc64(size + 1);
+    if (size > sizeof(on_stack))
+        result = sqlite3_malloc64(size);
     if (!result) {
         sqlite3_result_error_nomem(context);
         return;
     }
     for (size_t i = 0; i < size; i++) {
-        result[kept] = text[i];
+        result[kept] = (char)text[i];
         kept += text[i] != pattern[0];
     }
-    result[kept] = '\0';
-    sqlite3_result_text(context, result, (int)kept, sqlite3_free);
+    sqlite3_result_text(context, result, (int)kept,
+                        result == on_stack ? SQLITE_TRANSIENT : sqlite3_free);
 }
 
 enum sb_code sb_register_parent_functions(struct sqlite3 *db, struct sb_error *err)
