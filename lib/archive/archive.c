@@ -337,6 +337,11 @@ void sb_archive_free(struct sb_archive *archive)
     free(archive);
 }
 
+void sb_archive_shrink(struct sb_archive *archive)
+{
+    sb_database_shrink(archive->db);
+}
+
 const char *sb_archive_path(const struct sb_archive *archive)
 {
     return archive->path;

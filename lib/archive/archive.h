@@ -42,6 +42,9 @@ enum sb_code sb_archive_open(struct sb_archive **out, const char *path,
 
 void sb_archive_free(struct sb_archive *archive);
 
+/* Gives back the memory that its rows were read through; they can still be read. */
+void sb_archive_shrink(struct sb_archive *archive);
+
 /*
  * An archive over a connection of the caller's own making, whose bytes come from `bytes` (bytes.h).
  * The connection has the tables files and dirs with the columns of schema 0.3 that sb_entry shows,

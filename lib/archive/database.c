@@ -367,6 +367,12 @@ enum sb_code sb_database_open_private(struct sqlite3 **out, const char *beside,
     return sb_fail(err, code_of(rc), "temporary file: %s", sqlite3_errstr(rc));
 }
 
+void sb_database_shrink(struct sqlite3 *db)
+{
+    sqlite3_db_cacheflush(db);
+    sqlite3_db_release_memory(db);
+}
+
 void sb_database_close(struct sqlite3 *db)
 {
     sqlite3_close_v2(db);

@@ -40,6 +40,10 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
 enum sb_code sb_database_open_private(struct sqlite3 **out, const char *beside,
                                       struct sb_error *err) SB_CHECKED;
 
+/* Gives back the memory of the page cache; what was changed goes to the file first. To be called
+ * when little will be asked for while others need theirs. */
+void sb_database_shrink(struct sqlite3 *db);
+
 /* NULL is allowed. */
 void sb_database_close(struct sqlite3 *db);
 

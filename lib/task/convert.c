@@ -352,6 +352,8 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
         code = convert_archive(convert, err);
     if (!code)
         code = convert_inputs(convert, err);
+    if (convert->transfer.seen)
+        sb_seen_shrink(convert->transfer.seen);
     if (!code && replaces_by_nothing(convert))
         code = sb_fail(err, SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
                        options->archive ? sb_archive_path(options->archive) : options->inputs[0],

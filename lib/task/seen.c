@@ -49,6 +49,11 @@ void sb_seen_free(struct sb_seen *seen)
     free(seen);
 }
 
+void sb_seen_shrink(struct sb_seen *seen)
+{
+    sb_database_shrink(seen->db);
+}
+
 static enum sb_code add(struct sb_seen *seen, const char *name, size_t size, int64_t place,
                         bool *before, struct sb_error *err)
 {

@@ -21,6 +21,9 @@ struct sb_seen;
 enum sb_code sb_seen_new(struct sb_seen **out, const char *beside, struct sb_error *err) SB_CHECKED;
 void sb_seen_free(struct sb_seen *seen); /* NULL is allowed */
 
+/* Gives back what memory it can, at a time when others need theirs. */
+void sb_seen_shrink(struct sb_seen *seen);
+
 /* *before: the name was added earlier. */
 enum sb_code sb_seen_add(struct sb_seen *seen, const char *name, size_t size, bool *before,
                          struct sb_error *err) SB_CHECKED;

@@ -197,13 +197,16 @@ enum sb_code sb_split_plan_new(struct sb_split_plan **out, struct sb_archive *ar
         code = fill(plan, archive, notify, err);
     if (!code)
         code = sb_split_rules_finish(rules, archive, notify, err);
+    sb_archive_shrink(archive);
     if (!code)
         code = sb_database_run(plan->db, indexes, err);
-    if (code)
+    if (code) {
         sb_split_plan_free(plan);
-    else
-        *out = plan;
-    return code;
+        return code;
+    }
+    sb_database_shrink(plan->db);
+    *out = plan;
+    return SB_OK;
 }
 
 void sb_split_plan_free(struct sb_split_plan *plan)
@@ -356,5 +359,6 @@ enum sb_code sb_split_plan_walk(struct sb_split_plan *plan, int64_t part, enum s
                         "SELECT path, mode, uid, gid, mtime_ns FROM above JOIN dirs USING (path)"
                         " WHERE ?1 >= 0 ORDER BY path",
                         part, take_dir, each, context, err);
+    sb_database_shrink(plan->db);
     return code;
 }
