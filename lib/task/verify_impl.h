@@ -23,6 +23,7 @@ struct shard_info {
     bool told;           /* that it cannot be used */
     uint32_t generation; /* of the index when it was asked for */
     bool linked;         /* a symbolic link, or recorded as another archive's */
+    bool cut;            /* shorter than when it was linked, which was told */
     int64_t size;        /* of the file */
     int64_t needed;      /* the highest end of an extent in it, or under `present` what is recorded
                             of it, if that is more; 0: no file uses it */

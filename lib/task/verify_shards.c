@@ -192,7 +192,7 @@ static enum sb_code list_absent(struct verify *verify, uint32_t shard, struct sb
 
     if (!lacks_nothing(info))
         code = look_anew(verify, shard, err);
-    if (code != SB_OK || lacks_nothing(info))
+    if (code != SB_OK || lacks_nothing(info) || (info->state != SHARD_MISSING && info->cut))
         return code;
     if (sb_shards_path(verify->shards, shard, &path) != SB_OK) {
         sb_buf_release(&path);

@@ -26,10 +26,12 @@ static enum sb_code compare(struct verify *verify, uint32_t shard, const struct 
     struct place place = NOWHERE;
 
     place.shard = shard;
-    if (status->st_size < linked->size)
+    if (status->st_size < linked->size) {
+        verify->shard_info[shard].cut = true;
         return sb_verify_report(verify, SB_REMEDY_SOURCES, "source", place, err,
                                 "%s: has %lld bytes, and had %lld when it was linked", path,
                                 (long long)status->st_size, (long long)linked->size);
+    }
     if (status->st_size > linked->size)
         sb_tell(verify->notify, SB_WARNING, "source", path,
                 "has grown from %lld to %lld bytes since it was linked", (long long)linked->size,

@@ -485,6 +485,9 @@ view() {
     done
     run_fail 1 sb verify --present v.barecat
     output_has "v.barecat-shard-00001: only 5 of 9 bytes have arrived"
+    truncate -s 3 b.barecat-shard-00000
+    run_fail 1 sb verify --quick v.barecat
+    output_is "source: $PWD/v.barecat-shard-00001: has 3 bytes, and had 9 when it was linked"
 }
 
 @test "verify: a source that grew, or has a new time, is named; that its bytes are others is a defect" {
