@@ -214,7 +214,7 @@ static int defrag(struct settings *settings)
     }
     explain_failure(settings->archive, &err);
     message_failure(&err);
-    if (code == SB_INTERRUPT)
+    if (code == SB_INTERRUPT || (code == SB_SYSTEM && counts.moved_files > 0))
         message_error("%s: is whole; run the same command again to go on", settings->archive);
     return message_status();
 }

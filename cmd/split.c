@@ -418,7 +418,7 @@ static void split_in_place(const struct settings *settings)
     }
     explain_failure(settings->path, &err);
     message_failure(&err);
-    if (code == SB_INTERRUPT)
+    if (code == SB_INTERRUPT || (code == SB_SYSTEM && counts.moved_files > 0))
         message_error("%s: is whole; run the same command again to go on", settings->path);
 }
 

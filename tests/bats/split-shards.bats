@@ -525,3 +525,15 @@ sys.stdin.read()' <fifo >lock 3>&- &
     stderr_has "shards get their numbers by hard links, which cannot be made here"
     md5sum a.barecat* | diff before -
 }
+
+@test "where space runs out the last line says how to go on" {
+    need_shim
+    make 300
+    run_fail 2 env LD_PRELOAD="$FAULT_SHIM" FAULT_CALLS=write FAULT_AT=40 FAULT_HOW=ENOSPC \
+        "$SHARDBOX" split --shard-size=20000 a.barecat
+    stderr_has "No space left on device"
+    stderr_has "a.barecat: is whole; run the same command again to go on"
+    is_whole
+    split 20000
+    suits 20000
+}
