@@ -330,12 +330,12 @@ static enum sb_code refuse_links(struct sb_mover *mover, const char *path, struc
     if (S_ISLNK(st.st_mode) && !mover->options.follow)
         return sb_fail(err, SB_INVALID,
                        "%s: a symbolic link, whose file other archives may use; --follow writes "
-                       "into it all the same",
+                       "into it all the same, and destroys those",
                        path);
     if (S_ISREG(st.st_mode) && st.st_nlink > 1 && !mover->options.follow)
         return sb_fail(err, SB_INVALID,
                        "%s: has %ju hard links, by which other archives may use it; --follow "
-                       "writes into it all the same",
+                       "writes into it all the same, and destroys those",
                        path, (uintmax_t)st.st_nlink);
     if (!mover->options.dry_run && access(path, W_OK))
         return sb_fail(err, SB_INVALID, "%s: cannot be written: %s", path, strerror(errno));
