@@ -7,6 +7,7 @@
 #include "archive/renumber.h"
 #include "archive/shardcount.h"
 #include "archive/shards.h"
+#include "archive/standing.h"
 #include "core/interrupt.h"
 #include "core/io.h"
 
@@ -399,6 +400,24 @@ enum sb_code sb_pending_refuse_shards(const char *archive, uint32_t from, struct
     return for_each_shard(archive, "", refuse_one, &refusal, err);
 }
 
+/*
+ * A run that was killed before its journal said anything leaves it empty, or its first byte zero;
+ * SQLite plays no such journal, and takes it over for the next transaction.
+ */
+static bool is_idle_journal(const char *name)
+{
+    char first = 0;
+    struct stat st;
+    bool idle;
+    int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd < 0)
+        return false;
+    idle = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && pread(fd, &first, 1, 0) >= 0 && first == 0;
+    close(fd);
+    return idle;
+}
+
 enum sb_code sb_pending_refuse_journal(const char *file, struct sb_error *err)
 {
     static const char *const suffixes[] = {"-journal", "-wal"};
@@ -408,7 +427,7 @@ enum sb_code sb_pending_refuse_journal(const char *file, struct sb_error *err)
     for (size_t i = 0; code == SB_OK && i < 2; i++) {
         if (asprintf(&name, "%s%s", file, suffixes[i]) < 0)
             return sb_fail_memory(err);
-        if (access(name, F_OK) == 0)
+        if (access(name, F_OK) == 0 && !is_idle_journal(name))
             code = sb_fail(err, SB_LOCKED,
                            "%s: a journal stands where the new index is to be; end its writer, or "
                            "remove the journal if there is none",
@@ -524,7 +543,10 @@ static enum sb_code finish_renames(struct sqlite3 *db, const char *archive, cons
         code = sb_database_integer(db, "PRAGMA application_id", 0, &mark, err);
     if (code || (pending.count < 0 && mark != strtoll(MARK, NULL, 10)))
         return code;
-    code = sb_lock_index(db, file, err);
+    /* Under its other names, as after cp -al, shards have the names that the row says. */
+    code = sb_standing_refuse_links(file, err);
+    if (code == SB_OK)
+        code = sb_lock_index(db, file, err);
     if (code)
         return code;
     /* Read once more, now that nobody else can be finishing it. */

@@ -68,7 +68,8 @@ enum sb_code sb_pending_record(struct sqlite3 *db, const char *prefix, uint32_t 
 /*
  * Renames the shards that still stand under the prefix and drops the row that says so, in
  * transactions of its own (none may be open). Nothing to do is SB_OK. Also called by the run that
- * made them. Then does what renumber.h says of a run that was killed.
+ * made them. Then does what renumber.h says of a run that was killed. SB_INVALID where there is
+ * something to do and the index has several hard links.
  */
 enum sb_code sb_pending_finish(struct sqlite3 *db, const char *archive, const char *file,
                                struct sb_error *err) SB_CHECKED;
@@ -83,8 +84,8 @@ const char *sb_pending_suffix(const char *prefix, const char *base, size_t base_
 enum sb_code sb_pending_tidy_up(const char *archive, struct sb_error *err) SB_CHECKED;
 
 /*
- * SB_LOCKED when a journal or WAL stands beside the index `file`: SQLite would play it into another
- * index renamed to that name.
+ * SB_LOCKED when a journal or WAL that says something stands beside the index `file`: SQLite would
+ * play it into another index renamed to that name.
  */
 enum sb_code sb_pending_refuse_journal(const char *file, struct sb_error *err) SB_CHECKED;
 

@@ -6,6 +6,7 @@
 #include "archive/mover_private.h"
 #include "archive/shardcount.h"
 #include "archive/shards.h"
+#include "archive/standing.h"
 #include "core/interrupt.h"
 #include "core/io.h"
 #include "core/number.h"
@@ -347,7 +348,9 @@ enum sb_code sb_renumbering_part_names(struct sqlite3 *db, const char *archive, 
     code = sb_renumbering_read(db, &renumbering, &there, err);
     if (code || !there)
         return code;
-    code = lock_idle(db, archive, file, err);
+    code = sb_standing_refuse_links(file, err);
+    if (code == SB_OK)
+        code = lock_idle(db, archive, file, err);
     if (code == SB_OK)
         code = for_each_pair(db, archive, &renumbering, complete_rows, err);
     if (code == SB_OK)

@@ -278,6 +278,30 @@ shard_count() {
     done
 }
 
+@test "an index with several hard links is not replaced while it says where shards stand" {
+    mv a.barecat-shard-00000 a.barecat.new-shard-00000
+    sql a.barecat "INSERT INTO config VALUES ('shardbox_shard_prefix', 'a.barecat.new', 1)"
+    mkdir backup
+    cp -al a.barecat* backup
+    run_fail 2 sb pack --force a.barecat t
+    stderr_has "a.barecat: has 2 hard links"
+    run_ok sb verify backup/a.barecat
+    run_ok sb verify a.barecat
+}
+
+@test "a journal that says nothing, of a run that was killed, is in nobody's way" {
+    for bytes in 0 512; do
+        for command in 'pack --force a.barecat t' 'pack --force --checkpoint=1k a.barecat t' \
+            'convert --force t a.barecat'; do
+            truncate -s "$bytes" a.barecat-journal
+            # shellcheck disable=SC2086 # words
+            run_ok sb $command
+            run_ok sb verify a.barecat
+            rm -f a.barecat-journal
+        done
+    done
+}
+
 @test "an interrupted first pack is completed by --append" {
     mv a.barecat a.barecat.new
     mv a.barecat-shard-00000 a.barecat.new-shard-00000
