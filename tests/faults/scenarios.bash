@@ -330,7 +330,7 @@ run_mv() {
 }
 # What was moved cannot be moved again.
 again_mv() {
-    if "$SHARDBOX" ls at/a.barecat 5/2 >/dev/null 2>&1; then
+    if "$@" ls at/a.barecat 5/2 >/dev/null 2>&1; then
         "$@" upgrade at/a.barecat
     else
         run_mv "$@"
