@@ -1,24 +1,13 @@
 #!/usr/bin/env bats
 # What we write Barecat 0.3.1 reads and changes, and what it writes we read and add to.
 
-load ../bats/helper
+load barecat
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    [[ -e $PEERS/barecat-0.3.1/ready && -e $PEERS/barecat-0.2.7/ready ]] || skip "no Barecat here"
-    NEW=$PEERS/barecat-0.3.1/bin
+    need_barecat
+    [[ -e $PEERS/barecat-0.2.7/ready ]] || skip "no Barecat 0.2.7 here"
     OLD=$PEERS/barecat-0.2.7/bin
-}
-
-peer() {
-    "$NEW/python" "$PROJECT/tests/peers/peer.py" "$@"
-}
-
-# A directory of many files, and a deep one, beside the small tree.
-make_big_tree() {
-    make_tree tree
-    mkdir tree/wide
-    (cd tree/wide && seq 2000 | split -l 1 -a 4 -d)
 }
 
 # as_barecat_keeps TREE: links become files that hold their targets, as its readers see them.
@@ -29,12 +18,6 @@ as_barecat_keeps() {
         rm "$link"
         printf '%s' "$target" >"$link"
     done
-}
-
-# barecat_made ARCHIVE TREE [OPTION...]: Barecat packs the tree.
-barecat_made() {
-    (cd "$2" && find . -mindepth 1 -printf '%P\0') >names
-    "$NEW/barecat" create "${@:3}" -C "$2" -0 -T "$PWD/names" "$PWD/$1"
 }
 
 # Modes and times of the files below a directory; those of directories Barecat's triggers set anew.
@@ -51,18 +34,18 @@ both_agree() {
     run_ok sb unpack -C ours "$1"
     as_barecat_keeps ours
     diff -r --no-dereference theirs ours
-    "$NEW/barecat" verify "$1"
+    barecat verify "$1"
 }
 
 @test "Barecat reads, walks, globs and verifies what we packed" {
-    make_big_tree
+    make_wide_tree 2000
     sb pack --shard-size=50k a.barecat -C tree .
     peer check a.barecat tree
-    run_ok "$NEW/barecat" verify a.barecat
+    run_ok barecat verify a.barecat
 }
 
 @test "Barecat reads what was committed on the way, and what it becomes" {
-    make_big_tree
+    make_wide_tree 2000
     tar cf tree.tar --sort=name -C tree .
     mkfifo pipe
     "$SHARDBOX" convert -q --checkpoint=20k --shard-size=50k - a.barecat <pipe 2>/dev/null &
@@ -76,11 +59,11 @@ both_agree() {
     both_agree a.barecat.part
     sb convert -q --resume --shard-size=50k - a.barecat <tree.tar
     peer check a.barecat tree
-    run_ok "$NEW/barecat" verify a.barecat
+    run_ok barecat verify a.barecat
 }
 
 @test "Barecat reads the same from one shard, from appended ones, and from a replaced archive" {
-    make_big_tree
+    make_wide_tree 2000
     sb pack a.barecat -C tree deep wide
     sb pack --append a.barecat -C tree --exclude=/deep --exclude=/wide .
     peer check a.barecat tree
@@ -92,16 +75,16 @@ both_agree() {
 }
 
 @test "Barecat extracts what we packed" {
-    make_big_tree
+    make_wide_tree 2000
     sb pack --shard-size=50k a.barecat -C tree .
-    run_ok "$NEW/barecat" extract -C out a.barecat
+    run_ok barecat extract -C out a.barecat
     as_barecat_keeps tree
     find tree -type d -empty -delete
     diff -r tree out
 }
 
 @test "Barecat deletes from, renames in, adds to and updates what we packed" {
-    make_big_tree
+    make_wide_tree 2000
     sb pack --shard-size=50k a.barecat -C tree .
     peer change a.barecat
     both_agree a.barecat
@@ -114,17 +97,17 @@ both_agree() {
     sb pack a.barecat -C tree .
     mkdir more
     printf 'more\n' >more/more
-    (cd more && "$NEW/barecat" add ../a.barecat more)
+    (cd more && barecat add ../a.barecat more)
     both_agree a.barecat
     cp more/more tree/more
     peer check a.barecat tree
 }
 
 @test "Barecat defragments what we packed, after deletions" {
-    make_big_tree
+    make_wide_tree 2000
     sb pack --shard-size=50k a.barecat -C tree .
     peer change a.barecat
-    "$NEW/barecat" defrag a.barecat
+    barecat defrag a.barecat
     both_agree a.barecat
 }
 
@@ -134,14 +117,14 @@ both_agree() {
     rm tree/numbers
     seq 3000 | split -b 1500 -a 3 -d - tree/part
     sb pack a.barecat -C tree .
-    "$NEW/barecat" reshard -s 9K a.barecat
+    barecat reshard -s 9K a.barecat
     [[ $(find . -name 'a.barecat-shard-*' | wc -l) -gt 1 ]]
     both_agree a.barecat
     peer check a.barecat tree
 }
 
 @test "we read, list, find, compare and unpack what Barecat packed" {
-    make_big_tree
+    make_wide_tree 2000
     find tree -type l -delete
     barecat_made a.barecat tree -s 400K
     both_agree a.barecat
@@ -159,19 +142,19 @@ both_agree() {
 }
 
 @test "we read and verify what Barecat packed, deleted from, defragmented and resharded" {
-    make_big_tree
+    make_wide_tree 2000
     find tree -type l -delete
     barecat_made a.barecat tree -s 400K
     peer change a.barecat
     both_agree a.barecat
-    "$NEW/barecat" defrag a.barecat
+    barecat defrag a.barecat
     both_agree a.barecat
-    "$NEW/barecat" reshard -s 500K a.barecat
+    barecat reshard -s 500K a.barecat
     both_agree a.barecat
 }
 
 @test "we append to and update what Barecat packed" {
-    make_big_tree
+    make_wide_tree 2000
     find tree -type l -delete
     barecat_made a.barecat tree
     peer change a.barecat

@@ -2,10 +2,11 @@
 # Barecat's own convert, on what we wrote and beside ours.
 
 load containers
+load barecat
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    [[ -e $PEERS/barecat-0.3.1/ready ]] || skip "no Barecat here"
+    need_barecat
     make_text_tree tree
     find tree -type l -delete
     sb pack a.barecat -C tree .
@@ -17,11 +18,7 @@ describe_files() {
 }
 
 barecat_convert() {
-    "$PEERS/barecat-0.3.1/bin/barecat" convert "$@"
-}
-
-peer() {
-    "$PEERS/barecat-0.3.1/bin/python" "$PROJECT/tests/peers/peer.py" "$@"
+    barecat convert "$@"
 }
 
 @test "it turns our tar and our zip into an archive of the same files" {

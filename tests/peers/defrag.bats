@@ -1,25 +1,13 @@
 #!/usr/bin/env bats
 # Defragmenting what Barecat 0.3.1 has packed and deleted from; Barecat reads and changes the result.
 
-load ../bats/helper
+load barecat
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    [[ -e $PEERS/barecat-0.3.1/ready ]] || skip "no Barecat here"
-    NEW=$PEERS/barecat-0.3.1/bin
-    make_tree tree
+    need_barecat
+    make_wide_tree 2000
     find tree -type l -delete
-    mkdir tree/wide
-    (cd tree/wide && seq 2000 | split -l 1 -a 4 -d)
-}
-
-peer() {
-    "$NEW/python" "$PROJECT/tests/peers/peer.py" "$@"
-}
-
-barecat_made() {
-    (cd tree && find . -mindepth 1 -printf '%P\0') >names
-    "$NEW/barecat" create "$@" -C tree -0 -T "$PWD/names" "$PWD/a.barecat"
 }
 
 # Barecat and shardbox read the same bytes from it, which are those from before, and find no defect.
@@ -28,7 +16,7 @@ same_as_before() {
     mkdir after
     peer dump a.barecat after
     diff -r before after
-    "$NEW/barecat" verify a.barecat
+    barecat verify a.barecat
     run_ok sb verify --strict a.barecat
     run_ok sb unpack -C ours a.barecat
     diff -r before ours
@@ -46,7 +34,7 @@ gaps() {
 }
 
 @test "what Barecat packed and changed is closed up, and Barecat goes on with it" {
-    barecat_made -s 400K
+    barecat_made a.barecat tree -s 400K
     for way in '' --quick ''; do
         peer change a.barecat
         remember
@@ -54,9 +42,9 @@ gaps() {
         [[ $way ]] || [[ $(gaps) == 0 ]]
         same_as_before
     done
-    "$NEW/barecat" defrag a.barecat
+    barecat defrag a.barecat
     same_as_before
-    "$NEW/barecat" reshard -s 500K a.barecat
+    barecat reshard -s 500K a.barecat
     same_as_before
 }
 
@@ -74,7 +62,7 @@ gaps() {
     peer change a.barecat
     for file in a.barecat*; do cp "$file" "b${file#a}"; done
     sb defrag a.barecat
-    "$NEW/barecat" defrag b.barecat
+    barecat defrag b.barecat
     cmp a.barecat-shard-00000 b.barecat-shard-00000
 }
 

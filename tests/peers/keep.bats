@@ -1,40 +1,28 @@
 #!/usr/bin/env bats
 # rm, mv and merge: Barecat 0.3.1 reads and changes what they leave, and they what it leaves.
 
-load ../bats/helper
+load barecat
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    [[ -e $PEERS/barecat-0.3.1/ready ]] || skip "no Barecat here"
-    NEW=$PEERS/barecat-0.3.1/bin
-    make_tree tree
+    need_barecat
+    make_wide_tree 2000
     find tree -type l -delete
     mkdir -p tree/wide/deep/er
-    (cd tree/wide && seq 2000 | split -l 1 -a 4 -d)
     (cd tree/wide/deep/er && seq 300 | split -l 1 -a 4 -d)
-}
-
-peer() {
-    "$NEW/python" "$PROJECT/tests/peers/peer.py" "$@"
-}
-
-# barecat_made ARCHIVE TREE [OPTION...]: Barecat packs the tree.
-barecat_made() {
-    (cd "$2" && find . -mindepth 1 -printf '%P\0') >names
-    "$NEW/barecat" create "${@:3}" -C "$2" -0 -T "$PWD/names" "$PWD/$1"
 }
 
 # same ARCHIVE TREE: both programs find in it what the tree holds, and no defect.
 same() {
     peer check "$1" "$2"
-    "$NEW/barecat" verify "$1"
+    barecat verify "$1"
     run_ok sb verify --strict "$1"
 }
 
 # goes_on ARCHIVE: Barecat changes it, and both still find no defect.
 goes_on() {
     peer change "$1"
-    "$NEW/barecat" verify "$1"
+    barecat verify "$1"
     run_ok sb verify --strict "$1"
 }
 
@@ -60,7 +48,7 @@ goes_on() {
     (cd tree/wide && xargs rm <../../gone)
     [[ $(sql a.barecat "SELECT value_int FROM config WHERE key = 'shardbox_shard_count'") == $((last + 1)) ]]
     run_ok sb verify --strict a.barecat
-    "$NEW/barecat" defrag a.barecat
+    barecat defrag a.barecat
     same a.barecat tree/wide
     echo more >tree/wide/more
     run_ok sb pack --append a.barecat -C tree/wide more
@@ -108,13 +96,13 @@ with Barecat("a.barecat", readonly=False) as bc:
         barecat_made "$part.barecat" "$part" -s 100
     done
     run_ok sb merge -o ours.barecat one.barecat two.barecat three.barecat
-    "$NEW/barecat" merge -o theirs.barecat one.barecat two.barecat three.barecat
+    barecat merge -o theirs.barecat one.barecat two.barecat three.barecat
     mkdir theirs
     peer dump theirs.barecat theirs
     same ours.barecat theirs
     goes_on ours.barecat
     run_ok sb merge --as-subdirs --prefix=p -o sub.barecat one.barecat two.barecat three.barecat
-    "$NEW/barecat" merge --as-subdirs --prefix=p -o theirs2.barecat one.barecat two.barecat three.barecat
+    barecat merge --as-subdirs --prefix=p -o theirs2.barecat one.barecat two.barecat three.barecat
     mkdir theirs2
     peer dump theirs2.barecat theirs2
     same sub.barecat theirs2
@@ -125,7 +113,7 @@ with Barecat("a.barecat", readonly=False) as bc:
     run_ok sb merge --prefix=p --shard-size=10K -o m.barecat a.barecat
     run_ok sb rm -r m.barecat p/wide/deep
     run_ok sb mv m.barecat p/wide q
-    "$NEW/barecat" merge --prefix=in -o theirs.barecat m.barecat
+    barecat merge --prefix=in -o theirs.barecat m.barecat
     run_ok sb verify --strict theirs.barecat
     mkdir after
     peer dump theirs.barecat after

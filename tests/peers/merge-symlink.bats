@@ -1,12 +1,11 @@
 #!/usr/bin/env bats
 # Barecat 0.3.1 reads the views that we make, and what its `merge --symlink` makes we read.
 
-load ../bats/helper
+load barecat
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    [[ -e $PEERS/barecat-0.3.1/ready ]] || skip "no Barecat here"
-    BARECAT=$PEERS/barecat-0.3.1/bin
+    need_barecat
     mkdir -p x/d y/d y/e
     echo one >x/a
     seq 1000 >x/d/1
@@ -20,15 +19,11 @@ setup() {
     cp -a x/. y/. both
 }
 
-barecat() {
-    "$BARECAT/barecat" "$@"
-}
-
 # reads_as ARCHIVE TREE: Barecat reads these names and bytes, and finds no defect.
 reads_as() {
     rm -rf theirs
     mkdir theirs
-    "$BARECAT/python" "$PROJECT/tests/peers/peer.py" dump "$1" theirs
+    peer dump "$1" theirs
     diff -r theirs "$2"
     run_ok barecat verify "$1"
 }

@@ -2,25 +2,13 @@
 # Shards of another size, in place, under archives that Barecat 0.3.1 has packed and changed; Barecat
 # reads every state on the way, and goes on with the result.
 
-load ../bats/helper
+load barecat
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    [[ -e $PEERS/barecat-0.3.1/ready ]] || skip "no Barecat here"
-    NEW=$PEERS/barecat-0.3.1/bin
-    make_tree tree
+    need_barecat
+    make_wide_tree 300
     find tree -type l -delete
-    mkdir tree/wide
-    (cd tree/wide && seq 300 | split -l 1 -a 4 -d)
-}
-
-peer() {
-    "$NEW/python" "$PROJECT/tests/peers/peer.py" "$@"
-}
-
-barecat_made() {
-    (cd tree && find . -mindepth 1 -printf '%P\0') >names
-    "$NEW/barecat" create "$@" -C tree -0 -T "$PWD/names" "$PWD/a.barecat"
 }
 
 remember() {
@@ -35,11 +23,11 @@ same_as_before() {
     mkdir after
     peer dump a.barecat after
     diff -r before after
-    "$NEW/barecat" verify a.barecat
+    barecat verify a.barecat
 }
 
 @test "Barecat reads the result, changes it and goes on with it" {
-    barecat_made -s 400K
+    barecat_made a.barecat tree -s 400K
     for size in 50K 41K 1G; do
         peer change a.barecat
         remember
@@ -48,9 +36,9 @@ same_as_before() {
         same_as_before
     done
     run_ok sb split --shard-size=40K a.barecat
-    "$NEW/barecat" defrag a.barecat
+    barecat defrag a.barecat
     same_as_before
-    "$NEW/barecat" reshard -s 500K a.barecat
+    barecat reshard -s 500K a.barecat
     run_ok sb split --shard-size=30K a.barecat
     same_as_before
 }
@@ -63,7 +51,7 @@ same_as_before() {
         rm -f b.barecat*
         for file in a.barecat*; do cp "$file" "b${file#a}"; done
         run_ok sb split --shard-size=$size a.barecat
-        "$NEW/barecat" reshard -s $size b.barecat
+        barecat reshard -s $size b.barecat
         for file in a.barecat-shard-*; do cmp "$file" "b${file#a}"; done
         [[ $(ls a.barecat-shard-* | wc -l) == $(ls b.barecat-shard-* | wc -l) ]]
     done
