@@ -184,10 +184,16 @@ static enum sb_code rename_into_place(struct sb_writer *writer, struct sb_error 
         writer->renaming = true;
         code = sb_pending_rename_shards(writer->path, err);
     }
+    return code ? code : sb_writer_rename_index(writer, writer->new_path, err);
+}
+
+enum sb_code sb_writer_rename_index(struct sb_writer *writer, const char *from,
+                                    struct sb_error *err)
+{
+    enum sb_code code = sb_sync_directory_of(writer->path, err);
+
     if (code == SB_OK)
-        code = sb_sync_directory_of(writer->path, err);
-    if (code == SB_OK)
-        code = sb_rename(writer->new_path, writer->path, err);
+        code = sb_rename(from, writer->path, err);
     if (code)
         return code;
     writer->committed = true;
@@ -196,6 +202,18 @@ static enum sb_code rename_into_place(struct sb_writer *writer, struct sb_error 
         unlink(writer->file))
         code = sb_fail_errno(err, errno, "%s", writer->file);
     return code;
+}
+
+void sb_writer_close_index(struct sb_writer *writer)
+{
+    sqlite3_finalize(writer->add_file);
+    sqlite3_finalize(writer->add_copy);
+    writer->add_file = NULL;
+    writer->add_copy = NULL;
+    sb_tally_free(writer->tally);
+    writer->tally = NULL;
+    sb_database_close(writer->db);
+    writer->db = NULL;
 }
 
 enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err)
@@ -207,14 +225,7 @@ enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err
         code = rename_into_place(writer, err);
     if (code)
         return code;
-    sqlite3_finalize(writer->add_file);
-    sqlite3_finalize(writer->add_copy);
-    writer->add_file = NULL;
-    writer->add_copy = NULL;
-    sb_tally_free(writer->tally);
-    writer->tally = NULL;
-    sb_database_close(writer->db);
-    writer->db = NULL;
+    sb_writer_close_index(writer);
     sb_new_lock_drop(&writer->lock);
     return sb_pending_tidy_up(writer->path, err);
 }

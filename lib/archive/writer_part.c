@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* The row that leads to the shards under the part's name. */
@@ -49,18 +48,7 @@ static enum sb_code rename_index(struct sb_writer *writer, const char *part, str
         code = sb_pending_refuse_journal(part, err);
     if (code == SB_OK && !writer->file)
         code = sb_pending_refuse_shards(writer->path, 0, err);
-    if (code == SB_OK)
-        code = sb_sync_directory_of(part, err);
-    if (code == SB_OK)
-        code = sb_rename(part, writer->path, err);
-    if (code)
-        return code;
-    writer->committed = true;
-    code = sb_sync_directory_of(writer->path, err);
-    if (code == SB_OK && writer->file && strcmp(writer->file, writer->path) != 0 &&
-        unlink(writer->file))
-        code = sb_fail_errno(err, errno, "%s", writer->file);
-    return code;
+    return code ? code : sb_writer_rename_index(writer, part, err);
 }
 
 /* The index that this writer began, and its lock. */
@@ -68,12 +56,7 @@ static enum sb_code let_go(struct sb_writer *writer, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
-    sqlite3_finalize(writer->add_file);
-    writer->add_file = NULL;
-    sb_tally_free(writer->tally);
-    writer->tally = NULL;
-    sb_database_close(writer->db);
-    writer->db = NULL;
+    sb_writer_close_index(writer);
     if (unlink(writer->new_path))
         code = sb_fail_errno(err, errno, "%s", writer->new_path);
     sb_new_lock_drop(&writer->lock);

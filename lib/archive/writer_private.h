@@ -52,6 +52,16 @@ struct sb_writer {
 enum sb_code sb_writer_open_new(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 
+/*
+ * The commit of an index that is whole: `from` gets the archive's name, and one that an old release
+ * named goes. Synced.
+ */
+enum sb_code sb_writer_rename_index(struct sb_writer *writer, const char *from,
+                                    struct sb_error *err) SB_CHECKED;
+
+/* The index that is being made, with what was prepared on it; its file stays. */
+void sb_writer_close_index(struct sb_writer *writer);
+
 /* An interrupted run that had only its renames left is completed, as if it had not been killed. */
 enum sb_code sb_writer_roll_forward(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 
