@@ -3,8 +3,8 @@
  *
  * Fastest where names of one directory follow each other. Belongs to the writer's thread.
  */
-#ifndef SB_STORE_STANDING_H
-#define SB_STORE_STANDING_H
+#ifndef SB_STORE_HOLDINGS_H
+#define SB_STORE_HOLDINGS_H
 
 #include "archive/entry.h"
 #include "core/buf.h"
@@ -18,7 +18,7 @@ struct sb_progress;
 struct sb_writer;
 
 /* Zeroed but for the first four fields. */
-struct sb_standing {
+struct sb_holdings {
     struct sb_writer *writer;   /* of SB_APPEND, or */
     struct sb_archive *archive; /* the archive itself, where nothing is written */
     const struct sb_notify *notify;
@@ -34,7 +34,7 @@ struct sb_standing {
     bool parent_is_dir;
 };
 
-void sb_standing_release(struct sb_standing *standing);
+void sb_holdings_release(struct sb_holdings *holdings);
 
 /*
  * SB_OK: *old, of the same type (a file or link; or a directory), has the name of `wanted`.
@@ -42,16 +42,16 @@ void sb_standing_release(struct sb_standing *standing);
  * is a directory and the other is not, or a name above it is a file's; told as SB_PROBLEM
  * ("clash").
  */
-enum sb_code sb_standing_meet(struct sb_standing *standing, const struct sb_entry *wanted,
+enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entry *wanted,
                               struct sb_entry *old, struct sb_error *err) SB_CHECKED;
 
 /* Does the file stand at this address or behind it? */
-bool sb_standing_is_behind(const struct sb_entry *old, const struct sb_address *begin);
+bool sb_holdings_is_behind(const struct sb_entry *old, const struct sb_address *begin);
 
-bool sb_standing_is_own(const struct sb_standing *standing, const struct sb_entry *old);
+bool sb_holdings_is_own(const struct sb_holdings *holdings, const struct sb_entry *old);
 
 /* sb_writer_drop_file of one of the run's own. *dropped: it is the first call for this one. */
-enum sb_code sb_standing_drop_own(struct sb_standing *standing, const struct sb_entry *old,
+enum sb_code sb_holdings_drop_own(struct sb_holdings *holdings, const struct sb_entry *old,
                                   bool *dropped, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -4,8 +4,8 @@
  */
 #include "archive/archive.h"
 #include "core/crc32c.h"
+#include "store/holdings.h"
 #include "store/sinks.h"
-#include "store/standing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ struct archive_sink {
     struct sb_writer *writer;    /* NULL in a dry run */
     struct sb_archive *existing; /* dry run of an append: what names are looked up in */
 
-    struct sb_standing standing;
+    struct sb_holdings holdings;
 
     /* Where the member that comes in parts lies; touched only in turn. */
     uint32_t part_shard;
@@ -62,9 +62,9 @@ static enum sb_code meet_file(struct archive_sink *self, const struct sb_entry *
                               const struct sb_entry *old, struct sb_item *item,
                               struct sb_error *err)
 {
-    bool own = sb_standing_is_own(&self->standing, old);
+    bool own = sb_holdings_is_own(&self->holdings, old);
 
-    if (own && item->again && sb_standing_is_behind(old, &self->standing.progress->input_begin))
+    if (own && item->again && sb_holdings_is_behind(old, &self->holdings.progress->input_begin))
         return SB_END;
     item->mark |= own ? OVER_OWN : 0;
     item->replaces = own || self->meeting == SB_MEET_REPLACE ||
@@ -88,7 +88,7 @@ static enum sb_code meet_existing(struct archive_sink *self, const struct sb_ent
                                   struct sb_item *item, struct sb_error *err)
 {
     struct sb_entry old;
-    enum sb_code code = sb_standing_meet(&self->standing, entry, &old, err);
+    enum sb_code code = sb_holdings_meet(&self->holdings, entry, &old, err);
 
     if (code)
         return code == SB_NOENT ? SB_OK : code;
@@ -330,7 +330,7 @@ static enum sb_code drop_replaced(struct archive_sink *self, const struct sb_ite
 
     if (!(item->mark & OVER_OWN))
         return sb_writer_drop_file(self->writer, old, err);
-    code = sb_standing_drop_own(&self->standing, old, &dropped, err);
+    code = sb_holdings_drop_own(&self->holdings, old, &dropped, err);
     self->own_superseded += dropped;
     return code;
 }
@@ -393,8 +393,8 @@ static void take_counts(struct archive_sink *self)
 {
     struct sb_writer_counts counts = sb_writer_counts(self->writer);
 
-    self->sink.counts.files = counts.files - self->standing.own_dropped;
-    self->sink.counts.bytes = counts.bytes - self->standing.own_bytes;
+    self->sink.counts.files = counts.files - self->holdings.own_dropped;
+    self->sink.counts.bytes = counts.bytes - self->holdings.own_bytes;
     self->sink.counts.superseded = counts.superseded + self->own_superseded;
 }
 
@@ -427,7 +427,7 @@ static void free_sink(struct sb_sink *sink)
 
     sb_writer_free(self->writer);
     sb_archive_free(self->existing);
-    sb_standing_release(&self->standing);
+    sb_holdings_release(&self->holdings);
     free(self);
 }
 
@@ -444,7 +444,7 @@ static enum sb_code open_target(struct archive_sink *self,
         code = sb_writer_open(&self->writer, options->path, &writer, err);
     else if (self->appends)
         code = sb_archive_open(&self->existing, options->path, err);
-    self->standing = (struct sb_standing){.writer = self->writer,
+    self->holdings = (struct sb_holdings){.writer = self->writer,
                                           .archive = self->existing,
                                           .notify = options->notify,
                                           .progress = options->progress};

@@ -2,8 +2,8 @@
 
 #include "archive/archive.h"
 #include "core/buf.h"
+#include "store/holdings.h"
 #include "store/naming.h"
-#include "store/standing.h"
 #include "task/convert_paths.h"
 #include "task/merged_rows.h"
 #include "task/subdirs.h"
@@ -25,7 +25,7 @@ struct merge {
     struct sb_linker *linker; /* likewise */
     uint32_t shards_before;
     struct sb_archive *existing; /* what a dry run would add to */
-    struct sb_standing standing;
+    struct sb_holdings holdings;
 
     /* The row that is taken, unless another one of its name comes next. */
     bool any;
@@ -121,12 +121,12 @@ static enum sb_code refuse(struct merge *merge, const char *name, const char *fi
  * What the output holds under the name. SB_OK: this one is wanted, and *replaces says whether in
  * place of `old`; SB_END: it is not.
  */
-static enum sb_code meet_standing(struct merge *merge, struct sb_entry *old, bool *replaces,
+static enum sb_code meet_holdings(struct merge *merge, struct sb_entry *old, bool *replaces,
                                   struct sb_error *err)
 {
     enum sb_duplicates duplicates = merge->options->duplicates;
     const struct sb_entry *entry = &merge->held;
-    enum sb_code code = sb_standing_meet(&merge->standing, entry, old, err);
+    enum sb_code code = sb_holdings_meet(&merge->holdings, entry, old, err);
 
     if (code)
         return code == SB_NOENT ? SB_OK : code;
@@ -182,7 +182,7 @@ static enum sb_code let_go(struct merge *merge, struct sb_error *err)
         return SB_OK;
     merge->any = false;
     if (merge->options->mode == SB_APPEND)
-        code = meet_standing(merge, &old, &replaces, err);
+        code = meet_holdings(merge, &old, &replaces, err);
     if (code == SB_OK && merge->writer)
         code = write_held(merge, replaces ? &old : NULL, err);
     if (code == SB_OK)
@@ -257,7 +257,7 @@ static enum sb_code open_output(struct merge *merge, struct sb_error *err)
                                           : SB_OK;
     else
         code = sb_writer_open(&merge->writer, options->output, &wanted, err);
-    merge->standing = (struct sb_standing){
+    merge->holdings = (struct sb_holdings){
         .writer = merge->writer, .archive = merge->existing, .notify = &merge->notify};
     if (code || !merge->writer)
         return code;
@@ -284,7 +284,7 @@ static void release(struct merge *merge)
     sb_linker_free(merge->linker);
     sb_writer_free(merge->writer);
     sb_merged_rows_free(merge->rows);
-    sb_standing_release(&merge->standing);
+    sb_holdings_release(&merge->holdings);
     sb_archive_free(merge->existing);
     sb_subdirs_free(merge->subdirs, merge->options->input_count);
     free(merge->inputs);
