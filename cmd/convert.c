@@ -71,9 +71,6 @@ static const char *const methods[] = {"store", "deflate", NULL};
 /* In the order of enum sb_existing. */
 static const char *const existing_choices[] = {"fail", "skip", "replace", "newer", NULL};
 
-/* In the order of enum sb_duplicates. */
-static const char *const duplicate_rules[] = {"error", "first", "last", NULL};
-
 static const struct option options[] = {
     OPTION_CHOICE(0, "from", struct settings, from, "KIND", from_words,
                   "what INPUTs are (default: seen by their content)"),
@@ -92,7 +89,7 @@ static const struct option options[] = {
     OPTION_INCLUDE("include", struct settings, filter,
                    "take what matches; rules are tried in order, the first match decides"),
     OPTION_EXCLUDE("exclude", struct settings, filter, "leave out what matches"),
-    OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", duplicate_rules,
+    OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", sb_duplicate_words,
                   "of members with one name: take the last or the first, or call it an error"),
     OPTION_FLAG(0, "decompress", struct settings, decompress,
                 "take .gz, .bz2, .xz and .zst off files and their names"),
@@ -315,23 +312,6 @@ static struct sb_convert_options options_of(const struct settings *settings)
     };
 }
 
-static void tell(void *context, enum sb_level level, const char *kind, const char *subject,
-                 const char *text)
-{
-    report_event(context, level, kind, subject, text);
-}
-
-static void lose(void *context, const char *name, unsigned properties)
-{
-    report_lost(context, name, properties);
-}
-
-static void show_progress(void *context, int64_t bytes, int64_t total, int64_t files)
-{
-    (void)context;
-    message_progress_update(bytes, total, files);
-}
-
 static void note_counts(const struct settings *settings, const struct sb_sink_counts *counts)
 {
     /* A tar may hold a name twice for good reasons; here names have become the same on the way. */
@@ -377,7 +357,7 @@ static int convert(const struct settings *settings)
     struct sb_convert_options wanted = options_of(settings);
     struct sb_convert_result result = {0};
     struct report report;
-    struct sb_notify notify = {.call = tell, .context = &report};
+    struct sb_notify notify = {.call = report_event, .context = &report};
     struct sb_error err, report_err;
     struct sb_buf asked = {0};
     enum sb_code code;
@@ -388,8 +368,8 @@ static int convert(const struct settings *settings)
     if (report_open(&report, settings->report, &err))
         return message_failure(&err);
     wanted.notify = &notify;
-    wanted.lost = lose;
-    wanted.transfer.progress = show_progress;
+    wanted.lost = report_lost;
+    wanted.transfer.progress = message_progress_call;
     wanted.transfer.context = &report;
     code = describe(settings, &asked);
     wanted.checkpoint.asked = asked.data ? asked.data : "";
@@ -423,7 +403,7 @@ static int make_index(const struct settings *settings)
         .dry_run = settings->dry_run,
         .threads = (unsigned)settings->threads,
         .notify = &message_notify,
-        .progress = show_progress,
+        .progress = message_progress_call,
     };
     struct sb_sink_counts counts = {0};
     struct sb_error err;

@@ -52,8 +52,9 @@ static enum sb_code add_path(struct sb_buf *line, const char *name)
     return code;
 }
 
-void report_lost(struct report *report, const char *name, unsigned properties)
+void report_lost(void *context, const char *name, unsigned properties)
 {
+    struct report *report = context;
     const char *comma = "";
     enum sb_code code;
 
@@ -87,9 +88,11 @@ static void report_problem(struct report *report, const char *kind, const char *
     write_line(report, code);
 }
 
-void report_event(struct report *report, enum sb_level level, const char *kind, const char *subject,
+void report_event(void *context, enum sb_level level, const char *kind, const char *subject,
                   const char *text)
 {
+    struct report *report = context;
+
     message_notify.call(message_notify.context, level, kind, subject, text);
     if (level == SB_PROBLEM && report->file)
         report_problem(report, kind, subject, text);

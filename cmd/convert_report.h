@@ -28,11 +28,13 @@ struct report {
 enum sb_code report_open(struct report *report, const char *path, struct sb_error *err) SB_CHECKED;
 void report_release(struct report *report);
 
+/* The next two are callbacks of the library; context is the struct report. */
+
 /* A member has properties that the output does not hold. */
-void report_lost(struct report *report, const char *name, unsigned properties);
+void report_lost(void *context, const char *name, unsigned properties);
 
 /* As sb_notify calls: prints it, and reports a problem. */
-void report_event(struct report *report, enum sb_level level, const char *kind, const char *subject,
+void report_event(void *context, enum sb_level level, const char *kind, const char *subject,
                   const char *text);
 
 /*

@@ -33,9 +33,6 @@ struct settings {
     size_t input_count;
 };
 
-/* In the order of enum sb_duplicates. */
-static const char *const duplicate_rules[] = {"error", "first", "last", NULL};
-
 static const struct option options[] = {
     OPTION_TEXT('o', "output", struct settings, output, "ARCHIVE", "the archive to be made",
                 OPERAND_ARCHIVE),
@@ -45,7 +42,7 @@ static const struct option options[] = {
                 OPERAND_ANY),
     OPTION_FLAG(0, "as-subdirs", struct settings, as_subdirs,
                 "put each INPUT below a directory that is called like it, without its suffix"),
-    OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", duplicate_rules,
+    OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", sb_duplicate_words,
                   "of a name that several have: take the first or the last, or give up (error)"),
     OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE",
                 "begin a new shard before one passes SIZE (kept for later appends)"),
@@ -124,23 +121,6 @@ static struct sb_convert_options options_of(const struct settings *settings, cha
     };
 }
 
-static void tell(void *context, enum sb_level level, const char *kind, const char *subject,
-                 const char *text)
-{
-    report_event(context, level, kind, subject, text);
-}
-
-static void lose(void *context, const char *name, unsigned properties)
-{
-    report_lost(context, name, properties);
-}
-
-static void show_progress(void *context, int64_t bytes, int64_t total, int64_t files)
-{
-    (void)context;
-    message_progress_update(bytes, total, files);
-}
-
 static void note_counts(const struct settings *settings, const struct sb_sink_counts *counts)
 {
     char size[SB_HUMAN_SIZE];
@@ -176,7 +156,7 @@ static int merge(const struct settings *settings, char *const *prefixes)
     struct sb_convert_options wanted = options_of(settings, prefixes);
     struct sb_convert_result result = {0};
     struct report report;
-    struct sb_notify notify = {.call = tell, .context = &report};
+    struct sb_notify notify = {.call = report_event, .context = &report};
     struct sb_error err, report_err;
     enum sb_code code;
 
@@ -186,8 +166,8 @@ static int merge(const struct settings *settings, char *const *prefixes)
     if (report_open(&report, settings->report, &err))
         return message_failure(&err);
     wanted.notify = &notify;
-    wanted.lost = lose;
-    wanted.transfer.progress = show_progress;
+    wanted.lost = report_lost;
+    wanted.transfer.progress = message_progress_call;
     wanted.transfer.context = &report;
     code = sb_convert(&wanted, &result, &err);
     message_progress_end();

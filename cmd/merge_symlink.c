@@ -26,9 +26,6 @@ struct settings {
     bool dry_run;
 };
 
-/* In the order of enum sb_duplicates. */
-static const char *const duplicate_rules[] = {"error", "first", "last", NULL};
-
 static const struct option options[] = {
     OPTION_TEXT('o', "output", struct settings, output, "OUT", "the archive to make", OPERAND_FILE),
     OPTION_FLAG('f', "force", struct settings, force, "replace the archive OUT if it is there"),
@@ -43,7 +40,7 @@ static const struct option options[] = {
                 OPERAND_ANY),
     OPTION_FLAG(0, "as-subdirs", struct settings, as_subdirs,
                 "put each ARCHIVE into a directory of its name without the suffix"),
-    OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", duplicate_rules,
+    OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", sb_duplicate_words,
                   "of a name that several have: take the first or the last, or give up (error)"),
     OPTION_FLAG('n', "dry-run", struct settings, dry_run,
                 "write nothing; name what several have, and under -v what would be linked"),

@@ -313,6 +313,12 @@ void message_progress_update(int64_t done, int64_t total, int64_t files)
     show_progress(time);
 }
 
+void message_progress_call(void *context, int64_t done, int64_t total, int64_t files)
+{
+    (void)context;
+    message_progress_update(done, total, files);
+}
+
 void message_progress_hide(void)
 {
     if (progress.line_stands)

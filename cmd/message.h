@@ -59,6 +59,10 @@ void message_raise(int status);
  * or prints how far it got where that is no terminal; hide clears it until the next update.
  */
 void message_progress_update(int64_t done, int64_t total, int64_t files);
+
+/* The same as a callback of the library; context is not used. */
+void message_progress_call(void *context, int64_t done, int64_t total, int64_t files);
+
 void message_progress_hide(void);
 void message_progress_end(void);
 

@@ -155,17 +155,11 @@ enum sb_code catalog_container(struct container *container,
     return code ? err->code : SB_OK;
 }
 
-static void show_progress(void *context, int64_t done, int64_t total, int64_t members)
-{
-    (void)context;
-    message_progress_update(done, total, members);
-}
-
 enum sb_code open_catalog(struct container *out, const char *path, const struct opening *opening,
                           bool checksums, struct sb_error *err)
 {
     struct sb_catalog_options options = {
-        .checksums = checksums, .notify = &message_notify, .progress = show_progress};
+        .checksums = checksums, .notify = &message_notify, .progress = message_progress_call};
     struct sb_catalog_result result;
     enum sb_code code = open_container(out, path, opening, false, err);
 

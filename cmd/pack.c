@@ -99,7 +99,6 @@ static bool take_exclude_from(void *settings, const char *value)
 }
 
 static const char *const orders[] = {"path", "input", "inode", NULL};
-static const char *const duplicate_rules[] = {"error", "first", "last", NULL};
 
 static const struct option options[] = {
     OPTION_CALL('C', "directory", "DIR", take_directory,
@@ -112,7 +111,7 @@ static const struct option options[] = {
     OPTION_FLAG(0, "append", struct settings, append, "add to an archive that exists"),
     OPTION_FLAG('u', "update", struct settings, update,
                 "with --append: replace files that are newer here or of another size"),
-    OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", duplicate_rules,
+    OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", sb_duplicate_words,
                   "of files with one name: keep the first or the last, or call it an error"),
     OPTION_FLAG('f', "force", struct settings, force, "replace the archive if there is one"),
     OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE",

@@ -271,12 +271,6 @@ static void show_part(void *context, const struct sb_split_part *part)
                  part->files, part->files == 1 ? "file" : "files", size);
 }
 
-static void show_progress(void *context, int64_t bytes, int64_t total, int64_t files)
-{
-    (void)context;
-    message_progress_update(bytes, total, files);
-}
-
 static void lose(void *context, const char *name, unsigned properties)
 {
     struct run *run = context;
@@ -289,7 +283,8 @@ static enum sb_code open_whole(struct container *out, const struct settings *set
                                struct sb_error *err)
 {
     const char *path = settings->path;
-    struct sb_catalog_options wanted = {.notify = &message_notify, .progress = show_progress};
+    struct sb_catalog_options wanted = {.notify = &message_notify,
+                                        .progress = message_progress_call};
     struct sb_catalog_result result;
     enum sb_code code = open_container(out, path, &settings->opening, false, err);
 
@@ -342,7 +337,7 @@ static void split(const struct settings *settings)
         .convert = {.to = type,
                     .shard_size = settings->shard_size == NOT_GIVEN ? 0 : settings->shard_size,
                     .transfer = {.threads = (unsigned)settings->threads,
-                                 .progress = show_progress,
+                                 .progress = message_progress_call,
                                  .context = &run},
                     .lost = lose},
         .link = settings->symlink,

@@ -101,12 +101,6 @@ static void print_defect(void *context, const struct sb_defect *defect)
     sb_buf_release(&line);
 }
 
-static void show_progress(void *context, int64_t done, int64_t total, int64_t files)
-{
-    (void)context;
-    message_progress_update(done, total, files);
-}
-
 /* What to do next, by the gravest thing found. */
 static const char *advice(unsigned remedies)
 {
@@ -227,8 +221,9 @@ static struct sb_verify_options options_of(const struct settings *settings, char
 
 static struct sb_verify_events events_of(const struct settings *settings)
 {
-    return (struct sb_verify_events){
-        .context = (void *)(uintptr_t)settings, .found = print_defect, .progress = show_progress};
+    return (struct sb_verify_events){.context = (void *)(uintptr_t)settings,
+                                     .found = print_defect,
+                                     .progress = message_progress_call};
 }
 
 static enum sb_code verify_archive(const struct settings *settings, const char *path, char **paths,

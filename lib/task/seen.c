@@ -6,6 +6,8 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
+const char *const sb_duplicate_words[] = {"error", "first", "last", NULL};
+
 struct sb_seen {
     sqlite3 *db;
     sqlite3_stmt *add;

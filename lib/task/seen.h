@@ -15,6 +15,9 @@
 /* What becomes of a name that comes again. */
 enum sb_duplicates { SB_DUPLICATE_ERROR, SB_DUPLICATE_FIRST, SB_DUPLICATE_LAST };
 
+/* What users call them, in this order; ends with NULL. */
+extern const char *const sb_duplicate_words[];
+
 struct sb_seen;
 
 /* beside: see sb_temp_directory. */
