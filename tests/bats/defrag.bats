@@ -1,45 +1,7 @@
 # shardbox defrag: gaps are closed, and nothing is lost on the way.
 
 load helper
-
-# Directories keep the time that the archive has of them.
-settle() {
-    find t -type d -exec touch -d '2001-02-03 04:05:06Z' {} +
-}
-
-# make FILES SIZE [OPTION...]: a.barecat of f/1, f/2 ... of about SIZE bytes, in order of address
-# 1, 10, 100, 101 ...; the tree stays as t.
-make() {
-    mkdir -p t/f
-    awk -v count="$1" -v size="$2" 'BEGIN {
-        for (i = 1; i <= count; i++) {
-            printf "%" size + i % 7 "d", i >"t/f/" i
-            close("t/f/" i)
-        }
-    }'
-    settle
-    sb pack "${@:3}" a.barecat -C t .
-}
-
-# remove CONDITION: files go out of the index and the tree.
-remove() {
-    sql a.barecat "SELECT path FROM files WHERE $1" >names
-    sb rm -T names a.barecat
-    (cd t && xargs -r rm <../names)
-    settle
-}
-
-# The archive is sound, and holds what the tree does.
-is_whole() {
-    run_ok sb verify --strict a.barecat
-    stderr_is ""
-    sb diff -C t a.barecat
-    [[ ! -e a.barecat.new ]]
-}
-
-sizes() {
-    stat -c %s a.barecat-shard-*
-}
+load kept
 
 gaps() {
     sb ls --shards --json a.barecat | jq -s 'map(.gaps) | add'
@@ -55,8 +17,8 @@ damage() {
 }
 
 @test "each shard is closed up by itself, in the order of addresses" {
-    make 300 1000 --shard-size=50K
-    remove "rowid % 7 = 2 OR rowid < 10"
+    make_files 300 1000 --shard-size=50K
+    remove_where "rowid % 7 = 2 OR rowid < 10"
     in_order >before
     count=$(sizes | wc -l)
     run_ok sb defrag a.barecat
@@ -68,8 +30,8 @@ damage() {
 }
 
 @test "shards without gaps keep bytes, names and times; an archive without gaps is not changed" {
-    make 300 1000 --shard-size=50K
-    remove "shard = 2 AND rowid % 3 = 0"
+    make_files 300 1000 --shard-size=50K
+    remove_where "shard = 2 AND rowid % 3 = 0"
     touch -d 2001-01-01 a.barecat-shard-*
     md5sum a.barecat-shard-* >sums
     stat -c '%n %i %Y %s' a.barecat-shard-* >states
@@ -84,15 +46,15 @@ damage() {
 }
 
 @test "emptied last shards go, other emptied ones stay with 0 bytes" {
-    make 300 1000 --shard-size=50K
+    make_files 300 1000 --shard-size=50K
     last=$(sql a.barecat "SELECT max(shard) FROM files")
-    remove "shard = 1 OR shard >= $last - 1"
+    remove_where "shard = 1 OR shard >= $last - 1"
     run_ok sb defrag -v a.barecat
     stderr_has "removed 2 shards"
     [[ $(stat -c %s a.barecat-shard-00001) == 0 ]]
     [[ $(sizes | wc -l) == $((last - 1)) ]]
     is_whole
-    remove "1"
+    remove_where "1"
     run_ok sb defrag a.barecat
     [[ $(sizes) == 0 ]]
     is_whole
@@ -105,11 +67,11 @@ damage() {
     seq 100 >t/z
     settle
     sb pack a.barecat -C t .
-    remove "path = '1'"
+    remove_where "path = '1'"
     run_ok sb defrag a.barecat
     [[ $(gaps) == 0 ]]
     is_whole
-    remove "path = '3'"
+    remove_where "path = '3'"
     truncate -s +5M a.barecat-shard-00000
     run_ok sb defrag a.barecat
     [[ $(gaps) == 0 ]]
@@ -117,20 +79,20 @@ damage() {
 }
 
 @test "empty files get an address within the shard" {
-    make 20 100
+    make_files 20 100
     touch t/f/a t/f/zz
     settle
     sb pack --force a.barecat -C t .
     damage "UPDATE files SET offset = 5000 + rowid WHERE size = 0"
-    remove "path IN ('f/1', 'f/9')"
+    remove_where "path IN ('f/1', 'f/9')"
     run_ok sb defrag a.barecat
     [[ $(sql a.barecat "SELECT max(offset) FROM files") -le $(sizes) ]]
     is_whole
 }
 
 @test "--dry-run shows what each shard would give back, and changes nothing" {
-    make 200 1000 --shard-size=50K
-    remove "shard = 1 AND rowid % 2 = 0 OR shard = 3"
+    make_files 200 1000 --shard-size=50K
+    remove_where "shard = 1 AND rowid % 2 = 0 OR shard = 3"
     before=$(md5sum a.barecat*)
     run_ok sb defrag -n --json a.barecat
     [[ $(md5sum a.barecat*) == "$before" && ! -e a.barecat.new ]]
@@ -147,16 +109,16 @@ damage() {
 @test "--dry-run needs no leave to write, and is not in a writer's way" {
     need_read_only
     mkdir d
-    make 30 1000
-    remove "rowid = 3"
+    make_files 30 1000
+    remove_where "rowid = 3"
     mv a.barecat* d
     run_ok read_only d "$SHARDBOX" defrag -n d/a.barecat
     output_has " 1004"
 }
 
 @test "--shards closes up only those" {
-    make 300 1000 --shard-size=50K
-    remove "rowid % 3 = 1"
+    make_files 300 1000 --shard-size=50K
+    remove_where "rowid % 3 = 1"
     before=$(sizes)
     run_fail 2 sb defrag --shards=1234 a.barecat
     stderr_has "a.barecat: there is no shard 01234; shards, counted from 0: "
@@ -171,8 +133,8 @@ damage() {
 }
 
 @test "files that share bytes are refused, and named" {
-    make 10 100
-    remove "path = 'f/1'"
+    make_files 10 100
+    remove_where "path = 'f/1'"
     cp a.barecat kept
     damage "UPDATE files SET offset = offset - 1 WHERE path = 'f/5'"
     before=$(md5sum a.barecat*)
@@ -189,8 +151,8 @@ damage() {
 }
 
 @test "a row that cannot be used, and an index that does not fit its table, are refused" {
-    make 10 100
-    remove "path = 'f/1'"
+    make_files 10 100
+    remove_where "path = 'f/1'"
     cp a.barecat kept
     damage "UPDATE files SET size = 100000 WHERE path = 'f/5'"
     run_fail 1 sb defrag a.barecat
@@ -213,8 +175,8 @@ damage() {
 }
 
 @test "links are not written into without --follow, and nothing is begun" {
-    make 200 1000 --shard-size=50K
-    remove "rowid % 5 = 1"
+    make_files 200 1000 --shard-size=50K
+    remove_where "rowid % 5 = 1"
     ln a.barecat-shard-00001 backup
     mv a.barecat-shard-00003 elsewhere
     ln -s elsewhere a.barecat-shard-00003
@@ -232,8 +194,8 @@ damage() {
 }
 
 @test "a link that is emptied gives way, and what it led to stays" {
-    make 200 1000 --shard-size=50K
-    remove "shard IN (1, 3)"
+    make_files 200 1000 --shard-size=50K
+    remove_where "shard IN (1, 3)"
     for i in 1 3; do
         mv a.barecat-shard-0000$i elsewhere$i
         ln -s elsewhere$i a.barecat-shard-0000$i
@@ -247,8 +209,8 @@ damage() {
 }
 
 @test "shards that only Barecat knows to be empty go with --force" {
-    make 200 1000 --shard-size=50K
-    remove "shard >= 2"
+    make_files 200 1000 --shard-size=50K
+    remove_where "shard >= 2"
     damage "DELETE FROM config WHERE key = 'shardbox_shard_count'"
     run_fail 2 sb defrag a.barecat
     stderr_has "run 'shardbox defrag --force"
@@ -258,8 +220,8 @@ damage() {
 }
 
 @test "damaged files are named and carried along as they are" {
-    make 30 1000
-    remove "path = 'f/1'"
+    make_files 30 1000
+    remove_where "path = 'f/1'"
     flip_byte a.barecat-shard-00000 $(($(sql a.barecat "SELECT offset FROM files WHERE path = 'f/9'") + 5))
     run_fail 1 sb defrag a.barecat
     stderr_is "shardbox defrag: f/9: its bytes do not match its checksum; moved as they are"
@@ -285,8 +247,8 @@ let_go() {
 }
 
 @test "an interrupt leaves the archive whole, and the next run goes on" {
-    make 30 1000
-    remove "path IN ('f/1', 'f/2')"
+    make_files 30 1000
+    remove_where "path IN ('f/1', 'f/2')"
     hold
     "$SHARDBOX" defrag a.barecat 2>said 9>&- &
     pid=$!
@@ -305,8 +267,8 @@ shardbox defrag: a.barecat: is whole; run the same command again to go on" ]]
 }
 
 @test "what a killed run leaves is in nobody's way" {
-    make 30 1000
-    remove "path IN ('f/1', 'f/2')"
+    make_files 30 1000
+    remove_where "path IN ('f/1', 'f/2')"
     : >a.barecat.new
     echo 1 >t/new
     settle
@@ -322,8 +284,8 @@ shardbox defrag: a.barecat: is whole; run the same command again to go on" ]]
 
 @test "killed at any call, every file is there, and the next run finishes" {
     [[ $(basename "$(dirname "$SHARDBOX")") != @(sanitize|thread) ]] || skip "not under a sanitizer"
-    make 200 9000 --shard-size=500K
-    remove "rowid % 4 = 1 OR shard = 3"
+    make_files 200 9000 --shard-size=500K
+    remove_where "rowid % 4 = 1 OR shard = 3"
     mkdir kept
     cp -p a.barecat* kept
     for ((at = 1;; at += 5)); do
@@ -344,8 +306,8 @@ shardbox defrag: a.barecat: is whole; run the same command again to go on" ]]
 }
 
 @test "readers read the right bytes while it runs" {
-    make 600 9000
-    remove "rowid % 10 = 4"
+    make_files 600 9000
+    remove_where "rowid % 10 = 4"
     for ((round = 0; round < 5; round++)); do
         (cd t && find . -type f -printf '%P\n' | sort) >list
         (cd t && xargs cat <../list) | md5sum >wanted
@@ -355,7 +317,7 @@ shardbox defrag: a.barecat: is whole; run the same command again to go on" ]]
             "$SHARDBOX" cat -T list a.barecat | md5sum | diff wanted - || fail "wrong bytes"
         done
         wait "$pid"
-        remove "path = (SELECT path FROM files ORDER BY offset LIMIT 1)"
+        remove_where "path = (SELECT path FROM files ORDER BY offset LIMIT 1)"
     done
     is_whole
 }
@@ -366,7 +328,7 @@ shardbox defrag: a.barecat: is whole; run the same command again to go on" ]]
     for ((i = 0; i < 150; i++)); do truncate -s 1M t/$i; done
     settle
     sb pack a.barecat -C t .
-    remove "path IN ('0', '77')"
+    remove_where "path IN ('0', '77')"
     mkdir small
     unshare -Urm sh -ec 'mount -t tmpfs -o size=$((150 + 64 + 1))M tmpfs small
         cp --sparse=never a.barecat* small
@@ -378,8 +340,8 @@ shardbox defrag: a.barecat: is whole; run the same command again to go on" ]]
 }
 
 @test "--quick takes files from the end into gaps, and keeps shards that are to be kept" {
-    make 300 1000 --shard-size=50K
-    remove "rowid % 4 = 1"
+    make_files 300 1000 --shard-size=50K
+    remove_where "rowid % 4 = 1"
     sizes >before
     run_ok sb defrag --quick --keep-through=3 a.barecat
     head -4 before | diff - <(sizes | head -4)

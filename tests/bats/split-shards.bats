@@ -1,50 +1,17 @@
 # shardbox split --shard-size ARCHIVE: an archive's files in shards of another size, in place.
 
 load helper
-
-# Directories keep the time that the archive has of them.
-settle() {
-    find t -type d -exec touch -d '2001-02-03 04:05:06Z' {} +
-}
-
-# make FILES [OPTION...]: a.barecat of f/1, f/2 ... of 1,000 to 1,006 bytes, in order of address 1,
-# 10, 100, 101 ...; the tree stays as t.
-make() {
-    mkdir -p t/f
-    awk -v count="$1" 'BEGIN {
-        for (i = 1; i <= count; i++) {
-            printf "%" 1000 + i % 7 "d", i >"t/f/" i
-            close("t/f/" i)
-        }
-    }'
-    settle
-    sb pack "${@:2}" a.barecat -C t .
-}
-
-# remove CONDITION: files go out of the index and the tree.
-remove() {
-    sql a.barecat "SELECT path FROM files WHERE $1" >names
-    sb rm -T names a.barecat
-    (cd t && xargs -r rm <../names)
-    settle
-}
+load kept
 
 # split SIZE [OPTION...]: -v says how many files were moved.
 split() {
     run_ok sb split --shard-size="$1" -v "${@:2}" a.barecat
 }
 
-# The archive is sound, and holds what the tree does.
-is_whole() {
-    run_ok sb verify --strict a.barecat
-    stderr_is ""
-    sb diff -C t a.barecat
-    [[ ! -e a.barecat.new ]]
+# Whole, and no shard has a second name.
+is_done() {
+    is_whole
     [[ -z $(find . -maxdepth 1 -name 'a.barecat*' -links +1) ]]
-}
-
-sizes() {
-    stat -c %s a.barecat-shard-*
 }
 
 # What a shard is: bytes, inode, time.
@@ -72,40 +39,40 @@ suits() {
 }
 
 @test "files are cut into shards of that size, in the order of their addresses" {
-    make 300
+    make_files 300 1000
     in_order >before
     split 20000
     stderr_is "shardbox split: a.barecat: shards: 16, were: 1; moved files: 281 (276K)"
     suits 20000
     in_order | diff before -
-    is_whole
+    is_done
     split 7000
     suits 7000
     in_order | diff before -
-    is_whole
+    is_done
 }
 
 @test "shards are joined" {
-    make 300 --shard-size=5000
+    make_files 300 1000 --shard-size=5000
     in_order >before
     split 50000
     suits 50000
     in_order | diff before -
-    is_whole
+    is_done
     split 1G
     [[ $(sizes | wc -l) == 1 ]]
     in_order | diff before -
-    is_whole
+    is_done
     split 7000
     split 0
     [[ $(sizes | wc -l) == 1 ]]
     [[ $(sql a.barecat "SELECT value_int FROM config WHERE key = 'shard_size_limit'") == 9223372036854775807 ]]
-    is_whole
+    is_done
 }
 
 @test "leading shards that suit are not touched" {
-    make 100 --shard-size=20000
-    remove "shard = 2 AND offset > 5000 AND offset < 9000"
+    make_files 100 1000 --shard-size=20000
+    remove_where "shard = 2 AND offset > 5000 AND offset < 9000"
     shard 00000 >0
     shard 00001 >1
     cp a.barecat-shard-00002 2
@@ -114,21 +81,21 @@ suits() {
     shard 00001 | diff 1 -
     run ! cmp 2 a.barecat-shard-00002
     suits 20000
-    is_whole
+    is_done
 }
 
 @test "the front of a large shard stays where it is" {
-    make 100
+    make_files 100 1000
     head -c 9000 a.barecat-shard-00000 >front
     inode=$(stat -c %i a.barecat-shard-00000)
     split 10000
     [[ $(stat -c %i a.barecat-shard-00000) == "$inode" ]]
     cmp -n 9000 front a.barecat-shard-00000
-    is_whole
+    is_done
 }
 
 @test "an archive that suits is not changed" {
-    make 100 --shard-size=20000
+    make_files 100 1000 --shard-size=20000
     stat -c '%n %i %s %y %z' a.barecat* >before
     split 20000
     stderr_is "shardbox split: a.barecat: shards: 6, were: 6; moved files: 0 (0)"
@@ -136,7 +103,7 @@ suits() {
 }
 
 @test "the size is kept for later appends" {
-    make 100
+    make_files 100 1000
     split 20000
     count=$(sizes | wc -l)
     mkdir n
@@ -155,7 +122,7 @@ suits() {
 }
 
 @test "new shards are for those who may use the first one" {
-    make 100
+    make_files 100 1000
     chmod 640 a.barecat-shard-00000
     split 20000
     [[ $(stat -c %a a.barecat-shard-* | sort -u) == 640 ]]
@@ -166,7 +133,7 @@ suits() {
 @test "a larger file has a shard to itself" {
     mkdir -p t/f
     head -c 50000 /dev/urandom >t/f/105
-    make 120
+    make_files 120 1000
     head -c 60000 /dev/urandom >t/f/large
     settle
     sb pack -f a.barecat -C t .
@@ -174,11 +141,11 @@ suits() {
     [[ $(sizes | sort -n | tail -1) == 60000 ]]
     [[ $(sql a.barecat "SELECT count(*) FROM files WHERE shard =
         (SELECT shard FROM files WHERE path = 'f/large')") == 1 ]]
-    is_whole
+    is_done
 }
 
 @test "empty files go along, wherever their addresses are" {
-    make 60 --shard-size=10000
+    make_files 60 1000 --shard-size=10000
     for ((i = 0; i < 20; i++)); do : >"t/f/1$i-empty"; done
     settle
     sb pack -f --shard-size=10000 a.barecat -C t .
@@ -188,7 +155,7 @@ suits() {
     for size in 3000 40000 10000; do
         split $size
         suits $size
-        is_whole
+        is_done
     done
     rm t/f/*
     settle
@@ -206,20 +173,20 @@ suits() {
     sb pack a.barecat -C t .
     split 1K
     [[ $(sizes) == 0 ]]
-    is_whole
+    is_done
 }
 
 @test "shards that removed files left go" {
-    make 100 --shard-size=20000
-    remove "shard >= 3"
+    make_files 100 1000 --shard-size=20000
+    remove_where "shard >= 3"
     split 20000
     stderr_has "shards: 3, were: 6"
     suits 20000
-    is_whole
+    is_done
 }
 
 @test "--dry-run says what would be moved, and changes nothing" {
-    make 100 --shard-size=20000
+    make_files 100 1000 --shard-size=20000
     chmod a-w a.barecat*
     stat -c '%n %i %s %y %z' a.barecat* >before
     run_ok sb split -n --shard-size=50000 a.barecat
@@ -229,7 +196,7 @@ suits() {
 }
 
 @test "linked shards are refused where they would change, and let alone where not" {
-    make 100 --shard-size=20000
+    make_files 100 1000 --shard-size=20000
     mv a.barecat-shard-00001 kept
     ln -s kept a.barecat-shard-00001
     ln a.barecat-shard-00004 backup
@@ -245,11 +212,11 @@ suits() {
     cp backup before
     split 10000 --follow
     suits 10000
-    is_whole
+    is_done
 }
 
 @test "damaged files are named, and carried along with their checksums" {
-    make 100
+    make_files 100 1000
     flip_byte a.barecat-shard-00000 50000
     run_fail 1 sb verify a.barecat
     damage=$stderr
@@ -261,7 +228,7 @@ suits() {
 }
 
 @test "files that share bytes are refused" {
-    make 10
+    make_files 10 1000
     sql a.barecat "UPDATE files SET offset = offset - 1 WHERE path = 'f/5'"
     md5sum a.barecat* >before
     run_fail 1 sb split --shard-size=5000 a.barecat
@@ -270,13 +237,13 @@ suits() {
 }
 
 @test "Barecat's removal of the last files leaves a shard that --force takes for the archive's" {
-    make 100 --shard-size=20000
+    make_files 100 1000 --shard-size=20000
     cp a.barecat-shard-00005 a.barecat-shard-00006
     run_fail 2 sb split --shard-size=50000 a.barecat
     stderr_has "no index says what is in a.barecat-shard-00006"
     split 50000 --force
     suits 50000
-    is_whole
+    is_done
 }
 
 # killed HOW CALLS AT SIZE: runs split until that call; the file mark says that it came.
@@ -305,8 +272,8 @@ restore() {
 
 @test "killed at any call, every file is there, and the next run ends as an undisturbed one" {
     need_shim
-    make 100 --shard-size=40000
-    remove "rowid % 5 = 1 AND shard > 0"
+    make_files 100 1000 --shard-size=40000
+    remove_where "rowid % 5 = 1 AND shard > 0"
     in_order >order
     keep
     split 12000
@@ -321,14 +288,14 @@ restore() {
         split 12000
         md5sum a.barecat-shard-* | diff wanted - || fail "call $at"
         suits 12000
-        is_whole
+        is_done
     done
     ((at > 100))
 }
 
 @test "shards that a killed run made and did not record are recorded before they hold anything" {
     need_shim
-    make 20 --shard-size=40000
+    make_files 20 1000 --shard-size=40000
     keep
     for ((at = 1; at < 50; at++)); do
         restore
@@ -345,7 +312,7 @@ restore() {
         run_ok sb verify --strict a.barecat
         split 8000
         suits 8000
-        is_whole
+        is_done
     done
     ((at > 30))
 }
@@ -368,7 +335,7 @@ make_large() {
     split 80M
     stderr_has "moved files: 1 (33M)"
     suits $((80 << 20))
-    is_whole
+    is_done
 }
 
 @test "after a killed run files may be removed and added, and any size is right" {
@@ -382,7 +349,7 @@ make_large() {
     split 80M
     stderr_has "moved files: 1 (33M)"
     suits $((80 << 20))
-    is_whole
+    is_done
 
     restore
     rm t/6 t/7
@@ -390,7 +357,7 @@ make_large() {
     run_ok sb rm a.barecat 6
     split 80M
     stderr_has "moved files: 1 (33M)"
-    is_whole
+    is_done
     [[ $(sizes | wc -l) == 3 ]]
 
     restore
@@ -399,34 +366,34 @@ make_large() {
     run_ok sb rm a.barecat 2 6
     split 80M
     suits $((80 << 20))
-    is_whole
+    is_done
 
     restore
     run_ok sb rm a.barecat 2 6
     split 200M
     suits $((200 << 20))
-    is_whole
+    is_done
 }
 
 @test "a shard that a killed run left under two numbers is not emptied through one of them" {
     need_shim
-    make 100 --shard-size=40000
+    make_files 100 1000 --shard-size=40000
     keep
     for at in 2 5 9; do
         restore
         killed kill rename $at 9000
         [[ -n $(find . -maxdepth 1 -name 'a.barecat-shard-*' -links +1) ]]
         run_ok sb defrag --follow a.barecat
-        is_whole
+        is_done
         split 9000
         suits 9000
-        is_whole
+        is_done
     done
 }
 
 @test "while a run is at work other writers leave its shards alone, also between its commits" {
     need_shim
-    make 100 --shard-size=40000
+    make_files 100 1000 --shard-size=40000
     killed kill rename 5 9000
     find . -name 'a.barecat-shard-*' -links 2 >before
     [[ -s before ]]
@@ -451,11 +418,11 @@ sys.stdin.read()' <fifo >lock 3>&- &
     wait $pid
     find . -name 'a.barecat-shard-*' -links 2 | diff before -
     split 9000
-    is_whole
+    is_done
 }
 
 @test "a row of config about shards under way that makes no sense counts as none" {
-    make 100 --shard-size=40000
+    make_files 100 1000 --shard-size=40000
     keep
     for row in "NULL, NULL" "'x', 5" "'7', 3" "'1', 2" "'0', 99999"; do
         restore
@@ -465,7 +432,7 @@ sys.stdin.read()' <fifo >lock 3>&- &
         run_ok sb verify --strict a.barecat
         split 9000
         suits 9000
-        is_whole
+        is_done
     done
 }
 
@@ -477,13 +444,13 @@ sys.stdin.read()' <fifo >lock 3>&- &
     status=0
     wait $pid || status=$?
     ((status == 0 || status == 130)) || fail "exit status $status"
-    is_whole
+    is_done
     split 50M
-    is_whole
+    is_done
 }
 
 @test "readers read the right bytes while it runs" {
-    make 600
+    make_files 600 1000
     (cd t && find . -type f -printf '%P\n' | sort) >list
     (cd t && xargs cat <../list) | md5sum >wanted
     for size in 30000 5000 1G; do
@@ -495,7 +462,7 @@ sys.stdin.read()' <fifo >lock 3>&- &
         done
         wait "$pid"
     done
-    is_whole
+    is_done
 }
 
 @test "no more free space is needed than 64 MiB and the largest file" {
@@ -512,13 +479,13 @@ sys.stdin.read()' <fifo >lock 3>&- &
             "$0" verify --strict small/a.barecat
             rm a.barecat*
             cp small/a.barecat* .' "$SHARDBOX" "$size"
-        is_whole
+        is_done
     done
 }
 
 @test "where the file system makes no hard links nothing is begun" {
     need_shim
-    make 100
+    make_files 100 1000
     md5sum a.barecat* >before
     run_fail 2 env LD_PRELOAD="$FAULT_SHIM" FAULT_CALLS=create FAULT_AT=2 FAULT_HOW=EIO \
         "$SHARDBOX" split --shard-size=9000 a.barecat
@@ -528,12 +495,12 @@ sys.stdin.read()' <fifo >lock 3>&- &
 
 @test "where space runs out the last line says how to go on" {
     need_shim
-    make 300
+    make_files 300 1000
     run_fail 2 env LD_PRELOAD="$FAULT_SHIM" FAULT_CALLS=write FAULT_AT=40 FAULT_HOW=ENOSPC \
         "$SHARDBOX" split --shard-size=20000 a.barecat
     stderr_has "No space left on device"
     stderr_has "a.barecat: is whole; run the same command again to go on"
-    is_whole
+    is_done
     split 20000
     suits 20000
 }
