@@ -4,6 +4,7 @@
 #ifndef SB_ARCHIVE_MOVER_PRIVATE_H
 #define SB_ARCHIVE_MOVER_PRIVATE_H
 
+#include "archive/lock.h"
 #include "archive/mover.h"
 #include "archive/pending.h"
 #include "core/buf.h"

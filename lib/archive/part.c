@@ -1,6 +1,7 @@
 #include "archive/part.h"
 
 #include "archive/database.h"
+#include "archive/lock.h"
 #include "archive/pending.h"
 #include "archive/standing.h"
 #include "core/io.h"

@@ -1,6 +1,7 @@
 #include "archive/standing.h"
 
 #include "archive/database.h"
+#include "archive/lock.h"
 #include "archive/pending.h"
 #include "archive/schema.h"
 #include "core/io.h"

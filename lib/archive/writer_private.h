@@ -4,6 +4,7 @@
 #ifndef SB_ARCHIVE_WRITER_PRIVATE_H
 #define SB_ARCHIVE_WRITER_PRIVATE_H
 
+#include "archive/lock.h"
 #include "archive/pending.h"
 #include "archive/shardout.h"
 #include "archive/tally.h"

@@ -1,6 +1,7 @@
 #include "task/checkpoint.h"
 
 #include "archive/archive.h"
+#include "archive/lock.h"
 #include "archive/part.h"
 #include "archive/pending.h"
 #include "archive/standing.h"

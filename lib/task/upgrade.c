@@ -2,6 +2,7 @@
 
 #include "archive/config.h"
 #include "archive/database.h"
+#include "archive/lock.h"
 #include "archive/parent.h"
 #include "archive/pending.h"
 #include "archive/schema.h"

@@ -1,6 +1,7 @@
 #include "archive/config.h"
 #include "archive/database.h"
 #include "archive/ddl.h"
+#include "archive/lock.h"
 #include "archive/parent.h"
 #include "archive/pending.h"
 #include "core/interrupt.h"

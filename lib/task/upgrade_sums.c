@@ -1,6 +1,7 @@
 #include "archive/checksum.h"
 #include "archive/config.h"
 #include "archive/database.h"
+#include "archive/lock.h"
 #include "archive/pending.h"
 #include "archive/schema.h"
 #include "archive/shards.h"

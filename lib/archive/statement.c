@@ -1,0 +1,171 @@
+/*
+ * What is asked of an archive's index, in the layout that it has.
+ */
+#include "archive/reader.h"
+
+#include "archive/database.h"
+
+/* The columns of sb_row_entry; the layout from before versions lacks some. */
+static const char *columns_of(const struct sb_archive *archive, bool dirs)
+{
+    bool old = archive->layout.schema == SB_SCHEMA_OLD;
+
+    if (dirs)
+        return old ? "path, 0, 0, total_file_count, total_size, NULL, NULL, NULL, NULL"
+                   : "path, num_subdirs, num_files, num_files_tree, size_tree, mode, uid, gid,"
+                     " mtime_ns";
+    return old ? "path, shard, offset, size, NULL, NULL, NULL, NULL, NULL"
+               : "path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns";
+}
+
+/* Indexes are named so that neither a user's index nor stored statistics lead astray. */
+static char *path_statement_text(const struct sb_archive *archive, enum sb_statement which,
+                                 bool dirs)
+{
+    const char *columns = columns_of(archive, dirs);
+    const char *index =
+        dirs ? archive->layout.dirs_by_path.data : archive->layout.files_by_path.data;
+    const char *table = "files";
+
+    if (dirs)
+        table = archive->layout.schema == SB_SCHEMA_OLD ? "directories" : "dirs";
+    switch (which) {
+    case SB_FILE_ONE:
+    case SB_DIR_ONE:
+        return sqlite3_mprintf("SELECT %s, rowid FROM main.%s INDEXED BY \"%w\" WHERE path = ?1",
+                               columns, table, index);
+    case SB_FILE_RANGE:
+    case SB_DIR_RANGE:
+        return sqlite3_mprintf("SELECT %s, rowid FROM main.%s INDEXED BY \"%w\""
+                               " WHERE path >= ?1 AND path < ?2 ORDER BY path",
+                               columns, table, index);
+    case SB_FILE_NAMES:
+    case SB_DIR_NAMES:
+        return sqlite3_mprintf("SELECT path FROM main.%s INDEXED BY \"%w\""
+                               " WHERE path >= ?1 AND path < ?2 ORDER BY path",
+                               table, index);
+    case SB_FILE_ENDS:
+    case SB_DIR_ENDS:
+        return sqlite3_mprintf("SELECT coalesce((SELECT typeof(path) FROM main.%s INDEXED BY \"%w\""
+                               " ORDER BY path LIMIT 1), 'text') = 'text'"
+                               " AND coalesce((SELECT typeof(path) FROM main.%s INDEXED BY \"%w\""
+                               " ORDER BY path DESC LIMIT 1), 'text') = 'text'",
+                               table, index, table, index);
+    default:
+        return sqlite3_mprintf("SELECT %s, rowid FROM main.%s NOT INDEXED"
+                               " WHERE rowid > ?1 AND typeof(path) != 'text' ORDER BY rowid",
+                               columns, table);
+    }
+}
+
+static char *address_statement_text(const struct sb_archive *archive, enum sb_statement which)
+{
+    const char *columns = columns_of(archive, false);
+    const char *index = archive->layout.files_by_address.data;
+
+    switch (which) {
+    case SB_ADDRESS_SAME:
+        return sqlite3_mprintf("SELECT %s, rowid FROM main.files INDEXED BY \"%w\""
+                               " WHERE shard = ?1 AND offset = ?2 AND rowid > ?3 ORDER BY rowid",
+                               columns, index);
+    case SB_ADDRESS_GREATER:
+        return sqlite3_mprintf("SELECT %s, rowid FROM main.files INDEXED BY \"%w\""
+                               " WHERE (shard, offset) > (?1, ?2) ORDER BY shard, offset, rowid",
+                               columns, index);
+    case SB_ADDRESS_ENDS:
+        return sqlite3_mprintf("SELECT coalesce((SELECT typeof(shard) FROM main.files"
+                               " INDEXED BY \"%w\" ORDER BY shard LIMIT 1), '') != 'null'",
+                               index);
+    case SB_ADDRESS_ODD:
+        return sqlite3_mprintf("SELECT %s, rowid FROM main.files NOT INDEXED WHERE rowid > ?1"
+                               " AND (typeof(shard) != 'integer' OR typeof(offset) != 'integer')"
+                               " ORDER BY rowid",
+                               columns);
+    case SB_ADDRESS_ROWS:
+        return sqlite3_mprintf("SELECT %s, rowid FROM main.files NOT INDEXED"
+                               " WHERE rowid > ?1 ORDER BY rowid",
+                               columns);
+    default:
+        return sqlite3_mprintf("SELECT %s, sorted.rowid FROM temp.shardbox_by_address sorted"
+                               " CROSS JOIN main.files ON files.rowid = sorted.file"
+                               " WHERE sorted.rowid > ?1 ORDER BY sorted.rowid",
+                               columns);
+    }
+}
+
+static char *statement_text(const struct sb_archive *archive, enum sb_statement which)
+{
+    switch (which) {
+    case SB_FILE_ONE:
+    case SB_FILE_RANGE:
+    case SB_FILE_NAMES:
+    case SB_FILE_ENDS:
+    case SB_FILE_ODD:
+        return path_statement_text(archive, which, false);
+    case SB_DIR_ONE:
+    case SB_DIR_RANGE:
+    case SB_DIR_NAMES:
+    case SB_DIR_ENDS:
+    case SB_DIR_ODD:
+        return path_statement_text(archive, which, true);
+    case SB_BEGIN:
+        return sqlite3_mprintf("BEGIN");
+    case SB_COMMIT:
+        return sqlite3_mprintf("COMMIT");
+    default:
+        return address_statement_text(archive, which);
+    }
+}
+
+enum sb_code sb_archive_statement(struct sb_archive *archive, enum sb_statement which,
+                                  sqlite3_stmt **out, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    char *sql;
+
+    *out = NULL;
+    if (!archive->statements[which]) {
+        sql = statement_text(archive, which);
+        if (!sql)
+            return sb_fail_memory(err);
+        code = sb_database_prepare(archive->db, &archive->statements[which], sql, err);
+        sqlite3_free(sql);
+    }
+    *out = archive->statements[which];
+    return code;
+}
+
+int sb_bind_range(sqlite3_stmt *statement, const struct sb_buf *low, const struct sb_buf *high)
+{
+    int rc;
+
+    rc = sqlite3_bind_text(statement, 1, low->data ? low->data : "", (int)low->size, SQLITE_STATIC);
+    if (rc)
+        return rc;
+    if (high->size > 0)
+        return sqlite3_bind_text(statement, 2, high->data, (int)high->size, SQLITE_STATIC);
+    /* Every text is less than every blob: an empty blob is the end of all texts. */
+    return sqlite3_bind_zeroblob(statement, 2, 0);
+}
+
+enum sb_code sb_range_has_rows(struct sb_archive *archive, enum sb_statement names,
+                               const struct sb_buf *low, const struct sb_buf *high, bool *out,
+                               struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code;
+    int rc;
+
+    *out = false;
+    code = sb_archive_statement(archive, names, &statement, err);
+    if (code)
+        return code;
+    rc = sb_bind_range(statement, low, high);
+    if (!rc)
+        rc = sqlite3_step(statement);
+    *out = rc == SQLITE_ROW;
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        code = sb_database_fail(archive->db, err);
+    sqlite3_reset(statement);
+    return code;
+}
