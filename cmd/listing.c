@@ -40,12 +40,6 @@ static struct {
     struct sb_buf line, quoted, target;
 } block;
 
-static void check(enum sb_code code)
-{
-    if (code)
-        output_check(ENOMEM);
-}
-
 /* Decimal digits at the end of out; returns where they begin. */
 static const char *format_number(int64_t value, char out[NUMBER_SIZE])
 {
@@ -111,7 +105,7 @@ static void add_cell(const char *text, size_t width, bool right)
     struct sb_buf *line = &block.line;
     size_t size = strlen(text), spaces = size < width ? width - size : 0;
 
-    check(sb_buf_reserve(line, spaces + size + 1));
+    output_need(sb_buf_reserve(line, spaces + size + 1));
     if (!right)
         memcpy(line->data + line->size, text, size);
     memset(line->data + line->size + (right ? 0 : size), ' ', spaces);
@@ -163,16 +157,17 @@ static void add_time(const struct sb_entry *entry)
 /* The bytes on a pipe, quoted on a terminal. */
 static void add_name(struct sb_buf *out, const char *name, size_t size)
 {
-    check(output_is_terminal() ? sb_quote(out, name, size, SB_SHELL) : sb_buf_add(out, name, size));
+    output_need(output_is_terminal() ? sb_quote(out, name, size, SB_SHELL)
+                                     : sb_buf_add(out, name, size));
 }
 
 static void add_coloured_name(const struct sb_entry *entry, size_t skip)
 {
     const char *colour = colour_of(entry);
 
-    check(sb_buf_add_text(&block.line, colour));
+    output_need(sb_buf_add_text(&block.line, colour));
     add_name(&block.line, entry->path + skip, entry->path_size - skip);
-    check(sb_buf_add_text(&block.line, colour_end(colour)));
+    output_need(sb_buf_add_text(&block.line, colour_end(colour)));
 }
 
 static void write_long(const struct row *row)
@@ -190,10 +185,10 @@ static void write_long(const struct row *row)
     add_time(entry);
     add_coloured_name(entry, row->skip);
     if (entry->type == SB_LINK && read_target(block.style->content, entry, &block.target)) {
-        check(sb_buf_add_text(&block.line, " -> "));
+        output_need(sb_buf_add_text(&block.line, " -> "));
         add_name(&block.line, block.target.data, block.target.size);
     }
-    check(sb_buf_add_char(&block.line, '\n'));
+    output_need(sb_buf_add_char(&block.line, '\n'));
     output_bytes(block.line.data, block.line.size);
 }
 
@@ -223,14 +218,14 @@ static void keep_row(const struct sb_entry *entry, size_t skip)
         write_rows();
     row = &block.rows[block.count++];
     *row = (struct row){.entry = *entry, .text = block.text.size, .skip = skip};
-    check(sb_buf_add(&block.text, entry->path, entry->path_size));
+    output_need(sb_buf_add(&block.text, entry->path, entry->path_size));
 }
 
 static void write_json(const struct sb_entry *entry)
 {
     sb_buf_clear(&block.line);
-    check(json_entry(&block.line, entry, block.style->content));
-    check(sb_buf_add_char(&block.line, '\n'));
+    output_need(json_entry(&block.line, entry, block.style->content));
+    output_need(sb_buf_add_char(&block.line, '\n'));
     output_bytes(block.line.data, block.line.size);
 }
 
@@ -248,7 +243,7 @@ static void write_line(const struct sb_entry *entry, size_t skip)
 {
     sb_buf_clear(&block.line);
     add_coloured_name(entry, skip);
-    check(sb_buf_add_char(&block.line, '\n'));
+    output_need(sb_buf_add_char(&block.line, '\n'));
     output_bytes(block.line.data, block.line.size);
 }
 

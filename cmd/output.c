@@ -35,6 +35,12 @@ void output_check(int error_number)
     message_leave();
 }
 
+void output_need(enum sb_code code)
+{
+    if (code)
+        output_check(ENOMEM);
+}
+
 /* Goes back to the caller only when everything was written. */
 static void write_out(const char *data, size_t size)
 {

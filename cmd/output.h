@@ -27,6 +27,9 @@ void output_flush(void);
 /* Ends the program in the same way when error_number is not 0. */
 void output_check(int error_number);
 
+/* And where there was no memory for what is to be printed. */
+void output_need(enum sb_code code);
+
 bool output_is_terminal(void);
 
 /* Raw on a pipe, as GNU ls quotes on a terminal; `nul` ends it with NUL and writes raw. */

@@ -43,17 +43,11 @@ void printf_format_free(struct printf_format *format)
     free(format);
 }
 
-static void check(enum sb_code code)
-{
-    if (code)
-        output_check(ENOMEM);
-}
-
 static void add_literal(struct printf_format *format, char c)
 {
     if (format->count == 0 || format->pieces[format->count - 1].directive)
         format->pieces[format->count++] = (struct piece){.text = format->literals.size};
-    check(sb_buf_add_char(&format->literals, c));
+    output_need(sb_buf_add_char(&format->literals, c));
     format->pieces[format->count - 1].size++;
 }
 
@@ -180,9 +174,9 @@ static void add_seconds(struct sb_buf *out, int64_t mtime_ns)
         seconds++;
         rest = 1000000000 - rest;
         if (seconds == 0)
-            check(sb_buf_add_char(out, '-'));
+            output_need(sb_buf_add_char(out, '-'));
     }
-    check(sb_buf_add_format(out, "%" PRId64 ".%09d0", seconds, rest));
+    output_need(sb_buf_add_format(out, "%" PRId64 ".%09d0", seconds, rest));
 }
 
 /* The forms are letters of strftime's, one of TIME_FORMS. */
@@ -195,9 +189,9 @@ static void add_strftime(struct sb_buf *out, int64_t seconds, char form)
     struct tm tm;
 
     if (!localtime_r(&time, &tm))
-        check(sb_buf_add_char(out, '?'));
+        output_need(sb_buf_add_char(out, '?'));
     else
-        check(sb_buf_add(out, text, strftime(text, sizeof(text), format, &tm)));
+        output_need(sb_buf_add(out, text, strftime(text, sizeof(text), format, &tm)));
 }
 #pragma GCC diagnostic pop
 
@@ -209,7 +203,7 @@ static void add_time(struct sb_buf *out, const struct sb_entry *entry, char form
     int64_t seconds = whole_seconds(entry->mtime_ns, &rest);
 
     if (!(entry->has & SB_HAS_MTIME)) {
-        check(sb_buf_add_char(out, '?'));
+        output_need(sb_buf_add_char(out, '?'));
         return;
     }
     local_time(seconds, &t);
@@ -218,19 +212,20 @@ static void add_time(struct sb_buf *out, const struct sb_entry *entry, char form
         add_seconds(out, entry->mtime_ns);
         break;
     case 'c':
-        check(sb_buf_add_format(out, "%s %s %2d %02d:%02d:%02d.%09d0 %" PRId64,
-                                weekday_names[t.weekday], month_names[t.month - 1], t.day, t.hour,
-                                t.minute, t.second, rest, t.year));
+        output_need(sb_buf_add_format(out, "%s %s %2d %02d:%02d:%02d.%09d0 %" PRId64,
+                                      weekday_names[t.weekday], month_names[t.month - 1], t.day,
+                                      t.hour, t.minute, t.second, rest, t.year));
         break;
     case '+':
-        check(sb_buf_add_format(out, "%04" PRId64 "-%02d-%02d+%02d:%02d:%02d.%09d0", t.year,
-                                t.month, t.day, t.hour, t.minute, t.second, rest));
+        output_need(sb_buf_add_format(out, "%04" PRId64 "-%02d-%02d+%02d:%02d:%02d.%09d0", t.year,
+                                      t.month, t.day, t.hour, t.minute, t.second, rest));
         break;
     case 'T':
-        check(sb_buf_add_format(out, "%02d:%02d:%02d.%09d0", t.hour, t.minute, t.second, rest));
+        output_need(
+            sb_buf_add_format(out, "%02d:%02d:%02d.%09d0", t.hour, t.minute, t.second, rest));
         break;
     case 'S':
-        check(sb_buf_add_format(out, "%02d.%09d0", t.second, rest));
+        output_need(sb_buf_add_format(out, "%02d.%09d0", t.second, rest));
         break;
     default:
         add_strftime(out, seconds, form);
@@ -240,18 +235,18 @@ static void add_time(struct sb_buf *out, const struct sb_entry *entry, char form
 static void add_number(struct sb_buf *out, bool known, const char *format, int64_t value)
 {
     if (!known)
-        check(sb_buf_add_char(out, '?'));
+        output_need(sb_buf_add_char(out, '?'));
     else if (*format == 'o')
-        check(sb_buf_add_format(out, "%" PRIo64, (uint64_t)value));
+        output_need(sb_buf_add_format(out, "%" PRIo64, (uint64_t)value));
     else
-        check(sb_buf_add_format(out, "%" PRId64, value));
+        output_need(sb_buf_add_format(out, "%" PRId64, value));
 }
 
 static void add_head(struct sb_buf *out, const struct sb_entry *entry)
 {
     size_t parent = sb_parent_size(entry->path, entry->path_size);
 
-    check(parent ? sb_buf_add(out, entry->path, parent) : sb_buf_add_char(out, '.'));
+    output_need(parent ? sb_buf_add(out, entry->path, parent) : sb_buf_add_char(out, '.'));
 }
 
 static void add_base(struct sb_buf *out, const struct sb_entry *entry)
@@ -259,7 +254,7 @@ static void add_base(struct sb_buf *out, const struct sb_entry *entry)
     size_t parent = sb_parent_size(entry->path, entry->path_size);
     size_t base = parent ? parent + 1 : 0;
 
-    check(sb_buf_add(out, entry->path + base, entry->path_size - base));
+    output_need(sb_buf_add(out, entry->path + base, entry->path_size - base));
 }
 
 static void add_mode(struct sb_buf *out, const struct sb_entry *entry)
@@ -267,7 +262,7 @@ static void add_mode(struct sb_buf *out, const struct sb_entry *entry)
     char text[MODE_TEXT_SIZE];
 
     mode_text(entry, text);
-    check(sb_buf_add_text(out, text));
+    output_need(sb_buf_add_text(out, text));
 }
 
 static void add_target(struct sb_buf *out, const struct sb_entry *entry, struct sb_content *content)
@@ -276,16 +271,16 @@ static void add_target(struct sb_buf *out, const struct sb_entry *entry, struct 
 
     if (entry->type == SB_LINK) {
         if (read_target(content, entry, &target))
-            check(sb_buf_add(out, target.data, target.size));
+            output_need(sb_buf_add(out, target.data, target.size));
         else
-            check(sb_buf_add_char(out, '?'));
+            output_need(sb_buf_add_char(out, '?'));
     }
     sb_buf_release(&target);
 }
 
 static void add_owner(struct sb_buf *out, bool known, const char *(*name)(int64_t), int64_t id)
 {
-    check(sb_buf_add_text(out, known ? name(id) : "?"));
+    output_need(sb_buf_add_text(out, known ? name(id) : "?"));
 }
 
 static void add_value(const struct piece *piece, const struct sb_entry *entry, size_t depth,
@@ -293,7 +288,7 @@ static void add_value(const struct piece *piece, const struct sb_entry *entry, s
 {
     switch (piece->directive) {
     case 'p':
-        check(sb_buf_add(out, entry->path, entry->path_size));
+        output_need(sb_buf_add(out, entry->path, entry->path_size));
         break;
     case 'f':
         add_base(out, entry);
@@ -305,7 +300,7 @@ static void add_value(const struct piece *piece, const struct sb_entry *entry, s
         add_number(out, true, "d", (int64_t)depth);
         break;
     case 'y':
-        check(sb_buf_add_char(out, type_letter(entry)));
+        output_need(sb_buf_add_char(out, type_letter(entry)));
         break;
     case 'l':
         add_target(out, entry, content);
@@ -348,7 +343,7 @@ static void pad(const struct piece *piece, struct sb_buf *out, size_t start)
     if (size >= piece->width)
         return;
     missing = piece->width - size;
-    check(sb_buf_reserve(out, missing));
+    output_need(sb_buf_reserve(out, missing));
     if (piece->left) {
         memset(out->data + out->size, ' ', missing);
     } else {
@@ -368,7 +363,7 @@ void printf_format_apply(const struct printf_format *format, const struct sb_ent
     sb_buf_clear(out);
     for (piece = format->pieces; piece < format->pieces + format->count; piece++) {
         if (!piece->directive) {
-            check(sb_buf_add(out, format->literals.data + piece->text, piece->size));
+            output_need(sb_buf_add(out, format->literals.data + piece->text, piece->size));
             continue;
         }
         start = out->size;

@@ -4,7 +4,6 @@
 #include "core/number.h"
 #include "task/occupancy.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -20,21 +19,15 @@ struct table {
     char target[PATH_MAX]; /* where the shard leads, if it is a link; else empty */
 };
 
-static void check(enum sb_code code)
-{
-    if (code)
-        output_check(ENOMEM);
-}
-
 static void add_size(const struct table *table, struct sb_buf *line, int64_t size, int width)
 {
     char text[SB_HUMAN_SIZE];
 
     sb_format_human(size, text);
     if (table->human)
-        check(sb_buf_add_format(line, " %*s", width, text));
+        output_need(sb_buf_add_format(line, " %*s", width, text));
     else
-        check(sb_buf_add_format(line, " %*" PRId64, width, size));
+        output_need(sb_buf_add_format(line, " %*" PRId64, width, size));
 }
 
 static void add_row(struct table *table, const struct sb_shard_use *use)
@@ -43,17 +36,17 @@ static void add_row(struct table *table, const struct sb_shard_use *use)
     int width = table->human ? 6 : 15;
 
     if (!table->begun)
-        check(sb_buf_add_format(line, "shard %*s %*s %*s %10s path\n", width, "size", width, "used",
-                                width, "gaps", "files"));
+        output_need(sb_buf_add_format(line, "shard %*s %*s %*s %10s path\n", width, "size", width,
+                                      "used", width, "gaps", "files"));
     table->begun = true;
-    check(sb_buf_add_format(line, "%05" PRIu32, use->shard));
+    output_need(sb_buf_add_format(line, "%05" PRIu32, use->shard));
     if (use->present)
         add_size(table, line, use->size, width);
     else
-        check(sb_buf_add_format(line, " %*s", width, "missing"));
+        output_need(sb_buf_add_format(line, " %*s", width, "missing"));
     add_size(table, line, use->used, width);
     add_size(table, line, use->gaps, width);
-    check(sb_buf_add_format(line, " %10" PRId64 " ", use->files));
+    output_need(sb_buf_add_format(line, " %10" PRId64 " ", use->files));
     output_bytes(line->data, line->size);
     output_name(table->path.data, table->path.size);
     if (table->target[0]) {
@@ -67,19 +60,19 @@ static void add_json(struct table *table, const struct sb_shard_use *use)
 {
     struct sb_buf *line = &table->line;
 
-    check(sb_buf_add_format(line, "{\"shard\":%" PRIu32 ",", use->shard));
-    check(json_name(line, "path", table->path.data, table->path.size));
+    output_need(sb_buf_add_format(line, "{\"shard\":%" PRIu32 ",", use->shard));
+    output_need(json_name(line, "path", table->path.data, table->path.size));
     if (table->target[0]) {
-        check(sb_buf_add_char(line, ','));
-        check(json_name(line, "target", table->target, strlen(table->target)));
+        output_need(sb_buf_add_char(line, ','));
+        output_need(json_name(line, "target", table->target, strlen(table->target)));
     }
     if (use->present)
-        check(sb_buf_add_format(line, ",\"size\":%" PRId64, use->size));
+        output_need(sb_buf_add_format(line, ",\"size\":%" PRId64, use->size));
     else
-        check(sb_buf_add_text(line, ",\"size\":null"));
-    check(sb_buf_add_format(line,
-                            ",\"used\":%" PRId64 ",\"gaps\":%" PRId64 ",\"files\":%" PRId64 "}\n",
-                            use->used, use->gaps, use->files));
+        output_need(sb_buf_add_text(line, ",\"size\":null"));
+    output_need(sb_buf_add_format(
+        line, ",\"used\":%" PRId64 ",\"gaps\":%" PRId64 ",\"files\":%" PRId64 "}\n", use->used,
+        use->gaps, use->files));
     output_bytes(line->data, line->size);
 }
 
@@ -96,7 +89,7 @@ static enum sb_code show_shard(void *context, const struct sb_shard_use *use, st
 
     (void)err;
     sb_buf_clear(&table->line);
-    check(sb_shards_path(table->shards, use->shard, &table->path));
+    output_need(sb_shards_path(table->shards, use->shard, &table->path));
     find_target(table);
     if (table->json)
         add_json(table, use);
@@ -145,7 +138,7 @@ enum sb_code show_shard_names(struct sb_archive *archive, bool index, bool nul,
     if (!code)
         code = sb_archive_shard_count(archive, &count, err);
     for (uint32_t i = 0; !code && i < count; i++) {
-        check(sb_shards_path(shards, i, &path));
+        output_need(sb_shards_path(shards, i, &path));
         show_name(path.data, nul);
     }
     if (!code && index)

@@ -14,7 +14,6 @@
 #include "store/catalog.h"
 #include "task/reshard.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -231,23 +230,18 @@ struct run {
     struct sb_buf line;
 };
 
-static void check(enum sb_code code)
-{
-    if (code)
-        output_check(ENOMEM);
-}
-
 static void print_json(struct run *run, const struct sb_split_part *part)
 {
     struct sb_buf *line = &run->line;
 
     sb_buf_clear(line);
-    check(sb_buf_add_char(line, '{'));
-    check(json_name(line, "part", part->name, strlen(part->name)));
-    check(sb_buf_add_char(line, ','));
-    check(json_name(line, "output", part->output, strlen(part->output)));
-    check(sb_buf_add_format(line, ",\"files\":%" PRId64 ",\"bytes\":%" PRId64 ",\"skipped\":%s}\n",
-                            part->files, part->bytes, part->skipped ? "true" : "false"));
+    output_need(sb_buf_add_char(line, '{'));
+    output_need(json_name(line, "part", part->name, strlen(part->name)));
+    output_need(sb_buf_add_char(line, ','));
+    output_need(json_name(line, "output", part->output, strlen(part->output)));
+    output_need(sb_buf_add_format(line,
+                                  ",\"files\":%" PRId64 ",\"bytes\":%" PRId64 ",\"skipped\":%s}\n",
+                                  part->files, part->bytes, part->skipped ? "true" : "false"));
     output_bytes(line->data, line->size);
 }
 
