@@ -76,6 +76,10 @@ uint32_t sb_mover_shard_count(const struct sb_mover *mover);
 int64_t sb_mover_shard_size(const struct sb_mover *mover, uint32_t shard);
 int64_t sb_mover_shard_used(const struct sb_mover *mover, uint32_t shard);
 
+/* Of these, how many there are up to the last one that a file is in; at least one. */
+enum sb_code sb_mover_shards_filled(struct sb_mover *mover, uint32_t *count,
+                                    struct sb_error *err) SB_CHECKED;
+
 /*
  * SB_INVALID, with the reason, when a shard may not be written into: a symbolic link, a file with
  * several links, one without permission. To be asked before anything is moved into or out of it.

@@ -293,13 +293,12 @@ enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count, struct 
     return code;
 }
 
-static enum sb_code find_in_use(struct sb_mover *mover, uint32_t *count, struct sb_error *err)
+enum sb_code sb_mover_shards_filled(struct sb_mover *mover, uint32_t *count, struct sb_error *err)
 {
-    int64_t last;
-    enum sb_code code =
-        sb_database_integer(mover->db, "SELECT max(shard) FROM main.files", 0, &last, err);
+    enum sb_code code = sb_shard_count_filled(mover->db, mover->path, count, err);
 
-    *count = (uint32_t)last + 1;
+    if (code == SB_OK && *count == 0)
+        *count = 1;
     return code;
 }
 
@@ -309,13 +308,15 @@ static enum sb_code find_in_use(struct sb_mover *mover, uint32_t *count, struct 
  */
 enum sb_code sb_mover_drop_empty_shards(struct sb_mover *mover, uint32_t keep, struct sb_error *err)
 {
-    uint32_t in_use;
-    enum sb_code code = find_in_use(mover, &in_use, err);
+    uint32_t filled;
+    enum sb_code code = sb_mover_shards_filled(mover, &filled, err);
 
-    if (keep < in_use)
-        keep = in_use;
-    if (code || keep >= mover->shard_count)
+    if (code)
         return code;
+    if (keep < filled)
+        keep = filled;
+    if (keep >= mover->shard_count)
+        return SB_OK;
     for (uint32_t i = keep; code == SB_OK && i < mover->shard_count; i++)
         code = sb_mover_shorten(mover, i, 0, err);
     if (code == SB_OK)

@@ -4,6 +4,7 @@
 #include "archive/database.h"
 #include "archive/shards.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -36,9 +37,8 @@ enum sb_code sb_shard_count_stated(struct sqlite3 *db, const char *name, int64_t
     return code;
 }
 
-/* One more than the highest shard that a file is in. */
-static enum sb_code count_filled(struct sqlite3 *db, const char *name, uint32_t *count,
-                                 struct sb_error *err)
+enum sb_code sb_shard_count_filled(struct sqlite3 *db, const char *name, uint32_t *count,
+                                   struct sb_error *err)
 {
     int64_t last;
     enum sb_code code =
@@ -60,7 +60,7 @@ enum sb_code sb_shard_count_in_use(struct sqlite3 *db, const char *name, uint32_
     enum sb_code code = sb_shard_count_stated(db, name, &stated, err);
 
     if (code == SB_OK)
-        code = count_filled(db, name, count, err);
+        code = sb_shard_count_filled(db, name, count, err);
     if (code == SB_OK && stated > *count)
         *count = (uint32_t)stated;
     return code;
@@ -86,7 +86,7 @@ enum sb_code sb_shard_count_standing(struct sqlite3 *db, const char *path, uint3
     enum sb_code code = sb_shard_count_in_use(db, path, count, err);
 
     if (code == SB_OK)
-        code = count_filled(db, path, &filled, err);
+        code = sb_shard_count_filled(db, path, &filled, err);
     while (code == SB_OK && !there && *count > filled) {
         code = is_there(path, *count - 1, &there, err);
         *count -= !there;
@@ -96,14 +96,14 @@ enum sb_code sb_shard_count_standing(struct sqlite3 *db, const char *path, uint3
 
 enum sb_code sb_shard_count_record(struct sqlite3 *db, uint32_t count, struct sb_error *err)
 {
-    int64_t last, wide = count;
-    enum sb_code code =
-        sb_database_integer(db, "SELECT max(shard) FROM main.files", -1, &last, err);
+    int64_t wide = count;
+    uint32_t filled;
+    enum sb_code code = sb_shard_count_filled(db, sqlite3_db_filename(db, "main"), &filled, err);
 
     if (code)
         return code;
     /* An archive without files has a shard all the same. */
-    if (count <= 1 || count <= last + 1)
+    if (count <= 1 || count <= filled)
         return sb_config_drop(db, SB_CONFIG_SHARD_COUNT, err);
     return sb_config_put(db, SB_CONFIG_SHARD_COUNT, NULL, &wide, err);
 }

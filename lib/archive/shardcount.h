@@ -24,6 +24,10 @@ struct sqlite3;
 enum sb_code sb_shard_count_stated(struct sqlite3 *db, const char *name, int64_t *count,
                                    struct sb_error *err) SB_CHECKED;
 
+/* One more than the highest shard that a file is in. SB_DAMAGED where that cannot be. */
+enum sb_code sb_shard_count_filled(struct sqlite3 *db, const char *name, uint32_t *count,
+                                   struct sb_error *err) SB_CHECKED;
+
 /*
  * The larger of the number in the row and one more than the highest shard that a file is in; 0 for
  * an archive without files. SB_DAMAGED where either makes no sense.

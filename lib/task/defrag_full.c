@@ -8,7 +8,6 @@
  */
 #include "task/defrag_full.h"
 
-#include "archive/database.h"
 #include "core/interrupt.h"
 
 #include <stdlib.h>
@@ -267,12 +266,11 @@ static enum sb_code ask_leave(struct sb_mover *mover, const struct sb_defrag_opt
 static enum sb_code count_kept(struct sb_mover *mover, const struct sb_defrag_options *options,
                                uint32_t *keep, struct sb_error *err)
 {
-    int64_t last;
-    enum sb_code code = sb_database_integer(sb_mover_database(mover),
-                                            "SELECT max(shard) FROM main.files", 0, &last, err);
+    uint32_t filled;
+    enum sb_code code = sb_mover_shards_filled(mover, &filled, err);
 
     *keep = sb_mover_shard_count(mover);
-    while (code == SB_OK && *keep > last + 1 && is_wanted(options, *keep - 1))
+    while (code == SB_OK && *keep > filled && is_wanted(options, *keep - 1))
         (*keep)--;
     return code;
 }
