@@ -7,8 +7,8 @@
  *
  * Memory is bounded. No lock is held while shards are read or `found` is called, but for that of
  * SQLite's own check while it runs. While the index changes, what a row says of its bytes is looked
- * up again before they are called damaged; where rows of several moments cannot be held against each
- * other (tree statistics, a name that stands twice) it ends with SB_CHANGED.
+ * up again before they are called damaged; where rows of several moments cannot be held against
+ * each other (tree statistics, a name that stands twice) it ends with SB_CHANGED.
  */
 #ifndef SB_TASK_VERIFY_H
 #define SB_TASK_VERIFY_H
