@@ -74,8 +74,8 @@ static enum sb_code need_hard_links(const struct sb_mover *mover, struct sb_erro
                              "%s: shards get their numbers by hard links, which cannot be made "
                              "here; 'shardbox convert --shard-size' makes a new archive",
                              mover->path);
-    else if (code == SB_OK)
-        unlink(names.through);
+    else if (code == SB_OK && unlink(names.through))
+        code = sb_fail_errno(err, errno, "%s", names.through);
     release_names(&names);
     return code;
 }
@@ -197,11 +197,14 @@ static enum sb_code renumber_rows(struct sb_mover *mover, const struct sb_renumb
     return code;
 }
 
-/* What is pending then is that the surplus is removed, by the next writer if need be. */
+/* What is pending then is that the surplus is removed, by the next writer if need be; and whatever
+ * stands under the names of new shards would take the place of old ones: nothing may. */
 static enum sb_code put_end(struct sb_mover *mover, uint32_t count, struct sb_error *err)
 {
-    enum sb_code code = sb_exclude_readers(mover->db, mover->file, err);
+    enum sb_code code = sb_pending_remove_shards(mover->path, err);
 
+    if (code == SB_OK)
+        code = sb_exclude_readers(mover->db, mover->file, err);
     if (code == SB_OK)
         code = sb_config_drop(mover->db, SB_CONFIG_RENUMBER, err);
     if (code == SB_OK)

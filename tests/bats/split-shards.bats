@@ -293,6 +293,26 @@ restore() {
     ((at > 100))
 }
 
+@test "names that cannot be removed cost nothing" {
+    need_shim
+    make 100
+    in_order >order
+    keep
+    for ((at = 1;; at++)); do
+        restore
+        rm -f mark
+        LD_PRELOAD=$FAULT_SHIM FAULT_HOW=EIO FAULT_CALLS=unlink FAULT_AT=$at FAULT_MARK=mark \
+            run sb split --shard-size=12000 a.barecat
+        [[ -e mark ]] || break
+        ((status == 0 || status == 2)) || fail "call $at: $status"
+        run_ok sb verify --strict a.barecat
+        in_order | diff order - || fail "call $at"
+        split 12000
+        is_whole
+    done
+    ((at > 2))
+}
+
 @test "shards that a killed run made and did not record are recorded before they hold anything" {
     need_shim
     make_files 20 1000 --shard-size=40000
