@@ -103,13 +103,14 @@ static bool may_continue(const struct sb_writer *writer, const struct stat *st, 
 }
 
 /*
- * Counts the shards that stand there, and goes on in the last one where that may be. Empty shards
- * may follow the last one that a file is in.
+ * Counts the shards that stand there, and goes on in the last one where that may be. Empty ones
+ * that follow the last that the index counts are replaced: what a killed run wrote into one would
+ * be taken for a stranger's.
  */
 static enum sb_code open_shards(struct sb_writer *writer, struct sb_error *err)
 {
     uint32_t in_use = writer->shards_in_use;
-    uint32_t count = in_use ? in_use - 1 : 0;
+    uint32_t count = in_use ? in_use - 1 : 0, own = in_use ? in_use : 1;
     char *path = NULL, *last = NULL;
     struct stat st, last_st = {0};
     enum sb_code code = SB_OK;
@@ -131,8 +132,9 @@ static enum sb_code open_shards(struct sb_writer *writer, struct sb_error *err)
         code = sb_fail_errno(err, errno, "%s", path);
         goto out;
     }
-    code = sb_shard_out_new(&writer->shards, writer->new_path, count, writer->limit, err);
-    if (code || !last || !may_continue(writer, &last_st, last))
+    code = sb_shard_out_new(&writer->shards, writer->new_path, count < own ? count : own,
+                            writer->limit, err);
+    if (code || !last || count > own || !may_continue(writer, &last_st, last))
         goto out;
     code = used_end(writer, count - 1, last_st.st_size, &end, err);
     /* A commit that freed the bytes behind `end` must be on disk before they are cut off. */

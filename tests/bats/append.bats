@@ -302,6 +302,20 @@ shard_count() {
     done
 }
 
+@test "nothing is written into an empty shard that the index does not count before the commit" {
+    : >a.barecat-shard-00001
+    echo 3 >3
+    [[ -e ${FAULT_SHIM:-} && $(basename "$(dirname "$SHARDBOX")") != @(sanitize|thread) ]] ||
+        skip "needs the shim of tests/faults"
+    for ((at = 1; at < 30; at++)); do
+        LD_PRELOAD=$FAULT_SHIM FAULT_HOW=kill FAULT_CALLS=write,sync,rename,unlink FAULT_AT=$at \
+            run sb pack --append --duplicates=last a.barecat 3
+        run_ok sb defrag a.barecat
+    done
+    run_ok sb pack --append --duplicates=last a.barecat 3
+    [[ $(sb cat a.barecat 3) == 3 ]]
+}
+
 @test "an interrupted first pack is completed by --append" {
     mv a.barecat a.barecat.new
     mv a.barecat-shard-00000 a.barecat.new-shard-00000
