@@ -392,7 +392,7 @@ parts() {
     fi
     [[ $1 != @(killed|ended) ]] || return
     find at -mindepth 1 ! -regex "$2" >log
-    [ ! -s log ] || report "left behind"
+    [ ! -s log ] || [ "$1,$calls" = failed,unlink ] || report "left behind"
 }
 
 start_defrag() {
@@ -426,8 +426,8 @@ make_sources() {
 }
 
 sources_stand() {
-    (cd sources && sha256sum --quiet --strict -c ../sources.sums && ls | wc -l) >log 2>&1 &&
-        [ "$(cat log)" -eq "$(wc -l <sources.sums)" ] || report "sources were touched"
+    (cd sources && sha256sum ./*) >log 2>&1
+    cmp -s log sources.sums || report "sources were touched"
 }
 
 start_view() {
