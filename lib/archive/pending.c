@@ -85,12 +85,15 @@ static enum sb_code rename_one(void *context, int dir_fd, const char *name, uint
 {
     struct renaming *renaming = context;
     enum sb_code code = SB_OK;
+    struct stat st;
     char *to;
 
     if (asprintf(&to, "%s-shard-%05u", renaming->base, number) < 0)
         return sb_fail_memory(err);
     /* Where both are names of one file already, rename leaves both. */
-    if (renameat(dir_fd, name, dir_fd, to) || (unlinkat(dir_fd, name, 0) && errno != ENOENT))
+    if (renameat(dir_fd, name, dir_fd, to) ||
+        (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && unlinkat(dir_fd, name, 0) &&
+         errno != ENOENT))
         code = sb_fail_errno(err, errno, "cannot rename %s to %s", name, to);
     free(to);
     renaming->done++;

@@ -45,9 +45,11 @@ verified() {
     "$SHARDBOX" verify "$1" >log 2>&1
 }
 
-# No file beside the archive but its index and shards, under their final names.
+# No file beside the archive but its index and shards, under their final names; and what SQLite made and
+# removed at once, which a power failure may bring back.
 tidy() {
-    find at -mindepth 1 ! -name a.barecat ! -name 'a.barecat-shard-[0-9][0-9][0-9][0-9][0-9]' >log
+    find at -mindepth 1 ! -name a.barecat ! -name 'a.barecat-shard-[0-9][0-9][0-9][0-9][0-9]' \
+        ! -name 'etilqs_*' >log
     [ ! -s log ]
 }
 
@@ -391,7 +393,7 @@ parts() {
         [ ! -s log ] || report "other bytes"
     fi
     [[ $1 != @(killed|ended) ]] || return
-    find at -mindepth 1 ! -regex "$2" >log
+    find at -mindepth 1 ! -regex "$2" ! -name 'etilqs_*' >log
     [ ! -s log ] || [ "$1,$calls" = failed,unlink ] || report "left behind"
 }
 
