@@ -364,6 +364,14 @@ enum sb_code sb_pending_finish(struct sqlite3 *db, const char *archive, const ch
     return code ? code : sb_renumbering_part_names(db, archive, file, err);
 }
 
+enum sb_code sb_pending_finish_own(struct sqlite3 *db, const char *archive, const char *file,
+                                   struct sb_error *err)
+{
+    enum sb_code code = sb_pending_finish(db, archive, file, err);
+
+    return code == SB_LOCKED || code == SB_CHANGED ? SB_OK : code;
+}
+
 enum sb_code sb_pending_is_complete(struct sqlite3 *db, const char *archive, bool *complete,
                                     struct sb_error *err)
 {
@@ -387,8 +395,7 @@ enum sb_code sb_pending_tidy_up(const char *archive, struct sb_error *err)
         return code;
     code = sb_database_run(db, "PRAGMA synchronous=EXTRA", err);
     if (code == SB_OK)
-        code = sb_pending_finish(db, archive, archive, err);
+        code = sb_pending_finish_own(db, archive, archive, err);
     sb_database_close(db);
-    /* Another writer got in first: then it has finished this for us. */
-    return code == SB_LOCKED || code == SB_CHANGED ? SB_OK : code;
+    return code;
 }

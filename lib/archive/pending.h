@@ -39,7 +39,12 @@ enum sb_code sb_pending_finish(struct sqlite3 *db, const char *archive, const ch
  */
 const char *sb_pending_suffix(const char *prefix, const char *base, size_t base_size);
 
-/* sb_pending_finish on the index that was just renamed to `archive`. */
+/* The same behind a commit of the caller's: SB_OK also where another writer got in first, for it
+ * begins with this. */
+enum sb_code sb_pending_finish_own(struct sqlite3 *db, const char *archive, const char *file,
+                                   struct sb_error *err) SB_CHECKED;
+
+/* sb_pending_finish_own on the index that was just renamed to `archive`. */
 enum sb_code sb_pending_tidy_up(const char *archive, struct sb_error *err) SB_CHECKED;
 
 /*

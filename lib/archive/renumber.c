@@ -234,11 +234,7 @@ enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renum
         code = sb_mover_commit_index(mover, err);
     if (code == SB_OK)
         code = sb_database_run(mover->db, "ROLLBACK", err);
-    if (code)
-        return code;
-    code = sb_pending_finish(mover->db, mover->path, mover->file, err);
-    /* Another writer got in first: then it has finished this for us. */
-    return code == SB_LOCKED || code == SB_CHANGED ? SB_OK : code;
+    return code ? code : sb_pending_finish_own(mover->db, mover->path, mover->file, err);
 }
 
 static enum sb_code has_files(struct sqlite3 *db, uint32_t shard, bool *has, struct sb_error *err)

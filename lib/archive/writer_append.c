@@ -281,5 +281,5 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
     code = sb_database_run(writer->db, "COMMIT", err);
     if (code)
         return code;
-    return made ? sb_pending_finish(writer->db, writer->path, writer->file, err) : SB_OK;
+    return made ? sb_pending_finish_own(writer->db, writer->path, writer->file, err) : SB_OK;
 }

@@ -4,7 +4,9 @@
 #include "check.h"
 
 #include <ftw.h>
+#include <sqlite3.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -96,6 +98,49 @@ static void a_commit_is_seen_in_the_generation(void)
     sb_archive_free(archive);
 }
 
+/* A writer that waits for the lock of "a", and has it as soon as the next commit there is done. */
+static sqlite3 *waiting;
+
+static int lock_behind_commit(unsigned type, void *db, void *statement, void *time)
+{
+    const char *name = sqlite3_db_filename(db, "main");
+    const char *base = name ? strrchr(name, '/') : NULL, *sql = sqlite3_sql(statement);
+
+    (void)type, (void)time;
+    if (waiting || !base || strcmp(base, "/a") != 0 || !sql || strcmp(sql, "COMMIT") != 0)
+        return 0;
+    CHECK(sqlite3_open(name, &waiting) == SQLITE_OK);
+    CHECK(sqlite3_exec(waiting, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK);
+    return 0;
+}
+
+static int watch_commits(sqlite3 *db)
+{
+    return sqlite3_trace_v2(db, SQLITE_TRACE_PROFILE, lock_behind_commit, db);
+}
+
+static void an_append_is_done_though_another_writer_comes_before_its_renames(void)
+{
+    const struct sb_writer_options options = {.mode = SB_APPEND, .seal = true};
+    struct sb_entry file = {.path = "f", .path_size = 1, .size = 1};
+    struct sb_writer *writer = NULL;
+
+    sqlite3_auto_extension((void (*)(void))watch_commits);
+    CHECK(sb_writer_open(&writer, "a", &options, &err) == SB_OK);
+    CHECK(sb_writer_place(writer, 1, &file.shard, &file.offset, &err) == SB_OK);
+    CHECK(sb_writer_write(writer, file.shard, file.offset, "x", 1, &err) == SB_OK);
+    CHECK(sb_writer_add_file(writer, &file, &err) == SB_OK);
+    CHECK(sb_writer_commit(writer, &err) == SB_OK);
+    sb_writer_free(writer);
+    sqlite3_reset_auto_extension();
+
+    CHECK(waiting != NULL);
+    CHECK(access("a.new-shard-00001", F_OK) == 0);
+    sqlite3_close(waiting);
+    CHECK(append_elsewhere() == SB_OK);
+    CHECK(access("a-shard-00001", F_OK) == 0);
+}
+
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     (void)st, (void)type, (void)ftw;
@@ -109,6 +154,7 @@ int main(void)
     start_other_process();
     RUN(an_archive_that_is_closed_leaves_a_writer_its_lock);
     RUN(a_commit_is_seen_in_the_generation);
+    RUN(an_append_is_done_though_another_writer_comes_before_its_renames);
     close(ask[1]);
     nftw(top, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     return check_end();
