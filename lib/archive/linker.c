@@ -133,17 +133,14 @@ static enum sb_code add_standing(struct sb_linker *linker, uint32_t number, cons
 static enum sb_code add_all_standing(struct sb_linker *linker, struct sb_error *err)
 {
     uint32_t count = sb_writer_shard_count(linker->writer);
-    struct sb_buf path = {0};
     enum sb_code code = SB_OK;
 
     for (uint32_t number = 0; !code && number < count; number++) {
-        sb_buf_clear(&path);
-        if (sb_buf_add_format(&path, "%s-shard-%05u", linker->writer->path, number))
-            code = sb_fail_memory(err);
-        else
-            code = add_standing(linker, number, path.data, err);
+        char *path = sb_shard_name(linker->writer->path, number, err);
+
+        code = path ? add_standing(linker, number, path, err) : err->code;
+        free(path);
     }
-    sb_buf_release(&path);
     return code;
 }
 

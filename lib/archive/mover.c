@@ -159,12 +159,7 @@ static enum sb_code prepare(struct sb_mover *mover, struct sb_error *err)
 
 char *sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard, struct sb_error *err)
 {
-    char *path;
-
-    if (asprintf(&path, "%s-shard-%05u", mover->path, shard) >= 0)
-        return path;
-    sb_fail_memory(err);
-    return NULL;
+    return sb_shard_name(mover->path, shard, err);
 }
 
 /* Those that stand in a row from 0 on, and their sizes. */

@@ -126,12 +126,12 @@ static bool is_shared(const char *path)
 static enum sb_code replace_by_empty(struct sb_mover *mover, uint32_t shard, const char *path,
                                      struct sb_error *err)
 {
+    char *made = sb_shard_name(mover->new_path, shard, err);
     enum sb_code code = SB_OK;
-    char *made;
     int fd;
 
-    if (asprintf(&made, "%s-shard-%05u", mover->new_path, shard) < 0)
-        return sb_fail_memory(err);
+    if (!made)
+        return err->code;
     fd = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 || close(fd))
         code = sb_fail_errno(err, errno, "%s", made);

@@ -84,12 +84,12 @@ static enum sb_code rename_one(void *context, int dir_fd, const char *name, uint
                                struct sb_error *err)
 {
     struct renaming *renaming = context;
+    char *to = sb_shard_name(renaming->base, number, err);
     enum sb_code code = SB_OK;
     struct stat st;
-    char *to;
 
-    if (asprintf(&to, "%s-shard-%05u", renaming->base, number) < 0)
-        return sb_fail_memory(err);
+    if (!to)
+        return err->code;
     /* Where both are names of one file already, rename leaves both. */
     if (renameat(dir_fd, name, dir_fd, to) ||
         (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && unlinkat(dir_fd, name, 0) &&

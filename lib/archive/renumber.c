@@ -53,11 +53,10 @@ static void release_names(struct names *names)
 static enum sb_code make_names(struct names *names, const char *archive, uint32_t first,
                                uint32_t second, struct sb_error *err)
 {
-    *names = (struct names){0};
-    if (asprintf(&names->first, "%s-shard-%05u", archive, first) < 0)
-        names->first = NULL;
-    if (asprintf(&names->second, "%s-shard-%05u", archive, second) < 0)
-        names->second = NULL;
+    *names = (struct names){
+        .first = sb_shard_name(archive, first, err),
+        .second = sb_shard_name(archive, second, err),
+    };
     if (asprintf(&names->through, "%s.new-shard-%05u", archive, second) < 0)
         names->through = NULL;
     return names->first && names->second && names->through ? SB_OK : sb_fail_memory(err);

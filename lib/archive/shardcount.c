@@ -68,11 +68,11 @@ enum sb_code sb_shard_count_in_use(struct sqlite3 *db, const char *name, uint32_
 
 static enum sb_code is_there(const char *path, uint32_t shard, bool *there, struct sb_error *err)
 {
+    char *file = sb_shard_name(path, shard, err);
     struct stat st;
-    char *file;
 
-    if (asprintf(&file, "%s-shard-%05u", path, shard) < 0)
-        return sb_fail_memory(err);
+    if (!file)
+        return err->code;
     *there = lstat(file, &st) == 0;
     free(file);
     return SB_OK;

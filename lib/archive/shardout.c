@@ -213,8 +213,9 @@ static enum sb_code begin_shard(struct sb_shard_out *out, struct sb_error *err)
     if (out->next > SB_SHARD_MAX)
         return sb_fail(err, SB_LIMIT, "more than %d shards; give a larger shard size",
                        SB_SHARD_MAX + 1);
-    if (asprintf(&path, "%s-shard-%05u", out->prefix, out->next) < 0)
-        path = NULL;
+    path = sb_shard_name(out->prefix, out->next, err);
+    if (!path)
+        return err->code;
     code = open_file(out, path, out->next, O_CREAT | O_EXCL, err);
     if (code)
         return code;
@@ -280,8 +281,9 @@ enum sb_code sb_shard_out_link(struct sb_shard_out *out, enum sb_link_kind kind,
     if (out->next > SB_SHARD_MAX)
         return sb_fail(err, SB_LIMIT, "more than %d shards; link fewer files under one index",
                        SB_SHARD_MAX + 1);
-    if (asprintf(&path, "%s-shard-%05u", out->prefix, out->next) < 0)
-        return sb_fail_memory(err);
+    path = sb_shard_name(out->prefix, out->next, err);
+    if (!path)
+        return err->code;
     code = make_link(kind, target, path, err);
     if (code == SB_OK)
         *shard = out->next++;
@@ -429,13 +431,14 @@ enum sb_code sb_shard_out_finish(struct sb_shard_out *out, struct sb_error *err)
 
 void sb_shard_out_undo(struct sb_shard_out *out)
 {
+    struct sb_error ignored;
     struct stat st;
-    char *path;
 
     for (uint32_t number = out->first; number < out->next; number++) {
-        if (asprintf(&path, "%s-shard-%05u", out->prefix, number) < 0)
-            continue;
-        unlink(path);
+        char *path = sb_shard_name(out->prefix, number, &ignored);
+
+        if (path)
+            unlink(path);
         free(path);
     }
     if (!out->continued_path ||

@@ -157,6 +157,16 @@ void sb_shards_free(struct sb_shards *shards)
     free(shards);
 }
 
+char *sb_shard_name(const char *prefix, uint32_t shard, struct sb_error *err)
+{
+    char *name;
+
+    if (asprintf(&name, "%s-shard-%05u", prefix, shard) >= 0)
+        return name;
+    sb_fail_memory(err);
+    return NULL;
+}
+
 static enum sb_code name_shard(const char *base, const char *suffix, uint32_t shard,
                                struct sb_buf *out)
 {

@@ -23,6 +23,9 @@
 struct sb_archive;
 struct sb_shards;
 
+/* PREFIX-shard-NNNNN; of the caller. NULL when there is no memory, which err says. */
+char *sb_shard_name(const char *prefix, uint32_t shard, struct sb_error *err);
+
 /* May outlive the archive, but for one that was adopted (archive.h), whose bytes it has in its
  * keeping: then freed before it. */
 enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive,

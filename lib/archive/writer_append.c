@@ -117,9 +117,9 @@ static enum sb_code open_shards(struct sb_writer *writer, struct sb_error *err)
     int64_t end;
 
     for (;; count++) {
-        if (asprintf(&path, "%s-shard-%05u", writer->path, count) < 0) {
-            path = NULL;
-            code = sb_fail_memory(err);
+        path = sb_shard_name(writer->path, count, err);
+        if (!path) {
+            code = err->code;
             goto out;
         }
         if (lstat(path, &st))

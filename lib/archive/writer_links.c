@@ -103,13 +103,13 @@ enum sb_code sb_writer_link_shard(struct sb_writer *writer, enum sb_link_kind ki
 enum sb_code sb_writer_count_shards(struct sb_writer *writer, uint32_t *count, struct sb_error *err)
 {
     struct stat st;
-    char *path;
 
     for (*count = 0; *count <= SB_SHARD_MAX; (*count)++) {
+        char *path = sb_shard_name(writer->path, *count, err);
         bool there;
 
-        if (asprintf(&path, "%s-shard-%05u", writer->path, *count) < 0)
-            return sb_fail_memory(err);
+        if (!path)
+            return err->code;
         there = lstat(path, &st) == 0;
         free(path);
         if (!there)
