@@ -49,7 +49,7 @@ static enum sb_code meet_dir(const struct sb_transfer_options *options,
                              const struct sb_entry *entry, struct sb_error *err)
 {
     struct sb_buf key = {0};
-    int64_t first;
+    int64_t first = -1;
     enum sb_code code;
 
     if (!entry->has)

@@ -295,7 +295,7 @@ restore() {
 
 @test "names that cannot be removed cost nothing" {
     need_shim
-    make 100
+    make_files 100
     in_order >order
     keep
     for ((at = 1;; at++)); do
