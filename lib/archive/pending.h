@@ -33,16 +33,16 @@ enum sb_code sb_pending_record(struct sqlite3 *db, const char *prefix, uint32_t 
 enum sb_code sb_pending_finish(struct sqlite3 *db, const char *archive, const char *file,
                                struct sb_error *err) SB_CHECKED;
 
+/* The same behind a commit of the caller's: SB_OK also where another writer got in first, for it
+ * begins with this. */
+enum sb_code sb_pending_finish_own(struct sqlite3 *db, const char *archive, const char *file,
+                                   struct sb_error *err) SB_CHECKED;
+
 /*
  * What stands behind the archive's own name in a prefix that we may have written: ".new", ".part",
  * or "" in the index of a part that waits for its renames; NULL for any other prefix.
  */
 const char *sb_pending_suffix(const char *prefix, const char *base, size_t base_size);
-
-/* The same behind a commit of the caller's: SB_OK also where another writer got in first, for it
- * begins with this. */
-enum sb_code sb_pending_finish_own(struct sqlite3 *db, const char *archive, const char *file,
-                                   struct sb_error *err) SB_CHECKED;
 
 /* sb_pending_finish_own on the index that was just renamed to `archive`. */
 enum sb_code sb_pending_tidy_up(const char *archive, struct sb_error *err) SB_CHECKED;
