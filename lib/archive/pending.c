@@ -268,8 +268,8 @@ struct pending {
  * A row that is not as we write it, or that disowns shards which files name, would make us remove
  * data: it is damage.
  */
-static enum sb_code read_pending(struct sqlite3 *db, const char *archive, struct pending *pending,
-                                 struct sb_error *err)
+static enum sb_code vet_pending(struct sqlite3 *db, const char *archive, struct pending *pending,
+                                struct sb_error *err)
 {
     const char *base = strrchr(archive, '/') ? strrchr(archive, '/') + 1 : archive;
     struct sb_config_row row;
@@ -289,6 +289,20 @@ static enum sb_code read_pending(struct sqlite3 *db, const char *archive, struct
             pending->count = row.number;
     }
     sb_config_release(&row);
+    return code;
+}
+
+/* In one transaction, for another writer may change the row, and which shards files name, at once.
+ */
+static enum sb_code read_pending(struct sqlite3 *db, const char *archive, struct pending *pending,
+                                 struct sb_error *err)
+{
+    enum sb_code code = sb_database_run(db, "SAVEPOINT pending", err);
+
+    if (code)
+        return code;
+    code = vet_pending(db, archive, pending, err);
+    sqlite3_exec(db, "RELEASE pending", NULL, NULL, NULL);
     return code;
 }
 

@@ -141,6 +141,50 @@ static void an_append_is_done_though_another_writer_comes_before_its_renames(voi
     CHECK(access("a-shard-00001", F_OK) == 0);
 }
 
+/* Another writer's commit, which comes when a reader asks for the row that counts the shards. */
+static const char *const meanwhile = "INSERT OR REPLACE INTO config (key, value_text, value_int)"
+                                     " VALUES ('shardbox_shard_prefix', 'a.new', 3);"
+                                     "UPDATE files SET shard = 2";
+
+static int commit_between_rows(unsigned type, void *db, void *statement, void *text)
+{
+    const char *name = sqlite3_db_filename(db, "main"), *sql = sqlite3_expanded_sql(statement);
+    sqlite3 *other = NULL;
+
+    (void)type, (void)text;
+    if (!waiting && name && sql && strstr(sql, "'shardbox_shard_count'")) {
+        waiting = db;
+        CHECK(sqlite3_open(name, &other) == SQLITE_OK);
+        sqlite3_exec(other, meanwhile, NULL, NULL, NULL);
+        sqlite3_close(other);
+    }
+    sqlite3_free((void *)sql);
+    return 0;
+}
+
+static int watch_rows(sqlite3 *db)
+{
+    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, commit_between_rows, db);
+}
+
+static void shards_that_come_while_the_row_of_renames_is_read_are_no_damage(void)
+{
+    const struct sb_writer_options options = {.mode = SB_APPEND};
+    struct sb_writer *writer = NULL;
+    sqlite3 *db;
+
+    CHECK(sqlite3_open("a", &db) == SQLITE_OK);
+    CHECK(sqlite3_exec(db, "INSERT INTO config VALUES ('shardbox_shard_prefix', 'a.new', 2)", NULL,
+                       NULL, NULL) == SQLITE_OK);
+    sqlite3_close(db);
+    waiting = NULL;
+    sqlite3_auto_extension((void (*)(void))watch_rows);
+    CHECK(sb_writer_open(&writer, "a", &options, &err) == SB_OK);
+    sb_writer_free(writer);
+    sqlite3_reset_auto_extension();
+    CHECK(waiting != NULL);
+}
+
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     (void)st, (void)type, (void)ftw;
@@ -155,6 +199,7 @@ int main(void)
     RUN(an_archive_that_is_closed_leaves_a_writer_its_lock);
     RUN(a_commit_is_seen_in_the_generation);
     RUN(an_append_is_done_though_another_writer_comes_before_its_renames);
+    RUN(shards_that_come_while_the_row_of_renames_is_read_are_no_damage);
     close(ask[1]);
     nftw(top, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     return check_end();
