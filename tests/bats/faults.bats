@@ -6,10 +6,15 @@ load helper
 
 # Sanitizers have an allocator and a start-up of their own: such faults go into the plain program.
 faults() {
+    without_bad run "$@"
+}
+
+# without_bad TOOL [ARGUMENT...]: of tests/faults.
+without_bad() {
     if [[ $(basename "$(dirname "$SHARDBOX")") == @(sanitize|thread) ]]; then
         skip "not under a sanitizer; make test-faults fails allocations under one"
     fi
-    run_ok "$PROJECT/tests/faults/run" "$@"
+    run_ok "$PROJECT/tests/faults/$1" "${@:2}"
     output_has ' 0 bad'
 }
 
@@ -41,6 +46,10 @@ faults() {
 
 @test "unpack: a tree that the next run completes" {
     faults -s 23 -o 7 unpack
+}
+
+@test "random commands one after the other, some killed: what they make of an archive, and no more" {
+    without_bad sequences -a -n 20 1 2 3 4
 }
 
 @test "power failures: what a disk may hold then is the old archive or the new one" {
