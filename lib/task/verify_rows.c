@@ -96,7 +96,7 @@ static enum sb_code report_bounds(struct verify *verify, const struct sb_entry *
     return sb_verify_report_row(
         verify, SB_REMEDY_SHARDS, "bounds", sb_verify_place(entry), err,
         "its bytes %lld to %lld of shard %u lie beyond the shard's end at %lld",
-        (long long)entry->offset, (long long)(entry->offset + entry->size), entry->shard,
+        (long long)entry->offset, (long long)entry->offset + (long long)entry->size, entry->shard,
         (long long)info->size);
 }
 

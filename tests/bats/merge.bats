@@ -167,9 +167,7 @@ f|0|1|1|8' ]]
     run_ok sb verify --strict out.barecat
     run_ok sb merge --append --as-subdirs --prefix=in/here -o out.barecat one.barecat
     [[ $(sb cat out.barecat in/here/one/x) == one-x ]]
-    cd three
-    run_ok sb merge --as-subdirs -o ../dot.barecat .
-    cd ..
+    (cd three && sb merge --as-subdirs -o ../dot.barecat .)
     [[ $(names dot.barecat) == "three three/f three/f/c three/x " ]]
     run_ok sb verify --strict out.barecat
 }

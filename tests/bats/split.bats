@@ -245,7 +245,7 @@ empty/inner"
     stderr_is ""
     for i in 0 1 2; do
         [[ $(readlink p-$i.barecat-shard-00000) == whole/b.barecat-shard-0000? ]]
-        for shard in p-$i.barecat-shard-*; do [[ -L $shard ]] || fail "$shard is no link"; done
+        for shard in "p-$i.barecat-shard-"*; do [[ -L $shard ]] || fail "$shard is no link"; done
     done
     parts_hold p-{0,1,2}.barecat
     ((2 <= $(ls p-0.barecat-shard-* | wc -l))) || fail "part 0 has one shard only"

@@ -99,6 +99,15 @@ static bool take_plainly(struct sb_gap *gaps, size_t count, int64_t size, struct
     return false;
 }
 
+/* From 0 to limit - 1; the same sequence in every run. */
+static int64_t any_number(int64_t limit)
+{
+    static uint32_t state = 1;
+
+    state = state * 1103515245 + 12345;
+    return (state >> 16) % limit;
+}
+
 static void as_a_search_one_by_one(void)
 {
     enum { COUNT = 3000 };
@@ -107,12 +116,11 @@ static void as_a_search_one_by_one(void)
     struct sb_gap taken, wanted;
     bool found = true;
 
-    srand(1);
     for (int i = 0; i < COUNT; i++)
-        gaps[i] = (struct sb_gap){(uint32_t)i / 100, i * 1000, 1 + rand() % 500};
+        gaps[i] = (struct sb_gap){(uint32_t)i / 100, i * 1000, 1 + any_number(500)};
     table = table_of(gaps, COUNT);
     while (found) {
-        int64_t size = 1 + rand() % 100;
+        int64_t size = 1 + any_number(100);
 
         found = take_plainly(gaps, COUNT, size, &wanted);
         if (!CHECK(sb_gap_table_take(table, size, &behind_all, &taken) == found) || !found)
