@@ -215,7 +215,7 @@ static enum sb_code begin_shard(struct sb_shard_out *out, struct sb_error *err)
                        SB_SHARD_MAX + 1);
     path = sb_shard_name(out->prefix, out->next, err);
     if (!path)
-        return err->code;
+        return SB_NOMEM;
     code = open_file(out, path, out->next, O_CREAT | O_EXCL, err);
     if (code)
         return code;
