@@ -119,6 +119,7 @@ const char *sb_container_word(enum sb_container_kind kind)
         [SB_TAR] = "tar",
         [SB_CPIO] = "cpio",
         [SB_ZIP] = "zip",
+        [SB_BAG] = "bag",
     };
 
     return names[kind];

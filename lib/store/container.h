@@ -8,6 +8,9 @@
 #include "store/source.h"
 
 struct sb_archive;
+struct sb_bag_options;
+struct sb_record_choice;
+struct sb_record_names;
 
 enum sb_container_kind {
     SB_UNKNOWN,
@@ -16,6 +19,7 @@ enum sb_container_kind {
     SB_TAR,  /* plain or compressed */
     SB_CPIO, /* likewise */
     SB_ZIP,
+    SB_BAG, /* one, or the spec of many */
 };
 
 /* How the bytes of a tar or cpio are compressed; single files: up to zstd. */
@@ -32,7 +36,8 @@ enum sb_filter_kind {
 
 struct sb_container_type {
     enum sb_container_kind kind;
-    enum sb_filter_kind filter; /* of SB_TAR and SB_CPIO: the outermost */
+    enum sb_filter_kind filter; /* of SB_TAR and SB_CPIO: the outermost; SB_BAG to be written: zstd
+                                   for "bagz", none for "bag" */
 };
 
 /*
@@ -78,8 +83,11 @@ struct sb_source_options {
     int64_t max_size; /* bytes that may come out of filters, or be spooled; 0: any number */
     bool no_check;    /* checksums of an archive's or zip's members are not looked at */
     bool depth_first; /* of an archive: see below */
-    bool locate;      /* stored members of a zip, too, are `located`: a read for each; those that
-                         cannot be are told as SB_PROBLEM ("damaged") and left out */
+    const struct sb_bag_options *bag; /* of a bag; NULL: the defaults */
+    struct sb_record_names *names;    /* of records; NULL: SB_RECORD_NAME_FORMAT. Of the caller */
+    struct sb_record_choice *records; /* which of a bag; NULL: all. Of the caller */
+    bool locate; /* stored members of a zip, too, are `located`: a read for each; those that
+                    cannot be are told as SB_PROBLEM ("damaged") and left out */
 };
 
 /*
@@ -123,6 +131,15 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
  * whoever keeps these may have a member's bytes at any later time.
  */
 enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
+                                const struct sb_source_options *options,
+                                const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+/*
+ * source_bag.c: a member for each record, in order; any record can be loaded from any thread. One
+ * that is stored as it is, of a bag that is a single file, is located. A bag on a pipe is spooled
+ * to TMPDIR first, and so is one that is standard input but cannot be seeked.
+ */
+enum sb_code sb_source_open_bag(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 

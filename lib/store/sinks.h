@@ -6,7 +6,9 @@
 
 #include "archive/progress.h"
 #include "archive/writer.h"
+#include "store/bag_writer.h"
 #include "store/container.h"
+#include "store/framing.h"
 #include "store/sink.h"
 #include "store/target.h"
 
@@ -107,6 +109,26 @@ enum sb_code sb_sink_open_tar(struct sb_sink **out, const struct sb_stream_sink_
                               struct sb_error *err) SB_CHECKED;
 enum sb_code sb_sink_open_zip(struct sb_sink **out, const struct sb_stream_sink_options *options,
                               struct sb_error *err) SB_CHECKED;
+
+/*
+ * sink_bag.c: a record for each file or link, in the order they come; directories are passed over,
+ * links become their targets' names, and names and metadata are what a bag does not hold (names are
+ * held where keys are written). bag_writer.h says what is on disk.
+ */
+struct sb_bag_sink_options {
+    struct sb_bag_writer_options writer;
+    struct sb_dictionary *dictionary;         /* of what is encoded; NULL: none. Of the caller */
+    int level;                                /* 0: the usual one */
+    const struct sb_bag_writer_options *keys; /* where names go, a record each; NULL: nowhere */
+    const struct sb_notify *notify;
+};
+enum sb_code sb_sink_open_bag(struct sb_sink **out, const struct sb_bag_sink_options *options,
+                              struct sb_error *err) SB_CHECKED;
+
+/* sink_frames.c: the bytes of each file or link, framed, one behind the other; directories are
+ * passed over. */
+enum sb_code sb_sink_open_frames(struct sb_sink **out, const struct sb_stream_sink_options *options,
+                                 enum sb_framing framing, struct sb_error *err) SB_CHECKED;
 
 /*
  * sink_index.c: an archive whose shards are other files: only its index, and a symbolic link for

@@ -8,6 +8,28 @@
 #include "task/checkpoint.h"
 #include "task/transfer.h"
 
+/* Of records: bags, and framed records on a pipe. */
+struct sb_convert_records {
+    const struct sb_bag_options *read;             /* how bags are read; NULL: the defaults */
+    const struct sb_record_choice_options *choice; /* which records of each bag; NULL: all */
+
+    bool framed_input;  /* inputs are records in `framing`, */
+    bool framed_output; /* or the output is */
+    enum sb_framing framing;
+
+    /* A bag to be written: path, force, append and notify are filled in by sb_convert. */
+    struct sb_bag_writer_options write;
+    const char *dictionary; /* a file: what is written is encoded with it; NULL: none */
+    int64_t train;          /* bytes of a dictionary to be made of the records and written to
+                               `dictionary` first; 0: none is */
+
+    const char *name_format; /* records that become files; NULL: SB_RECORD_NAME_FORMAT */
+    const char *keys; /* names of records: of bags that become files read from these bags; of files
+                         that become a bag written there. NULL: neither */
+    bool keys_force;
+    bool limits_only; /* an archive's gap-free shards get limits files, and are bags by that */
+};
+
 struct sb_convert_options {
     char *const *inputs; /* paths; "-" is standard input, at most once */
     size_t input_count;
@@ -44,6 +66,8 @@ struct sb_convert_options {
     bool merge;
     char *const *prefixes; /* merge: one for each input, none within another, instead of
                               transfer.prefix; may be NULL */
+
+    struct sb_convert_records records;
 
     /* A directory. */
     enum sb_existing existing;

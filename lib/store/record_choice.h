@@ -1,0 +1,69 @@
+/*
+ * Which records of a sequence, in which order.
+ *
+ * Slices are Python's: START:STOP:STEP, each may be left out, negative numbers count from the end,
+ * a negative step goes backwards; a single number is that record, and must be there. Samples and
+ * shuffles are the same for ever for one seed and count, and take no memory: the order is a
+ * permutation that is computed. Belongs to one thread.
+ */
+#ifndef SB_STORE_RECORD_CHOICE_H
+#define SB_STORE_RECORD_CHOICE_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sb_slice {
+    bool single; /* only start counts */
+    bool has_start, has_stop;
+    int64_t start, stop, step;
+};
+
+/* SB_INVALID: it is none, or its step is 0. */
+enum sb_code sb_slice_parse(struct sb_slice *out, const char *text,
+                            struct sb_error *err) SB_CHECKED;
+
+/* A run of record numbers: first, first + step, ...; count of them, at least one. */
+struct sb_record_run {
+    int64_t first;
+    int64_t step;
+    int64_t count;
+};
+
+struct sb_record_choice_options {
+    const struct sb_slice *slices; /* one after the other; none, and no list: all */
+    size_t slice_count;
+
+    /* Optional: more slices or numbers, a line each, as they come; as sb_list_next. */
+    struct sb_list *list;
+
+    int64_t sample; /* so many of what is chosen, at random; -1: all of it */
+    bool replace;   /* a record may be drawn more than once */
+    bool shuffle;   /* all of it at random */
+    bool forever;   /* again and again; shuffled anew each time */
+    uint64_t seed;
+};
+
+struct sb_record_choice;
+
+/* count: of the records there are. sample, shuffle and forever exclude the list: SB_INVALID. */
+enum sb_code sb_record_choice_new(struct sb_record_choice **out,
+                                  const struct sb_record_choice_options *options, int64_t count,
+                                  struct sb_error *err) SB_CHECKED;
+void sb_record_choice_free(struct sb_record_choice *choice); /* NULL is allowed */
+
+/* The next run, as long as it can be; SB_END after the last. SB_INVALID for a single number that is
+ * not there ("record 99: there are 43") or a line that is no slice: the next call goes on behind
+ * it. */
+enum sb_code sb_record_choice_next(struct sb_record_choice *choice, struct sb_record_run *run,
+                                   struct sb_error *err) SB_CHECKED;
+
+/* Would next return without waiting for a list? */
+bool sb_record_choice_ready(struct sb_record_choice *choice);
+
+/* How many in all; -1 where a list or `forever` keeps that from being known. */
+int64_t sb_record_choice_total(const struct sb_record_choice *choice);
+
+#endif
