@@ -6,11 +6,12 @@
  *   nul       a NUL behind each; likewise
  *   u32, u64  its length before each, little-endian
  *   varint    its length before each as a base-128 varint: protobuf's delimited messages
- *   tfrecord  length, masked CRC32C of the length, record, masked CRC32C of the record
- * (TensorFlow's record_writer.h) jsonl     a JSON object a line:
- * {"index":N,"key":"...","data":"BASE64"}; as input only "data" is needed batch     a line "NAME
- * SIZE", the bytes, a newline: as `cat --batch` writes it tar       a member of a tar for each; as
- * input a tar
+ *   tfrecord  length, masked CRC32C of it, record, masked CRC32C of that: TensorFlow's
+ *             lib/io/record_writer.h
+ *   jsonl     a line with a JSON object, {"index":N,"key":"...","data":"BASE64"}; of input only
+ *             "data" must be there
+ *   batch     a line "NAME SIZE", the bytes, a newline: as `cat --batch` writes it
+ *   tar       a member of a tar for each; as input a tar
  *
  * Input that ends within a record, or whose lengths or checksums are wrong, is SB_DAMAGED, and says
  * at which record and byte: a short record is never passed off as a whole one. A last line without
@@ -43,7 +44,7 @@ extern const char *const sb_framing_words[];
 struct sb_framed {
     const char *name; /* of jsonl's "key" (NULL: none), batch, and tar's member */
     int64_t index;    /* of jsonl */
-    int64_t size;
+    int64_t size;     /* looked at where sb_framing_tells_size */
 };
 
 /*
@@ -55,10 +56,17 @@ struct sb_framer;
 enum sb_code sb_framer_new(struct sb_framer **out, enum sb_framing framing,
                            struct sb_error *err) SB_CHECKED;
 void sb_framer_free(struct sb_framer *framer); /* NULL is allowed */
+
+/* What ends the line of batch: a newline unless told otherwise. */
+void sb_framer_set_line_end(struct sb_framer *framer, char line_end);
+
+/*
+ * Texts of errors do not name the record. SB_INVALID: the framing cannot hold its size, its name,
+ * or (data) what would stand for its end; the text says what to choose instead. SB_CHANGED: its
+ * bytes are not as many as was told.
+ */
 enum sb_code sb_framer_begin(struct sb_framer *framer, const struct sb_framed *record,
                              struct sb_buf *out, struct sb_error *err) SB_CHECKED;
-/* SB_INVALID: the record holds what would stand for its end; the text says what to choose instead,
- * without naming the record. */
 enum sb_code sb_framer_data(struct sb_framer *framer, const void *data, size_t size,
                             struct sb_buf *out, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_framer_end(struct sb_framer *framer, struct sb_buf *out,
@@ -68,6 +76,9 @@ enum sb_code sb_framer_finish(struct sb_framer *framer, struct sb_buf *out,
 
 /* Does the framing add nothing at all, so that records may be copied in runs? */
 bool sb_framing_is_bare(enum sb_framing framing);
+
+/* Must the size of a record be known before its bytes? */
+bool sb_framing_tells_size(enum sb_framing framing);
 
 /*
  * source_frames.c: framed records as the members of a source, in sequence (block, no loaders).
