@@ -4,6 +4,7 @@
 #include "task/convert.h"
 #include "asked.h"
 #include "command.h"
+#include "convert_records.h"
 #include "convert_report.h"
 #include "core/glob.h"
 #include "core/io.h"
@@ -47,6 +48,7 @@ struct settings {
     bool dry_run;
     bool no_check;
     bool no_checksum;
+    struct record_settings records;
 
     char *const *inputs; /* operands */
     size_t input_count;
@@ -56,13 +58,14 @@ struct settings {
 };
 
 static const char *const from_words[] = {
-    "archive", "dir", "tar",  "tar.gz", "tar.bz2", "tar.xz", "tar.lzma", "tar.zst", "tar.lz4",
-    "tar.Z",   "tgz", "tbz2", "txz",    "tzst",    "cpio",   "zip",      "extents", NULL,
+    "archive", "dir",     "tar",   "tar.gz", "tar.bz2", "tar.xz", "tar.lzma",
+    "tar.zst", "tar.lz4", "tar.Z", "tgz",    "tbz2",    "txz",    "tzst",
+    "cpio",    "zip",     "bag",   "bagz",   "extents", NULL,
 };
 
 static const char *const to_words[] = {
-    "archive", "dir", "tar",  "tar.gz", "tar.bz2", "tar.xz", "tar.lzma", "tar.zst",
-    "tar.lz4", "tgz", "tbz2", "txz",    "tzst",    "zip",    NULL,
+    "archive", "dir",  "tar", "tar.gz", "tar.bz2", "tar.xz", "tar.lzma", "tar.zst", "tar.lz4",
+    "tgz",     "tbz2", "txz", "tzst",   "zip",     "bag",    "bagz",     NULL,
 };
 
 enum { METHOD_STORE, METHOD_DEFLATE };
@@ -77,7 +80,7 @@ static const struct option options[] = {
     OPTION_CHOICE(0, "to", struct settings, to, "KIND", to_words,
                   "what OUTPUT becomes (default: by its suffix)"),
     OPTION_FLAG('f', "force", struct settings, force, "replace OUTPUT if it is there"),
-    OPTION_FLAG(0, "append", struct settings, append, "add to an archive that exists"),
+    OPTION_FLAG(0, "append", struct settings, append, "add to an archive or a bag that exists"),
     OPTION_FLAG(0, "wrap", struct settings, wrap,
                 "copy nothing: make an archive whose shards are links to INPUTs"),
     OPTION_FLAG(0, "no-checksum", struct settings, no_checksum,
@@ -99,7 +102,8 @@ static const struct option options[] = {
                   "how members of a zip are stored (default: deflate)"),
     OPTION_INTEGER(0, "level", struct settings, level, "N", 1, 22, "how hard to compress"),
     OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE",
-                "begin a new shard before one passes SIZE (kept for later appends)"),
+                "begin a new shard before one passes SIZE (an archive keeps it for later appends)"),
+    OPTIONS_OF_RECORDS(struct settings, records),
     OPTION_SIZE(0, "checkpoint", struct settings, checkpoint, "SIZE",
                 "of an archive: commit after each SIZE, so that an interrupted run is not lost"),
     OPTION_FLAG(0, "resume", struct settings, resume,
@@ -130,10 +134,16 @@ static const char *const synopsis[] = {
 };
 
 static const char notes[] =
-    "INPUT is an archive, a directory, a tar or cpio (also compressed) or a zip; '-' is standard "
-    "input.\n"
+    "INPUT is an archive, a directory, a tar or cpio (also compressed), a zip or a bag; '-' is "
+    "standard input.\n"
     "OUTPUT is one of these, but no cpio; '-' with --to is standard output.\n"
     "Exit status: 0 all was converted, 1 in part or damaged, 2 error: there is no new output.";
+
+static enum sb_container_kind from_kind(const struct settings *settings)
+{
+    return settings->from == NOT_GIVEN ? SB_UNKNOWN
+                                       : sb_container_named(from_words[settings->from]).kind;
+}
 
 static bool is_directory(const char *path)
 {
@@ -174,6 +184,8 @@ static const char *misused_operands(const struct settings *settings)
         return "what OUTPUT is to become cannot be told from its name; say it with --to";
     if (kind == SB_CPIO)
         return "a cpio can only be read; choose another OUTPUT, or say --to";
+    if (strcmp(settings->output, "-") == 0 && settings->append)
+        return "what was written to a pipe cannot be added to: give the name of OUTPUT";
     if (strcmp(settings->output, "-") == 0 && (kind == SB_ARCHIVE || kind == SB_DIRECTORY))
         return "an archive or a directory is several files, and cannot be written to a pipe";
     if (settings->report && strcmp(settings->report, "-") == 0 &&
@@ -205,15 +217,16 @@ static const char *misused_checkpoints(const struct settings *settings)
 static const char *misused_options(const struct settings *settings)
 {
     enum sb_container_kind kind = settings->output_type.kind;
-    bool is_zip = kind == SB_ZIP;
-    bool compresses = settings->output_type.filter != SB_FILTER_NONE ||
+    bool is_zip = kind == SB_ZIP, grows = kind == SB_ARCHIVE || kind == SB_BAG;
+    bool compresses = settings->output_type.filter != SB_FILTER_NONE || kind == SB_BAG ||
                       settings->compress != NOT_GIVEN ||
                       (is_zip && settings->method != METHOD_STORE);
 
-    if (kind != SB_ARCHIVE && (settings->append || settings->wrap || settings->shard_size))
-        return "--append, --wrap and --shard-size are for an archive (--to=archive, if OUTPUT is "
-               "one "
-               "in spite of its name)";
+    if (!grows && (settings->append || settings->shard_size))
+        return "--append and --shard-size are for an archive or a bag (--to=archive, if OUTPUT is "
+               "one in spite of its name)";
+    if (kind != SB_ARCHIVE && settings->wrap)
+        return "--wrap makes an archive (--to=archive, if OUTPUT is one in spite of its name)";
     if (kind != SB_DIRECTORY && (settings->existing != NOT_GIVEN || settings->preserve))
         return "--existing and --preserve are for a directory";
     if (kind == SB_DIRECTORY && settings->force)
@@ -248,14 +261,30 @@ static const char *misused_extents(const struct settings *settings)
     return NULL;
 }
 
+static struct record_use record_use_of(const struct settings *settings)
+{
+    return (struct record_use){
+        .inputs = settings->inputs,
+        .input_count = settings->input_count,
+        .from = from_kind(settings),
+        .output = settings->output,
+        .to = settings->output_type,
+        .to_given = settings->to != NOT_GIVEN,
+        .shard_size = settings->shard_size,
+    };
+}
+
 static const char *misuse(const struct settings *settings)
 {
+    struct record_use use = record_use_of(settings);
     const char *wrong = misused_operands(settings);
 
     if (!wrong)
         wrong = misused_checkpoints(settings);
     if (!wrong && settings->from_extents)
         wrong = misused_extents(settings);
+    if (!wrong)
+        wrong = misused_records(&settings->records, &use);
     return wrong ? wrong : misused_options(settings);
 }
 
@@ -278,8 +307,7 @@ static struct sb_convert_options options_of(const struct settings *settings)
         .inputs = settings->inputs,
         .input_count = settings->input_count,
         .output = settings->output,
-        .from = settings->from == NOT_GIVEN ? SB_UNKNOWN
-                                            : sb_container_named(from_words[settings->from]).kind,
+        .from = from_kind(settings),
         .to = settings->output_type,
         .force = settings->force,
         .transfer = {.prefix = settings->prefix,
@@ -355,7 +383,9 @@ static void conclude(const struct settings *settings, const struct sb_convert_re
 static int convert(const struct settings *settings)
 {
     struct sb_convert_options wanted = options_of(settings);
+    struct record_use use = record_use_of(settings);
     struct sb_convert_result result = {0};
+    struct records records = {0};
     struct report report;
     struct sb_notify notify = {.call = report_event, .context = &report};
     struct sb_error err, report_err;
@@ -376,8 +406,12 @@ static int convert(const struct settings *settings)
     if (code)
         sb_fail_memory(&err);
     else
+        code = records_open(&records, &settings->records, &use, &err);
+    wanted.records = records.wanted;
+    if (!code)
         code = sb_convert(&wanted, &result, &err);
     message_progress_end();
+    records_release(&records);
     sb_buf_release(&asked);
     if (!code && !result.done) {
         note_counts(settings, &result.counts);
@@ -459,7 +493,7 @@ out:
 
 const struct command convert_command = {
     .name = "convert",
-    .summary = "turn tars, zips, directories and archives into one another",
+    .summary = "turn tars, zips, bags, directories and archives into one another",
     .synopsis = synopsis,
     .options = options,
     .notes = notes,

@@ -16,7 +16,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= -f --force --append --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --compress= --method= --level= --shard-size= --checkpoint= --resume --existing= -p --preserve --max-size= --no-check --strict --report= -j --threads= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='--from= --to= -f --force --append --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --compress= --method= --level= --shard-size= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --train-dictionary= --count= --name-format= --keys= --limits-only --checkpoint= --resume --existing= -p --preserve --max-size= --no-check --strict --report= -j --threads= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=file others=file
         ;;
     diff)
@@ -103,8 +103,8 @@ _shardbox_value() {
     unpack:--max-size) wanted='any' ;;
     unpack:--from) wanted='any' ;;
     unpack:--threads | unpack:-j) wanted='any' ;;
-    convert:--from) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.Z tgz tbz2 txz tzst cpio zip extents' ;;
-    convert:--to) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip' ;;
+    convert:--from) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.Z tgz tbz2 txz tzst cpio zip bag bagz extents' ;;
+    convert:--to) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz' ;;
     convert:--prefix) wanted='any' ;;
     convert:--strip-components) wanted='any' ;;
     convert:--include) wanted='any' ;;
@@ -114,6 +114,18 @@ _shardbox_value() {
     convert:--method) wanted='words:store deflate' ;;
     convert:--level) wanted='any' ;;
     convert:--shard-size) wanted='any' ;;
+    convert:--compression) wanted='words:auto none zstd' ;;
+    convert:--dictionary) wanted='file' ;;
+    convert:--limits) wanted='words:auto tail separate' ;;
+    convert:--layout) wanted='words:concatenated interleaved' ;;
+    convert:--from-compression) wanted='words:auto none zstd' ;;
+    convert:--from-dictionary) wanted='file' ;;
+    convert:--from-limits) wanted='words:auto tail separate' ;;
+    convert:--from-layout) wanted='words:concatenated interleaved' ;;
+    convert:--train-dictionary) wanted='any' ;;
+    convert:--count) wanted='any' ;;
+    convert:--name-format) wanted='any' ;;
+    convert:--keys) wanted='file' ;;
     convert:--checkpoint) wanted='any' ;;
     convert:--existing) wanted='words:fail skip replace newer' ;;
     convert:--max-size) wanted='any' ;;

@@ -4,7 +4,7 @@ function __shardbox_commands
     printf '%s\t%s\n' help 'show the options of a command' \
         pack 'pack files into an archive, or add them to one' \
         unpack 'write the files of an archive, tar or zip to a directory' \
-        convert 'turn tars, zips, directories and archives into one another' \
+        convert 'turn tars, zips, bags, directories and archives into one another' \
         diff 'compare an archive with a directory or another archive' \
         cat 'write files of an archive to standard output' \
         ls 'list a directory of an archive' \
@@ -66,7 +66,7 @@ function __shardbox_takes_value
             return 0
         case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:-j unpack:--threads
             return 0
-        case convert:--from convert:--to convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads
+        case convert:--from convert:--to convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--train-dictionary convert:--count convert:--name-format convert:--keys convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads
             return 0
         case diff:-C diff:--directory diff:-j diff:--threads diff:--from
             return 0
@@ -215,10 +215,10 @@ complete -c shardbox -n '__shardbox_is unpack' -s v -l verbose -d 'say more abou
 complete -c shardbox -n '__shardbox_is unpack' -l progress -d 'show progress, also when not on a terminal'
 complete -c shardbox -n '__shardbox_is unpack' -l no-progress -d 'show no progress'
 
-complete -c shardbox -n '__shardbox_is convert' -l from -x -a 'archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.Z tgz tbz2 txz tzst cpio zip extents' -d 'what INPUTs are (default: seen by their content)'
-complete -c shardbox -n '__shardbox_is convert' -l to -x -a 'archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip' -d 'what OUTPUT becomes (default: by its suffix)'
+complete -c shardbox -n '__shardbox_is convert' -l from -x -a 'archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.Z tgz tbz2 txz tzst cpio zip bag bagz extents' -d 'what INPUTs are (default: seen by their content)'
+complete -c shardbox -n '__shardbox_is convert' -l to -x -a 'archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz' -d 'what OUTPUT becomes (default: by its suffix)'
 complete -c shardbox -n '__shardbox_is convert' -s f -l force -d 'replace OUTPUT if it is there'
-complete -c shardbox -n '__shardbox_is convert' -l append -d 'add to an archive that exists'
+complete -c shardbox -n '__shardbox_is convert' -l append -d 'add to an archive or a bag that exists'
 complete -c shardbox -n '__shardbox_is convert' -l wrap -d 'copy nothing: make an archive whose shards are links to INPUTs'
 complete -c shardbox -n '__shardbox_is convert' -l no-checksum -d 'with --wrap or --from=extents: do not read the bytes for their CRC32C'
 complete -c shardbox -n '__shardbox_is convert' -l prefix -x -d 'put everything below DIR'
@@ -230,7 +230,20 @@ complete -c shardbox -n '__shardbox_is convert' -l decompress -d 'take .gz, .bz2
 complete -c shardbox -n '__shardbox_is convert' -l compress -x -a 'gz bz2 xz zst' -d 'store each file compressed, its suffix added'
 complete -c shardbox -n '__shardbox_is convert' -l method -x -a 'store deflate' -d 'how members of a zip are stored (default: deflate)'
 complete -c shardbox -n '__shardbox_is convert' -l level -x -d 'how hard to compress'
-complete -c shardbox -n '__shardbox_is convert' -l shard-size -x -d 'begin a new shard before one passes SIZE (kept for later appends)'
+complete -c shardbox -n '__shardbox_is convert' -l shard-size -x -d 'begin a new shard before one passes SIZE (an archive keeps it for later appends)'
+complete -c shardbox -n '__shardbox_is convert' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
+complete -c shardbox -n '__shardbox_is convert' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
+complete -c shardbox -n '__shardbox_is convert' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
+complete -c shardbox -n '__shardbox_is convert' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
+complete -c shardbox -n '__shardbox_is convert' -l from-compression -x -a 'auto none zstd' -d 'the same of INPUTs, where OUTPUT is a bag too'
+complete -c shardbox -n '__shardbox_is convert' -l from-dictionary -r -F -d 'likewise'
+complete -c shardbox -n '__shardbox_is convert' -l from-limits -x -a 'auto tail separate' -d 'likewise'
+complete -c shardbox -n '__shardbox_is convert' -l from-layout -x -a 'concatenated interleaved' -d 'likewise'
+complete -c shardbox -n '__shardbox_is convert' -l train-dictionary -x -d 'first make the --dictionary, of SIZE bytes, of the records'
+complete -c shardbox -n '__shardbox_is convert' -l count -x -d 'of a sharded bag: N records a shard'
+complete -c shardbox -n '__shardbox_is convert' -l name-format -x -d 'what records that become files are called (default: %08d)'
+complete -c shardbox -n '__shardbox_is convert' -l keys -r -F -d 'names of records: read from BAG for files, written there for records'
+complete -c shardbox -n '__shardbox_is convert' -l limits-only -d 'make a bag of each shard of ARCHIVE, by a file with its limits'
 complete -c shardbox -n '__shardbox_is convert' -l checkpoint -x -d 'of an archive: commit after each SIZE, so that an interrupted run is not lost'
 complete -c shardbox -n '__shardbox_is convert' -l resume -d 'go on where an interrupted run with --checkpoint was'
 complete -c shardbox -n '__shardbox_is convert' -l existing -x -a 'fail skip replace newer' -d 'what to do about files that a directory holds already (default: fail)'

@@ -726,7 +726,7 @@ PYTHON
     run_fail 2 sb convert --to=archive a.tar -
     stderr_has 'cannot be written to a pipe'
     run_fail 2 sb convert --to=dir a.tar -
-    run_fail 2 sb convert --from=bagz a.tar b.tar
+    run_fail 2 sb convert --from=bagpipe a.tar b.tar
     run_fail 2 sb convert --append a.tar b.tar
     run_fail 2 sb convert --existing=skip a.tar b.tar
     run_fail 2 sb convert --method=store a.tar b.tar

@@ -1,0 +1,106 @@
+#include "convert_records.h"
+
+#include <string.h>
+
+static const char *misused_output(const struct record_settings *settings,
+                                  const struct record_use *use)
+{
+    if (use->to.kind == SB_BAG)
+        return settings->name_format
+                   ? "--name-format is for records that become files, and a bag has no files"
+                   : NULL;
+    if (settings->count)
+        return "--count is for a bag of several shards: OUT@*.bagz";
+    if (settings->train)
+        return "--train-dictionary is for a bag that is written";
+    if (settings->name_format && settings->keys)
+        return "--name-format and --keys both say what files are called: choose one";
+    return NULL;
+}
+
+/* Options whose behaviour is not there. */
+static const char *misused_unknown(const struct record_settings *settings)
+{
+    if (settings->name_format || settings->keys)
+        return "--name-format and --keys cannot be used here";
+    if (settings->train)
+        return "--train-dictionary cannot be used here";
+    return settings->limits_only ? "--limits-only cannot be used here" : NULL;
+}
+
+const char *misused_records(const struct record_settings *settings, const struct record_use *use)
+{
+    const char *wrong = misused_output(settings, use);
+
+    if (wrong)
+        return wrong;
+    if (settings->train && !settings->bag.dictionary)
+        return "--train-dictionary makes a file: say which with --dictionary=FILE";
+    return misused_unknown(settings);
+}
+
+/* Options of INPUTs, which those without from- are where no bag is written. */
+static struct bag_words words_of_inputs(const struct record_settings *settings, bool to_bag)
+{
+    struct bag_words words = settings->from_bag;
+    const struct bag_words *other = &settings->bag;
+
+    if (to_bag)
+        return words;
+    words.compression = words.compression ? words.compression : other->compression;
+    words.limits = words.limits ? words.limits : other->limits;
+    words.layout = words.layout ? words.layout : other->layout;
+    words.dictionary = words.dictionary ? words.dictionary : other->dictionary;
+    return words;
+}
+
+/* A suffix that --to overrules says nothing of compression. */
+static enum sb_compression compression_of(const struct record_settings *settings,
+                                          const struct record_use *use)
+{
+    if (settings->bag.compression != SB_COMPRESSION_AUTO || !use->to_given)
+        return (enum sb_compression)settings->bag.compression;
+    return use->to.filter == SB_FILTER_ZSTD ? SB_COMPRESSION_ZSTD : SB_COMPRESSION_NONE;
+}
+
+static void fill_output(struct sb_convert_records *wanted, const struct record_settings *settings,
+                        const struct record_use *use)
+{
+    wanted->write = (struct sb_bag_writer_options){
+        .compression = compression_of(settings, use),
+        .limits = (enum sb_limits_placement)settings->bag.limits,
+        .layout = (enum sb_bag_layout)settings->bag.layout,
+        .shard_records = settings->count,
+        .shard_bytes = use->shard_size,
+        .total = -1,
+    };
+    wanted->dictionary = settings->bag.dictionary;
+    wanted->train = settings->train;
+}
+
+enum sb_code records_open(struct records *records, const struct record_settings *settings,
+                          const struct record_use *use, struct sb_error *err)
+{
+    bool to_bag = use->to.kind == SB_BAG;
+    struct bag_words words = words_of_inputs(settings, to_bag);
+
+    *records = (struct records){
+        .read = {.compression = (enum sb_compression)words.compression,
+                 .limits = (enum sb_limits_placement)words.limits,
+                 .layout = (enum sb_bag_layout)words.layout},
+        .wanted = {.name_format = settings->name_format,
+                   .keys = settings->keys,
+                   .limits_only = settings->limits_only},
+    };
+    records->wanted.read = &records->read;
+    if (to_bag)
+        fill_output(&records->wanted, settings, use);
+    if (words.dictionary)
+        return sb_fail(err, SB_INVALID, "%s: a dictionary cannot be used here", words.dictionary);
+    return SB_OK;
+}
+
+void records_release(struct records *records)
+{
+    *records = (struct records){0};
+}
