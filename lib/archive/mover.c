@@ -258,10 +258,11 @@ static void cut_back(struct sb_mover *mover)
     int fd;
 
     for (uint32_t i = 0; i < mover->shard_count; i++) {
+        if (!mover->shards[i].dirty || sb_mover_target(mover, i, &fd, &ignored))
+            continue;
         /* Best effort: behind the last file they do no harm. */
-        if (mover->shards[i].dirty && sb_mover_target(mover, i, &fd, &ignored) == SB_OK &&
-            ftruncate(fd, mover->shards[i].size))
-            return;
+        if (ftruncate(fd, mover->shards[i].size))
+            continue;
     }
 }
 
