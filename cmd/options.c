@@ -160,7 +160,7 @@ static bool store(const struct option *option, void *settings, const char *value
     return false;
 }
 
-/* What getopt_long needs, made from the table. */
+/* What getopt_long needs, made from the table; it is always told to keep the order of operands. */
 struct parser {
     struct option list[OPTIONS_MAX];
     struct getopt_option names[OPTIONS_MAX + 1];
@@ -169,14 +169,13 @@ struct parser {
     const struct command *command;
 };
 
-static void build(struct parser *parser, const struct command *command, bool in_order)
+static void build(struct parser *parser, const struct command *command)
 {
     char *letter = parser->letters;
 
     parser->command = command;
     parser->count = options_list(command, parser->list);
-    if (in_order)
-        *letter++ = '-';
+    *letter++ = '-';
     *letter++ = ':'; /* tells a missing value from an unknown option */
     for (size_t i = 0; i < parser->count; i++) {
         const struct option *option = &parser->list[i];
@@ -270,17 +269,35 @@ size_t options_given(const struct given_option **out)
     return given_count;
 }
 
-static int parse(const struct parser *parser, int argc, char **argv, void *settings,
+/* A number below zero behind the first operand, which is an operand too ("cat data.bagz -3"). */
+static bool is_negative_number(const struct parser *parser, const char *word)
+{
+    return word[0] == '-' && word[1] >= '0' && word[1] <= '9' && !find(parser, word[1]);
+}
+
+/* As getopt_long; optarg is an operand's word. */
+static int next_word(struct parser *parser, int argc, char **argv, bool operands_met)
+{
+    if (operands_met && optind < argc && is_negative_number(parser, argv[optind])) {
+        optarg = argv[optind++];
+        return OPERAND;
+    }
+    return getopt_long(argc, argv, parser->letters, parser->names, NULL);
+}
+
+/* Operands are moved to the front, over words that were read already. */
+static int parse(struct parser *parser, int argc, char **argv, void *settings, int *operands,
                  bool (*operand)(void *settings, const char *value))
 {
     int result;
 
     opterr = 0;
     optind = 0; /* anew */
-    while ((result = getopt_long(argc, argv, parser->letters, parser->names, NULL)) != -1) {
+    while ((result = next_word(parser, argc, argv, *operands > 0)) != -1) {
         const struct option *option;
 
         if (result == OPERAND) {
+            argv[1 + (*operands)++] = optarg;
             if (operand && !operand(settings, optarg))
                 return STATUS_ERROR;
             continue;
@@ -305,18 +322,22 @@ int options_parse(const struct command *command, int argc, char **argv, void *se
                   bool (*operand)(void *settings, const char *value))
 {
     static struct parser parser;
-    int result;
+    int result, operands = 0;
 
     *first = argc;
     if (argc == 2 && strcmp(argv[1], "-h") == 0) {
         options_print_help(command);
         return STATUS_CLEAN;
     }
-    build(&parser, command, operand != NULL);
-    result = parse(&parser, argc, argv, settings, operand);
+    build(&parser, command);
+    result = parse(&parser, argc, argv, settings, &operands, operand);
     if (result != OPTIONS_RUN)
         return result;
     *first = optind;
+    if (!operand) {
+        *first -= operands;
+        memmove(&argv[*first], &argv[1], (size_t)operands * sizeof(*argv));
+    }
     while (operand && *first < argc) {
         if (!operand(settings, argv[(*first)++]))
             return STATUS_ERROR;

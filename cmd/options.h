@@ -9,8 +9,9 @@
  *     };
  *
  * Parsing is GNU getopt_long's: options and operands in any order, "--" ends options, long names
- * may be shortened while unambiguous. -h and --help print help to stdout; where a command
- * has -h of its own it means help only when it stands alone.
+ * may be shortened while unambiguous. Behind the first operand a word that begins with '-' and a
+ * digit is an operand, a number below zero, unless that digit is an option's letter. -h and --help
+ * print help to stdout; where a command has -h of its own it means help only when it stands alone.
  * Common to all: --help, -q, -v, --progress, --no-progress (message.h holds their effect).
  */
 #ifndef CMD_OPTIONS_H

@@ -19,6 +19,29 @@ commands() {
     output_is dash
 }
 
+@test "behind the first operand a dash and a digit are a number, before it an option" {
+    make_archive
+    run_fail 1 sb cat a.barecat -5 -j 1 a.txt -12x
+    output_is hello
+    stderr_is "shardbox cat: -5: no such file in the archive
+shardbox cat: -12x: no such file in the archive"
+    run_fail 2 sb cat -5 a.barecat
+    stderr_is "shardbox cat: unrecognized option '-5'; try 'shardbox cat --help'"
+}
+
+@test "a digit that is an option's letter stays that option" {
+    make_archive
+    printf 'a.txt\0' >names
+    run_ok sb cat a.barecat -0 -T names
+    output_is hello
+}
+
+@test "a value that looks like a number below zero belongs to its option" {
+    make_archive
+    run_fail 2 sb cat a.barecat a.txt --threads -5
+    stderr_has "--threads: '-5' is not a whole number"
+}
+
 @test "a value is attached or follows, short letters are joined" {
     make_archive
     echo a.txt >names
