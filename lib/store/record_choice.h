@@ -4,7 +4,7 @@
  * Slices are Python's: START:STOP:STEP, each may be left out, negative numbers count from the end,
  * a negative step goes backwards; a single number is that record, and must be there. Samples and
  * shuffles are the same for ever for one seed and count, and take no memory: the order is a
- * permutation that is computed. Belongs to one thread.
+ * permutation that is computed (core/permutation.h). Belongs to one thread.
  */
 #ifndef SB_STORE_RECORD_CHOICE_H
 #define SB_STORE_RECORD_CHOICE_H
@@ -21,7 +21,7 @@ struct sb_slice {
     int64_t start, stop, step;
 };
 
-/* SB_INVALID: it is none, or its step is 0. */
+/* SB_INVALID: it is none, or its step is 0. Numbers beyond 2^63 are taken, as Python does. */
 enum sb_code sb_slice_parse(struct sb_slice *out, const char *text,
                             struct sb_error *err) SB_CHECKED;
 
@@ -48,15 +48,18 @@ struct sb_record_choice_options {
 
 struct sb_record_choice;
 
-/* count: of the records there are. sample, shuffle and forever exclude the list: SB_INVALID. */
+/* count: of the records there are. sample, shuffle and forever exclude the list: SB_INVALID. What
+ * options point at is kept. */
 enum sb_code sb_record_choice_new(struct sb_record_choice **out,
                                   const struct sb_record_choice_options *options, int64_t count,
                                   struct sb_error *err) SB_CHECKED;
 void sb_record_choice_free(struct sb_record_choice *choice); /* NULL is allowed */
 
-/* The next run, as long as it can be; SB_END after the last. SB_INVALID for a single number that is
- * not there ("record 99: there are 43") or a line that is no slice: the next call goes on behind
- * it. */
+/*
+ * The next run, as long as it can be; SB_END after the last. SB_INVALID, and the next call goes on
+ * behind it: a single number that is not there ("record 99: there are 43"), which is run->first,
+ * with run->count 0; or a line that is no slice, with run->count -1.
+ */
 enum sb_code sb_record_choice_next(struct sb_record_choice *choice, struct sb_record_run *run,
                                    struct sb_error *err) SB_CHECKED;
 

@@ -1,0 +1,330 @@
+#include "store/record_choice.h"
+
+#include "core/list.h"
+#include "core/permutation.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define POPULATION_MAX (INT64_C(1) << 62)
+
+/* A slice of the records that there are. */
+struct part {
+    struct sb_record_run run; /* its count may be 0 */
+    int64_t before;           /* records of the parts before it */
+    bool missing;             /* a single number that is not there; run.first is it */
+};
+
+struct sb_record_choice {
+    struct sb_record_choice_options options;
+    int64_t count; /* of the records there are */
+    struct part *parts;
+    size_t part_count;
+    size_t next; /* part to be given out, or held for missing */
+    int64_t population;
+
+    bool random;
+    int64_t pass;
+    int64_t wanted; /* of each pass, where random */
+    int64_t drawn;  /* of this pass */
+    struct sb_permutation permutation;
+};
+
+/* As Python takes them, numbers may be as large as they like: the largest stand for those beyond.
+ */
+static const char *parse_number(const char *text, int64_t *out)
+{
+    bool negative = *text == '-', beyond = false;
+    const char *digits = text + negative;
+    int64_t value = 0;
+
+    for (text = digits; *text >= '0' && *text <= '9'; text++) {
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, *text - '0', &value))
+            beyond = true;
+    }
+    if (beyond)
+        value = INT64_MAX;
+    *out = negative ? -value : value;
+    return text == digits ? NULL : text;
+}
+
+/* A number that may be left out before ':' or the end. */
+static const char *parse_bound(const char *text, bool *has, int64_t *out)
+{
+    *has = *text != ':' && *text != '\0';
+    return *has ? parse_number(text, out) : text;
+}
+
+static bool parse_slice(struct sb_slice *slice, const char *text)
+{
+    bool has_step = false;
+
+    *slice = (struct sb_slice){.step = 1};
+    text = parse_bound(text, &slice->has_start, &slice->start);
+    if (!text)
+        return false;
+    slice->single = *text == '\0';
+    if (slice->single)
+        return slice->has_start;
+    if (*text++ != ':')
+        return false;
+    text = parse_bound(text, &slice->has_stop, &slice->stop);
+    if (text && *text == ':')
+        text = parse_bound(text + 1, &has_step, &slice->step);
+    return text && *text == '\0' && slice->step != 0;
+}
+
+enum sb_code sb_slice_parse(struct sb_slice *out, const char *text, struct sb_error *err)
+{
+    if (parse_slice(out, text))
+        return SB_OK;
+    return sb_fail(err, SB_INVALID,
+                   "'%s' is neither a record number nor START:STOP:STEP with a step other than 0",
+                   text);
+}
+
+/* A bound of a slice, as a place from `low` to `high`. */
+static int64_t bound(int64_t value, int64_t count, int64_t low, int64_t high)
+{
+    if (value < 0)
+        value += count;
+    return value < low ? low : value > high ? high : value;
+}
+
+/* As Python's slice.indices(). */
+static struct sb_record_run run_of(const struct sb_slice *slice, int64_t count)
+{
+    struct sb_record_run run = {.step = slice->step};
+    bool down = slice->step < 0;
+    int64_t low = down ? -1 : 0, high = down ? count - 1 : count;
+    int64_t start = down ? high : low, stop = down ? low : high;
+    uint64_t distance, step = down ? -(uint64_t)slice->step : (uint64_t)slice->step;
+
+    if (slice->has_start)
+        start = bound(slice->start, count, low, high);
+    if (slice->has_stop)
+        stop = bound(slice->stop, count, low, high);
+    run.first = start;
+    distance = (uint64_t)(down ? start - stop : stop - start);
+    if (down ? start > stop : start < stop)
+        run.count = (int64_t)((distance - 1) / step + 1);
+    return run;
+}
+
+static struct part part_of(const struct sb_slice *slice, int64_t count)
+{
+    struct part part = {.run = {.first = slice->start, .step = 1, .count = 1}};
+
+    if (!slice->single) {
+        part.run = run_of(slice, count);
+        return part;
+    }
+    part.missing = slice->start >= count || slice->start < -count;
+    if (part.missing)
+        part.run.count = 0;
+    else if (slice->start < 0)
+        part.run.first += count;
+    return part;
+}
+
+static enum sb_code add_part(struct sb_record_choice *choice, const struct sb_slice *slice,
+                             struct sb_error *err)
+{
+    struct part part = part_of(slice, choice->count);
+
+    part.before = choice->population;
+    if (__builtin_add_overflow(choice->population, part.run.count, &choice->population) ||
+        choice->population > POPULATION_MAX)
+        return sb_fail(err, SB_LIMIT, "more records are asked for than can be counted");
+    choice->parts[choice->part_count++] = part;
+    return SB_OK;
+}
+
+static enum sb_code add_parts(struct sb_record_choice *choice, struct sb_error *err)
+{
+    static const struct sb_slice all = {.step = 1};
+    const struct sb_record_choice_options *options = &choice->options;
+    bool takes_all = options->slice_count == 0 && !options->list;
+    size_t count = takes_all ? 1 : options->slice_count;
+
+    choice->parts = calloc(count + 1, sizeof(*choice->parts));
+    if (!choice->parts)
+        return sb_fail_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        if (add_part(choice, takes_all ? &all : &options->slices[i], err))
+            return err->code;
+    }
+    return SB_OK;
+}
+
+static void begin_pass(struct sb_record_choice *choice)
+{
+    if (choice->random && !choice->options.replace)
+        sb_permutation_begin(&choice->permutation, (uint64_t)choice->population,
+                             choice->options.seed, (uint64_t)choice->pass);
+}
+
+static enum sb_code plan(struct sb_record_choice *choice, struct sb_error *err)
+{
+    const struct sb_record_choice_options *options = &choice->options;
+
+    choice->random = options->shuffle || options->sample >= 0;
+    if (options->list && (choice->random || options->forever))
+        return sb_fail(err, SB_INVALID,
+                       "a list of records cannot be sampled, shuffled or repeated");
+    if (add_parts(choice, err))
+        return err->code;
+    choice->wanted = choice->population;
+    if (options->sample >= 0 && (options->sample < choice->population || options->replace))
+        choice->wanted = options->sample;
+    if (choice->population == 0)
+        choice->wanted = 0;
+    if (choice->wanted > 0)
+        begin_pass(choice);
+    return SB_OK;
+}
+
+enum sb_code sb_record_choice_new(struct sb_record_choice **out,
+                                  const struct sb_record_choice_options *options, int64_t count,
+                                  struct sb_error *err)
+{
+    struct sb_record_choice *choice = calloc(1, sizeof(*choice));
+
+    *out = NULL;
+    if (!choice)
+        return sb_fail_memory(err);
+    choice->options = *options;
+    choice->count = count;
+    if (plan(choice, err)) {
+        sb_record_choice_free(choice);
+        return err->code;
+    }
+    *out = choice;
+    return SB_OK;
+}
+
+void sb_record_choice_free(struct sb_record_choice *choice)
+{
+    if (!choice)
+        return;
+    free(choice->parts);
+    free(choice);
+}
+
+static enum sb_code fail_missing(const struct sb_record_choice *choice, struct sb_record_run *run,
+                                 int64_t number, struct sb_error *err)
+{
+    *run = (struct sb_record_run){.first = number};
+    return sb_fail(err, SB_INVALID, "record %" PRId64 ": there are %" PRId64, number,
+                   choice->count);
+}
+
+/* The next slice that is not empty; of a random order, only those that are missing. */
+static enum sb_code next_part(struct sb_record_choice *choice, struct sb_record_run *run,
+                              struct sb_error *err)
+{
+    while (choice->next < choice->part_count) {
+        const struct part *part = &choice->parts[choice->next++];
+
+        if (part->missing && choice->pass == 0)
+            return fail_missing(choice, run, part->run.first, err);
+        if (part->run.count > 0 && !choice->random) {
+            *run = part->run;
+            return SB_OK;
+        }
+    }
+    return SB_END;
+}
+
+static enum sb_code next_of_list(struct sb_record_choice *choice, struct sb_record_run *run,
+                                 struct sb_error *err)
+{
+    const char *text;
+    size_t size;
+
+    for (;;) {
+        struct sb_slice slice;
+        struct part part;
+        enum sb_code code = sb_list_next(choice->options.list, &text, &size, err);
+
+        if (!code)
+            code = sb_slice_parse(&slice, text, err);
+        if (code) {
+            run->count = -1;
+            return code;
+        }
+        part = part_of(&slice, choice->count);
+        if (part.missing)
+            return fail_missing(choice, run, part.run.first, err);
+        *run = part.run;
+        if (run->count > 0)
+            return SB_OK;
+    }
+}
+
+static int64_t record_at(const struct sb_record_choice *choice, int64_t place)
+{
+    size_t low = 0, high = choice->part_count;
+    const struct part *part;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (choice->parts[middle].before <= place)
+            low = middle;
+        else
+            high = middle;
+    }
+    part = &choice->parts[low];
+    return part->run.first + (place - part->before) * part->run.step;
+}
+
+static enum sb_code draw(struct sb_record_choice *choice, struct sb_record_run *run)
+{
+    uint64_t place = (uint64_t)choice->drawn;
+
+    if (choice->drawn == choice->wanted)
+        return SB_END;
+    choice->drawn++;
+    if (choice->options.replace)
+        place = sb_draw_at((uint64_t)choice->population, choice->options.seed,
+                           (uint64_t)choice->pass, place);
+    else
+        place = sb_permutation_at(&choice->permutation, place);
+    *run =
+        (struct sb_record_run){.first = record_at(choice, (int64_t)place), .step = 1, .count = 1};
+    return SB_OK;
+}
+
+enum sb_code sb_record_choice_next(struct sb_record_choice *choice, struct sb_record_run *run,
+                                   struct sb_error *err)
+{
+    for (;;) {
+        enum sb_code code = next_part(choice, run, err);
+
+        if (code == SB_END && choice->random)
+            code = draw(choice, run);
+        if (code == SB_END && choice->options.list)
+            code = next_of_list(choice, run, err);
+        if (code != SB_END || !choice->options.forever || choice->wanted == 0)
+            return code;
+        choice->pass++;
+        choice->next = 0;
+        choice->drawn = 0;
+        begin_pass(choice);
+    }
+}
+
+bool sb_record_choice_ready(struct sb_record_choice *choice)
+{
+    return choice->next < choice->part_count || !choice->options.list ||
+           sb_list_ready(choice->options.list);
+}
+
+int64_t sb_record_choice_total(const struct sb_record_choice *choice)
+{
+    if (choice->options.list || (choice->options.forever && choice->wanted > 0))
+        return -1;
+    return choice->wanted;
+}
