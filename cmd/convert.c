@@ -168,9 +168,23 @@ static struct sb_container_type output_type(const struct settings *settings)
     return type;
 }
 
+static struct record_use record_use_of(const struct settings *settings)
+{
+    return (struct record_use){
+        .inputs = settings->inputs,
+        .input_count = settings->input_count,
+        .from = from_kind(settings),
+        .output = settings->output,
+        .to = settings->output_type,
+        .to_given = settings->to != NOT_GIVEN,
+        .shard_size = settings->shard_size,
+    };
+}
+
 static const char *misused_operands(const struct settings *settings)
 {
     enum sb_container_kind kind = settings->output_type.kind;
+    struct record_use use = record_use_of(settings);
     size_t pipes = 0;
 
     for (size_t i = 0; i < settings->input_count; i++) {
@@ -180,7 +194,7 @@ static const char *misused_operands(const struct settings *settings)
     }
     if (pipes > 1)
         return "standard input can be only one of the INPUTs";
-    if (kind == SB_UNKNOWN)
+    if (kind == SB_UNKNOWN && !writes_frames(&settings->records, &use))
         return "what OUTPUT is to become cannot be told from its name; say it with --to";
     if (kind == SB_CPIO)
         return "a cpio can only be read; choose another OUTPUT, or say --to";
@@ -259,19 +273,6 @@ static const char *misused_extents(const struct settings *settings)
         return "--from=extents takes the list as it is: of the options only --force, "
                "--no-checksum, --strict, --dry-run and --threads go with it";
     return NULL;
-}
-
-static struct record_use record_use_of(const struct settings *settings)
-{
-    return (struct record_use){
-        .inputs = settings->inputs,
-        .input_count = settings->input_count,
-        .from = from_kind(settings),
-        .output = settings->output,
-        .to = settings->output_type,
-        .to_given = settings->to != NOT_GIVEN,
-        .shard_size = settings->shard_size,
-    };
 }
 
 static const char *misuse(const struct settings *settings)
@@ -466,6 +467,7 @@ static int run(const struct command *self, int argc, char **argv)
         .duplicates = NOT_GIVEN,
         .compress = NOT_GIVEN,
         .threads = sb_default_threads(),
+        .records = {.framing = NOT_FRAMED},
     };
     const char *wrong = "give at least one INPUT, and OUTPUT";
     int first, status;

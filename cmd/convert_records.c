@@ -2,6 +2,11 @@
 
 #include <string.h>
 
+bool writes_frames(const struct record_settings *settings, const struct record_use *use)
+{
+    return settings->framing != NOT_FRAMED && use->to.kind == SB_UNKNOWN;
+}
+
 static const char *misused_output(const struct record_settings *settings,
                                   const struct record_use *use)
 {
@@ -23,6 +28,8 @@ static const char *misused_unknown(const struct record_settings *settings)
 {
     if (settings->name_format || settings->keys)
         return "--name-format and --keys cannot be used here";
+    if (settings->framing != NOT_FRAMED)
+        return "--frame cannot be used here";
     if (settings->train)
         return "--train-dictionary cannot be used here";
     return settings->limits_only ? "--limits-only cannot be used here" : NULL;
@@ -93,6 +100,11 @@ enum sb_code records_open(struct records *records, const struct record_settings 
                    .limits_only = settings->limits_only},
     };
     records->wanted.read = &records->read;
+    if (settings->framing != NOT_FRAMED) {
+        records->wanted.framing = (enum sb_framing)settings->framing;
+        records->wanted.framed_output = writes_frames(settings, use);
+        records->wanted.framed_input = !records->wanted.framed_output;
+    }
     if (to_bag)
         fill_output(&records->wanted, settings, use);
     if (words.dictionary)

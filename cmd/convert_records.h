@@ -7,7 +7,10 @@
 #include "bag_opening.h"
 #include "task/convert.h"
 
+#define NOT_FRAMED (-1)
+
 struct record_settings {
+    int framing;               /* enum sb_framing, or NOT_FRAMED: set before options are parsed */
     struct bag_words bag;      /* of a bag that is written, else of those that are read */
     struct bag_words from_bag; /* of those that are read */
     const char *name_format;
@@ -19,7 +22,9 @@ struct record_settings {
 
 /* For a settings struct with a struct record_settings `field`. */
 #define OPTIONS_OF_RECORDS(settings, field)                                                        \
-    OPTIONS_BAG("", settings, field.bag),                                                          \
+    OPTION_CHOICE(0, "frame", settings, field.framing, "HOW", sb_framing_words,                    \
+                  "what stands between records on a pipe: of INPUTs where OUTPUT is a container"), \
+        OPTIONS_BAG("", settings, field.bag),                                                      \
         OPTION_CHOICE(0, "from-compression", settings, field.from_bag.compression, "WHAT",         \
                       compression_words, "the same of INPUTs, where OUTPUT is a bag too"),         \
         OPTION_TEXT(0, "from-dictionary", settings, field.from_bag.dictionary, "FILE", "likewise", \
@@ -50,6 +55,9 @@ struct record_use {
     bool to_given; /* by --to */
     int64_t shard_size;
 };
+
+/* Are framed records written? Otherwise they may be read. */
+bool writes_frames(const struct record_settings *settings, const struct record_use *use);
 
 /* What is wrong with them, or NULL. */
 const char *misused_records(const struct record_settings *settings, const struct record_use *use);

@@ -16,7 +16,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= -f --force --append --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --compress= --method= --level= --shard-size= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --train-dictionary= --count= --name-format= --keys= --limits-only --checkpoint= --resume --existing= -p --preserve --max-size= --no-check --strict --report= -j --threads= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='--from= --to= -f --force --append --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --compress= --method= --level= --shard-size= --frame= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --train-dictionary= --count= --name-format= --keys= --limits-only --checkpoint= --resume --existing= -p --preserve --max-size= --no-check --strict --report= -j --threads= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=file others=file
         ;;
     diff)
@@ -114,6 +114,7 @@ _shardbox_value() {
     convert:--method) wanted='words:store deflate' ;;
     convert:--level) wanted='any' ;;
     convert:--shard-size) wanted='any' ;;
+    convert:--frame) wanted='words:none line nul u32 u64 varint tfrecord jsonl batch tar' ;;
     convert:--compression) wanted='words:auto none zstd' ;;
     convert:--dictionary) wanted='file' ;;
     convert:--limits) wanted='words:auto tail separate' ;;

@@ -66,7 +66,7 @@ function __shardbox_takes_value
             return 0
         case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:-j unpack:--threads
             return 0
-        case convert:--from convert:--to convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--train-dictionary convert:--count convert:--name-format convert:--keys convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads
+        case convert:--from convert:--to convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--frame convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--train-dictionary convert:--count convert:--name-format convert:--keys convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads
             return 0
         case diff:-C diff:--directory diff:-j diff:--threads diff:--from
             return 0
@@ -231,6 +231,7 @@ complete -c shardbox -n '__shardbox_is convert' -l compress -x -a 'gz bz2 xz zst
 complete -c shardbox -n '__shardbox_is convert' -l method -x -a 'store deflate' -d 'how members of a zip are stored (default: deflate)'
 complete -c shardbox -n '__shardbox_is convert' -l level -x -d 'how hard to compress'
 complete -c shardbox -n '__shardbox_is convert' -l shard-size -x -d 'begin a new shard before one passes SIZE (an archive keeps it for later appends)'
+complete -c shardbox -n '__shardbox_is convert' -l frame -x -a 'none line nul u32 u64 varint tfrecord jsonl batch tar' -d 'what stands between records on a pipe: of INPUTs where OUTPUT is a container'
 complete -c shardbox -n '__shardbox_is convert' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is convert' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
 complete -c shardbox -n '__shardbox_is convert' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
