@@ -8,40 +8,23 @@
 #include "core/crc32c.h"
 #include "core/interrupt.h"
 #include "core/io.h"
+#include "core/open_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define OPEN_MOST   24
 #define BASES_MOST  2
 #define BLOCK_BYTES (1 << 20)
 
-struct slot {
-    int fd; /* -1: free */
-    uint32_t shard;
-    uint32_t generation; /* of the places when it was opened: another file may be the shard since */
-    unsigned users;
-    uint64_t last_use;
-};
-
 struct sb_shards {
-    struct sb_bytes *bytes;   /* the archive's; NULL: files, and all that follows counts */
-    struct sb_places *places; /* NULL: shards stand under their lasting names */
-    char *bases[BASES_MOST];  /* of their lasting names, in the order to look; NULL: no more */
-    pthread_mutex_t lock;
-    uint64_t clock; /* counts uses; under the lock, as the slots are */
-    struct slot slots[OPEN_MOST];
-};
-
-/* An open shard: one of the slots, or, when all are taken, a descriptor of its own. */
-struct handle {
-    int fd;
-    struct slot *slot;
+    struct sb_bytes *bytes;     /* the archive's; NULL: files, and all that follows counts */
+    struct sb_places *places;   /* NULL: shards stand under their lasting names */
+    char *bases[BASES_MOST];    /* of their lasting names, in the order to look; NULL: no more */
+    struct sb_open_files files; /* by number; the generation is that of the places */
 };
 
 static enum sb_code add_base(struct sb_shards *shards, char *base, struct sb_error *err)
@@ -98,9 +81,7 @@ static struct sb_shards *new_shards(void)
 
     if (!shards)
         return NULL;
-    for (size_t i = 0; i < OPEN_MOST; i++)
-        shards->slots[i].fd = -1;
-    pthread_mutex_init(&shards->lock, NULL);
+    sb_open_files_begin(&shards->files);
     return shards;
 }
 
@@ -146,14 +127,10 @@ void sb_shards_free(struct sb_shards *shards)
 
     if (!shards)
         return;
-    for (i = 0; i < OPEN_MOST; i++) {
-        if (shards->slots[i].fd >= 0)
-            close(shards->slots[i].fd);
-    }
     for (i = 0; i < BASES_MOST; i++)
         free(shards->bases[i]);
     sb_places_unref(shards->places);
-    pthread_mutex_destroy(&shards->lock);
+    sb_open_files_end(&shards->files);
     free(shards);
 }
 
@@ -243,93 +220,19 @@ out:
     return code;
 }
 
-/* One that was opened when shards stood where they stand now. */
-static bool is_fresh(const struct sb_shards *shards, const struct slot *slot)
-{
-    return !shards->places || slot->generation == sb_places_generation(shards->places);
-}
-
-static struct slot *find_open(struct sb_shards *shards, uint32_t shard)
-{
-    size_t i;
-
-    for (i = 0; i < OPEN_MOST; i++) {
-        if (shards->slots[i].fd >= 0 && shards->slots[i].shard == shard &&
-            is_fresh(shards, &shards->slots[i]))
-            return &shards->slots[i];
-    }
-    return NULL;
-}
-
-/* A free slot, or the one that was not used for longest; NULL when all are in use. */
-static struct slot *find_room(struct sb_shards *shards)
-{
-    struct slot *oldest = NULL;
-    size_t i;
-
-    for (i = 0; i < OPEN_MOST; i++) {
-        if (shards->slots[i].fd < 0)
-            return &shards->slots[i];
-        if (shards->slots[i].users == 0 &&
-            (!oldest || shards->slots[i].last_use < oldest->last_use))
-            oldest = &shards->slots[i];
-    }
-    return oldest;
-}
-
-static struct slot *use(struct sb_shards *shards, struct slot *slot)
-{
-    if (slot) {
-        slot->users++;
-        slot->last_use = ++shards->clock;
-    }
-    return slot;
-}
-
-/* Keeps a new descriptor for others to use, if there is room and nobody was faster. */
-static struct slot *keep(struct sb_shards *shards, uint32_t shard, int fd, uint32_t generation)
-{
-    struct slot *slot = find_open(shards, shard) ? NULL : find_room(shards);
-
-    if (!slot)
-        return NULL;
-    if (slot->fd >= 0)
-        close(slot->fd);
-    *slot = (struct slot){.fd = fd, .shard = shard, .generation = generation};
-    return use(shards, slot);
-}
-
-static enum sb_code acquire(struct sb_shards *shards, uint32_t shard, struct handle *out,
+static enum sb_code acquire(struct sb_shards *shards, uint32_t shard, struct sb_open_file *out,
                             struct sb_error *err)
 {
-    uint32_t generation;
+    uint32_t generation = shards->places ? sb_places_generation(shards->places) : 0;
     enum sb_code code;
+    int fd;
 
-    pthread_mutex_lock(&shards->lock);
-    out->slot = use(shards, find_open(shards, shard));
-    pthread_mutex_unlock(&shards->lock);
-    if (out->slot) {
-        out->fd = out->slot->fd;
+    if (sb_open_files_find(&shards->files, shard, generation, out))
         return SB_OK;
-    }
-    code = open_shard(shards, shard, &out->fd, &generation, err);
-    if (code)
-        return code;
-    pthread_mutex_lock(&shards->lock);
-    out->slot = keep(shards, shard, out->fd, generation);
-    pthread_mutex_unlock(&shards->lock);
-    return SB_OK;
-}
-
-static void release(struct sb_shards *shards, struct handle *handle)
-{
-    if (!handle->slot) {
-        close(handle->fd);
-        return;
-    }
-    pthread_mutex_lock(&shards->lock);
-    handle->slot->users--;
-    pthread_mutex_unlock(&shards->lock);
+    code = open_shard(shards, shard, &fd, &generation, err);
+    if (!code)
+        sb_open_files_keep(&shards->files, shard, generation, fd, out);
+    return code;
 }
 
 static enum sb_code fail_short(struct sb_shards *shards, uint32_t shard, int64_t end,
@@ -347,7 +250,7 @@ static enum sb_code fail_short(struct sb_shards *shards, uint32_t shard, int64_t
 }
 
 static enum sb_code read_exactly(struct sb_shards *shards, uint32_t shard,
-                                 const struct handle *handle, int64_t offset, void *data,
+                                 const struct sb_open_file *file, int64_t offset, void *data,
                                  size_t size, struct sb_error *err)
 {
     char what[32];
@@ -355,7 +258,7 @@ static enum sb_code read_exactly(struct sb_shards *shards, uint32_t shard,
     size_t got;
 
     snprintf(what, sizeof(what), "shard %u", shard);
-    code = sb_pread_full(handle->fd, data, size, offset, &got, what, err);
+    code = sb_pread_full(file->fd, data, size, offset, &got, what, err);
     if (!code && got < size)
         code = fail_short(shards, shard, offset + (int64_t)size, err);
     return code;
@@ -364,18 +267,18 @@ static enum sb_code read_exactly(struct sb_shards *shards, uint32_t shard,
 enum sb_code sb_shards_read(struct sb_shards *shards, uint32_t shard, int64_t offset, void *data,
                             size_t size, struct sb_error *err)
 {
-    struct handle handle;
+    struct sb_open_file file;
     enum sb_code code;
 
     if (size == 0)
         return SB_OK;
     if (shards->bytes)
         return shards->bytes->ops->read(shards->bytes, shard, offset, data, size, err);
-    code = acquire(shards, shard, &handle, err);
+    code = acquire(shards, shard, &file, err);
     if (code)
         return code;
-    code = read_exactly(shards, shard, &handle, offset, data, size, err);
-    release(shards, &handle);
+    code = read_exactly(shards, shard, &file, offset, data, size, err);
+    sb_open_files_release(&shards->files, &file);
     return code;
 }
 
@@ -417,23 +320,23 @@ static enum sb_code stream_file(struct sb_shards *shards, uint32_t shard, int64_
                                 struct sb_error *err)
 {
     size_t room = size < BLOCK_BYTES ? (size_t)size : BLOCK_BYTES, take;
-    struct handle handle;
+    struct sb_open_file file;
     enum sb_code code;
     void *block = malloc(room);
 
     if (!block)
         return sb_fail_memory(err);
-    code = acquire(shards, shard, &handle, err);
+    code = acquire(shards, shard, &file, err);
     if (code)
         goto out;
     for (; size > 0 && !code; size -= (int64_t)take, offset += (int64_t)take) {
         take = size < (int64_t)room ? (size_t)size : room;
         code = sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted")
-                                : read_exactly(shards, shard, &handle, offset, block, take, err);
+                                : read_exactly(shards, shard, &file, offset, block, take, err);
         if (!code)
             code = each(context, block, take, err);
     }
-    release(shards, &handle);
+    sb_open_files_release(&shards->files, &file);
 out:
     free(block);
     return code;
