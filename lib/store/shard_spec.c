@@ -1,0 +1,379 @@
+#include "store/shard_spec.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GLOB_LETTERS "*?["
+
+/* "-00000-of-NNNNN" of a first shard; its number of digits is that of every shard's name. */
+#define FIRST_SHARD "-00000-of-"
+#define DIGITS      5
+
+/* Prefixes by which Bagz, or its documentation, means the local file system. */
+static const char *const local_prefixes[] = {"fs:", "posix:"};
+
+/* An item of a spec: what its '@' says. */
+struct item {
+    enum {
+        PLAIN,
+        SET,      /* "@N" */
+        STAR_SET, /* "@*" */
+    } kind;
+    size_t at;      /* where the '@' is */
+    size_t behind;  /* and what follows its number or star */
+    uint32_t count; /* of SET */
+};
+
+static bool exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static size_t digits_at(const char *text)
+{
+    return strspn(text, "0123456789");
+}
+
+/* The number of shards behind an '@'; 0: that '@' is a letter. Zeros may be before it. */
+static uint32_t shards_at(const char *text, size_t size)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        count = count * 10 + (uint32_t)(text[i] - '0');
+        if (count > SB_SPEC_SHARDS_MAX)
+            return 0;
+    }
+    return count;
+}
+
+static struct item parse_item(const char *text)
+{
+    const char *slash = strrchr(text, '/'), *at = slash ? slash : text;
+
+    while ((at = strchr(at, '@'))) {
+        size_t digits = digits_at(at + 1);
+        struct item item = {.kind = SET, .at = (size_t)(at - text)};
+
+        item.behind = item.at + 1 + digits;
+        item.count = shards_at(at + 1, digits);
+        if (item.count > 0)
+            return item;
+        if (at[1] == '*') {
+            item.kind = STAR_SET;
+            item.behind = item.at + 2;
+            return item;
+        }
+        at++;
+    }
+    return (struct item){.kind = PLAIN};
+}
+
+static const char *skip_local_prefix(const char *text)
+{
+    for (size_t i = 0; i < sizeof(local_prefixes) / sizeof(*local_prefixes); i++) {
+        size_t size = strlen(local_prefixes[i]);
+
+        /* Bagz takes a '/' before it, too: so pathlib may join it. */
+        if (strncmp(text, local_prefixes[i], size) == 0)
+            return text + size;
+        if (*text == '/' && strncmp(text + 1, local_prefixes[i], size) == 0)
+            return text + 1 + size;
+    }
+    return text;
+}
+
+/* "gs:...", "/gs:...", and "s3://...", "https://...": the place of a store that is no file system;
+ * NULL for others. */
+static const char *remote_part(const char *text)
+{
+    size_t letters;
+
+    if (*text == '/')
+        text++;
+    letters = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+");
+    if (letters > 0 && strncmp(text + letters, "://", 3) == 0)
+        return text;
+    return strncmp(text, "gs:", 3) == 0 ? text : NULL;
+}
+
+static enum sb_code refuse_remote(const char *remote, struct sb_error *err)
+{
+    size_t scheme = strcspn(remote, ":");
+    const char *rest = remote + scheme + 1 + strspn(remote + scheme + 1, "/");
+
+    if (strncmp(remote, "gs:", 3) == 0)
+        return sb_fail(err, SB_INVALID,
+                       "gs://%s: is not on a file system; use a pipe: gsutil cat gs://%s | "
+                       "shardbox ... --from=bagz -",
+                       rest, rest);
+    return sb_fail(err, SB_INVALID,
+                   "%s: is not on a file system; use a pipe: ... | shardbox ... --from=bagz -",
+                   remote);
+}
+
+static enum sb_code add_path(struct sb_spec *spec, size_t *room, const char *path,
+                             struct sb_error *err)
+{
+    char **grown;
+
+    if (spec->count == *room) {
+        *room = *room ? *room * 2 : 16;
+        grown = reallocarray(spec->paths, *room, sizeof(*grown));
+        if (!grown)
+            return sb_fail_memory(err);
+        spec->paths = grown;
+    }
+    spec->paths[spec->count] = strdup(path);
+    if (!spec->paths[spec->count])
+        return sb_fail_memory(err);
+    spec->count++;
+    return SB_OK;
+}
+
+static enum sb_code name_shard(struct sb_buf *out, const char *text, const struct item *item,
+                               uint32_t shard, uint32_t count)
+{
+    return sb_buf_add_format(out, "%.*s-%05u-of-%05u%s", (int)item->at, text, shard, count,
+                             text + item->behind);
+}
+
+static enum sb_code add_set(struct sb_spec *spec, size_t *room, const char *text,
+                            const struct item *item, struct sb_error *err)
+{
+    struct sb_buf name = {0};
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0; i < item->count && !code; i++) {
+        sb_buf_clear(&name);
+        code = name_shard(&name, text, item, i, item->count) ? sb_fail_memory(err)
+                                                             : add_path(spec, room, name.data, err);
+    }
+    sb_buf_release(&name);
+    return code;
+}
+
+static enum sb_code add_escaped(struct sb_buf *pattern, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if ((strchr(GLOB_LETTERS "\\", text[i]) && sb_buf_add_char(pattern, '\\')) ||
+            sb_buf_add_char(pattern, text[i]))
+            return SB_NOMEM;
+    }
+    return SB_OK;
+}
+
+static enum sb_code run_glob(const char *pattern, glob_t *found, struct sb_error *err)
+{
+    int result = glob(pattern, GLOB_NOSORT, NULL, found);
+
+    if (result == GLOB_NOSPACE)
+        return sb_fail_memory(err);
+    return result == 0 ? SB_OK : sb_fail(err, SB_NOENT, "%s: no file is called so", pattern);
+}
+
+/* The N of the last first shard: all names differ in that alone. */
+static uint32_t last_count(const glob_t *found, size_t suffix_size)
+{
+    uint32_t last = 0;
+
+    for (size_t i = 0; i < found->gl_pathc; i++) {
+        const char *path = found->gl_pathv[i];
+        uint32_t count = shards_at(path + strlen(path) - suffix_size - DIGITS, DIGITS);
+
+        if (count > last)
+            last = count;
+    }
+    return last;
+}
+
+static enum sb_code add_star_set(struct sb_spec *spec, size_t *room, const char *text,
+                                 struct item item, struct sb_error *err)
+{
+    const char *suffix = text + item.behind;
+    struct sb_buf pattern = {0};
+    glob_t found = {0};
+    enum sb_code code;
+
+    if (add_escaped(&pattern, text, item.at) ||
+        sb_buf_add_text(&pattern, FIRST_SHARD "[0-9][0-9][0-9][0-9][0-9]") ||
+        add_escaped(&pattern, suffix, strlen(suffix))) {
+        code = sb_fail_memory(err);
+        goto out;
+    }
+    code = run_glob(pattern.data, &found, err);
+    if (!code)
+        item.count = last_count(&found, strlen(suffix));
+    if (code == SB_NOENT || (!code && item.count == 0))
+        code = sb_fail(err, SB_NOENT, "%s: there is no %.*s" FIRST_SHARD "NNNNN%s", text,
+                       (int)item.at, text, suffix);
+    if (!code)
+        code = add_set(spec, room, text, &item, err);
+out:
+    globfree(&found);
+    sb_buf_release(&pattern);
+    return code;
+}
+
+static bool is_limits(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return strncmp(slash ? slash + 1 : path, "limits.", 7) == 0;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static enum sb_code add_glob(struct sb_spec *spec, size_t *room, const char *text,
+                             struct sb_error *err)
+{
+    size_t before = spec->count;
+    glob_t found = {0};
+    enum sb_code code = run_glob(text, &found, err);
+
+    for (size_t i = 0; !code && i < found.gl_pathc; i++) {
+        if (!is_limits(found.gl_pathv[i]))
+            code = add_path(spec, room, found.gl_pathv[i], err);
+    }
+    if (!code && spec->count == before)
+        code = sb_fail(err, SB_NOENT, "%s: no file is called so", text);
+    if (!code)
+        qsort(spec->paths + before, spec->count - before, sizeof(*spec->paths), compare_paths);
+    globfree(&found);
+    return code;
+}
+
+static enum sb_code add_item(struct sb_spec *spec, size_t *room, const char *text,
+                             struct sb_error *err)
+{
+    struct item item;
+
+    if (exists(text))
+        return add_path(spec, room, text, err);
+    if (remote_part(text))
+        return refuse_remote(remote_part(text), err);
+    text = skip_local_prefix(text);
+    if (exists(text))
+        return add_path(spec, room, text, err);
+    item = parse_item(text);
+    if (item.kind == SET)
+        return add_set(spec, room, text, &item, err);
+    if (item.kind == STAR_SET)
+        return add_star_set(spec, room, text, item, err);
+    if (strpbrk(text, GLOB_LETTERS))
+        return add_glob(spec, room, text, err);
+    return add_path(spec, room, text, err);
+}
+
+static enum sb_code add_items(struct sb_spec *spec, char *list, struct sb_error *err)
+{
+    size_t room = 0;
+    char *rest = list, *item;
+    enum sb_code code = SB_OK;
+
+    while (!code && (item = strsep(&rest, ","))) {
+        if (*item)
+            code = add_item(spec, &room, item, err);
+    }
+    return code;
+}
+
+enum sb_code sb_spec_expand(struct sb_spec *out, const char *spec, struct sb_error *err)
+{
+    size_t room = 0;
+    enum sb_code code;
+    char *list;
+
+    *out = (struct sb_spec){0};
+    list = strdup(spec);
+    if (!list)
+        return sb_fail_memory(err);
+    code = exists(spec) ? add_path(out, &room, spec, err) : add_items(out, list, err);
+    if (!code && out->count == 0)
+        code = sb_fail(err, SB_INVALID, "\"%s\" names no file", spec);
+    if (code)
+        sb_spec_release(out);
+    free(list);
+    return code;
+}
+
+void sb_spec_release(struct sb_spec *spec)
+{
+    for (size_t i = 0; i < spec->count; i++)
+        free(spec->paths[i]);
+    free(spec->paths);
+    *spec = (struct sb_spec){0};
+}
+
+static bool ends_in(const char *text, size_t size, const char *suffix)
+{
+    size_t length = strlen(suffix);
+
+    return size > length && memcmp(text + size - length, suffix, length) == 0;
+}
+
+bool sb_spec_is_of_bags(const char *spec)
+{
+    size_t items = 0;
+
+    for (const char *item = spec; *item; item += *item == ',') {
+        size_t size = strcspn(item, ",");
+
+        if (size > 0 && !ends_in(item, size, ".bag") && !ends_in(item, size, ".bagz"))
+            return false;
+        items += size > 0;
+        item += size;
+    }
+    return items > 0;
+}
+
+enum sb_code sb_shard_pattern_parse(struct sb_shard_pattern *out, const char *path,
+                                    struct sb_error *err)
+{
+    struct item item;
+
+    *out = (struct sb_shard_pattern){
+        .path = path, .prefix_size = strlen(path), .suffix = path + strlen(path)};
+    if (exists(path))
+        return SB_OK;
+    if (remote_part(path))
+        return sb_fail(err, SB_INVALID,
+                       "%s: is not on a file system; write to a pipe instead: shardbox ... "
+                       "--to=bagz - | ...",
+                       path);
+    if (strchr(path, ','))
+        return sb_fail(err, SB_INVALID, "\"%s\": an output has one name, without commas", path);
+    out->path = skip_local_prefix(path);
+    out->prefix_size = strlen(out->path);
+    item = parse_item(out->path);
+    if (item.kind == PLAIN)
+        return SB_OK;
+    out->is_set = true;
+    out->prefix_size = item.at;
+    out->suffix = out->path + item.behind;
+    out->shards = item.kind == SET ? item.count : 0;
+    return SB_OK;
+}
+
+enum sb_code sb_shard_pattern_name(const struct sb_shard_pattern *pattern, uint32_t shard,
+                                   uint32_t shards, struct sb_buf *out)
+{
+    if (!pattern->is_set)
+        return sb_buf_add_text(out, pattern->path);
+    return sb_buf_add_format(out, "%.*s-%05u-of-%05u%s", (int)pattern->prefix_size, pattern->path,
+                             shard, shards, pattern->suffix);
+}
+
+enum sb_code sb_limits_name(const char *path, struct sb_buf *out)
+{
+    const char *slash = strrchr(path, '/');
+    size_t directory = slash ? (size_t)(slash - path) + 1 : 0;
+
+    return sb_buf_add_format(out, "%.*slimits.%s", (int)directory, path, path + directory);
+}
