@@ -174,15 +174,6 @@ void sb_linker_free(struct sb_linker *linker)
     free(linker);
 }
 
-/* Does the file wait for its writer to give it its lasting name? */
-static bool is_being_made(const char *path)
-{
-    size_t size = strlen(path), tail = strlen(".new-shard-00000");
-
-    return size > tail && strncmp(path + size - tail, ".new-shard-", strlen(".new-shard-")) == 0 &&
-           strspn(path + size - 5, "0123456789") == 5;
-}
-
 static enum sb_code link_file(struct sb_linker *linker, const char *name, uint32_t *number,
                               struct sb_error *err)
 {
@@ -191,12 +182,8 @@ static enum sb_code link_file(struct sb_linker *linker, const char *name, uint32
 
     if (!file)
         return sb_fail_errno(err, errno, "%s", name);
-    if (is_being_made(file))
-        code = sb_fail(err, SB_LOCKED,
-                       "%s: is about to be renamed, or was when a run was killed; wait for its "
-                       "writer, or finish the renames with 'pack --append'",
-                       file);
-    else
+    code = sb_shard_refuse_unnamed(file, err);
+    if (!code)
         code = sb_writer_link_shard(linker->writer, linker->kind, file, number, err);
     free(file);
     return code;

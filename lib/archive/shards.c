@@ -144,6 +144,19 @@ char *sb_shard_name(const char *prefix, uint32_t shard, struct sb_error *err)
     return NULL;
 }
 
+enum sb_code sb_shard_refuse_unnamed(const char *path, struct sb_error *err)
+{
+    size_t size = strlen(path), tail = strlen(".new-shard-00000");
+
+    if (size <= tail || strncmp(path + size - tail, ".new-shard-", strlen(".new-shard-")) != 0 ||
+        strspn(path + size - 5, "0123456789") != 5)
+        return SB_OK;
+    return sb_fail(err, SB_LOCKED,
+                   "%s: is about to be renamed, or was when a run was killed; wait for its "
+                   "writer, or finish the renames with 'pack --append'",
+                   path);
+}
+
 static enum sb_code name_shard(const char *base, const char *suffix, uint32_t shard,
                                struct sb_buf *out)
 {

@@ -26,6 +26,9 @@ struct sb_shards;
 /* PREFIX-shard-NNNNN; of the caller. NULL when there is no memory, which err says. */
 char *sb_shard_name(const char *prefix, uint32_t shard, struct sb_error *err);
 
+/* SB_LOCKED for the path of a shard that waits for its writer to give it its lasting name. */
+enum sb_code sb_shard_refuse_unnamed(const char *path, struct sb_error *err) SB_CHECKED;
+
 /* May outlive the archive, but for one that was adopted (archive.h), whose bytes it has in its
  * keeping: then freed before it. */
 enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive,
