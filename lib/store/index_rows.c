@@ -18,6 +18,7 @@ struct sb_index_rows {
     bool any_parent;
     bool any_link;
     bool summed;
+    bool keeps_order;
     int64_t bytes; /* of all extents */
     int64_t left_out;
 };
@@ -70,6 +71,11 @@ void sb_index_rows_free(struct sb_index_rows *rows)
     sb_database_close(rows->db);
     sb_buf_release(&rows->parent);
     free(rows);
+}
+
+void sb_index_rows_keep_order(struct sb_index_rows *rows)
+{
+    rows->keeps_order = true;
 }
 
 struct sqlite3 *sb_index_rows_database(struct sb_index_rows *rows)
@@ -314,24 +320,60 @@ static enum sb_code check_row(struct sb_index_rows *rows, struct writing *writin
     return SB_END;
 }
 
+/* Those that a later one of the same name replaced come behind it, or not at all. */
+static enum sb_code select_files(struct sb_index_rows *rows, struct writing *writing,
+                                 struct sb_error *err)
+{
+    struct sb_buf query = {0};
+    const char *columns = rows->summed
+                              ? "SELECT path, shard, offset, size,"
+                                " coalesce(files.crc32c, sums.crc32c, iif(size = 0, 0, NULL)),"
+                                " mode, uid, gid, mtime_ns FROM files LEFT JOIN sums USING (id)"
+                              : "SELECT path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns"
+                                " FROM files";
+    const char *order = rows->keeps_order
+                            ? " WHERE id IN (SELECT max(id) FROM files GROUP BY path) ORDER BY id"
+                            : " ORDER BY path, id DESC";
+    enum sb_code code;
+
+    if (sb_buf_add_text(&query, columns) || sb_buf_add_text(&query, order))
+        code = sb_fail_memory(err);
+    else
+        code = sb_database_prepare(rows->db, &writing->files, query.data, err);
+    sb_buf_release(&query);
+    return code;
+}
+
+/* Of those that keep their order, as the others are counted one by one. */
+static enum sb_code count_superseded(struct sb_index_rows *rows, struct sb_sink_counts *counts,
+                                     struct sb_error *err)
+{
+    sqlite3_stmt *row;
+    enum sb_code code;
+
+    if (!rows->keeps_order)
+        return SB_OK;
+    code = sb_database_prepare(rows->db, &row, "SELECT count(*) - count(DISTINCT path) FROM files",
+                               err);
+    if (code)
+        return code;
+    if (sqlite3_step(row) == SQLITE_ROW)
+        counts->superseded += sqlite3_column_int64(row, 0);
+    else
+        code = sb_database_fail(rows->db, err);
+    sqlite3_finalize(row);
+    return code;
+}
+
 static enum sb_code write_files(struct sb_index_rows *rows, struct sb_writer *writer,
                                 const struct sb_notify *notify, struct sb_sink_counts *counts,
                                 struct sb_error *err)
 {
     struct writing writing = {0};
     struct sb_entry entry;
-    enum sb_code code;
+    enum sb_code code = select_files(rows, &writing, err);
     int rc = SQLITE_DONE;
 
-    code = sb_database_prepare(
-        rows->db, &writing.files,
-        rows->summed ? "SELECT path, shard, offset, size,"
-                       " coalesce(files.crc32c, sums.crc32c, iif(size = 0, 0, NULL)),"
-                       " mode, uid, gid, mtime_ns"
-                       " FROM files LEFT JOIN sums USING (id) ORDER BY path, id DESC"
-                     : "SELECT path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns"
-                       " FROM files ORDER BY path, id DESC",
-        err);
     if (!code)
         code = sb_database_prepare(rows->db, &writing.find_dir,
                                    "SELECT 1 FROM dirs WHERE path = ?1", err);
@@ -388,5 +430,7 @@ enum sb_code sb_index_rows_write(struct sb_index_rows *rows, struct sb_writer *w
 {
     enum sb_code code = write_dirs(rows, writer, counts, err);
 
+    if (!code)
+        code = count_superseded(rows, counts, err);
     return code ? code : write_files(rows, writer, notify, counts, err);
 }

@@ -13,6 +13,7 @@ struct index_sink {
     struct sb_index_rows *rows;
     uint32_t shard; /* that the members lie in, */
     int64_t size;   /* and how long it is */
+    int64_t last;   /* where the last of them begins; -1: none has begun */
     int64_t count;  /* members so far */
 };
 
@@ -36,6 +37,13 @@ static enum sb_code refuse(const struct sb_member *member, struct sb_error *err)
                        : "compressed, in pieces or with a sum of its own");
 }
 
+/* Has it a place among the others? An empty one, too, where the source knows it. */
+static bool stands_in_line(const struct index_sink *sink, const struct sb_member *member)
+{
+    return member->located && !member->hard_link && member->entry.type != SB_DIR &&
+           member->at >= 0 && member->at <= sink->size;
+}
+
 /* The bytes are where they are: the member needs a row, and nothing else. */
 static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
                            struct sb_item *item, struct sb_error *err)
@@ -50,9 +58,15 @@ static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
     if (has_bytes && (member->at < 0 || member->at > sink->size - entry.size))
         return sb_fail(err, SB_DAMAGED, "%s: its bytes end behind the end of the file", entry.path);
     entry.shard = sink->shard;
-    entry.offset = has_bytes ? member->at : 0;
     if (member->hard_link)
         entry.size = 0;
+    entry.offset = 0;
+    if (stands_in_line(sink, member)) {
+        entry.offset = member->at;
+        if (member->at == sink->last)
+            sb_index_rows_keep_order(sink->rows);
+        sink->last = member->at;
+    }
     return sb_index_rows_add(sink->rows, sink->count++, &entry, member->hard_link, err);
 }
 
@@ -141,5 +155,6 @@ enum sb_code sb_sink_index_file(struct sb_sink *sink, const char *path, struct s
     if (stat(path, &st))
         return sb_fail_errno(err, errno, "%s", path);
     self->size = st.st_size;
+    self->last = -1;
     return SB_OK;
 }
