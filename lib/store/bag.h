@@ -8,7 +8,7 @@
  *
  * Opening looks once at each file's end (and for limits.NAME), and reads nothing else: memory is
  * some bytes for each shard. At most 24 files are open at once. A limit is held against its
- * neighbours and the file whenever it is used: SB_DAMAGED names the record and the file.
+ * neighbours and the file whenever it is used.
  *
  * A bag may be used by any number of threads; a reader belongs to one, and is freed before its bag.
  */
@@ -97,8 +97,10 @@ void sb_bag_reader_free(struct sb_bag_reader *reader); /* NULL is allowed */
 
 /*
  * `count` records of one shard, from `first` on, by one read of limits where they are few (a reader
- * keeps a window of limits, so that going on from where it was costs no read at all). Limits that
- * decrease or lie outside the file: SB_DAMAGED; *good records before it are filled in.
+ * keeps windows of limits, so that going on from where it was, forwards or backwards, costs no read
+ * at all). They must be there. Limits that decrease or lie outside the file: SB_DAMAGED, "record N:
+ * ..." with the number in the bag; *good records before it are filled in. SB_CHANGED: another file
+ * has taken the place of the shard's.
  */
 enum sb_code sb_bag_extents(struct sb_bag_reader *reader, struct sb_bag_place first, size_t count,
                             struct sb_record_extent *out, size_t *good,
@@ -110,8 +112,8 @@ enum sb_code sb_bag_read(struct sb_bag_reader *reader, uint32_t shard, int64_t o
 
 /*
  * A stored record (extent) as it was written, decoded where the shard is compressed. SB_LIMIT,
- * without text: it has more than `room` bytes, so stream it. SB_DAMAGED names the file; not the
- * record, whose number the caller knows.
+ * without text: it has more than `room` bytes, so stream it. SB_DAMAGED says where it is ("...
+ * (offset 123)", of several shards also which); not the record, whose number the caller knows.
  */
 enum sb_code sb_bag_load(struct sb_bag_reader *reader, const struct sb_record_extent *extent,
                          void *data, size_t room, size_t *size, struct sb_error *err) SB_CHECKED;

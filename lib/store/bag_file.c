@@ -1,0 +1,139 @@
+#include "store/bag_impl.h"
+
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum sb_code sb_bag_file_name(const struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
+                              struct sb_buf *out)
+{
+    const char *path = bag->shards[shard].path;
+
+    return part == SB_BAG_LIMITS ? sb_limits_name(path, out) : sb_buf_add_text(out, path);
+}
+
+static enum sb_code refuse_irregular(const char *path, const struct stat *st, struct sb_error *err)
+{
+    if (S_ISREG(st->st_mode))
+        return SB_OK;
+    if (S_ISFIFO(st->st_mode))
+        return sb_fail(err, SB_FORMAT, "%s: is a pipe; read it as: ... --from=bagz - <%s", path,
+                       path);
+    return sb_fail(err, SB_FORMAT, "%s: a bag must be a regular file", path);
+}
+
+/* Looked at before it is opened, since opening a device may do something. */
+static enum sb_code open_regular(const char *path, int *fd, struct stat *st, struct sb_error *err)
+{
+    enum sb_code code;
+
+    *fd = -1;
+    if (stat(path, st))
+        return sb_fail_errno(err, errno, "%s", path);
+    if (refuse_irregular(path, st, err))
+        return err->code;
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0 || fstat(*fd, st))
+        code = sb_fail_errno(err, errno, "%s", path);
+    else
+        code = refuse_irregular(path, st, err);
+    if (code && *fd >= 0)
+        close(*fd);
+    return code;
+}
+
+static uint32_t number_of(uint32_t shard, enum sb_bag_part part)
+{
+    return shard * SB_BAG_PARTS + part;
+}
+
+enum sb_code sb_bag_file_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
+                              struct sb_error *err)
+{
+    struct sb_open_file file;
+    struct sb_buf path = {0};
+    struct stat st;
+    enum sb_code code;
+    int fd;
+
+    code = sb_bag_file_name(bag, shard, part, &path) ? sb_fail_memory(err)
+                                                     : open_regular(path.data, &fd, &st, err);
+    if (!code) {
+        bag->files[shard][part] =
+            (struct sb_bag_file){.device = st.st_dev, .inode = st.st_ino, .size = st.st_size};
+        sb_open_files_keep(&bag->open_files, number_of(shard, part), 0, fd, &file);
+        sb_open_files_release(&bag->open_files, &file);
+    }
+    sb_buf_release(&path);
+    return code;
+}
+
+/* Opens it once more, after others have taken its place among the open files. */
+static enum sb_code reopen(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
+                           struct sb_open_file *out, struct sb_error *err)
+{
+    const struct sb_bag_file *known = &bag->files[shard][part];
+    struct sb_buf path = {0};
+    struct stat st;
+    enum sb_code code;
+    int fd;
+
+    if (sb_bag_file_name(bag, shard, part, &path)) {
+        code = sb_fail_memory(err);
+        goto out;
+    }
+    code = open_regular(path.data, &fd, &st, err);
+    if (!code && (st.st_dev != known->device || st.st_ino != known->inode)) {
+        close(fd);
+        code = sb_fail(err, SB_CHANGED, "%s: was replaced while it was read", path.data);
+    }
+    if (!code)
+        sb_open_files_keep(&bag->open_files, number_of(shard, part), 0, fd, out);
+out:
+    sb_buf_release(&path);
+    return code;
+}
+
+static enum sb_code acquire(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
+                            struct sb_open_file *out, struct sb_error *err)
+{
+    if (sb_open_files_find(&bag->open_files, number_of(shard, part), 0, out))
+        return SB_OK;
+    return reopen(bag, shard, part, out, err);
+}
+
+static enum sb_code ends_early(const struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
+                               int64_t end, struct sb_error *err)
+{
+    struct sb_buf path = {0};
+    enum sb_code code;
+
+    if (sb_bag_file_name(bag, shard, part, &path))
+        code = sb_fail_memory(err);
+    else
+        code = sb_fail(err, SB_DAMAGED, "%s: ends before byte %lld; it was longer before",
+                       path.data, (long long)end);
+    sb_buf_release(&path);
+    return code;
+}
+
+enum sb_code sb_bag_file_read(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
+                              int64_t offset, void *data, size_t size, struct sb_error *err)
+{
+    const char *what = bag->shards[shard].path;
+    struct sb_open_file file = {.fd = bag->fd};
+    enum sb_code code;
+    size_t got;
+
+    if (bag->fd < 0 && acquire(bag, shard, part, &file, err))
+        return err->code;
+    code = sb_pread_full(file.fd, data, size, offset, &got, what, err);
+    if (bag->fd < 0)
+        sb_open_files_release(&bag->open_files, &file);
+    if (!code && got < size)
+        code = ends_early(bag, shard, part, offset + (int64_t)size, err);
+    return code;
+}
