@@ -49,6 +49,9 @@ struct sb_source {
     bool unique;   /* each name comes once */
     int64_t total; /* bytes of members, or of the input, for progress; 0: not known */
     int64_t done;  /* of total, so far */
+
+    /* Of records: how many the input has, chosen or not; where only reading tells, so far. */
+    int64_t records;
 };
 
 struct sb_loader {
