@@ -1,0 +1,71 @@
+#include "core/hash64.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum sb_code sb_hash_key_draw(struct sb_hash_key *key, struct sb_error *err)
+{
+    if (getrandom(key, sizeof(*key), 0) != sizeof(*key))
+        return sb_fail_errno(err, errno, "random numbers");
+    return SB_OK;
+}
+
+static uint64_t word(const unsigned char *at)
+{
+    uint64_t value;
+
+    memcpy(&value, at, sizeof(value));
+    return value;
+}
+
+static uint32_t half_word(const unsigned char *at)
+{
+    uint32_t value;
+
+    memcpy(&value, at, sizeof(value));
+    return value;
+}
+
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+    unsigned __int128 product = (unsigned __int128)a * b;
+
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Up to 16 bytes as two words; of 8 and more they overlap. */
+static void short_words(const unsigned char *at, size_t size, uint64_t *a, uint64_t *b)
+{
+    *a = *b = 0;
+    if (size >= 8) {
+        *a = word(at);
+        *b = word(at + size - 8);
+    } else if (size >= 4) {
+        *a = half_word(at);
+        *b = half_word(at + size - 4);
+    } else if (size > 0) {
+        *a = (uint64_t)at[0] << 16 | (uint64_t)at[size / 2] << 8 | at[size - 1];
+    }
+}
+
+uint64_t sb_hash64(const struct sb_hash_key *key, const void *data, size_t size)
+{
+    const uint64_t *k = key->words;
+    const unsigned char *at = data;
+    size_t left = size;
+    uint64_t hash = k[0] ^ size, second = k[1], third = k[2], a, b;
+
+    if (left > 48) {
+        for (; left > 48; at += 48, left -= 48) {
+            hash = fold(word(at) ^ k[1], word(at + 8) ^ hash);
+            second = fold(word(at + 16) ^ k[2], word(at + 24) ^ second);
+            third = fold(word(at + 32) ^ k[3], word(at + 40) ^ third);
+        }
+        hash ^= second ^ third;
+    }
+    for (; left > 16; at += 16, left -= 16)
+        hash = fold(word(at) ^ k[1], word(at + 8) ^ hash);
+    short_words(at, left, &a, &b);
+    return fold(k[3] ^ size, fold(a ^ k[1], b ^ hash));
+}
