@@ -32,9 +32,10 @@ extern const char *const layout_words[];      /* concatenated, interleaved */
         OPTION_CHOICE(0, PREFIX "layout", settings, field.layout, "HOW", layout_words,             \
                       "of a sharded bag: how records lie in its shards")
 
-/* Reads the dictionary, which the caller frees after the bags. */
-enum sb_code bag_options_of(const struct bag_words *words, struct sb_bag_options *out,
-                            struct sb_error *err) SB_CHECKED;
+/* from: what --from says: "bagz" that files of no such suffix are compressed. Reads the dictionary,
+ * which is the caller's to free. */
+enum sb_code bag_options_of(const struct bag_words *words, struct sb_container_type from,
+                            struct sb_bag_options *out, struct sb_error *err) SB_CHECKED;
 
 /*
  * Is path to be read as bags? --from says so; or, without it: a regular file called *.bag or
@@ -42,7 +43,7 @@ enum sb_code bag_options_of(const struct bag_words *words, struct sb_bag_options
  */
 bool is_bag(const char *path, const struct opening *opening);
 
-/* The same, opened; what it has to say is printed. "-" is spooled. */
+/* The same, opened; what it has to say is printed. "-" and what else is a pipe is spooled. */
 enum sb_code open_bag(struct sb_bag **out, const char *path, const struct sb_bag_options *options,
                       struct sb_error *err) SB_CHECKED;
 

@@ -18,9 +18,10 @@ bool parse_from(void *settings, const char *value)
 
     opening->from = sb_container_named(value);
     if (opening->from.kind == SB_ARCHIVE || opening->from.kind == SB_TAR ||
-        opening->from.kind == SB_CPIO || opening->from.kind == SB_ZIP)
+        opening->from.kind == SB_CPIO || opening->from.kind == SB_ZIP ||
+        opening->from.kind == SB_BAG)
         return true;
-    message_usage("--from: '%s' is not archive, tar, cpio or zip", value);
+    message_usage("--from: '%s' is not archive, tar, cpio, zip, bag or bagz", value);
     return false;
 }
 
@@ -40,7 +41,7 @@ enum sb_code open_archive(struct sb_archive **out, const char *path, struct sb_e
 bool looked_for_as_archive(const char *path, const struct opening *opening)
 {
     return opening->from.kind == SB_ARCHIVE ||
-           (opening->from.kind == SB_UNKNOWN && strcmp(path, "-") != 0);
+           (opening->from.kind == SB_UNKNOWN && strcmp(path, "-") != 0 && !sb_is_bag(path));
 }
 
 bool may_be_other(const char *path, const struct opening *opening, struct sb_error *err)

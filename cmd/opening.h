@@ -20,7 +20,7 @@ struct opening {
 
 #define OPTION_FROM                                                                                \
     OPTION_CALL(0, "from", "KIND", parse_from,                                                     \
-                "what it is, where its content does not tell: archive, tar, cpio, zip",            \
+                "what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz", \
                 OPERAND_ANY)
 bool parse_from(void *settings, const char *value);
 

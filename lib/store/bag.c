@@ -17,6 +17,7 @@ static enum sb_code new_bag(struct sb_bag **out, const char *name,
     bag->fd = fd;
     if (options)
         bag->options = *options;
+    sb_dictionary_ref(bag->options.dictionary);
     sb_open_files_begin(&bag->open_files);
     bag->name = strdup(name);
     *out = bag;
@@ -31,11 +32,21 @@ void sb_bag_free(struct sb_bag *bag)
         close(bag->fd);
     sb_open_files_end(&bag->open_files);
     sb_spec_release(&bag->spec);
+    sb_dictionary_free(bag->options.dictionary);
     free(bag->shards);
     free(bag->files);
     free(bag->starts);
     free(bag->name);
     free(bag);
+}
+
+static bool is_zstd(const struct sb_bag_options *options, const char *path)
+{
+    enum sb_compression wanted = options->compression;
+
+    if (wanted == SB_COMPRESSION_AUTO && !sb_is_bag_name(path))
+        wanted = options->otherwise;
+    return sb_compression_of(wanted, path) == SB_COMPRESSION_ZSTD;
 }
 
 /* Room for the shards of bag->spec. */
@@ -53,8 +64,7 @@ static enum sb_code make_shards(struct sb_bag *bag, struct sb_error *err)
         return sb_fail_memory(err);
     for (size_t i = 0; i < count; i++) {
         bag->shards[i].path = bag->spec.paths[i];
-        bag->shards[i].zstd =
-            sb_compression_of(bag->options.compression, bag->spec.paths[i]) == SB_COMPRESSION_ZSTD;
+        bag->shards[i].zstd = is_zstd(&bag->options, bag->spec.paths[i]);
     }
     return SB_OK;
 }

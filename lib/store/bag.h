@@ -35,7 +35,9 @@ enum sb_bag_layout {
 
 struct sb_bag_options {
     enum sb_compression compression;
-    struct sb_dictionary *dictionary; /* NULL: none; kept as long as the bag */
+    enum sb_compression otherwise;    /* what AUTO means for a file that is called neither *.bag nor
+                                       *.bagz; AUTO: none */
+    struct sb_dictionary *dictionary; /* NULL: none; the bag becomes a holder of it */
     enum sb_limits_placement limits;
     enum sb_bag_layout layout;
 };
@@ -94,6 +96,7 @@ struct sb_bag_reader;
 enum sb_code sb_bag_reader_new(struct sb_bag_reader **out, struct sb_bag *bag,
                                struct sb_error *err) SB_CHECKED;
 void sb_bag_reader_free(struct sb_bag_reader *reader); /* NULL is allowed */
+struct sb_bag *sb_bag_of(const struct sb_bag_reader *reader);
 
 /*
  * `count` records of one shard, from `first` on, by one read of limits where they are few (a reader

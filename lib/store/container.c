@@ -3,6 +3,7 @@
 #include "archive/archive.h"
 #include "core/io.h"
 #include "store/feed.h"
+#include "store/shard_spec.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +39,7 @@ static const struct word words[] = {
     {"tar", {SB_TAR, SB_FILTER_NONE}},         {"cpio.gz", {SB_CPIO, SB_FILTER_GZIP}},
     {"cpio.zst", {SB_CPIO, SB_FILTER_ZSTD}},   {"cpio.xz", {SB_CPIO, SB_FILTER_XZ}},
     {"cpio", {SB_CPIO, SB_FILTER_NONE}},       {"zip", {SB_ZIP, SB_FILTER_NONE}},
+    {"bagz", {SB_BAG, SB_FILTER_ZSTD}},        {"bag", {SB_BAG, SB_FILTER_NONE}},
     {"whl", {SB_ZIP, SB_FILTER_NONE}},         {"jar", {SB_ZIP, SB_FILTER_NONE}},
     {"npz", {SB_ZIP, SB_FILTER_NONE}},         {"barecat", {SB_ARCHIVE, SB_FILTER_NONE}},
     {"archive", {SB_ARCHIVE, SB_FILTER_NONE}}, {"dir", {SB_DIRECTORY, SB_FILTER_NONE}},
@@ -193,6 +195,8 @@ static enum sb_code look_at_content(struct sb_input *input, const struct stat *s
         return code;
     if (!input->seekable && sb_buf_set(&input->head, head, got))
         return sb_fail_memory(err);
+    if (input->type.kind == SB_BAG)
+        return SB_OK;
     if (input->type.kind != SB_UNKNOWN) {
         input->type.filter = by_content(head, got).filter;
         return SB_OK;
@@ -204,7 +208,7 @@ static enum sb_code look_at_content(struct sb_input *input, const struct stat *s
         input->type.kind = SB_ZIP;
     if (input->type.kind == SB_UNKNOWN)
         return sb_fail(err, SB_FORMAT,
-                       "%s: is no archive, and no tar, cpio or zip; --from says what it is",
+                       "%s: is no archive, and no tar, cpio, zip or bag; --from says what it is",
                        input->name);
     return SB_OK;
 }
@@ -242,14 +246,26 @@ static enum sb_code look_at_descriptor(struct sb_input *input, struct sb_error *
     return look_at_content(input, &st, err);
 }
 
-/* Archives and directories are opened by path. */
+bool sb_is_bag(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) == 0)
+        return S_ISREG(st.st_mode) && sb_is_bag_name(path);
+    return sb_spec_is_of_bags(path) && !sb_archive_looks_like(path);
+}
+
+/* Archives and directories are opened by path, and so are bags of several files. */
 static enum sb_code look_at_path(struct sb_input *input, bool *by_path, struct sb_error *err)
 {
     enum sb_container_kind forced = input->type.kind;
     struct stat st;
-    bool there = stat(input->path, &st) == 0;
+    bool there;
 
-    *by_path = forced == SB_ARCHIVE || forced == SB_DIRECTORY;
+    if (forced == SB_UNKNOWN && sb_is_bag(input->path))
+        forced = input->type.kind = SB_BAG;
+    there = stat(input->path, &st) == 0;
+    *by_path = forced == SB_ARCHIVE || forced == SB_DIRECTORY || (forced == SB_BAG && !there);
     if (there && S_ISDIR(st.st_mode)) {
         *by_path = true;
         if (forced == SB_UNKNOWN)
@@ -335,6 +351,8 @@ enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
         return sb_source_open_tar(out, input, options, notify, err);
     case SB_ZIP:
         return sb_source_open_zip(out, input, options, notify, err);
+    case SB_BAG:
+        return sb_source_open_bag(out, input, options, notify, err);
     default:
         return sb_fail(err, SB_FORMAT, "%s: is of an unknown kind", input->name);
     }

@@ -51,6 +51,10 @@ struct sb_container_type sb_container_by_suffix(const char *path);
 /* Length of a path without such a suffix. */
 size_t sb_container_base_size(const char *path);
 
+/* Is it read as bags? A regular file called *.bag or *.bagz, whatever it holds, since there is
+ * nothing to tell it by; or no file, but by its words the spec of some. */
+bool sb_is_bag(const char *path);
+
 /* "tar", "zip", "archive", "directory", ... for messages. */
 const char *sb_container_word(enum sb_container_kind kind);
 
@@ -134,10 +138,19 @@ enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
+struct sb_bag;
+
+/* A bag on a pipe is spooled to TMPDIR first. SB_LIMIT: there is more of it than max_size (0: any
+ * number). What is told is as sb_bag_open has it. */
+enum sb_code sb_input_open_bag(struct sb_bag **out, struct sb_input *input,
+                               const struct sb_bag_options *options, int64_t max_size,
+                               const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
 /*
- * source_bag.c: a member for each record, in order; any record can be loaded from any thread. One
- * that is stored as it is, of a bag that is a single file, is located. A bag on a pipe is spooled
- * to TMPDIR first, and so is one that is standard input but cannot be seeked.
+ * source_bag.c: a file for each record, in order; any record can be loaded from any thread. One
+ * that is stored as it is, of a bag that is a single file that can be seeked, is located. Of a
+ * member, its loaders look at entry.size and place[] only. A record that cannot be read is told as
+ * SB_PROBLEM ("damaged"), one that was chosen and is not there as SB_PROBLEM ("missing").
  */
 enum sb_code sb_source_open_bag(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@ enum sb_compression sb_compression_of(enum sb_compression wanted, const char *pa
 /* Dictionaries */
 
 struct sb_dictionary {
+    atomic_uint holders;
     struct sb_buf bytes;
     ZSTD_DDict *decoding;
 };
@@ -50,6 +52,7 @@ enum sb_code sb_dictionary_new(struct sb_dictionary **out, const void *data, siz
     *out = NULL;
     if (!dictionary)
         return sb_fail_memory(err);
+    atomic_init(&dictionary->holders, 1);
     if (sb_buf_set(&dictionary->bytes, data, size) ? sb_fail_memory(err)
                                                    : digest(dictionary, err)) {
         sb_dictionary_free(dictionary);
@@ -95,9 +98,16 @@ enum sb_code sb_dictionary_read(struct sb_dictionary **out, const char *path, st
     return code;
 }
 
+struct sb_dictionary *sb_dictionary_ref(struct sb_dictionary *dictionary)
+{
+    if (dictionary)
+        atomic_fetch_add(&dictionary->holders, 1);
+    return dictionary;
+}
+
 void sb_dictionary_free(struct sb_dictionary *dictionary)
 {
-    if (!dictionary)
+    if (!dictionary || atomic_fetch_sub(&dictionary->holders, 1) > 1)
         return;
     ZSTD_freeDDict(dictionary->decoding);
     sb_buf_release(&dictionary->bytes);

@@ -33,6 +33,8 @@ enum sb_code sb_dictionary_read(struct sb_dictionary **out, const char *path,
                                 struct sb_error *err) SB_CHECKED;
 enum sb_code sb_dictionary_new(struct sb_dictionary **out, const void *data, size_t size,
                                struct sb_error *err) SB_CHECKED;
+/* One more holder, of it or of NULL; each frees it once. */
+struct sb_dictionary *sb_dictionary_ref(struct sb_dictionary *dictionary);
 void sb_dictionary_free(struct sb_dictionary *dictionary); /* NULL is allowed */
 
 struct sb_decoder;

@@ -318,6 +318,16 @@ static bool ends_in(const char *text, size_t size, const char *suffix)
     return size > length && memcmp(text + size - length, suffix, length) == 0;
 }
 
+static bool is_bag_name(const char *path, size_t size)
+{
+    return ends_in(path, size, ".bag") || ends_in(path, size, ".bagz");
+}
+
+bool sb_is_bag_name(const char *path)
+{
+    return is_bag_name(path, strlen(path));
+}
+
 bool sb_spec_is_of_bags(const char *spec)
 {
     size_t items = 0;
@@ -325,7 +335,7 @@ bool sb_spec_is_of_bags(const char *spec)
     for (const char *item = spec; *item; item += *item == ',') {
         size_t size = strcspn(item, ",");
 
-        if (size > 0 && !ends_in(item, size, ".bag") && !ends_in(item, size, ".bagz"))
+        if (size > 0 && !is_bag_name(item, size))
             return false;
         items += size > 0;
         item += size;

@@ -32,6 +32,9 @@ struct sb_spec {
 enum sb_code sb_spec_expand(struct sb_spec *out, const char *spec, struct sb_error *err) SB_CHECKED;
 void sb_spec_release(struct sb_spec *spec);
 
+/* Is it a name of a bag: *.bag or *.bagz? */
+bool sb_is_bag_name(const char *path);
+
 /* Could it be the spec of bags, by its words alone: "@N" or "@*", commas, globs, "fs:", "gs:", and
  * each item's suffix .bag or .bagz? */
 bool sb_spec_is_of_bags(const char *spec);

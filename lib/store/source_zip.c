@@ -6,7 +6,7 @@
 #include "store/zip_format.h"
 #include "store/zip_loader.h"
 #include "store/zip_member.h"
-#include "store/zip_spool.h"
+#include "store/spool.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -269,7 +269,7 @@ static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
 {
     int64_t size = 0;
 
-    if (!input->seekable && sb_zip_spool(&zip->spool, input, options->max_size, err))
+    if (!input->seekable && sb_spool(&zip->spool, input, options->max_size, err))
         return err->code;
     zip->file.fd = zip->spool >= 0 ? zip->spool : input->fd;
     if (file_size_of(&zip->file, &size, err) ||

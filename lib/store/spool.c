@@ -1,4 +1,4 @@
-#include "store/zip_spool.h"
+#include "store/spool.h"
 
 #include "core/io.h"
 
@@ -27,7 +27,7 @@ static enum sb_code copy_all(int fd, struct sb_input *input, int64_t max_size, c
     return SB_OK;
 }
 
-enum sb_code sb_zip_spool(int *out, struct sb_input *input, int64_t max_size, struct sb_error *err)
+enum sb_code sb_spool(int *out, struct sb_input *input, int64_t max_size, struct sb_error *err)
 {
     char *block = malloc(BLOCK_SIZE);
     enum sb_code code;
