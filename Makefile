@@ -205,7 +205,7 @@ completions: all
 
 ## make install              DESTDIR, PREFIX=/usr/local; and make uninstall
 install: all
-	install -d $(addprefix $(DESTDIR),$(BINDIR) $(MANDIR)/man1 $(MANDIR)/man5 \
+	install -d $(addprefix $(DESTDIR),$(BINDIR) $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 \
 		$(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS))
 	install -m 755 $(SHARDBOX) $(DESTDIR)$(BINDIR)/shardbox
 	$(SHARDBOX) --list | while read -r name _; do \
@@ -215,6 +215,7 @@ install: all
 	done
 	install -m 644 $(wildcard man/*.1) $(DESTDIR)$(MANDIR)/man1
 	install -m 644 $(wildcard man/*.5) $(DESTDIR)$(MANDIR)/man5
+	install -m 644 $(wildcard man/*.7) $(DESTDIR)$(MANDIR)/man7
 	install -m 644 completions/shardbox.bash $(DESTDIR)$(BASH_COMPLETIONS)/shardbox
 	install -m 644 completions/_shardbox $(DESTDIR)$(ZSH_COMPLETIONS)/_shardbox
 	install -m 644 completions/shardbox.fish $(DESTDIR)$(FISH_COMPLETIONS)/shardbox.fish
@@ -227,7 +228,8 @@ uninstall: all
 	rm -f $(DESTDIR)$(BINDIR)/shardbox $(DESTDIR)$(BASH_COMPLETIONS)/shardbox \
 		$(DESTDIR)$(ZSH_COMPLETIONS)/_shardbox $(DESTDIR)$(FISH_COMPLETIONS)/shardbox.fish \
 		$(patsubst man/%,$(DESTDIR)$(MANDIR)/man1/%,$(wildcard man/*.1)) \
-		$(patsubst man/%,$(DESTDIR)$(MANDIR)/man5/%,$(wildcard man/*.5))
+		$(patsubst man/%,$(DESTDIR)$(MANDIR)/man5/%,$(wildcard man/*.5)) \
+		$(patsubst man/%,$(DESTDIR)$(MANDIR)/man7/%,$(wildcard man/*.7))
 
 ## make clean                removes build/
 clean:

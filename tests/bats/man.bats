@@ -23,7 +23,7 @@ options_in_page() {
 }
 
 @test "every page is without a word from mandoc" {
-    for page in "$PROJECT"/man/*.[15]; do
+    for page in "$PROJECT"/man/*.[157]; do
         run_ok mandoc -T lint -W warning "$page"
         output_is ""
     done
@@ -102,6 +102,6 @@ options_in_page() {
 @test "every reference to one of our pages leads to one" {
     while read -r target; do
         [[ -e $PROJECT/man/$target ]] || fail "no page $target"
-    done < <(grep -hoE '^\.(It )?Xr shardbox[a-z-]* [15]' "$PROJECT"/man/*.[15] |
-        sed -E 's/.*Xr ([a-z-]+) ([15])/\1.\2/' | sort -u)
+    done < <(grep -hoE '^\.(It )?Xr shardbox[a-z-]* [157]' "$PROJECT"/man/*.[157] |
+        sed -E 's/.*Xr ([a-z-]+) ([157])/\1.\2/' | sort -u)
 }
