@@ -3,6 +3,7 @@
 #include "archive/archive.h"
 #include "core/io.h"
 #include "store/feed.h"
+#include "store/framing.h"
 #include "store/shard_spec.h"
 
 #include <errno.h>
@@ -122,6 +123,7 @@ const char *sb_container_word(enum sb_container_kind kind)
         [SB_CPIO] = "cpio",
         [SB_ZIP] = "zip",
         [SB_BAG] = "bag",
+        [SB_FRAMES] = "stream of records",
     };
 
     return names[kind];
@@ -187,6 +189,11 @@ static enum sb_code look_at_content(struct sb_input *input, const struct stat *s
     size_t got;
     enum sb_code code;
 
+    /* Records may begin like anything: what compresses them is told by the name alone. */
+    if (input->type.kind == SB_FRAMES) {
+        input->type.filter = sb_framing_filter(input->path);
+        return SB_OK;
+    }
     if (input->seekable)
         code = sb_pread_full(input->fd, head, sizeof(head), 0, &got, input->name, err);
     else

@@ -19,7 +19,8 @@ enum sb_container_kind {
     SB_TAR,  /* plain or compressed */
     SB_CPIO, /* likewise */
     SB_ZIP,
-    SB_BAG, /* one, or the spec of many */
+    SB_BAG,    /* one, or the spec of many */
+    SB_FRAMES, /* framed records: never told by content or name; see framing.h */
 };
 
 /* How the bytes of a tar or cpio are compressed; single files: up to zstd. */
@@ -36,8 +37,8 @@ enum sb_filter_kind {
 
 struct sb_container_type {
     enum sb_container_kind kind;
-    enum sb_filter_kind filter; /* of SB_TAR and SB_CPIO: the outermost; SB_BAG to be written: zstd
-                                   for "bagz", none for "bag" */
+    enum sb_filter_kind filter; /* of SB_TAR, SB_CPIO and SB_FRAMES: the outermost; SB_BAG to be
+                                   written: zstd for "bagz", none for "bag" */
 };
 
 /*

@@ -227,19 +227,28 @@ static enum sb_code outermost(const struct sb_input *input, enum sb_filter_kind 
     return SB_OK;
 }
 
+static enum sb_code find_filters(struct sb_feed **feed, const struct sb_input *input,
+                                 int64_t max_size, struct sb_error *err)
+{
+    enum sb_filter_kind kind;
+    enum sb_code code = outermost(input, &kind, err);
+
+    return code ? code : add_filters(feed, kind, max_size, err);
+}
+
 enum sb_code sb_feed_open(struct sb_feed **out, const struct sb_input *input, int64_t max_size,
                           struct sb_feed_watch *watch, struct sb_error *err)
 {
-    enum sb_filter_kind kind;
     struct sb_feed *feed;
     enum sb_code code = sb_feed_input(&feed, input, watch, err);
 
     *out = NULL;
     if (code)
         return code;
-    code = outermost(input, &kind, err);
-    if (!code)
-        code = add_filters(&feed, kind, max_size, err);
+    if (input->type.kind != SB_FRAMES)
+        code = find_filters(&feed, input, max_size, err);
+    else if (input->type.filter != SB_FILTER_NONE)
+        code = add_filter(&feed, input->type.filter, max_size, err);
     if (code) {
         sb_feed_free(feed);
         return code;

@@ -25,7 +25,8 @@ struct sb_feed_watch {
 
 /*
  * The input and the watch stay as long as the feed. The outermost filter is what
- * input->type.filter says; where that is none, and for a second one, first bytes tell. max_size: of
+ * input->type.filter says; where that is none, and for a second one, first bytes tell (but not of
+ * SB_FRAMES, which has no more than that one, and may be empty). max_size: of
  * what comes out of a filter, 0 for any. SB_FORMAT when there are too many filters.
  */
 enum sb_code sb_feed_open(struct sb_feed **out, const struct sb_input *input, int64_t max_size,

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Of one call of the encoder, so that no piece needs more room than it has bytes. */
 #define ENCODED_AT_ONCE ((size_t)48 << 10)
@@ -63,6 +64,26 @@ bool sb_framing_tells_size(enum sb_framing framing)
     default:
         return true;
     }
+}
+
+enum sb_filter_kind sb_framing_filter(const char *path)
+{
+    static const struct {
+        const char *suffix;
+        enum sb_filter_kind kind;
+    } suffixes[] = {
+        {".gz", SB_FILTER_GZIP},  {".bz2", SB_FILTER_BZIP2}, {".xz", SB_FILTER_XZ},
+        {".zst", SB_FILTER_ZSTD}, {".lz4", SB_FILTER_LZ4},   {".lzma", SB_FILTER_LZMA},
+    };
+    size_t size = strlen(path);
+
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+        size_t length = strlen(suffixes[i].suffix);
+
+        if (size > length && strcasecmp(path + size - length, suffixes[i].suffix) == 0)
+            return suffixes[i].kind;
+    }
+    return SB_FILTER_NONE;
 }
 
 static enum sb_code add(struct sb_buf *out, const void *data, size_t size, struct sb_error *err)

@@ -77,6 +77,10 @@ enum sb_code sb_framer_finish(struct sb_framer *framer, struct sb_buf *out,
 /* Does the framing add nothing at all, so that records may be copied in runs? */
 bool sb_framing_is_bare(enum sb_framing framing);
 
+/* What compresses a file of framed records of this name: by its suffix, .gz, .bz2, .xz, .zst, .lz4
+ * or .lzma. */
+enum sb_filter_kind sb_framing_filter(const char *path);
+
 /* Must the size of a record be known before its bytes? */
 bool sb_framing_tells_size(enum sb_framing framing);
 
