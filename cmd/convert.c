@@ -416,7 +416,9 @@ static int convert(const struct settings *settings)
     sb_buf_release(&asked);
     if (!code && !result.done) {
         note_counts(settings, &result.counts);
-        report_summary(&report, settings->output, sb_container_word(wanted.to.kind));
+        report_summary(
+            &report, settings->output,
+            sb_container_word(wanted.records.framed_output ? SB_FRAMES : wanted.to.kind));
     }
     if (report_finish(&report, &report_err)) {
         message_failure(&report_err);

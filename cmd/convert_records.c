@@ -24,12 +24,13 @@ static const char *misused_output(const struct record_settings *settings,
 }
 
 /* Options whose behaviour is not there. */
-static const char *misused_unknown(const struct record_settings *settings)
+static const char *misused_unknown(const struct record_settings *settings,
+                                   const struct record_use *use)
 {
+    if (settings->framing != NOT_FRAMED && !writes_frames(settings, use))
+        return "--frame cannot be used here";
     if (settings->name_format || settings->keys)
         return "--name-format and --keys cannot be used here";
-    if (settings->framing != NOT_FRAMED)
-        return "--frame cannot be used here";
     if (settings->train)
         return "--train-dictionary cannot be used here";
     return settings->limits_only ? "--limits-only cannot be used here" : NULL;
@@ -41,9 +42,11 @@ const char *misused_records(const struct record_settings *settings, const struct
 
     if (wrong)
         return wrong;
+    if (settings->framing != NOT_FRAMED && !writes_frames(settings, use) && use->from != SB_UNKNOWN)
+        return "--frame says what INPUTs are: it excludes --from";
     if (settings->train && !settings->bag.dictionary)
         return "--train-dictionary makes a file: say which with --dictionary=FILE";
-    return misused_unknown(settings);
+    return misused_unknown(settings, use);
 }
 
 /* Options of INPUTs, which those without from- are where no bag is written. */

@@ -185,6 +185,10 @@ static enum sb_code open_sink(struct convert *convert, struct sb_error *err)
         .notify = &convert->notify,
     };
 
+    if (options->records.framed_output) {
+        stream.filter = sb_framing_filter(options->output);
+        return sb_sink_open_frames(&convert->sink, &stream, options->records.framing, err);
+    }
     switch (options->to.kind) {
     case SB_ARCHIVE:
         return open_archive_sink(convert, err);
@@ -224,7 +228,9 @@ static enum sb_code point_at(struct convert *convert, const struct sb_input *inp
 
 static bool depth_first(const struct sb_convert_options *options)
 {
-    return options->to.kind == SB_TAR || options->to.kind == SB_ZIP;
+    bool framed_tar = options->records.framed_output && options->records.framing == SB_FRAMING_TAR;
+
+    return framed_tar || options->to.kind == SB_TAR || options->to.kind == SB_ZIP;
 }
 
 static enum sb_code convert_archive(struct convert *convert, struct sb_error *err)
@@ -422,6 +428,7 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
                         struct sb_error *err)
 {
     struct convert convert = {.options = options, .result = result, .transfer = options->transfer};
+    enum sb_container_kind kind = options->records.framed_output ? SB_FRAMES : options->to.kind;
     enum sb_code code;
 
     *result = (struct sb_convert_result){0};
@@ -435,8 +442,8 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
     convert.transfer.progress = progress;
     convert.transfer.context = &convert;
     code = sb_convert_paths_check(options->inputs, options->input_count, options->output, err);
-    if (!code && (options->to.kind == SB_TAR || options->to.kind == SB_ZIP))
-        code = sb_convert_spare_archive(options->output, sb_container_word(options->to.kind), err);
+    if (!code && (kind == SB_TAR || kind == SB_ZIP || kind == SB_FRAMES))
+        code = sb_convert_spare_archive(options->output, sb_container_word(kind), err);
     if (!code)
         code = sb_recode_check(&options->transfer.recode, err);
     if (!code && looks_first(options)) {
