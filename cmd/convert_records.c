@@ -24,11 +24,8 @@ static const char *misused_output(const struct record_settings *settings,
 }
 
 /* Options whose behaviour is not there. */
-static const char *misused_unknown(const struct record_settings *settings,
-                                   const struct record_use *use)
+static const char *misused_unknown(const struct record_settings *settings)
 {
-    if (settings->framing != NOT_FRAMED && !writes_frames(settings, use))
-        return "--frame cannot be used here";
     if (settings->name_format || settings->keys)
         return "--name-format and --keys cannot be used here";
     if (settings->train)
@@ -46,7 +43,7 @@ const char *misused_records(const struct record_settings *settings, const struct
         return "--frame says what INPUTs are: it excludes --from";
     if (settings->train && !settings->bag.dictionary)
         return "--train-dictionary makes a file: say which with --dictionary=FILE";
-    return misused_unknown(settings, use);
+    return misused_unknown(settings);
 }
 
 /* Options of INPUTs, which those without from- are where no bag is written. */

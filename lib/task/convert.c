@@ -266,6 +266,24 @@ static enum sb_code transfer(struct convert *convert, struct sb_source *source, 
                 : sb_checkpoint_transfer(convert->run, source, &convert->transfer, members, err);
 }
 
+/* Records in frames are told by nothing but what the user says. */
+static enum sb_container_kind forced_kind(const struct sb_convert_options *options)
+{
+    if (!options->records.framed_input)
+        return options->from;
+    return options->records.framing == SB_FRAMING_TAR ? SB_TAR : SB_FRAMES;
+}
+
+static enum sb_code open_source(struct convert *convert, struct sb_source **out,
+                                struct sb_input *input, const struct sb_source_options *options,
+                                struct sb_error *err)
+{
+    if (input->type.kind != SB_FRAMES)
+        return sb_source_open(out, input, options, &convert->notify, err);
+    return sb_source_open_frames(out, input, convert->options->records.framing, options->names,
+                                 options, &convert->notify, err);
+}
+
 static enum sb_code convert_input(struct convert *convert, size_t number, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
@@ -278,14 +296,14 @@ static enum sb_code convert_input(struct convert *convert, size_t number, struct
     };
     struct sb_source *source = NULL;
     struct sb_input input;
-    enum sb_code code = sb_input_open(&input, path, options->from, err);
+    enum sb_code code = sb_input_open(&input, path, forced_kind(options), err);
 
     if (code)
         return code;
     if (options->wrap)
         code = point_at(convert, &input, err);
     if (!code)
-        code = sb_source_open(&source, &input, &source_options, &convert->notify, err);
+        code = open_source(convert, &source, &input, &source_options, err);
     if (!code) {
         convert->transfer.stored_names = input.type.kind == SB_ARCHIVE;
         convert->result->begun = true;
