@@ -1,8 +1,9 @@
 /*
  * shardbox du: how much is below each directory of an archive, from the statistics that its index
- * keeps, so that no file need be counted.
+ * keeps, so that no file need be counted. Of bags: du_records.h.
  */
 #include "command.h"
+#include "du_records.h"
 #include "message.h"
 #include "ncdu_export.h"
 #include "opening.h"
@@ -32,13 +33,11 @@ struct settings {
     bool json;
     int export;
     bool gaps;
+    struct du_records records;
 };
 
 static const char *const synopsis[] = {
-    "ARCHIVE [PATH]...",
-    "--export=ncdu ARCHIVE [PATH]",
-    "--gaps ARCHIVE",
-    NULL,
+    "ARCHIVE [PATH]...", "--export=ncdu ARCHIVE [PATH]", "--gaps ARCHIVE", "[-s] BAG", NULL,
 };
 
 static const char *const sort_choices[] = {"name", "size", NULL};
@@ -57,6 +56,7 @@ static const struct option options[] = {
     OPTION_CHOICE(0, "export", struct settings, export, "FORMAT", export_choices,
                   "a listing that 'ncdu -f-' opens"),
     OPTION_FLAG(0, "gaps", struct settings, gaps, "bytes of the shards that no file owns"),
+    OPTIONS_DU_RECORDS(struct settings, records),
     OPTION_FROM,
     OPTION_END,
 };
@@ -314,9 +314,11 @@ static const char *clash_with_export(const struct settings *settings)
 static int check_usage(const struct settings *settings, int operands)
 {
     const char *clash = settings->export >= 0 ? clash_with_export(settings) : NULL;
+    const char *other = options_given_of(du_options_of_bags);
 
-    if (operands < 1)
-        return message_usage("no archive given");
+    if (other)
+        return message_usage("--%s goes with bags; --from=bag takes what is not called so for one",
+                             other);
     if (settings->summarize && settings->all)
         return message_usage("-s and -a cannot be given together");
     if (settings->summarize && settings->max_depth > 0)
@@ -333,6 +335,15 @@ static int check_usage(const struct settings *settings, int operands)
     return STATUS_CLEAN;
 }
 
+static int run_records(struct settings *settings, const char *path, int operands)
+{
+    settings->records.from = settings->opening.from;
+    settings->records.human = settings->human;
+    settings->records.json = settings->json;
+    settings->records.summarize = settings->summarize;
+    return du_records(&settings->records, path, operands);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = {.max_depth = -1, .sort = -1, .export = -1};
@@ -343,6 +354,10 @@ static int run(const struct command *self, int argc, char **argv)
     status = options_parse(self, argc, argv, &settings, &first, NULL);
     if (status != OPTIONS_RUN)
         return status;
+    if (first == argc)
+        return message_usage("no archive given");
+    if (is_bag(argv[first], &settings.opening))
+        return run_records(&settings, argv[first], argc - first);
     status = check_usage(&settings, argc - first);
     if (status)
         return status;
@@ -353,7 +368,7 @@ static int run(const struct command *self, int argc, char **argv)
 
 const struct command du_command = {
     .name = "du",
-    .summary = "show how much is below each directory of an archive",
+    .summary = "show how much is below each directory of an archive, or in a bag",
     .synopsis = synopsis,
     .options = options,
     .notes = "Exit status: 0 all was counted, 1 in part, 2 error.",

@@ -1,4 +1,5 @@
 #include "listing.h"
+#include "cells.h"
 #include "colour.h"
 #include "columns.h"
 #include "local_time.h"
@@ -6,8 +7,6 @@
 #include "opening.h"
 #include "output.h"
 #include "owners.h"
-
-#include "core/number.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +18,6 @@
 #define ROWS_MOST   8192
 #define TEXT_MOST   (1 << 20)
 #define HALF_A_YEAR 15778476 /* seconds: GNU ls shows the year of times before that */
-#define NUMBER_SIZE 24
 
 struct row {
     struct sb_entry entry;
@@ -40,30 +38,11 @@ static struct {
     struct sb_buf line, quoted, target;
 } block;
 
-/* Decimal digits at the end of out; returns where they begin. */
-static const char *format_number(int64_t value, char out[NUMBER_SIZE])
-{
-    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    char *at = &out[NUMBER_SIZE - 1];
-
-    *at = '\0';
-    do {
-        *--at = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
-    if (value < 0)
-        *--at = '-';
-    return at;
-}
-
 static const char *format_size(const struct sb_entry *entry, char out[NUMBER_SIZE])
 {
     int64_t size = entry->type == SB_DIR ? entry->size_tree : entry->size;
 
-    if (!block.style->human || size < 0)
-        return format_number(size, out);
-    sb_format_human(size, out);
-    return out;
+    return format_amount(size, block.style->human, out);
 }
 
 /* A directory's links are itself, its name, and its subdirectories, as on most file systems. */
@@ -100,22 +79,6 @@ static void measure(const struct row *row)
     widen(&block.widths.size, format_size(&row->entry, number));
 }
 
-static void add_cell(const char *text, size_t width, bool right)
-{
-    struct sb_buf *line = &block.line;
-    size_t size = strlen(text), spaces = size < width ? width - size : 0;
-
-    output_need(sb_buf_reserve(line, spaces + size + 1));
-    if (!right)
-        memcpy(line->data + line->size, text, size);
-    memset(line->data + line->size + (right ? 0 : size), ' ', spaces);
-    if (right)
-        memcpy(line->data + line->size + spaces, text, size);
-    line->size += spaces + size;
-    line->data[line->size++] = ' ';
-    line->data[line->size] = '\0';
-}
-
 static char *two_digits(char *at, int value, char fill)
 {
     at[0] = (char)(value < 10 ? fill : '0' + value / 10);
@@ -135,7 +98,7 @@ static void add_time(const struct sb_entry *entry)
     if (now == 0)
         now = (int64_t)time(NULL);
     if (!(entry->has & SB_HAS_MTIME)) {
-        add_cell("?", 12, true);
+        add_cell(&block.line, "?", 12, true);
         return;
     }
     local_time(seconds, &t);
@@ -151,7 +114,7 @@ static void add_time(const struct sb_entry *entry)
     } else {
         snprintf(at, (size_t)(text + sizeof(text) - at), "%5s", format_number(t.year, number));
     }
-    add_cell(text, 12, true);
+    add_cell(&block.line, text, 12, true);
 }
 
 /* The bytes on a pipe, quoted on a terminal. */
@@ -177,11 +140,11 @@ static void write_long(const struct row *row)
 
     sb_buf_clear(&block.line);
     mode_text(entry, mode);
-    add_cell(mode, 0, false);
-    add_cell(format_number(links_of(entry), number), block.widths.links, true);
-    add_cell(user_of(entry), block.widths.user, false);
-    add_cell(group_of(entry), block.widths.group, false);
-    add_cell(format_size(entry, number), block.widths.size, true);
+    add_cell(&block.line, mode, 0, false);
+    add_cell(&block.line, format_number(links_of(entry), number), block.widths.links, true);
+    add_cell(&block.line, user_of(entry), block.widths.user, false);
+    add_cell(&block.line, group_of(entry), block.widths.group, false);
+    add_cell(&block.line, format_size(entry, number), block.widths.size, true);
     add_time(entry);
     add_coloured_name(entry, row->skip);
     if (entry->type == SB_LINK && read_target(block.style->content, entry, &block.target)) {

@@ -1,10 +1,11 @@
 /*
  * shardbox ls: what a directory of an archive holds, as GNU ls shows it. Also the archive as a
- * tree, and seen from its shards.
+ * tree, and seen from its shards. Of bags: ls_records.h.
  */
 #include "colour.h"
 #include "command.h"
 #include "listing.h"
+#include "ls_records.h"
 #include "message.h"
 #include "opening.h"
 #include "output.h"
@@ -40,6 +41,7 @@ struct settings {
     bool at;
     struct place place;
     bool json;
+    struct ls_records records;
 };
 
 static const char *const synopsis[] = {
@@ -47,6 +49,8 @@ static const char *const synopsis[] = {
     "--shards ARCHIVE",
     "--rsync-list ARCHIVE",
     "--at SHARD:OFFSET[+LENGTH] ARCHIVE",
+    "[--records=SLICES | --find=KEY]... BAG",
+    "--count BAG",
     NULL,
 };
 
@@ -90,11 +94,13 @@ static const struct option options[] = {
                 "a row per shard: size, bytes in use, gaps, files"),
     OPTION_FLAG(0, "rsync-list", struct settings, rsync_list,
                 "the archive's files, one a line: shards, then the index"),
-    OPTION_FLAG('0', "null", struct settings, nul,
-                "with --shards and --rsync-list: just names, each ended by NUL"),
+    OPTION_FLAG(
+        '0', "null", struct settings, nul,
+        "with --shards and --rsync-list: just names, each ended by NUL; so are lines of -T"),
     OPTION_CALL(0, "at", "SHARD:OFFSET[+LENGTH]", parse_at, "the files that own these bytes",
                 OPERAND_ANY),
     OPTION_FLAG(0, "json", struct settings, json, "an object a line, with all that is known"),
+    OPTIONS_LS_RECORDS(struct settings, records),
     OPTION_FROM,
     OPTION_END,
 };
@@ -445,8 +451,11 @@ static enum sb_code list_archive(struct list *list, const char *path, char **arg
 
 static int check_usage(const struct settings *settings, int operands)
 {
-    if (operands < 1)
-        return message_usage("no archive given");
+    const char *other = options_given_of(ls_options_of_bags);
+
+    if (other)
+        return message_usage("--%s goes with bags; --from=bag takes what is not called so for one",
+                             other);
     if ((settings->shards || settings->rsync_list || settings->at) && operands > 1)
         return message_usage("--shards, --rsync-list and --at take no PATH");
     if (settings->shards + settings->rsync_list + settings->at + settings->tree > 1)
@@ -460,6 +469,20 @@ static int check_usage(const struct settings *settings, int operands)
     return STATUS_CLEAN;
 }
 
+static int run_records(struct settings *settings, const char *path, int operands)
+{
+    struct ls_records *records = &settings->records;
+
+    records->from = settings->opening.from;
+    records->details = settings->details;
+    records->human = settings->human;
+    records->json = settings->json;
+    records->shards = settings->shards;
+    records->rsync_list = settings->rsync_list;
+    records->nul = settings->nul;
+    return ls_records(records, path, operands);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = {0};
@@ -470,6 +493,10 @@ static int run(const struct command *self, int argc, char **argv)
     status = options_parse(self, argc, argv, &settings, &first, NULL);
     if (status != OPTIONS_RUN)
         return status;
+    if (first == argc)
+        return message_usage("no archive given");
+    if (is_bag(argv[first], &settings.opening))
+        return run_records(&settings, argv[first], argc - first);
     if (settings.by_size)
         settings.sort = SORT_SIZE;
     if (settings.by_time)
@@ -485,7 +512,7 @@ static int run(const struct command *self, int argc, char **argv)
 
 const struct command ls_command = {
     .name = "ls",
-    .summary = "list a directory of an archive",
+    .summary = "list a directory of an archive, or the records of a bag",
     .synopsis = synopsis,
     .options = options,
     .notes = "Needs the index alone; the shards need not be there.\n"

@@ -269,6 +269,17 @@ size_t options_given(const struct given_option **out)
     return given_count;
 }
 
+const char *options_given_of(const char *const *names)
+{
+    for (size_t i = 0; i < given_count; i++) {
+        for (const char *const *name = names; *name; name++) {
+            if (strcmp(given[i].name, *name) == 0)
+                return *name;
+        }
+    }
+    return NULL;
+}
+
 /* A number below zero behind the first operand, which is an operand too ("cat data.bagz -3"). */
 static bool is_negative_number(const struct parser *parser, const char *word)
 {

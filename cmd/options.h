@@ -108,6 +108,9 @@ struct given_option {
 /* All of them, in their order; returns how many. */
 size_t options_given(const struct given_option **out);
 
+/* The first of them whose name is among these, the last followed by NULL; or NULL. */
+const char *options_given_of(const char *const *names);
+
 /* The options of a command, its own and then the common ones; returns how many. */
 #define OPTIONS_MAX 64
 size_t options_list(const struct command *command, struct option list[OPTIONS_MAX]);

@@ -28,7 +28,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     ls)
-        options='-l --long -1 --one-per-line -a --all -A --almost-all -R --recursive -d --directory -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --tree --shards --rsync-list -0 --null --at= --json --from= --help -q --quiet -v --verbose --progress --no-progress'
+        options='-l --long -1 --one-per-line -a --all -A --almost-all -R --recursive -d --directory -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --tree --shards --rsync-list -0 --null --at= --json --count --records= --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= -j --threads= --from= --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     find)
@@ -36,7 +36,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     du)
-        options='-s --summarize -a --all -d --max-depth= -h --human-readable --count --sort= --json --export= --gaps --from= --help -q --quiet -v --verbose --progress --no-progress'
+        options='-s --summarize -a --all -d --max-depth= -h --human-readable --count --sort= --json --export= --gaps --compression= --dictionary= --limits= --layout= -j --threads= --from= --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     verify)
@@ -143,6 +143,15 @@ _shardbox_value() {
     ls:--sort) wanted='words:name size time address' ;;
     ls:--color=) wanted='words:auto always never' ;;
     ls:--at) wanted='any' ;;
+    ls:--records) wanted='none' ;;
+    ls:--find=) wanted='any' ;;
+    ls:--find-all=) wanted='any' ;;
+    ls:--files-from | ls:-T) wanted='file' ;;
+    ls:--compression) wanted='words:auto none zstd' ;;
+    ls:--dictionary) wanted='file' ;;
+    ls:--limits) wanted='words:auto tail separate' ;;
+    ls:--layout) wanted='words:concatenated interleaved' ;;
+    ls:--threads | ls:-j) wanted='any' ;;
     ls:--from) wanted='any' ;;
     find:--type) wanted='any' ;;
     find:--name) wanted='any' ;;
@@ -159,6 +168,11 @@ _shardbox_value() {
     du:--max-depth | du:-d) wanted='any' ;;
     du:--sort) wanted='words:name size' ;;
     du:--export) wanted='words:ncdu' ;;
+    du:--compression) wanted='words:auto none zstd' ;;
+    du:--dictionary) wanted='file' ;;
+    du:--limits) wanted='words:auto tail separate' ;;
+    du:--layout) wanted='words:concatenated interleaved' ;;
+    du:--threads | du:-j) wanted='any' ;;
     du:--from) wanted='any' ;;
     verify:--threads | verify:-j) wanted='any' ;;
     verify:--from) wanted='any' ;;

@@ -7,9 +7,9 @@ function __shardbox_commands
         convert 'turn tars, zips, bags, directories and archives into one another' \
         diff 'compare an archive with a directory or another archive' \
         cat 'write files of an archive to standard output' \
-        ls 'list a directory of an archive' \
+        ls 'list a directory of an archive, or the records of a bag' \
         find 'print paths of an archive that pass tests, one a line' \
-        du 'show how much is below each directory of an archive' \
+        du 'show how much is below each directory of an archive, or in a bag' \
         verify 'check an archive: its index, its shards and every byte' \
         rm 'remove files from an archive\'s index' \
         mv 'rename files and directories of an archive' \
@@ -72,11 +72,11 @@ function __shardbox_takes_value
             return 0
         case cat:-T cat:--files-from cat:--range cat:--order cat:--from cat:-j cat:--threads
             return 0
-        case ls:--sort ls:--at ls:--from
+        case ls:--sort ls:--at ls:--records ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:-j ls:--threads ls:--from
             return 0
         case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:--sort find:-T find:--files-from find:--printf find:--from
             return 0
-        case du:-d du:--max-depth du:--sort du:--export du:--from
+        case du:-d du:--max-depth du:--sort du:--export du:--compression du:--dictionary du:--limits du:--layout du:-j du:--threads du:--from
             return 0
         case verify:-j verify:--threads verify:--from
             return 0
@@ -207,7 +207,7 @@ complete -c shardbox -n '__shardbox_is unpack' -s n -l dry-run -d 'write nothing
 complete -c shardbox -n '__shardbox_is unpack' -l no-check -d 'do not check the bytes\' checksums'
 complete -c shardbox -n '__shardbox_is unpack' -l decompress -d 'take .gz, .bz2, .xz and .zst off files and their names'
 complete -c shardbox -n '__shardbox_is unpack' -l max-size -x -d 'give up when more bytes than this come out of it'
-complete -c shardbox -n '__shardbox_is unpack' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
+complete -c shardbox -n '__shardbox_is unpack' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
 complete -c shardbox -n '__shardbox_is unpack' -s j -l threads -x -d 'threads that write (default: the cores, at most 4)'
 complete -c shardbox -n '__shardbox_is unpack' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is unpack' -s q -l quiet -d 'give no warnings'
@@ -265,7 +265,7 @@ complete -c shardbox -n '__shardbox_is diff' -s C -l directory -r -F -d 'compare
 complete -c shardbox -n '__shardbox_is diff' -s Q -l quick -d 'do not read bytes or targets of links'
 complete -c shardbox -n '__shardbox_is diff' -l json -d 'print each difference as a line of JSON'
 complete -c shardbox -n '__shardbox_is diff' -s j -l threads -x -d 'threads that read (default: the cores, at most 4)'
-complete -c shardbox -n '__shardbox_is diff' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
+complete -c shardbox -n '__shardbox_is diff' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
 complete -c shardbox -n '__shardbox_is diff' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is diff' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is diff' -s v -l verbose -d 'say more about what is done'
@@ -279,7 +279,7 @@ complete -c shardbox -n '__shardbox_is cat' -l range -x -d 'only these bytes of 
 complete -c shardbox -n '__shardbox_is cat' -l order -x -a 'input address' -d '\'address\' reads in the order on disk, not that of the names'
 complete -c shardbox -n '__shardbox_is cat' -l no-check -d 'do not check the bytes\' CRC32C'
 complete -c shardbox -n '__shardbox_is cat' -l decompress -d 'write files called .gz, .bz2, .xz and .zst decompressed'
-complete -c shardbox -n '__shardbox_is cat' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
+complete -c shardbox -n '__shardbox_is cat' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
 complete -c shardbox -n '__shardbox_is cat' -s j -l threads -x -d 'threads that read ahead (default: the cores, at most 4)'
 complete -c shardbox -n '__shardbox_is cat' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is cat' -s q -l quiet -d 'give no warnings'
@@ -302,10 +302,20 @@ complete -c shardbox -n '__shardbox_is ls' -l color -f -a 'auto always never' -d
 complete -c shardbox -n '__shardbox_is ls' -l tree -d 'the whole tree below, drawn'
 complete -c shardbox -n '__shardbox_is ls' -l shards -d 'a row per shard: size, bytes in use, gaps, files'
 complete -c shardbox -n '__shardbox_is ls' -l rsync-list -d 'the archive\'s files, one a line: shards, then the index'
-complete -c shardbox -n '__shardbox_is ls' -s 0 -l null -d 'with --shards and --rsync-list: just names, each ended by NUL'
+complete -c shardbox -n '__shardbox_is ls' -s 0 -l null -d 'with --shards and --rsync-list: just names, each ended by NUL; so are lines of -T'
 complete -c shardbox -n '__shardbox_is ls' -l at -x -d 'the files that own these bytes'
 complete -c shardbox -n '__shardbox_is ls' -l json -d 'an object a line, with all that is known'
-complete -c shardbox -n '__shardbox_is ls' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
+complete -c shardbox -n '__shardbox_is ls' -l count -d 'of a bag: just how many records it has'
+complete -c shardbox -n '__shardbox_is ls' -l records -x -d 'of a bag: only these records, like 7,-1,10:20:2'
+complete -c shardbox -n '__shardbox_is ls' -l find -x -d 'of a bag: the first record that is KEY; without it, each line of -T'
+complete -c shardbox -n '__shardbox_is ls' -l find-all -x -d 'likewise, all records that are KEY'
+complete -c shardbox -n '__shardbox_is ls' -s T -l files-from -r -F -d 'of a bag: also the numbers in FILE, a line each; with --find, keys; - is standard input'
+complete -c shardbox -n '__shardbox_is ls' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
+complete -c shardbox -n '__shardbox_is ls' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
+complete -c shardbox -n '__shardbox_is ls' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
+complete -c shardbox -n '__shardbox_is ls' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
+complete -c shardbox -n '__shardbox_is ls' -s j -l threads -x -d 'of a bag: threads that read (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is ls' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
 complete -c shardbox -n '__shardbox_is ls' -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is ls' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is ls' -s v -l verbose -d 'say more about what is done'
@@ -326,7 +336,7 @@ complete -c shardbox -n '__shardbox_is find' -s T -l files-from -r -F -d 'only t
 complete -c shardbox -n '__shardbox_is find' -l missing -d 'with -T: only the names that are not in the archive'
 complete -c shardbox -n '__shardbox_is find' -l printf -x -d 'what to print, with find\'s directives; no newline is added'
 complete -c shardbox -n '__shardbox_is find' -l json -d 'an object a line, with all that is known'
-complete -c shardbox -n '__shardbox_is find' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
+complete -c shardbox -n '__shardbox_is find' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
 complete -c shardbox -n '__shardbox_is find' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is find' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is find' -s v -l verbose -d 'say more about what is done'
@@ -342,7 +352,12 @@ complete -c shardbox -n '__shardbox_is du' -l sort -x -a 'name size' -d 'by name
 complete -c shardbox -n '__shardbox_is du' -l json -d 'an object a line'
 complete -c shardbox -n '__shardbox_is du' -l export -x -a 'ncdu' -d 'a listing that \'ncdu -f-\' opens'
 complete -c shardbox -n '__shardbox_is du' -l gaps -d 'bytes of the shards that no file owns'
-complete -c shardbox -n '__shardbox_is du' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
+complete -c shardbox -n '__shardbox_is du' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
+complete -c shardbox -n '__shardbox_is du' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
+complete -c shardbox -n '__shardbox_is du' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
+complete -c shardbox -n '__shardbox_is du' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
+complete -c shardbox -n '__shardbox_is du' -s j -l threads -x -d 'of a bag: threads that read (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is du' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
 complete -c shardbox -n '__shardbox_is du' -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is du' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is du' -s v -l verbose -d 'say more about what is done'
@@ -354,7 +369,7 @@ complete -c shardbox -n '__shardbox_is verify' -l strict -d 'a file without a ch
 complete -c shardbox -n '__shardbox_is verify' -l present -d 'check the shards that have arrived, and list the others'
 complete -c shardbox -n '__shardbox_is verify' -s j -l threads -x -d 'read with N threads (default: the cores, at most 4)'
 complete -c shardbox -n '__shardbox_is verify' -l json -d 'print each defect as a line of JSON'
-complete -c shardbox -n '__shardbox_is verify' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
+complete -c shardbox -n '__shardbox_is verify' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
 complete -c shardbox -n '__shardbox_is verify' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is verify' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is verify' -s v -l verbose -d 'say more about what is done'
@@ -418,7 +433,7 @@ complete -c shardbox -n '__shardbox_is split' -l skip-existing -d 'keep parts th
 complete -c shardbox -n '__shardbox_is split' -s j -l threads -x -d 'threads to use (default: the cores, at most 4)'
 complete -c shardbox -n '__shardbox_is split' -s n -l dry-run -d 'write nothing; show which parts there would be'
 complete -c shardbox -n '__shardbox_is split' -l json -d 'print each part as a line of JSON'
-complete -c shardbox -n '__shardbox_is split' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip'
+complete -c shardbox -n '__shardbox_is split' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
 complete -c shardbox -n '__shardbox_is split' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is split' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is split' -s v -l verbose -d 'say more about what is done'
