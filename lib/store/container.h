@@ -90,6 +90,7 @@ struct sb_source_options {
     bool depth_first; /* of an archive: see below */
     const struct sb_bag_options *bag; /* of a bag; NULL: the defaults */
     struct sb_record_names *names;    /* of records; NULL: SB_RECORD_NAME_FORMAT. Of the caller */
+    bool names_chosen;                /* they come before names that records bring along */
     const struct sb_record_choice_options *records; /* which of a bag; NULL: all */
     bool locate; /* stored members of a zip, too, are `located`: a read for each; those that
                     cannot be are told as SB_PROBLEM ("damaged") and left out */

@@ -85,15 +85,13 @@ enum sb_filter_kind sb_framing_filter(const char *path);
 bool sb_framing_tells_size(enum sb_framing framing);
 
 /*
- * source_frames.c: framed records as the members of a source, in sequence (block, no loaders).
- * Names by `names` (record_names.h); batch and jsonl with keys have their own where names is NULL,
- * and tar is the tar's source. entry.size is -1 where only the separator tells. Compressed input is
- * decompressed on the way when its filter is not NONE.
+ * source_frames.c: framed records as the members of a source, in sequence (block, no loaders). They
+ * are called by the number that each has, as options->names says, or in batch and jsonl by the name
+ * that stands in the frame, unless options->names_chosen. Sizes are always known. What is
+ * compressed is what input->type.filter says (SB_FRAMES). Of tar it is the source of a tar.
  */
-struct sb_record_names;
 enum sb_code sb_source_open_frames(struct sb_source **out, struct sb_input *input,
-                                   enum sb_framing framing, struct sb_record_names *names,
-                                   const struct sb_source_options *options,
+                                   enum sb_framing framing, const struct sb_source_options *options,
                                    const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
 #endif

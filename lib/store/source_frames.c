@@ -9,7 +9,8 @@ struct frames_source {
     struct sb_source base;
     struct sb_frame_reader *reader;
     struct sb_record_names *names;
-    bool own_names; /* then those that stand in the frames are better */
+    bool own_names; /* freed with the source */
+    bool chosen;    /* else those that stand in the frames are better */
     struct sb_buf name;
 };
 
@@ -19,7 +20,7 @@ static enum sb_code next(struct sb_source *base, struct sb_member *member, struc
     struct sb_frame frame;
     enum sb_code code = sb_frame_reader_next(source->reader, &frame, err);
 
-    if (!code && !(frame.name && source->own_names)) {
+    if (!code && (!frame.name || source->chosen)) {
         code = sb_record_name(source->names, frame.number, &source->name, err);
         frame.name = source->name.data;
         frame.name_size = source->name.size;
@@ -69,8 +70,7 @@ static enum sb_code measure(struct sb_source *source, const struct sb_input *inp
 }
 
 enum sb_code sb_source_open_frames(struct sb_source **out, struct sb_input *input,
-                                   enum sb_framing framing, struct sb_record_names *names,
-                                   const struct sb_source_options *options,
+                                   enum sb_framing framing, const struct sb_source_options *options,
                                    const struct sb_notify *notify, struct sb_error *err)
 {
     static const struct sb_source_ops ops = {.free = free_source, .next = next, .block = block};
@@ -86,12 +86,13 @@ enum sb_code sb_source_open_frames(struct sb_source **out, struct sb_input *inpu
     source->base = (struct sb_source){
         .ops = &ops,
         .name = input->name,
-        .unique = !names && framing != SB_FRAMING_BATCH && framing != SB_FRAMING_JSONL,
+        .unique = !options->names && framing != SB_FRAMING_BATCH && framing != SB_FRAMING_JSONL,
     };
-    source->names = names;
-    source->own_names = !names;
+    source->names = options->names;
+    source->own_names = !options->names;
+    source->chosen = options->names_chosen;
     code = measure(&source->base, input, err);
-    if (!code && !names)
+    if (!code && source->own_names)
         code = sb_record_names_by_format(&source->names, SB_RECORD_NAME_FORMAT, err);
     if (!code)
         code =

@@ -280,8 +280,8 @@ static enum sb_code open_source(struct convert *convert, struct sb_source **out,
 {
     if (input->type.kind != SB_FRAMES)
         return sb_source_open(out, input, options, &convert->notify, err);
-    return sb_source_open_frames(out, input, convert->options->records.framing, options->names,
-                                 options, &convert->notify, err);
+    return sb_source_open_frames(out, input, convert->options->records.framing, options,
+                                 &convert->notify, err);
 }
 
 static enum sb_code convert_input(struct convert *convert, size_t number, struct sb_error *err)
@@ -292,6 +292,7 @@ static enum sb_code convert_input(struct convert *convert, size_t number, struct
         .max_size = options->max_size,
         .no_check = options->no_check,
         .locate = options->wrap,
+        .names_chosen = options->records.name_format || options->records.keys,
         .depth_first = depth_first(options),
     };
     struct sb_source *source = NULL;
