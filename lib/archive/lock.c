@@ -63,15 +63,6 @@ static enum sb_code lock_first_byte(int fd, const char *path, struct sb_error *e
                          path);
 }
 
-/* Is the open file still the one that the name means? A writer that ended may have renamed it. */
-static bool is_named(int fd, const char *path)
-{
-    struct stat opened, named;
-
-    return fstat(fd, &opened) == 0 && lstat(path, &named) == 0 && opened.st_dev == named.st_dev &&
-           opened.st_ino == named.st_ino;
-}
-
 /*
  * Nothing is lost when an empty file is taken over, or one of zeros, which is what a power failure
  * may leave of a first page. Anything else must bear our mark.
@@ -108,7 +99,7 @@ enum sb_code sb_new_lock_take(struct sb_new_lock *lock, const char *path, struct
         if (lock->fd < 0)
             return sb_fail_errno(err, errno, "%s", path);
         code = lock_first_byte(lock->fd, path, err);
-        if (code == SB_OK && is_named(lock->fd, path)) {
+        if (code == SB_OK && sb_is_named(lock->fd, path)) {
             code = refuse_foreign(lock->fd, path, err);
             if (code)
                 sb_new_lock_drop(lock);

@@ -9,9 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DEFAULT_THREADS_MAX 4
+#define COPY_BLOCK          ((size_t)256 << 10)
 
 static enum sb_code interrupted(struct sb_error *err)
 {
@@ -205,6 +207,67 @@ enum sb_code sb_rename(const char *from, const char *to, struct sb_error *err)
     if (rename(from, to))
         return sb_fail_errno(err, errno, "%s: cannot rename to %s", from, to);
     return SB_OK;
+}
+
+enum sb_code sb_rename_new(const char *from, const char *to, struct sb_error *err)
+{
+    struct stat st;
+
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return SB_OK;
+    /* Some network file systems cannot do it in one step. */
+    if (errno != EEXIST && errno != EINVAL && errno != ENOSYS)
+        return sb_fail_errno(err, errno, "%s: cannot be renamed to", to);
+    if (errno == EEXIST || lstat(to, &st) == 0)
+        return sb_fail(err, SB_EXISTS, "%s: was made by another program meanwhile", to);
+    return sb_rename(from, to, err);
+}
+
+bool sb_is_named(int fd, const char *path)
+{
+    struct stat opened, named;
+
+    return fstat(fd, &opened) == 0 && lstat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+           opened.st_ino == named.st_ino;
+}
+
+/* Where the kernel does not copy, for whatever reason, this does, or says why it cannot. */
+static enum sb_code copy_through(int from, int64_t offset, int to, int64_t size,
+                                 const char *from_name, const char *to_name, struct sb_error *err)
+{
+    char *block = malloc(COPY_BLOCK);
+    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+    size_t part, got;
+
+    while (code == SB_OK && size > 0) {
+        part = size < (int64_t)COPY_BLOCK ? (size_t)size : COPY_BLOCK;
+        code = sb_pread_full(from, block, part, offset, &got, from_name, err);
+        if (code == SB_OK && got < part)
+            code = sb_fail(err, SB_CHANGED, "%s: became shorter while it was read", from_name);
+        if (code == SB_OK)
+            code = sb_write_full(to, block, part, to_name, err);
+        offset += (int64_t)part;
+        size -= (int64_t)part;
+    }
+    free(block);
+    return code;
+}
+
+enum sb_code sb_copy_range(int from, int64_t offset, int to, int64_t size, const char *from_name,
+                           const char *to_name, struct sb_error *err)
+{
+    off_t at = offset;
+    ssize_t copied;
+
+    while (size > 0) {
+        copied = copy_file_range(from, &at, to, NULL, (size_t)size, 0);
+        if (copied <= 0)
+            break;
+        size -= copied;
+        if (size > 0 && sb_interrupted())
+            return interrupted(err);
+    }
+    return size > 0 ? copy_through(from, at, to, size, from_name, to_name, err) : SB_OK;
 }
 
 char *sb_temp_directory(const char *beside)

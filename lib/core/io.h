@@ -39,6 +39,19 @@ enum sb_code sb_sync_directory_of(const char *path, struct sb_error *err) SB_CHE
 enum sb_code sb_fsync(int fd, const char *what, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_rename(const char *from, const char *to, struct sb_error *err) SB_CHECKED;
 
+/* Replaces nothing: SB_EXISTS when `to` is there. */
+enum sb_code sb_rename_new(const char *from, const char *to, struct sb_error *err) SB_CHECKED;
+
+/* Is the open file still the one that the name means? */
+bool sb_is_named(int fd, const char *path);
+
+/*
+ * Copies size bytes of the file `from` to the position of `to`, within the kernel where it can.
+ * SB_CHANGED when there are not so many.
+ */
+enum sb_code sb_copy_range(int from, int64_t offset, int to, int64_t size, const char *from_name,
+                           const char *to_name, struct sb_error *err) SB_CHECKED;
+
 /* The directory for temporary files: TMPDIR if set, else that of `beside`. Caller frees. */
 char *sb_temp_directory(const char *beside);
 

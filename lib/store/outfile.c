@@ -1,12 +1,12 @@
 #include "store/outfile.h"
 
 #include "core/io.h"
+#include "store/outbuf.h"
 #include "store/outfilter.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +16,6 @@
 
 #define PIPE_BYTES      (1 << 20)
 #define TEMPORARY_TRIES 100
-
-/* Smaller writes are gathered. */
-#define BUFFER_BYTES ((size_t)64 << 10)
-
-/* From this size on, the kernel is asked to begin writing to disk, so that the final sync is short.
- */
-#define WRITE_BEHIND_BYTES ((size_t)256 << 10)
 
 struct sb_outfile {
     char *name;      /* for messages */
@@ -34,10 +27,7 @@ struct sb_outfile {
     int64_t size;
     struct sb_outfilter *filter; /* NULL: none */
 
-    /* Behind the filter, and with one, of its thread. */
-    int64_t written; /* to fd */
-    char *buffer;
-    size_t buffered;
+    struct sb_outbuf out; /* behind the filter, and with one, of its thread */
 };
 
 static enum sb_code exists(const char *path, const struct stat *st, bool force,
@@ -134,47 +124,12 @@ static enum sb_code open_target(struct sb_outfile *file, const char *path, struc
     return SB_OK;
 }
 
-static void note_written(struct sb_outfile *file, size_t size)
-{
-    if (file->temporary && size >= WRITE_BEHIND_BYTES)
-        sync_file_range(file->fd, file->written, (off_t)size, SYNC_FILE_RANGE_WRITE);
-    file->written += (int64_t)size;
-}
-
-static enum sb_code write_out(struct sb_outfile *file, const void *data, size_t size,
-                              struct sb_error *err)
-{
-    enum sb_code code = sb_write_full(file->fd, data, size, file->name, err);
-
-    if (code == SB_OK)
-        note_written(file, size);
-    return code;
-}
-
-static enum sb_code flush(struct sb_outfile *file, struct sb_error *err)
-{
-    size_t size = file->buffered;
-
-    file->buffered = 0;
-    return size ? write_out(file, file->buffer, size, err) : SB_OK;
-}
-
 /* Behind the filter: a sb_each_block. */
 static enum sb_code put(void *context, const void *data, size_t size, struct sb_error *err)
 {
     struct sb_outfile *file = context;
-    enum sb_code code;
 
-    if (size > BUFFER_BYTES - file->buffered) {
-        code = flush(file, err);
-        if (code)
-            return code;
-    }
-    if (size >= BUFFER_BYTES)
-        return write_out(file, data, size, err);
-    memcpy(file->buffer + file->buffered, data, size);
-    file->buffered += size;
-    return SB_OK;
+    return sb_outbuf_write(&file->out, data, size, err);
 }
 
 static enum sb_code open_filter(struct sb_outfile *file,
@@ -206,8 +161,9 @@ enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sin
     file->fd = -1;
     file->force = options->force;
     file->name = strdup(standard ? "standard output" : options->path);
-    file->buffer = malloc(BUFFER_BYTES);
-    code = file->name && file->buffer ? open_target(file, options->path, err) : sb_fail_memory(err);
+    code = file->name ? open_target(file, options->path, err) : sb_fail_memory(err);
+    if (code == SB_OK)
+        code = sb_outbuf_begin(&file->out, file->fd, file->name, file->temporary, 0, err);
     if (code == SB_OK)
         code = open_filter(file, options, err);
     if (code) {
@@ -224,28 +180,7 @@ enum sb_code sb_outfile_write(struct sb_outfile *file, const void *data, size_t 
     file->size += (int64_t)size;
     if (file->filter)
         return sb_outfilter_write(file->filter, data, size, err);
-    return put(file, data, size, err);
-}
-
-/* What one call does not take, for whatever reason, goes out piece by piece. */
-static enum sb_code write_vector(struct sb_outfile *file, const struct iovec *pieces, size_t count,
-                                 struct sb_error *err)
-{
-    ssize_t written = writev(file->fd, pieces, (int)count);
-    size_t done = written > 0 ? (size_t)written : 0;
-    enum sb_code code = SB_OK;
-
-    file->size += (int64_t)done;
-    note_written(file, done);
-    for (size_t i = 0; code == SB_OK && i < count; i++) {
-        size_t skip = done < pieces[i].iov_len ? done : pieces[i].iov_len;
-
-        done -= skip;
-        if (skip < pieces[i].iov_len)
-            code = sb_outfile_write(file, (const char *)pieces[i].iov_base + skip,
-                                    pieces[i].iov_len - skip, err);
-    }
-    return code;
+    return sb_outbuf_write(&file->out, data, size, err);
 }
 
 enum sb_code sb_outfile_write_pieces(struct sb_outfile *file, const struct iovec *pieces,
@@ -253,19 +188,12 @@ enum sb_code sb_outfile_write_pieces(struct sb_outfile *file, const struct iovec
 {
     enum sb_code code = SB_OK;
 
-    if (file->filter) {
-        for (size_t i = 0; code == SB_OK && i < count; i++)
-            code = sb_outfile_write(file, pieces[i].iov_base, pieces[i].iov_len, err);
-        return code;
-    }
-    code = flush(file, err);
-    while (code == SB_OK && count > 0) {
-        size_t part = count < IOV_MAX ? count : IOV_MAX;
-
-        code = write_vector(file, pieces, part, err);
-        pieces += part;
-        count -= part;
-    }
+    for (size_t i = 0; i < count; i++)
+        file->size += (int64_t)pieces[i].iov_len;
+    if (!file->filter)
+        return sb_outbuf_write_pieces(&file->out, pieces, count, err);
+    for (size_t i = 0; code == SB_OK && i < count; i++)
+        code = sb_outfilter_write(file->filter, pieces[i].iov_base, pieces[i].iov_len, err);
     return code;
 }
 
@@ -293,7 +221,7 @@ enum sb_code sb_outfile_read(struct sb_outfile *file, int64_t offset, void *data
     size_t got;
 
     if (code == SB_OK)
-        code = flush(file, err);
+        code = sb_outbuf_flush(&file->out, err);
     if (code == SB_OK)
         code = sb_pread_full(file->fd, data, size, offset, &got, file->name, err);
     if (code == SB_OK && got < size)
@@ -306,14 +234,10 @@ enum sb_code sb_outfile_cut(struct sb_outfile *file, int64_t size, struct sb_err
     enum sb_code code = check_seekable(file, err);
 
     if (code == SB_OK)
-        code = flush(file, err);
-    if (code)
-        return code;
-    if (ftruncate(file->fd, size) || lseek(file->fd, size, SEEK_SET) < 0)
-        return sb_fail_errno(err, errno, "%s: cannot be cut", file->name);
-    file->size = size;
-    file->written = size;
-    return SB_OK;
+        code = sb_outbuf_cut(&file->out, size, err);
+    if (code == SB_OK)
+        file->size = size;
+    return code;
 }
 
 static enum sb_code close_file(struct sb_outfile *file, struct sb_error *err)
@@ -326,21 +250,6 @@ static enum sb_code close_file(struct sb_outfile *file, struct sb_error *err)
     return close(fd) ? sb_fail_errno(err, errno, "%s: cannot close", file->name) : SB_OK;
 }
 
-/* The file may have been made by somebody else meanwhile. */
-static enum sb_code rename_new(struct sb_outfile *file, struct sb_error *err)
-{
-    struct stat st;
-
-    if (renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->path, RENAME_NOREPLACE) == 0)
-        return SB_OK;
-    /* Some network file systems cannot do it in one step. */
-    if (errno != EEXIST && errno != EINVAL && errno != ENOSYS)
-        return sb_fail_errno(err, errno, "%s: cannot be renamed to", file->name);
-    if (errno == EEXIST || lstat(file->path, &st) == 0)
-        return sb_fail(err, SB_EXISTS, "%s: was made by another program meanwhile", file->name);
-    return sb_rename(file->temporary, file->path, err);
-}
-
 static enum sb_code give_name(struct sb_outfile *file, struct sb_error *err)
 {
     enum sb_code code;
@@ -348,7 +257,7 @@ static enum sb_code give_name(struct sb_outfile *file, struct sb_error *err)
     if (file->force)
         code = sb_rename(file->temporary, file->path, err);
     else
-        code = rename_new(file, err);
+        code = sb_rename_new(file->temporary, file->path, err);
     if (code)
         return code;
     free(file->temporary);
@@ -363,7 +272,7 @@ enum sb_code sb_outfile_commit(struct sb_outfile *file, struct sb_error *err)
     if (file->filter)
         code = sb_outfilter_finish(file->filter, err);
     if (code == SB_OK)
-        code = flush(file, err);
+        code = sb_outbuf_flush(&file->out, err);
     if (code == SB_OK && file->temporary)
         code = sb_fsync(file->fd, file->name, err);
     if (code == SB_OK)
@@ -385,8 +294,8 @@ void sb_outfile_free(struct sb_outfile *file)
     sb_outfilter_free(file->filter);
     (void)!close_file(file, &ignored);
     free(file->temporary);
+    sb_outbuf_release(&file->out);
     free(file->path);
     free(file->name);
-    free(file->buffer);
     free(file);
 }

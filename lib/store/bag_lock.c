@@ -1,0 +1,90 @@
+#include "store/bag_lock.h"
+
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A lock of the open file, not of the process: a process may write several bags. */
+static enum sb_code lock_file(int fd, const char *path, bool made, const char *name,
+                              struct sb_error *err)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+
+    if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+        return SB_OK;
+    if (errno == EACCES || errno == EAGAIN)
+        return sb_fail(err, SB_LOCKED,
+                       "%s: another process, perhaps on another machine, is writing it; "
+                       "wait for it",
+                       name);
+    if (made)
+        return SB_OK;
+    return sb_fail(err, SB_LOCKED,
+                   "%s: another process is writing it, or was killed, which cannot be told apart "
+                   "where locks do not work; if none runs, remove %s",
+                   name, path);
+}
+
+static enum sb_code open_file(const char *path, bool *made, int *fd, const char *name,
+                              struct sb_error *err)
+{
+    *made = true;
+    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (*fd < 0 && errno == EEXIST) {
+        *made = false;
+        *fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    }
+    if (*fd >= 0)
+        return SB_OK;
+    return sb_fail_errno(err, errno, "%s: cannot be written, for %s cannot be made", name, path);
+}
+
+enum sb_code sb_bag_lock_take(struct sb_bag_lock *lock, const char *path, const char *name,
+                              struct sb_error *err)
+{
+    enum sb_code code;
+    bool made;
+    int fd;
+
+    lock->fd = -1;
+    lock->path = strdup(path);
+    if (!lock->path)
+        return sb_fail_memory(err);
+    for (;;) {
+        code = open_file(path, &made, &fd, name, err);
+        if (code == SB_OK)
+            code = lock_file(fd, path, made, name, err);
+        /* Whoever held it may have removed it before it let go. */
+        if (code == SB_OK && sb_is_named(fd, path)) {
+            lock->fd = fd;
+            return SB_OK;
+        }
+        if (fd >= 0)
+            close(fd);
+        if (code) {
+            free(lock->path);
+            lock->path = NULL;
+            return code;
+        }
+    }
+}
+
+void sb_bag_lock_drop(struct sb_bag_lock *lock)
+{
+    if (lock->fd >= 0)
+        unlink(lock->path);
+    sb_bag_lock_leave(lock);
+}
+
+void sb_bag_lock_leave(struct sb_bag_lock *lock)
+{
+    if (lock->fd >= 0)
+        close(lock->fd);
+    lock->fd = -1;
+    free(lock->path);
+    lock->path = NULL;
+}
