@@ -4,18 +4,24 @@
  * Stored records come in order; encoding them (record_codec.h) is the caller's. Belongs to one
  * thread at a time.
  *
- * What is on disk: everything new stands under temporary names in the output's directory, is synced
- * by the commit, and then renamed: each limits.NAME before its NAME, of a set the shard
- * "-00000-of-" last, so that "@*" finds the whole set or none. The directory is synced. A set that
- * replaces one (force) is renamed shard by shard, and may be mixed if the run is killed just then:
- * the next run says so. free without commit removes what is temporary. SIGKILL leaves temporary
- * files, which the next writer of the same name removes.
+ * What is on disk: who writes NAME holds a lock on .NAME.shardbox-lock beside it (bag_lock.h; one
+ * for all of a set). What is new stands under names such as .NAME.shardbox-new, is synced by the
+ * commit, and then renamed: limits.NAME before NAME, of a set the shard "-00000-of-" last and
+ * behind a sync of the directory, so that "@*" finds the whole set or none. free without commit
+ * removes what is temporary. SIGKILL leaves it, and the next writer of the same name removes it.
  *
- * append: to a file with limits at its tail, the old limits are first written to limits.NAME,
- * synced; then new records over the tail and new limits behind them, synced; then limits.NAME is
- * removed. Readers believe limits.NAME, so that they see the old state or the new one. A left-over
- * limits.NAME of this kind is recognised, and the append undone, by the next writer. To a file with
- * separate limits: records, synced, then the limits. Of a set the last shard grows (concatenated).
+ * force: a file is replaced at one moment, also where limits.NAME comes or goes: the bag has its
+ * limits at the tail too while that happens. Of a set that is replaced, shard "-00000-of-" is
+ * removed first, so that a run that is killed between the renames leaves none rather than a mixed
+ * one: the next run says so.
+ *
+ * append: the lock's file says what the bag was (a journal, synced first). With limits at the tail
+ * these are then written to limits.NAME, synced; then new records over the tail and all limits
+ * behind them, synced; then limits.NAME is removed. Readers believe limits.NAME, so that they see
+ * the old state or the new one. With separate limits: records, synced, then a new limits.NAME is
+ * renamed over the old. By the journal the next writer undoes an append that was killed; a
+ * limits.NAME that does not fit, without a journal, is another program's, and SB_DAMAGED. Of a set
+ * the last shard grows (concatenated).
  */
 #ifndef SB_STORE_BAG_WRITER_H
 #define SB_STORE_BAG_WRITER_H
@@ -35,10 +41,11 @@ struct sb_bag_writer_options {
     enum sb_bag_layout layout;
 
     /*
-     * Concatenated sets: a shard takes records until it has so many, or before its bytes pass so
-     * many; 0: no such bound. With neither, `total` records are cut evenly over "@16"; total -1:
-     * not known, they are spooled beside the output first and cut at the commit. More than fit into
-     * "@16": SB_LIMIT.
+     * Concatenated sets: a shard takes records until it has so many, or before its file passes so
+     * many bytes (a single record may); 0: no such bound. With neither, `total` records are cut
+     * evenly over "@16"; total -1: not known, the first shard takes all, and the others are cut off
+     * its end at the commit. More than fit into "@16": SB_LIMIT. An interleaved "@*" needs
+     * shard_records and total, by which the number of shards is known.
      */
     int64_t shard_records;
     int64_t shard_bytes;
@@ -47,8 +54,9 @@ struct sb_bag_writer_options {
     const struct sb_notify *notify;
 };
 
-/* SB_EXISTS, SB_INVALID (a terminal, "-" with separate limits or a set, ...). Says, as SB_WARNING
- * ("mixed"), when a set with another number of shards or a killed run's shards stand there. */
+/* SB_EXISTS, SB_LOCKED, SB_INVALID (a terminal, "-" with separate limits, ...). Says, as SB_WARNING
+ * ("mixed"), when a killed run's shards stand there, and the commit when a set with another number
+ * of shards does. */
 enum sb_code sb_bag_writer_open(struct sb_bag_writer **out,
                                 const struct sb_bag_writer_options *options,
                                 struct sb_error *err) SB_CHECKED;
@@ -68,6 +76,10 @@ enum sb_code sb_bag_writer_piece(struct sb_bag_writer *writer, const void *data,
                                  struct sb_error *err) SB_CHECKED;
 enum sb_code sb_bag_writer_end_record(struct sb_bag_writer *writer,
                                       struct sb_error *err) SB_CHECKED;
+
+/* Instead of end_record: takes its pieces back. SB_INVALID where they have gone out already. */
+enum sb_code sb_bag_writer_drop_record(struct sb_bag_writer *writer,
+                                       struct sb_error *err) SB_CHECKED;
 
 /*
  * Records as they are stored in another bag, `count` of one of its shards from `first` on: moved in

@@ -1,0 +1,128 @@
+/*
+ * What the parts of the writer of bags share. The paths are those of bag_writer.h; see there.
+ */
+#ifndef SB_STORE_BAG_WRITER_PRIVATE_H
+#define SB_STORE_BAG_WRITER_PRIVATE_H
+
+#include "store/bag_lock.h"
+#include "store/bag_writer.h"
+#include "store/limit_spool.h"
+#include "store/outbuf.h"
+
+struct sb_outfile;
+struct sb_bag_dealing;
+struct sb_bag_append;
+
+struct sb_bag_writer {
+    struct sb_bag_writer_options options;
+    char *name; /* for messages: as given */
+    char *path; /* links followed; what the pattern is about */
+    struct sb_shard_pattern pattern;
+    bool zstd;
+    bool separate;
+    uint32_t shards; /* 1 of a single file; 0: known in the end */
+    bool even;       /* `shards` parts of options.total records */
+    bool spooled;    /* the first shard takes all; it is cut at the commit */
+
+    struct sb_bag_lock lock;
+    uint32_t made; /* so many shards have or had temporary names */
+
+    struct sb_outfile *stream; /* NULL: files are written */
+    int fd;                    /* of the shard that grows; -1 */
+    struct sb_outbuf out;
+    struct sb_limit_spool limits; /* of the shard that grows; of all where they are cut or dealt */
+    char *block;
+
+    int64_t records; /* all */
+    int64_t bytes;
+    uint32_t shard; /* the one that grows */
+    int64_t shard_records;
+    int64_t shard_bytes; /* of its records section */
+    bool in_record;      /* one that comes in pieces: */
+    int64_t record_bytes;
+
+    struct sb_bag_dealing *dealing; /* NULL: not interleaved */
+    struct sb_bag_append *append;   /* NULL: a new bag */
+};
+
+/* Then a file with separate limits has them at its tail too, until both names are given. */
+static inline bool sb_bag_replaces_file(const struct sb_bag_writer *writer)
+{
+    return writer->options.force && !writer->pattern.is_set;
+}
+
+#define SB_BAG_BLOCK ((size_t)256 << 10)
+
+/* bag_writer.c. The block is made at first use. */
+enum sb_code sb_bag_make_block(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* bag_writer_names.c. They replace what the buffer holds. limits: of limits.NAME. */
+enum sb_code sb_bag_final_name(const struct sb_bag_writer *writer, uint32_t shard, uint32_t shards,
+                               bool limits, struct sb_buf *out, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_temporary_name(const struct sb_bag_writer *writer, uint32_t shard, bool limits,
+                                   struct sb_buf *out, struct sb_error *err) SB_CHECKED;
+
+/* Sets path and pattern, and takes the lock. */
+enum sb_code sb_bag_take_name(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* Of a set, the name of a file in its directory: what is it? */
+struct sb_bag_found {
+    enum { SB_FOUND_OTHER, SB_FOUND_SHARD, SB_FOUND_LIMITS, SB_FOUND_TEMPORARY } what;
+    uint32_t shard;
+    uint32_t shards;
+};
+struct sb_bag_found sb_bag_recognize(const struct sb_bag_writer *writer, const char *file);
+
+/* bag_writer_standing.c: SB_EXISTS unless force; removes what killed runs left. */
+enum sb_code sb_bag_look_at_target(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* Tells of shards of a set with another number of them. */
+enum sb_code sb_bag_tell_others(const struct sb_bag_writer *writer,
+                                struct sb_error *err) SB_CHECKED;
+
+/* bag_writer_shards.c: temporary files, their limits when `limits`. */
+enum sb_code sb_bag_create(struct sb_bag_writer *writer, uint32_t shard, bool limits, int *fd,
+                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_reopen(struct sb_bag_writer *writer, uint32_t shard, bool limits, int *fd,
+                           struct sb_error *err) SB_CHECKED; /* to add to its end */
+enum sb_code sb_bag_close_synced(const struct sb_bag_writer *writer, int fd,
+                                 struct sb_error *err) SB_CHECKED;
+void sb_bag_remove_temporary(struct sb_bag_writer *writer);
+
+/* The shard that grows: a sb_each_block for its bytes, and going on to the next one. */
+enum sb_code sb_bag_put(void *context, const void *data, size_t size,
+                        struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_begin_shard(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_next_shard(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* Likewise, with the bytes of a record that was put but not counted. */
+enum sb_code sb_bag_carry_over(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* All of them are whole and synced then, under their temporary names. */
+enum sb_code sb_bag_end_shards(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* bag_writer_deal.c: interleaved sets. */
+enum sb_code sb_bag_deal_begin(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_deal(struct sb_bag_writer *writer, const char *data, const size_t *sizes,
+                         size_t count, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_deal_piece(struct sb_bag_writer *writer, const void *data, size_t size,
+                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_deal_end_record(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_deal_drop_record(struct sb_bag_writer *writer, int64_t size,
+                                     struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_deal_end(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+void sb_bag_deal_free(struct sb_bag_writer *writer);
+
+/* bag_writer_commit.c: final names for all shards, whose temporary files are whole. */
+enum sb_code sb_bag_give_names(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* bag_writer_append.c */
+enum sb_code sb_bag_append_open(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_append_begin(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_append_commit(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+void sb_bag_append_free(struct sb_bag_writer *writer);
+
+/* Undoes what a killed append left of the file, by the journal in its lock. */
+enum sb_code sb_bag_undo_append(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+
+#endif
