@@ -1,0 +1,407 @@
+/*
+ * A bag, written as a stream of records.
+ *
+ * Each worker encodes the records of its batch, and their keys; in its turn they go to the writers
+ * in one piece. What is large is encoded in its turn, as it comes.
+ */
+#include "store/sinks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Stored records, back to back. */
+struct column {
+    struct sb_encoder *encoder; /* NULL: they are stored as they are */
+    struct sb_buf bytes;
+    size_t sizes[SB_BATCH_ITEMS];
+    size_t count;
+    size_t written;    /* so many went to the writer, */
+    size_t written_to; /* with so many bytes */
+};
+
+/* batch->own: a row for each item that is READ. */
+struct bag_batch {
+    struct column records;
+    struct column keys;
+};
+
+struct bag_sink {
+    struct sb_sink sink;
+    struct sb_bag_writer *writer;
+    struct sb_bag_writer *keys; /* NULL: none are written */
+    struct sb_dictionary *dictionary;
+    int level;
+    const struct sb_notify *notify;
+
+    /* Of the turn: a record that comes in pieces. */
+    struct sb_encoder *encoder;
+    bool open;
+    int64_t declared; /* -1: not known */
+    int64_t done;
+};
+
+static void release_column(struct column *column)
+{
+    sb_encoder_free(column->encoder);
+    sb_buf_release(&column->bytes);
+}
+
+static void release_batch(struct sb_sink *sink, struct sb_batch *batch)
+{
+    struct bag_batch *own = batch->own;
+
+    (void)sink;
+    if (!own)
+        return;
+    release_column(&own->records);
+    release_column(&own->keys);
+    free(own);
+    batch->own = NULL;
+}
+
+static void free_sink(struct sb_sink *sink)
+{
+    struct bag_sink *bag = (struct bag_sink *)sink;
+
+    sb_bag_writer_free(bag->writer);
+    sb_bag_writer_free(bag->keys);
+    sb_encoder_free(bag->encoder);
+    free(bag);
+}
+
+static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
+                           struct sb_item *item, struct sb_error *err)
+{
+    struct bag_sink *bag = (struct bag_sink *)sink;
+
+    (void)item;
+    (void)err;
+    if (member->special) {
+        sb_tell(bag->notify, SB_PROBLEM, "special", member->entry.path,
+                "is a %s, which a bag cannot hold; left out", member->special);
+        return SB_END;
+    }
+    if (member->hard_link) {
+        sb_tell(bag->notify, SB_PROBLEM, "hard link", member->entry.path,
+                "is a hard link, which a bag cannot hold; left out: unpack and convert the "
+                "directory for a record of each");
+        return SB_END;
+    }
+    return member->entry.type == SB_DIR ? SB_END : SB_OK;
+}
+
+/* Workers: encoding */
+
+static enum sb_code new_encoder(struct sb_encoder **out, const struct sb_bag_writer *writer,
+                                struct sb_dictionary *dictionary, int level, struct sb_error *err)
+{
+    if (*out || !sb_bag_writer_compresses(writer))
+        return SB_OK;
+    return sb_encoder_new(out, dictionary, level, err);
+}
+
+static enum sb_code make_own(const struct bag_sink *bag, struct sb_batch *batch,
+                             struct sb_error *err)
+{
+    struct bag_batch *own = batch->own;
+    enum sb_code code;
+
+    if (!own)
+        own = batch->own = calloc(1, sizeof(*own));
+    if (!own)
+        return sb_fail_memory(err);
+    code = new_encoder(&own->records.encoder, bag->writer, bag->dictionary, bag->level, err);
+    if (code == SB_OK && bag->keys)
+        code = new_encoder(&own->keys.encoder, bag->keys, NULL, 0, err);
+    return code;
+}
+
+static void clear_column(struct column *column)
+{
+    sb_buf_clear(&column->bytes);
+    column->count = column->written = column->written_to = 0;
+}
+
+static enum sb_code add_row(struct column *column, const void *record, size_t size,
+                            struct sb_error *err)
+{
+    size_t before = column->bytes.size;
+    enum sb_code code = SB_OK;
+
+    if (column->encoder)
+        code = sb_encode(column->encoder, record, size, &column->bytes, err);
+    else if (sb_buf_add(&column->bytes, record, size))
+        code = sb_fail_memory(err);
+    column->sizes[column->count++] = column->bytes.size - before;
+    return code;
+}
+
+static enum sb_code add_key(struct bag_batch *own, const struct sb_item *item, struct sb_error *err)
+{
+    const struct sb_entry *entry = &item->member.entry;
+
+    return add_row(&own->keys, entry->path, entry->path_size, err);
+}
+
+static enum sb_code render(const struct bag_sink *bag, struct sb_batch *batch, struct sb_error *err)
+{
+    struct bag_batch *own = batch->own;
+    enum sb_code code = SB_OK;
+
+    clear_column(&own->records);
+    clear_column(&own->keys);
+    for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
+        const struct sb_item *item = &batch->items[i];
+
+        if (item->state != SB_ITEM_READ)
+            continue;
+        code = add_row(&own->records, batch->data + item->data_at, item->data_size, err);
+        if (code == SB_OK && bag->keys)
+            code = add_key(own, item, err);
+    }
+    return code;
+}
+
+/* The turn: records that come in pieces */
+
+static enum sb_code put_piece(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct bag_sink *bag = context;
+
+    return sb_bag_writer_piece(bag->writer, data, size, err);
+}
+
+static enum sb_code begin_record(struct bag_sink *bag, int64_t size, struct sb_error *err)
+{
+    enum sb_code code = new_encoder(&bag->encoder, bag->writer, bag->dictionary, bag->level, err);
+
+    bag->open = true;
+    bag->declared = size;
+    bag->done = 0;
+    if (code == SB_OK && bag->encoder)
+        code = sb_encode_begin(bag->encoder, size, err);
+    return code;
+}
+
+/* A sb_each_block. */
+static enum sb_code feed_record(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct bag_sink *bag = context;
+
+    if (bag->declared >= 0 && (int64_t)size > bag->declared - bag->done)
+        return sb_fail(err, SB_CHANGED, "%s: a record has more bytes than the %lld it declares",
+                       bag->sink.name, (long long)bag->declared);
+    bag->done += (int64_t)size;
+    if (bag->encoder)
+        return sb_encode_more(bag->encoder, data, size, put_piece, bag, err);
+    return put_piece(bag, data, size, err);
+}
+
+static enum sb_code end_record(struct bag_sink *bag, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    bag->open = false;
+    if (bag->encoder && bag->done > 0)
+        code = sb_encode_end(bag->encoder, put_piece, bag, err);
+    return code ? code : sb_bag_writer_end_record(bag->writer, err);
+}
+
+/* Its events say why it must be left out. */
+static enum sb_code drop_record(struct bag_sink *bag, const struct sb_item *item,
+                                struct sb_error *err)
+{
+    enum sb_code code = sb_bag_writer_drop_record(bag->writer, err);
+
+    bag->open = false;
+    if (code != SB_INVALID)
+        return code;
+    return sb_fail(err, SB_DAMAGED,
+                   "%s: is damaged, and the output has its beginning already; leave it out",
+                   item->member.entry.path);
+}
+
+static enum sb_code write_large(struct bag_sink *bag, struct sb_batch *batch, struct sb_item *item,
+                                struct sb_error *err)
+{
+    enum sb_code code = begin_record(bag, item->member.entry.size, err);
+
+    if (code == SB_OK)
+        code = sb_item_stream(batch, item, feed_record, bag, err);
+    if (code == SB_OK && bag->declared >= 0 && bag->done < bag->declared) {
+        code = sb_item_fail(batch, item, "changed", "has become shorter; left out", err);
+        if (code == SB_OK)
+            code = SB_END;
+    }
+    if (code != SB_END)
+        return code ? code : end_record(bag, err);
+    item->state = SB_ITEM_FAILED;
+    return drop_record(bag, item, err);
+}
+
+static enum sb_code write_part(struct bag_sink *bag, const struct sb_batch *batch,
+                               const struct sb_item *item, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (item->part_offset == 0)
+        code = begin_record(bag, item->member.entry.size, err);
+    if (code == SB_OK)
+        code = feed_record(bag, batch->data + item->data_at, item->data_size, err);
+    return code || !item->part_last ? code : end_record(bag, err);
+}
+
+/* The turn */
+
+/* The rows before row number `end` that were not written yet. */
+static enum sb_code write_rows(struct sb_bag_writer *writer, struct column *column, size_t end,
+                               struct sb_error *err)
+{
+    const size_t *sizes = column->sizes + column->written;
+    const char *bytes = column->bytes.data + column->written_to;
+    size_t count = end - column->written;
+
+    if (count == 0)
+        return SB_OK;
+    for (size_t i = 0; i < count; i++)
+        column->written_to += sizes[i];
+    column->written = end;
+    return sb_bag_writer_add(writer, bytes, sizes, count, err);
+}
+
+static enum sb_code write_both(struct bag_sink *bag, struct bag_batch *own, size_t end,
+                               struct sb_error *err)
+{
+    enum sb_code code = write_rows(bag->writer, &own->records, end, err);
+
+    return code || !bag->keys ? code : write_rows(bag->keys, &own->keys, end, err);
+}
+
+/* The key of a record that came in pieces has no row: it goes behind them, and is written alone. */
+static enum sb_code write_key(struct bag_sink *bag, struct bag_batch *own,
+                              const struct sb_item *item, struct sb_error *err)
+{
+    struct column key = {.encoder = own->keys.encoder};
+    enum sb_code code;
+
+    if (!bag->keys || item->state == SB_ITEM_FAILED ||
+        (item->state == SB_ITEM_PART && !item->part_last))
+        return SB_OK;
+    code = add_row(&key, item->member.entry.path, item->member.entry.path_size, err);
+    if (code == SB_OK)
+        code = write_rows(bag->keys, &key, 1, err);
+    sb_buf_release(&key.bytes);
+    return code;
+}
+
+static enum sb_code write_batch(struct bag_sink *bag, struct sb_batch *batch, struct sb_error *err)
+{
+    struct bag_batch *own = batch->own;
+    size_t row = 0;
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+
+        if (item->state == SB_ITEM_READ)
+            row++;
+        if (item->state != SB_ITEM_LARGE && item->state != SB_ITEM_PART)
+            continue;
+        code = write_both(bag, own, row, err);
+        if (code == SB_OK && item->state == SB_ITEM_LARGE)
+            code = write_large(bag, batch, item, err);
+        else if (code == SB_OK)
+            code = write_part(bag, batch, item, err);
+        if (code == SB_OK)
+            code = write_key(bag, own, item, err);
+    }
+    return code ? code : write_both(bag, own, row, err);
+}
+
+static enum sb_code store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
+                          struct sb_error *err)
+{
+    struct bag_sink *bag = (struct bag_sink *)sink;
+    enum sb_code code = make_own(bag, batch, err);
+
+    if (code == SB_OK)
+        code = render(bag, batch, err);
+    if (code)
+        return code;
+    code = sb_turn_begin(turns, batch);
+    if (code)
+        return sb_fail(err, code, "interrupted");
+    code = write_batch(bag, batch, err);
+    sb_turn_end(turns, batch);
+    return code;
+}
+
+static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+{
+    (void)err;
+    for (size_t i = 0; i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+        const struct sb_entry *entry = &item->member.entry;
+
+        if (item->state == SB_ITEM_FAILED)
+            continue;
+        sink->counts.bytes += item->state == SB_ITEM_LARGE ? entry->size : (int64_t)item->data_size;
+        if (item->state != SB_ITEM_PART || item->part_last) {
+            sink->counts.files++;
+            if (!(entry->has & SB_HAS_CRC))
+                sink->counts.unchecked++;
+        }
+        item->state = SB_ITEM_STORED;
+    }
+    return SB_OK;
+}
+
+/* Keys first: a bag is there with them, or not at all. */
+static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
+{
+    struct bag_sink *bag = (struct bag_sink *)sink;
+    enum sb_code code = SB_OK;
+
+    if (bag->open)
+        return sb_fail(err, SB_DAMAGED, "%s: the last record ends before its size", sink->name);
+    if (bag->keys)
+        code = sb_bag_writer_commit(bag->keys, err);
+    return code ? code : sb_bag_writer_commit(bag->writer, err);
+}
+
+static const struct sb_sink_ops bag_ops = {
+    .free = free_sink,
+    .accept = accept,
+    .store = store,
+    .drain = drain,
+    .release = release_batch,
+    .commit = commit,
+};
+
+enum sb_code sb_sink_open_bag(struct sb_sink **out, const struct sb_bag_sink_options *options,
+                              struct sb_error *err)
+{
+    struct bag_sink *bag = calloc(1, sizeof(*bag));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!bag)
+        return sb_fail_memory(err);
+    bag->sink = (struct sb_sink){.ops = &bag_ops, .any_names = true};
+    bag->dictionary = options->dictionary;
+    bag->level = options->level;
+    bag->notify = options->notify;
+    code = sb_bag_writer_open(&bag->writer, &options->writer, err);
+    if (code == SB_OK && options->keys)
+        code = sb_bag_writer_open(&bag->keys, options->keys, err);
+    /* Levels that there are not are told before anything is read. */
+    if (code == SB_OK)
+        code = new_encoder(&bag->encoder, bag->writer, bag->dictionary, bag->level, err);
+    if (code) {
+        free_sink(&bag->sink);
+        return code;
+    }
+    bag->sink.name = sb_bag_writer_name(bag->writer);
+    *out = &bag->sink;
+    return SB_OK;
+}
