@@ -8,14 +8,6 @@
 #include "options.h"
 #include "store/bag.h"
 
-/* As options, the first choices being the defaults: in the order of the enums of bag.h. */
-struct bag_words {
-    int compression;
-    int limits;
-    int layout;
-    const char *dictionary; /* a file; NULL: none */
-};
-
 extern const char *const compression_words[]; /* auto, none, zstd */
 extern const char *const limits_words[];      /* auto, tail, separate */
 extern const char *const layout_words[];      /* concatenated, interleaved */

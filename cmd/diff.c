@@ -2,6 +2,7 @@
  * shardbox diff: an archive, or any other container, against a tree of files or another one. What
  * one runs before deleting the tree.
  */
+#include "bag_opening.h"
 #include "command.h"
 #include "message.h"
 #include "opening.h"
@@ -40,6 +41,7 @@ static const struct option options[] = {
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "threads that read (default: the cores, at most 4)"),
     OPTION_FROM,
+    OPTIONS_BAG("", struct settings, opening.bag),
     OPTION_END,
 };
 

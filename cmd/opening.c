@@ -1,4 +1,5 @@
 #include "opening.h"
+#include "bag_opening.h"
 #include "message.h"
 #include "output.h"
 
@@ -97,6 +98,25 @@ void damage_is_fatal(struct sb_error *err)
         err->code = SB_FORMAT;
 }
 
+/* A source that is read as the options say, and if it is a bag, as its words do. */
+static enum sb_code open_source(struct container *out, const struct opening *opening,
+                                const struct sb_source_options *options,
+                                const struct sb_notify *notify, struct sb_error *err)
+{
+    struct sb_source_options with_bag = *options;
+    struct sb_bag_options bag;
+    enum sb_code code;
+
+    if (out->input->type.kind != SB_BAG || options->bag)
+        return sb_source_open(&out->source, out->input, options, notify, err);
+    if (bag_options_of(&opening->bag, opening->from, &bag, err))
+        return err->code;
+    with_bag.bag = &bag;
+    code = sb_source_open(&out->source, out->input, &with_bag, notify, err);
+    sb_dictionary_free(bag.dictionary);
+    return code;
+}
+
 enum sb_code open_container_with(struct container *out, const char *path,
                                  const struct opening *opening,
                                  const struct sb_source_options *options,
@@ -112,7 +132,7 @@ enum sb_code open_container_with(struct container *out, const char *path,
     }
     if (open_input(&out->input, path, opening, err))
         return err->code;
-    if (sb_source_open(&out->source, out->input, options, notify, err)) {
+    if (open_source(out, opening, options, notify, err)) {
         damage_is_fatal(err);
         close_container(out);
         return err->code;

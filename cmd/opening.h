@@ -12,9 +12,19 @@
 #include "core/buf.h"
 #include "store/container.h"
 
+/* How bags are read, as options (bag_opening.h); the first choices are the defaults: in the order
+ * of the enums of bag.h. */
+struct bag_words {
+    int compression;
+    int limits;
+    int layout;
+    const char *dictionary; /* a file; NULL: none */
+};
+
 /* What the settings of a command with OPTION_FROM begin with. */
 struct opening {
     struct sb_container_type from; /* SB_UNKNOWN: told by content */
+    struct bag_words bag;          /* of commands that read any container alike */
     bool places;                   /* of bytes in the container are shown; set by the command */
 };
 

@@ -2,6 +2,7 @@
  * shardbox unpack: from an archive, a tar, a zip to files, directories and links below one
  * directory, and never anywhere else.
  */
+#include "bag_opening.h"
 #include "command.h"
 #include "message.h"
 #include "opening.h"
@@ -60,6 +61,7 @@ static const struct option options[] = {
     OPTION_SIZE(0, "max-size", struct settings, max_size, "SIZE",
                 "give up when more bytes than this come out of it"),
     OPTION_FROM,
+    OPTIONS_BAG("", struct settings, opening.bag),
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "threads that write (default: the cores, at most 4)"),
     OPTION_END,

@@ -12,7 +12,7 @@ _shardbox_table() {
         first=archive others=file
         ;;
     unpack)
-        options='-C --directory= --existing= --include= --exclude= --strip-components= -p --preserve --sync -n --dry-run --no-check --decompress --max-size= --from= -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= --existing= --include= --exclude= --strip-components= -p --preserve --sync -n --dry-run --no-check --decompress --max-size= --from= --compression= --dictionary= --limits= --layout= -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     convert)
@@ -20,7 +20,7 @@ _shardbox_table() {
         first=file others=file
         ;;
     diff)
-        options='-C --directory= -Q --quick --json -j --threads= --from= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= -Q --quick --json -j --threads= --from= --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     cat)
@@ -32,7 +32,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     find)
-        options='-0 --null --type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= --sort= -T --files-from= --missing --printf= --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-0 --null --type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= --sort= -T --files-from= --missing --printf= --json --from= --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     du)
@@ -102,6 +102,10 @@ _shardbox_value() {
     unpack:--strip-components) wanted='any' ;;
     unpack:--max-size) wanted='any' ;;
     unpack:--from) wanted='any' ;;
+    unpack:--compression) wanted='words:auto none zstd' ;;
+    unpack:--dictionary) wanted='file' ;;
+    unpack:--limits) wanted='words:auto tail separate' ;;
+    unpack:--layout) wanted='words:concatenated interleaved' ;;
     unpack:--threads | unpack:-j) wanted='any' ;;
     convert:--from) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.Z tgz tbz2 txz tzst cpio zip bag bagz extents' ;;
     convert:--to) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz' ;;
@@ -135,6 +139,10 @@ _shardbox_value() {
     diff:--directory | diff:-C) wanted='file' ;;
     diff:--threads | diff:-j) wanted='any' ;;
     diff:--from) wanted='any' ;;
+    diff:--compression) wanted='words:auto none zstd' ;;
+    diff:--dictionary) wanted='file' ;;
+    diff:--limits) wanted='words:auto tail separate' ;;
+    diff:--layout) wanted='words:concatenated interleaved' ;;
     cat:--files-from | cat:-T) wanted='file' ;;
     cat:--range) wanted='none' ;;
     cat:--order) wanted='words:input address' ;;
@@ -165,6 +173,10 @@ _shardbox_value() {
     find:--files-from | find:-T) wanted='file' ;;
     find:--printf) wanted='any' ;;
     find:--from) wanted='any' ;;
+    find:--compression) wanted='words:auto none zstd' ;;
+    find:--dictionary) wanted='file' ;;
+    find:--limits) wanted='words:auto tail separate' ;;
+    find:--layout) wanted='words:concatenated interleaved' ;;
     du:--max-depth | du:-d) wanted='any' ;;
     du:--sort) wanted='words:name size' ;;
     du:--export) wanted='words:ncdu' ;;

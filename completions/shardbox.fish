@@ -64,17 +64,17 @@ function __shardbox_takes_value
     switch "$argv[1]:$argv[2]"
         case pack:-C pack:--directory pack:-T pack:--files-from pack:--duplicates pack:--shard-size pack:--checkpoint pack:--include pack:--exclude pack:--exclude-from pack:--prefix pack:--strip-components pack:--iconv pack:--stdin-name pack:--compress pack:--level pack:--order pack:-j pack:--threads
             return 0
-        case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:-j unpack:--threads
+        case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout unpack:-j unpack:--threads
             return 0
         case convert:--from convert:--to convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--frame convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--train-dictionary convert:--count convert:--name-format convert:--keys convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads
             return 0
-        case diff:-C diff:--directory diff:-j diff:--threads diff:--from
+        case diff:-C diff:--directory diff:-j diff:--threads diff:--from diff:--compression diff:--dictionary diff:--limits diff:--layout
             return 0
         case cat:-T cat:--files-from cat:--range cat:--order cat:--from cat:-j cat:--threads
             return 0
         case ls:--sort ls:--at ls:--records ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:-j ls:--threads ls:--from
             return 0
-        case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:--sort find:-T find:--files-from find:--printf find:--from
+        case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:--sort find:-T find:--files-from find:--printf find:--from find:--compression find:--dictionary find:--limits find:--layout
             return 0
         case du:-d du:--max-depth du:--sort du:--export du:--compression du:--dictionary du:--limits du:--layout du:-j du:--threads du:--from
             return 0
@@ -208,6 +208,10 @@ complete -c shardbox -n '__shardbox_is unpack' -l no-check -d 'do not check the 
 complete -c shardbox -n '__shardbox_is unpack' -l decompress -d 'take .gz, .bz2, .xz and .zst off files and their names'
 complete -c shardbox -n '__shardbox_is unpack' -l max-size -x -d 'give up when more bytes than this come out of it'
 complete -c shardbox -n '__shardbox_is unpack' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
+complete -c shardbox -n '__shardbox_is unpack' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
+complete -c shardbox -n '__shardbox_is unpack' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
+complete -c shardbox -n '__shardbox_is unpack' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
+complete -c shardbox -n '__shardbox_is unpack' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
 complete -c shardbox -n '__shardbox_is unpack' -s j -l threads -x -d 'threads that write (default: the cores, at most 4)'
 complete -c shardbox -n '__shardbox_is unpack' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is unpack' -s q -l quiet -d 'give no warnings'
@@ -266,6 +270,10 @@ complete -c shardbox -n '__shardbox_is diff' -s Q -l quick -d 'do not read bytes
 complete -c shardbox -n '__shardbox_is diff' -l json -d 'print each difference as a line of JSON'
 complete -c shardbox -n '__shardbox_is diff' -s j -l threads -x -d 'threads that read (default: the cores, at most 4)'
 complete -c shardbox -n '__shardbox_is diff' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
+complete -c shardbox -n '__shardbox_is diff' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
+complete -c shardbox -n '__shardbox_is diff' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
+complete -c shardbox -n '__shardbox_is diff' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
+complete -c shardbox -n '__shardbox_is diff' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
 complete -c shardbox -n '__shardbox_is diff' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is diff' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is diff' -s v -l verbose -d 'say more about what is done'
@@ -337,6 +345,10 @@ complete -c shardbox -n '__shardbox_is find' -l missing -d 'with -T: only the na
 complete -c shardbox -n '__shardbox_is find' -l printf -x -d 'what to print, with find\'s directives; no newline is added'
 complete -c shardbox -n '__shardbox_is find' -l json -d 'an object a line, with all that is known'
 complete -c shardbox -n '__shardbox_is find' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
+complete -c shardbox -n '__shardbox_is find' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
+complete -c shardbox -n '__shardbox_is find' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
+complete -c shardbox -n '__shardbox_is find' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
+complete -c shardbox -n '__shardbox_is find' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
 complete -c shardbox -n '__shardbox_is find' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is find' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is find' -s v -l verbose -d 'say more about what is done'
