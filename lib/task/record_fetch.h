@@ -16,21 +16,25 @@
 
 struct sb_record_fetch_options {
     enum sb_framing framing;
-    struct sb_record_names *names; /* for framings that have names; NULL: the record's number */
+    char line_end;                 /* of SB_FRAMING_BATCH */
+    struct sb_record_names *names; /* for framings that have names; NULL: the record's number, but
+                                      for SB_FRAMING_JSONL, which has that already */
+    bool more_follows; /* in the same output, by another call: its end is not written yet */
     unsigned threads;
 };
 
 struct sb_record_fetch_counts {
     int64_t records;
-    int64_t bytes;
+    int64_t bytes;   /* given out, with what frames them */
     int64_t missing; /* numbers that are not there */
     int64_t damaged;
 };
 
 /*
- * What cannot be given out is told as SB_PROBLEM ("missing", "damaged"), and the rest is done. A
- * record that is streamed and shows its damage after bytes of it were framed ends the run with
- * SB_DAMAGED. SB_INVALID where the framing cannot hold a record.
+ * What cannot be given out is told as SB_PROBLEM ("missing", "damaged"), and the rest is done; of a
+ * batch, what is missing is only answered so. A record that is streamed and shows its damage after
+ * bytes of it were framed ends the run with SB_DAMAGED. SB_INVALID where the framing cannot hold a
+ * record, or a list has a line that is no slice: what comes before was given out.
  */
 enum sb_code sb_record_fetch(struct sb_bag *bag, struct sb_record_choice *choice,
                              const struct sb_record_fetch_options *options,

@@ -1,0 +1,337 @@
+#include "task/record_fetch.h"
+
+#include "core/pipeline.h"
+#include "task/record_slot.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define SLOTS_A_THREAD     2
+#define SLOTS_MORE         2
+#define WORTH_MORE_THREADS ((int64_t)1 << 20) /* bytes */
+
+struct fetch {
+    struct sb_bag *bag;
+    struct sb_record_choice *choice;
+    const struct sb_record_fetch_options *options;
+    const struct sb_fetch_output *output;
+    const struct sb_notify *notify;
+    struct sb_record_fetch_counts *counts;
+    struct sb_record_run run; /* what is left of it */
+    struct sb_error ended;    /* of the choice: SB_OK while more may come */
+    struct sb_buf name;
+    size_t slot_records; /* so many go into a slot; follows what slots turn out to take */
+};
+
+/* A name that cannot be had spoils its record: what is framed without it would be another thing. */
+static enum sb_code add_record(struct fetch *f, struct sb_record_slot *slot, int64_t record,
+                               struct sb_error *err)
+{
+    struct sb_error cause;
+    enum sb_code code = SB_OK;
+
+    if (!f->options->names)
+        return sb_record_slot_add(slot, record, NULL, err);
+    code = sb_record_name(f->options->names, record, &f->name, &cause);
+    if (code && code != SB_DAMAGED && code != SB_LIMIT) {
+        *err = cause;
+        return code;
+    }
+    if (sb_record_slot_add(slot, record, code ? NULL : f->name.data, err))
+        return err->code;
+    return code ? sb_record_slot_spoil(slot, SB_ASKED_DAMAGED, cause.text, err) : SB_OK;
+}
+
+static enum sb_code add_missing(struct sb_record_slot *slot, int64_t record, const char *text,
+                                struct sb_error *err)
+{
+    if (sb_record_slot_add(slot, record, NULL, err))
+        return err->code;
+    return sb_record_slot_spoil(slot, SB_ASKED_MISSING, text, err);
+}
+
+static enum sb_code take_run(struct fetch *f, struct sb_record_slot *slot, struct sb_error *err)
+{
+    struct sb_record_run *run = &f->run;
+
+    for (; run->count > 0 && slot->count < f->slot_records; run->count--) {
+        if (add_record(f, slot, run->first, err))
+            return err->code;
+        if (run->count > 1)
+            run->first += run->step;
+    }
+    return SB_OK;
+}
+
+/* The end, or an error of the choice, is kept until what came before it was given out. */
+static enum sb_code fill(void *context, void *slot_context, struct sb_error *err)
+{
+    struct fetch *f = context;
+    struct sb_record_slot *slot = slot_context;
+    enum sb_code code = SB_OK;
+
+    sb_record_slot_clear(slot);
+    while (!code && slot->count < f->slot_records && !f->ended.code) {
+        struct sb_error cause;
+
+        if (f->run.count > 0) {
+            code = take_run(f, slot, err);
+            continue;
+        }
+        if (slot->count > 0 && !sb_record_choice_ready(f->choice))
+            return SB_OK;
+        cause.code = sb_record_choice_next(f->choice, &f->run, &cause);
+        if (cause.code == SB_INVALID && f->run.count == 0)
+            code = add_missing(slot, f->run.first, cause.text, err);
+        else
+            f->ended = cause;
+    }
+    if (code || slot->count > 0)
+        return code;
+    if (f->ended.code != SB_END)
+        *err = f->ended;
+    return f->ended.code;
+}
+
+static int fill_would_wait(void *context)
+{
+    struct fetch *f = context;
+
+    return f->run.count == 0 && !f->ended.code && !sb_record_choice_ready(f->choice);
+}
+
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+{
+    (void)context;
+    (void)turns;
+    return sb_record_slot_read(slot, err);
+}
+
+static enum sb_code give(struct fetch *f, const struct sb_buf *bytes, struct sb_error *err)
+{
+    f->counts->bytes += (int64_t)bytes->size;
+    return bytes->size ? f->output->write(f->output->context, bytes->data, bytes->size, err)
+                       : SB_OK;
+}
+
+/* Those that were laid out since the last time. */
+static void count_given(struct fetch *f, struct sb_record_slot *slot)
+{
+    for (; slot->given < slot->next; slot->given++) {
+        const struct sb_asked *asked = &slot->asked[slot->given];
+        const char *text = slot->texts.data + asked->text_at;
+
+        if (asked->state == SB_ASKED_LOCATED) {
+            f->counts->records++;
+        } else if (asked->state == SB_ASKED_DAMAGED) {
+            f->counts->damaged++;
+            sb_tell(f->notify, SB_PROBLEM, "damaged", sb_bag_name(f->bag), "%s", text);
+        } else {
+            f->counts->missing++;
+            if (f->options->framing != SB_FRAMING_BATCH)
+                sb_tell(f->notify, SB_PROBLEM, "missing", sb_bag_name(f->bag), "%s", text);
+        }
+    }
+}
+
+struct stream {
+    struct fetch *f;
+    struct sb_record_slot *slot;
+    bool begun;         /* something of it was given out */
+    bool output_failed; /* then the error is not the record's */
+};
+
+static enum sb_code give_out(struct stream *stream, struct sb_error *err)
+{
+    enum sb_code code = give(stream->f, &stream->slot->out, err);
+
+    sb_buf_clear(&stream->slot->out);
+    return code;
+}
+
+static enum sb_code stream_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct stream *stream = context;
+    enum sb_code code = sb_framer_data(stream->slot->framer, data, size, &stream->slot->out, err);
+
+    stream->begun = true;
+    if (!code)
+        code = give_out(stream, err);
+    stream->output_failed = code != SB_OK;
+    return code;
+}
+
+static enum sb_code stream_framed(struct stream *stream, const struct sb_asked *asked,
+                                  struct sb_error *err)
+{
+    struct sb_record_slot *slot = stream->slot;
+    char number[SB_RECORD_NUMBER_SIZE];
+    struct sb_framed framed;
+    int64_t size = -1;
+    enum sb_code code = SB_OK;
+
+    if (sb_framing_tells_size(slot->options->framing))
+        code = sb_bag_record_size(slot->reader, &asked->extent, &size, err);
+    if (code)
+        return code;
+    framed = sb_record_slot_framed(slot, asked, size, number);
+    code = sb_framer_begin(slot->framer, &framed, &slot->out, err);
+    stream->output_failed = code != SB_OK;
+    if (!code)
+        code = sb_bag_stream(slot->reader, &asked->extent, stream_block, stream, err);
+    if (code)
+        return code;
+    code = sb_framer_end(slot->framer, &slot->out, err);
+    if (!code)
+        code = give_out(stream, err);
+    stream->output_failed = code != SB_OK;
+    return code;
+}
+
+/* One that is larger than the room of a slot. */
+static enum sb_code give_large(struct fetch *f, struct sb_record_slot *slot, struct sb_error *err)
+{
+    struct sb_asked *asked = &slot->asked[slot->next];
+    struct stream stream = {.f = f, .slot = slot};
+    struct sb_error cause;
+    enum sb_code code;
+
+    sb_buf_clear(&slot->out);
+    code = stream_framed(&stream, asked, &cause);
+    slot->next++;
+    slot->large = false;
+    if (!code) {
+        count_given(f, slot);
+        return SB_OK;
+    }
+    slot->given++;
+    if (code != SB_DAMAGED || stream.output_failed) {
+        if (code == SB_INVALID)
+            return sb_fail(err, code, "%s: record %" PRId64 ": %s", sb_bag_name(f->bag),
+                           asked->record, cause.text);
+        *err = cause;
+        return code;
+    }
+    f->counts->damaged++;
+    if (stream.begun && !sb_framing_is_bare(f->options->framing))
+        return sb_fail(err, SB_DAMAGED,
+                       "%s: record %" PRId64 ": %s; the output ends within this record",
+                       sb_bag_name(f->bag), asked->record, cause.text);
+    sb_tell(f->notify, SB_PROBLEM, "damaged", sb_bag_name(f->bag), "record %" PRId64 ": %s",
+            asked->record, cause.text);
+    asked->state = SB_ASKED_DAMAGED;
+    sb_buf_clear(&slot->out);
+    code = sb_record_slot_refuse(slot, asked, err);
+    return code ? code : give_out(&stream, err);
+}
+
+/* Slots should take what the caches hold, whatever the size of records. */
+static void follow(struct fetch *f, const struct sb_record_slot *slot)
+{
+    size_t taken = slot->answer->size + (slot->answer == &slot->stored ? 0 : slot->stored.size);
+
+    if (slot->next < slot->count && f->slot_records > 1)
+        f->slot_records /= 2;
+    else if (slot->count == f->slot_records && taken < SB_RECORD_SLOT_GOAL / 2 &&
+             f->slot_records < SB_RECORD_SLOT_MOST)
+        f->slot_records *= 2;
+}
+
+static enum sb_code drain(void *context, void *slot_context, struct sb_error *err)
+{
+    struct fetch *f = context;
+    struct sb_record_slot *slot = slot_context;
+    enum sb_code code;
+
+    follow(f, slot);
+    for (;;) {
+        code = give(f, slot->answer, err);
+        if (code)
+            return code;
+        count_given(f, slot);
+        if (slot->failure.code)
+            return sb_fail(err, slot->failure.code, "%s: record %" PRId64 ": %s",
+                           sb_bag_name(f->bag), slot->asked[slot->next].record, slot->failure.text);
+        while (slot->large && slot->next < slot->count) {
+            code = give_large(f, slot, err);
+            if (code)
+                return code;
+        }
+        if (slot->next == slot->count)
+            return SB_OK;
+        code = sb_record_slot_read(slot, err);
+        if (code)
+            return code;
+    }
+}
+
+static int64_t average_size(const struct sb_bag *bag)
+{
+    int64_t bytes = 0, records = sb_bag_count(bag);
+
+    for (uint32_t i = 0; i < sb_bag_shard_count(bag); i++)
+        bytes += sb_bag_shard(bag, i)->bytes;
+    return records > 0 ? bytes / records + 1 : 1;
+}
+
+static void plan(struct fetch *f, unsigned *threads)
+{
+    int64_t average = average_size(f->bag), total = sb_record_choice_total(f->choice);
+    int64_t records = (int64_t)SB_RECORD_SLOT_GOAL / average;
+
+    f->slot_records = records < 1                     ? 1
+                      : records > SB_RECORD_SLOT_MOST ? SB_RECORD_SLOT_MOST
+                                                      : (size_t)records;
+    if (total >= 0 && total < WORTH_MORE_THREADS / average)
+        *threads = 1;
+}
+
+static enum sb_code finish(struct fetch *f, struct sb_error *err)
+{
+    struct sb_buf out = {0};
+    struct sb_framer *framer;
+    enum sb_code code = sb_framer_new(&framer, f->options->framing, err);
+
+    if (!code)
+        code = sb_framer_finish(framer, &out, err);
+    if (!code)
+        code = give(f, &out, err);
+    sb_framer_free(framer);
+    sb_buf_release(&out);
+    return code;
+}
+
+enum sb_code sb_record_fetch(struct sb_bag *bag, struct sb_record_choice *choice,
+                             const struct sb_record_fetch_options *options,
+                             const struct sb_fetch_output *output, const struct sb_notify *notify,
+                             struct sb_record_fetch_counts *counts, struct sb_error *err)
+{
+    static const struct sb_pipeline_ops ops = {
+        .fill = fill, .work = work, .drain = drain, .fill_would_wait = fill_would_wait};
+    struct fetch f = {.bag = bag,
+                      .choice = choice,
+                      .options = options,
+                      .output = output,
+                      .notify = notify,
+                      .counts = counts};
+    unsigned threads = options->threads, count;
+    struct sb_record_slot *slots;
+    enum sb_code code;
+
+    *counts = (struct sb_record_fetch_counts){0};
+    plan(&f, &threads);
+    count = threads > 1 ? SLOTS_A_THREAD * threads + SLOTS_MORE : 1;
+    slots = calloc(count, sizeof(*slots));
+    if (!slots)
+        return sb_fail_memory(err);
+    for (unsigned i = 0; i < count; i++) {
+        slots[i].bag = bag;
+        slots[i].options = options;
+    }
+    code = sb_pipeline_run(&ops, &f, slots, sizeof(*slots), count, threads, err);
+    for (unsigned i = 0; i < count; i++)
+        sb_record_slot_release(&slots[i]);
+    free(slots);
+    sb_buf_release(&f.name);
+    return code || options->more_follows ? code : finish(&f, err);
+}
