@@ -1,8 +1,10 @@
 /*
  * shardbox cat: files of an archive to standard output, by name, as many as are asked for, also
- * from a stream of names whose answers another program waits for.
+ * from a stream of names whose answers another program waits for; or records of a bag, by number.
  */
+#include "cat_records.h"
 #include "command.h"
+#include "given_names.h"
 #include "message.h"
 #include "opening.h"
 #include "output.h"
@@ -33,11 +35,15 @@ struct settings {
     bool ranged;
     int64_t range_offset;
     int64_t range_size;
+    int framing;
+    struct cat_records_settings records;
 };
 
 static const char *const synopsis[] = {
     "ARCHIVE PATH...",
     "[-0] -T FILE ARCHIVE [PATH...]",
+    "[-T FILE] BAG [NUMBER|START:STOP:STEP]...",
+    "--keys=KEYS BAG NAME...",
     NULL,
 };
 
@@ -82,52 +88,17 @@ static const struct option options[] = {
                 "only these bytes of each file, unchecked", OPERAND_NONE),
     OPTION_CHOICE(0, "order", struct settings, order, "ORDER", orders,
                   "'address' reads in the order on disk, not that of the names"),
+    OPTION_CHOICE(0, "frame", struct settings, framing, "HOW", sb_framing_words,
+                  "of a bag: what stands around each record"),
     OPTION_FLAG(0, "no-check", struct settings, no_check, "do not check the bytes' CRC32C"),
     OPTION_FLAG(0, "decompress", struct settings, decompress,
                 "write files called .gz, .bz2, .xz and .zst decompressed"),
     OPTION_FROM,
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "threads that read ahead (default: the cores, at most 4)"),
+    OPTIONS_CAT_RECORDS(struct settings, records),
     OPTION_END,
 };
-
-/* The operands, then the list. */
-struct input {
-    char **operands;
-    char **end;
-    struct sb_list *list; /* may be NULL */
-};
-
-static enum sb_code next_name(void *context, const char **name, size_t *size, struct sb_error *err)
-{
-    struct input *input = context;
-
-    if (input->operands < input->end) {
-        *name = *input->operands++;
-        *size = strlen(*name);
-        return SB_OK;
-    }
-    return input->list ? sb_list_next(input->list, name, size, err) : SB_END;
-}
-
-static bool name_is_ready(void *context)
-{
-    struct input *input = context;
-
-    return input->operands < input->end || !input->list || sb_list_ready(input->list);
-}
-
-/* Answers come in large pieces: a buffer would only copy them. */
-static enum sb_code write_stdout(void *context, const void *data, size_t size, struct sb_error *err)
-{
-    int64_t *written = context;
-    enum sb_code code = sb_write_full(STDOUT_FILENO, data, size, "standard output", err);
-
-    *written += (int64_t)size;
-    if (!code && !output_is_terminal())
-        message_progress_update(*written, 0, 0);
-    return code;
-}
 
 static void report_batch(const struct sb_fetch_counts *counts)
 {
@@ -137,7 +108,7 @@ static void report_batch(const struct sb_fetch_counts *counts)
 }
 
 static enum sb_code fetch_from_archive(const struct settings *settings, struct sb_archive *archive,
-                                       struct input *input, struct sb_error *err)
+                                       struct given_names *names, struct sb_error *err)
 {
     struct sb_fetch_options wanted = {
         .threads = (unsigned)settings->threads,
@@ -150,11 +121,11 @@ static enum sb_code fetch_from_archive(const struct settings *settings, struct s
         .framed = settings->batch,
         .frame_end = settings->nul ? '\0' : '\n',
     };
-    struct sb_fetch_names names = {.next = next_name, .ready = name_is_ready, .context = input};
+    struct sb_fetch_names asked = given_names_of(names);
     int64_t written = 0;
-    struct sb_fetch_output output = {.write = write_stdout, .context = &written};
+    struct sb_fetch_output output = {.write = output_directly, .context = &written};
     struct sb_fetch_counts counts;
-    enum sb_code code = sb_fetch(archive, &wanted, &names, &output, &message_notify, &counts, err);
+    enum sb_code code = sb_fetch(archive, &wanted, &asked, &output, &message_notify, &counts, err);
 
     if (!code && settings->batch)
         report_batch(&counts);
@@ -172,11 +143,11 @@ static const char *clash_with_sequence(const struct settings *settings)
 }
 
 static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb_source *source,
-                                      struct input *input, struct sb_error *err)
+                                      struct given_names *names, struct sb_error *err)
 {
-    struct sb_fetch_names names = {.next = next_name, .ready = name_is_ready, .context = input};
+    struct sb_fetch_names asked = given_names_of(names);
     int64_t written = 0;
-    struct sb_fetch_output output = {.write = write_stdout, .context = &written};
+    struct sb_fetch_output output = {.write = output_directly, .context = &written};
     struct sb_fetch_counts counts;
     const char *clash = clash_with_sequence(settings);
     enum sb_code code;
@@ -186,7 +157,7 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
                        "%s: can only be read in sequence, without %s; 'shardbox convert' makes an "
                        "archive of it",
                        source->name, clash);
-    code = sb_fetch_stream(source, &names, settings->decompress, &output, &message_notify, &counts,
+    code = sb_fetch_stream(source, &asked, settings->decompress, &output, &message_notify, &counts,
                            err);
     if (!code)
         return SB_OK;
@@ -235,16 +206,16 @@ static enum sb_code look_for(const struct settings *settings, struct container *
  * what is asked for must be read in sequence.
  */
 static enum sb_code catalog(const struct settings *settings, struct container *container,
-                            const char *path, const struct input *input, struct sb_error *err)
+                            const char *path, const struct given_names *names, struct sb_error *err)
 {
     struct wanted wanted = {0};
     struct sb_catalog_options selection = {.notify = &message_notify, .context = &wanted};
     struct sb_catalog_result result = {0};
     enum sb_code code;
 
-    if (input->list || strcmp(path, "-") == 0)
+    if (names->list || strcmp(path, "-") == 0)
         return catalog_container(container, &selection, &result, err);
-    wanted_begin(&wanted, input->operands, (size_t)(input->end - input->operands));
+    wanted_begin(&wanted, names->operands, (size_t)(names->end - names->operands));
     selection.wanted = wanted_has;
     code = look_for(settings, container, path, &selection, &result, err);
     wanted_end(&wanted);
@@ -257,63 +228,123 @@ static enum sb_code catalog(const struct settings *settings, struct container *c
     return code;
 }
 
-static enum sb_code fetch(const struct settings *settings, const char *path, struct input *input,
-                          struct sb_error *err)
+static enum sb_code fetch(const struct settings *settings, const char *path,
+                          struct given_names *names, struct sb_error *err)
 {
     struct container container;
     enum sb_code code =
         open_container(&container, path, &settings->opening, settings->no_check, err);
 
     if (!code && !container.archive && !is_sequence(&container))
-        code = catalog(settings, &container, path, input, err);
+        code = catalog(settings, &container, path, names, err);
     if (!code && container.archive)
-        code = fetch_from_archive(settings, container.archive, input, err);
+        code = fetch_from_archive(settings, container.archive, names, err);
     else if (!code)
-        code = fetch_in_sequence(settings, container.source, input, err);
+        code = fetch_in_sequence(settings, container.source, names, err);
     message_progress_end();
     close_container(&container);
     return code;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+/* What does not go with what, of an archive. */
+static int check_files(const struct settings *settings, const char *archive, size_t path_count)
 {
-    struct settings settings = {0};
-    struct input input = {.end = argv + argc};
+    const char *of_bags = cat_records_given(&settings->records);
+
+    if (of_bags)
+        return message_usage("%s: %s is for bags", archive, of_bags);
+    if (settings->framing)
+        return message_usage("%s: --frame is for bags", archive);
+    if (path_count == 0 && !settings->files_from)
+        return message_usage("%s: no PATH given; for all files: "
+                             "shardbox find -0 --type=f ARCHIVE | shardbox cat -0 -T - ARCHIVE",
+                             archive);
+    if (settings->decompress && (settings->batch || settings->ranged))
+        return message_usage("--decompress and %s cannot be given together",
+                             settings->batch ? "--batch" : "--range");
+    return OPTIONS_RUN;
+}
+
+static int cat_files(const struct settings *settings, const char *archive, char **paths,
+                     size_t path_count)
+{
+    struct given_names names = {.operands = paths, .end = paths + path_count};
     struct sb_error err;
     enum sb_code code = SB_OK;
+    int status = check_files(settings, archive, path_count);
+
+    if (status != OPTIONS_RUN)
+        return status;
+    if (settings->files_from)
+        code = sb_list_open(&names.list, settings->files_from, settings->nul ? '\0' : '\n', &err);
+    if (!code)
+        code = fetch(settings, archive, &names, &err);
+    sb_list_free(names.list);
+    return code ? message_failure(&err) : message_status();
+}
+
+/* What only files of archives have. */
+static const char *clash_with_bag(const struct settings *settings)
+{
+    if (settings->ranged)
+        return "--range";
+    if (settings->decompress)
+        return "--decompress";
+    if (settings->no_check)
+        return "--no-check";
+    return settings->order == ORDER_ADDRESS ? "--order=address" : NULL;
+}
+
+static int cat_bag(const struct settings *settings, const char *spec, char **operands, size_t count)
+{
+    struct cat_request request = {
+        .opening = &settings->opening,
+        .spec = spec,
+        .operands = operands,
+        .operand_count = count,
+        .files_from = settings->files_from,
+        .nul = settings->nul,
+        .framing = settings->batch ? SB_FRAMING_BATCH : (enum sb_framing)settings->framing,
+        .threads = (unsigned)settings->threads,
+    };
+    const char *clash = clash_with_bag(settings);
+
+    if (clash)
+        return message_usage("%s: is a bag, and %s is for files of archives", spec, clash);
+    return cat_records(&settings->records, &request);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = {.records = CAT_RECORDS_DEFAULTS};
     int first, status;
+    size_t count;
 
     status = options_parse(self, argc, argv, &settings, &first, NULL);
     if (status != OPTIONS_RUN)
         return status;
     if (first == argc)
         return message_usage("no archive given");
-    if (first + 1 == argc && !settings.files_from)
-        return message_usage("%s: no PATH given; for all files: "
-                             "shardbox find -0 --type=f ARCHIVE | shardbox cat -0 -T - ARCHIVE",
-                             argv[first]);
-    if (settings.decompress && (settings.batch || settings.ranged))
-        return message_usage("--decompress and %s cannot be given together",
-                             settings.batch ? "--batch" : "--range");
-    input.operands = argv + first + 1;
+    if (settings.batch && settings.framing)
+        return message_usage("--batch and --frame cannot be given together");
+    count = (size_t)(argc - first) - 1;
     if (settings.threads == 0)
         settings.threads = sb_default_threads();
-    if (!settings.files_from && argc - first == 2)
+    if (is_bag(argv[first], &settings.opening))
+        return cat_bag(&settings, argv[first], argv + first + 1, count);
+    if (!settings.files_from && count == 1)
         settings.threads = 1;
-    if (settings.files_from)
-        code = sb_list_open(&input.list, settings.files_from, settings.nul ? '\0' : '\n', &err);
-    if (!code)
-        code = fetch(&settings, argv[first], &input, &err);
-    sb_list_free(input.list);
-    return code ? message_failure(&err) : message_status();
+    return cat_files(&settings, argv[first], argv + first + 1, count);
 }
 
 const struct command cat_command = {
     .name = "cat",
-    .summary = "write files of an archive to standard output",
+    .summary = "write files of an archive, or records of a bag, to standard output",
     .synopsis = synopsis,
     .options = options,
-    .notes = "Exit status: 0 all were written, 1 some are missing or damaged, 2 error.",
+    .notes =
+        "Records are counted from 0, below zero from the end; shardbox-records(7) tells more.\n"
+        "Exit status: 0 all were written, 1 some are missing or damaged, 2 error.",
     .operands = OPERAND_ARCHIVE_PATHS,
     .run = run,
 };

@@ -15,6 +15,17 @@ static struct {
     size_t used;
 } pending;
 
+enum sb_code output_directly(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    int64_t *written = context;
+    enum sb_code code = sb_write_full(STDOUT_FILENO, data, size, "standard output", err);
+
+    *written += (int64_t)size;
+    if (!code && !output_is_terminal())
+        message_progress_update(*written, 0, 0);
+    return code;
+}
+
 bool output_is_terminal(void)
 {
     static enum { UNKNOWN, YES, NO } answer;

@@ -9,6 +9,7 @@
 #include "core/name.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct sb_content;
@@ -29,6 +30,11 @@ void output_check(int error_number);
 
 /* And where there was no memory for what is to be printed. */
 void output_need(enum sb_code code);
+
+/* Writes to stdout past that buffer, which must be empty, with progress: for large pieces. As
+ * sb_fetch_output has it; context is an int64_t of bytes written so far. */
+enum sb_code output_directly(void *context, const void *data, size_t size,
+                             struct sb_error *err) SB_CHECKED;
 
 bool output_is_terminal(void);
 

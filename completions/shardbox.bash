@@ -24,7 +24,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     cat)
-        options='-T --files-from= -0 --null --batch --range= --order= --no-check --decompress --from= -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-T --files-from= -0 --null --batch --range= --order= --frame= --no-check --decompress --from= -j --threads= --sample= --replace --shuffle --seed= --forever --keys= --find= --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     ls)
@@ -146,8 +146,17 @@ _shardbox_value() {
     cat:--files-from | cat:-T) wanted='file' ;;
     cat:--range) wanted='none' ;;
     cat:--order) wanted='words:input address' ;;
+    cat:--frame) wanted='words:none line nul u32 u64 varint tfrecord jsonl batch tar' ;;
     cat:--from) wanted='any' ;;
     cat:--threads | cat:-j) wanted='any' ;;
+    cat:--sample) wanted='any' ;;
+    cat:--seed) wanted='any' ;;
+    cat:--keys) wanted='file' ;;
+    cat:--find) wanted='any' ;;
+    cat:--compression) wanted='words:auto none zstd' ;;
+    cat:--dictionary) wanted='file' ;;
+    cat:--limits) wanted='words:auto tail separate' ;;
+    cat:--layout) wanted='words:concatenated interleaved' ;;
     ls:--sort) wanted='words:name size time address' ;;
     ls:--color=) wanted='words:auto always never' ;;
     ls:--at) wanted='any' ;;

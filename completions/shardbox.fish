@@ -6,7 +6,7 @@ function __shardbox_commands
         unpack 'write the files of an archive, tar or zip to a directory' \
         convert 'turn tars, zips, bags, directories and archives into one another' \
         diff 'compare an archive with a directory or another archive' \
-        cat 'write files of an archive to standard output' \
+        cat 'write files of an archive, or records of a bag, to standard output' \
         ls 'list a directory of an archive, or the records of a bag' \
         find 'print paths of an archive that pass tests, one a line' \
         du 'show how much is below each directory of an archive, or in a bag' \
@@ -70,7 +70,7 @@ function __shardbox_takes_value
             return 0
         case diff:-C diff:--directory diff:-j diff:--threads diff:--from diff:--compression diff:--dictionary diff:--limits diff:--layout
             return 0
-        case cat:-T cat:--files-from cat:--range cat:--order cat:--from cat:-j cat:--threads
+        case cat:-T cat:--files-from cat:--range cat:--order cat:--frame cat:--from cat:-j cat:--threads cat:--sample cat:--seed cat:--keys cat:--find cat:--compression cat:--dictionary cat:--limits cat:--layout
             return 0
         case ls:--sort ls:--at ls:--records ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:-j ls:--threads ls:--from
             return 0
@@ -285,10 +285,22 @@ complete -c shardbox -n '__shardbox_is cat' -s 0 -l null -d 'names in FILE, and 
 complete -c shardbox -n '__shardbox_is cat' -l batch -d 'frame answers: a line \'PATH SIZE\', the bytes, a newline'
 complete -c shardbox -n '__shardbox_is cat' -l range -x -d 'only these bytes of each file, unchecked'
 complete -c shardbox -n '__shardbox_is cat' -l order -x -a 'input address' -d '\'address\' reads in the order on disk, not that of the names'
+complete -c shardbox -n '__shardbox_is cat' -l frame -x -a 'none line nul u32 u64 varint tfrecord jsonl batch tar' -d 'of a bag: what stands around each record'
 complete -c shardbox -n '__shardbox_is cat' -l no-check -d 'do not check the bytes\' CRC32C'
 complete -c shardbox -n '__shardbox_is cat' -l decompress -d 'write files called .gz, .bz2, .xz and .zst decompressed'
 complete -c shardbox -n '__shardbox_is cat' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
 complete -c shardbox -n '__shardbox_is cat' -s j -l threads -x -d 'threads that read ahead (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is cat' -l sample -x -d 'of a bag: N of the records, at random'
+complete -c shardbox -n '__shardbox_is cat' -l replace -d '--sample may draw a record more than once'
+complete -c shardbox -n '__shardbox_is cat' -l shuffle -d 'of a bag: all of the records, in a random order'
+complete -c shardbox -n '__shardbox_is cat' -l seed -x -d 'which order that is (default: 0)'
+complete -c shardbox -n '__shardbox_is cat' -l forever -d 'of a bag: again and again, without end; with --shuffle each time anew'
+complete -c shardbox -n '__shardbox_is cat' -l keys -r -F -d 'of a bag: records by names, which are the records of BAG'
+complete -c shardbox -n '__shardbox_is cat' -l find -x -d 'of a bag: the record that is KEY, or with --keys is called so'
+complete -c shardbox -n '__shardbox_is cat' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
+complete -c shardbox -n '__shardbox_is cat' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
+complete -c shardbox -n '__shardbox_is cat' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
+complete -c shardbox -n '__shardbox_is cat' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
 complete -c shardbox -n '__shardbox_is cat' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is cat' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is cat' -s v -l verbose -d 'say more about what is done'

@@ -1,0 +1,151 @@
+#include "cat_records.h"
+
+#include "cat_job.h"
+#include "chosen_records.h"
+#include "message.h"
+#include "output.h"
+
+#include "task/record_fetch.h"
+
+#include <inttypes.h>
+
+const char *cat_records_given(const struct cat_records_settings *settings)
+{
+    const struct bag_words *bag = &settings->bag;
+
+    if (settings->sample >= 0)
+        return "--sample";
+    if (settings->replace)
+        return "--replace";
+    if (settings->shuffle)
+        return "--shuffle";
+    if (settings->forever)
+        return "--forever";
+    if (settings->keys)
+        return "--keys";
+    if (settings->find)
+        return "--find";
+    if (bag->compression)
+        return "--compression";
+    if (bag->dictionary)
+        return "--dictionary";
+    if (bag->limits)
+        return "--limits";
+    return bag->layout ? "--layout" : NULL;
+}
+
+static bool is_by_key(const struct cat_records_settings *settings)
+{
+    return settings->keys || settings->find;
+}
+
+/* NULL: nothing is wrong. */
+static const char *misuse(const struct cat_records_settings *settings,
+                          const struct cat_request *request)
+{
+    bool random = settings->sample >= 0 || settings->shuffle || settings->forever;
+
+    if (settings->replace && settings->sample < 0)
+        return "--replace says how --sample draws: give --sample=N, or --shuffle";
+    if (settings->sample >= 0 && settings->shuffle)
+        return "--sample and --shuffle cannot be given together; a sample comes in a random order";
+    if (random && request->files_from)
+        return "--files-from cannot be sampled, shuffled or repeated; give numbers and slices";
+    if (random && is_by_key(settings))
+        return "records by key cannot be sampled, shuffled or repeated";
+    if (!settings->keys && settings->find && request->operand_count > 0)
+        return "--find without --keys and record numbers cannot be given together";
+    if (settings->keys && !settings->find && !request->files_from && request->operand_count == 0)
+        return "--keys: no NAME given";
+    if (settings->forever && request->framing == SB_FRAMING_TAR)
+        return "--forever and --frame=tar cannot be given together: a tar has an end";
+    return NULL;
+}
+
+enum sb_code cat_fetch(struct cat_job *job, const struct sb_record_choice_options *options,
+                       bool is_last, struct sb_error *err)
+{
+    struct sb_record_fetch_options wanted = {
+        .framing = job->request->framing,
+        .line_end = job->request->nul ? '\0' : '\n',
+        .names = job->names,
+        .more_follows = !is_last,
+        .threads = job->request->threads,
+    };
+    struct sb_fetch_output output = {.write = output_directly, .context = &job->written};
+    struct sb_record_fetch_counts counts = {0};
+    struct sb_record_choice *choice;
+    enum sb_code code = sb_record_choice_new(&choice, options, sb_bag_count(job->bag), err);
+
+    if (!code)
+        code = sb_record_fetch(job->bag, choice, &wanted, &output, &message_notify, &counts, err);
+    sb_record_choice_free(choice);
+    job->missing += counts.missing;
+    return code;
+}
+
+static enum sb_code fetch_chosen(struct cat_job *job, struct sb_error *err)
+{
+    const struct cat_records_settings *settings = job->settings;
+    const struct cat_request *request = job->request;
+    struct chosen_records records;
+    enum sb_code code =
+        chosen_records_open(&records, request->files_from, request->nul ? '\0' : '\n', err);
+
+    for (size_t i = 0; i < request->operand_count && !code; i++)
+        code = chosen_records_add(&records, request->operands[i], err);
+    records.options.sample = settings->sample;
+    records.options.replace = settings->replace;
+    records.options.shuffle = settings->shuffle;
+    records.options.forever = settings->forever;
+    records.options.seed = (uint64_t)settings->seed;
+    if (!code)
+        code = cat_fetch(job, &records.options, true, err);
+    chosen_records_close(&records);
+    return code;
+}
+
+/* Members of a tar are called as files made of records are. */
+static enum sb_code name_members(struct cat_job *job, struct sb_error *err)
+{
+    if (job->request->framing != SB_FRAMING_TAR || job->settings->keys)
+        return SB_OK;
+    return sb_record_names_by_format(&job->names, SB_RECORD_NAME_FORMAT, err);
+}
+
+static enum sb_code open_and_fetch(struct cat_job *job, struct sb_error *err)
+{
+    const struct cat_request *request = job->request;
+    enum sb_code code =
+        bag_options_of(&job->settings->bag, request->opening->from, &job->options, err);
+
+    if (!code)
+        code = open_bag(&job->bag, request->spec, &job->options, err);
+    if (!code)
+        code = name_members(job, err);
+    if (!code)
+        code = is_by_key(job->settings) ? cat_by_key(job, err) : fetch_chosen(job, err);
+    message_progress_end();
+    return code;
+}
+
+int cat_records(const struct cat_records_settings *settings, const struct cat_request *request)
+{
+    struct cat_job job = {.settings = settings, .request = request};
+    const char *wrong = misuse(settings, request);
+    struct sb_error err;
+    enum sb_code code;
+
+    if (wrong)
+        return message_usage("%s", wrong);
+    code = open_and_fetch(&job, &err);
+    sb_record_names_free(job.names);
+    sb_bag_free(job.bag);
+    sb_dictionary_free(job.options.dictionary);
+    if (code)
+        return message_failure(&err);
+    if (job.missing > 0 && request->framing == SB_FRAMING_BATCH)
+        message_problem("%" PRId64 " of the records asked for %s not there", job.missing,
+                        job.missing == 1 ? "is" : "are");
+    return message_status();
+}

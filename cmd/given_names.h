@@ -1,0 +1,19 @@
+/*
+ * Names from the command line, then those of a list: as what fetches things by name takes them.
+ */
+#ifndef CMD_GIVEN_NAMES_H
+#define CMD_GIVEN_NAMES_H
+
+#include "core/list.h"
+#include "task/fetch.h"
+
+struct given_names {
+    char *const *operands; /* those left */
+    char *const *end;
+    struct sb_list *list; /* may be NULL */
+};
+
+/* given must live as long. */
+struct sb_fetch_names given_names_of(struct given_names *given);
+
+#endif
