@@ -1,0 +1,81 @@
+# Bags, against the original Bagz from PyPI. Sourced by run, whose functions it uses.
+
+find_bagz() {
+    local venv=$project/build/bench/bagz
+    bagz=$venv/bin/python3
+    if [ ! -x "$bagz" ] || ! "$bagz" -c 'import bagz' 2>/dev/null; then
+        { python3 -m venv "$venv" && "$venv/bin/pip" install -q bagz==0.3.8; } >&2 || bagz=
+    fi
+    [ -n "$bagz" ] || say "no Bagz: bags are left out"
+}
+
+bagz_peer() {
+    local key=$1
+    shift
+    measure "$key" "$bagz" "$project/tests/bench/bagz_peer.py" "$@"
+}
+
+# Reading all, and many records at random, to /dev/null.
+
+bagz_read() {
+    bagz_peer bagz-read iterate records.bagz
+    bagz_peer bag-read iterate records.bag
+}
+cat_bag() {
+    measure cat-bag cat records.bag
+}
+sb_read_bags() {
+    measure sb-bagz-read-1 "$shardbox" cat --threads=1 records.bagz
+    measure sb-bagz-read-2 "$shardbox" cat --threads=2 records.bagz
+    measure sb-bag-read-1 "$shardbox" cat --threads=1 records.bag
+    measure sb-bag-read-2 "$shardbox" cat --threads=2 records.bag
+}
+bagz_random() {
+    bagz_peer bagz-random random records.bagz numbers
+    bagz_peer bag-random random records.bag numbers
+}
+sb_random() {
+    measure sb-bagz-random-1 "$shardbox" cat --threads=1 -T numbers records.bagz
+    measure sb-bagz-random-2 "$shardbox" cat --threads=2 -T numbers records.bagz
+    measure sb-bag-random-1 "$shardbox" cat --threads=1 -T numbers records.bag
+}
+sb_one_record() {
+    measure sb-one-record "$shardbox" cat many.bag $((records * 7))
+}
+
+# One record of ten times as many. A disk that is slow to forget is no part of it.
+measure_one_record() {
+    "$bagz" "$project/tests/bench/bagz_peer.py" many $((records * 10))
+    turns sb_one_record
+    rm -f many.bag
+}
+
+measure_bags() {
+    [ -n "$bagz" ] || return 0
+    records=$((files * 5))
+    say "making $records records"
+    "$bagz" "$project/tests/bench/bagz_peer.py" make "$records"
+    shuf -n "$reads" --random-source=records.bagz -i 0-$((records - 1)) >numbers
+    turns cat_bag bagz_read sb_read_bags
+    turns bagz_random sb_random
+    rm -f records.*
+    measure_one_record
+}
+
+# bag_figure WHAT GOAL KEY PEER: how many times as fast as the peer.
+bag_figure() {
+    figure "$1" at-least "$2" " ×" "$(ratio "$(median "$4")" "$(median "$3")")"
+}
+
+print_bag_figures() {
+    bag_figure "read a .bagz, one thread: speed of Bagz" 1 sb-bagz-read-1 bagz-read
+    bag_figure "the same, two threads" 1.5 sb-bagz-read-2 bagz-read
+    bag_figure "$reads random records of it, one thread: speed of Bagz" 1 sb-bagz-random-1 bagz-random
+    bag_figure "the same, two threads" 1.5 sb-bagz-random-2 bagz-random
+    bag_figure "read a .bag, one thread: speed of Bagz" 1 sb-bag-read-1 bag-read
+    bag_figure "$reads random records of it, one thread: speed of Bagz" 1 sb-bag-random-1 bag-random
+    figure "read a .bag: time of \`cat\`" at-most 3 " ×" \
+        "$(ratio "$(median sb-bag-read-1)" "$(median cat-bag)")"
+    figure "one record of ten times as many" at-most 5 " ms" "$(ratio "$(median sb-one-record)" 1 1e3)"
+    figure "memory for that" at-most 8 " MB" "$(peak sb-one-record)"
+}
