@@ -1,4 +1,3 @@
-#include "core/interrupt.h"
 #include "store/bag_writer_private.h"
 #include "store/outfile.h"
 
@@ -8,9 +7,6 @@
 #include <unistd.h>
 
 #define LIMIT_BYTES ((int64_t)sizeof(uint64_t))
-
-/* Records whose limits are looked at at once. */
-#define RUN 1024
 
 static bool is_stream(const char *path)
 {
@@ -180,13 +176,12 @@ int64_t sb_bag_writer_bytes(const struct sb_bag_writer *writer)
     return writer->bytes;
 }
 
-/* Before the first byte that changes what is there. */
-static enum sb_code begin(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_begin(struct sb_bag_writer *writer, struct sb_error *err)
 {
     return writer->append ? sb_bag_append_begin(writer, err) : SB_OK;
 }
 
-static enum sb_code put(void *context, const void *data, size_t size, struct sb_error *err)
+enum sb_code sb_bag_put_any(void *context, const void *data, size_t size, struct sb_error *err)
 {
     struct sb_bag_writer *writer = context;
 
@@ -226,8 +221,7 @@ static bool passes_bound(const struct sb_bag_writer *writer, int64_t records, in
            bytes + size > writer->options.shard_bytes - limits;
 }
 
-/* How many of these records the shard takes, and their bytes. */
-static size_t fitting(const struct sb_bag_writer *writer, const size_t *sizes, size_t number,
+size_t sb_bag_fitting(const struct sb_bag_writer *writer, const size_t *sizes, size_t number,
                       int64_t *bytes)
 {
     int64_t wanted = records_wanted(writer) - writer->shard_records;
@@ -241,7 +235,7 @@ static size_t fitting(const struct sb_bag_writer *writer, const size_t *sizes, s
     return fit;
 }
 
-static enum sb_code count_all(struct sb_bag_writer *writer, const size_t *sizes, size_t number,
+enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes, size_t number,
                               struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -255,21 +249,21 @@ enum sb_code sb_bag_writer_add(struct sb_bag_writer *writer, const void *data, c
                                size_t number, struct sb_error *err)
 {
     const char *at = data;
-    enum sb_code code = begin(writer, err);
+    enum sb_code code = sb_bag_begin(writer, err);
 
     if (code == SB_OK && writer->dealing)
         return sb_bag_deal(writer, data, sizes, number, err);
     while (code == SB_OK && number > 0) {
         int64_t bytes;
-        size_t fit = fitting(writer, sizes, number, &bytes);
+        size_t fit = sb_bag_fitting(writer, sizes, number, &bytes);
 
         if (fit == 0) {
             code = sb_bag_next_shard(writer, err);
             continue;
         }
-        code = put(writer, at, (size_t)bytes, err);
+        code = sb_bag_put_any(writer, at, (size_t)bytes, err);
         if (code == SB_OK)
-            code = count_all(writer, sizes, fit, err);
+            code = sb_bag_count_all(writer, sizes, fit, err);
         at += bytes;
         sizes += fit;
         number -= fit;
@@ -283,7 +277,7 @@ enum sb_code sb_bag_writer_piece(struct sb_bag_writer *writer, const void *data,
     enum sb_code code = SB_OK;
 
     if (!writer->in_record) {
-        code = begin(writer, err);
+        code = sb_bag_begin(writer, err);
         writer->in_record = true;
         while (code == SB_OK && !writer->dealing && writer->shard_records >= records_wanted(writer))
             code = sb_bag_next_shard(writer, err);
@@ -293,7 +287,7 @@ enum sb_code sb_bag_writer_piece(struct sb_bag_writer *writer, const void *data,
     if (writer->dealing)
         return sb_bag_deal_piece(writer, data, size, err);
     writer->record_bytes += (int64_t)size;
-    return put(writer, data, size, err);
+    return sb_bag_put_any(writer, data, size, err);
 }
 
 enum sb_code sb_bag_writer_end_record(struct sb_bag_writer *writer, struct sb_error *err)
@@ -331,121 +325,10 @@ enum sb_code sb_bag_writer_drop_record(struct sb_bag_writer *writer, struct sb_e
     return code ? code : sb_outbuf_cut(&writer->out, sb_outbuf_size(&writer->out) - size, err);
 }
 
-enum sb_code sb_bag_make_block(struct sb_bag_writer *writer, struct sb_error *err)
-{
-    if (!writer->block)
-        writer->block = malloc(SB_BAG_BLOCK);
-    return writer->block ? SB_OK : sb_fail_memory(err);
-}
-
-/* The stored bytes of another bag, in blocks. */
-static enum sb_code copy(struct sb_bag_writer *writer, struct sb_bag_reader *reader, uint32_t shard,
-                         int64_t offset, int64_t size, sb_each_block *each, struct sb_error *err)
-{
-    enum sb_code code = sb_bag_make_block(writer, err);
-
-    while (code == SB_OK && size > 0) {
-        size_t part = size < (int64_t)SB_BAG_BLOCK ? (size_t)size : SB_BAG_BLOCK;
-
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
-        code = sb_bag_read(reader, shard, offset, writer->block, part, err);
-        if (code == SB_OK)
-            code = each(writer, writer->block, part, err);
-        offset += (int64_t)part;
-        size -= (int64_t)part;
-    }
-    return code;
-}
-
-static enum sb_code put_piece(void *context, const void *data, size_t size, struct sb_error *err)
-{
-    return sb_bag_writer_piece(context, data, size, err);
-}
-
-/* One by one, for each goes to another shard. */
-static enum sb_code deal_extents(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
-                                 const struct sb_record_extent *extents, size_t number,
-                                 struct sb_error *err)
-{
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; code == SB_OK && i < number;) {
-        size_t sizes[RUN], run = 0, bytes = 0;
-
-        while (i + run < number && extents[i + run].size <= (int64_t)(SB_BAG_BLOCK - bytes))
-            bytes += sizes[run] = (size_t)extents[i + run].size, run++;
-        if (run == 0) {
-            code = copy(writer, reader, extents[i].shard, extents[i].offset, extents[i].size,
-                        put_piece, err);
-            if (code == SB_OK)
-                code = sb_bag_writer_end_record(writer, err);
-            i++;
-            continue;
-        }
-        code = sb_bag_make_block(writer, err);
-        if (code == SB_OK && bytes > 0)
-            code =
-                sb_bag_read(reader, extents[i].shard, extents[i].offset, writer->block, bytes, err);
-        if (code == SB_OK)
-            code = sb_bag_deal(writer, writer->block, sizes, run, err);
-        i += run;
-    }
-    return code;
-}
-
-static enum sb_code copy_extents(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
-                                 const struct sb_record_extent *extents, size_t number,
-                                 struct sb_error *err)
-{
-    enum sb_code code = begin(writer, err);
-    size_t sizes[RUN];
-
-    if (code || writer->dealing)
-        return code ? code : deal_extents(writer, reader, extents, number, err);
-    for (size_t i = 0; i < number; i++)
-        sizes[i] = (size_t)extents[i].size;
-    for (size_t i = 0; code == SB_OK && i < number;) {
-        int64_t bytes;
-        size_t fit = fitting(writer, sizes + i, number - i, &bytes);
-
-        if (fit == 0) {
-            code = sb_bag_next_shard(writer, err);
-            continue;
-        }
-        code = copy(writer, reader, extents[i].shard, extents[i].offset, bytes, put, err);
-        if (code == SB_OK)
-            code = count_all(writer, sizes + i, fit, err);
-        i += fit;
-    }
-    return code;
-}
-
-enum sb_code sb_bag_writer_add_run(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
-                                   struct sb_bag_place first, int64_t number, struct sb_error *err)
-{
-    struct sb_record_extent extents[RUN];
-    enum sb_code code = SB_OK, read_code = SB_OK;
-    struct sb_error ignored;
-    size_t good;
-
-    while (code == SB_OK && read_code == SB_OK && number > 0) {
-        size_t run = number < RUN ? (size_t)number : RUN;
-
-        read_code = sb_bag_extents(reader, first, run, extents, &good, err);
-        code = copy_extents(writer, reader, extents, good, read_code ? &ignored : err);
-        if (code && read_code)
-            *err = ignored;
-        first.index += (int64_t)run;
-        number -= (int64_t)run;
-    }
-    return code ? code : read_code;
-}
-
 static enum sb_code commit_stream(struct sb_bag_writer *writer, struct sb_error *err)
 {
     enum sb_code code =
-        sb_limit_spool_feed(&writer->limits, 0, writer->records, 0, put, writer, err);
+        sb_limit_spool_feed(&writer->limits, 0, writer->records, 0, sb_bag_put_any, writer, err);
 
     return code ? code : sb_outfile_commit(writer->stream, err);
 }

@@ -51,10 +51,20 @@ static inline bool sb_bag_replaces_file(const struct sb_bag_writer *writer)
     return writer->options.force && !writer->pattern.is_set;
 }
 
-#define SB_BAG_BLOCK ((size_t)256 << 10)
+/* bag_writer.c */
 
-/* bag_writer.c. The block is made at first use. */
-enum sb_code sb_bag_make_block(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+/* Before the first byte that changes what is there. */
+enum sb_code sb_bag_begin(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* How many of these records the shard that grows takes, and their bytes. */
+size_t sb_bag_fitting(const struct sb_bag_writer *writer, const size_t *sizes, size_t number,
+                      int64_t *bytes);
+
+/* A sb_each_block for them; then they are counted. */
+enum sb_code sb_bag_put_any(void *context, const void *data, size_t size,
+                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes, size_t number,
+                              struct sb_error *err) SB_CHECKED;
 
 /* bag_writer_names.c. They replace what the buffer holds. limits: of limits.NAME. */
 enum sb_code sb_bag_final_name(const struct sb_bag_writer *writer, uint32_t shard, uint32_t shards,
@@ -122,7 +132,31 @@ enum sb_code sb_bag_append_begin(struct sb_bag_writer *writer, struct sb_error *
 enum sb_code sb_bag_append_commit(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 void sb_bag_append_free(struct sb_bag_writer *writer);
 
-/* Undoes what a killed append left of the file, by the journal in its lock. */
+/* bag_writer_undo.c */
+
+/* A bag as it was before. */
+struct sb_bag_append {
+    int fd;       /* of NAME */
+    char *limits; /* DIR/limits.NAME */
+    bool begun;
+    bool separate;
+    int64_t records_end;
+    int64_t limits_size;
+};
+
+enum sb_code sb_bag_find_old_limits(struct sb_bag_writer *writer, struct sb_bag_append *append,
+                                    struct sb_error *err) SB_CHECKED;
+
+/* The number that a file's first `end` bytes end with. */
+enum sb_code sb_bag_read_last_limit(int fd, int64_t end, uint64_t *last, const char *path,
+                                    struct sb_error *err) SB_CHECKED;
+
+/* From here on the next writer can undo; or this one, by sb_bag_restore. */
+enum sb_code sb_bag_write_journal(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_restore(const struct sb_bag_writer *writer, const struct sb_bag_append *append,
+                            struct sb_error *err) SB_CHECKED;
+
+/* Undoes what a killed append left of the file, by the journal in the lock's file. */
 enum sb_code sb_bag_undo_append(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 
 #endif
