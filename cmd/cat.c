@@ -118,7 +118,7 @@ static enum sb_code fetch_from_archive(const struct settings *settings, struct s
         .ranged = settings->ranged,
         .range_offset = settings->range_offset,
         .range_size = settings->range_size,
-        .framed = settings->batch,
+        .framing = settings->batch ? SB_FRAMING_BATCH : SB_FRAMING_NONE,
         .frame_end = settings->nul ? '\0' : '\n',
     };
     struct sb_fetch_names asked = given_names_of(names);
@@ -146,6 +146,7 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
                                       struct given_names *names, struct sb_error *err)
 {
     struct sb_fetch_names asked = given_names_of(names);
+    const struct sb_fetch_options wanted = {.decompress = settings->decompress};
     int64_t written = 0;
     struct sb_fetch_output output = {.write = output_directly, .context = &written};
     struct sb_fetch_counts counts;
@@ -157,8 +158,7 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
                        "%s: can only be read in sequence, without %s; 'shardbox convert' makes an "
                        "archive of it",
                        source->name, clash);
-    code = sb_fetch_stream(source, &asked, settings->decompress, &output, &message_notify, &counts,
-                           err);
+    code = sb_fetch_stream(source, &asked, &wanted, &output, &message_notify, &counts, err);
     if (!code)
         return SB_OK;
     damage_is_fatal(err);

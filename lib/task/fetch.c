@@ -4,6 +4,7 @@
 #include "archive/content.h"
 #include "archive/shards.h"
 #include "core/pipeline.h"
+#include "task/fetch_frames.h"
 #include "task/fetch_queue.h"
 #include "task/recode.h"
 
@@ -33,8 +34,9 @@ struct fetch {
     struct sb_queue *now;   /* goes into slots */
     struct sb_queue *ahead; /* is looked up meanwhile, a few names for every slot */
     size_t queue_limit;
-    size_t in_flight;           /* sum of the costs of filled slots */
-    bool ended;                 /* no more names */
+    size_t in_flight; /* sum of the costs of filled slots */
+    bool ended;       /* no more names */
+    struct sb_fetch_frames frames;
     struct sb_recoder *recoder; /* made for the first file that is decompressed */
 };
 
@@ -163,9 +165,9 @@ static enum sb_code answer_absent(struct fetch *f, const struct sb_slot *slot,
     f->counts->missing++;
     if (request->answer == SB_ANSWER_DIRECTORY)
         sb_tell(f->notify, SB_PROBLEM, "directory", name, "is a directory");
-    else if (!f->options->framed)
+    else if (!sb_fetch_batches(f->options))
         sb_tell(f->notify, SB_PROBLEM, "missing", name, "no such file in the archive");
-    if (f->options->framed)
+    if (sb_fetch_batches(f->options))
         return give_line(f, name, request->name_size, "missing", err);
     return SB_OK;
 }
@@ -175,7 +177,7 @@ static enum sb_code answer_damaged(struct fetch *f, const char *name, size_t siz
 {
     f->counts->damaged++;
     sb_tell(f->notify, SB_PROBLEM, "damaged", name, "%s", text);
-    return f->options->framed ? give_line(f, name, size, "damaged", err) : SB_OK;
+    return sb_fetch_batches(f->options) ? give_line(f, name, size, "damaged", err) : SB_OK;
 }
 
 struct stream {
@@ -186,19 +188,43 @@ struct stream {
     bool output_failed; /* then the error is not the file's */
 };
 
+static enum sb_code begin_stream(struct stream *stream, struct sb_error *err)
+{
+    const struct sb_request *request = stream->request;
+    struct fetch *f = stream->f;
+    char number[24];
+
+    stream->begun = true;
+    if (f->frames.framer)
+        return sb_fetch_frames_begin(&f->frames, stream->name, request->size, err);
+    if (!sb_fetch_batches(f->options))
+        return SB_OK;
+    snprintf(number, sizeof(number), "%" PRId64, request->size);
+    return give_line(f, stream->name, request->name_size, number, err);
+}
+
+static enum sb_code end_stream(struct stream *stream, struct sb_error *err)
+{
+    struct fetch *f = stream->f;
+    enum sb_code code = stream->begun ? SB_OK : begin_stream(stream, err);
+
+    if (code)
+        return code;
+    if (f->frames.framer)
+        return sb_fetch_frames_end(&f->frames, stream->name, err);
+    return sb_fetch_batches(f->options) ? give(f, "\n", 1, err) : SB_OK;
+}
+
 static enum sb_code give_block(void *context, const void *data, size_t size, struct sb_error *err)
 {
     struct stream *stream = context;
-    const struct sb_request *request = stream->request;
-    char number[24];
     enum sb_code code = SB_OK;
 
-    if (!stream->begun && stream->f->options->framed) {
-        snprintf(number, sizeof(number), "%" PRId64, request->size);
-        code = give_line(stream->f, stream->name, request->name_size, number, err);
-    }
-    stream->begun = true;
-    if (!code)
+    if (!stream->begun)
+        code = begin_stream(stream, err);
+    if (!code && stream->f->frames.framer)
+        code = sb_fetch_frames_data(&stream->f->frames, stream->name, data, size, err);
+    else if (!code)
         code = give(stream->f, data, size, err);
     stream->output_failed = code != SB_OK;
     return code;
@@ -254,7 +280,7 @@ static enum sb_code answer_changed(struct fetch *f, const char *name, size_t siz
 {
     f->counts->missing++;
     sb_tell(f->notify, SB_PROBLEM, "changed", name, "%s", text);
-    return f->options->framed ? give_line(f, name, size, "missing", err) : SB_OK;
+    return sb_fetch_batches(f->options) ? give_line(f, name, size, "missing", err) : SB_OK;
 }
 
 static enum sb_code fail_stream(struct fetch *f, const struct stream *stream, struct sb_error *err)
@@ -267,7 +293,7 @@ static enum sb_code fail_stream(struct fetch *f, const struct stream *stream, st
         return cause.code;
     if (sb_archive_still_current(f->lookup.archive, err))
         return err->code;
-    if (stream->begun && f->options->framed) {
+    if (stream->begun && !sb_framing_is_bare(f->options->framing)) {
         f->counts->damaged++;
         return sb_fail(err, cause.code, "%s: %s; the output ends within this file", name,
                        cause.text);
@@ -289,7 +315,7 @@ static enum sb_code answer_stream(struct fetch *f, const struct sb_slot *slot,
         return fail_stream(f, &stream, err);
     f->counts->files++;
     f->counts->bytes += request->size;
-    return f->options->framed ? give(f, "\n", 1, err) : SB_OK;
+    return end_stream(&stream, err);
 }
 
 static bool same_extent(const struct sb_request *a, const struct sb_request *b)
@@ -384,29 +410,45 @@ static enum sb_code answer_otherwise(struct fetch *f, const struct sb_slot *slot
     }
 }
 
+static enum sb_code give_bytes(struct fetch *f, const struct sb_slot *slot,
+                               const struct sb_request *request, struct sb_error *err)
+{
+    const char *name = sb_request_name(&slot->names, request);
+    enum sb_code code = sb_fetch_frames_begin(&f->frames, name, request->size, err);
+
+    if (!code)
+        code = sb_fetch_frames_data(&f->frames, name, slot->data + request->at,
+                                    (size_t)request->size, err);
+    return code ? code : sb_fetch_frames_end(&f->frames, name, err);
+}
+
 /* Writes whole stretches of answers at once. `again`: these names were looked up a second time. */
 static enum sb_code give_slot(struct fetch *f, struct sb_slot *slot, bool again,
                               struct sb_error *err)
 {
     size_t given = 0;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; i < slot->count; i++) {
+    for (size_t i = 0; !code && i < slot->count; i++) {
         const struct sb_request *request = &slot->requests[i];
 
         if (request->answer == SB_ANSWER_BYTES) {
             f->counts->files++;
             f->counts->bytes += request->size;
+            if (!f->frames.framer)
+                continue;
+            code = give_bytes(f, slot, request, err);
+            given = request->at + (size_t)request->size;
             continue;
         }
         code = give(f, slot->data + given, request->at - given, err);
         given = request->at;
         if (!code)
             code = answer_otherwise(f, slot, request, again, err);
-        if (code)
-            return code;
     }
-    return give(f, slot->data + given, slot->data_size - given, err);
+    if (!code)
+        code = give(f, slot->data + given, slot->data_size - given, err);
+    return code ? code : sb_fetch_frames_flush(&f->frames, err);
 }
 
 static enum sb_code drain(void *context, void *slot_context, struct sb_error *err)
@@ -455,6 +497,8 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
     if (!slots)
         code = sb_fail_memory(err);
     else
+        code = sb_fetch_frames_open(&f.frames, options->framing, output, err);
+    if (!code)
         code = sb_shards_open(&f.shards, archive, err);
     if (!code)
         code = sb_content_open(&f.content, archive, f.shards, err);
@@ -465,6 +509,8 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
     }
     if (!code)
         code = sb_pipeline_run(&ops, &f, slots, sizeof(*slots), count, options->threads, err);
+    if (!code)
+        code = sb_fetch_frames_finish(&f.frames, err);
     for (unsigned i = 0; slots && i < count; i++)
         sb_slot_release(&slots[i]);
     free(slots);
@@ -473,6 +519,7 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
     sb_buf_release(&f.lookup.normal);
     sb_buf_release(&f.lookup.plain);
     sb_recoder_free(f.recoder);
+    sb_fetch_frames_release(&f.frames);
     sb_content_free(f.content);
     sb_shards_free(f.shards);
     return code;

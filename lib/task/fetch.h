@@ -12,6 +12,7 @@
 #define SB_TASK_FETCH_H
 
 #include "core/error.h"
+#include "store/framing.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,10 +56,11 @@ struct sb_fetch_options {
     int64_t range_size;
 
     /*
-     * Frames each answer: NAME SP SIZE and frame_end, the bytes, a newline; or NAME SP "missing" or
-     * "damaged" and frame_end. The name is repeated as it was asked for.
+     * What stands around each answer (framing.h); names are repeated as they were asked for. In
+     * batch an answer may also be NAME SP "missing" or "damaged", and frame_end ends its line. A
+     * framing that tells sizes excludes decompress.
      */
-    bool framed;
+    enum sb_framing framing;
     char frame_end;
 };
 
@@ -70,10 +72,10 @@ struct sb_fetch_counts {
 };
 
 /*
- * What cannot be given out is told as SB_PROBLEM, and the rest is done: "missing" (not when framed:
- * the answer says it), "directory", "damaged". A file larger than SB_FETCH_WHOLE_MAX whose damage
- * shows after bytes of it were framed ends the run with SB_DAMAGED. Before anything is called
- * damaged its name is looked up again; SB_CHANGED when the archive was replaced meanwhile.
+ * What cannot be given out is told as SB_PROBLEM, and the rest is done: "missing" (not in
+ * batch: the answer says it), "directory", "damaged". A file larger than SB_FETCH_WHOLE_MAX whose
+ * damage shows after bytes of it were framed ends the run with SB_DAMAGED. Before anything is
+ * called damaged its name is looked up again; SB_CHANGED when the archive was replaced meanwhile.
  */
 enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options *options,
                       const struct sb_fetch_names *names, const struct sb_fetch_output *output,

@@ -16,7 +16,8 @@ size_t sb_request_cost(const struct sb_request *request, const struct sb_fetch_o
 {
     if (request->answer != SB_ANSWER_BYTES)
         return 0;
-    return (size_t)request->size + (options->framed ? request->name_size + FRAME_EXTRA : 0);
+    return (size_t)request->size +
+           (sb_fetch_batches(options) ? request->name_size + FRAME_EXTRA : 0);
 }
 
 enum sb_code sb_request_damaged(struct sb_request *request, struct sb_buf *names, const char *text,
@@ -81,7 +82,7 @@ static size_t run_length(const struct sb_slot *slot, size_t first, size_t *bytes
     size_t end = first + 1;
 
     *bytes = (size_t)request->size;
-    while (!slot->options->framed && end < slot->count) {
+    while (!sb_fetch_batches(slot->options) && end < slot->count) {
         const struct sb_request *next = &slot->requests[end];
 
         if (next->answer != SB_ANSWER_BYTES || next->shard != request->shard ||
@@ -130,7 +131,7 @@ static enum sb_code read_one(struct sb_slot *slot, struct sb_request *request, s
     char *data = slot->data;
     enum sb_code code;
 
-    if (options->framed) {
+    if (sb_fetch_batches(options)) {
         memcpy(data + start, sb_request_name(&slot->names, request), request->name_size);
         slot->data_size += request->name_size;
         slot->data_size +=
@@ -145,7 +146,7 @@ static enum sb_code read_one(struct sb_slot *slot, struct sb_request *request, s
     request->at = start;
     if (request->answer != SB_ANSWER_BYTES)
         slot->data_size = start;
-    else if (options->framed)
+    else if (sb_fetch_batches(options))
         data[slot->data_size++] = '\n';
     return code;
 }

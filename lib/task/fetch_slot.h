@@ -45,6 +45,12 @@ struct sb_request {
     size_t at; /* where the answer stands in the slot's data */
 };
 
+/* Do frames of batch stand in the slot's data, around the bytes? */
+static inline bool sb_fetch_batches(const struct sb_fetch_options *options)
+{
+    return options->framing == SB_FRAMING_BATCH;
+}
+
 struct sb_slot {
     const struct sb_archive *archive; /* for its generation */
     struct sb_shards *shards;

@@ -4,6 +4,7 @@
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "store/naming.h"
+#include "task/fetch_frames.h"
 #include "task/recode.h"
 
 #include <sqlite3.h>
@@ -15,6 +16,8 @@ struct fetch_stream {
     const struct sb_notify *notify;
     struct sb_fetch_counts *counts;
     bool decompress;
+    struct sb_fetch_frames frames;
+    const char *asked;          /* the file that is given out */
     struct sb_recoder *recoder; /* made for the first file that is decompressed */
     enum sb_code output_code;   /* of the last write */
     sqlite3 *db;
@@ -75,7 +78,10 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
     if (sb_interrupted())
         return sb_fail(err, SB_INTERRUPT, "interrupted");
     fetch->counts->bytes += (int64_t)size;
-    fetch->output_code = fetch->output->write(fetch->output->context, data, size, err);
+    if (fetch->frames.framer)
+        fetch->output_code = sb_fetch_frames_data(&fetch->frames, fetch->asked, data, size, err);
+    else
+        fetch->output_code = fetch->output->write(fetch->output->context, data, size, err);
     return fetch->output_code;
 }
 
@@ -122,6 +128,13 @@ static enum sb_code give_decoded(struct fetch_stream *fetch, const char *name, s
     return code;
 }
 
+static enum sb_code end_within(const char *name, struct sb_error *err)
+{
+    struct sb_error cause = *err;
+
+    return sb_fail(err, cause.code, "%s: %s; the output ends within this file", name, cause.text);
+}
+
 static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry *entry,
                               const char *name, size_t size, struct sb_error *err)
 {
@@ -130,16 +143,23 @@ static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry 
     bool bad = false;
     enum sb_code code = SB_OK;
 
-    if (recode.decompress)
+    fetch->asked = name;
+    if (fetch->frames.framer)
+        code = sb_fetch_frames_begin(&fetch->frames, name, entry->size, err);
+    if (!code && recode.decompress)
         code = sb_recode_name(&recode, name, size, &fetch->name, &layers, err);
     if (!code)
         code =
             layers > 0 ? give_decoded(fetch, name, size, entry->size, &bad, err) : give(fetch, err);
+    if (bad && fetch->frames.framer)
+        return end_within(name, err);
     if (bad) {
         fetch->counts->damaged++;
         sb_tell(fetch->notify, SB_PROBLEM, "damaged", name, "%s", err->text);
         return SB_OK;
     }
+    if (!code && fetch->frames.framer)
+        code = sb_fetch_frames_end(&fetch->frames, name, err);
     fetch->counts->files += !code;
     return code;
 }
@@ -213,29 +233,34 @@ static enum sb_code tell_missing(struct fetch_stream *fetch, struct sb_error *er
 }
 
 enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_names *names,
-                             bool decompress, const struct sb_fetch_output *output,
-                             const struct sb_notify *notify, struct sb_fetch_counts *counts,
-                             struct sb_error *err)
+                             const struct sb_fetch_options *options,
+                             const struct sb_fetch_output *output, const struct sb_notify *notify,
+                             struct sb_fetch_counts *counts, struct sb_error *err)
 {
     struct fetch_stream fetch = {.source = source,
                                  .output = output,
                                  .notify = notify,
                                  .counts = counts,
-                                 .decompress = decompress};
+                                 .decompress = options->decompress};
     enum sb_code code;
 
     *counts = (struct sb_fetch_counts){0};
-    code = open_names(&fetch, err);
+    code = sb_fetch_frames_open(&fetch.frames, options->framing, output, err);
+    if (!code)
+        code = open_names(&fetch, err);
     if (!code)
         code = read_names(&fetch, names, err);
     if (!code)
         code = walk(&fetch, err);
     if (!code)
         code = tell_missing(&fetch, err);
+    if (!code)
+        code = sb_fetch_frames_finish(&fetch.frames, err);
     sqlite3_finalize(fetch.add);
     sqlite3_finalize(fetch.meet);
     sb_database_close(fetch.db);
     sb_recoder_free(fetch.recoder);
+    sb_fetch_frames_release(&fetch.frames);
     sb_naming_release(&fetch.naming);
     sb_buf_release(&fetch.name);
     return code;

@@ -11,14 +11,14 @@
 #include "task/fetch.h"
 
 /*
- * All names are read first. decompress as in struct sb_fetch_options. What cannot be given out is
- * told as SB_PROBLEM: "directory", "special", "link" (a hard link, whose bytes have passed by),
- * "damaged" (what cannot be decompressed), and at the end, in the order of the names, "missing".
- * Errors are those of the source, the output, and of temporary files.
+ * All names are read first. Of the options, decompress and framing count (not batch). What cannot
+ * be given out is told as SB_PROBLEM: "directory", "special", "link" (a hard link, whose bytes have
+ * passed by), "damaged" (what cannot be decompressed), and at the end, in the order of the names,
+ * "missing". Errors are those of the source, the output, and of temporary files.
  */
 enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_names *names,
-                             bool decompress, const struct sb_fetch_output *output,
-                             const struct sb_notify *notify, struct sb_fetch_counts *counts,
-                             struct sb_error *err) SB_CHECKED;
+                             const struct sb_fetch_options *options,
+                             const struct sb_fetch_output *output, const struct sb_notify *notify,
+                             struct sb_fetch_counts *counts, struct sb_error *err) SB_CHECKED;
 
 #endif
