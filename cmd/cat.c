@@ -89,7 +89,7 @@ static const struct option options[] = {
     OPTION_CHOICE(0, "order", struct settings, order, "ORDER", orders,
                   "'address' reads in the order on disk, not that of the names"),
     OPTION_CHOICE(0, "frame", struct settings, framing, "HOW", sb_framing_words,
-                  "of a bag: what stands around each record"),
+                  "what stands around each file or record"),
     OPTION_FLAG(0, "no-check", struct settings, no_check, "do not check the bytes' CRC32C"),
     OPTION_FLAG(0, "decompress", struct settings, decompress,
                 "write files called .gz, .bz2, .xz and .zst decompressed"),
@@ -118,7 +118,7 @@ static enum sb_code fetch_from_archive(const struct settings *settings, struct s
         .ranged = settings->ranged,
         .range_offset = settings->range_offset,
         .range_size = settings->range_size,
-        .framing = settings->batch ? SB_FRAMING_BATCH : SB_FRAMING_NONE,
+        .framing = (enum sb_framing)settings->framing,
         .frame_end = settings->nul ? '\0' : '\n',
     };
     struct sb_fetch_names asked = given_names_of(names);
@@ -127,7 +127,7 @@ static enum sb_code fetch_from_archive(const struct settings *settings, struct s
     struct sb_fetch_counts counts;
     enum sb_code code = sb_fetch(archive, &wanted, &asked, &output, &message_notify, &counts, err);
 
-    if (!code && settings->batch)
+    if (!code && settings->framing == SB_FRAMING_BATCH)
         report_batch(&counts);
     return code;
 }
@@ -135,7 +135,7 @@ static enum sb_code fetch_from_archive(const struct settings *settings, struct s
 /* What has to be known where bytes are, or how many, before they come. */
 static const char *clash_with_sequence(const struct settings *settings)
 {
-    if (settings->batch)
+    if (settings->framing == SB_FRAMING_BATCH)
         return "--batch";
     if (settings->ranged)
         return "--range";
@@ -146,7 +146,8 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
                                       struct given_names *names, struct sb_error *err)
 {
     struct sb_fetch_names asked = given_names_of(names);
-    const struct sb_fetch_options wanted = {.decompress = settings->decompress};
+    const struct sb_fetch_options wanted = {.decompress = settings->decompress,
+                                            .framing = (enum sb_framing)settings->framing};
     int64_t written = 0;
     struct sb_fetch_output output = {.write = output_directly, .context = &written};
     struct sb_fetch_counts counts;
@@ -253,15 +254,18 @@ static int check_files(const struct settings *settings, const char *archive, siz
 
     if (of_bags)
         return message_usage("%s: %s is for bags", archive, of_bags);
-    if (settings->framing)
-        return message_usage("%s: --frame is for bags", archive);
     if (path_count == 0 && !settings->files_from)
         return message_usage("%s: no PATH given; for all files: "
                              "shardbox find -0 --type=f ARCHIVE | shardbox cat -0 -T - ARCHIVE",
                              archive);
-    if (settings->decompress && (settings->batch || settings->ranged))
-        return message_usage("--decompress and %s cannot be given together",
-                             settings->batch ? "--batch" : "--range");
+    if (settings->decompress && settings->ranged)
+        return message_usage("--decompress and --range cannot be given together");
+    if (settings->decompress && settings->batch)
+        return message_usage("--decompress and --batch cannot be given together");
+    if (settings->decompress && sb_framing_tells_size((enum sb_framing)settings->framing))
+        return message_usage("--decompress and --frame=%s cannot be given together: it tells "
+                             "lengths before they are known",
+                             sb_framing_words[settings->framing]);
     return OPTIONS_RUN;
 }
 
@@ -304,7 +308,7 @@ static int cat_bag(const struct settings *settings, const char *spec, char **ope
         .operand_count = count,
         .files_from = settings->files_from,
         .nul = settings->nul,
-        .framing = settings->batch ? SB_FRAMING_BATCH : (enum sb_framing)settings->framing,
+        .framing = (enum sb_framing)settings->framing,
         .threads = (unsigned)settings->threads,
     };
     const char *clash = clash_with_bag(settings);
@@ -327,6 +331,8 @@ static int run(const struct command *self, int argc, char **argv)
         return message_usage("no archive given");
     if (settings.batch && settings.framing)
         return message_usage("--batch and --frame cannot be given together");
+    if (settings.batch)
+        settings.framing = SB_FRAMING_BATCH;
     count = (size_t)(argc - first) - 1;
     if (settings.threads == 0)
         settings.threads = sb_default_threads();

@@ -285,7 +285,7 @@ complete -c shardbox -n '__shardbox_is cat' -s 0 -l null -d 'names in FILE, and 
 complete -c shardbox -n '__shardbox_is cat' -l batch -d 'frame answers: a line \'PATH SIZE\', the bytes, a newline'
 complete -c shardbox -n '__shardbox_is cat' -l range -x -d 'only these bytes of each file, unchecked'
 complete -c shardbox -n '__shardbox_is cat' -l order -x -a 'input address' -d '\'address\' reads in the order on disk, not that of the names'
-complete -c shardbox -n '__shardbox_is cat' -l frame -x -a 'none line nul u32 u64 varint tfrecord jsonl batch tar' -d 'of a bag: what stands around each record'
+complete -c shardbox -n '__shardbox_is cat' -l frame -x -a 'none line nul u32 u64 varint tfrecord jsonl batch tar' -d 'what stands around each file or record'
 complete -c shardbox -n '__shardbox_is cat' -l no-check -d 'do not check the bytes\' CRC32C'
 complete -c shardbox -n '__shardbox_is cat' -l decompress -d 'write files called .gz, .bz2, .xz and .zst decompressed'
 complete -c shardbox -n '__shardbox_is cat' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'

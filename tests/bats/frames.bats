@@ -280,3 +280,80 @@ y"
     run_fail 2 sb convert --frame=line --wrap records.tar a.barecat
     stderr_has '--wrap'
 }
+
+@test "cat --frame: files of an archive, framed" {
+    local framing
+    make_odd_records
+    sb pack a.barecat -C records .
+    for framing in $TELLING tar; do
+        sb cat --frame="$framing" a.barecat 0000000{0..5} >all
+        rm -rf back
+        sb convert --to=dir --frame="$framing" all back
+        diff -r records back
+    done
+    run_ok sb cat --frame=line a.barecat 00000001 00000000
+    output_is "
+first"
+    [[ $(sb cat --frame=nul a.barecat 00000000 00000000 | tr '\0' !) == 'first!first!' ]]
+    run_fail 2 sb cat --frame=line a.barecat 00000004
+    stderr_has 'shardbox cat: 00000004: holds a newline, which would end it too early'
+    sb cat --frame=jsonl a.barecat 00000000 | grep -Fx '{"index":0,"key":"00000000","data":"Zmlyc3Q="}'
+    sb cat --frame=tar a.barecat 00000005 | tar -xOf - 00000005 | cmp - records/00000005
+}
+
+@test "cat --frame=batch is --batch, other framings leave out what is missing" {
+    make_records
+    sb pack a.barecat -C records .
+    run_fail 1 sb cat --batch a.barecat 00000000 nowhere 00000001
+    cp /dev/stdin batch <<<"$output"
+    run_fail 1 sb cat --frame=batch a.barecat 00000000 nowhere 00000001
+    cmp batch - <<<"$output"
+    run_fail 1 sb cat --frame=jsonl a.barecat 00000000 nowhere 00000001
+    output_is '{"index":0,"key":"00000000","data":"Zmlyc3Q="}
+{"index":1,"key":"00000001","data":""}'
+    stderr_has 'nowhere: no such file in the archive'
+    run_fail 2 sb cat --batch --frame=u32 a.barecat 00000000
+    stderr_has '--batch and --frame cannot be given together'
+}
+
+@test "cat --frame: names as they come from a stream are answered before the next is waited for" {
+    make_records
+    sb pack a.barecat -C records .
+    coproc sb cat --frame=line -T - a.barecat
+    echo 00000000 >&"${COPROC[1]}"
+    read -r -t 20 -u "${COPROC[0]}" answer
+    [[ $answer == first ]]
+    echo 00000003 >&"${COPROC[1]}"
+    read -r -t 20 -u "${COPROC[0]}" answer
+    [[ $answer == xxxx* ]]
+    kill "$COPROC_PID"
+}
+
+@test "cat --frame: large files, ranges, and what can only be read in sequence" {
+    mkdir big
+    seq 12000000 >big/large
+    echo small >big/small
+    sb pack a.barecat -C big .
+    sb cat --frame=tfrecord a.barecat small large | sb convert --frame=tfrecord - b.barecat
+    sb cat b.barecat 00000001 | cmp - big/large
+    [[ $(sb cat --frame=varint --range=1:3 a.barecat small large | od -An -c | tr -d ' ') == '003mal003\n2\n' ]]
+    tar -czf a.tar.gz -C big large small
+    sb cat --frame=u32 a.tar.gz small large | sb convert --frame=u32 --to=dir - out
+    cmp out/00000000 big/large
+    cmp out/00000001 big/small
+    gzip -n big/small
+    sb pack c.barecat -C big .
+    run_ok sb cat --frame=jsonl --decompress c.barecat small.gz
+    output_is '{"index":0,"key":"small.gz","data":"c21hbGwK"}'
+    run_fail 2 sb cat --frame=u64 --decompress c.barecat small.gz
+    stderr_has '--decompress and --frame=u64 cannot be given together: it tells lengths before they are known'
+}
+
+@test "cat --frame: a damaged file is left out, and the next frame is whole" {
+    make_odd_records
+    sb pack a.barecat -C records .
+    flip_byte a.barecat-shard-00000 2
+    run_fail 1 sb cat --frame=line a.barecat 00000000 00000001 00000003
+    [[ ${#lines[@]} == 1 && ${lines[0]} == xxxx* ]] || fail "other lines"
+    stderr_has '00000000: its bytes do not match their CRC32C'
+}
