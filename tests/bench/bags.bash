@@ -39,6 +39,14 @@ sb_random() {
     measure sb-bagz-random-2 "$shardbox" cat --threads=2 -T numbers records.bagz
     measure sb-bag-random-1 "$shardbox" cat --threads=1 -T numbers records.bag
 }
+bagz_index() {
+    bagz_peer bagz-index index records.bagz keys
+    bagz_peer bag-index index records.bag keys
+}
+sb_find_records() {
+    measure sb-bagz-index "$shardbox" ls --threads=2 --find -T keys records.bagz
+    measure sb-bag-index "$shardbox" ls --threads=2 --find -T keys records.bag
+}
 sb_one_record() {
     measure sb-one-record "$shardbox" cat many.bag $((records * 7))
 }
@@ -58,6 +66,8 @@ measure_bags() {
     shuf -n "$reads" --random-source=records.bagz -i 0-$((records - 1)) >numbers
     turns cat_bag bagz_read sb_read_bags
     turns bagz_random sb_random
+    shuf -n 1000 --random-source=records.bagz records.txt >keys
+    turns bagz_index sb_find_records
     rm -f records.*
     measure_one_record
 }
@@ -76,6 +86,10 @@ print_bag_figures() {
     bag_figure "$reads random records of it, one thread: speed of Bagz" 1 sb-bag-random-1 bag-random
     figure "read a .bag: time of \`cat\`" at-most 3 " ×" \
         "$(ratio "$(median sb-bag-read-1)" "$(median cat-bag)")"
+    figure "find the numbers of 1,000 records of a .bagz: time of \`bagz.Index\`" at-most 0.7 " ×" \
+        "$(ratio "$(median sb-bagz-index)" "$(median bagz-index)")"
+    figure "the same, of a .bag" at-most 0.7 " ×" \
+        "$(ratio "$(median sb-bag-index)" "$(median bag-index)")"
     figure "one record of ten times as many" at-most 5 " ms" "$(ratio "$(median sb-one-record)" 1 1e3)"
     figure "memory for that" at-most 8 " MB" "$(peak sb-one-record)"
 }

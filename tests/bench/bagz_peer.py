@@ -5,6 +5,7 @@
   many COUNT      many.bag, of records of 8 bytes
   iterate BAG     reads all records
   random BAG FILE reads those whose numbers are in FILE, one by one
+  index BAG FILE  finds the numbers of those that are lines of FILE
 """
 
 import random
@@ -46,12 +47,20 @@ def at_random(bag, numbers):
         reader[number]
 
 
+def index(bag, keys):
+    with open(keys, "rb") as file:
+        wanted = [line[:-1] for line in file]
+    numbers = bagz.Index(bagz.Reader(bag))
+    for key in wanted:
+        numbers[key]
+
+
 def main():
     what, *rest = sys.argv[1:]
     if what in ("make", "many"):
         {"make": make, "many": many}[what](int(rest[0]))
     else:
-        {"iterate": iterate, "random": at_random}[what](*rest)
+        {"iterate": iterate, "random": at_random, "index": index}[what](*rest)
 
 
 main()
