@@ -313,8 +313,11 @@ enum sb_code sb_decode_end(struct sb_decoder *decoder, struct sb_error *err)
 
 /* Encoding */
 
+/* Whole records are encoded by the prepared dictionary even where it is empty, as Bagz does: its
+ * tables need not be set up for each record, which takes a third of the time. */
 struct sb_encoder {
     ZSTD_CCtx *zstd;
+    ZSTD_CDict *prepared;
     char *block; /* of ZSTD_CStreamOutSize(), made at first use */
     bool begun;  /* a piece of the record was fed */
 };
@@ -336,15 +339,17 @@ static enum sb_code encoding_failed(size_t result, struct sb_error *err)
 static enum sb_code set_up(struct sb_encoder *encoder, const struct sb_dictionary *dictionary,
                            int level, struct sb_error *err)
 {
-    size_t result;
+    const void *bytes = dictionary ? dictionary->bytes.data : NULL;
+    size_t size = dictionary ? dictionary->bytes.size : 0, result;
 
     encoder->zstd = ZSTD_createCCtx();
+    encoder->prepared = ZSTD_createCDict(bytes, size, level);
     if (!encoder->zstd)
         return sb_fail_memory(err);
-    result = ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, level);
-    if (!ZSTD_isError(result) && dictionary)
-        result =
-            ZSTD_CCtx_loadDictionary(encoder->zstd, dictionary->bytes.data, dictionary->bytes.size);
+    if (!encoder->prepared)
+        return size ? sb_fail(err, SB_FORMAT, "the dictionary is damaged") : sb_fail_memory(err);
+    result = size ? ZSTD_CCtx_refCDict(encoder->zstd, encoder->prepared)
+                  : ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, level);
     return ZSTD_isError(result) ? encoding_failed(result, err) : SB_OK;
 }
 
@@ -375,6 +380,7 @@ void sb_encoder_free(struct sb_encoder *encoder)
     if (!encoder)
         return;
     ZSTD_freeCCtx(encoder->zstd);
+    ZSTD_freeCDict(encoder->prepared);
     free(encoder->block);
     free(encoder);
 }
@@ -389,7 +395,8 @@ enum sb_code sb_encode(struct sb_encoder *encoder, const void *record, size_t si
     if (ZSTD_isError(bound) || sb_buf_reserve(out, bound))
         return sb_fail_memory(err);
     (void)ZSTD_CCtx_reset(encoder->zstd, ZSTD_reset_session_only);
-    result = ZSTD_compress2(encoder->zstd, out->data + out->size, bound, record, size);
+    result = ZSTD_compress_usingCDict(encoder->zstd, out->data + out->size, bound, record, size,
+                                      encoder->prepared);
     if (ZSTD_isError(result))
         return encoding_failed(result, err);
     out->size += result;
