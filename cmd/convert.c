@@ -233,6 +233,7 @@ static const char *misused_options(const struct settings *settings)
     enum sb_container_kind kind = settings->output_type.kind;
     bool is_zip = kind == SB_ZIP, grows = kind == SB_ARCHIVE || kind == SB_BAG;
     bool compresses = settings->output_type.filter != SB_FILTER_NONE || kind == SB_BAG ||
+                      (kind == SB_UNKNOWN && sb_framing_filter(settings->output)) ||
                       settings->compress != NOT_GIVEN ||
                       (is_zip && settings->method != METHOD_STORE);
 
