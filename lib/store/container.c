@@ -194,6 +194,8 @@ static enum sb_code look_at_content(struct sb_input *input, const struct stat *s
         input->type.filter = sb_framing_filter(input->path);
         return SB_OK;
     }
+    if (input->type.kind == SB_BAG)
+        return SB_OK;
     if (input->seekable)
         code = sb_pread_full(input->fd, head, sizeof(head), 0, &got, input->name, err);
     else
@@ -202,8 +204,6 @@ static enum sb_code look_at_content(struct sb_input *input, const struct stat *s
         return code;
     if (!input->seekable && sb_buf_set(&input->head, head, got))
         return sb_fail_memory(err);
-    if (input->type.kind == SB_BAG)
-        return SB_OK;
     if (input->type.kind != SB_UNKNOWN) {
         input->type.filter = by_content(head, got).filter;
         return SB_OK;
