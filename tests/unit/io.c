@@ -156,6 +156,53 @@ static void check_temp_directory(const char *beside, const char *wanted)
     free(chosen);
 }
 
+static void a_rename_may_be_bound_to_replace_nothing(void)
+{
+    struct sb_error err;
+
+    close(new_file());
+    CHECK(link("file", "other") == 0);
+    CHECK(sb_rename_new("file", "other", &err) == SB_EXISTS);
+    CHECK_TEXT(err.text, "other: was made by another program meanwhile");
+    CHECK(unlink("other") == 0 && sb_rename_new("file", "other", &err) == SB_OK);
+    CHECK(access("file", F_OK) != 0 && unlink("other") == 0);
+}
+
+static void an_open_file_knows_its_name(void)
+{
+    int fd = new_file();
+
+    CHECK(sb_is_named(fd, "file"));
+    CHECK(rename("file", "other") == 0 && !sb_is_named(fd, "file"));
+    close(new_file());
+    CHECK(!sb_is_named(fd, "file") && sb_is_named(fd, "other"));
+    unlink("other");
+    close(fd);
+}
+
+static void a_range_is_copied_to_files_and_pipes(void)
+{
+    int from = new_file(), to = open("other", O_RDWR | O_CREAT | O_CLOEXEC, 0600), ends[2];
+    struct sb_error err;
+    char bytes[16] = "";
+    size_t got;
+
+    CHECK(sb_write_full(from, "0123456789", 10, "file", &err) == SB_OK);
+    CHECK(sb_write_full(to, "abc", 3, "other", &err) == SB_OK);
+    CHECK(sb_copy_range(from, 2, to, 4, "file", "other", &err) == SB_OK);
+    CHECK(sb_pread_full(to, bytes, sizeof(bytes) - 1, 0, &got, "other", &err) == SB_OK);
+    CHECK_TEXT(bytes, "abc2345");
+    CHECK(pipe(ends) == 0 && sb_copy_range(from, 8, ends[1], 2, "file", "pipe", &err) == SB_OK);
+    CHECK(read(ends[0], bytes, 2) == 2 && memcmp(bytes, "89", 2) == 0);
+    CHECK(sb_copy_range(from, 8, to, 3, "file", "other", &err) == SB_CHANGED);
+    CHECK_TEXT(err.text, "file: became shorter while it was read");
+    close(ends[0]);
+    close(ends[1]);
+    close(from);
+    close(to);
+    unlink("other");
+}
+
 static void temporary_files_go_to_tmpdir_or_beside(void)
 {
     setenv("TMPDIR", "/somewhere", 1);
@@ -199,6 +246,9 @@ int main(void)
     RUN(pipes_are_read_and_written_to_the_end);
     RUN(directories_are_synced);
     RUN(a_rename_replaces);
+    RUN(a_rename_may_be_bound_to_replace_nothing);
+    RUN(an_open_file_knows_its_name);
+    RUN(a_range_is_copied_to_files_and_pipes);
     RUN(temporary_files_go_to_tmpdir_or_beside);
     RUN(threads_are_the_cores_one_may_use);
     unlink("file");
