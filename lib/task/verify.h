@@ -22,13 +22,15 @@
 
 /* What helps against a defect. */
 enum sb_remedy {
-    SB_REMEDY_UPGRADE = 1 << 0, /* sb_upgrade puts it right */
-    SB_REMEDY_INDEX = 1 << 1,   /* the index must come from a copy */
-    SB_REMEDY_SHARDS = 1 << 2,  /* shards must come from a copy, or files be packed anew */
-    SB_REMEDY_ENTRIES = 1 << 3, /* entries must be removed or packed anew */
-    SB_REMEDY_FETCH = 1 << 4,   /* shards have not arrived yet */
-    SB_REMEDY_SUMS = 1 << 5,    /* files have no checksum; sb_upgrade computes them */
-    SB_REMEDY_SOURCES = 1 << 6, /* linked shards must be brought back, or linked anew */
+    SB_REMEDY_UPGRADE = 1 << 0,   /* sb_upgrade puts it right */
+    SB_REMEDY_INDEX = 1 << 1,     /* the index must come from a copy */
+    SB_REMEDY_SHARDS = 1 << 2,    /* shards must come from a copy, or files be packed anew */
+    SB_REMEDY_ENTRIES = 1 << 3,   /* entries must be removed or packed anew */
+    SB_REMEDY_FETCH = 1 << 4,     /* shards have not arrived yet */
+    SB_REMEDY_SUMS = 1 << 5,      /* files have no checksum; sb_upgrade computes them */
+    SB_REMEDY_SOURCES = 1 << 6,   /* linked shards must be brought back, or linked anew */
+    SB_REMEDY_REPAIR = 1 << 7,    /* what is sound can be written anew */
+    SB_REMEDY_LEFTOVERS = 1 << 8, /* what a killed writer left; records are not concerned */
 };
 
 struct sb_defect {
@@ -59,6 +61,8 @@ struct sb_defect {
     int64_t shard;  /* -1 when it is not about one shard */
     int64_t offset; /* in the shard; -1 likewise */
     const char *text;
+    bool has_record;
+    int64_t record; /* of a bag: its number */
 };
 
 struct sb_verify_options {
