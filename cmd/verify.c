@@ -13,6 +13,7 @@
 #include "options.h"
 #include "output.h"
 #include "task/verify_container.h"
+#include "verify_records.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct settings {
     bool present;
     bool json;
     int64_t threads;
+    struct verify_records_settings records;
 };
 
 static const struct option options[] = {
@@ -37,10 +39,11 @@ static const struct option options[] = {
                    "read with N threads (default: the cores, at most 4)"),
     OPTION_FLAG(0, "json", struct settings, json, "print each defect as a line of JSON"),
     OPTION_FROM,
+    OPTIONS_VERIFY_RECORDS(struct settings, records),
     OPTION_END,
 };
 
-static const char *const synopsis[] = {"ARCHIVE [PATH|GLOB...]", NULL};
+static const char *const synopsis[] = {"ARCHIVE [PATH|GLOB...]", "BAG", NULL};
 
 /* kind: path: text */
 static enum sb_code format_text(struct sb_buf *line, const struct sb_defect *defect)
@@ -71,6 +74,8 @@ static enum sb_code format_json(struct sb_buf *line, const struct sb_defect *def
     }
     if (code == SB_OK && defect->shard >= 0)
         code = sb_buf_add_format(line, ",\"shard\":%" PRId64, defect->shard);
+    if (code == SB_OK && defect->has_record)
+        code = sb_buf_add_format(line, ",\"record\":%" PRId64, defect->record);
     if (code == SB_OK && defect->offset >= 0)
         code = sb_buf_add_format(line, ",\"offset\":%" PRId64, defect->offset);
     if (code == SB_OK)
@@ -310,12 +315,38 @@ static enum sb_code verify_other(const struct settings *settings, const char *pa
     return code;
 }
 
+static enum sb_code verify_bag(const struct settings *settings, const char *spec, size_t path_count,
+                               struct sb_error *err)
+{
+    struct sb_verify_events events = events_of(settings);
+    struct verify_records_use use = {
+        .from = settings->opening.from,
+        .quick = settings->quick,
+        .strict = settings->strict,
+        .json = settings->json,
+        .threads = options_of(settings, NULL, 0).threads,
+        .events = &events,
+    };
+
+    if (path_count > 0)
+        return sb_fail(err, SB_INVALID, "%s: has records, not names; --records chooses them", spec);
+    if (settings->present)
+        return sb_fail(err, SB_INVALID, "%s: is no archive, whose shards arrive one by one", spec);
+    return verify_records(&settings->records, &use, spec, err);
+}
+
 static enum sb_code verify(const struct settings *settings, const char *path, char **paths,
                            size_t path_count, struct sb_error *err)
 {
     const struct opening *opening = &settings->opening;
+    const char *misused;
     enum sb_code code = SB_OK;
 
+    if (is_bag(path, opening))
+        return verify_bag(settings, path, path_count, err);
+    misused = option_of_verify_records();
+    if (misused)
+        return sb_fail(err, SB_INVALID, "%s: is no bag, and --%s is for bags", path, misused);
     if (looked_for_as_archive(path, opening))
         code = verify_archive(settings, path, paths, path_count, err);
     if (looked_for_as_archive(path, opening) && (!code || !may_be_other(path, opening, err)))

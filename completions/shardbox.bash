@@ -40,7 +40,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     verify)
-        options='-Q --quick --strict --present -j --threads= --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-Q --quick --strict --present -j --threads= --json --from= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     rm)
@@ -197,6 +197,13 @@ _shardbox_value() {
     du:--from) wanted='any' ;;
     verify:--threads | verify:-j) wanted='any' ;;
     verify:--from) wanted='any' ;;
+    verify:--compression) wanted='words:auto none zstd' ;;
+    verify:--dictionary) wanted='file' ;;
+    verify:--limits) wanted='words:auto tail separate' ;;
+    verify:--layout) wanted='words:concatenated interleaved' ;;
+    verify:--records) wanted='none' ;;
+    verify:--files-from | verify:-T) wanted='file' ;;
+    verify:--repair-to) wanted='file' ;;
     rm:--files-from | rm:-T) wanted='file' ;;
     rm:--include) wanted='any' ;;
     rm:--exclude) wanted='any' ;;

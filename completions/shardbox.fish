@@ -78,7 +78,7 @@ function __shardbox_takes_value
             return 0
         case du:-d du:--max-depth du:--sort du:--export du:--compression du:--dictionary du:--limits du:--layout du:-j du:--threads du:--from
             return 0
-        case verify:-j verify:--threads verify:--from
+        case verify:-j verify:--threads verify:--from verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to
             return 0
         case rm:-T rm:--files-from rm:--include rm:--exclude
             return 0
@@ -394,6 +394,15 @@ complete -c shardbox -n '__shardbox_is verify' -l present -d 'check the shards t
 complete -c shardbox -n '__shardbox_is verify' -s j -l threads -x -d 'read with N threads (default: the cores, at most 4)'
 complete -c shardbox -n '__shardbox_is verify' -l json -d 'print each defect as a line of JSON'
 complete -c shardbox -n '__shardbox_is verify' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
+complete -c shardbox -n '__shardbox_is verify' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
+complete -c shardbox -n '__shardbox_is verify' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
+complete -c shardbox -n '__shardbox_is verify' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
+complete -c shardbox -n '__shardbox_is verify' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
+complete -c shardbox -n '__shardbox_is verify' -l records -x -d 'of a bag: only these records, like 7,-1,10:20:2'
+complete -c shardbox -n '__shardbox_is verify' -s T -l files-from -r -F -d 'of a bag: the records whose numbers are in FILE, a line each; - is standard input'
+complete -c shardbox -n '__shardbox_is verify' -l repair-to -r -F -d 'of a bag: write what is sound to BAG'
+complete -c shardbox -n '__shardbox_is verify' -l keep-numbers -d 'with it: damaged records are written as empty ones'
+complete -c shardbox -n '__shardbox_is verify' -s f -l force -d 'with it: replace what is there'
 complete -c shardbox -n '__shardbox_is verify' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is verify' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is verify' -s v -l verbose -d 'say more about what is done'

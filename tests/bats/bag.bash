@@ -19,7 +19,7 @@ le64() {
 # Frames as Bagz writes them lack the checksum that the zstd program adds: --no-check in ZSTD_FLAGS.
 frame() {
     if [[ -n $1 ]]; then
-        printf %s "$1" | zstd -q -c --stream-size="$(printf %s "$1" | wc -c)" ${ZSTD_FLAGS-}
+        printf %s "$1" | zstd -q -c --stream-size="$(printf %s "$1" | wc -c)" ${ZSTD_FLAGS:+"$ZSTD_FLAGS"}
     fi
 }
 

@@ -1,0 +1,196 @@
+#include "verify_records.h"
+
+#include "core/number.h"
+#include "message.h"
+#include "output.h"
+#include "store/spool.h"
+#include "task/verify_bag.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *option_of_verify_records(void)
+{
+    static const char *const words[] = {"compression", "dictionary",   "limits",
+                                        "layout",      "records",      "files-from",
+                                        "repair-to",   "keep-numbers", "force"};
+    const struct given_option *given;
+    size_t count = options_given(&given);
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++) {
+            if (strcmp(given[i].name, words[k]) == 0)
+                return words[k];
+        }
+    }
+    return NULL;
+}
+
+static const char *plural(int64_t count, const char *many)
+{
+    return count == 1 ? "" : many;
+}
+
+/* What to do next, by the gravest thing found. */
+static const char *advice(const struct verify_records_settings *settings,
+                          const struct sb_verify_bag_result *result)
+{
+    unsigned remedies = result->remedies;
+
+    if (!settings->bag.dictionary && result->damaged > result->records / 2 && result->records > 1)
+        return "was it compressed with a dictionary (--dictionary=FILE), or is it not compressed "
+               "(--compression=none)?";
+    if (remedies & SB_REMEDY_FETCH)
+        return "fetch the missing shards, then verify again";
+    if (remedies & (SB_REMEDY_SHARDS | SB_REMEDY_REPAIR))
+        return "take it from another copy, or keep what is sound with --repair-to=BAG";
+    if (remedies & SB_REMEDY_LEFTOVERS)
+        return "a writer was interrupted; what can be read is sound";
+    return "write it anew";
+}
+
+static void summarize_repair(const struct verify_records_settings *settings,
+                             const struct sb_verify_bag_result *result)
+{
+    int64_t left_out = result->damaged - result->emptied;
+
+    if (result->emptied > 0)
+        message_problem(
+            "%s: %" PRId64 " record%s; %" PRId64 " of them, which could not be read, are empty",
+            settings->repair_to, result->written, plural(result->written, "s"), result->emptied);
+    else if (left_out > 0)
+        message_problem("%s: %" PRId64 " record%s; %" PRId64 " could not be read and were left out",
+                        settings->repair_to, result->written, plural(result->written, "s"),
+                        left_out);
+    else
+        message_note("%s: %" PRId64 " record%s", settings->repair_to, result->written,
+                     plural(result->written, "s"));
+}
+
+static void summarize_sound(const char *spec, const struct verify_records_use *use,
+                            const struct sb_verify_bag_result *result)
+{
+    char size[SB_HUMAN_SIZE];
+
+    sb_format_human(result->bytes_read, size);
+    if (use->quick)
+        message_warning("%s: limits are sound; --quick has read no records", spec);
+    else if (result->unchecked > 0)
+        message_warning("%s: limits are sound, and all records can be read; %s", spec,
+                        result->unproved);
+    message_note("%s: %" PRId64 " record%s (%s) in %" PRId64 " file%s%s%s", spec, result->records,
+                 plural(result->records, "s"), size, result->shards, plural(result->shards, "s"),
+                 !use->quick && result->unchecked == 0 ? "; sound" : "",
+                 result->selected ? "; only what was selected was looked at" : "");
+}
+
+static void summarize(const char *spec, const struct verify_records_settings *settings,
+                      const struct verify_records_use *use,
+                      const struct sb_verify_bag_result *result)
+{
+    if (settings->repair_to)
+        summarize_repair(settings, result);
+    if (result->incomplete)
+        message_problem(
+            "%s: the records asked for have no certain number while shards are missing, "
+            "and were not looked at",
+            spec);
+    if (result->defects == 0)
+        summarize_sound(spec, use, result);
+    else if (settings->repair_to)
+        message_problem("%s: %" PRId64 " defect%s; what is sound is in %s", spec, result->defects,
+                        plural(result->defects, "s"), settings->repair_to);
+    else
+        message_problem("%s: %" PRId64 " defect%s%s; %s", spec, result->defects,
+                        plural(result->defects, "s"), use->quick ? "; no records were read" : "",
+                        advice(settings, result));
+}
+
+/* One object behind the defects: what was looked at, and what that does not say. */
+static void print_summary(const struct sb_verify_bag_result *result)
+{
+    output_format("{\"kind\":\"summary\",\"container\":\"bag\",\"defects\":%" PRId64
+                  ",\"shards\":%" PRId64 ",\"records\":%" PRId64 ",\"damaged\":%" PRId64
+                  ",\"bytes_read\":%" PRId64 ",\"unchecked\":%" PRId64 ",\"unproved\":\"%s\"}\n",
+                  result->defects, result->shards, result->records, result->damaged,
+                  result->bytes_read, result->unchecked, result->unproved);
+}
+
+static enum sb_code verify_bags(const struct verify_records_settings *settings,
+                                const struct verify_records_use *use, const char *spec,
+                                const struct sb_verify_bag_options *options, struct sb_error *err)
+{
+    struct sb_verify_bag_result result;
+    enum sb_code code = sb_verify_bag(spec, options, use->events, &message_notify, &result, err);
+
+    message_progress_end();
+    if (!code && use->json)
+        print_summary(&result);
+    output_flush();
+    if (!code)
+        summarize(options->shown_as ? options->shown_as : spec, settings, use, &result);
+    return code;
+}
+
+/* What comes through no path of its own, as a file that has one. SB_END: the spec does. */
+static enum sb_code spool(const char *spec, int *fd, char *path, size_t path_size,
+                          struct sb_error *err)
+{
+    struct sb_input input;
+    enum sb_code code = sb_input_open(&input, spec, SB_BAG, err);
+
+    if (code)
+        return code;
+    if (input.fd < 0 || (input.seekable && strcmp(spec, "-") != 0)) {
+        sb_input_close(&input);
+        return SB_END;
+    }
+    if (!input.seekable)
+        code = sb_spool(fd, &input, 0, err);
+    else if ((*fd = fcntl(input.fd, F_DUPFD_CLOEXEC, 0)) < 0)
+        code = sb_fail_errno(err, errno, "%s", input.name);
+    snprintf(path, path_size, "/proc/self/fd/%d", *fd);
+    sb_input_close(&input);
+    return code;
+}
+
+enum sb_code verify_records(const struct verify_records_settings *settings,
+                            const struct verify_records_use *use, const char *spec,
+                            struct sb_error *err)
+{
+    struct sb_bag_writer_options repair_to = {
+        .path = settings->repair_to,
+        .force = settings->force,
+        .notify = &message_notify,
+    };
+    struct sb_verify_bag_options options = {
+        .quick = use->quick,
+        .strict = use->strict,
+        .threads = use->threads,
+        .repair_to = settings->repair_to ? &repair_to : NULL,
+        .keep_numbers = settings->keep_numbers,
+    };
+    struct chosen_records chosen = {0};
+    char path[32];
+    int fd = -1;
+    enum sb_code code = bag_options_of(&settings->bag, use->from, &options.bag, err);
+
+    if (!code)
+        code = chosen_records_open(&chosen, settings->files_from, '\n', err);
+    options.records = chosen.given ? &chosen.options : NULL;
+    if (!code)
+        code = spool(spec, &fd, path, sizeof(path), err);
+    if (fd >= 0)
+        options.shown_as = strcmp(spec, "-") == 0 ? "standard input" : spec;
+    if (!code || code == SB_END)
+        code = verify_bags(settings, use, fd >= 0 ? path : spec, &options, err);
+    if (fd >= 0)
+        close(fd);
+    chosen_records_close(&chosen);
+    sb_dictionary_free(options.bag.dictionary);
+    return code;
+}

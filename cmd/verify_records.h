@@ -1,0 +1,46 @@
+/*
+ * verify of bags: the options that are about records, and what is said of them.
+ */
+#ifndef CMD_VERIFY_RECORDS_H
+#define CMD_VERIFY_RECORDS_H
+
+#include "bag_opening.h"
+#include "chosen_records.h"
+#include "task/verify.h"
+
+struct verify_records_settings {
+    struct bag_words bag;
+    const char *files_from;
+    const char *repair_to;
+    bool keep_numbers;
+    bool force;
+};
+
+/* For a settings struct with a struct verify_records_settings `field`. */
+#define OPTIONS_VERIFY_RECORDS(settings, field)                                                    \
+    OPTIONS_BAG("", settings, field.bag), OPTIONS_RECORDS(settings, field.files_from),             \
+        OPTION_TEXT(0, "repair-to", settings, field.repair_to, "BAG",                              \
+                    "of a bag: write what is sound to BAG", OPERAND_FILE),                         \
+        OPTION_FLAG(0, "keep-numbers", settings, field.keep_numbers,                               \
+                    "with it: damaged records are written as empty ones"),                         \
+        OPTION_FLAG('f', "force", settings, field.force, "with it: replace what is there")
+
+/* The first option given that is for bags alone; NULL: none. */
+const char *option_of_verify_records(void);
+
+/* What verify was asked for beside that. */
+struct verify_records_use {
+    struct sb_container_type from;
+    bool quick;
+    bool strict;
+    bool json;
+    unsigned threads;
+    const struct sb_verify_events *events;
+};
+
+/* Verifies the bags of a spec, and says how it went. */
+enum sb_code verify_records(const struct verify_records_settings *settings,
+                            const struct verify_records_use *use, const char *spec,
+                            struct sb_error *err) SB_CHECKED;
+
+#endif
