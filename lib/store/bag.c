@@ -21,7 +21,9 @@ static enum sb_code new_bag(struct sb_bag **out, const char *name,
     sb_open_files_begin(&bag->open_files);
     bag->name = strdup(name);
     *out = bag;
-    return bag->name ? SB_OK : sb_fail_memory(err);
+    if (!bag->name)
+        return sb_fail_memory(err);
+    return sb_limit_cache_new(&bag->limit_cache, err);
 }
 
 void sb_bag_free(struct sb_bag *bag)
@@ -31,6 +33,7 @@ void sb_bag_free(struct sb_bag *bag)
     if (bag->fd >= 0)
         close(bag->fd);
     sb_open_files_end(&bag->open_files);
+    sb_limit_cache_free(bag->limit_cache);
     sb_spec_release(&bag->spec);
     sb_dictionary_free(bag->options.dictionary);
     free(bag->shards);

@@ -6,6 +6,7 @@
 
 #include "core/open_files.h"
 #include "store/bag.h"
+#include "store/limit_cache.h"
 #include "store/shard_spec.h"
 
 #include <sys/types.h>
@@ -37,6 +38,7 @@ struct sb_bag {
     int64_t count;
     int fd; /* the one file, where it has no path; else -1 */
     struct sb_open_files open_files;
+    struct sb_limit_cache *limit_cache;
 };
 
 /* bag_file.c */
@@ -60,6 +62,10 @@ enum sb_code sb_bag_find_limits(struct sb_bag *bag, uint32_t shard, const struct
 
 /* Limits of a shard from number `first` on; they are within its count. As they are in the file. */
 enum sb_code sb_bag_read_limits(struct sb_bag *bag, uint32_t shard, int64_t first, uint64_t *out,
+                                size_t count, struct sb_error *err) SB_CHECKED;
+
+/* The same for a few of them here and there, which are kept for the next time. */
+enum sb_code sb_bag_pick_limits(struct sb_bag *bag, uint32_t shard, int64_t first, uint64_t *out,
                                 size_t count, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 
 enum sb_code sb_bag_read_limits(struct sb_bag *bag, uint32_t shard, int64_t first, uint64_t *out,
@@ -16,6 +17,40 @@ enum sb_code sb_bag_read_limits(struct sb_bag *bag, uint32_t shard, int64_t firs
     for (size_t i = 0; i < count && !code; i++)
         out[i] = le64toh(out[i]);
     return code;
+}
+
+static enum sb_code read_block(struct sb_bag *bag, uint32_t shard, int64_t block, size_t at,
+                               uint64_t *out, size_t count, struct sb_error *err)
+{
+    uint64_t limits[SB_LIMIT_BLOCK];
+    int64_t first = block * (int64_t)SB_LIMIT_BLOCK, left = bag->shards[shard].records - first;
+    size_t size = left < (int64_t)SB_LIMIT_BLOCK ? (size_t)left : SB_LIMIT_BLOCK;
+    enum sb_code code = sb_bag_read_limits(bag, shard, first, limits, size, err);
+
+    if (code)
+        return code;
+    sb_limit_cache_keep(bag->limit_cache, shard, block, limits, size);
+    memcpy(out, limits + at, count * sizeof(*out));
+    return SB_OK;
+}
+
+enum sb_code sb_bag_pick_limits(struct sb_bag *bag, uint32_t shard, int64_t first, uint64_t *out,
+                                size_t count, struct sb_error *err)
+{
+    while (count > 0) {
+        int64_t block = first / (int64_t)SB_LIMIT_BLOCK;
+        size_t at = (size_t)(first % (int64_t)SB_LIMIT_BLOCK), n = SB_LIMIT_BLOCK - at;
+
+        if (n > count)
+            n = count;
+        if (!sb_limit_cache_get(bag->limit_cache, shard, block, at, out, n) &&
+            read_block(bag, shard, block, at, out, n, err))
+            return err->code;
+        out += n;
+        first += (int64_t)n;
+        count -= n;
+    }
+    return SB_OK;
 }
 
 /* Limits at the tail: the last of them says where they begin. */

@@ -8,7 +8,7 @@
 
 /* Limits that are read at once: going on, and at some other place. */
 #define LIMITS_AHEAD ((size_t)2048)
-#define LIMITS_FEW   ((size_t)64)
+#define LIMITS_FEW   ((size_t)16)
 
 /* Shards, by the low digits of their numbers, whose limits are kept. */
 #define WINDOWS 16
@@ -89,13 +89,15 @@ static enum sb_code fill(struct sb_bag_reader *reader, struct window *window, ui
                          int64_t first, int64_t end, struct sb_error *err)
 {
     bool at_start = first == 0;
-    size_t count = (size_t)(end - first);
+    int64_t from = at_start ? 0 : first - 1;
+    size_t count = (size_t)(end - from);
+    uint64_t *limits = window->limits + at_start;
 
     window->first = window->end = 0;
     window->shard = shard;
     window->limits[0] = 0;
-    if (sb_bag_read_limits(reader->bag, shard, at_start ? 0 : first - 1, window->limits + at_start,
-                           count + !at_start, err))
+    if (count > LIMITS_FEW + 1 ? sb_bag_read_limits(reader->bag, shard, from, limits, count, err)
+                               : sb_bag_pick_limits(reader->bag, shard, from, limits, count, err))
         return err->code;
     window->first = first;
     window->end = end;

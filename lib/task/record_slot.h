@@ -11,11 +11,11 @@
 #include "core/buf.h"
 #include "task/record_fetch.h"
 
-#define SB_RECORD_SLOT_MOST 4096              /* records */
-#define SB_RECORD_SLOT_ROOM ((size_t)2 << 20) /* bytes, stored and as they are given out */
-#define SB_RECORD_SLOT_GOAL                                                                        \
-    ((size_t)256 << 10) /* bytes that a slot should take, for the caches                           \
-                         */
+#define SB_RECORD_SLOT_MOST 4096 /* records */
+
+/* Bytes, stored and as they are given out; and what a slot should take of them, for the caches. */
+#define SB_RECORD_SLOT_ROOM ((size_t)2 << 20)
+#define SB_RECORD_SLOT_GOAL ((size_t)256 << 10)
 
 enum sb_asked_state {
     SB_ASKED,         /* its place is to be looked up */
