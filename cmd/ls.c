@@ -10,6 +10,7 @@
 #include "opening.h"
 #include "output.h"
 #include "shard_table.h"
+#include "tree_drawing.h"
 
 #include "archive/descent.h"
 #include "core/glob.h"
@@ -245,54 +246,11 @@ static enum sb_code list_tree(struct list *list, const char *path, size_t size,
     return code == SB_END ? SB_OK : code;
 }
 
-/* Two columns, "├── " or "└── " for the last, drawn from the levels above. */
-static void draw_branch(const struct sb_descent *descent, const struct sb_step *step)
-{
-    size_t depth;
-
-    for (depth = 0; depth < step->depth; depth++)
-        output_text(sb_descent_was_last(descent, depth) ? "    " : "│   ");
-    output_text(step->last ? "└── " : "├── ");
-}
-
-static enum sb_code draw_tree(struct list *list, const char *path, size_t size,
-                              struct sb_error *err)
-{
-    struct sb_descent_options below = {.files = true, .max_depth = SIZE_MAX};
-    struct sb_descent *descent;
-    struct sb_step step;
-    int64_t files = 0, dirs = 0;
-    size_t skip;
-    enum sb_code code = sb_descent_open(&descent, list->archive, path, &below, err);
-
-    output_name(size ? path : ".", size ? size : 1);
-    output_char('\n');
-    while (!code && !(code = sb_descent_next(descent, &step, err))) {
-        if (step.visit == SB_VISIT_LEAVE)
-            continue;
-        if (step.entry.defect)
-            leave_out(&list->left_out, &step.entry);
-        files += step.entry.type != SB_DIR;
-        dirs += step.entry.type == SB_DIR;
-        draw_branch(descent, &step);
-        skip = sb_parent_size(step.entry.path, step.entry.path_size);
-        begin_block(list);
-        listing_add(&step.entry, skip ? skip + 1 : 0);
-        listing_end();
-    }
-    sb_descent_free(descent);
-    if (code != SB_END)
-        return code;
-    output_format("\n%" PRId64 " director%s, %" PRId64 " file%s\n", dirs, dirs == 1 ? "y" : "ies",
-                  files, files == 1 ? "" : "s");
-    return SB_OK;
-}
-
 static enum sb_code show_directory(struct list *list, const char *path, size_t size,
                                    struct sb_error *err)
 {
     if (list->settings->tree)
-        return draw_tree(list, path, size, err);
+        return draw_tree(list->archive, path, size, &list->style, &list->left_out, err);
     return list_tree(list, path, size, err);
 }
 
