@@ -12,6 +12,11 @@
 #define USUAL_LEVEL 3
 #define MAGIC_SIZE  4
 
+#define DESCRIPTOR_AT  4
+#define SINGLE_SEGMENT 0x20
+#define WINDOW_AT      5
+#define WINDOW_LOG_MAX 27 /* also what zstd takes in pieces, unless told otherwise */
+
 /* zstd's own writes 110 KiB where it is not told otherwise. */
 #define DICTIONARY_MAX   ((size_t)128 << 20)
 #define DICTIONARY_BLOCK ((size_t)64 << 10)
@@ -175,6 +180,11 @@ static enum sb_code has_junk(struct sb_error *err)
     return sb_fail(err, SB_DAMAGED, "has junk behind its zstd data");
 }
 
+static enum sb_code window_too_large(struct sb_error *err)
+{
+    return sb_fail(err, SB_DAMAGED, "its zstd data need a window of more than 128 MiB");
+}
+
 static enum sb_code decoding_failed(size_t result, struct sb_error *err)
 {
     switch (ZSTD_getErrorCode(result)) {
@@ -185,7 +195,7 @@ static enum sb_code decoding_failed(size_t result, struct sb_error *err)
                        "was compressed with another dictionary, or with one at all; --dictionary "
                        "names it");
     case ZSTD_error_frameParameter_windowTooLarge:
-        return sb_fail(err, SB_DAMAGED, "its zstd data need a window of more than 128 MiB");
+        return window_too_large(err);
     case ZSTD_error_prefix_unknown:
         return no_frame(err);
     case ZSTD_error_srcSize_wrong:
@@ -195,6 +205,21 @@ static enum sb_code decoding_failed(size_t result, struct sb_error *err)
     }
 }
 
+/*
+ * Decoding at once needs no window, and would do; but a frame must not be good or bad by the room
+ * that there happens to be. RFC 8878, 3.1.1.1.2: no window where the content is a single segment.
+ */
+static bool has_large_window(const unsigned char *frame, size_t size)
+{
+    unsigned exponent, mantissa;
+
+    if (size <= WINDOW_AT || frame[DESCRIPTOR_AT] & SINGLE_SEGMENT)
+        return false;
+    exponent = 10 + (frame[WINDOW_AT] >> 3);
+    mantissa = frame[WINDOW_AT] & 7;
+    return exponent > WINDOW_LOG_MAX || (exponent == WINDOW_LOG_MAX && mantissa > 0);
+}
+
 enum sb_code sb_frame_size(const void *frame, size_t size, int64_t *content, struct sb_error *err)
 {
     unsigned long long declared;
@@ -202,6 +227,8 @@ enum sb_code sb_frame_size(const void *frame, size_t size, int64_t *content, str
     *content = -1;
     if (size < MAGIC_SIZE || !is_magic(frame))
         return no_frame(err);
+    if (has_large_window(frame, size))
+        return window_too_large(err);
     declared = ZSTD_getFrameContentSize(frame, size);
     if (declared == ZSTD_CONTENTSIZE_UNKNOWN)
         return SB_OK;

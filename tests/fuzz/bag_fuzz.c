@@ -60,11 +60,9 @@ static void read_record(struct sb_bag_reader *reader, struct sb_bag_window *wind
 
     if (code == SB_LIMIT)
         return;
-    /* A window that is too large matters only where it is needed. */
-    if (loaded == SB_OK && code == SB_OK &&
-        (streamed.differs || streamed.size != (int64_t)streamed.loaded))
+    if (loaded != SB_LIMIT && loaded != code)
         abort();
-    if (loaded == SB_DAMAGED && code == SB_OK)
+    if (loaded == SB_OK && (streamed.differs || streamed.size != (int64_t)streamed.loaded))
         abort();
     if (sized == SB_OK && code == SB_OK && declared != streamed.size)
         abort();

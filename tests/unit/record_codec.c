@@ -191,6 +191,8 @@ static void declarations_that_are_not_true(void)
     CHECK(sb_decode(decoder, huge, sizeof(huge) - 1, room, 100, &size, &err) == SB_LIMIT);
     CHECK(decode_pieces(decoder, huge, sizeof(huge) - 1, 1, &out) == SB_DAMAGED);
     CHECK(sb_frame_size(negative, sizeof(negative) - 1, &declared, &err) == SB_DAMAGED);
+    CHECK(sb_decode(decoder, window, sizeof(window) - 1, room, 100, &size, &err) == SB_DAMAGED);
+    CHECK_TEXT(err.text, "its zstd data need a window of more than 128 MiB");
     CHECK(decode_pieces(decoder, window, sizeof(window) - 1, 1, &out) == SB_DAMAGED);
     CHECK_TEXT(err.text, "its zstd data need a window of more than 128 MiB");
     sb_decoder_free(decoder);
