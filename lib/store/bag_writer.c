@@ -51,7 +51,7 @@ static enum sb_code check_bounds(const struct sb_bag_writer *writer, struct sb_e
     if (writer->pattern.shards > 0)
         return interleaved && bounded
                    ? sb_fail(err, SB_INVALID,
-                             "%s: an interleaved set of %u shards takes no number of records",
+                             "%s: an interleaved set of %u shards takes no count of records",
                              writer->name, writer->pattern.shards)
                    : SB_OK;
     if (!bounded)
@@ -61,7 +61,7 @@ static enum sb_code check_bounds(const struct sb_bag_writer *writer, struct sb_e
                        writer->name);
     if (interleaved && options->total < 0)
         return sb_fail(err, SB_INVALID,
-                       "%s: how many records come is not known, so name the number of shards of an "
+                       "%s: how many records come is not known, so name the count of shards of an "
                        "interleaved set, as data@16.bagz",
                        writer->name);
     return SB_OK;
@@ -142,7 +142,7 @@ enum sb_code sb_bag_writer_open(struct sb_bag_writer **out,
     if (!writer)
         return sb_fail_memory(err);
     writer->options = *options;
-    writer->fd = writer->limits.fd = writer->lock.fd = -1;
+    writer->fd = writer->limits.fd = writer->lock.fd = writer->set_lock.fd = -1;
     writer->path = strdup(options->path);
     writer->name = strdup(standard ? "standard output" : options->path);
     writer->limits.beside = "";
@@ -190,7 +190,7 @@ enum sb_code sb_bag_put_any(void *context, const void *data, size_t size, struct
     return sb_bag_put(writer, data, size, err);
 }
 
-static enum sb_code count(struct sb_bag_writer *writer, int64_t size, struct sb_error *err)
+static enum sb_code count_record(struct sb_bag_writer *writer, int64_t size, struct sb_error *err)
 {
     writer->shard_bytes += size;
     writer->shard_records++;
@@ -221,41 +221,41 @@ static bool passes_bound(const struct sb_bag_writer *writer, int64_t records, in
            bytes + size > writer->options.shard_bytes - limits;
 }
 
-size_t sb_bag_fitting(const struct sb_bag_writer *writer, const size_t *sizes, size_t number,
+size_t sb_bag_fitting(const struct sb_bag_writer *writer, const size_t *sizes, size_t count,
                       int64_t *bytes)
 {
     int64_t wanted = records_wanted(writer) - writer->shard_records;
     size_t fit = 0;
 
     *bytes = 0;
-    while (fit < number && (int64_t)fit < wanted &&
+    while (fit < count && (int64_t)fit < wanted &&
            !passes_bound(writer, writer->shard_records + (int64_t)fit, writer->shard_bytes + *bytes,
                          (int64_t)sizes[fit]))
         *bytes += (int64_t)sizes[fit++];
     return fit;
 }
 
-enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes, size_t number,
+enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes, size_t count,
                               struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
-    for (size_t i = 0; code == SB_OK && i < number; i++)
-        code = count(writer, (int64_t)sizes[i], err);
+    for (size_t i = 0; code == SB_OK && i < count; i++)
+        code = count_record(writer, (int64_t)sizes[i], err);
     return code;
 }
 
 enum sb_code sb_bag_writer_add(struct sb_bag_writer *writer, const void *data, const size_t *sizes,
-                               size_t number, struct sb_error *err)
+                               size_t count, struct sb_error *err)
 {
     const char *at = data;
     enum sb_code code = sb_bag_begin(writer, err);
 
     if (code == SB_OK && writer->dealing)
-        return sb_bag_deal(writer, data, sizes, number, err);
-    while (code == SB_OK && number > 0) {
+        return sb_bag_deal(writer, data, sizes, count, err);
+    while (code == SB_OK && count > 0) {
         int64_t bytes;
-        size_t fit = sb_bag_fitting(writer, sizes, number, &bytes);
+        size_t fit = sb_bag_fitting(writer, sizes, count, &bytes);
 
         if (fit == 0) {
             code = sb_bag_next_shard(writer, err);
@@ -266,7 +266,7 @@ enum sb_code sb_bag_writer_add(struct sb_bag_writer *writer, const void *data, c
             code = sb_bag_count_all(writer, sizes, fit, err);
         at += bytes;
         sizes += fit;
-        number -= fit;
+        count -= fit;
     }
     return code;
 }
@@ -305,7 +305,7 @@ enum sb_code sb_bag_writer_end_record(struct sb_bag_writer *writer, struct sb_er
         code = sb_bag_carry_over(writer, err);
     size = writer->record_bytes;
     writer->record_bytes = 0;
-    return code ? code : count(writer, size, err);
+    return code ? code : count_record(writer, size, err);
 }
 
 enum sb_code sb_bag_writer_drop_record(struct sb_bag_writer *writer, struct sb_error *err)
@@ -363,6 +363,7 @@ void sb_bag_writer_free(struct sb_bag_writer *writer)
     sb_bag_remove_temporary(writer);
     sb_bag_deal_free(writer);
     sb_bag_lock_drop(&writer->lock);
+    sb_bag_lock_drop(&writer->set_lock);
     sb_outbuf_release(&writer->out);
     sb_limit_spool_release(&writer->limits);
     free(writer->block);

@@ -33,7 +33,9 @@ static enum sb_code name_last_shard(struct sb_bag_writer *writer, struct sb_erro
     if (writer->options.layout == SB_LAYOUT_INTERLEAVED)
         return sb_fail(err, SB_INVALID, "%s: nothing can be appended to an interleaved set",
                        writer->name);
-    code = sb_spec_expand(&spec, writer->path, err);
+    code = sb_bag_take_lock(writer, &writer->set_lock, err);
+    if (code == SB_OK)
+        code = sb_spec_expand(&spec, writer->path, err);
     if (code)
         return code;
     free(writer->path);

@@ -1,5 +1,5 @@
 /*
- * Interleaved sets: record number g goes to shard g mod n.
+ * Interleaved sets: record count g goes to shard g mod n.
  *
  * Records wait in memory until there are 32 MiB of them; then each shard is opened, gets its share,
  * and is closed. Their limits go through one spool, in the order of records, and are dealt out at
@@ -118,7 +118,7 @@ static enum sb_code deal_out(struct sb_bag_writer *writer, struct sb_error *err)
     return code;
 }
 
-static enum sb_code count(struct sb_bag_writer *writer, int64_t size, struct sb_error *err)
+static enum sb_code count_record(struct sb_bag_writer *writer, int64_t size, struct sb_error *err)
 {
     int64_t *end = &writer->dealing->shard_ends[shard_of(writer, writer->records)];
 
@@ -129,12 +129,12 @@ static enum sb_code count(struct sb_bag_writer *writer, int64_t size, struct sb_
 }
 
 enum sb_code sb_bag_deal(struct sb_bag_writer *writer, const char *data, const size_t *sizes,
-                         size_t number, struct sb_error *err)
+                         size_t count, struct sb_error *err)
 {
     struct sb_bag_dealing *dealing = writer->dealing;
     enum sb_code code = SB_OK;
 
-    for (size_t i = 0; code == SB_OK && i < number; data += sizes[i], i++) {
+    for (size_t i = 0; code == SB_OK && i < count; data += sizes[i], i++) {
         size_t held = dealing->count ? dealing->ends[dealing->count - 1] : 0;
 
         if (dealing->count == HELD_RECORDS || sizes[i] > HELD_BYTES - held) {
@@ -151,7 +151,7 @@ enum sb_code sb_bag_deal(struct sb_bag_writer *writer, const char *data, const s
             break;
         memcpy(dealing->data + held, data, sizes[i]);
         dealing->ends[dealing->count++] = (uint32_t)(held + sizes[i]);
-        code = count(writer, (int64_t)sizes[i], err);
+        code = count_record(writer, (int64_t)sizes[i], err);
     }
     return code;
 }
@@ -180,7 +180,7 @@ enum sb_code sb_bag_deal_end_record(struct sb_bag_writer *writer, struct sb_erro
     if (writer->fd >= 0)
         code = close_shard(writer, false, err);
     writer->record_bytes = 0;
-    return code ? code : count(writer, size, err);
+    return code ? code : count_record(writer, size, err);
 }
 
 enum sb_code sb_bag_deal_drop_record(struct sb_bag_writer *writer, int64_t size,

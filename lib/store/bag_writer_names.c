@@ -108,19 +108,25 @@ static enum sb_code follow_link(struct sb_bag_writer *writer, struct sb_error *e
     return sb_shard_pattern_parse(&writer->pattern, target, err);
 }
 
-enum sb_code sb_bag_take_name(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_take_lock(const struct sb_bag_writer *writer, struct sb_bag_lock *lock,
+                              struct sb_error *err)
 {
     struct sb_buf name = {0};
+    enum sb_code code = lock_name(writer, &name, err);
+
+    if (code == SB_OK)
+        code = sb_bag_lock_take(lock, name.data, writer->name, err);
+    sb_buf_release(&name);
+    return code;
+}
+
+enum sb_code sb_bag_take_name(struct sb_bag_writer *writer, struct sb_error *err)
+{
     enum sb_code code = SB_OK;
 
     if (!writer->pattern.is_set)
         code = follow_link(writer, err);
-    if (code == SB_OK)
-        code = lock_name(writer, &name, err);
-    if (code == SB_OK)
-        code = sb_bag_lock_take(&writer->lock, name.data, writer->name, err);
-    sb_buf_release(&name);
-    return code;
+    return code ? code : sb_bag_take_lock(writer, &writer->lock, err);
 }
 
 /* Takes the text off the front. */

@@ -25,7 +25,8 @@ struct sb_bag_writer {
     bool spooled;    /* the first shard takes all; it is cut at the commit */
 
     struct sb_bag_lock lock;
-    uint32_t made; /* so many shards have or had temporary names */
+    struct sb_bag_lock set_lock; /* an append to the last shard of a set: that of the set */
+    uint32_t made;               /* so many shards have or had temporary names */
 
     struct sb_outfile *stream; /* NULL: files are written */
     int fd;                    /* of the shard that grows; -1 */
@@ -57,13 +58,13 @@ static inline bool sb_bag_replaces_file(const struct sb_bag_writer *writer)
 enum sb_code sb_bag_begin(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 
 /* How many of these records the shard that grows takes, and their bytes. */
-size_t sb_bag_fitting(const struct sb_bag_writer *writer, const size_t *sizes, size_t number,
+size_t sb_bag_fitting(const struct sb_bag_writer *writer, const size_t *sizes, size_t count,
                       int64_t *bytes);
 
 /* A sb_each_block for them; then they are counted. */
 enum sb_code sb_bag_put_any(void *context, const void *data, size_t size,
                             struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes, size_t number,
+enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes, size_t count,
                               struct sb_error *err) SB_CHECKED;
 
 /* bag_writer_names.c. They replace what the buffer holds. limits: of limits.NAME. */
@@ -72,8 +73,12 @@ enum sb_code sb_bag_final_name(const struct sb_bag_writer *writer, uint32_t shar
 enum sb_code sb_bag_temporary_name(const struct sb_bag_writer *writer, uint32_t shard, bool limits,
                                    struct sb_buf *out, struct sb_error *err) SB_CHECKED;
 
-/* Sets path and pattern, and takes the lock. */
+/* Follows a link, and takes the lock. */
 enum sb_code sb_bag_take_name(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* The lock of what the pattern means. */
+enum sb_code sb_bag_take_lock(const struct sb_bag_writer *writer, struct sb_bag_lock *lock,
+                              struct sb_error *err) SB_CHECKED;
 
 /* Of a set, the name of a file in its directory: what is it? */
 struct sb_bag_found {

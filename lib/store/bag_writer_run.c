@@ -45,15 +45,15 @@ static enum sb_code put_piece(void *context, const void *data, size_t size, stru
 
 /* One by one, for each goes to another shard. */
 static enum sb_code deal_extents(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
-                                 const struct sb_record_extent *extents, size_t number,
+                                 const struct sb_record_extent *extents, size_t count,
                                  struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
-    for (size_t i = 0; code == SB_OK && i < number;) {
+    for (size_t i = 0; code == SB_OK && i < count;) {
         size_t sizes[RUN], run = 0, bytes = 0;
 
-        while (i + run < number && extents[i + run].size <= (int64_t)(BLOCK - bytes))
+        while (i + run < count && extents[i + run].size <= (int64_t)(BLOCK - bytes))
             bytes += sizes[run] = (size_t)extents[i + run].size, run++;
         if (run == 0) {
             code = copy(writer, reader, extents[i].shard, extents[i].offset, extents[i].size,
@@ -75,19 +75,19 @@ static enum sb_code deal_extents(struct sb_bag_writer *writer, struct sb_bag_rea
 }
 
 static enum sb_code copy_extents(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
-                                 const struct sb_record_extent *extents, size_t number,
+                                 const struct sb_record_extent *extents, size_t count,
                                  struct sb_error *err)
 {
     enum sb_code code = sb_bag_begin(writer, err);
     size_t sizes[RUN];
 
     if (code || writer->dealing)
-        return code ? code : deal_extents(writer, reader, extents, number, err);
-    for (size_t i = 0; i < number; i++)
+        return code ? code : deal_extents(writer, reader, extents, count, err);
+    for (size_t i = 0; i < count; i++)
         sizes[i] = (size_t)extents[i].size;
-    for (size_t i = 0; code == SB_OK && i < number;) {
+    for (size_t i = 0; code == SB_OK && i < count;) {
         int64_t bytes;
-        size_t fit = sb_bag_fitting(writer, sizes + i, number - i, &bytes);
+        size_t fit = sb_bag_fitting(writer, sizes + i, count - i, &bytes);
 
         if (fit == 0) {
             code = sb_bag_next_shard(writer, err);
@@ -103,22 +103,22 @@ static enum sb_code copy_extents(struct sb_bag_writer *writer, struct sb_bag_rea
 }
 
 enum sb_code sb_bag_writer_add_run(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
-                                   struct sb_bag_place first, int64_t number, struct sb_error *err)
+                                   struct sb_bag_place first, int64_t count, struct sb_error *err)
 {
     struct sb_record_extent extents[RUN];
     enum sb_code code = SB_OK, read_code = SB_OK;
     struct sb_error ignored;
     size_t good;
 
-    while (code == SB_OK && read_code == SB_OK && number > 0) {
-        size_t run = number < RUN ? (size_t)number : RUN;
+    while (code == SB_OK && read_code == SB_OK && count > 0) {
+        size_t run = count < RUN ? (size_t)count : RUN;
 
         read_code = sb_bag_extents(reader, first, run, extents, &good, err);
         code = copy_extents(writer, reader, extents, good, read_code ? &ignored : err);
         if (code && read_code)
             *err = ignored;
         first.index += (int64_t)run;
-        number -= (int64_t)run;
+        count -= (int64_t)run;
     }
     return code ? code : read_code;
 }

@@ -17,12 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LIMIT_BYTES  ((int64_t)sizeof(uint64_t))
-#define JOURNAL      "shardbox append to %s: records end at %" PRId64 ", limits take %" PRId64 "\n"
-#define JOURNAL_SCAN "shardbox append to %15s records end at %" SCNd64 ", limits take %" SCNd64
-#define JOURNAL_MAX  128
-#define TAIL_WORD    "tail"
-#define LIMITS_WORD  "limits"
+#define LIMIT_BYTES ((int64_t)sizeof(uint64_t))
+/* The journal, between the numbers. */
+#define TO_TAIL     "shardbox append to tail: records end at "
+#define TO_LIMITS   "shardbox append to limits: records end at "
+#define LIMITS_TAKE ", limits take "
+#define END         "\n"
+#define JOURNAL_MAX 128
 
 enum sb_code sb_bag_read_last_limit(int fd, int64_t end, uint64_t *last, const char *path,
                                     struct sb_error *err)
@@ -52,8 +53,9 @@ enum sb_code sb_bag_write_journal(struct sb_bag_writer *writer, struct sb_error 
 {
     const struct sb_bag_append *append = writer->append;
     char text[JOURNAL_MAX];
-    int size = snprintf(text, sizeof(text), JOURNAL, append->separate ? LIMITS_WORD : TAIL_WORD,
-                        append->records_end, append->limits_size);
+    int size =
+        snprintf(text, sizeof(text), "%s%" PRId64 LIMITS_TAKE "%" PRId64 END,
+                 append->separate ? TO_LIMITS : TO_TAIL, append->records_end, append->limits_size);
     enum sb_code code =
         sb_pwrite_full(writer->lock.fd, text, (size_t)size, 0, writer->lock.path, err);
 
@@ -62,23 +64,43 @@ enum sb_code sb_bag_write_journal(struct sb_bag_writer *writer, struct sb_error 
     return code ? code : sb_sync_directory_of(writer->lock.path, err);
 }
 
+static bool skip(const char **at, const char *text)
+{
+    if (strncmp(*at, text, strlen(text)) != 0)
+        return false;
+    *at += strlen(text);
+    return true;
+}
+
+static bool skip_number(const char **at, int64_t *number)
+{
+    char *end;
+
+    if (**at < '0' || **at > '9')
+        return false;
+    errno = 0;
+    *number = strtoll(*at, &end, 10);
+    *at = end;
+    return errno == 0;
+}
+
 /* Is there one? One that is not whole was never acted upon. */
 static enum sb_code read_journal(struct sb_bag_writer *writer, struct sb_bag_append *append,
                                  bool *there, struct sb_error *err)
 {
-    char text[JOURNAL_MAX], word[16];
+    char text[JOURNAL_MAX];
+    const char *at = text;
     size_t got;
     enum sb_code code =
         sb_pread_full(writer->lock.fd, text, sizeof(text) - 1, 0, &got, writer->lock.path, err);
 
     *there = false;
-    if (code || got == 0 || text[got - 1] != '\n')
+    if (code)
         return code;
     text[got] = '\0';
-    if (sscanf(text, JOURNAL_SCAN, word, &append->records_end, &append->limits_size) != 3)
-        return SB_OK;
-    *there = append->records_end >= 0 && append->limits_size >= 0;
-    append->separate = strncmp(word, LIMITS_WORD, strlen(LIMITS_WORD)) == 0;
+    append->separate = skip(&at, TO_LIMITS);
+    *there = (append->separate || skip(&at, TO_TAIL)) && skip_number(&at, &append->records_end) &&
+             skip(&at, LIMITS_TAKE) && skip_number(&at, &append->limits_size) && skip(&at, END);
     return SB_OK;
 }
 

@@ -96,7 +96,7 @@ static enum sb_code add_words(struct sb_bag_writer *writer, const char *words, s
 static enum sb_code write_words(const struct sb_bag_writer_options *options, const char *words,
                                 struct sb_error *err)
 {
-    struct sb_bag_writer *writer;
+    struct sb_bag_writer *writer = NULL;
     enum sb_code code = sb_bag_writer_open(&writer, options, err);
 
     if (code == SB_OK)
@@ -116,8 +116,10 @@ static const char *read_words(const char *spec, const struct sb_bag_options *opt
     struct sb_error err;
     size_t at = 0;
 
-    if (sb_bag_open(&bag, spec, options, &notify, &err))
-        return strcpy(text, err.text);
+    if (sb_bag_open(&bag, spec, options, &notify, &err)) {
+        snprintf(text, sizeof(text), "%s", err.text);
+        return text;
+    }
     CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK);
     text[0] = '\0';
     for (int64_t i = 0; i < sb_bag_count(bag); i++) {
@@ -141,7 +143,7 @@ static const char *read_words(const char *spec, const struct sb_bag_options *opt
 static void a_bag_appears_at_the_commit(void)
 {
     struct sb_bag_writer_options options = {.path = "a.bag", .total = -1};
-    struct sb_bag_writer *writer;
+    struct sb_bag_writer *writer = NULL;
     struct sb_error err;
 
     CHECK(sb_bag_writer_open(&writer, &options, &err) == SB_OK);
@@ -159,7 +161,7 @@ static void without_a_commit_nothing_stays(void)
 {
     struct sb_bag_writer_options options = {
         .path = "b@3.bag", .limits = SB_LIMITS_SEPARATE, .shard_records = 1, .total = -1};
-    struct sb_bag_writer *writer;
+    struct sb_bag_writer *writer = NULL;
     struct sb_error err;
 
     CHECK(sb_bag_writer_open(&writer, &options, &err) == SB_OK);
@@ -332,7 +334,7 @@ static void a_record_may_come_in_pieces(void)
     for (int i = 0; i < 3; i++) {
         struct sb_bag_writer_options options = {
             .path = paths[i], .layout = i == 2 ? SB_LAYOUT_INTERLEAVED : 0, .total = -1};
-        struct sb_bag_writer *writer;
+        struct sb_bag_writer *writer = NULL;
 
         CHECK(sb_bag_writer_open(&writer, &options, &err) == SB_OK);
         CHECK(add_words(writer, "a", &err) == SB_OK);
@@ -353,7 +355,7 @@ static void a_record_may_come_in_pieces(void)
 static void one_in_pieces_that_passes_the_bound_goes_to_the_next_shard(void)
 {
     struct sb_bag_writer_options options = {.path = "carry@*.bag", .shard_bytes = 30, .total = -1};
-    struct sb_bag_writer *writer;
+    struct sb_bag_writer *writer = NULL;
     struct sb_error err;
 
     CHECK(sb_bag_writer_open(&writer, &options, &err) == SB_OK);
@@ -478,7 +480,7 @@ static void an_append_that_is_given_up_leaves_what_was_there(void)
                                                 .limits =
                                                     separate ? SB_LIMITS_SEPARATE : SB_LIMITS_TAIL,
                                                 .total = -1};
-        struct sb_bag_writer *writer;
+        struct sb_bag_writer *writer = NULL;
         struct sb_error err;
 
         CHECK(write_words(&options, "one two", &err) == SB_OK);
@@ -496,7 +498,7 @@ static void an_append_that_is_given_up_leaves_what_was_there(void)
 static void killed_append(const char *path, const char *words)
 {
     struct sb_bag_writer_options options = {.path = path, .append = true, .total = -1};
-    struct sb_bag_writer *writer;
+    struct sb_bag_writer *writer = NULL;
     struct sb_error err;
     pid_t child = fork();
     int status;
@@ -558,7 +560,7 @@ static void limits_that_another_program_left_are_not_ours_to_undo(void)
 static void to_a_pipe_records_go_at_once_and_limits_last(void)
 {
     struct sb_bag_writer_options options = {.path = "fifo", .total = -1};
-    struct sb_bag_writer *writer;
+    struct sb_bag_writer *writer = NULL;
     static char large[65536];
     struct sb_error err;
     uint64_t limits[2];
@@ -628,9 +630,9 @@ static void stored_records_of_another_bag_are_copied(void)
     struct sb_bag_writer_options from = {.path = "src.bag", .total = -1};
     const char *targets[] = {"copy.bag", "copy@2.bag", "copied@2.bag"};
     struct sb_bag_options interleaved = {.layout = SB_LAYOUT_INTERLEAVED};
-    struct sb_bag_reader *reader;
-    struct sb_bag_writer *writer;
-    struct sb_bag *bag;
+    struct sb_bag_reader *reader = NULL;
+    struct sb_bag_writer *writer = NULL;
+    struct sb_bag *bag = NULL;
     struct sb_error err;
 
     CHECK(write_words(&from, "a bb - ccc dddd", &err) == SB_OK);
