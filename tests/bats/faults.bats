@@ -59,7 +59,8 @@ without_bad() {
 
 @test "allocations that fail: exit status 2" {
     faults -s 401 -o 3 malloc-pack malloc-append malloc-stream malloc-steps malloc-rm malloc-mv malloc-defrag \
-        malloc-reshard malloc-parts malloc-view malloc-readers malloc-tars
+        malloc-reshard malloc-parts malloc-view malloc-readers malloc-bags \
+        malloc-tars
 }
 
 @test "output to a full device is an error" {
