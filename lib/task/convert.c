@@ -1,6 +1,7 @@
 #include "task/convert.h"
 
 #include "archive/archive.h"
+#include "task/convert_bag.h"
 #include "task/convert_paths.h"
 
 #include <string.h>
@@ -50,9 +51,10 @@ struct convert {
     struct sb_convert_result *result;
     struct sb_transfer_options transfer;
     struct sb_notify notify;
-    struct sb_sink *sink;      /* NULL where there is a run */
-    struct sb_checkpoint *run; /* it has the sink of the present stretch */
-    bool said_front;           /* what is said once for a source is said once for all */
+    struct sb_sink *sink;             /* NULL where there is a run */
+    struct sb_checkpoint *run;        /* it has the sink of the present stretch */
+    struct sb_dictionary *dictionary; /* of a sink that is a bag */
+    bool said_front;                  /* what is said once for a source is said once for all */
     bool said_encoding;
 };
 
@@ -198,6 +200,9 @@ static enum sb_code open_sink(struct convert *convert, struct sb_error *err)
         return sb_sink_open_tar(&convert->sink, &stream, err);
     case SB_ZIP:
         return sb_sink_open_zip(&convert->sink, &stream, err);
+    case SB_BAG:
+        return sb_convert_open_bag(&convert->sink, &convert->dictionary, options, &convert->notify,
+                                   err);
     default:
         return sb_fail(err, SB_INVALID, "%s: a %s can only be read", options->output,
                        sb_container_word(options->to.kind));
@@ -294,6 +299,8 @@ static enum sb_code convert_input(struct convert *convert, size_t number, struct
         .locate = options->wrap,
         .names_chosen = options->records.name_format || options->records.keys,
         .depth_first = depth_first(options),
+        .bag = options->records.read,
+        .records = options->records.choice,
     };
     struct sb_source *source = NULL;
     struct sb_input input;
@@ -301,7 +308,10 @@ static enum sb_code convert_input(struct convert *convert, size_t number, struct
 
     if (code)
         return code;
-    if (options->wrap)
+    if (options->records.choice && input.type.kind != SB_BAG)
+        code = sb_fail(err, SB_INVALID,
+                       "%s: has no numbered records: --records and -T are for bags", input.name);
+    if (!code && options->wrap)
         code = point_at(convert, &input, err);
     if (!code)
         code = open_source(convert, &source, &input, &source_options, err);
@@ -343,6 +353,8 @@ static void release_output(struct convert *convert, bool failed)
     convert->run = NULL;
     sb_sink_free(convert->sink);
     convert->sink = NULL;
+    sb_dictionary_free(convert->dictionary);
+    convert->dictionary = NULL;
 }
 
 /* With the last input first, what counts of each name is what comes first. */
@@ -461,10 +473,12 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
     convert.transfer.progress = progress;
     convert.transfer.context = &convert;
     code = sb_convert_paths_check(options->inputs, options->input_count, options->output, err);
-    if (!code && (kind == SB_TAR || kind == SB_ZIP || kind == SB_FRAMES))
+    if (!code && kind != SB_ARCHIVE && kind != SB_DIRECTORY)
         code = sb_convert_spare_archive(options->output, sb_container_word(kind), err);
     if (!code)
         code = sb_recode_check(&options->transfer.recode, err);
+    if (!code && sb_convert_is_of_bags(options))
+        return sb_convert_bags(options, &convert.notify, result, err);
     if (!code && looks_first(options)) {
         code = run_once(&convert, true, err);
         *result = (struct sb_convert_result){.problems = result->problems};

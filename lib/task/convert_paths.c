@@ -3,7 +3,9 @@
 #include "archive/archive.h"
 #include "archive/shards.h"
 #include "core/name.h"
+#include "store/shard_spec.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
@@ -76,6 +78,84 @@ static enum sb_code refuse_shard(const char *archive, const struct stat *output,
     return code;
 }
 
+/* Of "...-00003-of-00016SUFFIX", in the middle; shards 0: of any number. */
+static bool is_shard_number(const char *text, uint32_t shards)
+{
+    static const char form[] = "-ddddd-of-ddddd";
+
+    for (size_t i = 0; form[i]; i++) {
+        if (form[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
+            return false;
+    }
+    return shards == 0 || strtoul(text + strlen("-ddddd-of-"), NULL, 10) == shards;
+}
+
+static bool is_in_same_directory(const char *a, const char *b)
+{
+    char *first = resolve(a), *second = resolve(b);
+    bool same = first && second;
+
+    if (same) {
+        *strrchr(first, '/') = '\0';
+        *strrchr(second, '/') = '\0';
+        same = strcmp(first, second) == 0;
+    }
+    free(first);
+    free(second);
+    return same;
+}
+
+/* Will the output, a set of bags, have a shard of this name? */
+static bool is_shard_of(const char *file, const char *output)
+{
+    struct sb_shard_pattern pattern;
+    struct sb_error ignored;
+    const char *name = strrchr(file, '/'), *prefix;
+    size_t size, middle = strlen("-ddddd-of-ddddd");
+
+    if (sb_shard_pattern_parse(&pattern, output, &ignored) || !pattern.is_set)
+        return false;
+    name = name ? name + 1 : file;
+    prefix = memrchr(pattern.path, '/', pattern.prefix_size);
+    prefix = prefix ? prefix + 1 : pattern.path;
+    size = pattern.prefix_size - (size_t)(prefix - pattern.path);
+    return strlen(name) == size + middle + strlen(pattern.suffix) &&
+           memcmp(name, prefix, size) == 0 && is_shard_number(name + size, pattern.shards) &&
+           strcmp(name + size + middle, pattern.suffix) == 0 && is_in_same_directory(file, output);
+}
+
+static enum sb_code refuse_same(const char *input, const char *output, struct sb_error *err)
+{
+    return sb_fail(err, SB_INVALID, "%s: is input and output at once; choose another output",
+                   strcmp(output, "-") != 0 ? output : input);
+}
+
+/* The shards that a spec of bags stands for. */
+static enum sb_code check_shards(const char *input, const char *output, const struct stat *target,
+                                 struct sb_error *err)
+{
+    struct sb_spec spec;
+    struct stat st;
+    enum sb_code code = sb_spec_expand(&spec, input, err);
+
+    if (code)
+        return code;
+    for (size_t i = 0; !code && i < spec.count; i++) {
+        if (stat(spec.paths[i], &st))
+            code = sb_fail_errno(err, errno, "%s", spec.paths[i]);
+        else if ((target && is_same(&st, target)) || is_shard_of(spec.paths[i], output))
+            code = refuse_same(input, output, err);
+    }
+    sb_spec_release(&spec);
+    return code;
+}
+
+/* Words that are not the name of a file, but may stand for several. */
+static bool may_be_spec(const char *input)
+{
+    return sb_spec_is_of_bags(input) || strpbrk(input, "@,*?[") || strncmp(input, "fs:", 3) == 0;
+}
+
 static enum sb_code check_input(const char *input, const char *output, const struct stat *target,
                                 struct sb_error *err)
 {
@@ -85,11 +165,13 @@ static enum sb_code check_input(const char *input, const char *output, const str
     if (is_stdin ? fstat(STDIN_FILENO, &st) : stat(input, &st)) {
         int reason = errno;
 
-        return sb_archive_looks_like(input) ? SB_OK : sb_fail_errno(err, reason, "%s", input);
+        if (sb_archive_looks_like(input))
+            return SB_OK;
+        return may_be_spec(input) ? check_shards(input, output, target, err)
+                                  : sb_fail_errno(err, reason, "%s", input);
     }
-    if (target && is_same(&st, target))
-        return sb_fail(err, SB_INVALID, "%s: is input and output at once; choose another output",
-                       strcmp(output, "-") != 0 ? output : input);
+    if ((target && is_same(&st, target)) || (!is_stdin && is_shard_of(input, output)))
+        return refuse_same(input, output, err);
     if (S_ISDIR(st.st_mode) && strcmp(output, "-") != 0)
         return refuse_inside(input, output, err);
     if (target && !is_stdin && sb_archive_looks_like(input))

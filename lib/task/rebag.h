@@ -26,7 +26,8 @@ struct sb_rebag_counts {
     int64_t damaged; /* left out, told as SB_PROBLEM ("damaged") */
 };
 
-/* Adds the chosen records; the writer is not committed. */
+/* Adds the chosen records; the writer is not committed. What the choice cannot give is told as
+ * SB_PROBLEM ("missing"). */
 enum sb_code sb_rebag(struct sb_bag *bag, struct sb_bag_writer *writer,
                       const struct sb_rebag_options *options, struct sb_rebag_counts *counts,
                       struct sb_error *err) SB_CHECKED;

@@ -1,0 +1,287 @@
+#include "task/convert_bag.h"
+
+#include "store/shard_spec.h"
+#include "task/rebag.h"
+
+#include <string.h>
+
+struct bags {
+    const struct sb_convert_options *options;
+    const struct sb_notify *notify;
+    struct sb_convert_result *result;
+    struct sb_bag_writer *writer; /* NULL in a dry run */
+    struct sb_dictionary *dictionary;
+    int64_t bytes_done, files_done; /* of the inputs before */
+};
+
+static bool is_bag(const char *path, enum sb_container_kind from)
+{
+    if (strcmp(path, "-") == 0)
+        return false;
+    return from == SB_BAG || (from == SB_UNKNOWN && sb_is_bag(path));
+}
+
+bool sb_convert_is_of_bags(const struct sb_convert_options *options)
+{
+    const struct sb_transfer_options *transfer = &options->transfer;
+
+    if (options->to.kind != SB_BAG || options->archive || options->records.framed_input ||
+        options->records.keys || options->max_size || transfer->filter || transfer->choice ||
+        sb_recode_works(&transfer->recode))
+        return false;
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (!is_bag(options->inputs[i], options->from))
+            return false;
+    }
+    return true;
+}
+
+static struct sb_bag_writer_options writer_of(const struct sb_convert_options *options,
+                                              const struct sb_notify *notify)
+{
+    struct sb_bag_writer_options writer = options->records.write;
+
+    writer.path = options->output;
+    writer.force = options->force;
+    writer.append = options->append;
+    writer.notify = notify;
+    return writer;
+}
+
+static enum sb_code read_dictionary(struct sb_dictionary **out,
+                                    const struct sb_convert_options *options, struct sb_error *err)
+{
+    const char *path = options->records.dictionary;
+
+    *out = NULL;
+    return path ? sb_dictionary_read(out, path, err) : SB_OK;
+}
+
+enum sb_code sb_convert_open_bag(struct sb_sink **out, struct sb_dictionary **dictionary,
+                                 const struct sb_convert_options *options,
+                                 const struct sb_notify *notify, struct sb_error *err)
+{
+    struct sb_bag_sink_options wanted = {
+        .writer = writer_of(options, notify), .level = options->level, .notify = notify};
+    struct sb_bag_writer_options keys = {.path = options->records.keys,
+                                         .force = options->records.keys_force,
+                                         .append = options->append,
+                                         .layout = wanted.writer.layout,
+                                         .shard_records = wanted.writer.shard_records,
+                                         .total = -1,
+                                         .notify = notify};
+    enum sb_code code = read_dictionary(dictionary, options, err);
+
+    if (code)
+        return code;
+    wanted.dictionary = *dictionary;
+    wanted.keys = keys.path ? &keys : NULL;
+    return sb_sink_open_bag(out, &wanted, err);
+}
+
+static void report_progress(void *context, int64_t bytes, int64_t total, int64_t records)
+{
+    const struct bags *bags = context;
+    const struct sb_transfer_options *wanted = &bags->options->transfer;
+    bool alone = bags->options->input_count == 1;
+
+    if (wanted->progress)
+        wanted->progress(wanted->context, bags->bytes_done + bytes, alone ? total : 0,
+                         bags->files_done + records);
+}
+
+/* Numbers that are not there are told, and the others taken. */
+static enum sb_code count_chosen(struct bags *bags, const char *input,
+                                 struct sb_record_choice *choice, int64_t *count,
+                                 struct sb_error *err)
+{
+    struct sb_record_run run;
+    enum sb_code code;
+
+    *count = sb_record_choice_total(choice);
+    if (*count >= 0)
+        return SB_OK;
+    *count = 0;
+    while ((code = sb_record_choice_next(choice, &run, err)) != SB_END) {
+        if (code == SB_INVALID)
+            sb_tell(bags->notify, SB_PROBLEM, "missing", input, "%s", err->text);
+        else if (code)
+            return code;
+        else
+            *count += run.count;
+    }
+    return SB_OK;
+}
+
+/* A bag, and which of its records; NULL: all. */
+struct chosen {
+    struct sb_bag *bag;
+    struct sb_record_choice *choice;
+};
+
+static void close_chosen(struct chosen *chosen)
+{
+    sb_record_choice_free(chosen->choice);
+    sb_bag_free(chosen->bag);
+}
+
+static enum sb_code open_chosen(struct chosen *chosen, const struct bags *bags, const char *input,
+                                struct sb_error *err)
+{
+    const struct sb_convert_records *records = &bags->options->records;
+    enum sb_code code;
+
+    *chosen = (struct chosen){0};
+    code = sb_bag_open(&chosen->bag, input, records->read, bags->notify, err);
+    if (!code && records->choice)
+        code =
+            sb_record_choice_new(&chosen->choice, records->choice, sb_bag_count(chosen->bag), err);
+    if (code)
+        close_chosen(chosen);
+    return code;
+}
+
+static enum sb_code count_input(struct bags *bags, const char *input, int64_t *count,
+                                struct sb_error *err)
+{
+    struct chosen chosen;
+    enum sb_code code = open_chosen(&chosen, bags, input, err);
+
+    if (code)
+        return code;
+    *count = sb_bag_count(chosen.bag);
+    if (chosen.choice)
+        code = count_chosen(bags, input, chosen.choice, count, err);
+    close_chosen(&chosen);
+    return code;
+}
+
+static enum sb_code count_inputs(struct bags *bags, int64_t *total, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    int64_t count;
+
+    *total = 0;
+    for (size_t i = 0; !code && i < bags->options->input_count; i++) {
+        code = count_input(bags, bags->options->inputs[i], &count, err);
+        if (!code)
+            *total += count;
+    }
+    return code;
+}
+
+/* Must it be known how many records there will be? */
+static enum sb_code needs_total(const struct sb_bag_writer_options *writer, bool *needs,
+                                struct sb_error *err)
+{
+    bool interleaved = writer->layout == SB_LAYOUT_INTERLEAVED;
+    bool bounded = writer->shard_records > 0 || writer->shard_bytes > 0;
+    struct sb_shard_pattern pattern;
+    enum sb_code code;
+
+    *needs = false;
+    if (strcmp(writer->path, "-") == 0)
+        return SB_OK;
+    code = sb_shard_pattern_parse(&pattern, writer->path, err);
+    if (!code && pattern.is_set)
+        *needs = pattern.shards > 0 ? !interleaved && !bounded : interleaved;
+    return code;
+}
+
+/* A list of numbers is read but once. */
+static bool are_counted_before(const struct sb_convert_options *options)
+{
+    const struct sb_record_choice_options *choice = options->records.choice;
+
+    return !choice || !choice->list;
+}
+
+static enum sb_code open_writer(struct bags *bags, struct sb_error *err)
+{
+    const struct sb_convert_options *options = bags->options;
+    struct sb_bag_writer_options writer = writer_of(options, bags->notify);
+    bool needs;
+    enum sb_code code = needs_total(&writer, &needs, err);
+
+    writer.total = -1;
+    if (!code && needs && are_counted_before(options))
+        code = count_inputs(bags, &writer.total, err);
+    if (!code)
+        code = read_dictionary(&bags->dictionary, options, err);
+    return code ? code : sb_bag_writer_open(&bags->writer, &writer, err);
+}
+
+static enum sb_code add_input(struct bags *bags, const char *input, struct sb_error *err)
+{
+    const struct sb_convert_options *options = bags->options;
+    struct sb_rebag_counts counts = {0};
+    struct chosen chosen;
+    struct sb_rebag_options wanted = {
+        .dictionary = bags->dictionary,
+        .same_dictionary = !options->records.encode_anew,
+        .decode = options->records.encode_anew,
+        .level = options->level,
+        .threads = options->transfer.threads,
+        .notify = bags->notify,
+        .progress = report_progress,
+        .context = bags,
+    };
+    enum sb_code code = open_chosen(&chosen, bags, input, err);
+
+    if (code)
+        return code;
+    wanted.choice = chosen.choice;
+    code = sb_rebag(chosen.bag, bags->writer, &wanted, &counts, err);
+    bags->bytes_done += counts.bytes;
+    bags->files_done += counts.records;
+    close_chosen(&chosen);
+    return code;
+}
+
+static enum sb_code check_result(const struct bags *bags, struct sb_error *err)
+{
+    const struct sb_convert_options *options = bags->options;
+
+    if (bags->result->problems == 0)
+        return SB_OK;
+    if (options->transfer.strict)
+        return sb_fail(err, SB_INVALID,
+                       "%s: not everything can be read; given up, as --strict asks",
+                       options->output);
+    if (options->force && sb_bag_writer_records(bags->writer) == 0)
+        return sb_fail(err, SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
+                       options->inputs[0], options->output);
+    return SB_OK;
+}
+
+static enum sb_code add_inputs(struct bags *bags, struct sb_error *err)
+{
+    const struct sb_convert_options *options = bags->options;
+    enum sb_code code = open_writer(bags, err);
+
+    for (size_t i = 0; !code && i < options->input_count; i++)
+        code = add_input(bags, options->inputs[i], err);
+    if (!code)
+        code = check_result(bags, err);
+    if (!code)
+        code = sb_bag_writer_commit(bags->writer, err);
+    sb_bag_writer_free(bags->writer);
+    sb_dictionary_free(bags->dictionary);
+    return code;
+}
+
+enum sb_code sb_convert_bags(const struct sb_convert_options *options,
+                             const struct sb_notify *notify, struct sb_convert_result *result,
+                             struct sb_error *err)
+{
+    struct bags bags = {.options = options, .notify = notify, .result = result};
+    enum sb_code code;
+
+    if (options->transfer.dry_run)
+        return count_inputs(&bags, &result->counts.files, err);
+    code = add_inputs(&bags, err);
+    result->counts.files = bags.files_done;
+    result->counts.bytes = bags.bytes_done;
+    result->members = bags.files_done;
+    return code;
+}
