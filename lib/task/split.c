@@ -4,14 +4,13 @@
 #include "core/buf.h"
 #include "task/convert_paths.h"
 #include "task/split_link.h"
+#include "task/split_output.h"
 #include "task/split_plan.h"
 #include "task/split_view.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define PLACE "{}" /* for the name of a part */
 
 struct split {
     const struct sb_split_options *options;
@@ -60,20 +59,9 @@ static void lose(void *context, const char *name, unsigned properties)
 
 static enum sb_code name_output(struct split *split, int64_t part, struct sb_error *err)
 {
-    const char *rest = split->options->output, *place;
     enum sb_code code = sb_split_rules_name(split->rules, part, &split->name, err);
 
-    sb_buf_clear(&split->output);
-    for (; !code && (place = strstr(rest, PLACE)); rest = place + strlen(PLACE)) {
-        if (sb_buf_add(&split->output, rest, (size_t)(place - rest)) ||
-            sb_buf_add_text(&split->output, split->name))
-            code = sb_fail_memory(err);
-    }
-    if (!code && sb_buf_add_text(&split->output, rest))
-        code = sb_fail_memory(err);
-    if (!code && strcmp(split->output.data, "-") == 0)
-        code = sb_fail(err, SB_INVALID, "a part named '-' would go to standard output; say -o ./-");
-    return code;
+    return code ? code : sb_split_output(split->options->output, split->name, &split->output, err);
 }
 
 static bool stands(const char *path, const char *suffix)
@@ -118,13 +106,8 @@ static enum sb_code check_output(struct split *split, struct sb_error *err)
 static enum sb_code check_outputs(struct split *split, struct sb_error *err)
 {
     int64_t parts = sb_split_rules_parts(split->rules);
-    enum sb_code code = SB_OK;
+    enum sb_code code = sb_split_output_check(split->options->output, parts, err);
 
-    if (parts > 1 && !strstr(split->options->output, PLACE))
-        return sb_fail(err, SB_INVALID,
-                       "%s: there are %" PRId64 " parts, and one name; write '" PLACE
-                       "' where the name of the part goes",
-                       split->options->output, parts);
     for (int64_t part = 0; !code && part < parts; part++) {
         code = name_output(split, part, err);
         if (!code)
@@ -136,7 +119,7 @@ static enum sb_code check_outputs(struct split *split, struct sb_error *err)
 /* A path in the directory of the parts, or where those begin to differ. */
 static enum sb_code name_place(const char *output, struct sb_buf *out, struct sb_error *err)
 {
-    const char *place = strstr(output, PLACE);
+    const char *place = strstr(output, SB_SPLIT_PLACE);
     size_t size = place ? (size_t)(place - output) : strlen(output);
 
     return sb_buf_set(out, output, size) || sb_buf_add_char(out, '_') ? sb_fail_memory(err) : SB_OK;

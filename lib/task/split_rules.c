@@ -5,6 +5,7 @@
 #include "core/interrupt.h"
 #include "core/list.h"
 #include "core/name.h"
+#include "task/split_output.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -81,16 +82,6 @@ static bool has_names(const struct sb_split_rules *rules)
     return rules->scheme->rule != SB_SPLIT_PARTS && rules->scheme->rule != SB_SPLIT_SIZE;
 }
 
-static enum sb_code name_by_number(struct sb_split_rules *rules, int64_t part, struct sb_error *err)
-{
-    int digits = 1;
-
-    for (int64_t last = rules->parts - 1; last > 9; last /= 10)
-        digits++;
-    return sb_buf_add_format(&rules->name, "%0*" PRId64, digits, part) ? sb_fail_memory(err)
-                                                                       : SB_OK;
-}
-
 static enum sb_code find_name(struct sb_split_rules *rules, int64_t part, struct sb_error *err)
 {
     sqlite3_stmt *row = NULL;
@@ -115,7 +106,8 @@ enum sb_code sb_split_rules_name(struct sb_split_rules *rules, int64_t part, con
     enum sb_code code;
 
     sb_buf_clear(&rules->name);
-    code = has_names(rules) ? find_name(rules, part, err) : name_by_number(rules, part, err);
+    code = has_names(rules) ? find_name(rules, part, err)
+                            : sb_split_number(part, rules->parts, &rules->name, err);
     *name = rules->name.data;
     return code;
 }

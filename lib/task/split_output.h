@@ -1,0 +1,25 @@
+/*
+ * What the parts of a split are called.
+ */
+#ifndef SB_TASK_SPLIT_OUTPUT_H
+#define SB_TASK_SPLIT_OUTPUT_H
+
+#include "core/buf.h"
+
+#include <stdint.h>
+
+#define SB_SPLIT_PLACE "{}" /* for the name of a part */
+
+/* Replaces out by the output of the part of that name. SB_INVALID for standard output. */
+enum sb_code sb_split_output(const char *output, const char *name, struct sb_buf *out,
+                             struct sb_error *err) SB_CHECKED;
+
+/* SB_INVALID where so many parts have one name. */
+enum sb_code sb_split_output_check(const char *output, int64_t parts,
+                                   struct sb_error *err) SB_CHECKED;
+
+/* Appends the number of a part, with as many digits as the last one has. */
+enum sb_code sb_split_number(int64_t part, int64_t parts, struct sb_buf *out,
+                             struct sb_error *err) SB_CHECKED;
+
+#endif
