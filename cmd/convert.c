@@ -139,10 +139,11 @@ static const char notes[] =
     "OUTPUT is one of these, but no cpio; '-' with --to is standard output.\n"
     "Exit status: 0 all was converted, 1 in part or damaged, 2 error: there is no new output.";
 
-static enum sb_container_kind from_kind(const struct settings *settings)
+static struct sb_container_type from_type(const struct settings *settings)
 {
-    return settings->from == NOT_GIVEN ? SB_UNKNOWN
-                                       : sb_container_named(from_words[settings->from]).kind;
+    static const struct sb_container_type unknown;
+
+    return settings->from == NOT_GIVEN ? unknown : sb_container_named(from_words[settings->from]);
 }
 
 static bool is_directory(const char *path)
@@ -173,11 +174,12 @@ static struct record_use record_use_of(const struct settings *settings)
     return (struct record_use){
         .inputs = settings->inputs,
         .input_count = settings->input_count,
-        .from = from_kind(settings),
+        .from = from_type(settings),
         .output = settings->output,
         .to = settings->output_type,
         .to_given = settings->to != NOT_GIVEN,
         .shard_size = settings->shard_size,
+        .level = settings->level,
     };
 }
 
@@ -232,7 +234,9 @@ static const char *misused_options(const struct settings *settings)
 {
     enum sb_container_kind kind = settings->output_type.kind;
     bool is_zip = kind == SB_ZIP, grows = kind == SB_ARCHIVE || kind == SB_BAG;
-    bool compresses = settings->output_type.filter != SB_FILTER_NONE || kind == SB_BAG ||
+    struct record_use use = record_use_of(settings);
+    bool compresses = (kind == SB_BAG ? settings->append || writes_zstd(&settings->records, &use)
+                                      : settings->output_type.filter != SB_FILTER_NONE) ||
                       (kind == SB_UNKNOWN && sb_framing_filter(settings->output)) ||
                       settings->compress != NOT_GIVEN ||
                       (is_zip && settings->method != METHOD_STORE);
@@ -309,7 +313,7 @@ static struct sb_convert_options options_of(const struct settings *settings)
         .inputs = settings->inputs,
         .input_count = settings->input_count,
         .output = settings->output,
-        .from = from_kind(settings),
+        .from = from_type(settings).kind,
         .to = settings->output_type,
         .force = settings->force,
         .transfer = {.prefix = settings->prefix,

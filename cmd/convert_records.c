@@ -1,6 +1,7 @@
 #include "convert_records.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 bool writes_frames(const struct record_settings *settings, const struct record_use *use)
 {
@@ -39,8 +40,11 @@ const char *misused_records(const struct record_settings *settings, const struct
 
     if (wrong)
         return wrong;
-    if (settings->framing != NOT_FRAMED && !writes_frames(settings, use) && use->from != SB_UNKNOWN)
+    if (settings->framing != NOT_FRAMED && !writes_frames(settings, use) &&
+        use->from.kind != SB_UNKNOWN)
         return "--frame says what INPUTs are: it excludes --from";
+    if (settings->files_from && use->input_count > 1)
+        return "-T is read but once: it goes with one INPUT";
     if (settings->train && !settings->bag.dictionary)
         return "--train-dictionary makes a file: say which with --dictionary=FILE";
     return misused_unknown(settings);
@@ -70,6 +74,24 @@ static enum sb_compression compression_of(const struct record_settings *settings
     return use->to.filter == SB_FILTER_ZSTD ? SB_COMPRESSION_ZSTD : SB_COMPRESSION_NONE;
 }
 
+bool writes_zstd(const struct record_settings *settings, const struct record_use *use)
+{
+    enum sb_compression compression = compression_of(settings, use);
+
+    return use->to.kind == SB_BAG &&
+           sb_compression_of(compression, use->output) == SB_COMPRESSION_ZSTD;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+
+    if (!a || !b)
+        return a == b;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
 static void fill_output(struct sb_convert_records *wanted, const struct record_settings *settings,
                         const struct record_use *use)
 {
@@ -83,6 +105,8 @@ static void fill_output(struct sb_convert_records *wanted, const struct record_s
     };
     wanted->dictionary = settings->bag.dictionary;
     wanted->train = settings->train;
+    wanted->encode_anew =
+        use->level || !is_same_file(settings->bag.dictionary, settings->from_bag.dictionary);
 }
 
 enum sb_code records_open(struct records *records, const struct record_settings *settings,
@@ -90,11 +114,9 @@ enum sb_code records_open(struct records *records, const struct record_settings 
 {
     bool to_bag = use->to.kind == SB_BAG;
     struct bag_words words = words_of_inputs(settings, to_bag);
+    enum sb_code code;
 
     *records = (struct records){
-        .read = {.compression = (enum sb_compression)words.compression,
-                 .limits = (enum sb_limits_placement)words.limits,
-                 .layout = (enum sb_bag_layout)words.layout},
         .wanted = {.name_format = settings->name_format,
                    .keys = settings->keys,
                    .limits_only = settings->limits_only},
@@ -107,12 +129,15 @@ enum sb_code records_open(struct records *records, const struct record_settings 
     }
     if (to_bag)
         fill_output(&records->wanted, settings, use);
-    if (words.dictionary)
-        return sb_fail(err, SB_INVALID, "%s: a dictionary cannot be used here", words.dictionary);
-    return SB_OK;
+    code = chosen_records_open(&records->chosen, settings->files_from, '\n', err);
+    if (!code && records->chosen.given)
+        records->wanted.choice = &records->chosen.options;
+    return code ? code : bag_options_of(&words, use->from, &records->read, err);
 }
 
 void records_release(struct records *records)
 {
+    sb_dictionary_free(records->read.dictionary);
+    chosen_records_close(&records->chosen);
     *records = (struct records){0};
 }

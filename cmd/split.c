@@ -10,9 +10,10 @@
 #include "opening.h"
 #include "options.h"
 #include "output.h"
+#include "split_bags.h"
+#include "split_in_place.h"
 #include "split_shares.h"
 #include "store/catalog.h"
-#include "task/reshard.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -40,13 +41,15 @@ struct settings {
     bool follow;
     bool dry_run;
     bool json;
+    int64_t level;
+    struct record_settings records;
     struct shares shares;
     const char *path; /* operand */
 };
 
 static const char *const to_words[] = {
-    "archive", "tar", "tar.gz", "tar.bz2", "tar.xz", "tar.lzma", "tar.zst",
-    "tar.lz4", "tgz", "tbz2",   "txz",     "tzst",   "zip",      NULL,
+    "archive", "tar",  "tar.gz", "tar.bz2", "tar.xz", "tar.lzma", "tar.zst", "tar.lz4",
+    "tgz",     "tbz2", "txz",    "tzst",    "zip",    "bag",      "bagz",    NULL,
 };
 
 static bool parse_ratios(void *context, const char *value)
@@ -72,6 +75,8 @@ static const struct option options[] = {
                    "N parts, of like size, in the order on disk"),
     OPTION_SIZE(0, "size", struct settings, size, "SIZE",
                 "parts whose files come to SIZE at most, in the order on disk"),
+    OPTION_INTEGER(0, "count", struct settings, records.count, "N", 1, INT64_MAX,
+                   "of a bag: parts of N records"),
     OPTION_CALL(0, "ratio", "NAME=NUMBER,...", parse_ratios,
                 "parts by chance, that is by a hash of the name: train=0.8,val=0.1,test=0.1",
                 OPERAND_ANY),
@@ -93,6 +98,8 @@ static const struct option options[] = {
     OPTION_SIZE(
         0, "shard-size", struct settings, shard_size, "SIZE",
         "begin a new shard before one passes SIZE (0: never): of parts or, without -o, of ARCHIVE"),
+    OPTION_INTEGER(0, "level", struct settings, level, "N", 1, 22, "how hard to compress"),
+    OPTIONS_OF_BAGS(struct settings, records),
     OPTION_FLAG(0, "follow", struct settings, follow,
                 "without -o: write into shards that are links, or have more than one"),
     OPTION_FLAG('f', "force", struct settings, force,
@@ -112,6 +119,7 @@ static const struct option options[] = {
 static const char *const synopsis[] = {
     "--parts=N -o OUTPUT CONTAINER",
     "--size=SIZE -o OUTPUT CONTAINER",
+    "--count=N -o OUTPUT BAG",
     "--ratio=NAME=NUMBER,... [--seed=N] -o OUTPUT CONTAINER",
     "--by-list=NAME=FILE... [--rest=NAME] -o OUTPUT CONTAINER",
     "--by-dir [--rest=NAME] -o OUTPUT CONTAINER",
@@ -120,7 +128,7 @@ static const char *const synopsis[] = {
 };
 
 static const char notes[] =
-    "CONTAINER is an archive, a tar or a zip.\n"
+    "CONTAINER is an archive, a tar, a zip or a bag.\n"
     "Exit status: 0 all is in parts, 1 in part or damaged, 2 error: parts that are done stand.";
 
 static struct sb_container_type output_type(const struct settings *settings)
@@ -137,8 +145,8 @@ static struct sb_container_type output_type(const struct settings *settings)
 
 static int count_rules(const struct settings *settings)
 {
-    return (settings->parts > 0) + (settings->size > 0) + settings->by_ratio + settings->by_list +
-           settings->by_dir;
+    return (settings->parts > 0) + (settings->size > 0) + (settings->records.count > 0) +
+           settings->by_ratio + settings->by_list + settings->by_dir;
 }
 
 /* Is the archive itself to have other shards? */
@@ -168,11 +176,11 @@ static bool reads_stdin_twice(const struct settings *settings)
 
 static const char *misused_parts(const struct settings *settings)
 {
-    bool by_size = settings->parts > 0 || settings->size > 0;
+    bool by_size = settings->parts > 0 || settings->size > 0 || settings->records.count > 0;
 
     if (count_rules(settings) != 1)
-        return "say how to split, in one way: --parts, --size, --ratio, --by-list or --by-dir; or "
-               "just --shard-size";
+        return "say how to split, in one way: --parts, --size, --count, --ratio, --by-list or "
+               "--by-dir; or just --shard-size";
     if (!settings->output || !*settings->output)
         return "say where parts go: -o 'OUT-{}.barecat'";
     if (settings->seed != NOT_GIVEN && !settings->by_ratio)
@@ -198,12 +206,24 @@ static const char *misused_output(const struct settings *settings,
                                   const struct sb_container_type *type)
 {
     if (type->kind == SB_CPIO || type->kind == SB_DIRECTORY)
-        return "parts can be archives, tars or zips; choose another OUTPUT, or say --to";
+        return "parts can be archives, tars, zips or bags; choose another OUTPUT, or say --to";
     if (type->kind != SB_ARCHIVE && settings->shard_size != NOT_GIVEN)
         return "--shard-size is for parts that are archives";
     if (type->kind != SB_ARCHIVE && settings->symlink)
         return "with --symlink parts are archives; choose another OUTPUT, or say --to=archive";
-    return NULL;
+    if (settings->level && type->filter == SB_FILTER_NONE && type->kind != SB_ZIP &&
+        type->kind != SB_BAG)
+        return "--level is for what is compressed";
+    return misused_bag_split(&settings->records, is_bag(settings->path, &settings->opening),
+                             type->kind == SB_BAG, settings->size > 0);
+}
+
+/* Are records moved, and no files named? */
+static bool moves_records(const struct settings *settings, enum sb_container_kind to)
+{
+    bool by_number = settings->parts > 0 || settings->size > 0 || settings->records.count > 0;
+
+    return to == SB_BAG && by_number && is_bag(settings->path, &settings->opening);
 }
 
 static struct sb_split_scheme scheme_of(const struct settings *settings)
@@ -274,13 +294,15 @@ static void lose(void *context, const char *name, unsigned properties)
 
 /* Parts are read one after the other: bytes that come in sequence are there only once. */
 static enum sb_code open_whole(struct container *out, const struct settings *settings,
-                               struct sb_error *err)
+                               const struct sb_convert_records *records, struct sb_error *err)
 {
     const char *path = settings->path;
     struct sb_catalog_options wanted = {.notify = &message_notify,
                                         .progress = message_progress_call};
+    struct sb_source_options reading = {.bag = records->read, .records = records->choice};
     struct sb_catalog_result result;
-    enum sb_code code = open_container(out, path, &settings->opening, false, err);
+    enum sb_code code =
+        open_container_with(out, path, &settings->opening, &reading, &message_notify, err);
 
     if (code || out->archive)
         return code;
@@ -318,97 +340,98 @@ static void conclude(const struct settings *settings, const struct sb_split_resu
                         result->problems);
 }
 
-static void split(const struct settings *settings)
+static enum sb_split_existing existing_of(const struct settings *settings)
 {
-    const struct sb_container_type type = output_type(settings);
-    struct run run = {.settings = settings};
+    return settings->force           ? SB_SPLIT_REPLACE
+           : settings->skip_existing ? SB_SPLIT_SKIP
+                                     : SB_SPLIT_REFUSE;
+}
+
+static enum sb_code split_records(struct run *run, const struct sb_convert_records *records,
+                                  struct sb_split_result *result, struct sb_error *err)
+{
+    const struct settings *settings = run->settings;
+    struct bag_split wanted = {
+        .input = settings->path,
+        .parts = settings->parts,
+        .size = settings->size,
+        .count = settings->records.count,
+        .output = settings->output,
+        .existing = existing_of(settings),
+        .level = settings->level,
+        .threads = (unsigned)settings->threads,
+        .dry_run = settings->dry_run,
+        .records = records,
+        .part_done = show_part,
+        .context = run,
+    };
+
+    return split_bags(&wanted, result, err);
+}
+
+static enum sb_code split_files(struct run *run, const struct sb_container_type *type,
+                                const struct sb_convert_records *records,
+                                struct sb_split_result *result, struct sb_error *err)
+{
+    const struct settings *settings = run->settings;
     struct sb_split_options wanted = {
         .scheme = scheme_of(settings),
         .output = settings->output,
-        .existing = settings->force           ? SB_SPLIT_REPLACE
-                    : settings->skip_existing ? SB_SPLIT_SKIP
-                                              : SB_SPLIT_REFUSE,
-        .convert = {.to = type,
+        .existing = existing_of(settings),
+        .convert = {.to = *type,
                     .shard_size = settings->shard_size == NOT_GIVEN ? 0 : settings->shard_size,
+                    .level = (int)settings->level,
                     .transfer = {.threads = (unsigned)settings->threads,
                                  .progress = message_progress_call,
-                                 .context = &run},
+                                 .context = run},
+                    .records = *records,
                     .lost = lose},
         .link = settings->symlink,
         .link_kind = settings->absolute ? SB_LINK_ABSOLUTE : SB_LINK_RELATIVE,
         .dry_run = settings->dry_run,
         .notify = &message_notify,
         .part_done = show_part,
-        .context = &run,
+        .context = run,
     };
     struct container whole = {0};
+    enum sb_code code = open_whole(&whole, settings, records, err);
+
+    wanted.archive = whole.archive;
+    wanted.convert.records.choice = NULL;
+    if (!code)
+        code = sb_split(&wanted, result, err);
+    close_container(&whole);
+    return code;
+}
+
+static void split(const struct settings *settings)
+{
+    const struct sb_container_type type = output_type(settings);
+    struct record_use use = {.output = settings->output,
+                             .to = type,
+                             .to_given = settings->to != NOT_GIVEN,
+                             .from = settings->opening.from,
+                             .level = settings->level};
+    struct run run = {.settings = settings};
+    struct records records = {0};
     struct sb_split_result result = {0};
     struct sb_error err;
     enum sb_code code = report_open(&run.report, NULL, &err);
 
     if (!code)
-        code = open_whole(&whole, settings, &err);
-    wanted.archive = whole.archive;
-    if (!code)
-        code = sb_split(&wanted, &result, &err);
+        code = records_open(&records, &settings->records, &use, &err);
+    records.wanted.write.shard_records = 0;
+    if (!code && moves_records(settings, type.kind))
+        code = split_records(&run, &records.wanted, &result, &err);
+    else if (!code)
+        code = split_files(&run, &type, &records.wanted, &result, &err);
     message_progress_end();
     if (!code)
         report_summary(&run.report, settings->output, sb_container_word(type.kind));
     conclude(settings, &result, code, &err);
     report_release(&run.report);
+    records_release(&records);
     sb_buf_release(&run.line);
-    close_container(&whole);
-}
-
-static void show_moved(void *context, int64_t bytes)
-{
-    (void)context;
-    message_progress_update(bytes, 0, 0);
-}
-
-static void summarize(const struct settings *settings, const struct sb_reshard_counts *counts)
-{
-    char size[SB_HUMAN_SIZE];
-
-    sb_format_human(counts->moved_bytes, size);
-    if (settings->json)
-        output_format("{\"shards_before\":%" PRIu32 ",\"shards_after\":%" PRIu32
-                      ",\"moved_files\":%" PRId64 ",\"moved_bytes\":%" PRId64 "}\n",
-                      counts->shards_before, counts->shards_after, counts->moved_files,
-                      counts->moved_bytes);
-    else if (settings->dry_run)
-        output_format("shards: %" PRIu32 ", would be: %" PRIu32 "; files to move: %" PRId64
-                      " (%s)\n",
-                      counts->shards_before, counts->shards_after, counts->moved_files, size);
-    else
-        message_note("%s: shards: %" PRIu32 ", were: %" PRIu32 "; moved files: %" PRId64 " (%s)",
-                     settings->path, counts->shards_after, counts->shards_before,
-                     counts->moved_files, size);
-}
-
-static void split_in_place(const struct settings *settings)
-{
-    struct sb_reshard_options wanted = {
-        .shard_size = settings->shard_size > 0 ? settings->shard_size : INT64_MAX,
-        .dry_run = settings->dry_run,
-        .mover = {.follow = settings->follow,
-                  .force = settings->force,
-                  .notify = &message_notify,
-                  .progress = show_moved},
-    };
-    struct sb_reshard_counts counts = {0};
-    struct sb_error err;
-    enum sb_code code = sb_reshard(settings->path, &wanted, &counts, &err);
-
-    message_progress_end();
-    if (!code) {
-        summarize(settings, &counts);
-        return;
-    }
-    explain_failure(settings->path, &err);
-    message_failure(&err);
-    if (code == SB_INTERRUPT || (code == SB_SYSTEM && counts.moved_files > 0))
-        message_error("%s: is whole; run the same command again to go on", settings->path);
 }
 
 /* What is wrong with the options, or NULL. */
@@ -431,7 +454,8 @@ static int run(const struct command *self, int argc, char **argv)
     struct settings settings = {.to = NOT_GIVEN,
                                 .seed = NOT_GIVEN,
                                 .shard_size = NOT_GIVEN,
-                                .threads = sb_default_threads()};
+                                .threads = sb_default_threads(),
+                                .records = {.framing = NOT_FRAMED}};
     const char *wrong;
     int first, status;
 
@@ -445,7 +469,12 @@ static int run(const struct command *self, int argc, char **argv)
         goto out;
     }
     if (is_in_place(&settings))
-        split_in_place(&settings);
+        split_in_place(&(struct in_place){.path = settings.path,
+                                          .shard_size = settings.shard_size,
+                                          .follow = settings.follow,
+                                          .force = settings.force,
+                                          .dry_run = settings.dry_run,
+                                          .json = settings.json});
     else
         split(&settings);
     status = message_status();

@@ -16,7 +16,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= -f --force --append --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --compress= --method= --level= --shard-size= --frame= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --train-dictionary= --count= --name-format= --keys= --limits-only --checkpoint= --resume --existing= -p --preserve --max-size= --no-check --strict --report= -j --threads= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='--from= --to= -f --force --append --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --compress= --method= --level= --shard-size= --frame= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --train-dictionary= --count= --name-format= --keys= --limits-only --checkpoint= --resume --existing= -p --preserve --max-size= --no-check --strict --report= -j --threads= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=file others=file
         ;;
     diff)
@@ -56,7 +56,7 @@ _shardbox_table() {
         first=archive others=none
         ;;
     split)
-        options='-o --output= --parts= --size= --ratio= --seed= --by-list= -0 --null --by-dir --rest= --symlink --absolute --to= --shard-size= --follow -f --force --skip-existing -j --threads= -n --dry-run --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-o --output= --parts= --size= --count= --ratio= --seed= --by-list= -0 --null --by-dir --rest= --symlink --absolute --to= --shard-size= --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --follow -f --force --skip-existing -j --threads= -n --dry-run --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=none
         ;;
     merge)
@@ -119,6 +119,8 @@ _shardbox_value() {
     convert:--level) wanted='any' ;;
     convert:--shard-size) wanted='any' ;;
     convert:--frame) wanted='words:none line nul u32 u64 varint tfrecord jsonl batch tar' ;;
+    convert:--records) wanted='none' ;;
+    convert:--files-from | convert:-T) wanted='file' ;;
     convert:--compression) wanted='words:auto none zstd' ;;
     convert:--dictionary) wanted='file' ;;
     convert:--limits) wanted='words:auto tail separate' ;;
@@ -213,12 +215,24 @@ _shardbox_value() {
     split:--output | split:-o) wanted='file' ;;
     split:--parts) wanted='any' ;;
     split:--size) wanted='any' ;;
+    split:--count) wanted='any' ;;
     split:--ratio) wanted='any' ;;
     split:--seed) wanted='any' ;;
     split:--by-list) wanted='any' ;;
     split:--rest) wanted='any' ;;
-    split:--to) wanted='words:archive tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip' ;;
+    split:--to) wanted='words:archive tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz' ;;
     split:--shard-size) wanted='any' ;;
+    split:--level) wanted='any' ;;
+    split:--records) wanted='none' ;;
+    split:--files-from | split:-T) wanted='file' ;;
+    split:--compression) wanted='words:auto none zstd' ;;
+    split:--dictionary) wanted='file' ;;
+    split:--limits) wanted='words:auto tail separate' ;;
+    split:--layout) wanted='words:concatenated interleaved' ;;
+    split:--from-compression) wanted='words:auto none zstd' ;;
+    split:--from-dictionary) wanted='file' ;;
+    split:--from-limits) wanted='words:auto tail separate' ;;
+    split:--from-layout) wanted='words:concatenated interleaved' ;;
     split:--threads | split:-j) wanted='any' ;;
     split:--from) wanted='any' ;;
     merge:--output | merge:-o) wanted='archive' ;;

@@ -66,7 +66,7 @@ function __shardbox_takes_value
             return 0
         case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout unpack:-j unpack:--threads
             return 0
-        case convert:--from convert:--to convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--frame convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--train-dictionary convert:--count convert:--name-format convert:--keys convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads
+        case convert:--from convert:--to convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--frame convert:--records convert:-T convert:--files-from convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--train-dictionary convert:--count convert:--name-format convert:--keys convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads
             return 0
         case diff:-C diff:--directory diff:-j diff:--threads diff:--from diff:--compression diff:--dictionary diff:--limits diff:--layout
             return 0
@@ -86,7 +86,7 @@ function __shardbox_takes_value
             return 0
         case defrag:--max-time defrag:--keep-through defrag:--shards
             return 0
-        case split:-o split:--output split:--parts split:--size split:--ratio split:--seed split:--by-list split:--rest split:--to split:--shard-size split:-j split:--threads split:--from
+        case split:-o split:--output split:--parts split:--size split:--count split:--ratio split:--seed split:--by-list split:--rest split:--to split:--shard-size split:--level split:--records split:-T split:--files-from split:--compression split:--dictionary split:--limits split:--layout split:--from-compression split:--from-dictionary split:--from-limits split:--from-layout split:-j split:--threads split:--from
             return 0
         case merge:-o merge:--output merge:--prefix merge:--duplicates merge:--shard-size merge:--include merge:--exclude merge:--report merge:-j merge:--threads
             return 0
@@ -236,16 +236,18 @@ complete -c shardbox -n '__shardbox_is convert' -l method -x -a 'store deflate' 
 complete -c shardbox -n '__shardbox_is convert' -l level -x -d 'how hard to compress'
 complete -c shardbox -n '__shardbox_is convert' -l shard-size -x -d 'begin a new shard before one passes SIZE (an archive keeps it for later appends)'
 complete -c shardbox -n '__shardbox_is convert' -l frame -x -a 'none line nul u32 u64 varint tfrecord jsonl batch tar' -d 'what stands between records on a pipe: of INPUTs where OUTPUT is a container'
+complete -c shardbox -n '__shardbox_is convert' -l records -x -d 'of a bag: only these records, like 7,-1,10:20:2'
+complete -c shardbox -n '__shardbox_is convert' -s T -l files-from -r -F -d 'of a bag: the records whose numbers are in FILE, a line each; - is standard input'
 complete -c shardbox -n '__shardbox_is convert' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is convert' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
 complete -c shardbox -n '__shardbox_is convert' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
 complete -c shardbox -n '__shardbox_is convert' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
-complete -c shardbox -n '__shardbox_is convert' -l from-compression -x -a 'auto none zstd' -d 'the same of INPUTs, where OUTPUT is a bag too'
+complete -c shardbox -n '__shardbox_is convert' -l from-compression -x -a 'auto none zstd' -d 'the same of what is read, where a bag is written'
 complete -c shardbox -n '__shardbox_is convert' -l from-dictionary -r -F -d 'likewise'
 complete -c shardbox -n '__shardbox_is convert' -l from-limits -x -a 'auto tail separate' -d 'likewise'
 complete -c shardbox -n '__shardbox_is convert' -l from-layout -x -a 'concatenated interleaved' -d 'likewise'
 complete -c shardbox -n '__shardbox_is convert' -l train-dictionary -x -d 'first make the --dictionary, of SIZE bytes, of the records'
-complete -c shardbox -n '__shardbox_is convert' -l count -x -d 'of a sharded bag: N records a shard'
+complete -c shardbox -n '__shardbox_is convert' -l count -x -d 'of a bag of several shards: N records a shard'
 complete -c shardbox -n '__shardbox_is convert' -l name-format -x -d 'what records that become files are called (default: %08d)'
 complete -c shardbox -n '__shardbox_is convert' -l keys -r -F -d 'names of records: read from BAG for files, written there for records'
 complete -c shardbox -n '__shardbox_is convert' -l limits-only -d 'make a bag of each shard of ARCHIVE, by a file with its limits'
@@ -450,6 +452,7 @@ complete -c shardbox -n '__shardbox_is defrag' -l no-progress -d 'show no progre
 complete -c shardbox -n '__shardbox_is split' -s o -l output -r -F -d 'what parts are called; {} stands for the name or number of a part'
 complete -c shardbox -n '__shardbox_is split' -l parts -x -d 'N parts, of like size, in the order on disk'
 complete -c shardbox -n '__shardbox_is split' -l size -x -d 'parts whose files come to SIZE at most, in the order on disk'
+complete -c shardbox -n '__shardbox_is split' -l count -x -d 'of a bag: parts of N records'
 complete -c shardbox -n '__shardbox_is split' -l ratio -x -d 'parts by chance, that is by a hash of the name: train=0.8,val=0.1,test=0.1'
 complete -c shardbox -n '__shardbox_is split' -l seed -x -d 'with --ratio: another chance (default: 0)'
 complete -c shardbox -n '__shardbox_is split' -l by-list -x -d 'a part of the names in FILE, a line each; - is standard input; may be repeated'
@@ -458,8 +461,19 @@ complete -c shardbox -n '__shardbox_is split' -l by-dir -d 'a part for each dire
 complete -c shardbox -n '__shardbox_is split' -l rest -x -d 'a part for all that is in no other'
 complete -c shardbox -n '__shardbox_is split' -l symlink -d 'copy nothing: parts are indexes, and links to the shards of the archive'
 complete -c shardbox -n '__shardbox_is split' -l absolute -d 'with --symlink: links are absolute, not relative to the parts'
-complete -c shardbox -n '__shardbox_is split' -l to -x -a 'archive tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip' -d 'what parts become (default: by the suffix of OUTPUT, else archives)'
+complete -c shardbox -n '__shardbox_is split' -l to -x -a 'archive tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz' -d 'what parts become (default: by the suffix of OUTPUT, else archives)'
 complete -c shardbox -n '__shardbox_is split' -l shard-size -x -d 'begin a new shard before one passes SIZE (0: never): of parts or, without -o, of ARCHIVE'
+complete -c shardbox -n '__shardbox_is split' -l level -x -d 'how hard to compress'
+complete -c shardbox -n '__shardbox_is split' -l records -x -d 'of a bag: only these records, like 7,-1,10:20:2'
+complete -c shardbox -n '__shardbox_is split' -s T -l files-from -r -F -d 'of a bag: the records whose numbers are in FILE, a line each; - is standard input'
+complete -c shardbox -n '__shardbox_is split' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
+complete -c shardbox -n '__shardbox_is split' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
+complete -c shardbox -n '__shardbox_is split' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
+complete -c shardbox -n '__shardbox_is split' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
+complete -c shardbox -n '__shardbox_is split' -l from-compression -x -a 'auto none zstd' -d 'the same of what is read, where a bag is written'
+complete -c shardbox -n '__shardbox_is split' -l from-dictionary -r -F -d 'likewise'
+complete -c shardbox -n '__shardbox_is split' -l from-limits -x -a 'auto tail separate' -d 'likewise'
+complete -c shardbox -n '__shardbox_is split' -l from-layout -x -a 'concatenated interleaved' -d 'likewise'
 complete -c shardbox -n '__shardbox_is split' -l follow -d 'without -o: write into shards that are links, or have more than one'
 complete -c shardbox -n '__shardbox_is split' -s f -l force -d 'replace parts that are there; without -o: shards behind the last file are the archive\'s, whatever they hold'
 complete -c shardbox -n '__shardbox_is split' -l skip-existing -d 'keep parts that are there, make the others'

@@ -1,0 +1,38 @@
+#include "split_bags.h"
+#include "message.h"
+
+const char *misused_bag_split(const struct record_settings *settings, bool from_bag, bool to_bag,
+                              bool by_size)
+{
+    if (settings->count && !(from_bag && to_bag))
+        return "--count is for a bag whose parts are bags";
+    if (settings->bag.layout == SB_LAYOUT_INTERLEAVED && to_bag && by_size)
+        return "--size takes records in their order: it excludes --layout=interleaved";
+    if (settings->files_from && from_bag && to_bag)
+        return "-T is read but once, and parts are planned before they are made: use --records";
+    return NULL;
+}
+
+enum sb_code split_bags(const struct bag_split *wanted, struct sb_split_result *result,
+                        struct sb_error *err)
+{
+    struct sb_split_bag_options options = {
+        .input = wanted->input,
+        .rule = wanted->parts   ? SB_SPLIT_BAG_PARTS_OF
+                : wanted->count ? SB_SPLIT_BAG_COUNT
+                                : SB_SPLIT_BAG_SIZE,
+        .amount = wanted->parts + wanted->count + wanted->size,
+        .output = wanted->output,
+        .existing = wanted->existing,
+        .convert = {.to = {.kind = SB_BAG},
+                    .level = (int)wanted->level,
+                    .records = *wanted->records,
+                    .transfer = {.threads = wanted->threads, .progress = message_progress_call}},
+        .dry_run = wanted->dry_run,
+        .notify = &message_notify,
+        .part_done = wanted->part_done,
+        .context = wanted->context,
+    };
+
+    return sb_split_bag(&options, result, err);
+}

@@ -1,0 +1,134 @@
+# shardbox split: a bag, or a set of them, becomes several.
+
+load helper
+
+make_bag() {
+    for i in {0..99}; do echo "record $i"; done >lines.txt
+    sb convert --frame=line lines.txt a.bagz
+}
+
+lines_of() {
+    sb cat --frame=line "$@"
+}
+
+@test "--parts: as many records each, in order; names are numbers" {
+    make_bag
+    run_ok sb split --parts=3 -o 'p-{}.bagz' a.bagz
+    output_is ""
+    stderr_is ""
+    for i in 0 1 2; do lines_of p-$i.bagz; done | cmp - lines.txt
+    [[ $(sb ls --count p-0.bagz) == 34 && $(sb ls --count p-2.bagz) == 33 ]]
+    sb split --parts=3 -o 'q-{}.bag' a.bagz
+    for i in 0 1 2; do lines_of q-$i.bag; done | cmp - lines.txt
+}
+
+@test "--count and --size: parts that hold no more" {
+    make_bag
+    sb split --count=40 -o 'c{}.bagz' a.bagz
+    [[ $(sb ls --count c0.bagz) == 40 && $(sb ls --count c2.bagz) == 20 && ! -e c3.bagz ]]
+    sb convert a.bagz a.bag
+    sb split --size=100 -o 's{}.bag' a.bag
+    for part in s*.bag; do
+        (($(stat -c %s "$part") <= 100 + 8 * $(sb ls --count "$part"))) || fail "$part"
+        lines_of "$part"
+    done | cmp - lines.txt
+    run_ok sb split --size=1 -n -o '{}.bag' a.bag
+    [[ ${#lines[@]} == 100 ]]
+}
+
+@test "parts are the shards of one set where OUTPUT names one" {
+    make_bag
+    run_ok sb split --parts=4 -o 's@*.bagz' a.bagz
+    [ -e s-00003-of-00004.bagz ]
+    lines_of s@4.bagz | cmp - lines.txt
+    sb split --parts=4 -o 't@4.bagz' s@4.bagz
+    cmp t-00002-of-00004.bagz s-00002-of-00004.bagz
+    sb split --count=30 -o 'u@*.bagz' a.bagz
+    [[ $(sb ls --count u-00003-of-00004.bagz) == 10 ]]
+    run_fail 2 sb split --parts=4 -o 'v@5.bagz' a.bagz
+    stderr_has "v@5.bagz: has 5 shards, and --parts=4"
+}
+
+@test "--layout=interleaved: each part every N-th record" {
+    make_bag
+    sb split --parts=3 --layout=interleaved -o 'p-{}.bagz' a.bagz
+    lines_of p-1.bagz | cmp - <(awk 'NR % 3 == 2' lines.txt)
+    sb split --parts=3 --layout=interleaved -o 's@3.bagz' a.bagz
+    cmp s-00001-of-00003.bagz p-1.bagz
+    sb split --count=50 --layout=interleaved -o 'c-{}.bagz' a.bagz
+    lines_of c-1.bagz | cmp - <(awk 'NR % 2 == 0' lines.txt)
+    run_fail 2 sb split --size=1K --layout=interleaved -o 'x-{}.bagz' a.bagz
+    stderr_has "excludes --layout=interleaved"
+    sb split --parts=2 --from-layout=interleaved -o 'y-{}.bagz' s@3.bagz
+    lines_of y-0.bagz,y-1.bagz | cmp - lines.txt
+}
+
+@test "--records: only these are split" {
+    make_bag
+    sb split --records=90:10:-2 --parts=4 -o 'p-{}.bagz' a.bagz
+    lines_of p-0.bagz,p-1.bagz,p-2.bagz,p-3.bagz |
+        cmp - <(seq 90 -2 11 | sed 's/^/record /')
+    sb split --records=:3,50 --parts=2 --layout=interleaved -o 'i-{}.bagz' a.bagz
+    run_ok lines_of i-1.bagz
+    output_is $'record 1\nrecord 50'
+}
+
+@test "there may be more parts than records: the last are empty" {
+    make_bag
+    sb split --records=:2 --parts=4 -o 'p-{}.bagz' a.bagz
+    [[ $(sb ls --count p-1.bagz) == 1 && $(sb ls --count p-3.bagz) == 0 ]]
+}
+
+@test "a dry run shows the parts, --json too" {
+    make_bag
+    sb convert a.bagz a.bag
+    run_ok sb split -n --parts=3 -o 'p-{}.bag' a.bag
+    output_is '        34             296 p-0.bag
+        33             297 p-1.bag
+        33             297 p-2.bag'
+    run_ok sb split -n --json --parts=3 -o 's@*.bag' a.bag
+    output_has '"output":"s-00002-of-00003.bag","files":33,"bytes":297'
+    run_ok sb split --json --count=60 -o 's@*.bag' a.bag
+    output_has '"output":"s-00001-of-00002.bag","files":40,"bytes":360,"skipped":false'
+    run compgen -G 'p-*'
+    [ -z "$output" ]
+}
+
+@test "parts that stand: refused, kept under --skip-existing, replaced under --force" {
+    make_bag
+    sb split --parts=3 -o 'p-{}.bagz' a.bagz
+    rm p-1.bagz
+    run_fail 2 sb split --parts=3 -o 'p-{}.bagz' a.bagz
+    stderr_has "p-0.bagz: exists already, nothing was written"
+    [ ! -e p-1.bagz ]
+    echo other >p-0.bagz
+    run_ok sb split --skip-existing --parts=3 -o 'p-{}.bagz' a.bagz
+    [[ $(<p-0.bagz) == other && -e p-1.bagz ]]
+    run_ok sb split --force --parts=3 -o 'p-{}.bagz' a.bagz
+    lines_of p-0.bagz,p-1.bagz,p-2.bagz | cmp - lines.txt
+    sb split --parts=3 -o 's@3.bagz' a.bagz
+    run_fail 2 sb split --parts=3 -o 's@3.bagz' a.bagz
+    run_ok sb split --skip-existing --parts=3 -o 's@3.bagz' a.bagz
+}
+
+@test "a bag goes into archives and tars by its records' names" {
+    make_bag
+    sb split --parts=2 -o 'p-{}.barecat' a.bagz
+    run_ok sb cat p-1.barecat 00000099
+    output_is "record 99"
+    sb split --ratio=train=0.5,test=0.5 -o '{}.bagz' a.bagz
+    lines_of train.bagz,test.bagz | sort | cmp - <(sort lines.txt)
+}
+
+@test "what cannot be is refused" {
+    make_bag
+    make_archive
+    run_fail 2 sb split --count=3 -o 'p-{}.barecat' a.bagz
+    stderr_has "--count is for a bag whose parts are bags"
+    run_fail 2 sb split --count=3 -o 'p-{}.bagz' a.barecat
+    run_fail 2 sb split --parts=3 -o 'p.bagz' a.bagz
+    stderr_has "there are 3 parts, and one name"
+    run_fail 2 sb split --parts=2 -T - -o 'p-{}.bagz' a.bagz </dev/null
+    run_fail 2 sb split --parts=2 -f -o 'a-{}.bagz' missing.bagz
+    run_fail 2 sb split --parts=1 -f -o a.bagz a.bagz
+}
