@@ -160,8 +160,6 @@ enum sb_code sb_bag_open(struct sb_bag **out, const char *spec,
 /* The one file of a bag that is open already. */
 static enum sb_code take_file(struct sb_bag *bag, const char *name, struct sb_error *err)
 {
-    struct stat st;
-
     bag->spec.paths = calloc(1, sizeof(*bag->spec.paths));
     if (!bag->spec.paths)
         return sb_fail_memory(err);
@@ -169,12 +167,7 @@ static enum sb_code take_file(struct sb_bag *bag, const char *name, struct sb_er
     bag->spec.paths[0] = strdup(name);
     if (!bag->spec.paths[0] || make_shards(bag, err))
         return sb_fail_memory(err);
-    if (fstat(bag->fd, &st))
-        return sb_fail_errno(err, errno, "%s", name);
-    if (!S_ISREG(st.st_mode))
-        return sb_fail(err, SB_FORMAT, "%s: a bag must be a regular file", name);
-    bag->files[0][SB_BAG_RECORDS].size = st.st_size;
-    return SB_OK;
+    return sb_bag_file_take(bag, err);
 }
 
 enum sb_code sb_bag_open_fd(struct sb_bag **out, int fd, const char *name,

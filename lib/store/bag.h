@@ -103,7 +103,7 @@ struct sb_bag *sb_bag_of(const struct sb_bag_reader *reader);
  * keeps windows of limits, so that going on from where it was, forwards or backwards, costs no read
  * at all). They must be there. Limits that decrease or lie outside the file: SB_DAMAGED, "record N:
  * ..." with the number in the bag; *good records before it are filled in. SB_CHANGED: another file
- * has taken the place of the shard's.
+ * has taken the place of the shard's, or something is appended to it.
  */
 enum sb_code sb_bag_extents(struct sb_bag_reader *reader, struct sb_bag_place first, size_t count,
                             struct sb_record_extent *out, size_t *good,

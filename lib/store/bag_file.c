@@ -45,6 +45,12 @@ static enum sb_code open_regular(const char *path, int *fd, struct stat *st, str
     return code;
 }
 
+static struct sb_bag_file describe(const struct stat *st)
+{
+    return (struct sb_bag_file){
+        .device = st->st_dev, .inode = st->st_ino, .size = st->st_size, .written = st->st_mtim};
+}
+
 static uint32_t number_of(uint32_t shard, enum sb_bag_part part)
 {
     return shard * SB_BAG_PARTS + part;
@@ -55,6 +61,7 @@ enum sb_code sb_bag_file_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_pa
 {
     struct sb_open_file file;
     struct sb_buf path = {0};
+    uint32_t generation;
     struct stat st;
     enum sb_code code;
     int fd;
@@ -62,9 +69,10 @@ enum sb_code sb_bag_file_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_pa
     code = sb_bag_file_name(bag, shard, part, &path) ? sb_fail_memory(err)
                                                      : open_regular(path.data, &fd, &st, err);
     if (!code) {
-        bag->files[shard][part] =
-            (struct sb_bag_file){.device = st.st_dev, .inode = st.st_ino, .size = st.st_size};
-        sb_open_files_keep(&bag->open_files, number_of(shard, part), 0, fd, &file);
+        generation = bag->files[shard][part].generation + 1;
+        bag->files[shard][part] = describe(&st);
+        bag->files[shard][part].generation = generation;
+        sb_open_files_keep(&bag->open_files, number_of(shard, part), generation, fd, &file);
         sb_open_files_release(&bag->open_files, &file);
     }
     sb_buf_release(&path);
@@ -91,7 +99,7 @@ static enum sb_code reopen(struct sb_bag *bag, uint32_t shard, enum sb_bag_part 
         code = sb_fail(err, SB_CHANGED, "%s: was replaced while it was read", path.data);
     }
     if (!code)
-        sb_open_files_keep(&bag->open_files, number_of(shard, part), 0, fd, out);
+        sb_open_files_keep(&bag->open_files, number_of(shard, part), known->generation, fd, out);
 out:
     sb_buf_release(&path);
     return code;
@@ -100,7 +108,8 @@ out:
 static enum sb_code acquire(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
                             struct sb_open_file *out, struct sb_error *err)
 {
-    if (sb_open_files_find(&bag->open_files, number_of(shard, part), 0, out))
+    if (sb_open_files_find(&bag->open_files, number_of(shard, part),
+                           bag->files[shard][part].generation, out))
         return SB_OK;
     return reopen(bag, shard, part, out, err);
 }
@@ -135,5 +144,53 @@ enum sb_code sb_bag_file_read(struct sb_bag *bag, uint32_t shard, enum sb_bag_pa
         sb_open_files_release(&bag->open_files, &file);
     if (!code && got < size)
         code = ends_early(bag, shard, part, offset + (int64_t)size, err);
+    return code;
+}
+
+enum sb_code sb_bag_file_take(struct sb_bag *bag, struct sb_error *err)
+{
+    const char *name = bag->shards[0].path;
+    struct stat st;
+
+    if (fstat(bag->fd, &st))
+        return sb_fail_errno(err, errno, "%s", name);
+    if (!S_ISREG(st.st_mode))
+        return sb_fail(err, SB_FORMAT, "%s: a bag must be a regular file", name);
+    bag->files[0][SB_BAG_RECORDS] = describe(&st);
+    return SB_OK;
+}
+
+static enum sb_code stat_now(struct sb_bag *bag, uint32_t shard, struct stat *st,
+                             struct sb_error *err)
+{
+    struct sb_open_file file = {.fd = bag->fd};
+    enum sb_code code = SB_OK;
+
+    if (bag->fd < 0 && acquire(bag, shard, SB_BAG_RECORDS, &file, err))
+        return err->code;
+    if (fstat(file.fd, st))
+        code = sb_fail_errno(err, errno, "%s", bag->shards[shard].path);
+    if (bag->fd < 0)
+        sb_open_files_release(&bag->open_files, &file);
+    return code;
+}
+
+enum sb_code sb_bag_file_settled(struct sb_bag *bag, uint32_t shard, struct sb_error *err)
+{
+    const struct sb_bag_file *known = &bag->files[shard][SB_BAG_RECORDS];
+    struct sb_buf limits = {0};
+    struct stat st;
+    enum sb_code code = stat_now(bag, shard, &st, err);
+
+    if (code || (st.st_size == known->size && st.st_mtim.tv_sec == known->written.tv_sec &&
+                 st.st_mtim.tv_nsec == known->written.tv_nsec))
+        return code;
+    /* Only touched: it is as it was. */
+    if (sb_bag_file_name(bag, shard, SB_BAG_LIMITS, &limits))
+        code = sb_fail_memory(err);
+    else if (st.st_size != known->size || access(limits.data, F_OK) == 0)
+        code = sb_fail(err, SB_CHANGED, "%s: is written to by another process; try again",
+                       bag->shards[shard].path);
+    sb_buf_release(&limits);
     return code;
 }

@@ -10,6 +10,7 @@
 #include "store/shard_spec.h"
 
 #include <sys/types.h>
+#include <time.h>
 
 #define SB_LIMIT_SIZE 8 /* bytes of a limit */
 
@@ -25,6 +26,8 @@ struct sb_bag_file {
     dev_t device;
     ino_t inode;
     int64_t size;
+    struct timespec written;
+    uint32_t generation; /* how often it was opened by sb_bag_file_open */
 };
 
 struct sb_bag {
@@ -47,10 +50,20 @@ struct sb_bag {
 enum sb_code sb_bag_file_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
                               struct sb_error *err) SB_CHECKED;
 
+/* The same of bag->fd, which is open. */
+enum sb_code sb_bag_file_take(struct sb_bag *bag, struct sb_error *err) SB_CHECKED;
+
 /* Exactly size bytes. SB_DAMAGED: it ends before them; SB_CHANGED: another file is there now. */
 enum sb_code sb_bag_file_read(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
                               int64_t offset, void *data, size_t size,
                               struct sb_error *err) SB_CHECKED;
+
+/*
+ * To be asked after limits were read at the tail of NAME: an append writes over them, while they
+ * stand in limits.NAME. SB_CHANGED: one has begun since the bag was opened, or is done.
+ */
+enum sb_code sb_bag_file_settled(struct sb_bag *bag, uint32_t shard,
+                                 struct sb_error *err) SB_CHECKED;
 
 /* Appends its path. */
 enum sb_code sb_bag_file_name(const struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,

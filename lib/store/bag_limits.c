@@ -1,9 +1,9 @@
 #include "store/bag_impl.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#define LOOKS_MORE 3
 
 enum sb_code sb_bag_read_limits(struct sb_bag *bag, uint32_t shard, int64_t first, uint64_t *out,
                                 size_t count, struct sb_error *err)
@@ -16,7 +16,7 @@ enum sb_code sb_bag_read_limits(struct sb_bag *bag, uint32_t shard, int64_t firs
 
     for (size_t i = 0; i < count && !code; i++)
         out[i] = le64toh(out[i]);
-    return code;
+    return code || s->separate ? code : sb_bag_file_settled(bag, shard, err);
 }
 
 static enum sb_code read_block(struct sb_bag *bag, uint32_t shard, int64_t block, size_t at,
@@ -65,7 +65,8 @@ static enum sb_code find_tail(struct sb_bag *bag, uint32_t shard, struct sb_erro
     if (behind < 0)
         return sb_fail(err, SB_FORMAT, "%s: is no bag: it has only %lld bytes", s->path,
                        (long long)size);
-    if (sb_bag_file_read(bag, shard, SB_BAG_RECORDS, behind, &last, sizeof(last), err))
+    if (sb_bag_file_read(bag, shard, SB_BAG_RECORDS, behind, &last, sizeof(last), err) ||
+        sb_bag_file_settled(bag, shard, err))
         return err->code;
     last = le64toh(last);
     if (last > (uint64_t)behind)
@@ -126,7 +127,7 @@ static enum sb_code find_separate(struct sb_bag *bag, uint32_t shard,
     return SB_OK;
 }
 
-enum sb_code sb_bag_find_limits(struct sb_bag *bag, uint32_t shard, const struct sb_notify *notify,
+static enum sb_code find_limits(struct sb_bag *bag, uint32_t shard, const struct sb_notify *notify,
                                 struct sb_error *err)
 {
     enum sb_code code = SB_NOENT;
@@ -140,4 +141,15 @@ enum sb_code sb_bag_find_limits(struct sb_bag *bag, uint32_t shard, const struct
     if (code != SB_NOENT || bag->options.limits == SB_LIMITS_SEPARATE)
         return code;
     return find_tail(bag, shard, err);
+}
+
+enum sb_code sb_bag_find_limits(struct sb_bag *bag, uint32_t shard, const struct sb_notify *notify,
+                                struct sb_error *err)
+{
+    enum sb_code code = find_limits(bag, shard, notify, err);
+
+    /* An append may have begun or ended just now: each shows itself at the next look. */
+    for (int again = 0; code == SB_CHANGED && again < LOOKS_MORE; again++)
+        code = find_limits(bag, shard, notify, err);
+    return code;
 }

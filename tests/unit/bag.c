@@ -320,6 +320,56 @@ static void a_file_that_shrinks_while_it_is_read(void)
     sb_bag_free(bag);
 }
 
+/* So that a write that follows at once is seen. */
+static void make_old(const char *path)
+{
+    static const struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+
+    CHECK(utimensat(AT_FDCWD, path, times, 0) == 0);
+}
+
+static void overwrite(const char *path, off_t offset, const char *text)
+{
+    int fd = open(path, O_WRONLY);
+
+    CHECK(fd >= 0 && pwrite(fd, text, strlen(text), offset) == (ssize_t)strlen(text));
+    close(fd);
+}
+
+/* The steps of an append, while a reader has the bag open, and where one opens it then. */
+static void an_append_meanwhile(void)
+{
+    struct sb_bag *bag;
+    struct sb_bag_reader *reader;
+    struct sb_record_extent extent;
+    struct stat st;
+    size_t good;
+
+    write_bag("grows.bag", 0, 1, 10000, AT_TAIL);
+    CHECK(stat("grows.bag", &st) == 0);
+    make_old("grows.bag");
+    bag = open_bag("grows.bag", NULL);
+    if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK))
+        return;
+    CHECK(sb_bag_extents(reader, (struct sb_bag_place){0, 900}, 1, &extent, &good, &err) == SB_OK);
+    CHECK(utimensat(AT_FDCWD, "grows.bag", NULL, 0) == 0);
+    CHECK(sb_bag_extents(reader, (struct sb_bag_place){0, 3000}, 1, &extent, &good, &err) == SB_OK);
+    CHECK(system("tail -c 80000 grows.bag >limits.grows.bag") == 0);
+    overwrite("grows.bag", st.st_size - 80000, "more records");
+    CHECK(sb_bag_extents(reader, (struct sb_bag_place){0, 6000}, 1, &extent, &good, &err) ==
+          SB_CHANGED);
+    CHECK_TEXT(err.text, "grows.bag: is written to by another process; try again");
+    all_are_right("grows.bag", NULL, 10000);
+    CHECK(unlink("limits.grows.bag") == 0);
+    write_bag("other.bag", 0, 1, 10001, AT_TAIL);
+    CHECK(system("cat other.bag >grows.bag") == 0);
+    CHECK(sb_bag_extents(reader, (struct sb_bag_place){0, 9000}, 1, &extent, &good, &err) ==
+          SB_CHANGED);
+    all_are_right("grows.bag", NULL, 10001);
+    sb_bag_reader_free(reader);
+    sb_bag_free(bag);
+}
+
 static void one_that_is_open_already(void)
 {
     static const struct sb_bag_options separate = {.limits = SB_LIMITS_SEPARATE};
@@ -431,6 +481,7 @@ int main(void)
     RUN(limits_that_are_wrong);
     RUN(unfinished_ones);
     RUN(a_file_that_shrinks_while_it_is_read);
+    RUN(an_append_meanwhile);
     RUN(one_that_is_open_already);
     RUN(compressed_ones);
     RUN(a_count_of_many);
