@@ -106,8 +106,8 @@ static:
 
 # What has threads, and so is worth the time that the thread sanitizer takes.
 THREADED_TESTS = $(addprefix $(BUILD)/tests/unit/,pipeline transfer sink_archive mover) \
-	$(wildcard $(addprefix tests/bats/,pack.bats unpack.bats verify.bats cat.bats convert.bats \
-	convert-wrap.bats))
+	$(wildcard $(addprefix tests/bats/,pack.bats unpack.bats verify.bats cat.bats cat-records.bats \
+	convert.bats convert-wrap.bats))
 
 ifeq ($(SANITIZE),thread)
 TEST_FILES = $(THREADED_TESTS)

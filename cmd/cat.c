@@ -250,10 +250,10 @@ static enum sb_code fetch(const struct settings *settings, const char *path,
 /* What does not go with what, of an archive. */
 static int check_files(const struct settings *settings, const char *archive, size_t path_count)
 {
-    const char *of_bags = cat_records_given(&settings->records);
+    const char *of_bags = cat_records_given();
 
     if (of_bags)
-        return message_usage("%s: %s is for bags", archive, of_bags);
+        return message_usage("%s: is no bag, and --%s is for bags", archive, of_bags);
     if (path_count == 0 && !settings->files_from)
         return message_usage("%s: no PATH given; for all files: "
                              "shardbox find -0 --type=f ARCHIVE | shardbox cat -0 -T - ARCHIVE",

@@ -9,29 +9,13 @@
 
 #include <inttypes.h>
 
-const char *cat_records_given(const struct cat_records_settings *settings)
+const char *cat_records_given(void)
 {
-    const struct bag_words *bag = &settings->bag;
+    static const char *const names[] = {"sample",     "replace", "shuffle", "seed",
+                                        "forever",    "keys",    "find",    "compression",
+                                        "dictionary", "limits",  "layout",  NULL};
 
-    if (settings->sample >= 0)
-        return "--sample";
-    if (settings->replace)
-        return "--replace";
-    if (settings->shuffle)
-        return "--shuffle";
-    if (settings->forever)
-        return "--forever";
-    if (settings->keys)
-        return "--keys";
-    if (settings->find)
-        return "--find";
-    if (bag->compression)
-        return "--compression";
-    if (bag->dictionary)
-        return "--dictionary";
-    if (bag->limits)
-        return "--limits";
-    return bag->layout ? "--layout" : NULL;
+    return options_given_of(names);
 }
 
 static bool is_by_key(const struct cat_records_settings *settings)

@@ -54,8 +54,8 @@ struct cat_request {
     unsigned threads;
 };
 
-/* The name of an option that is given, and only means something for a bag; NULL: none. */
-const char *cat_records_given(const struct cat_records_settings *settings);
+/* Of the options parsed last, one that only means something for a bag, without "--"; or NULL. */
+const char *cat_records_given(void);
 
 /* Does all of it; returns the exit status. */
 int cat_records(const struct cat_records_settings *settings, const struct cat_request *request);

@@ -245,9 +245,9 @@ shardbox cat: a.bag: record -11: there are 10"
         stderr_has "a.bag: is a bag, and ${option%=*}"
     done
     make_archive
-    for option in --sample=1 --shuffle --forever --keys=x --find=x --compression=zstd; do
+    for option in --sample=1 --seed=1 --shuffle --forever --keys=x --find=x --compression=zstd; do
         run_fail 2 sb cat $option a.barecat a.txt
-        stderr_has "a.barecat: ${option%=*} is for bags"
+        stderr_has "a.barecat: is no bag, and ${option%=*} is for bags"
     done
 }
 
@@ -271,6 +271,50 @@ shardbox cat: a.bag: record -11: there are 10"
     stderr_is "shardbox cat: none: no such record in keys.bagz"
     run_fail 1 sb cat --batch --keys=keys.bagz a.bag k3 none
     output_is $'k3 2\nr3\nnone missing'
+}
+
+@test "each key is answered before the next has to be there" {
+    ten a.bag
+    make_bag keys.bag k0 k1 k2 k3 k4 k5 k6 k7 k8 k9
+    coproc ANSWERS { sb cat --frame=line --keys=keys.bag -T - a.bag; }
+    local pid=$ANSWERS_PID in=${ANSWERS[1]} out
+    exec {out}<&"${ANSWERS[0]}"
+    for number in 4 0 9; do
+        echo k$number >&"$in"
+        read -r -t 20 answer <&"$out"
+        [ "$answer" = "r$number" ]
+    done
+    exec {in}>&- {out}<&-
+    wait "$pid"
+}
+
+@test "members of a tar are called by their numbers, or by their keys" {
+    ten a.bag
+    make_bag keys.bag k0 k1 k2 k3 k4 k5 k6 k7 k8 k9
+    sb cat --frame=tar a.bag 2 7 >a.tar
+    [ "$(tar tf a.tar | tr '\n' ' ')" = "00000002 00000007 " ]
+    [ "$(tar xOf a.tar 00000007)" = r7 ]
+    sb cat --frame=tar --keys=keys.bag a.bag k3 k1 >b.tar
+    [ "$(tar tf b.tar | tr '\n' ' ')" = "k3 k1 " ]
+    [ "$(tar xOf b.tar k1)" = r1 ]
+}
+
+@test "a bag comes from a pipe where --from says so" {
+    ten a.bag
+    [ "$(sb cat --from=bag --frame=line - 3 -1 <a.bag | tr '\n' ' ')" = "r3 r9 " ]
+    make_bagz a.bagz r0 r1 r2
+    [ "$(sb cat --from=bagz --frame=line - -1 <a.bagz)" = r2 ]
+    run_fail 2 sb cat - 0 <a.bag
+}
+
+@test "files of a list or a pattern are one bag" {
+    make_bag b.bag r0 r1
+    make_bagz c.bagz r2
+    make_bag d.bag r3
+    [ "$(lines b.bag,c.bagz,d.bag)" = "r0 r1 r2 r3 " ]
+    [ "$(lines '[bd].bag' -2:)" = "r1 r3 " ]
+    [ "$(lines --from=bag '[bcd].bag*' -2:)" = "r2 r3 " ]
+    [ "$(lines fs:b.bag,fs:c.bagz 2)" = "r2 " ]
 }
 
 @test "keys must be as many as the records" {
