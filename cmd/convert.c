@@ -4,6 +4,7 @@
 #include "task/convert.h"
 #include "asked.h"
 #include "command.h"
+#include "convert_limits.h"
 #include "convert_records.h"
 #include "convert_report.h"
 #include "core/glob.h"
@@ -128,8 +129,9 @@ static const struct option options[] = {
 
 static const char *const synopsis[] = {
     "[--from=KIND] [--to=KIND] INPUT... OUTPUT",
-    "--wrap TAR|ZIP... ARCHIVE",
+    "--wrap TAR|ZIP|BAG... ARCHIVE",
     "--from=extents LIST ARCHIVE",
+    "--limits-only [--keys=BAG] ARCHIVE",
     NULL,
 };
 
@@ -180,6 +182,7 @@ static struct record_use record_use_of(const struct settings *settings)
         .to_given = settings->to != NOT_GIVEN,
         .shard_size = settings->shard_size,
         .level = settings->level,
+        .append = settings->append,
     };
 }
 
@@ -464,6 +467,17 @@ static int make_index(const struct settings *settings)
     return message_status();
 }
 
+static int describe_shards(const struct settings *settings, char *const *operands, int count)
+{
+    struct sb_limits_options wanted = {
+        .force = settings->force,
+        .keys = settings->records.keys,
+        .dry_run = settings->dry_run,
+    };
+
+    return convert_limits_only(&wanted, operands, count);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = {
@@ -482,6 +496,10 @@ static int run(const struct command *self, int argc, char **argv)
     status = options_parse(self, argc, argv, &settings, &first, NULL);
     if (status != OPTIONS_RUN)
         goto out;
+    if (settings.records.limits_only) {
+        status = describe_shards(&settings, argv + first, argc - first);
+        goto out;
+    }
     if (argc - first >= 2 && *argv[argc - 1]) {
         settings.inputs = argv + first;
         settings.input_count = (size_t)(argc - first - 1);

@@ -24,14 +24,18 @@ static const char *misused_output(const struct record_settings *settings,
     return NULL;
 }
 
-/* Options whose behaviour is not there. */
-static const char *misused_unknown(const struct record_settings *settings)
+static const char *misused_training(const struct record_settings *settings,
+                                    const struct record_use *use)
 {
-    if (settings->name_format || settings->keys)
-        return "--name-format and --keys cannot be used here";
-    if (settings->train)
-        return "--train-dictionary cannot be used here";
-    return settings->limits_only ? "--limits-only cannot be used here" : NULL;
+    if (!settings->train)
+        return NULL;
+    if (!settings->bag.dictionary)
+        return "--train-dictionary makes a file: say which with --dictionary=FILE";
+    if (use->append)
+        return "--train-dictionary is for all records of a bag: it excludes --append";
+    if (!writes_zstd(settings, use))
+        return "--train-dictionary is for records that are compressed (--compression=zstd)";
+    return NULL;
 }
 
 const char *misused_records(const struct record_settings *settings, const struct record_use *use)
@@ -45,9 +49,7 @@ const char *misused_records(const struct record_settings *settings, const struct
         return "--frame says what INPUTs are: it excludes --from";
     if (settings->files_from && use->input_count > 1)
         return "-T is read but once: it goes with one INPUT";
-    if (settings->train && !settings->bag.dictionary)
-        return "--train-dictionary makes a file: say which with --dictionary=FILE";
-    return misused_unknown(settings);
+    return misused_training(settings, use);
 }
 
 /* Options of INPUTs, which those without from- are where no bag is written. */
@@ -117,9 +119,7 @@ enum sb_code records_open(struct records *records, const struct record_settings 
     enum sb_code code;
 
     *records = (struct records){
-        .wanted = {.name_format = settings->name_format,
-                   .keys = settings->keys,
-                   .limits_only = settings->limits_only},
+        .wanted = {.name_format = settings->name_format, .keys = settings->keys},
     };
     records->wanted.read = &records->read;
     if (settings->framing != NOT_FRAMED) {

@@ -61,6 +61,7 @@ struct record_use {
     bool to_given; /* by --to */
     int64_t shard_size;
     int64_t level; /* 0: not said */
+    bool append;
 };
 
 /* Are records, of a bag that is written, compressed? */

@@ -2,46 +2,15 @@
 
 #include "archive/archive.h"
 #include "task/convert_bag.h"
+#include "task/convert_input.h"
+#include "task/convert_names.h"
 #include "task/convert_paths.h"
+#include "task/convert_train.h"
+#include "task/convert_wrap.h"
 
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static const struct {
-    unsigned bit;
-    const char *word;
-    const char *text;
-} properties[] = {
-    {SB_KEEPS_OWNER, "owners", "owners"},
-    {SB_KEEPS_OWNER_NAME, "owner-names", "owner names"},
-    {SB_KEEPS_NANOSECONDS, "nanoseconds", "nanoseconds"},
-    {SB_KEEPS_HARD_LINKS, "hard-links", "hard links"},
-    {SB_KEEPS_SPECIAL, "special", "special files"},
-    {SB_KEEPS_XATTRS, "xattrs", "xattrs"},
-    {SB_KEEPS_ACLS, "acls", "ACLs"},
-    {SB_KEEPS_FLAGS, "flags", "inode flags"},
-    {SB_KEEPS_SPARSE, "holes", "holes"},
-    {SB_KEEPS_COMMENT, "comments", "comments"},
-};
-
-const char *sb_property_text(unsigned property)
-{
-    for (size_t i = 0; i < sizeof(properties) / sizeof(*properties); i++) {
-        if (properties[i].bit == property)
-            return properties[i].text;
-    }
-    return "other properties";
-}
-
-const char *sb_property_word(unsigned property)
-{
-    for (size_t i = 0; i < sizeof(properties) / sizeof(*properties); i++) {
-        if (properties[i].bit == property)
-            return properties[i].word;
-    }
-    return "other";
-}
 
 /* What helps where names of several inputs meet. */
 #define MERGE_ADVICE "--duplicates, --prefix and --as-subdirs"
@@ -54,7 +23,9 @@ struct convert {
     struct sb_sink *sink;             /* NULL where there is a run */
     struct sb_checkpoint *run;        /* it has the sink of the present stretch */
     struct sb_dictionary *dictionary; /* of a sink that is a bag */
-    bool said_front;                  /* what is said once for a source is said once for all */
+    struct sb_record_names *names;
+    int64_t first_record; /* number of the next input's first record */
+    bool said_front;      /* what is said once for a source is said once for all */
     bool said_encoding;
 };
 
@@ -209,41 +180,12 @@ static enum sb_code open_sink(struct convert *convert, struct sb_error *err)
     }
 }
 
-/* Only of what can be pointed at is there an index to make. */
-static enum sb_code point_at(struct convert *convert, const struct sb_input *input,
-                             struct sb_error *err)
-{
-    enum sb_container_kind kind = input->type.kind;
-
-    if (kind != SB_TAR && kind != SB_CPIO && kind != SB_ZIP)
-        return sb_fail(err, SB_INVALID,
-                       "%s: --wrap is for a tar, cpio or zip, not for this kind: %s", input->name,
-                       sb_container_word(kind));
-    if (!input->seekable)
-        return sb_fail(err, SB_INVALID,
-                       "%s: --wrap needs a file that stays; convert it without --wrap",
-                       input->name);
-    if (kind != SB_ZIP && input->type.filter != SB_FILTER_NONE)
-        return sb_fail(err, SB_INVALID,
-                       "%s: is compressed as a whole, so that no index can point at its members; "
-                       "convert it without --wrap",
-                       input->name);
-    return sb_sink_index_file(convert->sink, input->path, err);
-}
-
-static bool depth_first(const struct sb_convert_options *options)
-{
-    bool framed_tar = options->records.framed_output && options->records.framing == SB_FRAMING_TAR;
-
-    return framed_tar || options->to.kind == SB_TAR || options->to.kind == SB_ZIP;
-}
-
 static enum sb_code convert_archive(struct convert *convert, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
     struct sb_archive_source_options source_options = {
         .no_check = options->no_check,
-        .depth_first = depth_first(options),
+        .depth_first = sb_convert_depth_first(options),
         .notify = &convert->notify,
     };
     struct sb_source *source;
@@ -271,57 +213,79 @@ static enum sb_code transfer(struct convert *convert, struct sb_source *source, 
                 : sb_checkpoint_transfer(convert->run, source, &convert->transfer, members, err);
 }
 
-/* Records in frames are told by nothing but what the user says. */
-static enum sb_container_kind forced_kind(const struct sb_convert_options *options)
+/* A bag that is wrapped is as many sources as it has files. */
+static enum sb_code wrap_bag(struct convert *convert, struct sb_input *input, int64_t *records,
+                             struct sb_error *err)
 {
-    if (!options->records.framed_input)
-        return options->from;
-    return options->records.framing == SB_FRAMING_TAR ? SB_TAR : SB_FRAMES;
+    struct sb_source_options source = sb_convert_source_options(convert->options, convert->names);
+    struct sb_wrap wrap = {
+        .sink = convert->sink,
+        .source = &source,
+        .transfer = &convert->transfer,
+        .notify = &convert->notify,
+        .members = &convert->result->members,
+    };
+
+    return sb_wrap_bag(&wrap, input, convert->first_record, records, err);
 }
 
-static enum sb_code open_source(struct convert *convert, struct sb_source **out,
-                                struct sb_input *input, const struct sb_source_options *options,
-                                struct sb_error *err)
+static enum sb_code convert_opened(struct convert *convert, struct sb_input *input, size_t number,
+                                   int64_t *records, struct sb_error *err)
 {
-    if (input->type.kind != SB_FRAMES)
-        return sb_source_open(out, input, options, &convert->notify, err);
-    return sb_source_open_frames(out, input, convert->options->records.framing, options,
-                                 &convert->notify, err);
+    const struct sb_convert_options *options = convert->options;
+    struct sb_source *source = NULL;
+    enum sb_code code = SB_OK;
+
+    if (options->wrap && input->type.kind == SB_BAG)
+        return wrap_bag(convert, input, records, err);
+    if (options->wrap)
+        code = sb_wrap_input(convert->sink, input, err);
+    if (!code)
+        code =
+            sb_convert_open_source(&source, input, options, convert->names, &convert->notify, err);
+    if (!code) {
+        convert->transfer.stored_names = input->type.kind == SB_ARCHIVE;
+        convert->result->begun = true;
+        code = transfer(convert, source, number, input->type.kind == SB_DIRECTORY, err);
+        *records = source->records;
+    }
+    sb_source_free(source);
+    return code;
+}
+
+/* Records of inputs that are merged keep the numbers that they have there, as files do names. */
+static void pass_records(struct convert *convert, int64_t records)
+{
+    if (convert->options->merge)
+        return;
+    convert->first_record += records;
+    sb_record_names_place(convert->names, convert->first_record, 1);
 }
 
 static enum sb_code convert_input(struct convert *convert, size_t number, struct sb_error *err)
 {
-    const struct sb_convert_options *options = convert->options;
-    const char *path = options->inputs[number];
-    struct sb_source_options source_options = {
-        .max_size = options->max_size,
-        .no_check = options->no_check,
-        .locate = options->wrap,
-        .names_chosen = options->records.name_format || options->records.keys,
-        .depth_first = depth_first(options),
-        .bag = options->records.read,
-        .records = options->records.choice,
-    };
-    struct sb_source *source = NULL;
     struct sb_input input;
-    enum sb_code code = sb_input_open(&input, path, forced_kind(options), err);
+    int64_t records = 0;
+    enum sb_code code =
+        sb_convert_open_input(&input, convert->options, convert->options->inputs[number], err);
 
     if (code)
         return code;
-    if (options->records.choice && input.type.kind != SB_BAG)
-        code = sb_fail(err, SB_INVALID,
-                       "%s: has no numbered records: --records and -T are for bags", input.name);
-    if (!code && options->wrap)
-        code = point_at(convert, &input, err);
-    if (!code)
-        code = open_source(convert, &source, &input, &source_options, err);
-    if (!code) {
-        convert->transfer.stored_names = input.type.kind == SB_ARCHIVE;
-        convert->result->begun = true;
-        code = transfer(convert, source, number, input.type.kind == SB_DIRECTORY, err);
-    }
-    sb_source_free(source);
+    code = convert_opened(convert, &input, number, &records, err);
+    pass_records(convert, records);
     sb_input_close(&input);
+    return code;
+}
+
+/* An interrupted run has done it, but for the numbers of its records. */
+static enum sb_code pass_input(struct convert *convert, size_t number, struct sb_error *err)
+{
+    int64_t records;
+    enum sb_code code =
+        sb_convert_count_records(convert->options, convert->options->inputs[number], &records, err);
+
+    if (!code)
+        pass_records(convert, records);
     return code;
 }
 
@@ -355,6 +319,8 @@ static void release_output(struct convert *convert, bool failed)
     convert->sink = NULL;
     sb_dictionary_free(convert->dictionary);
     convert->dictionary = NULL;
+    sb_record_names_free(convert->names);
+    convert->names = NULL;
 }
 
 /* With the last input first, what counts of each name is what comes first. */
@@ -367,8 +333,10 @@ static enum sb_code convert_inputs(struct convert *convert, struct sb_error *err
     for (size_t done = 0; code == SB_OK && done < options->input_count; done++) {
         size_t i = backwards ? options->input_count - 1 - done : done;
 
-        if (convert->run && sb_checkpoint_passes(convert->run, i))
+        if (convert->run && sb_checkpoint_passes(convert->run, i)) {
+            code = pass_input(convert, i, err);
             continue;
+        }
         convert->transfer.merged_number = i;
         if (options->prefixes)
             convert->transfer.prefix = options->prefixes[i];
@@ -381,14 +349,20 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
     bool was_there = access(options->output, F_OK) == 0;
-    enum sb_code code = open_sink(convert, err);
+    enum sb_code code = sb_convert_names(&convert->names, options, err);
 
+    convert->first_record = 0;
+    if (!code)
+        code = open_sink(convert, err);
     if (!code && convert->run && convert->transfer.seen)
         code = sb_checkpoint_see(convert->run, convert->transfer.seen, err);
     if (!code && options->archive)
         code = convert_archive(convert, err);
     if (!code)
         code = convert_inputs(convert, err);
+    if (!code)
+        code =
+            sb_convert_names_end(convert->names, convert->first_record, options->records.keys, err);
     if (convert->transfer.seen)
         sb_seen_shrink(convert->transfer.seen);
     if (!code && replaces_by_nothing(convert))
@@ -477,6 +451,8 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
         code = sb_convert_spare_archive(options->output, sb_container_word(kind), err);
     if (!code)
         code = sb_recode_check(&options->transfer.recode, err);
+    if (!code)
+        code = sb_convert_train(options, err);
     if (!code && sb_convert_is_of_bags(options))
         return sb_convert_bags(options, &convert.notify, result, err);
     if (!code && looks_first(options)) {

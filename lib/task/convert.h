@@ -28,7 +28,6 @@ struct sb_convert_records {
     const char *name_format; /* records that become files; NULL: SB_RECORD_NAME_FORMAT */
     const char *keys; /* names of records: of bags that become files read from these bags; of files
                          that become a bag written there. NULL: neither */
-    bool limits_only; /* an archive's gap-free shards get limits files, and are bags by that */
 };
 
 struct sb_convert_options {

@@ -1,0 +1,26 @@
+/*
+ * The inputs of a conversion, opened as its options have it.
+ */
+#ifndef SB_TASK_CONVERT_INPUT_H
+#define SB_TASK_CONVERT_INPUT_H
+
+#include "task/convert.h"
+
+/* As sb_input_open. SB_INVALID for one that has no records, where records are chosen. */
+enum sb_code sb_convert_open_input(struct sb_input *input, const struct sb_convert_options *options,
+                                   const char *path, struct sb_error *err) SB_CHECKED;
+
+/* names: of records; NULL: their numbers. */
+struct sb_source_options sb_convert_source_options(const struct sb_convert_options *options,
+                                                   struct sb_record_names *names);
+
+/* As sb_source_open; also of framed records. */
+enum sb_code sb_convert_open_source(struct sb_source **out, struct sb_input *input,
+                                    const struct sb_convert_options *options,
+                                    struct sb_record_names *names, const struct sb_notify *notify,
+                                    struct sb_error *err) SB_CHECKED;
+
+/* Does the output want what a directory holds behind it? */
+bool sb_convert_depth_first(const struct sb_convert_options *options);
+
+#endif
