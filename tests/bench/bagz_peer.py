@@ -5,7 +5,6 @@
   many COUNT      many.bag, of records of 8 bytes
   iterate BAG     reads all records
   random BAG FILE reads those whose numbers are in FILE, one by one
-  write FILE BAG  writes the lines of FILE
   index BAG FILE  finds the numbers of those that are lines of FILE
 """
 
@@ -48,12 +47,6 @@ def at_random(bag, numbers):
         reader[number]
 
 
-def write(lines, bag):
-    with open(lines, "rb") as file, bagz.Writer(bag) as writer:
-        for line in file:
-            writer.write(line[:-1])
-
-
 def index(bag, keys):
     with open(keys, "rb") as file:
         wanted = [line[:-1] for line in file]
@@ -67,7 +60,7 @@ def main():
     if what in ("make", "many"):
         {"make": make, "many": many}[what](int(rest[0]))
     else:
-        {"iterate": iterate, "random": at_random, "write": write, "index": index}[what](*rest)
+        {"iterate": iterate, "random": at_random, "index": index}[what](*rest)
 
 
 main()
