@@ -48,7 +48,7 @@ sb_find_records() {
     measure sb-bag-index "$shardbox" ls --threads=2 --find -T keys records.bag
 }
 sb_one_record() {
-    measure sb-one-record "$shardbox" cat many.bag $((records * 7))
+    measure sb-one-record -n 20 "$shardbox" cat many.bag $((records * 7))
 }
 
 # One record of ten times as many. A disk that is slow to forget is no part of it.
