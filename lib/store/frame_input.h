@@ -1,7 +1,7 @@
 /*
  * Framed records as they come in: what of the input is at hand, and how far it has come.
  *
- * Internal to frame_reader.c and frame_json.c; belongs to one thread.
+ * Internal to frame_reader.c and what it stands on; belongs to one thread.
  */
 #ifndef SB_STORE_FRAME_INPUT_H
 #define SB_STORE_FRAME_INPUT_H

@@ -1,328 +1,8 @@
 #include "store/frame_json.h"
 
-#include "core/base64.h"
+#include "store/json_scan.h"
 
 #include <string.h>
-
-#define DEPTH_MAX 64 /* of values that are passed over */
-
-/* Of base64, decoded at once. */
-#define PIECE_BYTES ((size_t)16 << 10)
-
-/* Where the characters of a string go. */
-struct text {
-    struct sb_buf *kept;           /* NULL: nowhere, */
-    struct sb_record_spool *bytes; /* or, as base64, here */
-    struct sb_base64 base64;
-};
-
-static enum sb_code refuse(const char *why, struct sb_error *err)
-{
-    return sb_fail(err, SB_INVALID, "%s", why);
-}
-
-/* Characters */
-
-/* The next one, which stays. */
-static enum sb_code look(struct sb_frame_input *input, char *c, struct sb_error *err)
-{
-    enum sb_code code = sb_frame_input_fill(input, err);
-
-    if (code)
-        return code == SB_END ? refuse("is cut short", err) : code;
-    *c = *input->at;
-    return SB_OK;
-}
-
-static enum sb_code take(struct sb_frame_input *input, char *c, struct sb_error *err)
-{
-    enum sb_code code = look(input, c, err);
-
-    if (!code)
-        sb_frame_input_pass(input, 1);
-    return code;
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-/* The next one that is not blank, which stays; a line ends within no object. */
-static enum sb_code look_further(struct sb_frame_input *input, char *c, struct sb_error *err)
-{
-    enum sb_code code = look(input, c, err);
-
-    while (!code && is_blank(*c)) {
-        sb_frame_input_pass(input, 1);
-        code = look(input, c, err);
-    }
-    if (!code && *c == '\n')
-        return refuse("is cut short: its line ends within it", err);
-    return code;
-}
-
-static enum sb_code expect(struct sb_frame_input *input, char wanted, struct sb_error *err)
-{
-    char c = 0;
-    enum sb_code code = look_further(input, &c, err);
-
-    if (code)
-        return code;
-    if (c != wanted)
-        return sb_fail(err, SB_INVALID, "is no JSON object: there is no %c where it should be",
-                       wanted);
-    sb_frame_input_pass(input, 1);
-    return SB_OK;
-}
-
-/* Strings */
-
-static enum sb_code put_base64(struct text *text, const char *data, size_t size,
-                               struct sb_error *err)
-{
-    char bytes[SB_BASE64_BYTES_ROOM(PIECE_BYTES)];
-
-    while (size > 0) {
-        size_t part = size < PIECE_BYTES ? size : PIECE_BYTES, made;
-
-        if (!sb_base64_decode(&text->base64, data, part, bytes, &made))
-            return refuse("its data is no base64", err);
-        if (sb_record_spool_add(text->bytes, bytes, made, err))
-            return err->code;
-        data += part;
-        size -= part;
-    }
-    return SB_OK;
-}
-
-static enum sb_code put(struct text *text, const char *data, size_t size, struct sb_error *err)
-{
-    if (text->bytes)
-        return put_base64(text, data, size, err);
-    if (!text->kept)
-        return SB_OK;
-    if (size > SB_JSON_NAME_MAX - text->kept->size)
-        return refuse("has a name of more than 64 KiB", err);
-    return sb_buf_add(text->kept, data, size) ? sb_fail_memory(err) : SB_OK;
-}
-
-/* Control characters stand there only as escapes; in base64 they are wrong anyway. */
-static enum sb_code put_raw(struct text *text, const char *data, size_t size, struct sb_error *err)
-{
-    for (size_t i = 0; !text->bytes && i < size; i++) {
-        if ((unsigned char)data[i] < 0x20)
-            return refuse("has a control character in a string", err);
-    }
-    return put(text, data, size, err);
-}
-
-static enum sb_code take_hex(struct sb_frame_input *input, uint32_t *value, struct sb_error *err)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    *value = 0;
-    for (int i = 0; i < 4; i++) {
-        const char *digit;
-        char c = 0;
-        enum sb_code code = take(input, &c, err);
-
-        if (code)
-            return code;
-        digit = c ? strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
-        if (!digit)
-            return refuse("has a \\u without four digits", err);
-        *value = *value << 4 | (uint32_t)(digit - digits);
-    }
-    return SB_OK;
-}
-
-static size_t to_utf8(uint32_t point, char out[4])
-{
-    if (point < 0x80) {
-        out[0] = (char)point;
-        return 1;
-    }
-    if (point < 0x800) {
-        out[0] = (char)(0xc0 | point >> 6);
-        out[1] = (char)(0x80 | (point & 63));
-        return 2;
-    }
-    if (point < 0x10000) {
-        out[0] = (char)(0xe0 | point >> 12);
-        out[1] = (char)(0x80 | (point >> 6 & 63));
-        out[2] = (char)(0x80 | (point & 63));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | point >> 18);
-    out[1] = (char)(0x80 | (point >> 12 & 63));
-    out[2] = (char)(0x80 | (point >> 6 & 63));
-    out[3] = (char)(0x80 | (point & 63));
-    return 4;
-}
-
-/* Behind "\u"; a character beyond 16 bits comes as two of them. */
-static enum sb_code take_code_point(struct sb_frame_input *input, uint32_t *point,
-                                    struct sb_error *err)
-{
-    uint32_t low = 0;
-    char c = 0;
-    enum sb_code code = take_hex(input, point, err);
-
-    if (code || *point < 0xd800 || *point > 0xdfff)
-        return code;
-    code = take(input, &c, err);
-    if (!code && c == '\\')
-        code = take(input, &c, err);
-    if (!code && c == 'u')
-        code = take_hex(input, &low, err);
-    if (code)
-        return code;
-    if (*point > 0xdbff || low < 0xdc00 || low > 0xdfff)
-        return refuse("has half a character (\\ud800 to \\udfff)", err);
-    *point = 0x10000 + ((*point - 0xd800) << 10) + (low - 0xdc00);
-    return SB_OK;
-}
-
-static enum sb_code take_escape(struct sb_frame_input *input, struct text *text,
-                                struct sb_error *err)
-{
-    static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
-    const char *letter;
-    uint32_t point;
-    char c = 0, utf8[4];
-    enum sb_code code = take(input, &c, err);
-
-    if (!code && c == 'u') {
-        code = take_code_point(input, &point, err);
-        return code ? code : put(text, utf8, to_utf8(point, utf8), err);
-    }
-    if (code)
-        return code;
-    letter = c ? strchr(letters, c) : NULL;
-    if (!letter)
-        return refuse("has an unknown escape in a string", err);
-    return put(text, &meanings[letter - letters], 1, err);
-}
-
-/* The opening quote has passed by. */
-static enum sb_code take_string(struct sb_frame_input *input, struct text *text,
-                                struct sb_error *err)
-{
-    for (;;) {
-        const char *stop, *escape;
-        size_t size;
-        char c = 0;
-        enum sb_code code = look(input, &c, err);
-
-        if (code)
-            return code;
-        stop = memchr(input->at, '"', input->size);
-        size = stop ? (size_t)(stop - input->at) : input->size;
-        escape = memchr(input->at, '\\', size);
-        if (escape)
-            size = (size_t)(escape - input->at);
-        code = put_raw(text, input->at, size, err);
-        if (code)
-            return code;
-        sb_frame_input_pass(input, size + (escape || stop));
-        if (!escape && stop)
-            return SB_OK;
-        if (escape && take_escape(input, text, err))
-            return err->code;
-    }
-}
-
-/* Values that are passed over */
-
-static enum sb_code pass_value(struct sb_frame_input *input, int depth, struct sb_error *err);
-
-static enum sb_code pass_name(struct sb_frame_input *input, struct sb_error *err)
-{
-    struct text nowhere = {0};
-    enum sb_code code = expect(input, '"', err);
-
-    if (!code)
-        code = take_string(input, &nowhere, err);
-    return code ? code : expect(input, ':', err);
-}
-
-static enum sb_code pass_collection(struct sb_frame_input *input, char close, int depth,
-                                    struct sb_error *err)
-{
-    char c = 0;
-    enum sb_code code = look_further(input, &c, err);
-
-    if (code)
-        return code;
-    if (depth == DEPTH_MAX)
-        return refuse("has more than 64 values within each other", err);
-    if (c == close) {
-        sb_frame_input_pass(input, 1);
-        return SB_OK;
-    }
-    for (;;) {
-        code = close == '}' ? pass_name(input, err) : SB_OK;
-        if (!code)
-            code = pass_value(input, depth + 1, err);
-        if (!code)
-            code = look_further(input, &c, err);
-        if (code || c == close)
-            break;
-        code = expect(input, ',', err);
-        if (code)
-            break;
-    }
-    if (!code)
-        sb_frame_input_pass(input, 1);
-    return code;
-}
-
-/* A number, or true, false, null. */
-static enum sb_code pass_word(struct sb_frame_input *input, struct sb_error *err)
-{
-    static const char *const words[] = {"true", "false", "null"};
-    char word[400];
-    size_t size = 0;
-
-    for (;;) {
-        char c = 0;
-        enum sb_code code = look(input, &c, err);
-
-        if (code)
-            return code;
-        if (!c || !strchr("+-.0123456789Eaeflnrstu", c) || size == sizeof(word) - 1)
-            break;
-        word[size++] = c;
-        sb_frame_input_pass(input, 1);
-    }
-    word[size] = '\0';
-    for (size_t i = 0; i < 3; i++) {
-        if (strcmp(word, words[i]) == 0)
-            return SB_OK;
-    }
-    if (size > strspn(word, "-") && strspn(word, "+-.0123456789Ee") == size)
-        return SB_OK;
-    return refuse("has something in it that is no JSON value", err);
-}
-
-static enum sb_code pass_value(struct sb_frame_input *input, int depth, struct sb_error *err)
-{
-    struct text nowhere = {0};
-    char c = 0;
-    enum sb_code code = look_further(input, &c, err);
-
-    if (code)
-        return code;
-    if (c != '"' && c != '{' && c != '[')
-        return pass_word(input, err);
-    sb_frame_input_pass(input, 1);
-    if (c == '"')
-        return take_string(input, &nowhere, err);
-    return pass_collection(input, c == '{' ? '}' : ']', depth, err);
-}
-
-/* The object */
 
 struct line {
     struct sb_frame_input *input;
@@ -333,38 +13,38 @@ struct line {
 
 static enum sb_code take_data(struct line *line, struct sb_error *err)
 {
-    struct text text = {.bytes = line->record};
+    struct sb_json_text text = {.bytes = line->record};
     char last[3];
     size_t made;
     enum sb_code code;
 
     if (line->has_data)
-        return refuse("has \"data\" twice", err);
+        return sb_json_refuse("has \"data\" twice", err);
     line->has_data = true;
-    code = expect(line->input, '"', err);
+    code = sb_json_expect(line->input, '"', err);
     if (!code)
-        code = take_string(line->input, &text, err);
+        code = sb_json_string(line->input, &text, err);
     if (code)
         return code;
     if (!sb_base64_decode_end(&text.base64, last, &made))
-        return refuse("its data is no base64, or is cut short", err);
+        return sb_json_refuse("its data is no base64, or is cut short", err);
     return sb_record_spool_add(line->record, last, made, err);
 }
 
 /* A key that is a number, or null, is none. */
 static enum sb_code take_key(struct line *line, struct sb_error *err)
 {
-    struct text text = {.kept = line->name};
+    struct sb_json_text text = {.kept = line->name};
     char c = 0;
-    enum sb_code code = look_further(line->input, &c, err);
+    enum sb_code code = sb_json_look(line->input, &c, err);
 
     if (code)
         return code;
     if (c != '"')
-        return pass_value(line->input, 0, err);
+        return sb_json_pass(line->input, err);
     sb_frame_input_pass(line->input, 1);
     sb_buf_clear(line->name);
-    return take_string(line->input, &text, err);
+    return sb_json_string(line->input, &text, err);
 }
 
 static bool is_word(const struct sb_buf *text, const char *word)
@@ -375,19 +55,19 @@ static bool is_word(const struct sb_buf *text, const char *word)
 static enum sb_code take_pair(struct line *line, struct sb_error *err)
 {
     struct sb_buf word = {0};
-    struct text text = {.kept = &word};
-    enum sb_code code = expect(line->input, '"', err);
+    struct sb_json_text text = {.kept = &word};
+    enum sb_code code = sb_json_expect(line->input, '"', err);
 
     if (!code)
-        code = take_string(line->input, &text, err);
+        code = sb_json_string(line->input, &text, err);
     if (!code)
-        code = expect(line->input, ':', err);
+        code = sb_json_expect(line->input, ':', err);
     if (!code && is_word(&word, "data"))
         code = take_data(line, err);
     else if (!code && is_word(&word, "key"))
         code = take_key(line, err);
     else if (!code)
-        code = pass_value(line->input, 0, err);
+        code = sb_json_pass(line->input, err);
     sb_buf_release(&word);
     return code;
 }
@@ -400,8 +80,8 @@ static enum sb_code end_line(struct sb_frame_input *input, struct sb_error *err)
     while ((code = sb_frame_input_fill(input, err)) == SB_OK) {
         char c = *input->at;
 
-        if (!is_blank(c) && c != '\n')
-            return refuse("is followed by something else on its line", err);
+        if (!sb_json_is_blank(c) && c != '\n')
+            return sb_json_refuse("is followed by something else on its line", err);
         sb_frame_input_pass(input, 1);
         if (c == '\n')
             return SB_OK;
@@ -417,7 +97,7 @@ static enum sb_code take_pairs(struct line *line, struct sb_error *err)
     do {
         code = take_pair(line, err);
         if (!code)
-            code = look_further(line->input, &c, err);
+            code = sb_json_look(line->input, &c, err);
         if (!code && c == ',')
             sb_frame_input_pass(line->input, 1);
     } while (!code && c == ',');
@@ -429,7 +109,7 @@ static enum sb_code pass_blank_lines(struct sb_frame_input *input, struct sb_err
     enum sb_code code;
 
     while ((code = sb_frame_input_fill(input, err)) == SB_OK &&
-           (is_blank(*input->at) || *input->at == '\n'))
+           (sb_json_is_blank(*input->at) || *input->at == '\n'))
         sb_frame_input_pass(input, 1);
     return code;
 }
@@ -444,14 +124,14 @@ enum sb_code sb_frame_json_next(struct sb_frame_input *input, struct sb_record_s
     sb_record_spool_clear(record);
     sb_buf_clear(name);
     if (!code)
-        code = expect(input, '{', err);
+        code = sb_json_expect(input, '{', err);
     if (!code)
-        code = look_further(input, &c, err);
+        code = sb_json_look(input, &c, err);
     if (!code && c != '}')
         code = take_pairs(&line, err);
     if (!code)
-        code = expect(input, '}', err);
+        code = sb_json_expect(input, '}', err);
     if (!code && !line.has_data)
-        code = refuse("has no \"data\"", err);
+        code = sb_json_refuse("has no \"data\"", err);
     return code ? code : end_line(input, err);
 }

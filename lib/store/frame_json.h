@@ -10,9 +10,6 @@
 #include "store/frame_input.h"
 #include "store/record_spool.h"
 
-/* Of a name, and of the words before values. */
-#define SB_JSON_NAME_MAX ((size_t)64 << 10)
-
 /*
  * Replaces record by the bytes of the next line that is not blank, and name by its "key" (size 0:
  * it has none). SB_END: there is no further line. SB_INVALID, with a text that does not name the
