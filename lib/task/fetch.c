@@ -4,12 +4,9 @@
 #include "archive/content.h"
 #include "archive/shards.h"
 #include "core/pipeline.h"
-#include "task/fetch_frames.h"
-#include "task/fetch_queue.h"
+#include "task/fetch_impl.h"
 #include "task/recode.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,31 +18,12 @@
 #define LOOKED_UP_MOST  32                 /* times, for one name, while its file is moved about */
 #define IN_FLIGHT_BYTES ((size_t)72 << 20) /* of answers, in all slots */
 
-struct fetch {
-    struct sb_shards *shards;
-    struct sb_content *content;
-    const struct sb_fetch_options *options;
-    const struct sb_fetch_names *names;
-    const struct sb_fetch_output *output;
-    const struct sb_notify *notify;
-    struct sb_fetch_counts *counts;
-    struct sb_lookup lookup;
-    struct sb_queue queues[2];
-    struct sb_queue *now;   /* goes into slots */
-    struct sb_queue *ahead; /* is looked up meanwhile, a few names for every slot */
-    size_t queue_limit;
-    size_t in_flight; /* sum of the costs of filled slots */
-    bool ended;       /* no more names */
-    struct sb_fetch_frames frames;
-    struct sb_recoder *recoder; /* made for the first file that is decompressed */
-};
-
 static bool is_answered(const struct sb_queue *queue)
 {
     return queue->next == queue->count;
 }
 
-static enum sb_code collect(struct fetch *f, struct sb_queue *queue, struct sb_error *err)
+static enum sb_code collect(struct sb_fetch *f, struct sb_queue *queue, struct sb_error *err)
 {
     enum sb_code code =
         sb_queue_collect(queue, f->names, f->queue_limit, f->options->by_address, &f->ended, err);
@@ -56,7 +34,7 @@ static enum sb_code collect(struct fetch *f, struct sb_queue *queue, struct sb_e
 }
 
 /* Makes what was looked up ahead the present queue, and collects more without waiting for it. */
-static enum sb_code turn_queues(struct fetch *f, struct sb_error *err)
+static enum sb_code turn_queues(struct sb_fetch *f, struct sb_error *err)
 {
     struct sb_queue *answered = f->now;
     enum sb_code code = SB_OK;
@@ -77,7 +55,7 @@ static enum sb_code turn_queues(struct fetch *f, struct sb_error *err)
 }
 
 /* Keeps pace with the present queue, so that the other is looked up when this one is used up. */
-static enum sb_code look_ahead(struct fetch *f, struct sb_error *err)
+static enum sb_code look_ahead(struct sb_fetch *f, struct sb_error *err)
 {
     struct sb_queue *ahead = f->ahead;
     size_t due = f->now->count ? ahead->count * f->now->next / f->now->count : 0;
@@ -87,7 +65,7 @@ static enum sb_code look_ahead(struct fetch *f, struct sb_error *err)
     return sb_queue_look_up(ahead, &f->lookup, due, err);
 }
 
-static bool fits_in_memory(const struct fetch *f, size_t cost)
+static bool fits_in_memory(const struct sb_fetch *f, size_t cost)
 {
     return f->in_flight == 0 || f->in_flight + cost <= IN_FLIGHT_BYTES;
 }
@@ -95,7 +73,7 @@ static bool fits_in_memory(const struct fetch *f, size_t cost)
 /* The slot stays empty when what comes next is too large for the memory that is left. */
 static enum sb_code fill(void *context, void *slot_context, struct sb_error *err)
 {
-    struct fetch *f = context;
+    struct sb_fetch *f = context;
     struct sb_slot *slot = slot_context;
     struct sb_queue *queue;
 
@@ -122,7 +100,7 @@ static enum sb_code fill(void *context, void *slot_context, struct sb_error *err
 
 static int fill_would_wait(void *context)
 {
-    struct fetch *f = context;
+    struct sb_fetch *f = context;
     const struct sb_queue *queue = f->now;
 
     if (!is_answered(queue))
@@ -137,13 +115,13 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     return sb_slot_read(slot, err);
 }
 
-static enum sb_code give(struct fetch *f, const void *data, size_t size, struct sb_error *err)
+enum sb_code sb_fetch_give(struct sb_fetch *f, const void *data, size_t size, struct sb_error *err)
 {
     return size ? f->output->write(f->output->context, data, size, err) : SB_OK;
 }
 
-static enum sb_code give_line(struct fetch *f, const char *name, size_t size, const char *word,
-                              struct sb_error *err)
+enum sb_code sb_fetch_give_line(struct sb_fetch *f, const char *name, size_t size, const char *word,
+                                struct sb_error *err)
 {
     struct sb_buf line = {0};
     enum sb_code code = SB_OK;
@@ -152,12 +130,12 @@ static enum sb_code give_line(struct fetch *f, const char *name, size_t size, co
         sb_buf_add_text(&line, word) || sb_buf_add_char(&line, f->options->frame_end))
         code = sb_fail_memory(err);
     if (!code)
-        code = give(f, line.data, line.size, err);
+        code = sb_fetch_give(f, line.data, line.size, err);
     sb_buf_release(&line);
     return code;
 }
 
-static enum sb_code answer_absent(struct fetch *f, const struct sb_slot *slot,
+static enum sb_code answer_absent(struct sb_fetch *f, const struct sb_slot *slot,
                                   const struct sb_request *request, struct sb_error *err)
 {
     const char *name = sb_request_name(&slot->names, request);
@@ -168,154 +146,24 @@ static enum sb_code answer_absent(struct fetch *f, const struct sb_slot *slot,
     else if (!sb_fetch_batches(f->options))
         sb_tell(f->notify, SB_PROBLEM, "missing", name, "no such file in the archive");
     if (sb_fetch_batches(f->options))
-        return give_line(f, name, request->name_size, "missing", err);
+        return sb_fetch_give_line(f, name, request->name_size, "missing", err);
     return SB_OK;
 }
 
-static enum sb_code answer_damaged(struct fetch *f, const char *name, size_t size, const char *text,
-                                   struct sb_error *err)
+enum sb_code sb_fetch_answer_damaged(struct sb_fetch *f, const char *name, size_t size,
+                                     const char *text, struct sb_error *err)
 {
     f->counts->damaged++;
     sb_tell(f->notify, SB_PROBLEM, "damaged", name, "%s", text);
-    return sb_fetch_batches(f->options) ? give_line(f, name, size, "damaged", err) : SB_OK;
+    return sb_fetch_batches(f->options) ? sb_fetch_give_line(f, name, size, "damaged", err) : SB_OK;
 }
 
-struct stream {
-    struct fetch *f;
-    const char *name;
-    const struct sb_request *request;
-    bool begun;         /* something was given out */
-    bool output_failed; /* then the error is not the file's */
-};
-
-static enum sb_code begin_stream(struct stream *stream, struct sb_error *err)
-{
-    const struct sb_request *request = stream->request;
-    struct fetch *f = stream->f;
-    char number[24];
-
-    stream->begun = true;
-    if (f->frames.framer)
-        return sb_fetch_frames_begin(&f->frames, stream->name, request->size, err);
-    if (!sb_fetch_batches(f->options))
-        return SB_OK;
-    snprintf(number, sizeof(number), "%" PRId64, request->size);
-    return give_line(f, stream->name, request->name_size, number, err);
-}
-
-static enum sb_code end_stream(struct stream *stream, struct sb_error *err)
-{
-    struct fetch *f = stream->f;
-    enum sb_code code = stream->begun ? SB_OK : begin_stream(stream, err);
-
-    if (code)
-        return code;
-    if (f->frames.framer)
-        return sb_fetch_frames_end(&f->frames, stream->name, err);
-    return sb_fetch_batches(f->options) ? give(f, "\n", 1, err) : SB_OK;
-}
-
-static enum sb_code give_block(void *context, const void *data, size_t size, struct sb_error *err)
-{
-    struct stream *stream = context;
-    enum sb_code code = SB_OK;
-
-    if (!stream->begun)
-        code = begin_stream(stream, err);
-    if (!code && stream->f->frames.framer)
-        code = sb_fetch_frames_data(&stream->f->frames, stream->name, data, size, err);
-    else if (!code)
-        code = give(stream->f, data, size, err);
-    stream->output_failed = code != SB_OK;
-    return code;
-}
-
-static enum sb_code feed_block(void *context, const void *data, size_t size, struct sb_error *err)
-{
-    struct stream *stream = context;
-
-    return sb_recoder_feed(stream->f->recoder, data, size, err);
-}
-
-static enum sb_code stream_file(struct fetch *f, struct stream *stream, sb_each_block *each,
-                                struct sb_error *err)
-{
-    const struct sb_request *request = stream->request;
-    struct sb_entry entry = {
-        .path = stream->name,
-        .path_size = request->name_size,
-        .has = (request->has_crc ? SB_HAS_CRC : 0) | (request->has_mtime ? SB_HAS_MTIME : 0),
-        .mtime_ns = request->mtime_ns,
-        .size = request->file_size,
-        .offset = request->offset - request->skipped,
-        .generation = request->generation,
-        .shard = request->shard,
-        .crc32c = request->crc32c,
-    };
-
-    if (sb_stored_name(&f->lookup, &entry.path, &entry.path_size, err))
-        return err->code;
-    return sb_content_stream(f->content, &entry, request->skipped, request->size, request->has_crc,
-                             each, stream, err);
-}
-
-static enum sb_code stream_decoded(struct fetch *f, struct stream *stream, struct sb_error *err)
-{
-    const struct sb_recode recode = {.decompress = true};
-    enum sb_code code = SB_OK;
-
-    if (!f->recoder)
-        code = sb_recoder_new(&f->recoder, err);
-    if (!code)
-        code = sb_recoder_begin(f->recoder, &recode, stream->name, stream->request->name_size,
-                                stream->request->size, give_block, stream, err);
-    if (!code)
-        code = stream_file(f, stream, feed_block, err);
-    return code ? code : sb_recoder_finish(f->recoder, err);
-}
-
-/* A file that was removed, or became another, while its bytes were read. */
-static enum sb_code answer_changed(struct fetch *f, const char *name, size_t size, const char *text,
-                                   struct sb_error *err)
+enum sb_code sb_fetch_answer_changed(struct sb_fetch *f, const char *name, size_t size,
+                                     const char *text, struct sb_error *err)
 {
     f->counts->missing++;
     sb_tell(f->notify, SB_PROBLEM, "changed", name, "%s", text);
-    return sb_fetch_batches(f->options) ? give_line(f, name, size, "missing", err) : SB_OK;
-}
-
-static enum sb_code fail_stream(struct fetch *f, const struct stream *stream, struct sb_error *err)
-{
-    const char *name = stream->name;
-    size_t size = stream->request->name_size;
-    struct sb_error cause = *err;
-
-    if (stream->output_failed || (cause.code != SB_CHANGED && !sb_is_file_damage(&cause)))
-        return cause.code;
-    if (sb_archive_still_current(f->lookup.archive, err))
-        return err->code;
-    if (stream->begun && !sb_framing_is_bare(f->options->framing)) {
-        f->counts->damaged++;
-        return sb_fail(err, cause.code, "%s: %s; the output ends within this file", name,
-                       cause.text);
-    }
-    return cause.code == SB_CHANGED ? answer_changed(f, name, size, cause.text, err)
-                                    : answer_damaged(f, name, size, cause.text, err);
-}
-
-/* The frame's line waits for the first block: until then the answer can still be another. */
-static enum sb_code answer_stream(struct fetch *f, const struct sb_slot *slot,
-                                  const struct sb_request *request, struct sb_error *err)
-{
-    const char *name = sb_request_name(&slot->names, request);
-    struct stream stream = {.f = f, .name = name, .request = request};
-    enum sb_code code = request->decoded ? stream_decoded(f, &stream, err)
-                                         : stream_file(f, &stream, give_block, err);
-
-    if (code)
-        return fail_stream(f, &stream, err);
-    f->counts->files++;
-    f->counts->bytes += request->size;
-    return end_stream(&stream, err);
+    return sb_fetch_batches(f->options) ? sb_fetch_give_line(f, name, size, "missing", err) : SB_OK;
 }
 
 static bool same_extent(const struct sb_request *a, const struct sb_request *b)
@@ -325,7 +173,7 @@ static bool same_extent(const struct sb_request *a, const struct sb_request *b)
 }
 
 /* Is its row worth another look? */
-static bool is_doubtful(const struct fetch *f, const struct sb_request *request)
+static bool is_doubtful(const struct sb_fetch *f, const struct sb_request *request)
 {
     switch (request->answer) {
     case SB_ANSWER_DAMAGED:
@@ -339,7 +187,7 @@ static bool is_doubtful(const struct fetch *f, const struct sb_request *request)
 }
 
 /* Looks the name up again and reads its file anew, where that may be of use. */
-static enum sb_code read_again(struct fetch *f, struct sb_slot *slot, bool *useful,
+static enum sb_code read_again(struct sb_fetch *f, struct sb_slot *slot, bool *useful,
                                struct sb_error *err)
 {
     struct sb_request *now = slot->requests, before = *now;
@@ -360,14 +208,14 @@ static enum sb_code read_again(struct fetch *f, struct sb_slot *slot, bool *usef
     return sb_slot_read(slot, err);
 }
 
-static enum sb_code give_slot(struct fetch *f, struct sb_slot *slot, bool again,
+static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool again,
                               struct sb_error *err);
 
 /*
  * Bytes that seem damaged, or that no checksum vouches for, may have been moved by a writer since
  * the name was looked up.
  */
-static enum sb_code answer_doubtful(struct fetch *f, const struct sb_slot *slot,
+static enum sb_code answer_doubtful(struct sb_fetch *f, const struct sb_slot *slot,
                                     const struct sb_request *request, struct sb_error *err)
 {
     struct sb_slot second = {
@@ -388,7 +236,7 @@ static enum sb_code answer_doubtful(struct fetch *f, const struct sb_slot *slot,
 }
 
 /* Of a slot's requests, one whose bytes are not in its data. */
-static enum sb_code answer_otherwise(struct fetch *f, const struct sb_slot *slot,
+static enum sb_code answer_otherwise(struct sb_fetch *f, const struct sb_slot *slot,
                                      const struct sb_request *request, bool again,
                                      struct sb_error *err)
 {
@@ -398,19 +246,19 @@ static enum sb_code answer_otherwise(struct fetch *f, const struct sb_slot *slot
         return answer_doubtful(f, slot, request, err);
     switch (request->answer) {
     case SB_ANSWER_STREAM:
-        return answer_stream(f, slot, request, err);
+        return sb_fetch_answer_stream(f, slot, request, err);
     case SB_ANSWER_DAMAGED:
-        return answer_damaged(f, name, request->name_size, slot->names.data + request->text_at,
-                              err);
+        return sb_fetch_answer_damaged(f, name, request->name_size,
+                                       slot->names.data + request->text_at, err);
     case SB_ANSWER_MOVED:
-        return answer_changed(f, name, request->name_size, "is moved about all the time; try again",
-                              err);
+        return sb_fetch_answer_changed(f, name, request->name_size,
+                                       "is moved about all the time; try again", err);
     default:
         return answer_absent(f, slot, request, err);
     }
 }
 
-static enum sb_code give_bytes(struct fetch *f, const struct sb_slot *slot,
+static enum sb_code give_bytes(struct sb_fetch *f, const struct sb_slot *slot,
                                const struct sb_request *request, struct sb_error *err)
 {
     const char *name = sb_request_name(&slot->names, request);
@@ -423,7 +271,7 @@ static enum sb_code give_bytes(struct fetch *f, const struct sb_slot *slot,
 }
 
 /* Writes whole stretches of answers at once. `again`: these names were looked up a second time. */
-static enum sb_code give_slot(struct fetch *f, struct sb_slot *slot, bool again,
+static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool again,
                               struct sb_error *err)
 {
     size_t given = 0;
@@ -441,19 +289,19 @@ static enum sb_code give_slot(struct fetch *f, struct sb_slot *slot, bool again,
             given = request->at + (size_t)request->size;
             continue;
         }
-        code = give(f, slot->data + given, request->at - given, err);
+        code = sb_fetch_give(f, slot->data + given, request->at - given, err);
         given = request->at;
         if (!code)
             code = answer_otherwise(f, slot, request, again, err);
     }
     if (!code)
-        code = give(f, slot->data + given, slot->data_size - given, err);
+        code = sb_fetch_give(f, slot->data + given, slot->data_size - given, err);
     return code ? code : sb_fetch_frames_flush(&f->frames, err);
 }
 
 static enum sb_code drain(void *context, void *slot_context, struct sb_error *err)
 {
-    struct fetch *f = context;
+    struct sb_fetch *f = context;
     struct sb_slot *slot = slot_context;
     enum sb_code code = give_slot(f, slot, false, err);
 
@@ -480,12 +328,12 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
 {
     static const struct sb_pipeline_ops ops = {
         .fill = fill, .work = work, .drain = drain, .fill_would_wait = fill_would_wait};
-    struct fetch f = {.lookup = {.archive = archive, .options = options},
-                      .options = options,
-                      .names = names,
-                      .output = output,
-                      .notify = notify,
-                      .counts = counts};
+    struct sb_fetch f = {.lookup = {.archive = archive, .options = options},
+                         .options = options,
+                         .names = names,
+                         .output = output,
+                         .notify = notify,
+                         .counts = counts};
     unsigned count = slot_count(options->threads);
     struct sb_slot *slots = calloc(count, sizeof(*slots));
     enum sb_code code;
