@@ -56,8 +56,8 @@ struct sb_verify_bag_result {
     const char *unproved; /* what soundness does not mean, as a phrase */
 };
 
-/* SB_OK when it came to its end; SB_NOENT or SB_FORMAT where nothing at all can be read as a bag.
- * repair_to is committed by then. */
+/* SB_OK when it came to its end; SB_CHANGED when a file was changed meanwhile; SB_NOENT or
+ * SB_FORMAT where nothing at all can be read as a bag. repair_to is committed by then. */
 enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options *options,
                            const struct sb_verify_events *events, const struct sb_notify *notify,
                            struct sb_verify_bag_result *result, struct sb_error *err) SB_CHECKED;

@@ -191,10 +191,9 @@ static enum sb_code check_stored(struct bag_batch *batch, struct bag_item *item,
     return code;
 }
 
-enum sb_code sb_bag_batch_cut_short(const struct bag_batch *batch, int64_t at, struct sb_error *err)
+static enum sb_code cut_short(int64_t at, struct sb_error *err)
 {
-    return sb_fail(err, SB_DAMAGED, "%s ends at %lld, before the record does",
-                   batch->limits.file->path, (long long)at);
+    return sb_fail(err, SB_DAMAGED, "the file ends at %lld, before it does", (long long)at);
 }
 
 /* One that is larger than what is read at once. */
@@ -212,7 +211,7 @@ static enum sb_code check_large(struct bag_batch *batch, struct bag_item *item,
 
         code = sb_bag_batch_read(batch, item->offset + done, size, &got, err);
         if (!code && got < size)
-            code = sb_bag_batch_cut_short(batch, item->offset + done + (int64_t)got, err);
+            code = cut_short(item->offset + done + (int64_t)got, err);
         if (!code && done == 0)
             note_checksum(batch, item, batch->stored);
         if (!code && zstd)
@@ -248,7 +247,7 @@ static enum sb_code check_run(struct bag_batch *batch, struct bag_item *items, s
         bytes > 0 ? sb_bag_batch_read(batch, items[0].offset, (size_t)bytes, &got, err) : SB_OK;
     for (size_t i = 0; i < count && !code; at += items[i++].size) {
         if (!failed && at + items[i].size > (int64_t)got)
-            code = sb_bag_batch_cut_short(batch, items[0].offset + (int64_t)got, err);
+            code = cut_short(items[0].offset + (int64_t)got, err);
         else
             code = failed ? failed : check_stored(batch, &items[i], batch->stored + at, err);
         if (code)

@@ -60,15 +60,13 @@ enum sb_code sb_bag_batch_check(struct bag_batch *batch, struct sb_error *err) S
 enum sb_code sb_bag_batch_repair(struct bag_batch *batch, struct sb_error *err) SB_CHECKED;
 
 /* For both of these. The files of one shard, which may be open already. */
-enum sb_code sb_bag_batch_open(struct bag_batch *batch, uint32_t file,
+enum sb_code sb_bag_batch_open(struct bag_batch *batch, uint32_t number,
                                struct sb_error *err) SB_CHECKED;
 void sb_bag_batch_close(struct bag_batch *batch);
 
 /* Up to BAG_READ_BYTES of its records into batch->stored; fewer where the file ends. */
 enum sb_code sb_bag_batch_read(struct bag_batch *batch, int64_t offset, size_t size, size_t *got,
                                struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_batch_cut_short(const struct bag_batch *batch, int64_t at,
-                                    struct sb_error *err) SB_CHECKED;
 
 /* How many items from `first` on lie one behind the other, and can be read at once. */
 size_t sb_bag_batch_adjacent(const struct bag_batch *batch, size_t first, int64_t *bytes);

@@ -25,6 +25,21 @@ enum sb_code sb_verify_bag_open_file(int *fd, const char *path, struct sb_error 
     return sb_fail(err, SB_FORMAT, "%s: is not a regular file", path);
 }
 
+enum sb_code sb_verify_bag_unchanged(const struct bag_check *check, uint32_t file,
+                                     struct sb_error *err)
+{
+    const struct bag_file *one = &check->files[file];
+    const struct stat *was = &one->was;
+    struct stat now;
+
+    if (stat(one->path, &now) == 0 && now.st_ino == was->st_ino && now.st_dev == was->st_dev &&
+        now.st_size == was->st_size && now.st_mtim.tv_sec == was->st_mtim.tv_sec &&
+        now.st_mtim.tv_nsec == was->st_mtim.tv_nsec)
+        return SB_OK;
+    return sb_fail(err, SB_CHANGED, "%s: was changed while it was verified; verify it again",
+                   one->path);
+}
+
 /* What opening has to say of one file. */
 struct heard {
     struct bag_check *check;
@@ -159,7 +174,7 @@ static enum sb_code walk(struct bag_check *check, int fd, const struct bag_file 
 static enum sb_code look_for_frames(struct bag_check *check, struct bag_file *file,
                                     struct sb_error *err)
 {
-    int64_t frames, end;
+    int64_t frames = 0, end = 0;
     enum sb_code code;
     int fd;
 
@@ -207,11 +222,13 @@ static enum sb_code open_file(struct bag_check *check, int64_t number, struct sb
                               struct sb_error *err)
 {
     struct bag_file *file = &check->files[number];
-    struct stat st;
+    struct stat st = {0};
     enum sb_code code;
 
     /* What is not there might be a spec. */
     file->there = lstat(file->path, &st) == 0;
+    if (stat(file->path, &file->was))
+        file->was = st;
     code = file->there ? open_as_bag(check, number, failure)
                        : sb_fail_errno(failure, errno, "%s", file->path);
     if (code == SB_NOMEM || code == SB_INTERRUPT) {

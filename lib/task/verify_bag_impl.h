@@ -7,6 +7,8 @@
 #include "store/shard_spec.h"
 #include "task/verify_bag.h"
 
+#include <sys/stat.h>
+
 /* One file of the spec. */
 struct bag_file {
     const char *path; /* the spec's */
@@ -19,6 +21,7 @@ struct bag_file {
     int64_t bytes;     /* of the records section */
     int64_t limits_at; /* offset, in the file that has them */
     int64_t first;     /* concatenated: number of its first record */
+    struct stat was;   /* before it was looked at */
 };
 
 struct bag_check {
@@ -57,6 +60,10 @@ enum sb_code sb_verify_bag_open_file(int *fd, const char *path, struct sb_error 
 /* verify_bag_files.c: fills in check->files, and reports what is wrong with each as a whole. The
  * error of the first file when none is usable. */
 enum sb_code sb_verify_bag_files(struct bag_check *check, struct sb_error *err) SB_CHECKED;
+
+/* SB_CHANGED when it is not as it was: limits that an append has overwritten are no damage. */
+enum sb_code sb_verify_bag_unchanged(const struct bag_check *check, uint32_t file,
+                                     struct sb_error *err) SB_CHECKED;
 
 /* verify_bag_walk.c: the frames at the beginning of a file of size bytes, their ends appended to
  * `limits` from limits_at on. */

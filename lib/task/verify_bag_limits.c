@@ -80,7 +80,7 @@ static enum sb_code blame(struct bag_limits *limits, int64_t at, enum blame *out
 static enum sb_code is_bad(struct bag_limits *limits, int64_t index, uint64_t value, bool *bad,
                            struct sb_error *err)
 {
-    enum blame before, after;
+    enum blame before = NEITHER, after = NEITHER;
 
     *bad = false;
     if (is_given(limits->file, index))

@@ -116,7 +116,6 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     struct sb_verify_bag_result *result = check->result;
     struct bag_batch *batch = slot;
 
-    (void)err;
     for (size_t i = 0; i < batch->count; i++) {
         const struct bag_item *item = &batch->items[i];
 
@@ -125,6 +124,8 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
         result->records++;
         result->damaged += item->state == BAG_ITEM_DAMAGED;
         result->unchecked += item->unchecked;
+        if (item->text && sb_verify_bag_unchanged(check, item->file, err))
+            return err->code;
         if (item->text)
             report(check, batch, item);
     }
@@ -167,6 +168,10 @@ enum sb_code sb_verify_bag_records(struct bag_check *check, struct sb_record_cho
         code = sb_bag_batch_init(&batches[i], check, err);
     if (!code)
         code = sb_pipeline_run(&ops, &records, batches, sizeof(*batches), slots, threads, err);
+    for (uint32_t i = 0; !code && i < check->file_count; i++) {
+        if (check->files[i].usable && !check->files[i].separate)
+            code = sb_verify_bag_unchanged(check, i, err);
+    }
     for (unsigned i = 0; batches && i < slots; i++)
         sb_bag_batch_release(&batches[i]);
     free(batches);

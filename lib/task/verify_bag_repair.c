@@ -1,5 +1,12 @@
 #include "task/verify_bag_batch.h"
 
+/* Since it was checked. */
+static enum sb_code became_short(const struct bag_batch *batch, struct sb_error *err)
+{
+    return sb_fail(err, SB_CHANGED, "%s: became shorter while it was read",
+                   batch->limits.file->path);
+}
+
 static enum sb_code write_large(struct bag_batch *batch, const struct bag_item *item,
                                 struct sb_error *err)
 {
@@ -12,7 +19,7 @@ static enum sb_code write_large(struct bag_batch *batch, const struct bag_item *
 
         code = sb_bag_batch_read(batch, item->offset + done, size, &got, err);
         if (!code && got < size)
-            code = sb_bag_batch_cut_short(batch, item->offset + done + (int64_t)got, err);
+            code = became_short(batch, err);
         if (!code)
             code = sb_bag_writer_piece(batch->check->writer, batch->stored, size, err);
     }
@@ -28,7 +35,7 @@ static enum sb_code write_run(struct bag_batch *batch, const struct bag_item *it
     if (bytes > 0)
         code = sb_bag_batch_read(batch, items[0].offset, (size_t)bytes, &got, err);
     if (!code && (int64_t)got < bytes)
-        code = sb_bag_batch_cut_short(batch, items[0].offset + (int64_t)got, err);
+        code = became_short(batch, err);
     if (code)
         return code;
     for (size_t i = 0; i < count; i++)

@@ -29,18 +29,19 @@ struct walk {
 static enum sb_code peek(struct walk *walk, int64_t offset, size_t size,
                          const unsigned char **bytes, struct sb_error *err)
 {
+    enum sb_code code = SB_OK;
+
     if (offset > walk->size - (int64_t)size)
         return SB_END;
     if (offset < walk->at || offset + (int64_t)size > walk->at + (int64_t)walk->held) {
         walk->at = offset;
-        if (sb_pread_full(walk->fd, walk->window, sizeof(walk->window), offset, &walk->held,
-                          walk->path, err))
-            return err->code;
-        if (walk->held < size)
-            return SB_END;
+        code = sb_pread_full(walk->fd, walk->window, sizeof(walk->window), offset, &walk->held,
+                             walk->path, err);
+        if (!code && walk->held < size)
+            code = SB_END;
     }
     *bytes = walk->window + (offset - walk->at);
-    return SB_OK;
+    return code;
 }
 
 /* The descriptor says which fields follow it: window, dictionary, content size. */
