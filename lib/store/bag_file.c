@@ -179,7 +179,7 @@ enum sb_code sb_bag_file_settled(struct sb_bag *bag, uint32_t shard, struct sb_e
 {
     const struct sb_bag_file *known = &bag->files[shard][SB_BAG_RECORDS];
     struct sb_buf limits = {0};
-    struct stat st;
+    struct stat st = {0};
     enum sb_code code = stat_now(bag, shard, &st, err);
 
     if (code || (st.st_size == known->size && st.st_mtim.tv_sec == known->written.tv_sec &&

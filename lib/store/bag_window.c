@@ -60,7 +60,7 @@ enum sb_code sb_bag_window_load(struct sb_bag_window *window, struct sb_bag_read
                                 size_t *size, struct sb_error *err)
 {
     size_t stored_size = (size_t)extent->size;
-    const void *stored;
+    const void *stored = NULL;
     enum sb_code code;
 
     if (extent->size == 0 || extent->size > (int64_t)LOAD_MAX)
@@ -78,7 +78,7 @@ enum sb_code sb_bag_window_size(struct sb_bag_window *window, struct sb_bag_read
                                 struct sb_error *err)
 {
     size_t take = extent->size < SB_FRAME_HEADER_MAX ? (size_t)extent->size : SB_FRAME_HEADER_MAX;
-    const void *head;
+    const void *head = NULL;
 
     *size = extent->size;
     if (extent->size == 0 || !sb_bag_shard(sb_bag_of(reader), extent->shard)->zstd)

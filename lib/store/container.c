@@ -6,6 +6,7 @@
 #include "store/framing.h"
 #include "store/shard_spec.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -182,6 +183,27 @@ static bool ends_as_zip(int fd, int64_t size)
     return found;
 }
 
+/*
+ * What is called otherwise is not read as a bag, for any bytes may be one: but what nothing else
+ * explains may well be, when its last eight bytes are a last limit.
+ */
+static bool may_be_bag(const struct sb_input *input, int64_t size)
+{
+    enum sb_container_kind kind = input->type.kind;
+    struct sb_error ignored;
+    uint64_t last;
+    size_t got;
+
+    if (!input->seekable || size <= (int64_t)sizeof(last) || find_suffix(input->path) ||
+        (kind != SB_UNKNOWN && !(kind == SB_TAR && input->type.filter == SB_FILTER_ZSTD)) ||
+        sb_pread_full(input->fd, &last, sizeof(last), size - (int64_t)sizeof(last), &got, "",
+                      &ignored) ||
+        got < sizeof(last))
+        return false;
+    last = le64toh(last);
+    return last > 0 && last <= (uint64_t)size - sizeof(last) && ((uint64_t)size - last) % 8 == 0;
+}
+
 static enum sb_code look_at_content(struct sb_input *input, const struct stat *st,
                                     struct sb_error *err)
 {
@@ -213,6 +235,9 @@ static enum sb_code look_at_content(struct sb_input *input, const struct stat *s
     input->type = by_content(head, got);
     if (input->type.kind == SB_UNKNOWN && input->seekable && ends_as_zip(input->fd, st->st_size))
         input->type.kind = SB_ZIP;
+    if (may_be_bag(input, st->st_size))
+        return sb_fail(err, SB_FORMAT, "%s: ends as a bag does; --from=%s says that it is one",
+                       input->name, input->type.filter == SB_FILTER_ZSTD ? "bagz" : "bag");
     if (input->type.kind == SB_UNKNOWN)
         return sb_fail(err, SB_FORMAT,
                        "%s: is no archive, and no tar, cpio, zip or bag; --from says what it is",

@@ -156,7 +156,7 @@ records() {
     run_fail 2 sb find --limits=separate tail.bag
     stderr_is "shardbox find: limits.tail.bag: No such file or directory"
     run_fail 1 sb unpack -C out plain.bagz
-    stderr_has "is not zstd data; was it stored uncompressed?"
+    stderr_has "is not zstd data; if it is stored as it is: --compression=none"
 }
 
 @test "--from=bagz is about files that are called neither .bag nor .bagz" {
@@ -167,6 +167,15 @@ records() {
     output_is "a b c "
 }
 
+@test "one of another suffix is not taken for a bag, but the message says how" {
+    make_bagz packed a b
+    make_bag plain a b
+    run_fail 2 sb find packed
+    stderr_is "shardbox find: packed: ends as a bag does; --from=bagz says that it is one"
+    run_fail 2 sb find plain
+    stderr_is "shardbox find: plain: ends as a bag does; --from=bag says that it is one"
+}
+
 @test "a dictionary" {
     seq 100 >words
     seq 50 | zstd -q -D words -o frame
@@ -174,6 +183,7 @@ records() {
     run_ok sb unpack --dictionary=words -C out d.bagz
     [[ $(cat out/00000000) == "$(seq 50)" ]]
     run_fail 1 sb unpack -C none d.bagz
+    stderr_has "its zstd data are damaged, or need a --dictionary (offset 0)"
     [[ ! -e none/00000000 ]]
     run_fail 2 sb find --dictionary=nowhere d.bagz
     stderr_is "shardbox find: nowhere: No such file or directory"

@@ -81,13 +81,13 @@ cat_names() {
 }
 
 @test "cat: a frame that holds more or less than it declares" {
-    cat_names "$magic"'\x20\x04'"$abc" "its zstd data are damaged (offset 12)"
-    cat_names "$magic"'\x20\x02'"$abc" "its zstd data are damaged (offset 12)"
+    cat_names "$magic"'\x20\x04'"$abc" "its zstd data are damaged, or need a --dictionary (offset 12)"
+    cat_names "$magic"'\x20\x02'"$abc" "its zstd data are damaged, or need a --dictionary (offset 12)"
 }
 
 @test "cat: what is no frame, and a frame that is to be skipped" {
-    cat_names 'plain text' "is not zstd data; was it stored uncompressed? (offset 12)"
-    cat_names '\x50\x2a\x4d\x18\0\0\0\0' "is not zstd data; was it stored uncompressed? (offset 12)"
+    cat_names 'plain text' "is not zstd data; if it is stored as it is: --compression=none (offset 12)"
+    cat_names '\x50\x2a\x4d\x18\0\0\0\0' "is not zstd data; if it is stored as it is: --compression=none (offset 12)"
 }
 
 @test "in a set, the shard is named too" {
@@ -105,7 +105,7 @@ cat_names() {
     bag_of a.bagz 'plain text'
     run_fail 1 within_64 "$SHARDBOX" find a.bagz
     output_is $'00000000\n00000002'
-    stderr_is "shardbox find: a.bagz: record 1: is not zstd data; was it stored uncompressed? (offset 12); left out"
+    stderr_is "shardbox find: a.bagz: record 1: is not zstd data; if it is stored as it is: --compression=none (offset 12); left out"
 }
 
 # bag_with LIMIT...: three bytes, and these limits.

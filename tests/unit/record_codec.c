@@ -153,9 +153,9 @@ static void what_is_no_frame_or_not_only_one(void)
     CHECK(sb_encoder_new(&encoder, NULL, 0, &err) == SB_OK);
     CHECK(sb_decoder_new(&decoder, NULL, &err) == SB_OK);
     CHECK(sb_encode(encoder, "abcabcabcabc", 12, &frame, &err) == SB_OK);
-    refused(decoder, "abcdefgh", 8, "is not zstd data; was it stored uncompressed?");
+    refused(decoder, "abcdefgh", 8, "is not zstd data; if it is stored as it is: --compression=none");
     refused(decoder, "\x50\x2a\x4d\x18\0\0\0\0", 8,
-            "is not zstd data; was it stored uncompressed?");
+            "is not zstd data; if it is stored as it is: --compression=none");
     for (size_t size = 4; size < frame.size; size++)
         refused(decoder, frame.data, size, "its zstd data are cut short");
     CHECK(sb_buf_set(&two, frame.data, frame.size) == SB_OK);

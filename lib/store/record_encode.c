@@ -1,0 +1,160 @@
+#include "store/record_codec_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd_errors.h>
+
+#define USUAL_LEVEL 3
+
+enum sb_compression sb_compression_of(enum sb_compression wanted, const char *path)
+{
+    size_t size = strlen(path);
+
+    if (wanted != SB_COMPRESSION_AUTO)
+        return wanted;
+    return size >= 5 && strcmp(path + size - 5, ".bagz") == 0 ? SB_COMPRESSION_ZSTD
+                                                              : SB_COMPRESSION_NONE;
+}
+
+/* Whole records are encoded by the prepared dictionary even where it is empty, as Bagz does: its
+ * tables need not be set up for each record, which takes a third of the time. */
+struct sb_encoder {
+    ZSTD_CCtx *zstd;
+    ZSTD_CDict *prepared;
+    char *block; /* of ZSTD_CStreamOutSize(), made at first use */
+    bool begun;  /* a piece of the record was fed */
+};
+
+static enum sb_code encoding_failed(size_t result, struct sb_error *err)
+{
+    switch (ZSTD_getErrorCode(result)) {
+    case ZSTD_error_memory_allocation:
+        return sb_fail_memory(err);
+    case ZSTD_error_srcSize_wrong:
+        return sb_fail(err, SB_CHANGED, "has not the size it was said to have");
+    case ZSTD_error_dictionary_corrupted:
+        return sb_fail(err, SB_FORMAT, "the dictionary is damaged");
+    default:
+        return sb_fail(err, SB_INVALID, "zstd cannot compress it: %s", ZSTD_getErrorName(result));
+    }
+}
+
+static enum sb_code set_up(struct sb_encoder *encoder, const struct sb_dictionary *dictionary,
+                           int level, struct sb_error *err)
+{
+    const void *bytes = dictionary ? dictionary->bytes.data : NULL;
+    size_t size = dictionary ? dictionary->bytes.size : 0, result;
+
+    encoder->zstd = ZSTD_createCCtx();
+    encoder->prepared = ZSTD_createCDict(bytes, size, level);
+    if (!encoder->zstd)
+        return sb_fail_memory(err);
+    if (!encoder->prepared)
+        return size ? sb_fail(err, SB_FORMAT, "the dictionary is damaged") : sb_fail_memory(err);
+    result = size ? ZSTD_CCtx_refCDict(encoder->zstd, encoder->prepared)
+                  : ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, level);
+    return ZSTD_isError(result) ? encoding_failed(result, err) : SB_OK;
+}
+
+enum sb_code sb_encoder_new(struct sb_encoder **out, struct sb_dictionary *dictionary, int level,
+                            struct sb_error *err)
+{
+    struct sb_encoder *encoder;
+
+    *out = NULL;
+    if (level == 0)
+        level = USUAL_LEVEL;
+    if (level < ZSTD_minCLevel() || level > ZSTD_maxCLevel())
+        return sb_fail(err, SB_INVALID, "zstd has no level %d; they go up to %d", level,
+                       ZSTD_maxCLevel());
+    encoder = calloc(1, sizeof(*encoder));
+    if (!encoder)
+        return sb_fail_memory(err);
+    if (set_up(encoder, dictionary, level, err)) {
+        sb_encoder_free(encoder);
+        return err->code;
+    }
+    *out = encoder;
+    return SB_OK;
+}
+
+void sb_encoder_free(struct sb_encoder *encoder)
+{
+    if (!encoder)
+        return;
+    ZSTD_freeCCtx(encoder->zstd);
+    ZSTD_freeCDict(encoder->prepared);
+    free(encoder->block);
+    free(encoder);
+}
+
+enum sb_code sb_encode(struct sb_encoder *encoder, const void *record, size_t size,
+                       struct sb_buf *out, struct sb_error *err)
+{
+    size_t bound = ZSTD_compressBound(size), result;
+
+    if (size == 0)
+        return SB_OK;
+    if (ZSTD_isError(bound) || sb_buf_reserve(out, bound))
+        return sb_fail_memory(err);
+    (void)ZSTD_CCtx_reset(encoder->zstd, ZSTD_reset_session_only);
+    result = ZSTD_compress_usingCDict(encoder->zstd, out->data + out->size, bound, record, size,
+                                      encoder->prepared);
+    if (ZSTD_isError(result))
+        return encoding_failed(result, err);
+    out->size += result;
+    out->data[out->size] = '\0';
+    return SB_OK;
+}
+
+enum sb_code sb_encode_begin(struct sb_encoder *encoder, int64_t record_size, struct sb_error *err)
+{
+    size_t result;
+
+    if (!encoder->block)
+        encoder->block = malloc(ZSTD_CStreamOutSize());
+    if (!encoder->block)
+        return sb_fail_memory(err);
+    encoder->begun = false;
+    (void)ZSTD_CCtx_reset(encoder->zstd, ZSTD_reset_session_only);
+    if (record_size < 0)
+        return SB_OK;
+    result = ZSTD_CCtx_setPledgedSrcSize(encoder->zstd, (unsigned long long)record_size);
+    return ZSTD_isError(result) ? encoding_failed(result, err) : SB_OK;
+}
+
+static enum sb_code encode(struct sb_encoder *encoder, ZSTD_inBuffer in, ZSTD_EndDirective end,
+                           sb_each_block *each, void *context, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    size_t result;
+
+    do {
+        ZSTD_outBuffer out = {.dst = encoder->block, .size = ZSTD_CStreamOutSize()};
+
+        result = ZSTD_compressStream2(encoder->zstd, &out, &in, end);
+        if (ZSTD_isError(result))
+            return encoding_failed(result, err);
+        if (out.pos > 0)
+            code = each(context, out.dst, out.pos, err);
+    } while (!code && (end == ZSTD_e_end ? result > 0 : in.pos < in.size));
+    return code;
+}
+
+enum sb_code sb_encode_more(struct sb_encoder *encoder, const void *piece, size_t size,
+                            sb_each_block *each, void *context, struct sb_error *err)
+{
+    if (size == 0)
+        return SB_OK;
+    encoder->begun = true;
+    return encode(encoder, (ZSTD_inBuffer){.src = piece, .size = size}, ZSTD_e_continue, each,
+                  context, err);
+}
+
+enum sb_code sb_encode_end(struct sb_encoder *encoder, sb_each_block *each, void *context,
+                           struct sb_error *err)
+{
+    if (!encoder->begun)
+        return SB_OK;
+    return encode(encoder, (ZSTD_inBuffer){.src = "", .size = 0}, ZSTD_e_end, each, context, err);
+}
