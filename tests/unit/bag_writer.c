@@ -563,7 +563,7 @@ static void to_a_pipe_records_go_at_once_and_limits_last(void)
     struct sb_bag_writer *writer = NULL;
     static char large[65536];
     struct sb_error err;
-    uint64_t limits[2];
+    uint64_t limits[2] = {0};
     int in;
 
     CHECK(mkfifo("fifo", 0600) == 0);
