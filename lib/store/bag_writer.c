@@ -176,9 +176,18 @@ int64_t sb_bag_writer_bytes(const struct sb_bag_writer *writer)
     return writer->bytes;
 }
 
+enum sb_code sb_bag_settle(struct sb_bag_writer *writer, enum sb_code code)
+{
+    if (code)
+        writer->failed = true;
+    return code;
+}
+
 enum sb_code sb_bag_begin(struct sb_bag_writer *writer, struct sb_error *err)
 {
-    return writer->append ? sb_bag_append_begin(writer, err) : SB_OK;
+    if (writer->failed)
+        return sb_fail(err, SB_INVALID, "%s: could not be written", writer->name);
+    return writer->append ? sb_bag_settle(writer, sb_bag_append_begin(writer, err)) : SB_OK;
 }
 
 enum sb_code sb_bag_put_any(void *context, const void *data, size_t size, struct sb_error *err)
@@ -252,7 +261,7 @@ enum sb_code sb_bag_writer_add(struct sb_bag_writer *writer, const void *data, c
     enum sb_code code = sb_bag_begin(writer, err);
 
     if (code == SB_OK && writer->dealing)
-        return sb_bag_deal(writer, data, sizes, count, err);
+        return sb_bag_settle(writer, sb_bag_deal(writer, data, sizes, count, err));
     while (code == SB_OK && count > 0) {
         int64_t bytes;
         size_t fit = sb_bag_fitting(writer, sizes, count, &bytes);
@@ -268,20 +277,18 @@ enum sb_code sb_bag_writer_add(struct sb_bag_writer *writer, const void *data, c
         sizes += fit;
         count -= fit;
     }
-    return code;
+    return sb_bag_settle(writer, code);
 }
 
-enum sb_code sb_bag_writer_piece(struct sb_bag_writer *writer, const void *data, size_t size,
-                                 struct sb_error *err)
+static enum sb_code add_piece(struct sb_bag_writer *writer, const void *data, size_t size,
+                              struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
-    if (!writer->in_record) {
-        code = sb_bag_begin(writer, err);
-        writer->in_record = true;
-        while (code == SB_OK && !writer->dealing && writer->shard_records >= records_wanted(writer))
-            code = sb_bag_next_shard(writer, err);
-    }
+    while (!writer->in_record && !writer->dealing && code == SB_OK &&
+           writer->shard_records >= records_wanted(writer))
+        code = sb_bag_next_shard(writer, err);
+    writer->in_record = true;
     if (code)
         return code;
     if (writer->dealing)
@@ -290,39 +297,57 @@ enum sb_code sb_bag_writer_piece(struct sb_bag_writer *writer, const void *data,
     return sb_bag_put_any(writer, data, size, err);
 }
 
-enum sb_code sb_bag_writer_end_record(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_writer_piece(struct sb_bag_writer *writer, const void *data, size_t size,
+                                 struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
-    int64_t size;
+    enum sb_code code = sb_bag_begin(writer, err);
 
-    if (!writer->in_record)
-        code = sb_bag_writer_piece(writer, "", 0, err);
-    writer->in_record = false;
-    if (code == SB_OK && writer->dealing)
+    return code ? code : sb_bag_settle(writer, add_piece(writer, data, size, err));
+}
+
+static enum sb_code end_record(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    int64_t size;
+    enum sb_code code = SB_OK;
+
+    if (writer->dealing)
         return sb_bag_deal_end_record(writer, err);
-    if (code == SB_OK &&
-        passes_bound(writer, writer->shard_records, writer->shard_bytes, writer->record_bytes))
+    if (passes_bound(writer, writer->shard_records, writer->shard_bytes, writer->record_bytes))
         code = sb_bag_carry_over(writer, err);
     size = writer->record_bytes;
     writer->record_bytes = 0;
     return code ? code : count_record(writer, size, err);
 }
 
-enum sb_code sb_bag_writer_drop_record(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_writer_end_record(struct sb_bag_writer *writer, struct sb_error *err)
 {
-    int64_t size = writer->record_bytes;
-    enum sb_code code = SB_OK;
+    /* An empty one has had none. */
+    enum sb_code code = sb_bag_writer_piece(writer, "", 0, err);
 
     writer->in_record = false;
-    writer->record_bytes = 0;
+    return code ? code : sb_bag_settle(writer, end_record(writer, err));
+}
+
+static enum sb_code drop_record(struct sb_bag_writer *writer, int64_t size, struct sb_error *err)
+{
+    if (writer->dealing)
+        return sb_bag_deal_drop_record(writer, size, err);
     if (size == 0)
         return SB_OK;
     if (writer->stream)
         return sb_outfile_cut(writer->stream, writer->bytes, err);
-    if (writer->dealing)
-        return sb_bag_deal_drop_record(writer, size, err);
-    code = sb_outbuf_flush(&writer->out, err);
-    return code ? code : sb_outbuf_cut(&writer->out, sb_outbuf_size(&writer->out) - size, err);
+    return sb_outbuf_cut(&writer->out, sb_outbuf_size(&writer->out) - size, err);
+}
+
+enum sb_code sb_bag_writer_drop_record(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    int64_t size = writer->record_bytes;
+
+    if (writer->failed)
+        return sb_bag_begin(writer, err);
+    writer->in_record = false;
+    writer->record_bytes = 0;
+    return sb_bag_settle(writer, drop_record(writer, size, err));
 }
 
 static enum sb_code commit_stream(struct sb_bag_writer *writer, struct sb_error *err)
@@ -337,6 +362,8 @@ enum sb_code sb_bag_writer_commit(struct sb_bag_writer *writer, struct sb_error 
 {
     enum sb_code code;
 
+    if (writer->failed)
+        return sb_bag_begin(writer, err);
     if (writer->in_record)
         return sb_fail(err, SB_DAMAGED, "%s: the last record is not whole", writer->name);
     if (writer->stream)

@@ -179,15 +179,13 @@ static enum sb_code begin_limits(struct sb_bag_writer *writer, int *fd, struct s
 {
     struct sb_bag_append *append = writer->append;
     const char *from = append->separate ? append->limits : writer->pattern.path;
-    int old = append->fd;
     int64_t offset = append->separate ? 0 : append->records_end;
-    enum sb_code code = sb_bag_create(writer, 0, true, fd, err);
+    int old = append->separate ? open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : append->fd;
+    enum sb_code code = old < 0 ? sb_fail_errno(err, errno, "%s", from) : SB_OK;
 
-    if (code == SB_OK && append->separate) {
-        old = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-        if (old < 0)
-            code = sb_fail_errno(err, errno, "%s", from);
-    }
+    *fd = -1;
+    if (code == SB_OK)
+        code = sb_bag_create(writer, 0, true, fd, err);
     if (code == SB_OK)
         code = sb_copy_range(old, offset, *fd, append->limits_size, from, writer->name, err);
     if (append->separate && old >= 0)

@@ -186,8 +186,11 @@ enum sb_code sb_bag_deal_end_record(struct sb_bag_writer *writer, struct sb_erro
 enum sb_code sb_bag_deal_drop_record(struct sb_bag_writer *writer, int64_t size,
                                      struct sb_error *err)
 {
-    enum sb_code code = sb_outbuf_cut(&writer->out, sb_outbuf_size(&writer->out) - size, err);
+    enum sb_code code;
 
+    if (writer->fd < 0)
+        return SB_OK;
+    code = sb_outbuf_cut(&writer->out, sb_outbuf_size(&writer->out) - size, err);
     return code ? code : close_shard(writer, false, err);
 }
 

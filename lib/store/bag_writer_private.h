@@ -34,6 +34,7 @@ struct sb_bag_writer {
     struct sb_limit_spool limits; /* of the shard that grows; of all where they are cut or dealt */
     char *block;
 
+    bool failed;     /* what it has on disk cannot be gone on with */
     int64_t records; /* all */
     int64_t bytes;
     uint32_t shard; /* the one that grows */
@@ -54,8 +55,11 @@ static inline bool sb_bag_replaces_file(const struct sb_bag_writer *writer)
 
 /* bag_writer.c */
 
-/* Before the first byte that changes what is there. */
+/* Before anything is written: refuses what has failed before. */
 enum sb_code sb_bag_begin(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* Notes a failure, and returns it. */
+enum sb_code sb_bag_settle(struct sb_bag_writer *writer, enum sb_code code);
 
 /* How many of these records the shard that grows takes, and their bytes. */
 size_t sb_bag_fitting(const struct sb_bag_writer *writer, const size_t *sizes, size_t count,

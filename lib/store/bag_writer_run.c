@@ -18,29 +18,44 @@ static enum sb_code make_block(struct sb_bag_writer *writer, struct sb_error *er
     return writer->block ? SB_OK : sb_fail_memory(err);
 }
 
-/* The stored bytes of another bag, in blocks. */
-static enum sb_code copy(struct sb_bag_writer *writer, struct sb_bag_reader *reader, uint32_t shard,
-                         int64_t offset, int64_t size, sb_each_block *each, struct sb_error *err)
+/* The stored bytes of another bag go to `each` in blocks; where they cannot be read, those that
+ * went are taken back. */
+static enum sb_code copy(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
+                         const struct sb_record_extent *first, int64_t size, sb_each_block *each,
+                         struct sb_error *err)
 {
+    int64_t offset = first->offset;
     enum sb_code code = make_block(writer, err);
+    struct sb_error ignored;
 
     while (code == SB_OK && size > 0) {
         size_t part = size < (int64_t)BLOCK ? (size_t)size : BLOCK;
 
         if (sb_interrupted())
             return sb_fail(err, SB_INTERRUPT, "interrupted");
-        code = sb_bag_read(reader, shard, offset, writer->block, part, err);
+        code = sb_bag_read(reader, first->shard, offset, writer->block, part, err);
         if (code == SB_OK)
             code = each(writer, writer->block, part, err);
         offset += (int64_t)part;
         size -= (int64_t)part;
     }
+    if (code && !writer->failed)
+        (void)!sb_bag_writer_drop_record(writer, &ignored);
     return code;
 }
 
 static enum sb_code put_piece(void *context, const void *data, size_t size, struct sb_error *err)
 {
     return sb_bag_writer_piece(context, data, size, err);
+}
+
+/* Bytes of records that are counted together. */
+static enum sb_code put_some(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct sb_bag_writer *writer = context;
+
+    writer->record_bytes += (int64_t)size;
+    return sb_bag_settle(writer, sb_bag_put_any(writer, data, size, err));
 }
 
 /* One by one, for each goes to another shard. */
@@ -56,8 +71,7 @@ static enum sb_code deal_extents(struct sb_bag_writer *writer, struct sb_bag_rea
         while (i + run < count && extents[i + run].size <= (int64_t)(BLOCK - bytes))
             bytes += sizes[run] = (size_t)extents[i + run].size, run++;
         if (run == 0) {
-            code = copy(writer, reader, extents[i].shard, extents[i].offset, extents[i].size,
-                        put_piece, err);
+            code = copy(writer, reader, &extents[i], extents[i].size, put_piece, err);
             if (code == SB_OK)
                 code = sb_bag_writer_end_record(writer, err);
             i++;
@@ -68,7 +82,7 @@ static enum sb_code deal_extents(struct sb_bag_writer *writer, struct sb_bag_rea
             code =
                 sb_bag_read(reader, extents[i].shard, extents[i].offset, writer->block, bytes, err);
         if (code == SB_OK)
-            code = sb_bag_deal(writer, writer->block, sizes, run, err);
+            code = sb_bag_settle(writer, sb_bag_deal(writer, writer->block, sizes, run, err));
         i += run;
     }
     return code;
@@ -90,13 +104,13 @@ static enum sb_code copy_extents(struct sb_bag_writer *writer, struct sb_bag_rea
         size_t fit = sb_bag_fitting(writer, sizes + i, count - i, &bytes);
 
         if (fit == 0) {
-            code = sb_bag_next_shard(writer, err);
+            code = sb_bag_settle(writer, sb_bag_next_shard(writer, err));
             continue;
         }
-        code =
-            copy(writer, reader, extents[i].shard, extents[i].offset, bytes, sb_bag_put_any, err);
+        code = copy(writer, reader, &extents[i], bytes, put_some, err);
+        writer->record_bytes = 0;
         if (code == SB_OK)
-            code = sb_bag_count_all(writer, sizes + i, fit, err);
+            code = sb_bag_settle(writer, sb_bag_count_all(writer, sizes + i, fit, err));
         i += fit;
     }
     return code;

@@ -543,3 +543,181 @@ run_resteps() {
 check_resteps() {
     going_on "$1" new old
 }
+
+# Bags. make_lines: the records of the bag before and afterwards, and those that are appended.
+make_lines() {
+    seq 1000 | sed 's/$/ a record of the old bag/' >old.lines
+    seq 4000 | sed 's/$/ one that comes/' >more.lines
+    cat old.lines more.lines >new.lines
+    : >no.lines
+}
+
+# make_bag OUTPUT OPTION...: of the old lines.
+make_bag() {
+    mkdir -p "$(dirname "$1")"
+    "$SHARDBOX" convert -q --frame=line "${@:2}" old.lines "$1"
+}
+
+# records SPEC LINES [OPTION...]: whether these are the bag's.
+records() {
+    "$SHARDBOX" cat --frame=line "${@:3}" "$1" >out.lines 2>log && cmp out.lines "$2" >log 2>&1
+}
+
+# only PATTERN...: whether no other files are there. A run whose unlink fails cannot help it.
+only() {
+    local name
+    local -a names=()
+    for name in "$@"; do
+        names+=(! -name "$name")
+    done
+    find at -mindepth 1 "${names[@]}" >log
+    [ ! -s log ] || [ "$calls" = unlink ]
+}
+
+# new_bag PHASE FIRST SPEC FILES [OPTION...]: of a command that makes one of the new lines; FIRST is
+# the file by which it is found.
+new_bag() {
+    case $1 in
+    failed) [ -e "$2" ] || only || report "left behind" ;;
+    ended) [ -e "$2" ] || report "lost" ;;
+    finished) only "$4" || report "left behind" ;;
+    esac
+    if [ -e "$2" ]; then
+        records "$3" new.lines "${@:5}" || report "not the new records"
+    elif [ "$1" = finished ]; then
+        report "not there"
+    fi
+}
+
+# old_or_new_bag PHASE SPEC FILES...: of a command that makes a new one of an old one.
+old_or_new_bag() {
+    if [ "$1" = finished ] || [ "$1" = ended ]; then
+        records "$2" new.lines || report "not the new records"
+    else
+        records "$2" new.lines || records "$2" old.lines || report "neither the old records nor the new"
+    fi
+    [[ $1 == @(killed|ended) ]] || only "${@:3}" || report "left behind"
+}
+
+start_bag() {
+    make_lines
+    mkdir start-bag
+}
+run_bag() {
+    "$@" convert -q --frame=line new.lines at/a.bagz
+}
+again_bag() {
+    "$@" convert -q --force --frame=line new.lines at/a.bagz
+}
+check_bag() {
+    new_bag "$1" at/a.bagz at/a.bagz a.bagz
+}
+
+start_bagset() {
+    make_lines
+    mkdir start-bagset
+}
+run_bagset() {
+    "$@" convert -q --frame=line --limits=separate new.lines at/a@3.bag
+}
+again_bagset() {
+    "$@" convert -q --force --frame=line --limits=separate new.lines at/a@3.bag 2>/dev/null
+}
+check_bagset() {
+    new_bag "$1" at/a-00000-of-00003.bag 'at/a@*.bag' '*a-0000[0-2]-of-00003.bag'
+}
+
+start_bagdeal() {
+    make_lines
+    mkdir start-bagdeal
+}
+run_bagdeal() {
+    "$@" convert -q --frame=line --layout=interleaved new.lines at/a@3.bagz
+}
+again_bagdeal() {
+    "$@" convert -q --force --frame=line --layout=interleaved new.lines at/a@3.bagz 2>/dev/null
+}
+check_bagdeal() {
+    new_bag "$1" at/a-00000-of-00003.bagz 'at/a@*.bagz' 'a-0000[0-2]-of-00003.bagz' \
+        --layout=interleaved
+}
+
+# A file is replaced at one moment, also where its limits stand beside it.
+start_bagforce() {
+    make_lines
+    make_bag start-bagforce/a.bag --limits=separate
+}
+run_bagforce() {
+    "$@" convert -q --force --frame=line --limits=separate new.lines at/a.bag
+}
+check_bagforce() {
+    old_or_new_bag "$1" at/a.bag a.bag limits.a.bag
+}
+
+start_bagfold() {
+    make_lines
+    make_bag start-bagfold/a.bag --limits=separate
+}
+run_bagfold() {
+    "$@" convert -q --force --frame=line new.lines at/a.bag
+}
+check_bagfold() {
+    old_or_new_bag "$1" at/a.bag a.bag limits.a.bag
+    [ "$1" != finished ] || [ ! -e at/limits.a.bag ] || report "limits of the old bag"
+}
+
+# A set that is replaced is not there for a moment; its parts are never taken for it.
+start_bagreset() {
+    make_lines
+    make_bag start-bagreset/a@3.bagz
+}
+run_bagreset() {
+    "$@" convert -q --force --frame=line new.lines at/a@3.bagz 2>/dev/null
+}
+check_bagreset() {
+    local first=at/a-00000-of-00003.bagz
+    [ "$1" != finished ] || only 'a-0000[0-2]-of-00003.bagz' || report "left behind"
+    if [ -e $first ] || [[ $1 == @(finished|ended) ]]; then
+        records 'at/a@*.bagz' new.lines ||
+            { [[ $1 != @(finished|ended) ]] && records 'at/a@*.bagz' old.lines; } ||
+            report "neither the old records nor the new"
+    fi
+}
+
+# Where no later call succeeds either, an append cannot be undone: that is left to the next writer.
+left_to_next() {
+    [ "$1" != failed ] || [ -z "$onward" ] || echo '*a.bag*'
+}
+
+start_bagappend() {
+    make_lines
+    make_bag start-bagappend/a.bagz
+}
+run_bagappend() {
+    "$@" convert -q --append --frame=line more.lines at/a.bagz
+}
+# What was appended is rightly appended once more, but not here.
+again_bagappend() {
+    local lines=more.lines
+    ! records at/a.bagz new.lines || lines=no.lines
+    "$@" convert -q --append --frame=line $lines at/a.bagz
+}
+check_bagappend() {
+    old_or_new_bag "$1" at/a.bagz a.bagz "$(left_to_next "$1")"
+}
+
+start_bagaside() {
+    make_lines
+    make_bag start-bagaside/a.bag --limits=separate
+}
+run_bagaside() {
+    "$@" convert -q --append --frame=line more.lines at/a.bag
+}
+again_bagaside() {
+    local lines=more.lines
+    ! records at/a.bag new.lines || lines=no.lines
+    "$@" convert -q --append --frame=line $lines at/a.bag
+}
+check_bagaside() {
+    old_or_new_bag "$1" at/a.bag a.bag limits.a.bag "$(left_to_next "$1")"
+}
