@@ -8,6 +8,7 @@
 
 #define SLOTS_A_THREAD     2
 #define SLOTS_MORE         2
+#define SLOTS_MOST         20 /* each may take some 6 MB, where records are that large */
 #define WORTH_MORE_THREADS ((int64_t)1 << 20) /* bytes */
 
 struct fetch {
@@ -252,11 +253,8 @@ static enum sb_code drain(void *context, void *slot_context, struct sb_error *er
         if (slot->failure.code)
             return sb_fail(err, slot->failure.code, "%s: record %" PRId64 ": %s",
                            sb_bag_name(f->bag), slot->asked[slot->next].record, slot->failure.text);
-        while (slot->large && slot->next < slot->count) {
-            code = give_large(f, slot, err);
-            if (code)
-                return code;
-        }
+        if (slot->large && give_large(f, slot, err))
+            return err->code;
         if (slot->next == slot->count)
             return SB_OK;
         code = sb_record_slot_read(slot, err);
@@ -269,8 +267,10 @@ static int64_t average_size(const struct sb_bag *bag)
 {
     int64_t bytes = 0, records = sb_bag_count(bag);
 
-    for (uint32_t i = 0; i < sb_bag_shard_count(bag); i++)
-        bytes += sb_bag_shard(bag, i)->bytes;
+    for (uint32_t i = 0; i < sb_bag_shard_count(bag); i++) {
+        if (__builtin_add_overflow(bytes, sb_bag_shard(bag, i)->bytes, &bytes))
+            return INT64_MAX;
+    }
     return records > 0 ? bytes / records + 1 : 1;
 }
 
@@ -321,6 +321,8 @@ enum sb_code sb_record_fetch(struct sb_bag *bag, struct sb_record_choice *choice
     *counts = (struct sb_record_fetch_counts){0};
     plan(&f, &threads);
     count = threads > 1 ? SLOTS_A_THREAD * threads + SLOTS_MORE : 1;
+    if (count > SLOTS_MOST)
+        count = SLOTS_MOST;
     slots = calloc(count, sizeof(*slots));
     if (!slots)
         return sb_fail_memory(err);
