@@ -52,8 +52,10 @@ PYTHON
             python_peer write "$framing" records all
             run_ok sb convert --force --frame="$framing" all "a.$suffix"
             run_ok sb convert --force --frame="$framing" "a.$suffix" back
-            sb cat --frame="$framing" "a.$suffix" >cat
-            cmp back cat
+            sb cat --frame="$framing" "a.$suffix" >given
+            # Without --keys a record has no key.
+            [[ $framing == jsonl ]] && sed -i 's/"key":"[0-9]*",//' back
+            cmp back given
             sb convert --frame=u64 "a.$suffix" - >u64
             run_ok python_peer check u64 u64 records
         done
