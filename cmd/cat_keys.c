@@ -118,7 +118,7 @@ enum sb_code cat_by_key(struct cat_job *job, struct sb_error *err)
     if (!words)
         return sb_fail_memory(err);
     for (size_t i = 0; i < option_count; i++) {
-        if (strcmp(options[i].name, "find") == 0)
+        if (strcmp(options[i].name, "find") == 0 && options[i].value != keys_of_list)
             words[count++] = (char *)options[i].value; /* only read */
     }
     for (size_t i = 0; i < request->operand_count; i++)

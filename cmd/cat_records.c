@@ -8,6 +8,7 @@
 #include "task/record_fetch.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 const char *cat_records_given(void)
 {
@@ -18,9 +19,28 @@ const char *cat_records_given(void)
     return options_given_of(names);
 }
 
+/* Does it take what --find names? */
+static bool is_finding(void)
+{
+    return options_given_of((const char *const[]){"find", NULL}) != NULL;
+}
+
+/* Is there a --find with a key of its own? */
+static bool has_key(void)
+{
+    const struct given_option *given;
+    size_t count = options_given(&given);
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(given[i].name, "find") == 0 && given[i].value != keys_of_list)
+            return true;
+    }
+    return false;
+}
+
 static bool is_by_key(const struct cat_records_settings *settings)
 {
-    return settings->keys || settings->find;
+    return settings->keys || is_finding();
 }
 
 /* NULL: nothing is wrong. */
@@ -37,10 +57,11 @@ static const char *misuse(const struct cat_records_settings *settings,
         return "--files-from cannot be sampled, shuffled or repeated; give numbers and slices";
     if (random && is_by_key(settings))
         return "records by key cannot be sampled, shuffled or repeated";
-    if (!settings->keys && settings->find && request->operand_count > 0)
+    if (!settings->keys && is_finding() && request->operand_count > 0)
         return "--find without --keys and record numbers cannot be given together";
-    if (settings->keys && !settings->find && !request->files_from && request->operand_count == 0)
-        return "--keys: no NAME given";
+    if (is_by_key(settings) && !has_key() && !request->files_from && request->operand_count == 0)
+        return settings->keys ? "--keys: no NAME given"
+                              : "--find needs a key: --find=KEY, or a list of them by -T";
     if (settings->forever && request->framing == SB_FRAMING_TAR)
         return "--forever and --frame=tar cannot be given together: a tar has an end";
     return NULL;

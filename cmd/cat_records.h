@@ -6,6 +6,7 @@
 
 #include "bag_opening.h"
 #include "given_names.h"
+#include "record_keys_given.h"
 #include "store/framing.h"
 
 struct cat_records_settings {
@@ -16,7 +17,6 @@ struct cat_records_settings {
     bool shuffle;
     bool forever;
     const char *keys;
-    const char *find; /* there may be more: options_given */
 };
 
 #define CAT_RECORDS_DEFAULTS                                                                       \
@@ -38,9 +38,7 @@ struct cat_records_settings {
                     "of a bag: again and again, without end; with --shuffle each time anew"),      \
         OPTION_TEXT(0, "keys", settings, field.keys, "BAG",                                        \
                     "of a bag: records by names, which are the records of BAG", OPERAND_FILE),     \
-        OPTION_TEXT(0, "find", settings, field.find, "KEY",                                        \
-                    "of a bag: the record that is KEY, or with --keys is called so", OPERAND_ANY), \
-        OPTIONS_BAG("", settings, field.bag)
+        OPTION_FIND, OPTIONS_BAG("", settings, field.bag)
 
 /* What has been asked for besides. */
 struct cat_request {

@@ -10,14 +10,17 @@
 
 #include "core/list.h"
 
-/* Both may be given several times; without a key, the keys are those of -T. */
+/* May be given several times; without a key, the keys are those of -T. */
+#define OPTION_FIND                                                                                \
+    {                                                                                              \
+        .kind = OPTION_KIND_CALL, .name = "find", .value = "KEY", .implied = keys_of_list,         \
+        .help = "of a bag: the first record that is KEY; without it, each line of -T",             \
+        .call = key_is_given                                                                       \
+    }
+
+/* With the other one, of which the same is true. */
 #define OPTIONS_FIND                                                                               \
-    {.kind = OPTION_KIND_CALL,                                                                     \
-     .name = "find",                                                                               \
-     .value = "KEY",                                                                               \
-     .implied = keys_of_list,                                                                      \
-     .help = "of a bag: the first record that is KEY; without it, each line of -T",                \
-     .call = key_is_given},                                                                        \
+    OPTION_FIND,                                                                                   \
     {                                                                                              \
         .kind = OPTION_KIND_CALL, .name = "find-all", .value = "KEY", .implied = keys_of_list,     \
         .help = "likewise, all records that are KEY", .call = key_is_given                         \

@@ -24,7 +24,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     cat)
-        options='-T --files-from= -0 --null --batch --range= --order= --frame= --no-check --decompress --from= -j --threads= --sample= --replace --shuffle --seed= --forever --keys= --find= --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-T --files-from= -0 --null --batch --range= --order= --frame= --no-check --decompress --from= -j --threads= --sample= --replace --shuffle --seed= --forever --keys= --find --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     ls)
@@ -154,7 +154,7 @@ _shardbox_value() {
     cat:--sample) wanted='any' ;;
     cat:--seed) wanted='any' ;;
     cat:--keys) wanted='file' ;;
-    cat:--find) wanted='any' ;;
+    cat:--find=) wanted='any' ;;
     cat:--compression) wanted='words:auto none zstd' ;;
     cat:--dictionary) wanted='file' ;;
     cat:--limits) wanted='words:auto tail separate' ;;

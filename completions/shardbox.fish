@@ -70,7 +70,7 @@ function __shardbox_takes_value
             return 0
         case diff:-C diff:--directory diff:-j diff:--threads diff:--from diff:--compression diff:--dictionary diff:--limits diff:--layout
             return 0
-        case cat:-T cat:--files-from cat:--range cat:--order cat:--frame cat:--from cat:-j cat:--threads cat:--sample cat:--seed cat:--keys cat:--find cat:--compression cat:--dictionary cat:--limits cat:--layout
+        case cat:-T cat:--files-from cat:--range cat:--order cat:--frame cat:--from cat:-j cat:--threads cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout
             return 0
         case ls:--sort ls:--at ls:--records ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:-j ls:--threads ls:--from
             return 0
@@ -298,7 +298,7 @@ complete -c shardbox -n '__shardbox_is cat' -l shuffle -d 'of a bag: all of the 
 complete -c shardbox -n '__shardbox_is cat' -l seed -x -d 'which order that is (default: 0)'
 complete -c shardbox -n '__shardbox_is cat' -l forever -d 'of a bag: again and again, without end; with --shuffle each time anew'
 complete -c shardbox -n '__shardbox_is cat' -l keys -r -F -d 'of a bag: records by names, which are the records of BAG'
-complete -c shardbox -n '__shardbox_is cat' -l find -x -d 'of a bag: the record that is KEY, or with --keys is called so'
+complete -c shardbox -n '__shardbox_is cat' -l find -x -d 'of a bag: the first record that is KEY; without it, each line of -T'
 complete -c shardbox -n '__shardbox_is cat' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is cat' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
 complete -c shardbox -n '__shardbox_is cat' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'

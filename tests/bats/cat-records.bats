@@ -330,6 +330,11 @@ shardbox cat: a.bag: record -11: there are 10"
     output_has '"index":4'
     run_fail 1 sb cat --find=r44 a.bag
     stderr_is "shardbox cat: r44: no such record in a.bag"
+    [ "$(printf 'r8\nr2\n' | lines --find -T - a.bag)" = "r8 r2 " ]
+    run_fail 2 sb cat --find a.bag
+    stderr_has "--find needs a key"
+    run_fail 2 sb cat --find=r4 a.bag 4
+    stderr_has "--find without --keys and record numbers"
 }
 
 @test "a framing that cannot hold a record ends the run, and says what can" {
