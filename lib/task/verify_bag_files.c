@@ -114,6 +114,7 @@ static enum sb_code open_as_bag(struct bag_check *check, int64_t number, struct 
     struct sb_notify notify = {.call = hear, .context = &heard};
     const struct sb_bag_shard *shard;
     struct sb_bag *bag;
+    bool written;
     enum sb_code code = sb_bag_open(&bag, file->path, &check->options->bag, &notify, err);
 
     if (code)
@@ -126,7 +127,11 @@ static enum sb_code open_as_bag(struct bag_check *check, int64_t number, struct 
     file->bytes = shard->bytes;
     file->limits_at = shard->separate ? 0 : shard->bytes;
     sb_bag_free(bag);
-    return file->separate && !heard.unfinished ? look_behind(check, number, err) : SB_OK;
+    if (!file->separate || heard.unfinished)
+        return SB_OK;
+    /* An append that is under way is told elsewhere. */
+    code = sb_verify_bag_is_written(file->path, &written, err);
+    return code || written ? code : look_behind(check, number, err);
 }
 
 /* A compressed file that was cut within its limits looks like a bag, by chance. */

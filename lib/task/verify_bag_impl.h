@@ -78,6 +78,10 @@ enum sb_code sb_verify_bag_walk(int fd, const char *path, int64_t size, int limi
 /* verify_bag_set.c: what is missing of sets, what else is beside the files. */
 enum sb_code sb_verify_bag_sets(struct bag_check *check, struct sb_error *err) SB_CHECKED;
 
+/* Does a writer of ours hold its lock? */
+enum sb_code sb_verify_bag_is_written(const char *path, bool *written,
+                                      struct sb_error *err) SB_CHECKED;
+
 /* verify_bag_records.c: limits and records. */
 enum sb_code sb_verify_bag_records(struct bag_check *check, struct sb_record_choice *choice,
                                    struct sb_error *err) SB_CHECKED;

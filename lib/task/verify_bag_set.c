@@ -250,6 +250,17 @@ static enum lock look_at_lock(const char *path)
     return held ? HELD : LEFT;
 }
 
+enum sb_code sb_verify_bag_is_written(const char *path, bool *written, struct sb_error *err)
+{
+    const char *base = base_name(path);
+    struct sb_buf lock = {0};
+    enum sb_code code = hidden_name(path, base, (int)strlen(base), SB_BAG_LOCK_SUFFIX, &lock, err);
+
+    *written = !code && look_at_lock(lock.data) == HELD;
+    sb_buf_release(&lock);
+    return code;
+}
+
 /* lock_path: of those who write it. */
 static void tell_writer(struct bag_check *check, const char *path, const char *lock_path,
                         int64_t temporary, const char *first)

@@ -206,6 +206,29 @@ limit_at() {
     output_is 'leftover: a.bag: has 52 bytes behind its 6 records, as a writer leaves them that was killed; limits.a.bag is what counts'
 }
 
+# While somebody appends to a.bag, who waits for his input: runs the command.
+beside_append() {
+    mkfifo pipe
+    sb convert --append --frame=line - a.bag <pipe &
+    exec 5>pipe
+    # More than what is held back, so that some of it is written.
+    yes line | head -c 9000000 >&5
+    until [[ -e limits.a.bag ]]; do
+        sleep 0.02
+    done
+    "$@"
+    exec 5>&-
+    wait $!
+}
+
+@test "a bag that is appended to: the old records, and a word about it" {
+    make_bag a.bag "${words[@]}"
+    run_ok beside_append sb verify -v a.bag
+    output_is ''
+    stderr_has 'a.bag: is being written just now'
+    stderr_has 'a.bag: 6 records ('
+}
+
 @test "--records and -T: only these are looked at" {
     make_bagz a.bagz "${words[@]}"
     flip_byte a.bagz 12
