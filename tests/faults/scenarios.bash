@@ -721,3 +721,90 @@ again_bagaside() {
 check_bagaside() {
     old_or_new_bag "$1" at/a.bag a.bag limits.a.bag "$(left_to_next "$1")"
 }
+
+# The keys come first: where the bag is, they are.
+start_bagkeys() {
+    mkdir start-bagkeys
+    "$SHARDBOX" pack --shard-size=6k -C new archive.barecat .
+    "$SHARDBOX" convert -q --keys=whole.keys.bag archive.barecat whole.bag
+}
+run_bagkeys() {
+    "$@" convert -q --keys=at/k@2.bag archive.barecat at/a.bag
+}
+again_bagkeys() {
+    "$@" convert -q --force --keys=at/k@2.bag archive.barecat at/a.bag 2>/dev/null
+}
+check_bagkeys() {
+    case $1 in
+    failed) [ -e at/a.bag ] || only 'k-0000[01]-of-00002.bag' || report "left behind" ;;
+    ended) [ -e at/a.bag ] || report "lost" ;;
+    finished) only a.bag 'k-0000[01]-of-00002.bag' || report "left behind" ;;
+    esac
+    if [ -e at/a.bag ]; then
+        cmp at/a.bag whole.bag >log 2>&1 || report "not the records"
+        "$SHARDBOX" cat --frame=u32 whole.keys.bag >whole.keys
+        "$SHARDBOX" cat --frame=u32 'at/k@*.bag' 2>log | cmp - whole.keys >>log 2>&1 ||
+            report "not their keys"
+    elif [ "$1" = finished ]; then
+        report "not there"
+    fi
+}
+
+# What a kill leaves of a file that is written by itself has a name that no later run knows.
+unnamed_of() {
+    [ "$1" = failed ] || echo '.shardbox-*'
+}
+
+# The limits of the shards of an archive: each file is whole, or not there.
+start_limits() {
+    make_old start-limits 6k
+    cp -a start-limits whole
+    "$SHARDBOX" convert --limits-only --keys=whole/keys.bag whole/a.barecat
+}
+run_limits() {
+    "$@" convert --limits-only --keys=at/keys.bag at/a.barecat
+}
+again_limits() {
+    "$@" convert --limits-only --force --keys=at/keys.bag at/a.barecat
+}
+check_limits() {
+    local file
+    case $1 in
+    failed | finished)
+        only a.barecat 'a.barecat-shard-*' 'limits.a.barecat-shard-0000?' keys.bag \
+            "$(unnamed_of "$1")" || report "left behind"
+        ;;
+    esac
+    for file in whole/*; do
+        file=${file#whole/}
+        if [ -e "at/$file" ]; then
+            cmp "at/$file" "whole/$file" >log 2>&1 || report "$file is neither whole nor missing"
+        elif [[ $1 == @(finished|ended) || $file == a.barecat* ]]; then
+            report "$file is not there"
+        fi
+    done
+}
+
+# The dictionary comes first: where the bag is, it is.
+start_trained() {
+    make_lines
+    mkdir start-trained
+}
+run_trained() {
+    "$@" convert -q --frame=line --train-dictionary=512 --dictionary=at/d new.lines at/a.bagz
+}
+again_trained() {
+    "$@" convert -q --force --frame=line --train-dictionary=512 --dictionary=at/d new.lines at/a.bagz
+}
+check_trained() {
+    case $1 in
+    failed) [ -e at/a.bagz ] || only d || report "left behind" ;;
+    ended) [ -e at/a.bagz ] || report "lost" ;;
+    finished) only a.bagz d "$(unnamed_of "$1")" || report "left behind" ;;
+    esac
+    if [ -e at/a.bagz ]; then
+        records at/a.bagz new.lines --dictionary=at/d || report "not the new records"
+    elif [ "$1" = finished ]; then
+        report "not there"
+    fi
+}
