@@ -3,6 +3,7 @@
 #include "store/shard_spec.h"
 #include "task/rebag.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 struct bags {
@@ -270,6 +271,17 @@ static enum sb_code add_inputs(struct bags *bags, struct sb_error *err)
     return code;
 }
 
+static enum sb_code count_would_be(struct bags *bags, struct sb_error *err)
+{
+    int64_t *records = &bags->result->counts.files;
+    enum sb_code code = count_inputs(bags, records, err);
+
+    if (!code)
+        sb_tell(bags->notify, SB_NOTE, "would-store", bags->options->output,
+                "would hold %" PRId64 " records", *records);
+    return code;
+}
+
 enum sb_code sb_convert_bags(const struct sb_convert_options *options,
                              const struct sb_notify *notify, struct sb_convert_result *result,
                              struct sb_error *err)
@@ -278,7 +290,7 @@ enum sb_code sb_convert_bags(const struct sb_convert_options *options,
     enum sb_code code;
 
     if (options->transfer.dry_run)
-        return count_inputs(&bags, &result->counts.files, err);
+        return count_would_be(&bags, err);
     code = add_inputs(&bags, err);
     result->counts.files = bags.files_done;
     result->counts.bytes = bags.bytes_done;

@@ -26,6 +26,8 @@ numbers() {
     run_ok sb convert a.bagz b.bagz
     output_is ""
     stderr_is ""
+    run_ok sb convert -v --force a.bagz b.bagz
+    stderr_has "b.bagz: stored 200 records ("
     cmp a.bagz b.bagz
     sb convert a.bagz b.bag
     sb convert b.bag c.bag
@@ -253,7 +255,8 @@ numbers() {
 
 @test "a dry run counts, and writes nothing" {
     make_bag
-    run_ok sb convert -n a.bagz b.bagz
+    run_ok sb convert -n -v --records=::2 a.bagz b.bagz
+    stderr_is "shardbox convert: b.bagz: would hold 100 records"
     [ ! -e b.bagz ]
 }
 

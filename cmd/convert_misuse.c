@@ -1,0 +1,129 @@
+#include "convert_settings.h"
+
+#include <string.h>
+
+struct record_use record_use_of(const struct convert_settings *settings)
+{
+    return (struct record_use){
+        .inputs = settings->inputs,
+        .input_count = settings->input_count,
+        .from = settings->input_type,
+        .output = settings->output,
+        .to = settings->output_type,
+        .to_given = settings->to != NOT_GIVEN,
+        .shard_size = settings->shard_size,
+        .level = settings->level,
+        .append = settings->append,
+    };
+}
+
+static const char *misused_operands(const struct convert_settings *settings)
+{
+    enum sb_container_kind kind = settings->output_type.kind;
+    struct record_use use = record_use_of(settings);
+    size_t pipes = 0;
+
+    for (size_t i = 0; i < settings->input_count; i++) {
+        if (!*settings->inputs[i])
+            return "the name of an INPUT is empty";
+        pipes += strcmp(settings->inputs[i], "-") == 0;
+    }
+    if (pipes > 1)
+        return "standard input can be only one of the INPUTs";
+    if (kind == SB_UNKNOWN && !writes_frames(&settings->records, &use))
+        return "what OUTPUT is to become cannot be told from its name; say it with --to";
+    if (kind == SB_CPIO)
+        return "a cpio can only be read; choose another OUTPUT, or say --to";
+    if (strcmp(settings->output, "-") == 0 && settings->append)
+        return "what was written to a pipe cannot be added to: give the name of OUTPUT";
+    if (strcmp(settings->output, "-") == 0 && (kind == SB_ARCHIVE || kind == SB_DIRECTORY))
+        return "an archive or a directory is several files, and cannot be written to a pipe";
+    if (settings->report && strcmp(settings->report, "-") == 0 &&
+        strcmp(settings->output, "-") == 0)
+        return "OUTPUT and the report cannot both go to standard output";
+    return NULL;
+}
+
+/* What commits as it goes, and what cannot. */
+static const char *misused_checkpoints(const struct convert_settings *settings)
+{
+    if (!settings->checkpoint && !settings->resume)
+        return NULL;
+    if (settings->output_type.kind != SB_ARCHIVE)
+        return "--checkpoint and --resume are for an archive: other outputs appear whole or not at "
+               "all";
+    if (settings->wrap || settings->from_extents)
+        return "an index over other files is made at once: --checkpoint and --resume are not for "
+               "--wrap and --from=extents";
+    if (settings->dry_run)
+        return "--dry-run commits nothing: it excludes --checkpoint and --resume";
+    if (settings->append && settings->strict)
+        return "--strict with --append adds everything or nothing: it excludes --checkpoint and "
+               "--resume";
+    return NULL;
+}
+
+/* Options that would have no effect. */
+static const char *misused_options(const struct convert_settings *settings)
+{
+    enum sb_container_kind kind = settings->output_type.kind;
+    bool is_zip = kind == SB_ZIP, grows = kind == SB_ARCHIVE || kind == SB_BAG;
+    struct record_use use = record_use_of(settings);
+    bool compresses = (kind == SB_BAG ? settings->append || writes_zstd(&settings->records, &use)
+                                      : settings->output_type.filter != SB_FILTER_NONE) ||
+                      (kind == SB_UNKNOWN && sb_framing_filter(settings->output)) ||
+                      settings->compress != NOT_GIVEN ||
+                      (is_zip && settings->method != METHOD_STORE);
+
+    if (!grows && (settings->append || settings->shard_size))
+        return "--append and --shard-size are for an archive or a bag (--to=archive, if OUTPUT is "
+               "one in spite of its name)";
+    if (kind != SB_ARCHIVE && settings->wrap)
+        return "--wrap makes an archive (--to=archive, if OUTPUT is one in spite of its name)";
+    if (kind != SB_DIRECTORY && (settings->existing != NOT_GIVEN || settings->preserve))
+        return "--existing and --preserve are for a directory";
+    if (kind == SB_DIRECTORY && settings->force)
+        return "a directory is not replaced; see --existing";
+    if (!is_zip && settings->method != NOT_GIVEN)
+        return "--method is for a zip";
+    if (settings->level && !compresses)
+        return "--level is for what is compressed";
+    if (settings->append && settings->force)
+        return "--append and --force exclude each other";
+    if (settings->wrap && (settings->append || settings->shard_size || settings->decompress ||
+                           settings->compress != NOT_GIVEN))
+        return "--wrap changes no bytes: it excludes --append, --shard-size, --compress and "
+               "--decompress";
+    if (settings->no_checksum && !settings->wrap && !settings->from_extents)
+        return "--no-checksum is for --wrap and --from=extents";
+    return NULL;
+}
+
+static const char *misused_extents(const struct convert_settings *settings)
+{
+    if (settings->output_type.kind != SB_ARCHIVE)
+        return "--from=extents makes the index of an archive";
+    if (settings->input_count != 1)
+        return "--from=extents takes one LIST and the ARCHIVE whose index is made";
+    if (settings->append || settings->wrap || settings->filter || settings->prefix ||
+        settings->strip || settings->shard_size || settings->decompress || settings->max_size ||
+        settings->compress != NOT_GIVEN || settings->duplicates != NOT_GIVEN ||
+        settings->no_check || settings->report)
+        return "--from=extents takes the list as it is: of the options only --force, "
+               "--no-checksum, --strict, --dry-run and --threads go with it";
+    return NULL;
+}
+
+const char *misuse_of_convert(const struct convert_settings *settings)
+{
+    struct record_use use = record_use_of(settings);
+    const char *wrong = misused_operands(settings);
+
+    if (!wrong)
+        wrong = misused_checkpoints(settings);
+    if (!wrong && settings->from_extents)
+        wrong = misused_extents(settings);
+    if (!wrong)
+        wrong = misused_records(&settings->records, &use);
+    return wrong ? wrong : misused_options(settings);
+}

@@ -1,0 +1,56 @@
+/*
+ * What the options of convert say, and whether they go together.
+ */
+#ifndef CMD_CONVERT_SETTINGS_H
+#define CMD_CONVERT_SETTINGS_H
+
+#include "convert_records.h"
+#include "core/glob.h"
+
+/* Choices that were not made. */
+#define NOT_GIVEN (-1)
+
+enum { METHOD_STORE, METHOD_DEFLATE };
+
+struct convert_settings {
+    int from;
+    int to;
+    int method;
+    int existing;
+    int duplicates;
+    int compress;
+    int64_t level;
+    int64_t threads;
+    int64_t strip;
+    int64_t shard_size;
+    int64_t checkpoint;
+    int64_t max_size;
+    const char *prefix;
+    const char *report;
+    struct sb_filter *filter;
+    bool append;
+    bool force;
+    bool resume;
+    bool wrap;
+    bool decompress;
+    bool preserve;
+    bool strict;
+    bool dry_run;
+    bool no_check;
+    bool no_checksum;
+    struct record_settings records;
+
+    char *const *inputs; /* operands */
+    size_t input_count;
+    const char *output;
+    bool from_extents;
+    struct sb_container_type input_type; /* as --from says */
+    struct sb_container_type output_type;
+};
+
+struct record_use record_use_of(const struct convert_settings *settings);
+
+/* What is wrong with them, or NULL. */
+const char *misuse_of_convert(const struct convert_settings *settings);
+
+#endif
