@@ -544,6 +544,48 @@ check_resteps() {
     going_on "$1" new old
 }
 
+# bytes_check PHASE FILE WANTED: a file that appears whole, or stays as it was.
+bytes_check() {
+    local strays
+    strays=$(find at -mindepth 1 ! -name "$2")
+    [ "$1" != failed ] || [ -z "$strays" ] || report "left behind: $strays"
+    if [[ $1 == @(finished|ended) ]] || ! cmp -s "at/$2" "start-$scenario/$2"; then
+        cmp -s "at/$2" "$3" || report "neither the old one nor the new"
+    fi
+}
+
+# Framed records, written and read; a long one is spooled.
+start_frames() {
+    mkdir start-frames
+    echo old >start-frames/a.jsonl.gz
+    [ -e new.barecat ] || "$SHARDBOX" pack new.barecat -C new .
+    [ -e new.jsonl.gz ] || "$SHARDBOX" convert --frame=jsonl new.barecat new.jsonl.gz
+}
+run_frames() {
+    "$@" convert -q -j1 --force --frame=jsonl new.barecat at/a.jsonl.gz
+}
+check_frames() {
+    bytes_check "$1" a.jsonl.gz new.jsonl.gz
+}
+
+start_unframed() {
+    mkdir start-unframed
+    echo old >start-unframed/a.tar
+    if [ ! -e long.jsonl.gz ]; then
+        mkdir long
+        seq 300000 >long/numbers
+        echo short >long/short
+        "$SHARDBOX" convert --frame=jsonl long long.jsonl.gz
+        "$SHARDBOX" convert --frame=jsonl long.jsonl.gz long.tar
+    fi
+}
+run_unframed() {
+    "$@" convert -q -j1 --force --frame=jsonl long.jsonl.gz at/a.tar
+}
+check_unframed() {
+    bytes_check "$1" a.tar long.tar
+}
+
 # Bags. make_lines: the records of the bag before and afterwards, and those that are appended.
 make_lines() {
     seq 1000 | sed 's/$/ a record of the old bag/' >old.lines
