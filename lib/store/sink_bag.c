@@ -76,11 +76,6 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
 
     (void)item;
     (void)err;
-    if (member->special) {
-        sb_tell(bag->notify, SB_PROBLEM, "special", member->entry.path,
-                "is a %s, which a bag cannot hold; left out", member->special);
-        return SB_END;
-    }
     if (member->hard_link) {
         sb_tell(bag->notify, SB_PROBLEM, "hard link", member->entry.path,
                 "is a hard link, which a bag cannot hold; left out: unpack and convert the "

@@ -36,6 +36,12 @@ without_bad() {
     faults -s 37 -o 14 append stream rm mv viewmore mergemore
 }
 
+@test "a bag or a set: nothing or all of it; replaced or appended to, the old records or the new" {
+    faults -s 29 -o 3 bag bagset bagdeal
+    faults -s 29 -o 11 bagforce bagfold bagreset bagappend bagaside
+    faults -s 17 -o 5 -p strict bagset bagreset bagforce bagappend bagaside
+}
+
 @test "upgrade: the archive or the better one" {
     faults -s 23 -o 2 upgrade
 }

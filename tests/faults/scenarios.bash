@@ -728,7 +728,7 @@ check_bagreset() {
 
 # Where no later call succeeds either, an append cannot be undone: that is left to the next writer.
 left_to_next() {
-    [ "$1" != failed ] || [ -z "$onward" ] || echo '*a.bag*'
+    [ "$1" != failed ] || [ -z "${onward-}" ] || echo '*a.bag*'
 }
 
 start_bagappend() {
