@@ -1,6 +1,7 @@
 #include "task/convert_train.h"
 
 #include "store/dictionary_trainer.h"
+#include "store/record_choice.h"
 #include "store/spool.h"
 #include "task/convert_input.h"
 
@@ -81,7 +82,9 @@ static enum sb_code take_inputs(struct sb_trainer *trainer,
 
 enum sb_code sb_convert_train(const struct sb_convert_options *options, struct sb_error *err)
 {
+    const struct sb_record_choice_options *choice = options->records.choice;
     const char *path = options->records.dictionary;
+    struct sb_convert_options sampled = *options;
     struct sb_trainer *trainer;
     struct stat st;
     enum sb_code code;
@@ -90,9 +93,12 @@ enum sb_code sb_convert_train(const struct sb_convert_options *options, struct s
         return SB_OK;
     if (!options->force && lstat(path, &st) == 0)
         return sb_fail(err, SB_EXISTS, "%s: exists already; use --force to replace it", path);
+    /* A list of numbers is read but once. */
+    if (choice && choice->list)
+        sampled.records.choice = NULL;
     code = sb_trainer_new(&trainer, options->records.train, err);
     if (!code)
-        code = take_inputs(trainer, options, err);
+        code = take_inputs(trainer, &sampled, err);
     if (!code)
         code = sb_trainer_write(trainer, path, options->force, err);
     sb_trainer_free(trainer);

@@ -73,6 +73,11 @@ enum sb_code sb_wrap_bag(const struct sb_wrap *wrap, const struct sb_input *inpu
         return code;
     *records = sb_bag_count(bag);
     count = sb_bag_shard_count(bag);
+    if (wrap->source->records && count > 1)
+        code = sb_fail(err, SB_INVALID,
+                       "%s: --records with --wrap is for a bag in one file; convert it without "
+                       "--wrap",
+                       input->name);
     options = *sb_bag_options_of(bag);
     interleaved = options.layout == SB_LAYOUT_INTERLEAVED;
     options.layout = SB_LAYOUT_CONCATENATED;

@@ -175,6 +175,20 @@ bags_agree() {
     run_ok sb verify --strict b.barecat
 }
 
+@test "--wrap --records: some records of a bag in one file, by the numbers that they have there" {
+    make_pair
+    run_ok sb convert --wrap --records=4:0:-3 data.bag a.barecat
+    run_ok sb find a.barecat
+    output_is $'00000001\n00000004'
+    run_ok sb cat a.barecat 00000004
+    output_is 'the fifth'
+    make_bag set-00000-of-00002.bag a b
+    make_bag set-00001-of-00002.bag c d
+    run_fail 2 sb convert --wrap --records=1 set@2.bag b.barecat
+    stderr_is 'shardbox convert: set@2.bag: --records with --wrap is for a bag in one file; convert it without --wrap'
+    [[ ! -e b.barecat ]]
+}
+
 @test "--wrap takes what is stored as it is, whatever it is called, and refuses what is compressed" {
     make_bagz data.bagz one two
     make_bag plain.bagz one two
@@ -320,6 +334,23 @@ make_lines() {
     run_ok sb convert --from-dictionary=a.tar.d a.tar.bagz --train-dictionary=1k --dictionary=new b.bagz
     sb cat --dictionary=a.tar.d a.tar.bagz >before
     sb cat --dictionary=new b.bagz | cmp - before
+    # A list of numbers is still to be read by the conversion.
+    seq 0 2 1999 >even
+    run_ok sb convert --from-dictionary=a.tar.d -T even a.tar.bagz --train-dictionary=1k --dictionary=even.d c.bagz
+    run_ok sb ls --count c.bagz
+    output_is 1000
+}
+
+@test "keys that hold NUL, that are too long, or a directory's name: left out and named" {
+    make_bag data.bag one two three four
+    printf 'a\0bgoodgood/below%05000d' 7 >keys.bag
+    le64 3 7 17 5017 >>keys.bag
+    run_fail 1 sb convert --keys=keys.bag data.bag a.barecat
+    stderr_has 'NUL'
+    stderr_has 'more than 255 bytes'
+    run_ok sb cat a.barecat good/below
+    output_is three
+    run_ok sb verify --strict a.barecat
 }
 
 @test "--train-dictionary of too few records is refused, and neither file is made" {
