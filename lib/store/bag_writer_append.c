@@ -65,6 +65,11 @@ static enum sb_code open_file(struct sb_bag_writer *writer, int64_t *size, struc
         return sb_fail_errno(err, errno, "%s", path);
     if (!S_ISREG(st.st_mode))
         return sb_fail(err, SB_INVALID, "%s: is not a regular file", path);
+    if (st.st_nlink > 1)
+        return sb_fail(err, SB_INVALID,
+                       "%s: has several names (hard links), and would change under all of them; "
+                       "copy it first",
+                       path);
     *size = st.st_size;
     return SB_OK;
 }

@@ -156,6 +156,12 @@ break_append() {
     [[ ! -e limits.a.bagz && -e limits.s.bag ]]
     run_fail 2 sb convert --append --layout=interleaved --frame=line more 'set@4.bagz'
     stderr_has 'set@4.bagz: nothing can be appended to an interleaved set'
+    ln s.bag backup.bag
+    run_fail 2 sb convert --append --frame=line more s.bag
+    stderr_has 's.bag: has several names (hard links), and would change under all of them; copy it first'
+    ln -s a.bagz link.bagz
+    run_fail 2 sb convert --append --frame=line more link.bagz
+    stderr_has 'link.bagz: is a link, beside which its limits would not be found; name the file'
     run_fail 2 sb convert --append --frame=line more new.bag
     stderr_has 'new.bag: is not there, so nothing can be appended to it'
     nothing_left
