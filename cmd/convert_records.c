@@ -8,6 +8,36 @@ bool writes_frames(const struct record_settings *settings, const struct record_u
     return settings->framing != NOT_FRAMED && use->to.kind == SB_UNKNOWN;
 }
 
+static bool has_words(const struct bag_words *words)
+{
+    return words->compression || words->limits || words->layout || words->dictionary;
+}
+
+bool names_bags(const struct record_settings *settings)
+{
+    return has_words(&settings->bag) || has_words(&settings->from_bag) || settings->files_from;
+}
+
+const char *misused_bag_words(const struct record_settings *settings, bool from_bag, bool to_bag)
+{
+    if (!from_bag && has_words(&settings->from_bag))
+        return "--from-compression, --from-dictionary, --from-limits and --from-layout are for "
+               "bags that are read";
+    if (!from_bag && !to_bag && has_words(&settings->bag))
+        return "--compression, --dictionary, --limits and --layout are for bags";
+    return NULL;
+}
+
+/* Names may be read from a bag whatever INPUTs are. */
+static bool reads_bag(const struct record_settings *settings, const struct record_use *use)
+{
+    bool found = use->from.kind == SB_BAG || settings->keys;
+
+    for (size_t i = 0; !found && use->from.kind == SB_UNKNOWN && i < use->input_count; i++)
+        found = strcmp(use->inputs[i], "-") != 0 && sb_is_bag(use->inputs[i]);
+    return found;
+}
+
 static const char *misused_output(const struct record_settings *settings,
                                   const struct record_use *use)
 {
@@ -49,7 +79,8 @@ const char *misused_records(const struct record_settings *settings, const struct
         return "--frame says what INPUTs are: it excludes --from";
     if (settings->files_from && use->input_count > 1)
         return "-T is read but once: it goes with one INPUT";
-    return misused_training(settings, use);
+    wrong = misused_bag_words(settings, reads_bag(settings, use), use->to.kind == SB_BAG);
+    return wrong ? wrong : misused_training(settings, use);
 }
 
 /* Options of INPUTs, which those without from- are where no bag is written. */

@@ -70,6 +70,12 @@ bool writes_zstd(const struct record_settings *settings, const struct record_use
 /* Are framed records written? Otherwise they may be read. */
 bool writes_frames(const struct record_settings *settings, const struct record_use *use);
 
+/* Is anything said of bags, or of which records? */
+bool names_bags(const struct record_settings *settings);
+
+/* Options of bags where none is read, or written; or NULL. */
+const char *misused_bag_words(const struct record_settings *settings, bool from_bag, bool to_bag);
+
 /* What is wrong with them, or NULL. */
 const char *misused_records(const struct record_settings *settings, const struct record_use *use);
 

@@ -12,40 +12,11 @@
 #include "output.h"
 #include "split_bags.h"
 #include "split_in_place.h"
-#include "split_shares.h"
+#include "split_settings.h"
 #include "store/catalog.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-#define NOT_GIVEN (-1)
-
-struct settings {
-    struct opening opening; /* first: OPTION_FROM */
-    const char *output;
-    int to;
-    int64_t parts;
-    int64_t size;
-    int64_t seed;
-    int64_t shard_size;
-    int64_t threads;
-    const char *rest;
-    bool by_ratio;
-    bool by_list;
-    bool by_dir;
-    bool null;
-    bool symlink;
-    bool absolute;
-    bool force;
-    bool skip_existing;
-    bool follow;
-    bool dry_run;
-    bool json;
-    int64_t level;
-    struct record_settings records;
-    struct shares shares;
-    const char *path; /* operand */
-};
 
 static const char *const to_words[] = {
     "archive", "tar",  "tar.gz", "tar.bz2", "tar.xz", "tar.lzma", "tar.zst", "tar.lz4",
@@ -54,7 +25,7 @@ static const char *const to_words[] = {
 
 static bool parse_ratios(void *context, const char *value)
 {
-    struct settings *settings = context;
+    struct split_settings *settings = context;
 
     settings->by_ratio = true;
     return shares_add_ratios(&settings->shares, value);
@@ -62,56 +33,56 @@ static bool parse_ratios(void *context, const char *value)
 
 static bool parse_list(void *context, const char *value)
 {
-    struct settings *settings = context;
+    struct split_settings *settings = context;
 
     settings->by_list = true;
     return shares_add_list(&settings->shares, value);
 }
 
 static const struct option options[] = {
-    OPTION_TEXT('o', "output", struct settings, output, "OUTPUT",
+    OPTION_TEXT('o', "output", struct split_settings, output, "OUTPUT",
                 "what parts are called; {} stands for the name or number of a part", OPERAND_FILE),
-    OPTION_INTEGER(0, "parts", struct settings, parts, "N", 1, 1000000,
+    OPTION_INTEGER(0, "parts", struct split_settings, parts, "N", 1, 1000000,
                    "N parts, of like size, in the order on disk"),
-    OPTION_SIZE(0, "size", struct settings, size, "SIZE",
+    OPTION_SIZE(0, "size", struct split_settings, size, "SIZE",
                 "parts whose files come to SIZE at most, in the order on disk"),
-    OPTION_INTEGER(0, "count", struct settings, records.count, "N", 1, INT64_MAX,
+    OPTION_INTEGER(0, "count", struct split_settings, records.count, "N", 1, INT64_MAX,
                    "of a bag: parts of N records"),
     OPTION_CALL(0, "ratio", "NAME=NUMBER,...", parse_ratios,
                 "parts by chance, that is by a hash of the name: train=0.8,val=0.1,test=0.1",
                 OPERAND_ANY),
-    OPTION_INTEGER(0, "seed", struct settings, seed, "N", 0, INT64_MAX,
+    OPTION_INTEGER(0, "seed", struct split_settings, seed, "N", 0, INT64_MAX,
                    "with --ratio: another chance (default: 0)"),
     OPTION_CALL(0, "by-list", "NAME=FILE", parse_list,
                 "a part of the names in FILE, a line each; - is standard input; may be repeated",
                 OPERAND_ANY),
-    OPTION_FLAG('0', "null", struct settings, null, "with --by-list: NUL ends each name"),
-    OPTION_FLAG(0, "by-dir", struct settings, by_dir, "a part for each directory at the top"),
-    OPTION_TEXT(0, "rest", struct settings, rest, "NAME", "a part for all that is in no other",
-                OPERAND_ANY),
-    OPTION_FLAG(0, "symlink", struct settings, symlink,
+    OPTION_FLAG('0', "null", struct split_settings, null, "with --by-list: NUL ends each name"),
+    OPTION_FLAG(0, "by-dir", struct split_settings, by_dir, "a part for each directory at the top"),
+    OPTION_TEXT(0, "rest", struct split_settings, rest, "NAME",
+                "a part for all that is in no other", OPERAND_ANY),
+    OPTION_FLAG(0, "symlink", struct split_settings, symlink,
                 "copy nothing: parts are indexes, and links to the shards of the archive"),
-    OPTION_FLAG(0, "absolute", struct settings, absolute,
+    OPTION_FLAG(0, "absolute", struct split_settings, absolute,
                 "with --symlink: links are absolute, not relative to the parts"),
-    OPTION_CHOICE(0, "to", struct settings, to, "KIND", to_words,
+    OPTION_CHOICE(0, "to", struct split_settings, to, "KIND", to_words,
                   "what parts become (default: by the suffix of OUTPUT, else archives)"),
     OPTION_SIZE(
-        0, "shard-size", struct settings, shard_size, "SIZE",
+        0, "shard-size", struct split_settings, shard_size, "SIZE",
         "begin a new shard before one passes SIZE (0: never): of parts or, without -o, of ARCHIVE"),
-    OPTION_INTEGER(0, "level", struct settings, level, "N", 1, 22, "how hard to compress"),
-    OPTIONS_OF_BAGS(struct settings, records),
-    OPTION_FLAG(0, "follow", struct settings, follow,
+    OPTION_INTEGER(0, "level", struct split_settings, level, "N", 1, 22, "how hard to compress"),
+    OPTIONS_OF_BAGS(struct split_settings, records),
+    OPTION_FLAG(0, "follow", struct split_settings, follow,
                 "without -o: write into shards that are links, or have more than one"),
-    OPTION_FLAG('f', "force", struct settings, force,
+    OPTION_FLAG('f', "force", struct split_settings, force,
                 "replace parts that are there; without -o: shards behind the last file are the "
                 "archive's, whatever they hold"),
-    OPTION_FLAG(0, "skip-existing", struct settings, skip_existing,
+    OPTION_FLAG(0, "skip-existing", struct split_settings, skip_existing,
                 "keep parts that are there, make the others"),
-    OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
+    OPTION_INTEGER('j', "threads", struct split_settings, threads, "N", 1, 256,
                    "threads to use (default: the cores, at most 4)"),
-    OPTION_FLAG('n', "dry-run", struct settings, dry_run,
+    OPTION_FLAG('n', "dry-run", struct split_settings, dry_run,
                 "write nothing; show which parts there would be"),
-    OPTION_FLAG(0, "json", struct settings, json, "print each part as a line of JSON"),
+    OPTION_FLAG(0, "json", struct split_settings, json, "print each part as a line of JSON"),
     OPTION_FROM,
     OPTION_END,
 };
@@ -131,7 +102,7 @@ static const char notes[] =
     "CONTAINER is an archive, a tar, a zip or a bag.\n"
     "Exit status: 0 all is in parts, 1 in part or damaged, 2 error: parts that are done stand.";
 
-static struct sb_container_type output_type(const struct settings *settings)
+static struct sb_container_type output_type(const struct split_settings *settings)
 {
     struct sb_container_type type;
 
@@ -143,90 +114,15 @@ static struct sb_container_type output_type(const struct settings *settings)
     return type;
 }
 
-static int count_rules(const struct settings *settings)
-{
-    return (settings->parts > 0) + (settings->size > 0) + (settings->records.count > 0) +
-           settings->by_ratio + settings->by_list + settings->by_dir;
-}
-
-/* Is the archive itself to have other shards? */
-static bool is_in_place(const struct settings *settings)
-{
-    return settings->shard_size != NOT_GIVEN && !settings->output && count_rules(settings) == 0;
-}
-
-static const char *misused_in_place(const struct settings *settings)
-{
-    if (settings->seed != NOT_GIVEN || settings->null || settings->rest ||
-        settings->to != NOT_GIVEN || settings->symlink || settings->absolute ||
-        settings->skip_existing || settings->opening.from.kind != SB_UNKNOWN)
-        return "without -o, --shard-size changes ARCHIVE itself: of the options only --follow, "
-               "--force, --dry-run and --json go with it";
-    return NULL;
-}
-
-static bool reads_stdin_twice(const struct settings *settings)
-{
-    size_t times = strcmp(settings->path, "-") == 0;
-
-    for (size_t i = 0; i < settings->shares.count; i++)
-        times += strcmp(settings->shares.all[i].list, "-") == 0;
-    return times > 1;
-}
-
-static const char *misused_parts(const struct settings *settings)
-{
-    bool by_size = settings->parts > 0 || settings->size > 0 || settings->records.count > 0;
-
-    if (count_rules(settings) != 1)
-        return "say how to split, in one way: --parts, --size, --count, --ratio, --by-list or "
-               "--by-dir; or just --shard-size";
-    if (!settings->output || !*settings->output)
-        return "say where parts go: -o 'OUT-{}.barecat'";
-    if (settings->seed != NOT_GIVEN && !settings->by_ratio)
-        return "--seed is for --ratio";
-    if (settings->null && !settings->by_list)
-        return "--null is for --by-list";
-    if (settings->by_list && reads_stdin_twice(settings))
-        return "standard input can be only one of the lists, or CONTAINER";
-    if (settings->rest && by_size)
-        return "--rest is for --ratio, --by-list and --by-dir: by size, nothing is left";
-    if (settings->rest && !shares_is_name(settings->rest, strlen(settings->rest)))
-        return "--rest: the name of a part cannot be empty or hold a '/'";
-    if (settings->follow)
-        return "--follow is for --shard-size without -o";
-    if (settings->absolute && !settings->symlink)
-        return "--absolute is for --symlink";
-    if (settings->force && settings->skip_existing)
-        return "--force and --skip-existing exclude each other";
-    return NULL;
-}
-
-static const char *misused_output(const struct settings *settings,
-                                  const struct sb_container_type *type)
-{
-    if (type->kind == SB_CPIO || type->kind == SB_DIRECTORY)
-        return "parts can be archives, tars, zips or bags; choose another OUTPUT, or say --to";
-    if (type->kind != SB_ARCHIVE && settings->shard_size != NOT_GIVEN)
-        return "--shard-size is for parts that are archives";
-    if (type->kind != SB_ARCHIVE && settings->symlink)
-        return "with --symlink parts are archives; choose another OUTPUT, or say --to=archive";
-    if (settings->level && type->filter == SB_FILTER_NONE && type->kind != SB_ZIP &&
-        type->kind != SB_BAG)
-        return "--level is for what is compressed";
-    return misused_bag_split(&settings->records, is_bag(settings->path, &settings->opening),
-                             type->kind == SB_BAG, settings->size > 0);
-}
-
 /* Are records moved, and no files named? */
-static bool moves_records(const struct settings *settings, enum sb_container_kind to)
+static bool moves_records(const struct split_settings *settings, enum sb_container_kind to)
 {
     bool by_number = settings->parts > 0 || settings->size > 0 || settings->records.count > 0;
 
     return to == SB_BAG && by_number && is_bag(settings->path, &settings->opening);
 }
 
-static struct sb_split_scheme scheme_of(const struct settings *settings)
+static struct sb_split_scheme scheme_of(const struct split_settings *settings)
 {
     return (struct sb_split_scheme){
         .rule = settings->parts      ? SB_SPLIT_PARTS
@@ -245,7 +141,7 @@ static struct sb_split_scheme scheme_of(const struct settings *settings)
 
 /* What one run tells its callbacks. */
 struct run {
-    const struct settings *settings;
+    const struct split_settings *settings;
     struct report report;
     struct sb_buf line;
 };
@@ -293,7 +189,7 @@ static void lose(void *context, const char *name, unsigned properties)
 }
 
 /* Parts are read one after the other: bytes that come in sequence are there only once. */
-static enum sb_code open_whole(struct container *out, const struct settings *settings,
+static enum sb_code open_whole(struct container *out, const struct split_settings *settings,
                                const struct sb_convert_records *records, struct sb_error *err)
 {
     const char *path = settings->path;
@@ -319,7 +215,7 @@ static enum sb_code open_whole(struct container *out, const struct settings *set
     return code;
 }
 
-static void conclude(const struct settings *settings, const struct sb_split_result *result,
+static void conclude(const struct split_settings *settings, const struct sb_split_result *result,
                      enum sb_code code, const struct sb_error *err)
 {
     if (code) {
@@ -340,7 +236,7 @@ static void conclude(const struct settings *settings, const struct sb_split_resu
                         result->problems);
 }
 
-static enum sb_split_existing existing_of(const struct settings *settings)
+static enum sb_split_existing existing_of(const struct split_settings *settings)
 {
     return settings->force           ? SB_SPLIT_REPLACE
            : settings->skip_existing ? SB_SPLIT_SKIP
@@ -350,7 +246,7 @@ static enum sb_split_existing existing_of(const struct settings *settings)
 static enum sb_code split_records(struct run *run, const struct sb_convert_records *records,
                                   struct sb_split_result *result, struct sb_error *err)
 {
-    const struct settings *settings = run->settings;
+    const struct split_settings *settings = run->settings;
     struct bag_split wanted = {
         .input = settings->path,
         .parts = settings->parts,
@@ -373,7 +269,7 @@ static enum sb_code split_files(struct run *run, const struct sb_container_type 
                                 const struct sb_convert_records *records,
                                 struct sb_split_result *result, struct sb_error *err)
 {
-    const struct settings *settings = run->settings;
+    const struct split_settings *settings = run->settings;
     struct sb_split_options wanted = {
         .scheme = scheme_of(settings),
         .output = settings->output,
@@ -404,9 +300,9 @@ static enum sb_code split_files(struct run *run, const struct sb_container_type 
     return code;
 }
 
-static void split(const struct settings *settings)
+static void split(const struct split_settings *settings)
 {
-    const struct sb_container_type type = output_type(settings);
+    const struct sb_container_type type = settings->output_type;
     struct record_use use = {.output = settings->output,
                              .to = type,
                              .to_given = settings->to != NOT_GIVEN,
@@ -434,28 +330,13 @@ static void split(const struct settings *settings)
     sb_buf_release(&run.line);
 }
 
-/* What is wrong with the options, or NULL. */
-static const char *misuse(const struct settings *settings)
-{
-    struct sb_container_type type;
-    const char *wrong;
-
-    if (is_in_place(settings))
-        return misused_in_place(settings);
-    wrong = misused_parts(settings);
-    if (wrong)
-        return wrong;
-    type = output_type(settings);
-    return misused_output(settings, &type);
-}
-
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = {.to = NOT_GIVEN,
-                                .seed = NOT_GIVEN,
-                                .shard_size = NOT_GIVEN,
-                                .threads = sb_default_threads(),
-                                .records = {.framing = NOT_FRAMED}};
+    struct split_settings settings = {.to = NOT_GIVEN,
+                                      .seed = NOT_GIVEN,
+                                      .shard_size = NOT_GIVEN,
+                                      .threads = sb_default_threads(),
+                                      .records = {.framing = NOT_FRAMED}};
     const char *wrong;
     int first, status;
 
@@ -463,12 +344,14 @@ static int run(const struct command *self, int argc, char **argv)
     if (status != OPTIONS_RUN)
         goto out;
     settings.path = argv[first];
-    wrong = argc - first == 1 ? misuse(&settings) : "give one CONTAINER";
+    if (settings.output)
+        settings.output_type = output_type(&settings);
+    wrong = argc - first == 1 ? misuse_of_split(&settings) : "give one CONTAINER";
     if (wrong) {
         status = message_usage("%s", wrong);
         goto out;
     }
-    if (is_in_place(&settings))
+    if (splits_in_place(&settings))
         split_in_place(&(struct in_place){.path = settings.path,
                                           .shard_size = settings.shard_size,
                                           .follow = settings.follow,

@@ -10,7 +10,7 @@ const char *misused_bag_split(const struct record_settings *settings, bool from_
         return "--size takes records in their order: it excludes --layout=interleaved";
     if (settings->files_from && from_bag && to_bag)
         return "-T is read but once, and parts are planned before they are made: use --records";
-    return NULL;
+    return misused_bag_words(settings, from_bag, to_bag);
 }
 
 enum sb_code split_bags(const struct bag_split *wanted, struct sb_split_result *result,

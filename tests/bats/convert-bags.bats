@@ -274,6 +274,11 @@ numbers() {
     run_fail 2 sb convert -T - a.bagz a.bagz b.bagz </dev/null
     stderr_has "-T is read but once"
     run_fail 2 sb convert --wrap a.bagz b.bag
+    make_archive
+    run_fail 2 sb convert --layout=interleaved a.barecat b.tar
+    stderr_has "are for bags"
+    run_fail 2 sb convert --from-limits=tail a.barecat b.bag
+    stderr_has "are for bags that are read"
     [ ! -e b.bag ] && [ ! -e b.bagz ]
 }
 

@@ -129,6 +129,10 @@ lines_of() {
     run_fail 2 sb split --parts=3 -o 'p.bagz' a.bagz
     stderr_has "there are 3 parts, and one name"
     run_fail 2 sb split --parts=2 -T - -o 'p-{}.bagz' a.bagz </dev/null
+    run_fail 2 sb split --parts=2 --layout=interleaved -o 'p-{}.tar' a.barecat
+    stderr_has "are for bags"
+    run_fail 2 sb split --shard-size=1K --level=3 a.barecat
+    stderr_has "changes ARCHIVE itself"
     run_fail 2 sb split --parts=2 -f -o 'a-{}.bagz' missing.bagz
     run_fail 2 sb split --parts=1 -f -o a.bagz a.bagz
 }
