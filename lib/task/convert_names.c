@@ -4,31 +4,34 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
+
+static bool is_bag(const struct sb_convert_options *options, const char *path)
+{
+    struct stat st;
+
+    if (options->records.framed_input || strcmp(path, "-") == 0 ||
+        (stat(path, &st) == 0 && S_ISFIFO(st.st_mode)))
+        return false;
+    return options->from == SB_BAG || (options->from == SB_UNKNOWN && sb_is_bag(path));
+}
 
 /* -1: only reading it tells. What is wrong with it is told when it is converted. */
 static enum sb_code count_bag(const struct sb_convert_options *options, const char *path,
                               int64_t *count, struct sb_error *err)
 {
-    struct sb_input input;
-    struct sb_bag *bag = NULL;
+    struct sb_bag *bag;
     enum sb_code code;
-    bool is_bag;
 
     *count = -1;
-    if (strcmp(path, "-") == 0)
-        return SB_OK;
-    code = sb_convert_open_input(&input, options, path, err);
-    if (code)
-        return code;
-    is_bag = input.type.kind == SB_BAG;
-    sb_input_close(&input);
-    if (!is_bag)
+    if (!is_bag(options, path))
         return SB_OK;
     code = sb_bag_open(&bag, path, options->records.read, NULL, err);
-    if (!code)
-        *count = sb_bag_count(bag);
+    if (code)
+        return code;
+    *count = sb_bag_count(bag);
     sb_bag_free(bag);
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_convert_count_records(const struct sb_convert_options *options, const char *path,

@@ -46,6 +46,21 @@ static enum sb_code seek_standard_input(off_t start, struct sb_error *err)
     return SB_OK;
 }
 
+static enum sb_code refuse_fifos(const struct sb_convert_options *options, struct sb_error *err)
+{
+    struct stat st;
+
+    for (size_t i = 0; i < options->input_count; i++) {
+        const char *path = options->inputs[i];
+
+        if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISFIFO(st.st_mode))
+            return sb_fail(err, SB_INVALID,
+                           "%s: --train-dictionary reads inputs twice; give it as standard input",
+                           path);
+    }
+    return SB_OK;
+}
+
 /* What is wrong with it is told when it is converted. */
 static enum sb_code take_input(struct sb_trainer *trainer, const struct sb_convert_options *options,
                                const char *path, struct sb_error *err)
@@ -96,6 +111,9 @@ enum sb_code sb_convert_train(const struct sb_convert_options *options, struct s
     /* A list of numbers is read but once. */
     if (choice && choice->list)
         sampled.records.choice = NULL;
+    code = refuse_fifos(options, err);
+    if (code)
+        return code;
     code = sb_trainer_new(&trainer, options->records.train, err);
     if (!code)
         code = take_inputs(trainer, &sampled, err);

@@ -365,6 +365,13 @@ make_lines() {
     stderr_has '--dictionary=FILE'
 }
 
+@test "--train-dictionary reads twice: a FIFO is refused before it is opened" {
+    mkfifo pipe
+    run_fail 2 within 10 "$SHARDBOX" convert --frame=line --train-dictionary=1k --dictionary=d pipe out.bagz
+    stderr_is 'shardbox convert: pipe: --train-dictionary reads inputs twice; give it as standard input'
+    [[ ! -e d && ! -e out.bagz ]]
+}
+
 @test "--train-dictionary does not replace a file but with --force" {
     make_lines 3000 >lines
     printf precious >d
