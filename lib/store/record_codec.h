@@ -63,7 +63,8 @@ enum sb_code sb_decode_end(struct sb_decoder *decoder, struct sb_error *err) SB_
 
 struct sb_encoder;
 enum sb_code sb_encoder_new(struct sb_encoder **out, struct sb_dictionary *dictionary, int level,
-                            struct sb_error *err) SB_CHECKED; /* level 0: 3, as Bagz has it */
+                            struct sb_error *err) SB_CHECKED; /* dictionary: NULL, or kept;
+                                                                 level 0: 3, as Bagz has it */
 void sb_encoder_free(struct sb_encoder *encoder);             /* NULL is allowed */
 
 /* Appends the frame of a record; nothing for an empty one. */

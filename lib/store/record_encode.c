@@ -1,3 +1,6 @@
+/* For a prepared dictionary in memory of ours: where there is none, ZSTD_createCDict of zstd 1.5.4
+ * writes to address 0. */
+#define ZSTD_STATIC_LINKING_ONLY
 #include "store/record_codec_impl.h"
 
 #include <stdlib.h>
@@ -5,6 +8,11 @@
 #include <zstd_errors.h>
 
 #define USUAL_LEVEL 3
+
+/* A record of this size, and so many times that of the dictionary, is encoded with parameters for
+ * its own size; so zstd does it by itself with dictionaries that it made. */
+#define LARGE       ((size_t)128 << 10)
+#define LARGE_TIMES 6
 
 enum sb_compression sb_compression_of(enum sb_compression wanted, const char *path)
 {
@@ -20,7 +28,10 @@ enum sb_compression sb_compression_of(enum sb_compression wanted, const char *pa
  * tables need not be set up for each record, which takes a third of the time. */
 struct sb_encoder {
     ZSTD_CCtx *zstd;
-    ZSTD_CDict *prepared;
+    void *space;
+    const ZSTD_CDict *prepared; /* in space */
+    const struct sb_dictionary *dictionary;
+    int level;
     char *block; /* of ZSTD_CStreamOutSize(), made at first use */
     bool begun;  /* a piece of the record was fed */
 };
@@ -39,20 +50,34 @@ static enum sb_code encoding_failed(size_t result, struct sb_error *err)
     }
 }
 
+static enum sb_code prepare(struct sb_encoder *encoder, const void *bytes, size_t size,
+                            struct sb_error *err)
+{
+    ZSTD_compressionParameters parameters = ZSTD_getCParams(encoder->level, 0, size);
+    size_t room = ZSTD_estimateCDictSize_advanced(size, parameters, ZSTD_dlm_byCopy);
+
+    encoder->space = malloc(room);
+    if (!encoder->space)
+        return sb_fail_memory(err);
+    encoder->prepared = ZSTD_initStaticCDict(encoder->space, room, bytes, size, ZSTD_dlm_byCopy,
+                                             ZSTD_dct_auto, parameters);
+    return encoder->prepared ? SB_OK : sb_fail(err, SB_FORMAT, "the dictionary is damaged");
+}
+
 static enum sb_code set_up(struct sb_encoder *encoder, const struct sb_dictionary *dictionary,
-                           int level, struct sb_error *err)
+                           struct sb_error *err)
 {
     const void *bytes = dictionary ? dictionary->bytes.data : NULL;
     size_t size = dictionary ? dictionary->bytes.size : 0, result;
 
+    encoder->dictionary = dictionary;
     encoder->zstd = ZSTD_createCCtx();
-    encoder->prepared = ZSTD_createCDict(bytes, size, level);
     if (!encoder->zstd)
         return sb_fail_memory(err);
-    if (!encoder->prepared)
-        return size ? sb_fail(err, SB_FORMAT, "the dictionary is damaged") : sb_fail_memory(err);
+    if (prepare(encoder, bytes, size, err))
+        return err->code;
     result = size ? ZSTD_CCtx_refCDict(encoder->zstd, encoder->prepared)
-                  : ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, level);
+                  : ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, encoder->level);
     return ZSTD_isError(result) ? encoding_failed(result, err) : SB_OK;
 }
 
@@ -70,7 +95,8 @@ enum sb_code sb_encoder_new(struct sb_encoder **out, struct sb_dictionary *dicti
     encoder = calloc(1, sizeof(*encoder));
     if (!encoder)
         return sb_fail_memory(err);
-    if (set_up(encoder, dictionary, level, err)) {
+    encoder->level = level;
+    if (set_up(encoder, dictionary, err)) {
         sb_encoder_free(encoder);
         return err->code;
     }
@@ -83,9 +109,22 @@ void sb_encoder_free(struct sb_encoder *encoder)
     if (!encoder)
         return;
     ZSTD_freeCCtx(encoder->zstd);
-    ZSTD_freeCDict(encoder->prepared);
+    free(encoder->space);
     free(encoder->block);
     free(encoder);
+}
+
+static size_t encode_whole(struct sb_encoder *encoder, void *out, size_t room, const void *record,
+                           size_t size)
+{
+    const struct sb_dictionary *dictionary = encoder->dictionary;
+    size_t dictionary_size = dictionary ? dictionary->bytes.size : 0;
+
+    if (size < LARGE || size / LARGE_TIMES < dictionary_size)
+        return ZSTD_compress_usingCDict(encoder->zstd, out, room, record, size, encoder->prepared);
+    return ZSTD_compress_usingDict(encoder->zstd, out, room, record, size,
+                                   dictionary ? dictionary->bytes.data : NULL, dictionary_size,
+                                   encoder->level);
 }
 
 enum sb_code sb_encode(struct sb_encoder *encoder, const void *record, size_t size,
@@ -98,8 +137,7 @@ enum sb_code sb_encode(struct sb_encoder *encoder, const void *record, size_t si
     if (ZSTD_isError(bound) || sb_buf_reserve(out, bound))
         return sb_fail_memory(err);
     (void)ZSTD_CCtx_reset(encoder->zstd, ZSTD_reset_session_only);
-    result = ZSTD_compress_usingCDict(encoder->zstd, out->data + out->size, bound, record, size,
-                                      encoder->prepared);
+    result = encode_whole(encoder, out->data + out->size, bound, record, size);
     if (ZSTD_isError(result))
         return encoding_failed(result, err);
     out->size += result;
