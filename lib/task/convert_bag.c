@@ -58,26 +58,43 @@ static enum sb_code read_dictionary(struct sb_dictionary **out,
     return path ? sb_dictionary_read(out, path, err) : SB_OK;
 }
 
+/* Shards without a number of their own are those of the records. */
+static enum sb_code keys_of(struct sb_bag_writer_options *keys,
+                            const struct sb_convert_options *options,
+                            const struct sb_notify *notify, struct sb_error *err)
+{
+    const struct sb_bag_writer_options *write = &options->records.write;
+    struct sb_shard_pattern pattern;
+    enum sb_code code = sb_shard_pattern_parse(&pattern, options->records.keys, err);
+
+    *keys = (struct sb_bag_writer_options){.path = options->records.keys,
+                                           .force = options->force,
+                                           .append = options->append,
+                                           .layout = write->layout,
+                                           .total = write->total,
+                                           .notify = notify};
+    if (!code && pattern.is_set && pattern.shards == 0)
+        keys->shard_records = write->shard_records;
+    return code;
+}
+
 enum sb_code sb_convert_open_bag(struct sb_sink **out, struct sb_dictionary **dictionary,
                                  const struct sb_convert_options *options,
                                  const struct sb_notify *notify, struct sb_error *err)
 {
     struct sb_bag_sink_options wanted = {
         .writer = writer_of(options, notify), .level = options->level, .notify = notify};
-    struct sb_bag_writer_options keys = {.path = options->records.keys,
-                                         .force = options->force,
-                                         .append = options->append,
-                                         .layout = wanted.writer.layout,
-                                         .shard_records = wanted.writer.shard_records,
-                                         .total = -1,
-                                         .notify = notify};
+    struct sb_bag_writer_options keys;
     enum sb_code code = read_dictionary(dictionary, options, err);
 
     if (code)
         return code;
+    if (options->records.keys) {
+        code = keys_of(&keys, options, notify, err);
+        wanted.keys = &keys;
+    }
     wanted.dictionary = *dictionary;
-    wanted.keys = keys.path ? &keys : NULL;
-    return sb_sink_open_bag(out, &wanted, err);
+    return code ? code : sb_sink_open_bag(out, &wanted, err);
 }
 
 static void report_progress(void *context, int64_t bytes, int64_t total, int64_t records)

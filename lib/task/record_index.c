@@ -1,11 +1,18 @@
 #include "task/record_index.h"
 
+#include "core/interrupt.h"
 #include "task/record_keys.h"
 #include "task/record_scan.h"
 #include "task/record_table.h"
 
+#include <poll.h>
 #include <stdlib.h>
-#include <string.h>
+
+/* Where a table would take more memory than keys may, the end of a list that another program is
+ * about to write is worth waiting for. */
+#define PATIENCE    500 /* milliseconds, in all */
+#define ONE_WAIT    5
+#define SMALL_TABLE ((int64_t)(SB_RECORD_KEYS_MAX / 16)) /* records */
 
 struct search {
     struct sb_bag *bag;
@@ -16,6 +23,7 @@ struct search {
     const struct sb_notify *notify;
     struct sb_record_keys *keys;
     uint32_t found_count; /* of the keys */
+    int waited;           /* milliseconds */
 };
 
 struct match {
@@ -160,6 +168,19 @@ static enum sb_code pass(struct search *search, struct sb_error *err)
     return code;
 }
 
+static bool key_comes(struct search *search)
+{
+    const struct sb_fetch_names *names = search->names;
+    bool patient = sb_bag_count(search->bag) > SMALL_TABLE;
+
+    for (; !names->ready(names->context); search->waited += ONE_WAIT) {
+        if (!patient || search->waited >= PATIENCE || sb_interrupted())
+            return false;
+        poll(NULL, 0, ONE_WAIT);
+    }
+    return true;
+}
+
 /* Takes keys as long as they need not be waited for. SB_END: that was all of them. */
 static enum sb_code take_keys(struct search *search, struct sb_error *err)
 {
@@ -168,7 +189,7 @@ static enum sb_code take_keys(struct search *search, struct sb_error *err)
     size_t size;
     enum sb_code code = SB_OK;
 
-    while (!code && !sb_record_keys_full(search->keys) && names->ready(names->context)) {
+    while (!code && !sb_record_keys_full(search->keys) && key_comes(search)) {
         code = names->next(names->context, &name, &size, err);
         if (!code)
             code = sb_record_keys_add(search->keys, name, size, err);

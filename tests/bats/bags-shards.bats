@@ -88,6 +88,15 @@ bags_agree() {
     same_files a.barecat b.barecat
 }
 
+@test "keys are cut as the records are only where their own number of shards is open" {
+    make_pair
+    run_ok sb convert --keys=keys.bag data.bag a.barecat
+    run_ok sb convert --count=2 a.barecat 'b@*.bag' --keys='b-keys@*.bag'
+    [[ -e b-00000-of-00004.bag && -e b-keys-00000-of-00004.bag ]]
+    run_ok sb convert --count=2 a.barecat 'c@*.bag' --keys=c-keys@2.bag
+    bags_agree keys.bag c-keys@2.bag
+}
+
 @test "a key that comes twice: the last record counts, as with names of any container" {
     make_bag data.bag one two three
     make_bag keys.bag same other same

@@ -51,6 +51,33 @@ sb_one_record() {
     measure sb-one-record -n 20 "$shardbox" cat many.bag $((records * 7))
 }
 
+# Writing the lines of a file, and from bag to bag. Each run makes its output anew.
+
+bagz_write() {
+    rm -f out.*
+    bagz_peer bagz-write write records.txt out.bagz
+    bagz_peer bag-write write records.txt out.bag
+}
+sb_write_bag() {
+    rm -f out.*
+    measure "$1" "$shardbox" convert "${@:3}" --frame=line records.txt "$2"
+}
+sb_write_bags() {
+    sb_write_bag sb-bagz-write-1 out.bagz --threads=1
+    sb_write_bag sb-bagz-write-2 out.bagz --threads=2
+    sb_write_bag sb-bag-write-1 out.bag --threads=1
+}
+cp_bags() {
+    rm -f out.*
+    measure cp-bagz cp records.bagz out.bagz
+    measure cp-bag cp records.bag out.bag
+}
+sb_copy_bags() {
+    rm -f out.*
+    measure sb-copy-bagz "$shardbox" convert --threads=2 records.bagz out.bagz
+    measure sb-copy-bag "$shardbox" convert --threads=2 records.bag out.bag
+}
+
 # One record of ten times as many. A disk that is slow to forget is no part of it.
 measure_one_record() {
     "$bagz" "$project/tests/bench/bagz_peer.py" many $((records * 10))
@@ -68,7 +95,9 @@ measure_bags() {
     turns bagz_random sb_random
     shuf -n 1000 --random-source=records.bagz records.txt >keys
     turns bagz_index sb_find_records
-    rm -f records.*
+    turns bagz_write sb_write_bags
+    turns cp_bags sb_copy_bags
+    rm -f records.* out.*
     measure_one_record
 }
 
@@ -86,6 +115,13 @@ print_bag_figures() {
     bag_figure "$reads random records of it, one thread: speed of Bagz" 1 sb-bag-random-1 bag-random
     figure "read a .bag: time of \`cat\`" at-most 3 " ×" \
         "$(ratio "$(median sb-bag-read-1)" "$(median cat-bag)")"
+    bag_figure "write a .bagz, one thread: speed of Bagz" 1 sb-bagz-write-1 bagz-write
+    bag_figure "the same, two threads" 1.5 sb-bagz-write-2 bagz-write
+    bag_figure "write a .bag, one thread: speed of Bagz" 1 sb-bag-write-1 bag-write
+    figure "a .bagz to a .bagz: time of \`cp\`" at-most 1.3 " ×" \
+        "$(ratio "$(median sb-copy-bagz)" "$(median cp-bagz)")"
+    figure "a .bag to a .bag: time of \`cp\`" at-most 1.3 " ×" \
+        "$(ratio "$(median sb-copy-bag)" "$(median cp-bag)")"
     figure "find the numbers of 1,000 records of a .bagz: time of \`bagz.Index\`" at-most 0.7 " ×" \
         "$(ratio "$(median sb-bagz-index)" "$(median bagz-index)")"
     figure "the same, of a .bag" at-most 0.7 " ×" \

@@ -5,6 +5,7 @@
   many COUNT      many.bag, of records of 8 bytes
   iterate BAG     reads all records
   random BAG FILE reads those whose numbers are in FILE, one by one
+  write FILE BAG  writes the lines of FILE
   index BAG FILE  finds the numbers of those that are lines of FILE
 """
 
@@ -47,6 +48,12 @@ def at_random(bag, numbers):
         reader[number]
 
 
+def write(lines, bag):
+    with open(lines, "rb") as file, bagz.Writer(bag) as writer:
+        for line in file:
+            writer.write(line[:-1])
+
+
 def index(bag, keys):
     with open(keys, "rb") as file:
         wanted = [line[:-1] for line in file]
@@ -60,7 +67,7 @@ def main():
     if what in ("make", "many"):
         {"make": make, "many": many}[what](int(rest[0]))
     else:
-        {"iterate": iterate, "random": at_random, "index": index}[what](*rest)
+        {"iterate": iterate, "random": at_random, "write": write, "index": index}[what](*rest)
 
 
 main()
