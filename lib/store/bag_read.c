@@ -162,21 +162,32 @@ static enum sb_code take_extents(const struct sb_bag *bag, const struct window *
     return SB_OK;
 }
 
+static enum sb_code no_limits(const struct sb_bag *bag, struct sb_bag_place place,
+                              const struct sb_error *inner, struct sb_error *err)
+{
+    if (inner->code == SB_DAMAGED)
+        return sb_fail(err, SB_DAMAGED, "record %lld: its limits cannot be read: %s",
+                       (long long)sb_bag_record_at(bag, place), inner->text);
+    *err = *inner;
+    return inner->code;
+}
+
 enum sb_code sb_bag_extents(struct sb_bag_reader *reader, struct sb_bag_place first, size_t count,
                             struct sb_record_extent *out, size_t *good, struct sb_error *err)
 {
     struct sb_bag_place place = first;
     const struct window *window;
     enum sb_code code = SB_OK;
+    struct sb_error inner;
 
     *good = 0;
     while (*good < count && !code) {
         place.index = first.index + (int64_t)*good;
-        code = find_window(reader, place, count - *good, &window, err);
-        if (!code)
-            code = take_extents(reader->bag, window, place,
-                                (size_t)min((int64_t)(count - *good), window->end - place.index),
-                                out + *good, good, err);
+        if (find_window(reader, place, count - *good, &window, &inner))
+            return no_limits(reader->bag, place, &inner, err);
+        code = take_extents(reader->bag, window, place,
+                            (size_t)min((int64_t)(count - *good), window->end - place.index),
+                            out + *good, good, err);
     }
     return code;
 }
