@@ -89,6 +89,18 @@ enum sb_code cat_fetch(struct cat_job *job, const struct sb_record_choice_option
     return code;
 }
 
+static enum sb_code add_operand(struct chosen_records *records, const char *spec, const char *text,
+                                struct sb_error *err)
+{
+    struct sb_error wrong;
+    enum sb_code code = chosen_records_add(records, text, &wrong);
+
+    if (code)
+        return sb_fail(err, code, "%s: %s%s", spec, wrong.text,
+                       code == SB_INVALID ? "; names take --keys=BAG" : "");
+    return SB_OK;
+}
+
 static enum sb_code fetch_chosen(struct cat_job *job, struct sb_error *err)
 {
     const struct cat_records_settings *settings = job->settings;
@@ -98,7 +110,7 @@ static enum sb_code fetch_chosen(struct cat_job *job, struct sb_error *err)
         chosen_records_open(&records, request->files_from, request->nul ? '\0' : '\n', err);
 
     for (size_t i = 0; i < request->operand_count && !code; i++)
-        code = chosen_records_add(&records, request->operands[i], err);
+        code = add_operand(&records, request->spec, request->operands[i], err);
     records.options.sample = settings->sample;
     records.options.replace = settings->replace;
     records.options.shuffle = settings->shuffle;

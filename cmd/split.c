@@ -142,6 +142,7 @@ static struct sb_split_scheme scheme_of(const struct split_settings *settings)
 /* What one run tells its callbacks. */
 struct run {
     const struct split_settings *settings;
+    bool records; /* parts are bags */
     struct report report;
     struct sb_buf line;
 };
@@ -156,8 +157,9 @@ static void print_json(struct run *run, const struct sb_split_part *part)
     output_need(sb_buf_add_char(line, ','));
     output_need(json_name(line, "output", part->output, strlen(part->output)));
     output_need(sb_buf_add_format(line,
-                                  ",\"files\":%" PRId64 ",\"bytes\":%" PRId64 ",\"skipped\":%s}\n",
-                                  part->files, part->bytes, part->skipped ? "true" : "false"));
+                                  ",\"%s\":%" PRId64 ",\"bytes\":%" PRId64 ",\"skipped\":%s}\n",
+                                  run->records ? "records" : "files", part->files, part->bytes,
+                                  part->skipped ? "true" : "false"));
     output_bytes(line->data, line->size);
 }
 
@@ -176,9 +178,9 @@ static void show_part(void *context, const struct sb_split_part *part)
         return;
     }
     sb_format_human(part->bytes, size);
-    message_note("%s: %s%" PRId64 " %s (%s)", part->output,
+    message_note("%s: %s%" PRId64 " %s%s (%s)", part->output,
                  part->skipped ? "is there already; left as it is, where this would be " : "",
-                 part->files, part->files == 1 ? "file" : "files", size);
+                 part->files, run->records ? "record" : "file", part->files == 1 ? "" : "s", size);
 }
 
 static void lose(void *context, const char *name, unsigned properties)
@@ -308,7 +310,7 @@ static void split(const struct split_settings *settings)
                              .to_given = settings->to != NOT_GIVEN,
                              .from = settings->opening.from,
                              .level = settings->level};
-    struct run run = {.settings = settings};
+    struct run run = {.settings = settings, .records = type.kind == SB_BAG};
     struct records records = {0};
     struct sb_split_result result = {0};
     struct sb_error err;

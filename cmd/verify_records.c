@@ -177,8 +177,11 @@ enum sb_code verify_records(const struct verify_records_settings *settings,
     struct chosen_records chosen = {0};
     char path[32];
     int fd = -1;
-    enum sb_code code = bag_options_of(&settings->bag, use->from, &options.bag, err);
+    enum sb_code code;
 
+    if (!settings->repair_to && (settings->keep_numbers || settings->force))
+        return sb_fail(err, SB_INVALID, "--keep-numbers and --force go with --repair-to=BAG");
+    code = bag_options_of(&settings->bag, use->from, &options.bag, err);
     if (!code)
         code = chosen_records_open(&chosen, settings->files_from, '\n', err);
     options.records = chosen.given ? &chosen.options : NULL;

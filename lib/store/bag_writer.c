@@ -56,8 +56,8 @@ static enum sb_code check_bounds(const struct sb_bag_writer *writer, struct sb_e
                    : SB_OK;
     if (!bounded)
         return sb_fail(err, SB_INVALID,
-                       "%s: how many shards it is to be must be given, as data@16.bagz, or how "
-                       "much a shard is to hold",
+                       "%s: leaves the number of shards open; name it, as data@16.bagz, or say by "
+                       "--count or --shard-size what goes into one",
                        writer->name);
     if (interleaved && options->total < 0)
         return sb_fail(err, SB_INVALID,

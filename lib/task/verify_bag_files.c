@@ -264,11 +264,12 @@ static void check_layout(struct bag_check *check)
             continue;
         if (files[i].records <= files[i - 1].records && files[i].records >= files[0].records - 1)
             continue;
-        sb_verify_bag_say(check, SB_REMEDY_SHARDS, "layout", BAG_FILE(i),
-                          "has %lld records where the shards before it have %lld to %lld: these "
-                          "cannot be interleaved",
-                          (long long)files[i].records, (long long)files[i - 1].records,
-                          (long long)files[0].records);
+        sb_verify_bag_say(
+            check, SB_REMEDY_SHARDS, "layout", BAG_FILE(i),
+            "has %lld records, the first shard %lld and the one before it %lld: these "
+            "cannot be interleaved",
+            (long long)files[i].records, (long long)files[0].records,
+            (long long)files[i - 1].records);
         check->whole = false;
     }
 }

@@ -273,7 +273,7 @@ break_append() {
 @test "what makes no sense is refused" {
     setup_lines
     run_fail 2 sb convert --frame=line lines 'a@*.bagz'
-    stderr_has 'a@*.bagz: how many shards it is to be must be given'
+    stderr_has 'a@*.bagz: leaves the number of shards open; name it, as data@16.bagz, or say by --count or --shard-size what goes into one'
     run_fail 2 sb convert --frame=line --count=10 'lines' 'a@2.bagz'
     stderr_has 'a@2.bagz: more records come than 2 shards hold'
     ln -s a.bag link.bag

@@ -77,7 +77,7 @@ shardbox cat: a.bag: record -11: there are 10"
     for wrong in x 1:2:0 1:2:3:4 1.5 ''; do
         run_fail 2 sb cat a.bag 0 "$wrong"
         output_is ""
-        stderr_has "'$wrong' is neither a record number nor START:STOP:STEP"
+        stderr_is "shardbox cat: a.bag: '$wrong' is neither a record number nor START:STOP:STEP with a step other than 0; names take --keys=BAG"
     done
 }
 

@@ -87,9 +87,12 @@ lines_of() {
         33             297 p-1.bag
         33             297 p-2.bag'
     run_ok sb split -n --json --parts=3 -o 's@*.bag' a.bag
-    output_has '"output":"s-00002-of-00003.bag","files":33,"bytes":297'
+    output_has '"output":"s-00002-of-00003.bag","records":33,"bytes":297'
     run_ok sb split --json --count=60 -o 's@*.bag' a.bag
-    output_has '"output":"s-00001-of-00002.bag","files":40,"bytes":360,"skipped":false'
+    output_has '"output":"s-00001-of-00002.bag","records":40,"bytes":360,"skipped":false'
+    run_ok sb split -v --count=60 -o 't@*.bag' a.bag
+    stderr_is 'shardbox split: t-00000-of-00002.bag: 60 records (530)
+shardbox split: t-00001-of-00002.bag: 40 records (360)'
     run compgen -G 'p-*'
     [ -z "$output" ]
 }

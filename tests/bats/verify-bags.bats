@@ -139,7 +139,7 @@ limit_at() {
     make_bagz s-00000-of-00002.bagz a
     make_bagz s-00001-of-00002.bagz b c d
     run_fail 1 sb verify --layout=interleaved s@2.bagz
-    output_has 'layout: s-00001-of-00002.bagz: has 3 records where the shards before it have 1 to 1'
+    output_has 'layout: s-00001-of-00002.bagz: has 3 records, the first shard 1 and the one before it 1: these cannot be interleaved'
     run_ok sb verify s@2.bagz
 }
 
@@ -257,6 +257,10 @@ beside_append() {
     run_fail 1 sb verify --repair-to=b.bagz --force --keep-numbers a.bagz
     stderr_has 'b.bagz: 6 records; 1 of them, which could not be read, are empty'
     [[ $(sb cat --frame=line b.bagz) == $'\n\ngamma\ndelta\nepsilon\nzeta' ]]
+    for option in --keep-numbers --force; do
+        run_fail 2 sb verify $option a.bagz
+        stderr_is 'shardbox verify: --keep-numbers and --force go with --repair-to=BAG'
+    done
 }
 
 @test "--repair-to of a sound set joins it, frames as they are" {
