@@ -41,7 +41,8 @@ static const char *advice(const struct verify_records_settings *settings,
 {
     unsigned remedies = result->remedies;
 
-    if (!settings->bag.dictionary && result->damaged > result->records / 2 && result->records > 1)
+    if (!settings->bag.dictionary && result->bad_frames > result->records / 2 &&
+        result->records > 1)
         return "was it compressed with a dictionary (--dictionary=FILE), or is it not compressed "
                "(--compression=none)?";
     if (remedies & SB_REMEDY_FETCH)

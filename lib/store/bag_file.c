@@ -15,10 +15,15 @@ enum sb_code sb_bag_file_name(const struct sb_bag *bag, uint32_t shard, enum sb_
     return part == SB_BAG_LIMITS ? sb_limits_name(path, out) : sb_buf_add_text(out, path);
 }
 
-static enum sb_code refuse_irregular(const char *path, const struct stat *st, struct sb_error *err)
+static enum sb_code refuse_irregular(const char *path, enum sb_bag_part part, const struct stat *st,
+                                     struct sb_error *err)
 {
     if (S_ISREG(st->st_mode))
         return SB_OK;
+    if (part == SB_BAG_LIMITS)
+        return sb_fail(err, SB_FORMAT,
+                       "%s: limits must be a regular file; for those at the tail: --limits=tail",
+                       path);
     if (S_ISFIFO(st->st_mode))
         return sb_fail(err, SB_FORMAT, "%s: is a pipe; read it as: ... --from=bagz - <%s", path,
                        path);
@@ -26,20 +31,21 @@ static enum sb_code refuse_irregular(const char *path, const struct stat *st, st
 }
 
 /* Looked at before it is opened, since opening a device may do something. */
-static enum sb_code open_regular(const char *path, int *fd, struct stat *st, struct sb_error *err)
+static enum sb_code open_regular(const char *path, enum sb_bag_part part, int *fd, struct stat *st,
+                                 struct sb_error *err)
 {
     enum sb_code code;
 
     *fd = -1;
     if (stat(path, st))
         return sb_fail_errno(err, errno, "%s", path);
-    if (refuse_irregular(path, st, err))
+    if (refuse_irregular(path, part, st, err))
         return err->code;
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (*fd < 0 || fstat(*fd, st))
         code = sb_fail_errno(err, errno, "%s", path);
     else
-        code = refuse_irregular(path, st, err);
+        code = refuse_irregular(path, part, st, err);
     if (code && *fd >= 0)
         close(*fd);
     return code;
@@ -67,7 +73,7 @@ enum sb_code sb_bag_file_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_pa
     int fd;
 
     code = sb_bag_file_name(bag, shard, part, &path) ? sb_fail_memory(err)
-                                                     : open_regular(path.data, &fd, &st, err);
+                                                     : open_regular(path.data, part, &fd, &st, err);
     if (!code) {
         generation = bag->files[shard][part].generation + 1;
         bag->files[shard][part] = describe(&st);
@@ -93,7 +99,7 @@ static enum sb_code reopen(struct sb_bag *bag, uint32_t shard, enum sb_bag_part 
         code = sb_fail_memory(err);
         goto out;
     }
-    code = open_regular(path.data, &fd, &st, err);
+    code = open_regular(path.data, part, &fd, &st, err);
     if (!code && (st.st_dev != known->device || st.st_ino != known->inode)) {
         close(fd);
         code = sb_fail(err, SB_CHANGED, "%s: was replaced while it was read", path.data);

@@ -379,7 +379,7 @@ enum sb_code sb_bag_record_size(struct sb_bag_reader *reader, const struct sb_re
         return SB_OK;
     if (sb_bag_read(reader, extent->shard, extent->offset, head, take, err))
         return err->code;
-    if (sb_frame_size(head, take, size, &inner))
+    if (sb_frame_size(head, take, extent->size, size, &inner))
         return damaged_at(reader->bag, extent, &inner, err);
     if (*size >= 0)
         return SB_OK;

@@ -84,7 +84,7 @@ enum sb_code sb_bag_window_size(struct sb_bag_window *window, struct sb_bag_read
     if (extent->size == 0 || !sb_bag_shard(sb_bag_of(reader), extent->shard)->zstd)
         return SB_OK;
     if (!sb_bag_window_look(window, reader, extent, take, &head, err) &&
-        !sb_frame_size(head, take, size, err) && *size >= 0)
+        !sb_frame_size(head, take, extent->size, size, err) && *size >= 0)
         return SB_OK;
     return sb_bag_record_size(reader, extent, size, err);
 }

@@ -70,6 +70,8 @@ enum sb_code sb_outbuf_write(struct sb_outbuf *out, const void *data, size_t siz
     }
     if (size >= BUFFER_BYTES)
         return write_out(out, data, size, err);
+    if (size == 0)
+        return SB_OK;
     memcpy(out->data + out->held, data, size);
     out->held += size;
     return SB_OK;

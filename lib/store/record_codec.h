@@ -45,9 +45,11 @@ void sb_decoder_free(struct sb_decoder *decoder);             /* NULL is allowed
 /* At most as many bytes of a frame are looked at for its size. */
 #define SB_FRAME_HEADER_MAX 18
 
-/* The size that a frame declares, from its first bytes: -1 where it does not. SB_DAMAGED where no
- * frame begins there. */
-enum sb_code sb_frame_size(const void *frame, size_t size, int64_t *content,
+/*
+ * The size that a frame declares, from its first `size` bytes: -1 where it does not. SB_DAMAGED
+ * where no frame begins there, or where one of `stored` bytes in all cannot hold so much.
+ */
+enum sb_code sb_frame_size(const void *frame, size_t size, int64_t stored, int64_t *content,
                            struct sb_error *err) SB_CHECKED;
 
 /* The whole record into `data`. SB_LIMIT, without text: it has more than `room` bytes. */

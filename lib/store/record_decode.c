@@ -11,6 +11,10 @@
 #define WINDOW_AT      5
 #define WINDOW_LOG_MAX 27 /* also what zstd takes in pieces, unless told otherwise */
 
+/* RFC 8878, 3.1.1.2: a block's header and a byte that is repeated; and what comes of a block. */
+#define BLOCK_LEAST 4
+#define BLOCK_MOST  ((int64_t)128 << 10)
+
 struct sb_decoder {
     ZSTD_DCtx *zstd;
     bool dictionary; /* it has one */
@@ -117,7 +121,8 @@ static bool has_large_window(const unsigned char *frame, size_t size)
     return exponent > WINDOW_LOG_MAX || (exponent == WINDOW_LOG_MAX && mantissa > 0);
 }
 
-enum sb_code sb_frame_size(const void *frame, size_t size, int64_t *content, struct sb_error *err)
+enum sb_code sb_frame_size(const void *frame, size_t size, int64_t stored, int64_t *content,
+                           struct sb_error *err)
 {
     unsigned long long declared;
 
@@ -132,7 +137,7 @@ enum sb_code sb_frame_size(const void *frame, size_t size, int64_t *content, str
     if (declared == ZSTD_CONTENTSIZE_ERROR)
         return size < SB_FRAME_HEADER_MAX ? cut_short(err)
                                           : sb_fail(err, SB_DAMAGED, "its zstd data are damaged");
-    if (declared > INT64_MAX)
+    if (declared > INT64_MAX || (int64_t)declared / BLOCK_MOST > stored / BLOCK_LEAST)
         return sb_fail(err, SB_DAMAGED, "declares a size that cannot be");
     *content = (int64_t)declared;
     return SB_OK;
@@ -164,7 +169,8 @@ enum sb_code sb_decode(struct sb_decoder *decoder, const void *frame, size_t fra
     *size = 0;
     if (frame_size == 0)
         return SB_OK;
-    if (sb_frame_size(frame, frame_size, &content, err) || check_frame(frame, frame_size, err))
+    if (sb_frame_size(frame, frame_size, (int64_t)frame_size, &content, err) ||
+        check_frame(frame, frame_size, err))
         return err->code;
     if (content > 0 && (uint64_t)content > room)
         return too_large(err);

@@ -129,6 +129,7 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
 
 struct bag_loader {
     struct sb_loader base;
+    const char *bag; /* its name */
     struct sb_bag_reader *reader;
     struct sb_bag_window window;
 };
@@ -155,6 +156,7 @@ static enum sb_code open_loader(struct sb_source *base, struct sb_loader **out,
         free(loader);
         return err->code;
     }
+    loader->bag = source->base.name;
     *out = &loader->base;
     return SB_OK;
 }
@@ -167,14 +169,14 @@ static struct sb_record_extent extent_of(const struct sb_member *member)
 }
 
 /* What is wrong with the record alone does not end the work. */
-static enum sb_code judge(const struct sb_member *member, struct sb_events *events,
-                          struct sb_error *err)
+static enum sb_code judge(const struct bag_loader *loader, const struct sb_member *member,
+                          struct sb_events *events, struct sb_error *err)
 {
     struct sb_error left_out;
 
     if (err->code != SB_DAMAGED)
         return err->code;
-    sb_fail(&left_out, SB_DAMAGED, "%s; left out", err->text);
+    sb_fail(&left_out, SB_DAMAGED, "%s: %s; left out", loader->bag, err->text);
     if (sb_events_add(events, SB_PROBLEM, "damaged", member->entry.path, left_out.text, err))
         return err->code;
     return SB_END;
@@ -199,7 +201,7 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
         return SB_LIMIT;
     if (sb_bag_window_load(&loader->window, loader->reader, &extent, data, room, &got, err) ||
         check_size(member, (int64_t)got, err))
-        return judge(member, events, err);
+        return judge(loader, member, events, err);
     return SB_OK;
 }
 
@@ -229,7 +231,7 @@ static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_
 
     if (sb_bag_stream(loader->reader, &extent, pass_on, &streaming, err) ||
         check_size(member, streaming.done, err))
-        return streaming.refused ? err->code : judge(member, events, err);
+        return streaming.refused ? err->code : judge(loader, member, events, err);
     return SB_OK;
 }
 

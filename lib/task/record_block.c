@@ -80,7 +80,7 @@ enum sb_code sb_record_block_declared(struct sb_record_block *block, size_t i, i
         header = stored_at(block, i);
     else if (sb_bag_read(block->reader, extent->shard, extent->offset, read, header_size, &ignored))
         header_size = 0;
-    if (header_size == 0 || sb_frame_size(header, header_size, size, &ignored))
+    if (header_size == 0 || sb_frame_size(header, header_size, extent->size, size, &ignored))
         *size = -1;
     return SB_OK;
 }

@@ -47,6 +47,7 @@ struct sb_verify_bag_result {
     int64_t shards;
     int64_t records;    /* looked at */
     int64_t damaged;    /* of those, that cannot be read */
+    int64_t bad_frames; /* of those, because of their frames, not their limits */
     int64_t bytes_read; /* as stored */
     int64_t unchecked;  /* records whose bytes nothing vouches for */
     int64_t written;    /* repair_to: records, and of those */

@@ -123,6 +123,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
             continue;
         result->records++;
         result->damaged += item->state == BAG_ITEM_DAMAGED;
+        result->bad_frames += item->state == BAG_ITEM_DAMAGED && !item->limits;
         result->unchecked += item->unchecked;
         if (item->text && sb_verify_bag_unchanged(check, item->file, err))
             return err->code;

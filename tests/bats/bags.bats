@@ -250,7 +250,8 @@ records() {
     stderr_is "shardbox find: /dev/zero: is neither a file nor a pipe"
     mkfifo limits.a.bag
     run_fail 2 timeout 5 "$SHARDBOX" find a.bag
-    stderr_has "limits.a.bag: is a pipe"
+    stderr_is "shardbox find: limits.a.bag: limits must be a regular file; for those at the tail: --limits=tail"
+    run_ok sb find --limits=tail a.bag
 }
 
 @test "sets of more shards than files may be open" {

@@ -41,10 +41,21 @@ cat_names() {
 
 @test "cat: a frame that declares 2^60 bytes" {
     cat_names "$magic"'\xe0\0\0\0\0\0\0\0\x10'"$abc" \
-        "its zstd data need a window of more than 128 MiB (offset 12)"
+        "declares a size that cannot be (offset 12)"
+    cat_names "$magic"'\xc0\x58\0\0\0\0\0\0\0\x10'"$abc" \
+        "declares a size that cannot be (offset 12)"
     bag_of a.bagz "$magic"'\xe0\0\0\0\0\0\0\0\x10'"$abc"
     run_ok within_64 "$SHARDBOX" cat a.bagz 0 2
     output_is abcabc
+}
+
+@test "convert: a frame that declares 2^60 bytes leaves no room for them" {
+    bag_of a.bagz "$magic"'\xc0\x58\0\0\0\0\0\0\0\x10'"$abc"
+    run_fail 1 within_64 "$SHARDBOX" convert a.bagz out.barecat
+    stderr_has "a.bagz: record 1: declares a size that cannot be (offset 12); left out"
+    run_ok sb find --printf '%f %s ' out.barecat
+    output_is '00000000 3 00000002 3 '
+    [ "$(cat out.barecat-shard-*)" = abcabc ]
 }
 
 @test "cat: a frame with a window of 2^31, that declares its size or not" {
@@ -100,7 +111,7 @@ cat_names() {
 @test "unpack and find leave a damaged record out, and name it" {
     bag_of a.bagz "$sound"x
     run_fail 1 within_64 "$SHARDBOX" unpack -C out a.bagz
-    stderr_has "00000001: has junk behind its zstd data (offset 12); left out"
+    stderr_has "00000001: a.bagz: has junk behind its zstd data (offset 12); left out"
     [[ $(ls out) == $'00000000\n00000002' ]]
     bag_of a.bagz 'plain text'
     run_fail 1 within_64 "$SHARDBOX" find a.bagz
@@ -129,6 +140,15 @@ bag_with() {
     run_fail 1 within_64 "$SHARDBOX" find a.bag
     output_is 00000000
     stderr_has "a.bag: record 1: its limits let it end at byte 9"
+}
+
+@test "a bag of nothing but empty records, in every direction" {
+    le64 0 0 >a.bag
+    for to in out.bagz out@2.bag out.barecat out.tar; do
+        run_ok within_64 "$SHARDBOX" convert a.bag "$to"
+    done
+    run_ok sb ls --count out.bagz
+    output_is 2
 }
 
 @test "a last limit that cannot be: it is no bag" {

@@ -339,6 +339,10 @@ beside_append() {
     output_has 'frame: a.bagz: record 0: is not zstd data'
     stderr_is 'shardbox verify: a.bagz: 5 defects; was it compressed with a dictionary (--dictionary=FILE), or is it not compressed (--compression=none)?'
     run_ok sb verify --compression=none a.bagz
+    # Limits that are wrong say nothing about that.
+    { printf abc && le64 3 1 0 3; } >b.bag
+    run_fail 1 sb verify b.bag
+    stderr_is 'shardbox verify: b.bag: 2 defects; take it from another copy, or keep what is sound with --repair-to=BAG'
 }
 
 @test "a bag on a pipe is named by --from, and spooled" {

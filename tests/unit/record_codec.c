@@ -67,7 +67,7 @@ static void whole_and_in_pieces(void)
     CHECK(sb_encoder_new(&encoder, NULL, 0, &err) == SB_OK);
     CHECK(sb_decoder_new(&decoder, NULL, &err) == SB_OK);
     CHECK(sb_encode(encoder, record.data, record.size, &whole, &err) == SB_OK);
-    CHECK(sb_frame_size(whole.data, whole.size, &declared, &err) == SB_OK);
+    CHECK(sb_frame_size(whole.data, whole.size, (int64_t)whole.size, &declared, &err) == SB_OK);
     CHECK(declared == (int64_t)record.size);
     CHECK(sb_decode(decoder, whole.data, whole.size, room, 400000, &size, &err) == SB_OK);
     CHECK(size == record.size && memcmp(room, record.data, size) == 0);
@@ -78,7 +78,8 @@ static void whole_and_in_pieces(void)
     }
     for (int64_t said = -1; said <= (int64_t)record.size; said += (int64_t)record.size + 1) {
         CHECK(encode_pieces(encoder, record.data, record.size, 999, said, &pieces) == SB_OK);
-        CHECK(sb_frame_size(pieces.data, pieces.size, &declared, &err) == SB_OK);
+        CHECK(sb_frame_size(pieces.data, pieces.size, (int64_t)pieces.size, &declared, &err) ==
+              SB_OK);
         CHECK(declared == said);
         CHECK(sb_decode(decoder, pieces.data, pieces.size, room, 400000, &size, &err) == SB_OK);
         CHECK(size == record.size && memcmp(room, record.data, size) == 0);
@@ -153,7 +154,8 @@ static void what_is_no_frame_or_not_only_one(void)
     CHECK(sb_encoder_new(&encoder, NULL, 0, &err) == SB_OK);
     CHECK(sb_decoder_new(&decoder, NULL, &err) == SB_OK);
     CHECK(sb_encode(encoder, "abcabcabcabc", 12, &frame, &err) == SB_OK);
-    refused(decoder, "abcdefgh", 8, "is not zstd data; if it is stored as it is: --compression=none");
+    refused(decoder, "abcdefgh", 8,
+            "is not zstd data; if it is stored as it is: --compression=none");
     refused(decoder, "\x50\x2a\x4d\x18\0\0\0\0", 8,
             "is not zstd data; if it is stored as it is: --compression=none");
     for (size_t size = 4; size < frame.size; size++)
@@ -186,11 +188,15 @@ static void declarations_that_are_not_true(void)
     CHECK(sb_decoder_new(&decoder, NULL, &err) == SB_OK);
     CHECK(sb_decode(decoder, four, sizeof(four) - 1, room, 100, &size, &err) == SB_DAMAGED);
     CHECK(decode_pieces(decoder, four, sizeof(four) - 1, 1, &out) == SB_DAMAGED);
-    CHECK(sb_frame_size(huge, sizeof(huge) - 1, &declared, &err) == SB_OK);
+    CHECK(sb_frame_size(huge, sizeof(huge) - 1, INT64_C(1) << 45, &declared, &err) == SB_OK);
     CHECK(declared == INT64_C(1) << 60);
-    CHECK(sb_decode(decoder, huge, sizeof(huge) - 1, room, 100, &size, &err) == SB_LIMIT);
+    CHECK(sb_frame_size(huge, sizeof(huge) - 1, (INT64_C(1) << 45) - 1, &declared, &err) ==
+          SB_DAMAGED);
+    CHECK_TEXT(err.text, "declares a size that cannot be");
+    CHECK(sb_decode(decoder, huge, sizeof(huge) - 1, room, 100, &size, &err) == SB_DAMAGED);
     CHECK(decode_pieces(decoder, huge, sizeof(huge) - 1, 1, &out) == SB_DAMAGED);
-    CHECK(sb_frame_size(negative, sizeof(negative) - 1, &declared, &err) == SB_DAMAGED);
+    CHECK(sb_frame_size(negative, sizeof(negative) - 1, sizeof(negative) - 1, &declared, &err) ==
+          SB_DAMAGED);
     CHECK(sb_decode(decoder, window, sizeof(window) - 1, room, 100, &size, &err) == SB_DAMAGED);
     CHECK_TEXT(err.text, "its zstd data need a window of more than 128 MiB");
     CHECK(decode_pieces(decoder, window, sizeof(window) - 1, 1, &out) == SB_DAMAGED);
