@@ -29,6 +29,10 @@
 #include "store/bag.h"
 #include "store/shard_spec.h"
 
+/* What its files are called meanwhile: DIR/.NAME and this. */
+#define SB_BAG_NEW_SUFFIX  ".shardbox-new"
+#define SB_BAG_LOCK_SUFFIX ".shardbox-lock"
+
 struct sb_bag_writer;
 
 struct sb_bag_writer_options {

@@ -5,9 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define NEW_SUFFIX  ".shardbox-new"
-#define LOCK_SUFFIX ".shardbox-lock"
-#define DIGITS      5 /* of each number in the name of a shard */
+#define DIGITS 5 /* of each number in the name of a shard */
 
 /* DIR/.NAME and what follows. */
 static enum sb_code hide(const char *path, const char *after, struct sb_buf *out,
@@ -59,7 +57,7 @@ enum sb_code sb_bag_temporary_name(const struct sb_bag_writer *writer, uint32_t 
     if (code)
         code = sb_fail_memory(err);
     else
-        code = hide(named.data, NEW_SUFFIX, out, err);
+        code = hide(named.data, SB_BAG_NEW_SUFFIX, out, err);
     sb_buf_release(&plain);
     sb_buf_release(&named);
     return code;
@@ -74,12 +72,12 @@ static enum sb_code lock_name(const struct sb_bag_writer *writer, struct sb_buf 
     enum sb_code code;
 
     if (!pattern->is_set)
-        return hide(pattern->path, LOCK_SUFFIX, out, err);
+        return hide(pattern->path, SB_BAG_LOCK_SUFFIX, out, err);
     if (sb_buf_add_format(&plain, "%.*s@%s", (int)pattern->prefix_size, pattern->path,
                           pattern->suffix))
         code = sb_fail_memory(err);
     else
-        code = hide(plain.data, LOCK_SUFFIX, out, err);
+        code = hide(plain.data, SB_BAG_LOCK_SUFFIX, out, err);
     sb_buf_release(&plain);
     return code;
 }
@@ -151,9 +149,9 @@ static bool skip_number(const char **at, uint32_t *number)
 
 static bool is_temporary(const char *file)
 {
-    size_t size = strlen(file), end = strlen(NEW_SUFFIX);
+    size_t size = strlen(file), end = strlen(SB_BAG_NEW_SUFFIX);
 
-    return size >= end && strcmp(file + size - end, NEW_SUFFIX) == 0;
+    return size >= end && strcmp(file + size - end, SB_BAG_NEW_SUFFIX) == 0;
 }
 
 struct sb_bag_found sb_bag_recognize(const struct sb_bag_writer *writer, const char *file)

@@ -71,10 +71,6 @@ enum sb_code sb_verify_bag_walk(int fd, const char *path, int64_t size, int limi
                                 int64_t limits_at, int64_t *frames, int64_t *end,
                                 struct sb_error *err) SB_CHECKED;
 
-/* What writers' temporary files and locks are called: DIR/.NAME and this (bag_writer.h). */
-#define SB_BAG_NEW_SUFFIX  ".shardbox-new"
-#define SB_BAG_LOCK_SUFFIX ".shardbox-lock"
-
 /* verify_bag_set.c: what is missing of sets, what else is beside the files. */
 enum sb_code sb_verify_bag_sets(struct bag_check *check, struct sb_error *err) SB_CHECKED;
 
