@@ -1,7 +1,6 @@
 #include "convert_records.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 bool writes_frames(const struct record_settings *settings, const struct record_use *use)
 {
@@ -115,16 +114,6 @@ bool writes_zstd(const struct record_settings *settings, const struct record_use
            sb_compression_of(compression, use->output) == SB_COMPRESSION_ZSTD;
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat first, second;
-
-    if (!a || !b)
-        return a == b;
-    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
 static void fill_output(struct sb_convert_records *wanted, const struct record_settings *settings,
                         const struct record_use *use)
 {
@@ -138,8 +127,7 @@ static void fill_output(struct sb_convert_records *wanted, const struct record_s
     };
     wanted->dictionary = settings->bag.dictionary;
     wanted->train = settings->train;
-    wanted->encode_anew =
-        use->level || !is_same_file(settings->bag.dictionary, settings->from_bag.dictionary);
+    wanted->encode_anew = use->level > 0;
 }
 
 enum sb_code records_open(struct records *records, const struct record_settings *settings,

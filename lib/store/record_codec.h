@@ -15,6 +15,7 @@
 #include "core/buf.h"
 #include "core/io.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,9 @@ enum sb_code sb_dictionary_new(struct sb_dictionary **out, const void *data, siz
 /* One more holder, of it or of NULL; each frees it once. */
 struct sb_dictionary *sb_dictionary_ref(struct sb_dictionary *dictionary);
 void sb_dictionary_free(struct sb_dictionary *dictionary); /* NULL is allowed */
+
+/* Are frames of the one frames of the other? NULL, that is none, is as itself only. */
+bool sb_dictionary_same(const struct sb_dictionary *a, const struct sb_dictionary *b);
 
 struct sb_decoder;
 enum sb_code sb_decoder_new(struct sb_decoder **out, struct sb_dictionary *dictionary,

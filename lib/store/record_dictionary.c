@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* zstd's own writes 110 KiB where it is not told otherwise. */
@@ -78,6 +79,14 @@ struct sb_dictionary *sb_dictionary_ref(struct sb_dictionary *dictionary)
     if (dictionary)
         atomic_fetch_add(&dictionary->holders, 1);
     return dictionary;
+}
+
+bool sb_dictionary_same(const struct sb_dictionary *a, const struct sb_dictionary *b)
+{
+    if (!a || !b)
+        return a == b;
+    return a->bytes.size == b->bytes.size &&
+           memcmp(a->bytes.data, b->bytes.data, a->bytes.size) == 0;
 }
 
 void sb_dictionary_free(struct sb_dictionary *dictionary)

@@ -21,7 +21,7 @@ struct sb_convert_records {
     struct sb_bag_writer_options write;
     const char *dictionary; /* a file: what is written is encoded with it; NULL: none */
     bool encode_anew;       /* of bags that become a bag: even where frames could be moved, for a
-                               level or another dictionary was asked for */
+                               level was asked for */
     int64_t train;          /* bytes of a dictionary to be made of the records and written to
                                `dictionary` first; 0: none is */
 

@@ -232,11 +232,12 @@ static enum sb_code open_writer(struct bags *bags, struct sb_error *err)
 static enum sb_code add_input(struct bags *bags, const char *input, struct sb_error *err)
 {
     const struct sb_convert_options *options = bags->options;
+    const struct sb_bag_options *read = options->records.read;
     struct sb_rebag_counts counts = {0};
     struct chosen chosen;
     struct sb_rebag_options wanted = {
         .dictionary = bags->dictionary,
-        .same_dictionary = !options->records.encode_anew,
+        .same_dictionary = sb_dictionary_same(read ? read->dictionary : NULL, bags->dictionary),
         .decode = options->records.encode_anew,
         .level = options->level,
         .threads = options->transfer.threads,

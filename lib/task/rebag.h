@@ -14,7 +14,7 @@ struct sb_rebag_options {
     struct sb_dictionary *dictionary; /* of what is encoded */
     int level;
     unsigned threads;
-    bool decode; /* even where frames could be moved: --level or another dictionary was asked for */
+    bool decode; /* even where frames could be moved: a level was asked for */
     const struct sb_notify *notify;
     void (*progress)(void *context, int64_t bytes, int64_t total, int64_t records);
     void *context;

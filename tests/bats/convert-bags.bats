@@ -57,6 +57,11 @@ numbers() {
     cmp d.bagz moved.bagz
     sb convert --from-dictionary=dictionary --dictionary=dictionary d.bagz same.bagz
     cmp d.bagz same.bagz
+    cp dictionary copy
+    sb convert --level=19 --dictionary=dictionary a.bagz best.bagz
+    ! cmp -s best.bagz d.bagz
+    sb convert --from-dictionary=dictionary --dictionary=copy best.bagz same-content.bagz
+    cmp best.bagz same-content.bagz
     sb convert --from-dictionary=dictionary d.bagz without.bagz
     lines_of without.bagz | cmp - lines.txt
 }
