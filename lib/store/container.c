@@ -183,25 +183,31 @@ static bool ends_as_zip(int fd, int64_t size)
     return found;
 }
 
-/*
- * What is called otherwise is not read as a bag, for any bytes may be one: but what nothing else
- * explains may well be, when its last eight bytes are a last limit.
- */
-static bool may_be_bag(const struct sb_input *input, int64_t size)
+/* Are its last eight bytes a last limit? */
+static bool ends_as_bag(int fd, int64_t size)
 {
-    enum sb_container_kind kind = input->type.kind;
     struct sb_error ignored;
     uint64_t last;
     size_t got;
 
-    if (!input->seekable || size <= (int64_t)sizeof(last) || find_suffix(input->path) ||
-        (kind != SB_UNKNOWN && !(kind == SB_TAR && input->type.filter == SB_FILTER_ZSTD)) ||
-        sb_pread_full(input->fd, &last, sizeof(last), size - (int64_t)sizeof(last), &got, "",
-                      &ignored) ||
+    if (size <= (int64_t)sizeof(last) ||
+        sb_pread_full(fd, &last, sizeof(last), size - (int64_t)sizeof(last), &got, "", &ignored) ||
         got < sizeof(last))
         return false;
     last = le64toh(last);
     return last > 0 && last <= (uint64_t)size - sizeof(last) && ((uint64_t)size - last) % 8 == 0;
+}
+
+/* What is called otherwise is not read as a bag, for any bytes may be one: but what nothing else
+ * explains may well be. */
+static bool may_be_bag(const struct sb_input *input, int64_t size)
+{
+    enum sb_container_kind kind = input->type.kind;
+
+    if (!input->seekable || find_suffix(input->path) ||
+        (kind != SB_UNKNOWN && !(kind == SB_TAR && input->type.filter == SB_FILTER_ZSTD)))
+        return false;
+    return ends_as_bag(input->fd, size);
 }
 
 static enum sb_code look_at_content(struct sb_input *input, const struct stat *st,
@@ -278,12 +284,40 @@ static enum sb_code look_at_descriptor(struct sb_input *input, struct sb_error *
     return look_at_content(input, &st, err);
 }
 
+static bool has_limits_beside(const char *path)
+{
+    struct sb_buf limits = {0};
+    bool there = sb_limits_name(path, &limits) == SB_OK && access(limits.data, F_OK) == 0;
+
+    sb_buf_release(&limits);
+    return there;
+}
+
+/* An archive may be called like a bag; and the first record of a bag may be a database, but its
+ * limits stand somewhere. */
+static bool is_index(const char *path, int64_t size)
+{
+    unsigned char head[HEAD_BYTES];
+    struct sb_error ignored;
+    size_t got;
+    bool found;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+
+    if (fd < 0)
+        return false;
+    found = sb_pread_full(fd, head, sizeof(head), 0, &got, path, &ignored) == SB_OK &&
+            by_content(head, got).kind == SB_ARCHIVE && !ends_as_bag(fd, size) &&
+            !has_limits_beside(path);
+    close(fd);
+    return found;
+}
+
 bool sb_is_bag(const char *path)
 {
     struct stat st;
 
     if (stat(path, &st) == 0)
-        return S_ISREG(st.st_mode) && sb_is_bag_name(path);
+        return S_ISREG(st.st_mode) && sb_is_bag_name(path) && !is_index(path, st.st_size);
     return sb_spec_is_of_bags(path) && !sb_archive_looks_like(path);
 }
 

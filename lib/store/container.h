@@ -53,7 +53,8 @@ struct sb_container_type sb_container_by_suffix(const char *path);
 size_t sb_container_base_size(const char *path);
 
 /* Is it read as bags? A regular file called *.bag or *.bagz, whatever it holds, since there is
- * nothing to tell it by; or no file, but by its words the spec of some. */
+ * nothing to tell it by, but for the index of an archive; or no file, but by its words the spec of
+ * some. */
 bool sb_is_bag(const char *path);
 
 /* "tar", "zip", "archive", "directory", ... for messages. */

@@ -261,3 +261,32 @@ records() {
     run_ok bash -c 'ulimit -n 40 && "$SHARDBOX" unpack --layout=interleaved -C out m@60.bag'
     [[ $(cat out/*) == $(printf %d {0..119}) ]]
 }
+
+@test "an archive that is called like a bag is read as one, unless --from says otherwise" {
+    echo one >a
+    sb pack packed.bagz a
+    run_ok sb ls packed.bagz
+    output_is a
+    run_ok sb cat packed.bagz a
+    output_is one
+    run_ok sb verify packed.bagz
+    run_ok sb convert packed.bagz out.bagz
+    run_ok sb cat out.bagz 0
+    output_is one
+    run_fail 2 sb ls --from=bagz packed.bagz
+    stderr_has "packed.bagz: is no bag, or was cut"
+}
+
+@test "a bag whose first record is a database is a bag all the same" {
+    echo one >a
+    sb pack index a
+    sb pack holder.barecat index
+    sb convert holder.barecat tail.bag
+    head -c 15 tail.bag | cmp - <(printf 'SQLite format 3')
+    run_ok sb ls --count tail.bag
+    output_is 1
+    sb cat tail.bag 0 | cmp - index
+    sb convert --limits=separate holder.barecat beside.bag
+    run_ok sb ls --count beside.bag
+    output_is 1
+}
