@@ -296,8 +296,6 @@ enum sb_code sb_sink_open_frames(struct sb_sink **out, const struct sb_stream_si
     frames->sink = (struct sb_sink){
         .ops = &frames_ops,
         .name = sb_outfile_name(frames->file),
-        /* That records are bytes alone need not be said of each. */
-        .holds = ~(unsigned)SB_KEEPS_SPECIAL,
         .any_names = true,
     };
     *out = &frames->sink;
