@@ -87,7 +87,7 @@ static const char *misuse(const struct settings *settings)
     if (strcmp(settings->output, "-") == 0)
         return "an archive is several files, and cannot be written to a pipe";
     if (!settings->append && is_called_otherwise(settings->output))
-        return "what is made is an archive, and cannot be called like a tar, cpio or zip; "
+        return "what is made is an archive, and cannot be called like a tar, cpio, zip or bag; "
                "'shardbox convert' turns it into one";
     if (settings->input_count == 0)
         return "give at least one INPUT";
@@ -218,11 +218,11 @@ static int run(const struct command *self, int argc, char **argv)
 
 const struct command merge_command = {
     .name = "merge",
-    .summary = "make one archive of several archives, tars, zips and directories",
+    .summary = "make one archive of several archives, tars, zips, bags and directories",
     .synopsis = synopsis,
     .options = options,
-    .notes = "INPUT is an archive, a directory, a tar or cpio (also compressed) or a zip; '-' is "
-             "standard input.\n"
+    .notes = "INPUT is an archive, a directory, a tar or cpio (also compressed), a zip or a bag; '-' "
+             "is standard input.\n"
              "Exit status: 0 all was merged, 1 in part or damaged, 2 error: the archive is as it "
              "was.",
     .operands = OPERAND_FILE,

@@ -15,7 +15,7 @@ function __shardbox_commands
         mv 'rename files and directories of an archive' \
         defrag 'give back the space of files that were removed' \
         split 'cut a container into several, or an archive into smaller shards' \
-        merge 'make one archive of several archives, tars, zips and directories' \
+        merge 'make one archive of several archives, tars, zips, bags and directories' \
         merge-symlink 'join archives under one index, over links to their shards' \
         upgrade 'bring an archive\'s index to the present schema, and repair it'
 end

@@ -1,6 +1,7 @@
 # shardbox merge: containers of any kind become one archive.
 
 load helper
+load bag
 
 # Three inputs: an archive, a tar and a directory. x is in all, d in two of them.
 setup() {
@@ -296,11 +297,32 @@ f|0|1|1|8' ]]
     run_fail 2 sb merge -o - one.barecat
     stderr_has "cannot be written to a pipe"
     run_fail 2 sb merge -o out.tar.gz one.barecat
-    stderr_has "what is made is an archive, and cannot be called like a tar, cpio or zip; 'shardbox convert' turns it into one"
+    stderr_has "what is made is an archive, and cannot be called like a tar, cpio, zip or bag; 'shardbox convert' turns it into one"
     run_fail 2 sb merge -o out.barecat - -
     stderr_has "standard input can be only one of the INPUTs"
     run_fail 2 sb merge -o out.barecat one.barecat ''
     stderr_has "the name of an INPUT is empty"
     run_fail 2 sb merge --append --force -o out.barecat one.barecat
     stderr_has "--append and --force exclude each other"
+}
+
+@test "bags are merged as files, called by their numbers" {
+    make_bag a.bag one two
+    make_bagz b.bagz three
+    make_bagz s-00000-of-00002.bagz four
+    make_bagz s-00001-of-00002.bagz five
+    run_fail 2 sb merge -o m.barecat a.bag b.bagz
+    stderr_has "00000000: is in a.bag and in b.bagz (see --duplicates, --prefix and --as-subdirs)"
+    run_ok sb merge --as-subdirs -o m.barecat a.bag b.bagz s@2.bagz
+    run_ok sb find --printf '%p %s\n' --type f m.barecat
+    output_is $'a/00000000 3\na/00000001 3\nb/00000000 5\ns@2/00000000 4\ns@2/00000001 4'
+    run_ok sb cat m.barecat s@2/00000001
+    output_is five
+    run_ok sb merge -o joined.barecat a.bag,b.bagz
+    run_ok sb cat joined.barecat 00000002
+    output_is three
+    run_ok sb merge --append -o joined.barecat --prefix=more s@2.bagz
+    run_ok sb cat joined.barecat more/00000000
+    output_is four
+    run_ok sb verify joined.barecat
 }
