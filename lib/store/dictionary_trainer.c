@@ -125,7 +125,7 @@ struct beginning {
     size_t size;
 };
 
-/* SB_LIMIT: it is there, and no more is wanted. */
+/* SB_LIMIT, without text: it is there, and no more is wanted. */
 static enum sb_code add_to_beginning(void *context, const void *data, size_t size,
                                      struct sb_error *err)
 {
@@ -133,10 +133,13 @@ static enum sb_code add_to_beginning(void *context, const void *data, size_t siz
     size_t room = RECORD_MOST - beginning->size;
     size_t part = size < room ? size : room;
 
-    (void)err;
     memcpy(beginning->data + beginning->size, data, part);
     beginning->size += part;
-    return beginning->size == RECORD_MOST ? SB_LIMIT : SB_OK;
+    if (beginning->size < RECORD_MOST)
+        return SB_OK;
+    err->code = SB_LIMIT;
+    err->text[0] = '\0';
+    return SB_LIMIT;
 }
 
 static enum sb_code read_in_sequence(struct sb_source *source, struct beginning *beginning,

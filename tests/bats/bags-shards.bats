@@ -350,6 +350,19 @@ make_lines() {
     output_is 1000
 }
 
+@test "--train-dictionary takes the beginning of a record that is large" {
+    mkdir tree
+    (cd tree && make_lines 2000 | split -l 1 -a 4 -d)
+    make_lines 4000 >tree/large
+    tar -cf a.tar -C tree .
+    sb convert -q a.tar a.bagz
+    sb convert a.bagz a.bag
+    for input in a.tar a.bag a.bagz; do
+        run_ok sb convert -q --train-dictionary=2k --dictionary="$input.d" "$input" "$input.bagz"
+        sb cat --dictionary="$input.d" "$input.bagz" | cmp - <(sb cat a.bag)
+    done
+}
+
 @test "keys that hold NUL, that are too long, or a directory's name: left out and named" {
     make_bag data.bag one two three four
     printf 'a\0bgoodgood/below%05000d' 7 >keys.bag
