@@ -193,6 +193,26 @@ static enum sb_code clear_journal(struct sb_bag_writer *writer, struct sb_error 
     return sb_fsync(writer->lock.fd, writer->lock.path, err);
 }
 
+static enum sb_code undo(struct sb_bag_writer *writer, struct sb_bag_append *append,
+                         struct sb_error *err)
+{
+    enum sb_code code = sb_bag_find_old_limits(writer, append, err);
+
+    if (code)
+        return code;
+    append->fd = open(writer->pattern.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (append->fd >= 0)
+        code = sb_bag_restore(writer, append, err);
+    else if (errno != ENOENT)
+        code = sb_fail_errno(err, errno, "%s", writer->pattern.path);
+    if (code == SB_OK)
+        code = clear_journal(writer, err);
+    if (append->fd >= 0)
+        close(append->fd);
+    free(append->limits);
+    return code;
+}
+
 enum sb_code sb_bag_undo_append(struct sb_bag_writer *writer, struct sb_error *err)
 {
     struct sb_bag_append append = {.fd = -1};
@@ -201,22 +221,10 @@ enum sb_code sb_bag_undo_append(struct sb_bag_writer *writer, struct sb_error *e
 
     if (!writer->pattern.is_set)
         code = read_journal(writer, &append, &there, err);
-    if (code || !there)
-        return code;
-    code = sb_bag_find_old_limits(writer, &append, err);
-    if (code)
-        return code;
-    append.fd = open(writer->pattern.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    if (append.fd >= 0)
-        code = sb_bag_restore(writer, &append, err);
-    else if (errno != ENOENT)
-        code = sb_fail_errno(err, errno, "%s", writer->pattern.path);
-    if (code == SB_OK)
-        code = clear_journal(writer, err);
+    if (code == SB_OK && there)
+        code = undo(writer, &append, err);
+    /* What was not undone needs its journal, whatever went wrong. */
     if (code)
         sb_bag_lock_leave(&writer->lock);
-    if (append.fd >= 0)
-        close(append.fd);
-    free(append.limits);
     return code;
 }

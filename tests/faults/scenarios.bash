@@ -764,6 +764,30 @@ check_bagaside() {
     old_or_new_bag "$1" at/a.bag a.bag limits.a.bag "$(left_to_next "$1")"
 }
 
+# What an append that was killed left: a journal, and new bytes over the limits. It is undone first,
+# and where that fails the journal stays.
+start_bagundo() {
+    local limits=8000 size
+    make_lines
+    make_bag start-bagundo/a.bagz --force
+    size=$(stat -c %s start-bagundo/a.bagz)
+    tail -c $limits start-bagundo/a.bagz >start-bagundo/limits.a.bagz
+    printf 'shardbox append to tail: records end at %d, limits take %d\n' $((size - limits)) $limits \
+        >start-bagundo/.a.bagz.shardbox-lock
+    head -c 20000 /dev/zero | put start-bagundo/a.bagz $((size - limits))
+}
+run_bagundo() {
+    run_bagappend "$@"
+}
+again_bagundo() {
+    again_bagappend "$@"
+}
+check_bagundo() {
+    local left=a.bagz
+    [ "$1" != failed ] || left='*a.bag*'
+    old_or_new_bag "$1" at/a.bagz "$left"
+}
+
 # The keys come first: where the bag is, they are.
 start_bagkeys() {
     mkdir start-bagkeys
