@@ -26,6 +26,19 @@ static enum sb_code refuse_standing(const char *path, bool force, struct sb_erro
     return SB_OK;
 }
 
+/* Limits beside it are put at its tail before it is replaced, which other names of it would see. */
+static enum sb_code refuse_linked(const char *path, const char *limits, struct sb_error *err)
+{
+    struct stat st;
+
+    if (lstat(limits, &st) || lstat(path, &st) || st.st_nlink == 1)
+        return SB_OK;
+    return sb_fail(err, SB_EXISTS,
+                   "%s: has its limits beside it, and several names (hard links); remove it first, "
+                   "or choose another name",
+                   path);
+}
+
 /* A limits.NAME would be taken for the new file's. */
 static enum sb_code look_at_file(struct sb_bag_writer *writer, struct sb_error *err)
 {
@@ -36,6 +49,8 @@ static enum sb_code look_at_file(struct sb_bag_writer *writer, struct sb_error *
         code = sb_bag_final_name(writer, 0, 1, true, &name, err);
     if (code == SB_OK)
         code = refuse_standing(name.data, writer->options.force, err);
+    if (code == SB_OK)
+        code = refuse_linked(writer->pattern.path, name.data, err);
     for (int limits = 0; code == SB_OK && limits < 2; limits++) {
         code = sb_bag_temporary_name(writer, 0, limits, &name, err);
         if (code == SB_OK)

@@ -124,6 +124,20 @@ break_append() {
     [[ ! -e limits.a.bag ]]
 }
 
+@test "a bag with separate limits and several names is not replaced: its other names would change" {
+    setup_lines
+    sb convert --frame=line --limits=separate lines a.bag
+    ln a.bag other.bag
+    ln limits.a.bag limits.other.bag
+    cp a.bag before
+    run_fail 2 sb convert --force --frame=line more a.bag
+    stderr_is 'shardbox convert: a.bag: has its limits beside it, and several names (hard links); remove it first, or choose another name'
+    cmp other.bag before
+    rm other.bag
+    run_ok sb convert --force --frame=line more a.bag
+    nothing_left
+}
+
 @test "sets: the first shard that is there is named; parts of one, and sets of another number are told" {
     setup_lines
     sb convert --frame=line lines 'a@4.bagz'
