@@ -160,8 +160,8 @@ static int merge(const struct settings *settings, char *const *prefixes)
     struct sb_error err, report_err;
     enum sb_code code;
 
-    if (settings->report && sb_convert_report_check(settings->inputs, settings->input_count,
-                                                    settings->output, settings->report, &err))
+    if (settings->report && sb_convert_beside_check(settings->inputs, settings->input_count,
+                                                    settings->output, settings->report, "report", &err))
         return message_failure(&err);
     if (report_open(&report, settings->report, &err))
         return message_failure(&err);

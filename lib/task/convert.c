@@ -429,11 +429,29 @@ static bool looks_first(const struct sb_convert_options *options)
     return true;
 }
 
+/* What may be written where? */
+static enum sb_code check_paths(const struct sb_convert_options *options, struct sb_error *err)
+{
+    const struct sb_convert_records *records = &options->records;
+    enum sb_container_kind kind = records->framed_output ? SB_FRAMES : options->to.kind;
+    enum sb_code code =
+        sb_convert_paths_check(options->inputs, options->input_count, options->output, err);
+
+    if (!code && kind != SB_ARCHIVE && kind != SB_DIRECTORY)
+        code = sb_convert_spare_archive(options->output, sb_container_word(kind), err);
+    if (!code && kind == SB_BAG && records->keys)
+        code = sb_convert_beside_check(options->inputs, options->input_count, options->output,
+                                       records->keys, "bag of keys", err);
+    if (!code && records->train)
+        code = sb_convert_beside_check(options->inputs, options->input_count, options->output,
+                                       records->dictionary, "dictionary", err);
+    return code;
+}
+
 enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_convert_result *result,
                         struct sb_error *err)
 {
     struct convert convert = {.options = options, .result = result, .transfer = options->transfer};
-    enum sb_container_kind kind = options->records.framed_output ? SB_FRAMES : options->to.kind;
     enum sb_code code;
 
     *result = (struct sb_convert_result){0};
@@ -446,9 +464,7 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
     convert.transfer.lost = lose;
     convert.transfer.progress = progress;
     convert.transfer.context = &convert;
-    code = sb_convert_paths_check(options->inputs, options->input_count, options->output, err);
-    if (!code && kind != SB_ARCHIVE && kind != SB_DIRECTORY)
-        code = sb_convert_spare_archive(options->output, sb_container_word(kind), err);
+    code = check_paths(options, err);
     if (!code)
         code = sb_recode_check(&options->transfer.recode, err);
     if (!code)

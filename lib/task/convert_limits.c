@@ -6,6 +6,7 @@
 #include "store/key_bag.h"
 #include "store/outfile.h"
 #include "store/shard_spec.h"
+#include "task/convert_paths.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -212,6 +213,18 @@ static enum sb_code open_keys(struct limits *limits, struct sb_error *err)
     return options->keys ? sb_key_bag_open(&limits->keys, &keys, err) : SB_OK;
 }
 
+static enum sb_code check_keys(const struct sb_limits_options *options, struct sb_error *err)
+{
+    char *archive = (char *)options->archive;
+    enum sb_code code = SB_OK;
+
+    if (options->keys)
+        code = sb_convert_spare_archive(options->keys, "bag of keys", err);
+    if (!code && options->keys)
+        code = sb_convert_paths_check(&archive, 1, options->keys, err);
+    return code;
+}
+
 static enum sb_code open_archive(struct limits *limits, struct sb_error *err)
 {
     enum sb_code code = sb_archive_open(&limits->archive, limits->options->archive, err);
@@ -248,8 +261,10 @@ enum sb_code sb_limits_write(const struct sb_limits_options *options,
 {
     struct limits limits = {.options = options, .counts = counts};
     uint32_t generation = 0;
-    enum sb_code code = open_archive(&limits, err);
+    enum sb_code code = check_keys(options, err);
 
+    if (!code)
+        code = open_archive(&limits, err);
     if (!code) {
         generation = sb_archive_generation(limits.archive);
         code = walk(&limits, false, err);

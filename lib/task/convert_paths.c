@@ -124,6 +124,18 @@ static bool is_shard_of(const char *file, const char *output)
            strcmp(name + size + middle, pattern.suffix) == 0 && is_in_same_directory(file, output);
 }
 
+/* Is the output the file with the limits of a bag that stands elsewhere? */
+static bool is_limits_of(const char *bag, const struct stat *output)
+{
+    struct sb_buf name = {0};
+    struct stat st;
+    bool same = sb_is_bag_name(bag) && sb_limits_name(bag, &name) == SB_OK &&
+                stat(name.data, &st) == 0 && is_same(&st, output);
+
+    sb_buf_release(&name);
+    return same;
+}
+
 static enum sb_code refuse_same(const char *input, const char *output, struct sb_error *err)
 {
     return sb_fail(err, SB_INVALID, "%s: is input and output at once; choose another output",
@@ -143,7 +155,8 @@ static enum sb_code check_shards(const char *input, const char *output, const st
     for (size_t i = 0; !code && i < spec.count; i++) {
         if (stat(spec.paths[i], &st))
             code = sb_fail_errno(err, errno, "%s", spec.paths[i]);
-        else if ((target && is_same(&st, target)) || is_shard_of(spec.paths[i], output))
+        else if ((target && (is_same(&st, target) || is_limits_of(spec.paths[i], target))) ||
+                 is_shard_of(spec.paths[i], output))
             code = refuse_same(input, output, err);
     }
     sb_spec_release(&spec);
@@ -170,7 +183,8 @@ static enum sb_code check_input(const char *input, const char *output, const str
         return may_be_spec(input) ? check_shards(input, output, target, err)
                                   : sb_fail_errno(err, reason, "%s", input);
     }
-    if ((target && is_same(&st, target)) || (!is_stdin && is_shard_of(input, output)))
+    if ((target && (is_same(&st, target) || (!is_stdin && is_limits_of(input, target)))) ||
+        (!is_stdin && is_shard_of(input, output)))
         return refuse_same(input, output, err);
     if (S_ISDIR(st.st_mode) && strcmp(output, "-") != 0)
         return refuse_inside(input, output, err);
@@ -191,6 +205,15 @@ enum sb_code sb_convert_paths_check(char *const *inputs, size_t count, const cha
     for (size_t i = 0; code == SB_OK && i < count; i++)
         code = check_input(inputs[i], output, there ? &st : NULL, err);
     return code;
+}
+
+bool sb_convert_replaces(const char *output, const char *file)
+{
+    struct stat target, st;
+    bool there = stat(output, &target) == 0 && S_ISREG(target.st_mode);
+
+    return (there && stat(file, &st) == 0 && is_same(&st, &target)) ||
+           (there && is_limits_of(file, &target)) || is_shard_of(file, output);
 }
 
 /* The name of the archive whose shard this is, or NULL. */
@@ -236,16 +259,28 @@ static bool names_same(const char *a, const char *b)
     return same;
 }
 
-enum sb_code sb_convert_report_check(char *const *inputs, size_t count, const char *output,
-                                     const char *report, struct sb_error *err)
+/* Is the one file written over the other, or where its limits are? */
+static bool names_meet(const char *path, const char *output)
 {
-    enum sb_code code = SB_OK;
+    struct sb_buf limits = {0};
+    bool meet = names_same(path, output) || is_shard_of(path, output) || is_shard_of(output, path);
 
-    if (strcmp(report, "-") == 0)
+    if (!meet && sb_is_bag_name(output) && sb_limits_name(output, &limits) == SB_OK)
+        meet = names_same(path, limits.data);
+    sb_buf_release(&limits);
+    return meet;
+}
+
+enum sb_code sb_convert_beside_check(char *const *inputs, size_t count, const char *output,
+                                     const char *path, const char *word, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (strcmp(path, "-") == 0)
         return SB_OK;
-    if (strcmp(output, "-") != 0 && names_same(report, output))
-        return sb_fail(err, SB_INVALID, "%s: is both the report and OUTPUT; choose another report",
-                       report);
-    code = sb_convert_spare_archive(report, "report", err);
-    return code ? code : sb_convert_paths_check(inputs, count, report, err);
+    if (strcmp(output, "-") != 0 && names_meet(path, output))
+        return sb_fail(err, SB_INVALID, "%s: is both the %s and OUTPUT; choose another %s", path,
+                       word, word);
+    code = sb_convert_spare_archive(path, word, err);
+    return code ? code : sb_convert_paths_check(inputs, count, path, err);
 }

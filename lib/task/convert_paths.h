@@ -1,11 +1,12 @@
 /*
- * May these inputs become this output, with this report?
+ * May these inputs become this output, with these files beside it?
  */
 #ifndef SB_TASK_CONVERT_PATHS_H
 #define SB_TASK_CONVERT_PATHS_H
 
 #include "core/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -22,8 +23,15 @@ enum sb_code sb_convert_paths_check(char *const *inputs, size_t count, const cha
 enum sb_code sb_convert_spare_archive(const char *output, const char *word,
                                       struct sb_error *err) SB_CHECKED;
 
-/* As the first, of a report: neither may it replace the output. */
-enum sb_code sb_convert_report_check(char *const *inputs, size_t count, const char *output,
-                                     const char *report, struct sb_error *err) SB_CHECKED;
+/* Is the output the file, or its limits, or a set that has it as a shard? */
+bool sb_convert_replaces(const char *output, const char *file);
+
+/*
+ * As the first two, of what is written beside the output, which it may not replace either. word
+ * says what it is: "report", "dictionary", ...
+ */
+enum sb_code sb_convert_beside_check(char *const *inputs, size_t count, const char *output,
+                                     const char *path, const char *word,
+                                     struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -1,5 +1,6 @@
 #include "task/verify_bag.h"
 
+#include "task/convert_paths.h"
 #include "task/verify_bag_impl.h"
 
 #include <stdio.h>
@@ -64,12 +65,28 @@ static enum sb_code writer_options(const struct bag_check *check,
     return SB_OK;
 }
 
+/* What is damaged may hold more than could be saved. */
+static enum sb_code refuse_itself(const struct bag_check *check, struct sb_error *err)
+{
+    const char *output = check->options->repair_to->path;
+
+    for (size_t i = 0; i < check->spec.count; i++) {
+        if (sb_convert_replaces(output, check->spec.paths[i]))
+            return sb_fail(err, SB_INVALID,
+                           "%s: is what is to be repaired, or a part of it; choose another output",
+                           output);
+    }
+    return SB_OK;
+}
+
 static enum sb_code open_writer(struct bag_check *check, struct sb_error *err)
 {
     struct sb_bag_writer_options options;
 
     if (!check->options->repair_to)
         return SB_OK;
+    if (refuse_itself(check, err))
+        return err->code;
     if (writer_options(check, &options, err))
         return err->code;
     return sb_bag_writer_open(&check->writer, &options, err);

@@ -148,6 +148,30 @@ bags_agree() {
     cmp there.bag keys.bag
 }
 
+@test "keys and dictionaries replace neither an input, nor an archive, nor the output, also under --force" {
+    make_pair
+    run_ok sb convert --keys=keys.bag data.bag a.barecat
+    run_ok sb convert a.barecat a.tar
+    mkdir before
+    cp -a -- *.* before/
+    for keys in a.barecat a.barecat-shard-00000 a.tar out.bag limits.out.bag; do
+        run_fail 2 sb convert --force --keys=$keys a.tar out.bag
+        stderr_has "$keys: is "
+    done
+    run_fail 2 sb convert --force --keys=out-00001-of-00003.bag a.tar out@3.bag
+    stderr_has 'out-00001-of-00003.bag: is both the bag of keys and OUTPUT; choose another bag of keys'
+    for keys in a.barecat a.barecat-shard-00000; do
+        run_fail 2 sb convert --force --limits-only --keys=$keys a.barecat
+        stderr_has "$keys: is "
+    done
+    for dictionary in data.bag a.barecat a.barecat-shard-00000 out.bagz; do
+        run_fail 2 sb convert --force --train-dictionary=512 --dictionary=$dictionary data.bag out.bagz
+        stderr_has "$dictionary: is "
+    done
+    rm -f stdout stderr
+    diff -r . before --exclude=before --exclude="separate-stderr-*"
+}
+
 @test "--wrap: an index over a bag's own bytes, which verify and every command read" {
     make_pair
     cp data.bag kept

@@ -185,6 +185,10 @@ numbers() {
     done
     lines_of s@3.bagz | cmp - lines.txt
     run_ok sb convert s@3.bagz s@4.bagz
+    sb convert --limits=separate a.bagz beside.bagz
+    run_fail 2 sb convert --force beside.bagz limits.beside.bagz
+    stderr_has 'input and output at once'
+    lines_of beside.bagz | cmp - lines.txt
 }
 
 @test "damaged records are named and left out; what is moved as it is is not looked into" {

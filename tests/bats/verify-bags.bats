@@ -263,6 +263,23 @@ beside_append() {
     done
 }
 
+@test "--repair-to does not replace what is repaired, which may hold more than could be saved" {
+    make_bag a.bag one two
+    make_bag s-00000-of-00002.bag one
+    make_bag s-00001-of-00002.bag two
+    ln -s a.bag link.bag
+    for saved in a.bag link.bag; do
+        run_fail 2 sb verify --force --repair-to=$saved a.bag
+        stderr_is "shardbox verify: $saved: is what is to be repaired, or a part of it; choose another output"
+    done
+    for saved in s@2.bag s-00001-of-00002.bag 's@*.bag'; do
+        run_fail 2 sb verify --force --repair-to="$saved" s@2.bag
+        stderr_has "$saved: is what is to be repaired, or a part of it"
+    done
+    make_bag expected one two
+    cmp a.bag expected
+}
+
 @test "--repair-to of a sound set joins it, frames as they are" {
     make_set
     run_ok sb verify --repair-to=b.bagz s@3.bagz
