@@ -4,6 +4,7 @@
 #include "task/convert_bag.h"
 #include "task/convert_input.h"
 #include "task/convert_names.h"
+#include "task/convert_output.h"
 #include "task/convert_paths.h"
 #include "task/convert_train.h"
 #include "task/convert_wrap.h"
@@ -12,17 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What helps where names of several inputs meet. */
-#define MERGE_ADVICE "--duplicates, --prefix and --as-subdirs"
-
 struct convert {
     const struct sb_convert_options *options;
     struct sb_convert_result *result;
     struct sb_transfer_options transfer;
     struct sb_notify notify;
-    struct sb_sink *sink;             /* NULL where there is a run */
-    struct sb_checkpoint *run;        /* it has the sink of the present stretch */
-    struct sb_dictionary *dictionary; /* of a sink that is a bag */
+    struct sb_convert_output output;
     struct sb_record_names *names;
     int64_t first_record; /* number of the next input's first record */
     bool said_front;      /* what is said once for a source is said once for all */
@@ -65,7 +61,7 @@ static void lose(void *context, const char *name, unsigned lost)
     if (options->transfer.strict)
         sb_tell(&convert->notify, SB_PROBLEM, "lost", name, "has %s, which %s does not hold",
                 sb_property_text(lost & -lost),
-                convert->sink ? convert->sink->name : options->output);
+                convert->output.sink ? convert->output.sink->name : options->output);
 }
 
 static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
@@ -75,109 +71,6 @@ static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
 
     if (wanted->progress)
         wanted->progress(wanted->context, bytes, total, files);
-}
-
-static enum sb_meeting meeting_of(const struct sb_convert_options *options)
-{
-    if (options->merge && options->transfer.duplicates == SB_DUPLICATE_ERROR)
-        return SB_MEET_END;
-    if (!options->duplicates_given || options->transfer.duplicates == SB_DUPLICATE_ERROR)
-        return SB_MEET_ERROR;
-    return options->transfer.duplicates == SB_DUPLICATE_FIRST ? SB_MEET_KEEP : SB_MEET_REPLACE;
-}
-
-static struct sb_writer_options writer_of(const struct sb_convert_options *options)
-{
-    return (struct sb_writer_options){
-        .mode = options->append  ? SB_APPEND
-                : options->force ? SB_REPLACE
-                                 : SB_CREATE,
-        .shard_size = options->shard_size,
-        .strict = options->transfer.strict,
-    };
-}
-
-static enum sb_code open_archive_sink(struct convert *convert, struct sb_error *err)
-{
-    const struct sb_convert_options *options = convert->options;
-    struct sb_archive_sink_options archive = {
-        .writer = writer_of(options),
-        .path = options->output,
-        .names_repeat = true,
-        .meeting = meeting_of(options),
-        .advice = options->merge ? MERGE_ADVICE : NULL,
-        .keep_dirs = options->merge && options->transfer.duplicates != SB_DUPLICATE_LAST,
-        .dry_run = convert->transfer.dry_run,
-        .notify = &convert->notify,
-    };
-    struct sb_index_sink_options index = {
-        .writer = writer_of(options),
-        .path = options->output,
-        .checksums = !options->no_checksum,
-        .threads = options->transfer.threads,
-        .notify = &convert->notify,
-        .progress = progress,
-        .context = convert,
-    };
-
-    enum sb_code code = SB_OK;
-
-    if (options->wrap)
-        return sb_sink_open_index(&convert->sink, &index, err);
-    if (!archive.dry_run)
-        code = sb_checkpoint_open(&convert->run, &archive, &options->checkpoint,
-                                  &convert->result->problems, err);
-    convert->result->done = code == SB_END;
-    return code || convert->run ? code : sb_sink_open_archive(&convert->sink, &archive, err);
-}
-
-static enum sb_code open_tree_sink(struct convert *convert, struct sb_error *err)
-{
-    struct sb_tree_sink_options tree = {
-        .directory = convert->options->output,
-        .existing = convert->options->existing,
-        .preserve = convert->options->preserve,
-        .dry_run = convert->transfer.dry_run,
-        .root = !convert->options->transfer.strip && !convert->options->transfer.prefix,
-        .notify = &convert->notify,
-    };
-
-    return sb_sink_open_tree(&convert->sink, &tree, err);
-}
-
-static enum sb_code open_sink(struct convert *convert, struct sb_error *err)
-{
-    const struct sb_convert_options *options = convert->options;
-    struct sb_stream_sink_options stream = {
-        .path = options->output,
-        .force = options->force,
-        .filter = options->to.filter,
-        .store = options->store,
-        .level = options->level,
-        .threads = options->transfer.threads,
-        .notify = &convert->notify,
-    };
-
-    if (options->records.framed_output) {
-        stream.filter = sb_framing_filter(options->output);
-        return sb_sink_open_frames(&convert->sink, &stream, options->records.framing, err);
-    }
-    switch (options->to.kind) {
-    case SB_ARCHIVE:
-        return open_archive_sink(convert, err);
-    case SB_DIRECTORY:
-        return open_tree_sink(convert, err);
-    case SB_TAR:
-        return sb_sink_open_tar(&convert->sink, &stream, err);
-    case SB_ZIP:
-        return sb_sink_open_zip(&convert->sink, &stream, err);
-    case SB_BAG:
-        return sb_convert_open_bag(&convert->sink, &convert->dictionary, options, &convert->notify,
-                                   err);
-    default:
-        return sb_fail(err, SB_INVALID, "%s: a %s can only be read", options->output,
-                       sb_container_word(options->to.kind));
-    }
 }
 
 static enum sb_code convert_archive(struct convert *convert, struct sb_error *err)
@@ -195,7 +88,8 @@ static enum sb_code convert_archive(struct convert *convert, struct sb_error *er
         return code;
     convert->transfer.stored_names = true;
     convert->result->begun = true;
-    code = sb_transfer(source, convert->sink, &convert->transfer, &convert->result->members, err);
+    code = sb_transfer(source, convert->output.sink, &convert->transfer, &convert->result->members,
+                       err);
     sb_source_free(source);
     return code;
 }
@@ -206,11 +100,12 @@ static enum sb_code transfer(struct convert *convert, struct sb_source *source, 
     int64_t *members = &convert->result->members;
     enum sb_code code;
 
-    if (!convert->run)
-        return sb_transfer(source, convert->sink, &convert->transfer, members, err);
-    code = sb_checkpoint_begin(convert->run, number, by_name, source, err);
+    if (!convert->output.run)
+        return sb_transfer(source, convert->output.sink, &convert->transfer, members, err);
+    code = sb_checkpoint_begin(convert->output.run, number, by_name, source, err);
     return code ? code
-                : sb_checkpoint_transfer(convert->run, source, &convert->transfer, members, err);
+                : sb_checkpoint_transfer(convert->output.run, source, &convert->transfer, members,
+                                         err);
 }
 
 /* A bag that is wrapped is as many sources as it has files. */
@@ -219,7 +114,7 @@ static enum sb_code wrap_bag(struct convert *convert, struct sb_input *input, in
 {
     struct sb_source_options source = sb_convert_source_options(convert->options, convert->names);
     struct sb_wrap wrap = {
-        .sink = convert->sink,
+        .sink = convert->output.sink,
         .source = &source,
         .transfer = &convert->transfer,
         .notify = &convert->notify,
@@ -239,7 +134,7 @@ static enum sb_code convert_opened(struct convert *convert, struct sb_input *inp
     if (options->wrap && input->type.kind == SB_BAG)
         return wrap_bag(convert, input, records, err);
     if (options->wrap)
-        code = sb_wrap_input(convert->sink, input, err);
+        code = sb_wrap_input(convert->output.sink, input, err);
     if (!code)
         code =
             sb_convert_open_source(&source, input, options, convert->names, &convert->notify, err);
@@ -289,13 +184,6 @@ static enum sb_code pass_input(struct convert *convert, size_t number, struct sb
     return code;
 }
 
-static struct sb_sink_counts counts_of(const struct convert *convert)
-{
-    if (convert->run)
-        return sb_checkpoint_counts(convert->run);
-    return convert->sink ? convert->sink->counts : (struct sb_sink_counts){0};
-}
-
 /*
  * A disk that is not mounted must not cost the output that stands there. Of a wrap no bytes are
  * read.
@@ -303,22 +191,17 @@ static struct sb_sink_counts counts_of(const struct convert *convert)
 static bool replaces_by_nothing(const struct convert *convert)
 {
     return convert->options->force && !convert->transfer.dry_run && !convert->options->wrap &&
-           convert->result->problems > 0 && counts_of(convert).files == 0 &&
-           !(convert->run && sb_checkpoint_kept(convert->run));
+           convert->result->problems > 0 && sb_convert_output_counts(&convert->output).files == 0 &&
+           !(convert->output.run && sb_checkpoint_kept(convert->output.run));
 }
 
 static void release_output(struct convert *convert, bool failed)
 {
     struct sb_convert_result *result = convert->result;
 
-    result->counts = counts_of(convert);
-    result->kept = failed && convert->run && sb_checkpoint_kept(convert->run);
-    sb_checkpoint_free(convert->run);
-    convert->run = NULL;
-    sb_sink_free(convert->sink);
-    convert->sink = NULL;
-    sb_dictionary_free(convert->dictionary);
-    convert->dictionary = NULL;
+    result->counts = sb_convert_output_counts(&convert->output);
+    result->kept = failed && convert->output.run && sb_checkpoint_kept(convert->output.run);
+    sb_convert_output_release(&convert->output);
     sb_record_names_free(convert->names);
     convert->names = NULL;
 }
@@ -333,7 +216,7 @@ static enum sb_code convert_inputs(struct convert *convert, struct sb_error *err
     for (size_t done = 0; code == SB_OK && done < options->input_count; done++) {
         size_t i = backwards ? options->input_count - 1 - done : done;
 
-        if (convert->run && sb_checkpoint_passes(convert->run, i)) {
+        if (convert->output.run && sb_checkpoint_passes(convert->output.run, i)) {
             code = pass_input(convert, i, err);
             continue;
         }
@@ -345,6 +228,21 @@ static enum sb_code convert_inputs(struct convert *convert, struct sb_error *err
     return code;
 }
 
+static enum sb_code open_output(struct convert *convert, struct sb_error *err)
+{
+    const struct sb_convert_output_use use = {
+        .dry_run = convert->transfer.dry_run,
+        .problems = &convert->result->problems,
+        .notify = &convert->notify,
+        .progress = progress,
+        .context = convert,
+    };
+    enum sb_code code = sb_convert_output_open(&convert->output, convert->options, &use, err);
+
+    convert->result->done = code == SB_END;
+    return code;
+}
+
 static enum sb_code run(struct convert *convert, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
@@ -353,9 +251,9 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
 
     convert->first_record = 0;
     if (!code)
-        code = open_sink(convert, err);
-    if (!code && convert->run && convert->transfer.seen)
-        code = sb_checkpoint_see(convert->run, convert->transfer.seen, err);
+        code = open_output(convert, err);
+    if (!code && convert->output.run && convert->transfer.seen)
+        code = sb_checkpoint_see(convert->output.run, convert->transfer.seen, err);
     if (!code && options->archive)
         code = convert_archive(convert, err);
     if (!code)
@@ -369,10 +267,8 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
         code = sb_fail(err, SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
                        options->archive ? sb_archive_path(options->archive) : options->inputs[0],
                        options->output);
-    if (!code && convert->run)
-        code = sb_checkpoint_commit(convert->run, err);
-    else if (!code && !convert->transfer.dry_run)
-        code = sb_sink_commit(convert->sink, err);
+    if (!code && !convert->transfer.dry_run)
+        code = sb_convert_output_commit(&convert->output, err);
     release_output(convert, code != SB_OK && !convert->result->done);
     /* One that was made for nothing goes again; where files are in it, it stays. */
     if (code && !was_there && options->to.kind == SB_DIRECTORY)
