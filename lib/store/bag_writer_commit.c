@@ -72,7 +72,7 @@ static void take_names_back(const struct sb_bag_writer *writer, uint32_t end, st
     struct sb_error ignored;
 
     for (uint32_t shard = 0; shard < end; shard++) {
-        for (int limits = 0; limits <= writer->separate; limits++) {
+        for (int limits = 0; limits <= (int)writer->separate; limits++) {
             /* One that was not reached still has its temporary name. */
             if (sb_bag_temporary_name(writer, shard, limits, &names->temporary, &ignored) ==
                     SB_OK &&

@@ -45,7 +45,7 @@ enum sb_code sb_bag_deal_begin(struct sb_bag_writer *writer, struct sb_error *er
     if (!dealing->data || !dealing->ends || !dealing->shard_ends)
         return sb_fail_memory(err);
     for (uint32_t shard = 0; code == SB_OK && shard < writer->shards; shard++) {
-        for (int limits = 0; code == SB_OK && limits <= writer->separate; limits++) {
+        for (int limits = 0; code == SB_OK && limits <= (int)writer->separate; limits++) {
             code = sb_bag_create(writer, shard, limits, &fd, err);
             if (fd >= 0)
                 close(fd);

@@ -2,11 +2,11 @@
 
 #include "archive/database.h"
 #include "core/io.h"
+#include "store/spool.h"
 #include "store/zip_directory.h"
 #include "store/zip_format.h"
 #include "store/zip_loader.h"
 #include "store/zip_member.h"
-#include "store/spool.h"
 
 #include <errno.h>
 #include <sqlite3.h>
