@@ -7,7 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum sb_code sb_bag_file_name(const struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
+/* Appends its path. */
+static enum sb_code name_file(const struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
                               struct sb_buf *out)
 {
     const char *path = bag->shards[shard].path;
@@ -72,8 +73,8 @@ enum sb_code sb_bag_file_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_pa
     enum sb_code code;
     int fd;
 
-    code = sb_bag_file_name(bag, shard, part, &path) ? sb_fail_memory(err)
-                                                     : open_regular(path.data, part, &fd, &st, err);
+    code = name_file(bag, shard, part, &path) ? sb_fail_memory(err)
+                                              : open_regular(path.data, part, &fd, &st, err);
     if (!code) {
         generation = bag->files[shard][part].generation + 1;
         bag->files[shard][part] = describe(&st);
@@ -95,7 +96,7 @@ static enum sb_code reopen(struct sb_bag *bag, uint32_t shard, enum sb_bag_part 
     enum sb_code code;
     int fd;
 
-    if (sb_bag_file_name(bag, shard, part, &path)) {
+    if (name_file(bag, shard, part, &path)) {
         code = sb_fail_memory(err);
         goto out;
     }
@@ -126,7 +127,7 @@ static enum sb_code ends_early(const struct sb_bag *bag, uint32_t shard, enum sb
     struct sb_buf path = {0};
     enum sb_code code;
 
-    if (sb_bag_file_name(bag, shard, part, &path))
+    if (name_file(bag, shard, part, &path))
         code = sb_fail_memory(err);
     else
         code = sb_fail(err, SB_DAMAGED, "%s: ends before byte %lld; it was longer before",
@@ -192,7 +193,7 @@ enum sb_code sb_bag_file_settled(struct sb_bag *bag, uint32_t shard, struct sb_e
                  st.st_mtim.tv_nsec == known->written.tv_nsec))
         return code;
     /* Only touched: it is as it was. */
-    if (sb_bag_file_name(bag, shard, SB_BAG_LIMITS, &limits))
+    if (name_file(bag, shard, SB_BAG_LIMITS, &limits))
         code = sb_fail_memory(err);
     else if (st.st_size != known->size || access(limits.data, F_OK) == 0)
         code = sb_fail(err, SB_CHANGED, "%s: is written to by another process; try again",

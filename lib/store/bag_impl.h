@@ -65,10 +65,6 @@ enum sb_code sb_bag_file_read(struct sb_bag *bag, uint32_t shard, enum sb_bag_pa
 enum sb_code sb_bag_file_settled(struct sb_bag *bag, uint32_t shard,
                                  struct sb_error *err) SB_CHECKED;
 
-/* Appends its path. */
-enum sb_code sb_bag_file_name(const struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
-                              struct sb_buf *out) SB_CHECKED;
-
 /* bag_limits.c: opens a shard's files and finds its records section and limits. */
 enum sb_code sb_bag_find_limits(struct sb_bag *bag, uint32_t shard, const struct sb_notify *notify,
                                 struct sb_error *err) SB_CHECKED;

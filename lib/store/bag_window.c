@@ -30,9 +30,10 @@ static bool goes_on(const struct sb_bag_window *window, const struct sb_record_e
            extent->offset <= window->at + (int64_t)window->held + READ_THROUGH;
 }
 
-enum sb_code sb_bag_window_look(struct sb_bag_window *window, struct sb_bag_reader *reader,
-                                const struct sb_record_extent *extent, size_t size,
-                                const void **data, struct sb_error *err)
+/* The first `size` of its stored bytes, at most SB_BAG_WINDOW; they live until the next call. */
+static enum sb_code look(struct sb_bag_window *window, struct sb_bag_reader *reader,
+                         const struct sb_record_extent *extent, size_t size, const void **data,
+                         struct sb_error *err)
 {
     int64_t left = sb_bag_shard(sb_bag_of(reader), extent->shard)->bytes - extent->offset;
     size_t take = size;
@@ -65,7 +66,7 @@ enum sb_code sb_bag_window_load(struct sb_bag_window *window, struct sb_bag_read
 
     if (extent->size == 0 || extent->size > (int64_t)LOAD_MAX)
         return sb_bag_load(reader, extent, data, room, size, err);
-    code = sb_bag_window_look(window, reader, extent, stored_size, &stored, err);
+    code = look(window, reader, extent, stored_size, &stored, err);
     if (!code)
         code = sb_bag_decode(reader, extent->shard, stored, stored_size, data, room, size, err);
     /* Once more by itself: a file that was cut still has what stands before, and what is damaged is
@@ -83,7 +84,7 @@ enum sb_code sb_bag_window_size(struct sb_bag_window *window, struct sb_bag_read
     *size = extent->size;
     if (extent->size == 0 || !sb_bag_shard(sb_bag_of(reader), extent->shard)->zstd)
         return SB_OK;
-    if (!sb_bag_window_look(window, reader, extent, take, &head, err) &&
+    if (!look(window, reader, extent, take, &head, err) &&
         !sb_frame_size(head, take, extent->size, size, err) && *size >= 0)
         return SB_OK;
     return sb_bag_record_size(reader, extent, size, err);

@@ -20,11 +20,6 @@ struct sb_bag_window {
 
 void sb_bag_window_release(struct sb_bag_window *window);
 
-/* The first `size` of its stored bytes, at most SB_BAG_WINDOW; they live until the next call. */
-enum sb_code sb_bag_window_look(struct sb_bag_window *window, struct sb_bag_reader *reader,
-                                const struct sb_record_extent *extent, size_t size,
-                                const void **data, struct sb_error *err) SB_CHECKED;
-
 /* As sb_bag_load and sb_bag_record_size. */
 enum sb_code sb_bag_window_load(struct sb_bag_window *window, struct sb_bag_reader *reader,
                                 const struct sb_record_extent *extent, void *data, size_t room,

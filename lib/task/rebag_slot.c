@@ -38,7 +38,8 @@ void sb_rebag_coder_release(struct sb_rebag_coder *coder)
     *coder = (struct sb_rebag_coder){0};
 }
 
-enum sb_code sb_rebag_code(struct sb_rebag_coder *coder, const struct sb_rebag_work *work,
+/* Appends the record, as the writer takes it. SB_LIMIT, without text: it must be streamed. */
+static enum sb_code encode(struct sb_rebag_coder *coder, const struct sb_rebag_work *work,
                            uint32_t shard, const void *stored, size_t stored_size,
                            struct sb_buf *out, struct sb_error *err)
 {
@@ -262,8 +263,7 @@ static enum sb_code make_ready(struct sb_rebag_slot *slot, const struct sb_rebag
         return SB_OK;
     }
     if (!sb_rebag_moves(work, record->place.shard))
-        code =
-            sb_rebag_code(&slot->coder, work, record->place.shard, stored, size, &slot->out, err);
+        code = encode(&slot->coder, work, record->place.shard, stored, size, &slot->out, err);
     else if (sb_buf_add(&slot->out, stored, size))
         code = sb_fail_memory(err);
     if (code)

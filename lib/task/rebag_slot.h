@@ -38,11 +38,6 @@ enum sb_code sb_rebag_coder_make(struct sb_rebag_coder *coder, const struct sb_r
                                  struct sb_error *err) SB_CHECKED; /* once; later calls: SB_OK */
 void sb_rebag_coder_release(struct sb_rebag_coder *coder);
 
-/* Appends the record, as the writer takes it. SB_LIMIT, without text: it must be streamed. */
-enum sb_code sb_rebag_code(struct sb_rebag_coder *coder, const struct sb_rebag_work *work,
-                           uint32_t shard, const void *stored, size_t stored_size,
-                           struct sb_buf *out, struct sb_error *err) SB_CHECKED;
-
 /* Puts "record N: " before the text, unless it is there: errors of limits have it. */
 void sb_rebag_name_record(int64_t record, struct sb_error *err);
 
