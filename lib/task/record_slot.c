@@ -348,7 +348,7 @@ static enum sb_code decode(struct sb_record_slot *slot, const struct sb_asked *a
     size_t size = 0, room = SB_RECORD_SLOT_ROOM - to->size;
     enum sb_code code;
 
-    if (!to->data && sb_buf_reserve(to, SB_RECORD_SLOT_ROOM))
+    if (sb_buf_reserve(to, room))
         return sb_fail_memory(err);
     code = sb_bag_decode(slot->reader, asked->extent.shard, slot->stored.data + asked->at,
                          (size_t)asked->extent.size, to->data + to->size, room, &size, err);

@@ -163,6 +163,17 @@ shardbox cat: a.bag: record -11: there are 10"
     sb cat a.bagz | cmp - large
 }
 
+@test "records behind one that is larger than any buffer have all their room" {
+    head -c 3000000 /dev/urandom >large
+    head -c 1900000 /dev/zero >next
+    zstd -q -c large >a.bagz
+    set -- "$(stat -c %s a.bagz)"
+    zstd -q -c next >>a.bagz
+    le64 "$1" "$(stat -c %s a.bagz)" >>a.bagz
+    sb cat a.bagz | cmp - <(cat large next)
+    sb cat -j 3 a.bagz 0 1 1 0 1 | cmp - <(cat large next next large next)
+}
+
 @test "a record that is not what its frame says is named, the others are written" {
     make_bagz a.bagz one two three
     put a.bagz 0 <<<garbage
