@@ -109,6 +109,9 @@ static struct sb_record_run run_of(const struct sb_slice *slice, int64_t count)
     distance = (uint64_t)(down ? start - stop : stop - start);
     if (down ? start > stop : start < stop)
         run.count = (int64_t)((distance - 1) / step + 1);
+    /* A step beyond the last record must not leave the numbers that there are. */
+    if (run.count <= 1)
+        run.step = 1;
     return run;
 }
 

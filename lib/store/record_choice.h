@@ -25,7 +25,8 @@ struct sb_slice {
 enum sb_code sb_slice_parse(struct sb_slice *out, const char *text,
                             struct sb_error *err) SB_CHECKED;
 
-/* A run of record numbers: first, first + step, ...; count of them, at least one. */
+/* A run of record numbers: first, first + step, ...; count of them, at least one. Where it is one,
+ * step is 1. */
 struct sb_record_run {
     int64_t first;
     int64_t step;

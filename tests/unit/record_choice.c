@@ -95,6 +95,21 @@ static void every_small_slice_is_right(void)
                 }
 }
 
+/* Whoever adds the step to the last number must be able to. */
+static void a_run_of_one_has_a_small_step(void)
+{
+    struct sb_slice slice = {.has_start = true, .start = 1, .step = INT64_MAX};
+    struct sb_record_choice_options options = {.slices = &slice, .slice_count = 1, .sample = -1};
+    struct sb_record_choice *choice;
+    struct sb_record_run run;
+    struct sb_error err;
+
+    CHECK(sb_record_choice_new(&choice, &options, 4, &err) == SB_OK);
+    CHECK(sb_record_choice_next(choice, &run, &err) == SB_OK);
+    CHECK(run.first == 1 && run.count == 1 && run.step == 1);
+    sb_record_choice_free(choice);
+}
+
 static void single_numbers_must_be_there(void)
 {
     CHECK_TEXT(sliced("2", 4), "2");
@@ -262,6 +277,7 @@ int main(void)
 {
     RUN(slices_are_those_of_python);
     RUN(every_small_slice_is_right);
+    RUN(a_run_of_one_has_a_small_step);
     RUN(single_numbers_must_be_there);
     RUN(what_is_no_slice_is_refused);
     RUN(slices_come_one_after_the_other);
