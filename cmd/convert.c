@@ -245,8 +245,9 @@ static int convert(const struct convert_settings *settings)
     struct sb_buf asked = {0};
     enum sb_code code;
 
-    if (settings->report && sb_convert_beside_check(settings->inputs, settings->input_count,
-                                                    settings->output, settings->report, "report", &err))
+    if (settings->report &&
+        sb_convert_beside_check(settings->inputs, settings->input_count, settings->output,
+                                settings->report, "report", &err))
         return message_failure(&err);
     if (report_open(&report, settings->report, &err))
         return message_failure(&err);

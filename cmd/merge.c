@@ -160,8 +160,9 @@ static int merge(const struct settings *settings, char *const *prefixes)
     struct sb_error err, report_err;
     enum sb_code code;
 
-    if (settings->report && sb_convert_beside_check(settings->inputs, settings->input_count,
-                                                    settings->output, settings->report, "report", &err))
+    if (settings->report &&
+        sb_convert_beside_check(settings->inputs, settings->input_count, settings->output,
+                                settings->report, "report", &err))
         return message_failure(&err);
     if (report_open(&report, settings->report, &err))
         return message_failure(&err);
@@ -221,10 +222,11 @@ const struct command merge_command = {
     .summary = "make one archive of several archives, tars, zips, bags and directories",
     .synopsis = synopsis,
     .options = options,
-    .notes = "INPUT is an archive, a directory, a tar or cpio (also compressed), a zip or a bag; '-' "
-             "is standard input.\n"
-             "Exit status: 0 all was merged, 1 in part or damaged, 2 error: the archive is as it "
-             "was.",
+    .notes =
+        "INPUT is an archive, a directory, a tar or cpio (also compressed), a zip or a bag; '-' "
+        "is standard input.\n"
+        "Exit status: 0 all was merged, 1 in part or damaged, 2 error: the archive is as it "
+        "was.",
     .operands = OPERAND_FILE,
     .run = run,
 };
