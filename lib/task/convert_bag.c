@@ -78,6 +78,45 @@ static enum sb_code keys_of(struct sb_bag_writer_options *keys,
     return code;
 }
 
+/* What is wrong with a bag is told when it is opened for writing. */
+static int64_t count_standing(const char *path, const struct sb_bag_writer_options *write)
+{
+    struct sb_bag_options read = {.compression = write->compression, .limits = write->limits};
+    struct sb_bag *bag;
+    struct sb_error ignored;
+    int64_t count;
+
+    if (sb_bag_open(&bag, path, &read, NULL, &ignored))
+        return -1;
+    count = sb_bag_count(bag);
+    sb_bag_free(bag);
+    return count;
+}
+
+/* Keys are committed before their records: a kill in between leaves more of them. */
+static enum sb_code check_pair(const struct sb_convert_options *options,
+                               const struct sb_bag_writer_options *keys, struct sb_error *err)
+{
+    int64_t records, names;
+
+    if (!options->append)
+        return SB_OK;
+    records = count_standing(options->output, &options->records.write);
+    names = count_standing(keys->path, keys);
+    if (records < 0 || names < 0 || records == names)
+        return SB_OK;
+    if (names < records)
+        return sb_fail(err, SB_INVALID,
+                       "%s: has %" PRId64 " keys, and %s %" PRId64
+                       " records; append to a bag with a key for each of them",
+                       keys->path, names, options->output, records);
+    return sb_fail(err, SB_INVALID,
+                   "%s: has %" PRId64 " keys, and %s %" PRId64
+                   " records, as an append that was killed leaves them; make it anew by convert "
+                   "--records=:%" PRId64,
+                   keys->path, names, options->output, records, records);
+}
+
 enum sb_code sb_convert_open_bag(struct sb_sink **out, struct sb_dictionary **dictionary,
                                  const struct sb_convert_options *options,
                                  const struct sb_notify *notify, struct sb_error *err)
@@ -91,6 +130,8 @@ enum sb_code sb_convert_open_bag(struct sb_sink **out, struct sb_dictionary **di
         return code;
     if (options->records.keys) {
         code = keys_of(&keys, options, notify, err);
+        if (!code)
+            code = check_pair(options, &keys, err);
         wanted.keys = &keys;
     }
     wanted.dictionary = *dictionary;

@@ -148,6 +148,24 @@ bags_agree() {
     cmp there.bag keys.bag
 }
 
+@test "--append with keys: both grow, and where they do not go together nothing does" {
+    make_pair
+    run_ok sb convert --keys=keys.bag data.bag a.barecat
+    run_ok sb convert --keys=k.bag a.barecat b.bag
+    run_ok sb convert --append --keys=k.bag a.barecat b.bag
+    for bag in k b; do
+        run_ok sb ls --count $bag.bag
+        output_is 14
+    done
+    cp b.bag before
+    run_ok sb convert k.bag,keys.bag longer.bag
+    run_fail 2 sb convert --append --keys=longer.bag a.barecat b.bag
+    stderr_has 'as an append that was killed leaves them; make it anew by convert --records=:'
+    run_fail 2 sb convert --append --keys=keys.bag a.barecat b.bag
+    stderr_has 'append to a bag with a key for each of them'
+    cmp b.bag before
+}
+
 @test "keys and dictionaries replace neither an input, nor an archive, nor the output, also under --force" {
     make_pair
     run_ok sb convert --keys=keys.bag data.bag a.barecat
