@@ -262,6 +262,8 @@ static int convert(const struct convert_settings *settings)
     else
         code = records_open(&records, &settings->records, &use, &err);
     wanted.records = records.wanted;
+    if (wanted.to.kind == SB_BAG || wanted.records.framed_output)
+        message_progress_counts("records");
     if (!code)
         code = sb_convert(&wanted, &result, &err);
     message_progress_end();

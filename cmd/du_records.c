@@ -94,8 +94,10 @@ static enum sb_code measure(const struct du_records *wanted, struct sb_bag *bag,
     };
     uint32_t count = sb_bag_shard_count(bag);
     struct sb_shard_usage *shards = calloc(count ? count : 1, sizeof(*shards));
-    enum sb_code code = shards ? sb_bag_usage(bag, &options, shards, err) : sb_fail_memory(err);
+    enum sb_code code;
 
+    message_progress_counts("records");
+    code = shards ? sb_bag_usage(bag, &options, shards, err) : sb_fail_memory(err);
     message_progress_end();
     if (!code)
         write_table(wanted, bag, shards);

@@ -239,6 +239,7 @@ static enum sb_code list_found(struct list *list, struct given_keys *keys, struc
 
     if (!code)
         code = sb_bag_reader_new(&list->reader, list->bag, err);
+    message_progress_counts("records");
     if (!code)
         code = sb_record_index_find(list->bag, &options, &names, write_found, list, &message_notify,
                                     err);

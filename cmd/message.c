@@ -35,6 +35,7 @@ static struct {
     int64_t done;
     int64_t total;
     int64_t files;
+    const char *counted; /* NULL: files */
 } progress;
 
 void message_command(const char *name)
@@ -278,7 +279,8 @@ static void show_progress(int64_t time)
         used += (size_t)snprintf(line + used, size - used, " of %s, %.0f%%", total,
                                  100.0 * (double)progress.done / (double)progress.total);
     if (progress.files > 0)
-        used += (size_t)snprintf(line + used, size - used, ", %" PRId64 " files", progress.files);
+        used += (size_t)snprintf(line + used, size - used, ", %" PRId64 " %s", progress.files,
+                                 progress.counted ? progress.counted : "files");
     used += (size_t)snprintf(line + used, size - used, ", %s/s", rate);
     if (progress.total > 0 && per_second > 0) {
         double left = (double)(progress.total - progress.done) / per_second;
@@ -317,6 +319,11 @@ void message_progress_call(void *context, int64_t done, int64_t total, int64_t f
 {
     (void)context;
     message_progress_update(done, total, files);
+}
+
+void message_progress_counts(const char *what)
+{
+    progress.counted = what;
 }
 
 void message_progress_hide(void)

@@ -63,6 +63,9 @@ void message_progress_update(int64_t done, int64_t total, int64_t files);
 /* The same as a callback of the library; context is not used. */
 void message_progress_call(void *context, int64_t done, int64_t total, int64_t files);
 
+/* What is counted, if not files: "records". It is not copied. */
+void message_progress_counts(const char *what);
+
 void message_progress_hide(void);
 void message_progress_end(void);
 

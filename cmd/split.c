@@ -319,6 +319,8 @@ static void split(const struct split_settings *settings)
     if (!code)
         code = records_open(&records, &settings->records, &use, &err);
     records.wanted.write.shard_records = 0;
+    if (run.records)
+        message_progress_counts("records");
     if (!code && moves_records(settings, type.kind))
         code = split_records(&run, &records.wanted, &result, &err);
     else if (!code)

@@ -126,8 +126,10 @@ static enum sb_code verify_bags(const struct verify_records_settings *settings,
                                 const struct sb_verify_bag_options *options, struct sb_error *err)
 {
     struct sb_verify_bag_result result;
-    enum sb_code code = sb_verify_bag(spec, options, use->events, &message_notify, &result, err);
+    enum sb_code code;
 
+    message_progress_counts("records");
+    code = sb_verify_bag(spec, options, use->events, &message_notify, &result, err);
     message_progress_end();
     if (!code && use->json)
         print_summary(&result);

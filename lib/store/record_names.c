@@ -89,8 +89,8 @@ static enum sb_code parse_format(struct sb_record_names *names, const char *form
     }
     if (!at || *at)
         return sb_fail(err, SB_INVALID,
-                       "'%s' must have one %%d in it, or %%08d for a number of 8 digits, and %%%% "
-                       "for a percent sign",
+                       "--name-format: '%s' must have one %%d in it, or %%08d for a number of 8 "
+                       "digits, and %%%% for a percent sign",
                        format);
     return SB_OK;
 }

@@ -27,6 +27,10 @@ limit_at() {
     output_is ''
     stderr_has 'shardbox verify: a.bagz: 6 records ('
     stderr_has 'in 1 file; sound'
+    run_ok sb verify --progress a.bagz
+    stderr_has ', 6 records, '
+    run_ok sb convert --progress a.bagz b.bagz
+    stderr_has ', 6 records, '
 }
 
 @test "what no checksum vouches for is said, and is a defect under --strict" {

@@ -52,8 +52,10 @@ static void what_is_no_format(void)
         if (!CHECK(sb_record_names_by_format(&names, bad[i], &err) == SB_INVALID))
             printf("# %s\n", bad[i]);
     }
-    CHECK_TEXT(name("x", 0), "'x' must have one %d in it, or %08d for a number of 8 digits, and %% "
-                             "for a percent sign");
+    CHECK_TEXT(
+        name("x", 0),
+        "--name-format: 'x' must have one %d in it, or %08d for a number of 8 digits, and %% "
+        "for a percent sign");
 }
 
 static void several_inputs_are_numbered_on(void)
