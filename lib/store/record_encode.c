@@ -14,6 +14,11 @@
 #define LARGE       ((size_t)128 << 10)
 #define LARGE_TIMES 6
 
+/* Smaller ones share the parameters that zstd has for up to so many bytes. */
+static const size_t sizes[] = {(size_t)16 << 10, LARGE};
+
+#define KINDS (sizeof(sizes) / sizeof(sizes[0]))
+
 enum sb_compression sb_compression_of(enum sb_compression wanted, const char *path)
 {
     size_t size = strlen(path);
@@ -24,12 +29,19 @@ enum sb_compression sb_compression_of(enum sb_compression wanted, const char *pa
                                                               : SB_COMPRESSION_NONE;
 }
 
-/* Whole records are encoded by the prepared dictionary even where it is empty, as Bagz does: its
- * tables need not be set up for each record, which takes a third of the time. */
+struct prepared {
+    void *space;
+    const ZSTD_CDict *dictionary; /* in space; NULL: not made yet */
+};
+
+/*
+ * Whole records are encoded by a prepared dictionary even where it is empty, as Bagz does: tables
+ * need not be set up for each record. Bagz has zstd take a record of unknown size, whose tables of
+ * 768 kB on each thread are more than the caches hold.
+ */
 struct sb_encoder {
     ZSTD_CCtx *zstd;
-    void *space;
-    const ZSTD_CDict *prepared; /* in space */
+    struct prepared prepared[KINDS]; /* the first alone where there is a dictionary */
     const struct sb_dictionary *dictionary;
     int level;
     char *block; /* of ZSTD_CStreamOutSize(), made at first use */
@@ -50,34 +62,41 @@ static enum sb_code encoding_failed(size_t result, struct sb_error *err)
     }
 }
 
-static enum sb_code prepare(struct sb_encoder *encoder, const void *bytes, size_t size,
-                            struct sb_error *err)
+static enum sb_code prepare(struct sb_encoder *encoder, size_t kind, struct sb_error *err)
 {
-    ZSTD_compressionParameters parameters = ZSTD_getCParams(encoder->level, 0, size);
-    size_t room = ZSTD_estimateCDictSize_advanced(size, parameters, ZSTD_dlm_byCopy);
+    const struct sb_dictionary *dictionary = encoder->dictionary;
+    const void *bytes = dictionary ? dictionary->bytes.data : NULL;
+    size_t size = dictionary ? dictionary->bytes.size : 0, room;
+    struct prepared *prepared = &encoder->prepared[kind];
+    ZSTD_compressionParameters parameters;
 
-    encoder->space = malloc(room);
-    if (!encoder->space)
+    if (prepared->dictionary)
+        return SB_OK;
+    parameters = ZSTD_getCParams(encoder->level, size > 0 ? 0 : sizes[kind], size);
+    room = ZSTD_estimateCDictSize_advanced(size, parameters, ZSTD_dlm_byCopy);
+    prepared->space = malloc(room);
+    if (!prepared->space)
         return sb_fail_memory(err);
-    encoder->prepared = ZSTD_initStaticCDict(encoder->space, room, bytes, size, ZSTD_dlm_byCopy,
-                                             ZSTD_dct_auto, parameters);
-    return encoder->prepared ? SB_OK : sb_fail(err, SB_FORMAT, "the dictionary is damaged");
+    prepared->dictionary = ZSTD_initStaticCDict(prepared->space, room, bytes, size, ZSTD_dlm_byCopy,
+                                                ZSTD_dct_auto, parameters);
+    return prepared->dictionary ? SB_OK : sb_fail(err, SB_FORMAT, "the dictionary is damaged");
 }
 
 static enum sb_code set_up(struct sb_encoder *encoder, const struct sb_dictionary *dictionary,
                            struct sb_error *err)
 {
-    const void *bytes = dictionary ? dictionary->bytes.data : NULL;
-    size_t size = dictionary ? dictionary->bytes.size : 0, result;
+    bool with_bytes = dictionary && dictionary->bytes.size > 0;
+    size_t result;
 
     encoder->dictionary = dictionary;
     encoder->zstd = ZSTD_createCCtx();
     if (!encoder->zstd)
         return sb_fail_memory(err);
-    if (prepare(encoder, bytes, size, err))
+    if (with_bytes && prepare(encoder, 0, err))
         return err->code;
-    result = size ? ZSTD_CCtx_refCDict(encoder->zstd, encoder->prepared)
-                  : ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, encoder->level);
+    result = with_bytes
+                 ? ZSTD_CCtx_refCDict(encoder->zstd, encoder->prepared[0].dictionary)
+                 : ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, encoder->level);
     return ZSTD_isError(result) ? encoding_failed(result, err) : SB_OK;
 }
 
@@ -109,38 +128,49 @@ void sb_encoder_free(struct sb_encoder *encoder)
     if (!encoder)
         return;
     ZSTD_freeCCtx(encoder->zstd);
-    free(encoder->space);
+    for (size_t i = 0; i < KINDS; i++)
+        free(encoder->prepared[i].space);
     free(encoder->block);
     free(encoder);
 }
 
-static size_t encode_whole(struct sb_encoder *encoder, void *out, size_t room, const void *record,
-                           size_t size)
+static enum sb_code encode_whole(struct sb_encoder *encoder, void *out, size_t *room,
+                                 const void *record, size_t size, struct sb_error *err)
 {
     const struct sb_dictionary *dictionary = encoder->dictionary;
-    size_t dictionary_size = dictionary ? dictionary->bytes.size : 0;
+    size_t dictionary_size = dictionary ? dictionary->bytes.size : 0, kind = 0, result;
 
-    if (size < LARGE || size / LARGE_TIMES < dictionary_size)
-        return ZSTD_compress_usingCDict(encoder->zstd, out, room, record, size, encoder->prepared);
-    return ZSTD_compress_usingDict(encoder->zstd, out, room, record, size,
-                                   dictionary ? dictionary->bytes.data : NULL, dictionary_size,
-                                   encoder->level);
+    if (size < LARGE || size / LARGE_TIMES < dictionary_size) {
+        while (dictionary_size == 0 && size > sizes[kind])
+            kind++;
+        if (prepare(encoder, kind, err))
+            return err->code;
+        result = ZSTD_compress_usingCDict(encoder->zstd, out, *room, record, size,
+                                          encoder->prepared[kind].dictionary);
+    } else {
+        result = ZSTD_compress_usingDict(encoder->zstd, out, *room, record, size,
+                                         dictionary ? dictionary->bytes.data : NULL,
+                                         dictionary_size, encoder->level);
+    }
+    if (ZSTD_isError(result))
+        return encoding_failed(result, err);
+    *room = result;
+    return SB_OK;
 }
 
 enum sb_code sb_encode(struct sb_encoder *encoder, const void *record, size_t size,
                        struct sb_buf *out, struct sb_error *err)
 {
-    size_t bound = ZSTD_compressBound(size), result;
+    size_t taken = ZSTD_compressBound(size);
 
     if (size == 0)
         return SB_OK;
-    if (ZSTD_isError(bound) || sb_buf_reserve(out, bound))
+    if (ZSTD_isError(taken) || sb_buf_reserve(out, taken))
         return sb_fail_memory(err);
     (void)ZSTD_CCtx_reset(encoder->zstd, ZSTD_reset_session_only);
-    result = encode_whole(encoder, out->data + out->size, bound, record, size);
-    if (ZSTD_isError(result))
-        return encoding_failed(result, err);
-    out->size += result;
+    if (encode_whole(encoder, out->data + out->size, &taken, record, size, err))
+        return err->code;
+    out->size += taken;
     out->data[out->size] = '\0';
     return SB_OK;
 }

@@ -66,6 +66,15 @@ numbers() {
     lines_of without.bagz | cmp - lines.txt
 }
 
+@test "memory follows the size of records, not the level" {
+    make_bag
+    grep -qE '__(asan|tsan)_init' "$SHARDBOX" || ulimit -v 100000
+    run_ok sb convert --threads=1 --level=19 --frame=line lines.txt b.bagz
+    run_ok sb convert --threads=1 --level=19 a.bagz c.bagz
+    cmp b.bagz c.bagz
+    cmp lines.txt <(lines_of c.bagz)
+}
+
 @test "several bags, lists and sets are joined, compressed or not" {
     make_bag
     sb convert a.bagz plain.bag

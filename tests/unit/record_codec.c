@@ -95,6 +95,35 @@ static void whole_and_in_pieces(void)
     free(room);
 }
 
+/* One encoder, records of every size, each again after larger ones. */
+static void every_size(void)
+{
+    static const size_t sizes[] = {
+        1, 100, 16 << 10, (16 << 10) + 1, 100000, 128 << 10, (128 << 10) + 1, 300000, 20000, 3};
+    struct sb_buf record = {0}, frame = {0};
+    struct sb_encoder *encoder;
+    struct sb_decoder *decoder;
+    char *room = malloc(300000);
+    size_t size;
+
+    fill(&record);
+    CHECK(sb_buf_add(&record, record.data, record.size) == SB_OK && record.size >= 300000);
+    CHECK(sb_encoder_new(&encoder, NULL, 0, &err) == SB_OK);
+    CHECK(sb_decoder_new(&decoder, NULL, &err) == SB_OK);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        sb_buf_clear(&frame);
+        CHECK(sb_encode(encoder, record.data, sizes[i], &frame, &err) == SB_OK);
+        CHECK(sizes[i] < 100 || frame.size < sizes[i] / 2);
+        CHECK(sb_decode(decoder, frame.data, frame.size, room, 300000, &size, &err) == SB_OK);
+        CHECK(size == sizes[i] && memcmp(room, record.data, size) == 0);
+    }
+    sb_encoder_free(encoder);
+    sb_decoder_free(decoder);
+    sb_buf_release(&record);
+    sb_buf_release(&frame);
+    free(room);
+}
+
 static void nothing_is_stored_as_nothing(void)
 {
     struct sb_buf out = {0};
@@ -256,6 +285,7 @@ int main(void)
 {
     RUN(suffixes);
     RUN(whole_and_in_pieces);
+    RUN(every_size);
     RUN(nothing_is_stored_as_nothing);
     RUN(a_frame_that_holds_nothing);
     RUN(what_is_no_frame_or_not_only_one);
