@@ -77,7 +77,7 @@ const char *misused_records(const struct record_settings *settings, const struct
         use->from.kind != SB_UNKNOWN)
         return "--frame says what INPUTs are: it excludes --from";
     if (settings->files_from && use->input_count > 1)
-        return "-T is read but once: it goes with one INPUT";
+        return "-T is read but once: it goes with one INPUT, which may be bags joined by ','";
     wrong = misused_bag_words(settings, reads_bag(settings, use), use->to.kind == SB_BAG);
     return wrong ? wrong : misused_training(settings, use);
 }

@@ -8,8 +8,6 @@ const char *misused_bag_split(const struct record_settings *settings, bool from_
         return "--count is for a bag whose parts are bags";
     if (settings->bag.layout == SB_LAYOUT_INTERLEAVED && to_bag && by_size)
         return "--size takes records in their order: it excludes --layout=interleaved";
-    if (settings->files_from && from_bag && to_bag)
-        return "-T is read but once, and parts are planned before they are made: use --records";
     return misused_bag_words(settings, from_bag, to_bag);
 }
 

@@ -1,6 +1,7 @@
 /*
- * Limits of a bag that wait until its records are written: numbers by position, the last MB of them
- * in memory, what is before in a temporary file without a name.
+ * Limits of a bag that wait until its records are written, or numbers of records that are to be
+ * counted first: numbers by position, the last MB of them in memory, what is before in a temporary
+ * file without a name.
  *
  * Belongs to one thread. {.fd = -1} is empty.
  */

@@ -6,6 +6,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* Numbers of a spool that are read at once, where they are near each other. */
+#define WINDOW ((int64_t)512)
+
 #define POPULATION_MAX (INT64_C(1) << 62)
 
 /* A slice of the records that there are. */
@@ -28,6 +31,12 @@ struct sb_record_choice {
     int64_t wanted; /* of each pass, where random */
     int64_t drawn;  /* of this pass */
     struct sb_permutation permutation;
+
+    /* Of options.numbers: */
+    int64_t passed; /* so many were given out */
+    int64_t window_at;
+    int64_t window_count;
+    int64_t window[WINDOW];
 };
 
 /* As Python takes them, numbers may be as large as they like: the largest stand for those beyond.
@@ -148,7 +157,7 @@ static enum sb_code add_parts(struct sb_record_choice *choice, struct sb_error *
 {
     static const struct sb_slice all = {.step = 1};
     const struct sb_record_choice_options *options = &choice->options;
-    bool takes_all = options->slice_count == 0 && !options->list;
+    bool takes_all = options->slice_count == 0 && !options->list && !options->numbers.spool;
     size_t count = takes_all ? 1 : options->slice_count;
 
     choice->parts = calloc(count + 1, sizeof(*choice->parts));
@@ -266,6 +275,48 @@ static enum sb_code next_of_list(struct sb_record_choice *choice, struct sb_reco
     }
 }
 
+/* The number at a position of the spool. */
+static enum sb_code number_at(struct sb_record_choice *choice, int64_t at, int64_t *out,
+                              struct sb_error *err)
+{
+    const struct sb_record_numbers *numbers = &choice->options.numbers;
+    int64_t left = sb_limit_spool_count(numbers->spool) - at;
+    enum sb_code code = SB_OK;
+
+    if (at < choice->window_at || at >= choice->window_at + choice->window_count) {
+        choice->window_at = at;
+        choice->window_count = numbers->step >= WINDOW ? 1 : left < WINDOW ? left : WINDOW;
+        code = sb_limit_spool_get(numbers->spool, at, (size_t)choice->window_count, choice->window,
+                                  err);
+    }
+    if (!code)
+        *out = choice->window[at - choice->window_at];
+    return code;
+}
+
+static enum sb_code next_of_numbers(struct sb_record_choice *choice, struct sb_record_run *run,
+                                    struct sb_error *err)
+{
+    const struct sb_record_numbers *numbers = &choice->options.numbers;
+    int64_t number;
+
+    *run = (struct sb_record_run){.step = 1};
+    for (; choice->passed < numbers->count; choice->passed++) {
+        int64_t at = numbers->first + choice->passed * numbers->step;
+
+        if (number_at(choice, at, &number, err))
+            return err->code;
+        if (run->count == 0)
+            run->first = number;
+        else if (run->count == 1 && number != run->first)
+            run->step = number - run->first;
+        if (number != run->first + run->step * run->count)
+            break;
+        run->count++;
+    }
+    return run->count > 0 ? SB_OK : SB_END;
+}
+
 static int64_t record_at(const struct sb_record_choice *choice, int64_t place)
 {
     size_t low = 0, high = choice->part_count;
@@ -310,6 +361,8 @@ enum sb_code sb_record_choice_next(struct sb_record_choice *choice, struct sb_re
             code = draw(choice, run);
         if (code == SB_END && choice->options.list)
             code = next_of_list(choice, run, err);
+        if (code == SB_END && choice->options.numbers.spool)
+            code = next_of_numbers(choice, run, err);
         if (code != SB_END || !choice->options.forever || choice->wanted == 0)
             return code;
         choice->pass++;
@@ -325,8 +378,30 @@ bool sb_record_choice_ready(struct sb_record_choice *choice)
            sb_list_ready(choice->options.list);
 }
 
+enum sb_code sb_record_choice_spool(struct sb_record_choice *choice, struct sb_limit_spool *out,
+                                    const char *subject, const struct sb_notify *notify,
+                                    struct sb_error *err)
+{
+    struct sb_record_run run;
+    enum sb_code code;
+
+    while ((code = sb_record_choice_next(choice, &run, err)) != SB_END) {
+        if (code == SB_INVALID) {
+            sb_tell(notify, SB_PROBLEM, "missing", subject, "%s", err->text);
+            continue;
+        }
+        for (int64_t i = 0; !code && i < run.count; i++)
+            code = sb_limit_spool_add(out, run.first + i * run.step, err);
+        if (code)
+            return code;
+    }
+    return SB_OK;
+}
+
 int64_t sb_record_choice_total(const struct sb_record_choice *choice)
 {
+    if (choice->options.numbers.spool)
+        return choice->options.numbers.count;
     if (choice->options.list || (choice->options.forever && choice->wanted > 0))
         return -1;
     return choice->wanted;

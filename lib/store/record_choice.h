@@ -10,6 +10,7 @@
 #define SB_STORE_RECORD_CHOICE_H
 
 #include "core/error.h"
+#include "store/limit_spool.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,12 +34,24 @@ struct sb_record_run {
     int64_t count;
 };
 
+/* Record numbers that were chosen before: those at `first`, first + step, ... of the spool, `count`
+ * of them. */
+struct sb_record_numbers {
+    const struct sb_limit_spool *spool; /* NULL: none */
+    int64_t first;
+    int64_t step; /* above 0 */
+    int64_t count;
+};
+
 struct sb_record_choice_options {
     const struct sb_slice *slices; /* one after the other; none, and no list: all */
     size_t slice_count;
 
     /* Optional: more slices or numbers, a line each, as they come; as sb_list_next. */
     struct sb_list *list;
+
+    /* Instead of both; excludes what is random, and `forever`. */
+    struct sb_record_numbers numbers;
 
     int64_t sample; /* so many of what is chosen, at random; -1: all of it */
     bool replace;   /* a record may be drawn more than once */
@@ -66,6 +79,12 @@ enum sb_code sb_record_choice_next(struct sb_record_choice *choice, struct sb_re
 
 /* Would next return without waiting for a list? */
 bool sb_record_choice_ready(struct sb_record_choice *choice);
+
+/* All that are left, to `out`, number by number: a list is read but once. What is not there is told
+ * as SB_PROBLEM ("missing") of `subject`. */
+enum sb_code sb_record_choice_spool(struct sb_record_choice *choice, struct sb_limit_spool *out,
+                                    const char *subject, const struct sb_notify *notify,
+                                    struct sb_error *err) SB_CHECKED;
 
 /* How many in all; -1 where a list or `forever` keeps that from being known. */
 int64_t sb_record_choice_total(const struct sb_record_choice *choice);

@@ -12,6 +12,9 @@ struct bags {
     struct sb_convert_result *result;
     struct sb_bag_writer *writer; /* NULL in a dry run */
     struct sb_dictionary *dictionary;
+    const struct sb_record_choice_options *choice; /* as options, until a list is counted */
+    struct sb_record_choice_options counted;
+    struct sb_limit_spool numbers;  /* of the list */
     int64_t bytes_done, files_done; /* of the inputs before */
 };
 
@@ -187,14 +190,12 @@ static void close_chosen(struct chosen *chosen)
 static enum sb_code open_chosen(struct chosen *chosen, const struct bags *bags, const char *input,
                                 struct sb_error *err)
 {
-    const struct sb_convert_records *records = &bags->options->records;
     enum sb_code code;
 
     *chosen = (struct chosen){0};
-    code = sb_bag_open(&chosen->bag, input, records->read, bags->notify, err);
-    if (!code && records->choice)
-        code =
-            sb_record_choice_new(&chosen->choice, records->choice, sb_bag_count(chosen->bag), err);
+    code = sb_bag_open(&chosen->bag, input, bags->options->records.read, bags->notify, err);
+    if (!code && bags->choice)
+        code = sb_record_choice_new(&chosen->choice, bags->choice, sb_bag_count(chosen->bag), err);
     if (code)
         close_chosen(chosen);
     return code;
@@ -247,12 +248,31 @@ static enum sb_code needs_total(const struct sb_bag_writer_options *writer, bool
     return code;
 }
 
-/* A list of numbers is read but once. */
-static bool are_counted_before(const struct sb_convert_options *options)
+/* A list of numbers is read but once: they are counted as they are put aside. */
+static enum sb_code count_list(struct bags *bags, int64_t *total, struct sb_error *err)
 {
-    const struct sb_record_choice_options *choice = options->records.choice;
+    const char *input = bags->options->inputs[0];
+    struct chosen chosen;
+    enum sb_code code = open_chosen(&chosen, bags, input, err);
 
-    return !choice || !choice->list;
+    if (code)
+        return code;
+    bags->numbers.beside = bags->options->output;
+    code = sb_record_choice_spool(chosen.choice, &bags->numbers, input, bags->notify, err);
+    close_chosen(&chosen);
+    *total = sb_limit_spool_count(&bags->numbers);
+    bags->counted = (struct sb_record_choice_options){
+        .sample = -1, .numbers = {.spool = &bags->numbers, .step = 1, .count = *total}};
+    bags->choice = &bags->counted;
+    return code;
+}
+
+static enum sb_code count_before(struct bags *bags, int64_t *total, struct sb_error *err)
+{
+    bool is_list = bags->choice && bags->choice->list;
+
+    return is_list && bags->options->input_count == 1 ? count_list(bags, total, err)
+                                                      : count_inputs(bags, total, err);
 }
 
 static enum sb_code open_writer(struct bags *bags, struct sb_error *err)
@@ -263,8 +283,8 @@ static enum sb_code open_writer(struct bags *bags, struct sb_error *err)
     enum sb_code code = needs_total(&writer, &needs, err);
 
     writer.total = -1;
-    if (!code && needs && are_counted_before(options))
-        code = count_inputs(bags, &writer.total, err);
+    if (!code && needs)
+        code = count_before(bags, &writer.total, err);
     if (!code)
         code = read_dictionary(&bags->dictionary, options, err);
     return code ? code : sb_bag_writer_open(&bags->writer, &writer, err);
@@ -327,6 +347,7 @@ static enum sb_code add_inputs(struct bags *bags, struct sb_error *err)
         code = sb_bag_writer_commit(bags->writer, err);
     sb_bag_writer_free(bags->writer);
     sb_dictionary_free(bags->dictionary);
+    sb_limit_spool_release(&bags->numbers);
     return code;
 }
 
@@ -345,7 +366,11 @@ enum sb_code sb_convert_bags(const struct sb_convert_options *options,
                              const struct sb_notify *notify, struct sb_convert_result *result,
                              struct sb_error *err)
 {
-    struct bags bags = {.options = options, .notify = notify, .result = result};
+    struct bags bags = {.options = options,
+                        .notify = notify,
+                        .result = result,
+                        .choice = options->records.choice,
+                        .numbers.fd = -1};
     enum sb_code code;
 
     if (options->transfer.dry_run)

@@ -93,20 +93,14 @@ static enum sb_code check_output(struct split *split, struct sb_error *err)
     return sb_convert_paths_check(&input, 1, split->output.data, err);
 }
 
-static enum sb_code convert_part(struct split *split, const struct sb_split_bag_part *part,
-                                 struct sb_split_part *made, struct sb_error *err)
+static enum sb_code convert_part(struct split *split, int64_t part, struct sb_split_part *made,
+                                 struct sb_error *err)
 {
     struct sb_convert_records records = split->options->convert.records;
-    struct sb_record_choice_options choice = {
-        .slices = part->slices, .slice_count = part->count, .sample = -1};
-    static const struct sb_slice none = {.has_stop = true, .step = 1};
+    struct sb_record_choice_options choice = sb_split_bag_plan_choice(&split->plan, part);
     struct sb_convert_result done = {0};
     enum sb_code code;
 
-    if (part->count == 0) {
-        choice.slices = &none;
-        choice.slice_count = 1;
-    }
     records.choice = &choice;
     records.write.layout = SB_LAYOUT_CONCATENATED;
     code = convert(split, split->output.data, &records, &done, err);
@@ -128,7 +122,7 @@ static enum sb_code make_part(struct split *split, int64_t number, struct sb_err
     made.output = split->output.data;
     made.skipped = options->existing == SB_SPLIT_SKIP && stands(split->output.data);
     if (!options->dry_run && !made.skipped)
-        code = convert_part(split, part, &made, err);
+        code = convert_part(split, number, &made, err);
     split->files_done += part->records;
     split->bytes_done += part->bytes;
     if (code)
@@ -270,7 +264,7 @@ static enum sb_code make_set(struct split *split, struct sb_error *err)
 enum sb_code sb_split_bag(const struct sb_split_bag_options *options,
                           struct sb_split_result *result, struct sb_error *err)
 {
-    struct split split = {.options = options, .result = result};
+    struct split split = {.options = options, .result = result, .plan.numbers.fd = -1};
     enum sb_code code = sb_shard_pattern_parse(&split.pattern, options->output, err);
 
     *result = (struct sb_split_result){0};

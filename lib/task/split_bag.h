@@ -26,9 +26,9 @@ struct sb_split_bag_options {
     enum sb_split_existing existing;
 
     /*
-     * How it is read and written: to, records (its choice without a list), level, transfer.threads
-     * and, for all parts together, transfer.progress and context. With records.write.layout
-     * interleaved, a part has every N-th record. The rest is filled in.
+     * How it is read and written: to, records, level, transfer.threads and, for all parts together,
+     * transfer.progress and context. With records.write.layout interleaved, a part has every N-th
+     * record. The rest is filled in.
      */
     struct sb_convert_options convert;
 

@@ -115,6 +115,15 @@ static int64_t part_of(const struct planning *planning, int64_t place, int64_t s
     return part_by_size(planning, size);
 }
 
+/* Places of a part are as far from each other as the first two. */
+static void add_place(struct sb_split_bag_part *part, int64_t place)
+{
+    if (part->records == 0)
+        part->first = place;
+    else if (part->records == 1)
+        part->step = place - part->first;
+}
+
 static enum sb_code take(struct planning *planning, int64_t record, int64_t size,
                          struct sb_error *err)
 {
@@ -124,11 +133,15 @@ static enum sb_code take(struct planning *planning, int64_t record, int64_t size
 
     if (code)
         return code;
+    if (plan->listed)
+        add_place(&plan->parts[number], plan->records);
+    else
+        code = add_record(&plan->parts[number], record, err);
     plan->records++;
     plan->bytes += size;
     plan->parts[number].records++;
     plan->parts[number].bytes += size;
-    return add_record(&plan->parts[number], record, err);
+    return code;
 }
 
 /* Of records that follow each other in one shard; how many is theirs, 1 at least. */
@@ -196,14 +209,37 @@ static enum sb_code take_chosen(struct planning *planning, struct sb_record_choi
     return SB_OK;
 }
 
+/* The numbers of a list are gone through twice: to count them, and to plan. */
+static enum sb_code choose(struct planning *planning, struct sb_record_choice **out,
+                           struct sb_error *err)
+{
+    static const struct sb_record_choice_options all = {.sample = -1};
+    const struct sb_split_bag_options *options = planning->options;
+    const struct sb_record_choice_options *wanted = options->convert.records.choice;
+    struct sb_record_choice_options listed = {.sample = -1};
+    struct sb_split_bag_plan *plan = planning->plan;
+    struct sb_record_choice *choice;
+    int64_t count = sb_bag_count(planning->bag);
+    enum sb_code code = sb_record_choice_new(out, wanted ? wanted : &all, count, err);
+
+    plan->listed = wanted && wanted->list;
+    if (code || !plan->listed)
+        return code;
+    plan->numbers.beside = options->output;
+    choice = *out;
+    *out = NULL;
+    code = sb_record_choice_spool(choice, &plan->numbers, options->input, planning->notify, err);
+    sb_record_choice_free(choice);
+    listed.numbers = (struct sb_record_numbers){
+        .spool = &plan->numbers, .step = 1, .count = sb_limit_spool_count(&plan->numbers)};
+    return code ? code : sb_record_choice_new(out, &listed, count, err);
+}
+
 static enum sb_code plan_bag(struct planning *planning, struct sb_error *err)
 {
     const struct sb_split_bag_options *options = planning->options;
-    static const struct sb_record_choice_options all = {.sample = -1};
-    const struct sb_record_choice_options *wanted = options->convert.records.choice;
     struct sb_record_choice *choice = NULL;
-    enum sb_code code =
-        sb_record_choice_new(&choice, wanted ? wanted : &all, sb_bag_count(planning->bag), err);
+    enum sb_code code = choose(planning, &choice, err);
 
     if (!code)
         code = sb_bag_reader_new(&planning->reader, planning->bag, err);
@@ -229,7 +265,7 @@ enum sb_code sb_split_bag_plan_make(struct sb_split_bag_plan *plan,
                                 .interleaved = records->write.layout == SB_LAYOUT_INTERLEAVED};
     enum sb_code code;
 
-    *plan = (struct sb_split_bag_plan){0};
+    *plan = (struct sb_split_bag_plan){.numbers.fd = -1};
     code = sb_bag_open(&planning.bag, options->input, records->read, notify, err);
     if (!code)
         code = plan_bag(&planning, err);
@@ -239,10 +275,30 @@ enum sb_code sb_split_bag_plan_make(struct sb_split_bag_plan *plan,
     return code;
 }
 
+struct sb_record_choice_options sb_split_bag_plan_choice(const struct sb_split_bag_plan *plan,
+                                                         int64_t number)
+{
+    static const struct sb_slice none = {.has_stop = true, .step = 1};
+    const struct sb_split_bag_part *part = &plan->parts[number];
+    struct sb_record_choice_options choice = {.sample = -1};
+
+    if (plan->listed) {
+        choice.numbers = (struct sb_record_numbers){.spool = &plan->numbers,
+                                                    .first = part->first,
+                                                    .step = part->step > 0 ? part->step : 1,
+                                                    .count = part->records};
+        return choice;
+    }
+    choice.slices = part->count > 0 ? part->slices : &none;
+    choice.slice_count = part->count > 0 ? part->count : 1;
+    return choice;
+}
+
 void sb_split_bag_plan_release(struct sb_split_bag_plan *plan)
 {
     for (int64_t i = 0; i < plan->count; i++)
         free(plan->parts[i].slices);
     free(plan->parts);
-    *plan = (struct sb_split_bag_plan){0};
+    sb_limit_spool_release(&plan->numbers);
+    *plan = (struct sb_split_bag_plan){.numbers.fd = -1};
 }

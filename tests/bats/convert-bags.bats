@@ -290,7 +290,7 @@ numbers() {
     stderr_has "--dictionary=FILE"
     run_fail 2 sb convert --append --to=bagz a.bagz -
     run_fail 2 sb convert -T - a.bagz a.bagz b.bagz </dev/null
-    stderr_has "-T is read but once"
+    stderr_has "-T is read but once: it goes with one INPUT, which may be bags joined by ','"
     run_fail 2 sb convert --wrap a.bagz b.bag
     make_archive
     run_fail 2 sb convert --layout=interleaved a.barecat b.tar
@@ -307,4 +307,15 @@ numbers() {
     run_fail 2 sb convert s@3.bagz b.bagz
     stderr_has "s-00001-of-00003.bagz"
     [ ! -e b.bagz ]
+}
+
+@test "--records numbers each INPUT, and a list of bags throughout" {
+    make_bag
+    head -n 3 lines.txt | sb convert --frame=line - few.bagz
+    run_ok sb convert --records=1,-1 few.bagz a.bagz each.bagz
+    lines_of each.bagz | cmp - <(sed -n '2p;3p' lines.txt && sed -n '2p;$p' lines.txt)
+    run_ok sb convert --records=2,3 few.bagz,a.bagz joined.bagz
+    lines_of joined.bagz | cmp - <(sed -n 3p lines.txt && sed -n 1p lines.txt)
+    run_ok sb convert -T - few.bagz,a.bagz listed.bagz < <(printf '%s\n' 3 0:2)
+    lines_of listed.bagz | cmp - <(sed -n 1p lines.txt && sed -n 1,2p lines.txt)
 }

@@ -7,6 +7,11 @@ make_bag() {
     sb convert --frame=line lines.txt a.bagz
 }
 
+# make_numbers N: numbers.bag, whose record I is I.
+make_numbers() {
+    seq 0 $(($1 - 1)) | sb convert --frame=line - numbers.bag
+}
+
 lines_of() {
     sb cat --frame=line "$@"
 }
@@ -131,11 +136,49 @@ shardbox split: t-00001-of-00002.bag: 40 records (360)'
     run_fail 2 sb split --count=3 -o 'p-{}.bagz' a.barecat
     run_fail 2 sb split --parts=3 -o 'p.bagz' a.bagz
     stderr_has "there are 3 parts, and one name"
-    run_fail 2 sb split --parts=2 -T - -o 'p-{}.bagz' a.bagz </dev/null
     run_fail 2 sb split --parts=2 --layout=interleaved -o 'p-{}.tar' a.barecat
     stderr_has "are for bags"
     run_fail 2 sb split --shard-size=1K --level=3 a.barecat
     stderr_has "changes ARCHIVE itself"
     run_fail 2 sb split --parts=2 -f -o 'a-{}.bagz' missing.bagz
     run_fail 2 sb split --parts=1 -f -o a.bagz a.bagz
+}
+
+@test "parts of the records that a list names" {
+    local options part
+    make_numbers 20
+    # Numbers in no order, repeated, and as slices; one is not there.
+    printf '%s\n' 7 3 3 0:4 -1 99 19:10:-3 >list
+    printf '%s\n' 7 3 3 0 1 2 3 19 19 16 13 >wanted
+    for options in --parts=4 --count=3 --size=4 '--parts=4 --layout=interleaved' \
+        '--count=3 --layout=interleaved'; do
+        rm -f p-*
+        # shellcheck disable=SC2086 # several words
+        run_fail 1 sb split $options -T list -o 'p-{}.bag' numbers.bag
+        stderr_has 'numbers.bag: record 99: there are 20'
+        if [[ $options == *interleaved ]]; then
+            diff <(for part in p-*.bag; do lines_of "$part"; done | sort) <(sort wanted)
+            diff <(lines_of p-0.bag) <(awk 'NR % 4 == 1' wanted)
+        else
+            diff <(for part in p-*.bag; do lines_of "$part"; done) wanted
+        fi
+    done
+    [[ $(sb split -T - --parts=3 -n -o 'q-{}.bag' numbers.bag <wanted | awk '{print $1}') == $'4\n4\n3' ]]
+    sb split -T - --parts=3 -o 'set@*.bagz' numbers.bag <wanted
+    diff <(lines_of 'set@3.bagz') wanted
+    [[ $(sb ls --count set-00000-of-00003.bagz) == 4 ]]
+    sb convert -T wanted --layout=interleaved --count=3 numbers.bag 'other@*.bagz'
+    diff <(lines_of --layout=interleaved 'other@*.bagz') wanted
+    [[ -e other-00000-of-00004.bagz ]]
+}
+
+@test "a list of more numbers than are kept in memory" {
+    make_numbers 1000
+    seq 0 999 | awk '{ for (i = 0; i < 300; i++) print ($1 * 7 + i * 13) % 1000 }' >list
+    for options in '' --layout=interleaved; do
+        # shellcheck disable=SC2086 # none, or one
+        sb split --parts=2 $options -f -T list -o 'p-{}.bag' numbers.bag
+        diff <(for part in p-0.bag p-1.bag; do lines_of "$part"; done) \
+            <(if [[ $options ]]; then awk 'NR % 2 == 1' list && awk 'NR % 2 == 0' list; else cat list; fi)
+    done
 }
