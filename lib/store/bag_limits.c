@@ -132,6 +132,9 @@ static enum sb_code find_limits(struct sb_bag *bag, uint32_t shard, const struct
 {
     enum sb_code code = SB_NOENT;
 
+    /* What an earlier look found is no longer so. */
+    bag->shards[shard].separate = false;
+    bag->shards[shard].bytes = bag->shards[shard].records = 0;
     if (bag->fd < 0 && sb_bag_file_open(bag, shard, SB_BAG_RECORDS, err))
         return err->code;
     if (bag->fd < 0 && bag->options.limits != SB_LIMITS_TAIL)

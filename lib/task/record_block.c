@@ -1,9 +1,7 @@
 #include "task/record_block.h"
 
-#define READ_MOST ((int64_t)1 << 20) /* bytes of one read */
-#define SPARSE_STORE                                                                               \
-    ((int64_t)1 << 15) /* stored bytes: larger records are not read for a header                   \
-                        */
+#define READ_MOST    ((int64_t)1 << 20) /* bytes of one read */
+#define SPARSE_STORE ((int64_t)1 << 15) /* of a record: more is not read for a header */
 
 enum sb_code sb_record_block_begin(struct sb_record_block *block, struct sb_bag *bag,
                                    struct sb_error *err)
