@@ -11,6 +11,11 @@
 
 #define POPULATION_MAX (INT64_C(1) << 62)
 
+/* A pass need not begin where one starts to count. A record is drawn by chance at least once in so
+ * many times their number, but for one case in e^64. */
+#define ROUND_OF_PASSES 2
+#define ROUND_OF_SAMPLE 64
+
 /* A slice of the records that there are. */
 struct part {
     struct sb_record_run run; /* its count may be 0 */
@@ -396,6 +401,17 @@ enum sb_code sb_record_choice_spool(struct sb_record_choice *choice, struct sb_l
             return code;
     }
     return SB_OK;
+}
+
+int64_t sb_record_choice_round(const struct sb_record_choice *choice)
+{
+    bool all = choice->options.sample < 0;
+
+    if (!choice->options.forever || choice->wanted == 0)
+        return 0;
+    return choice->population > POPULATION_MAX / ROUND_OF_SAMPLE
+               ? POPULATION_MAX
+               : choice->population * (all ? ROUND_OF_PASSES : ROUND_OF_SAMPLE);
 }
 
 int64_t sb_record_choice_total(const struct sb_record_choice *choice)

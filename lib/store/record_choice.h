@@ -86,6 +86,10 @@ enum sb_code sb_record_choice_spool(struct sb_record_choice *choice, struct sb_l
                                     const char *subject, const struct sb_notify *notify,
                                     struct sb_error *err) SB_CHECKED;
 
+/* Of `forever`: among so many in a row is every record that may come at all; of a sample, but for a
+ * chance that is none. 0: they end. */
+int64_t sb_record_choice_round(const struct sb_record_choice *choice);
+
 /* How many in all; -1 where a list or `forever` keeps that from being known. */
 int64_t sb_record_choice_total(const struct sb_record_choice *choice);
 

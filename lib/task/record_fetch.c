@@ -22,6 +22,7 @@ struct fetch {
     struct sb_error ended;    /* of the choice: SB_OK while more may come */
     struct sb_buf name;
     size_t slot_records; /* so many go into a slot; follows what slots turn out to take */
+    int64_t silent;      /* records since a byte was given out, whatever became of them */
 };
 
 /* A name that cannot be had spoils its record: what is framed without it would be another thing. */
@@ -238,13 +239,10 @@ static void follow(struct fetch *f, const struct sb_record_slot *slot)
         f->slot_records *= 2;
 }
 
-static enum sb_code drain(void *context, void *slot_context, struct sb_error *err)
+static enum sb_code give_slot(struct fetch *f, struct sb_record_slot *slot, struct sb_error *err)
 {
-    struct fetch *f = context;
-    struct sb_record_slot *slot = slot_context;
     enum sb_code code;
 
-    follow(f, slot);
     for (;;) {
         code = give(f, slot->answer, err);
         if (code)
@@ -261,6 +259,32 @@ static enum sb_code drain(void *context, void *slot_context, struct sb_error *er
         if (code)
             return code;
     }
+}
+
+/* Where nothing would come of it for ever, nobody would know. */
+static enum sb_code check_silence(struct fetch *f, size_t records, bool given, struct sb_error *err)
+{
+    int64_t round = sb_record_choice_round(f->choice);
+
+    f->silent = given ? 0 : f->silent + (int64_t)records;
+    if (round == 0 || f->silent <= round)
+        return SB_OK;
+    return sb_fail(err, f->counts->damaged > 0 ? SB_DAMAGED : SB_INVALID,
+                   "%s: none of the records asked for %s, so that nothing would ever be written",
+                   sb_bag_name(f->bag),
+                   f->counts->damaged > 0 ? "can be read, or has a byte" : "has a byte");
+}
+
+static enum sb_code drain(void *context, void *slot_context, struct sb_error *err)
+{
+    struct fetch *f = context;
+    struct sb_record_slot *slot = slot_context;
+    int64_t before = f->counts->bytes;
+    enum sb_code code;
+
+    follow(f, slot);
+    code = give_slot(f, slot, err);
+    return code ? code : check_silence(f, slot->count, f->counts->bytes > before, err);
 }
 
 static int64_t average_size(const struct sb_bag *bag)

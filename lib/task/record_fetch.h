@@ -34,7 +34,8 @@ struct sb_record_fetch_counts {
  * What cannot be given out is told as SB_PROBLEM ("missing", "damaged"), and the rest is done; of a
  * batch, what is missing is only answered so. A record that is streamed and shows its damage after
  * bytes of it were framed ends the run with SB_DAMAGED. SB_INVALID where the framing cannot hold a
- * record, or a list has a line that is no slice: what comes before was given out.
+ * record, or a list has a line that is no slice: what comes before was given out. Records that come
+ * again and again for ever end the run where not a byte comes of any of them.
  */
 enum sb_code sb_record_fetch(struct sb_bag *bag, struct sb_record_choice *choice,
                              const struct sb_record_fetch_options *options,

@@ -236,6 +236,23 @@ shardbox cat: a.bag: record -11: there are 10"
     [[ $(lines --sample=1 a.bag 4:6) == r[45]" " ]]
 }
 
+@test "--forever ends where nothing would ever come of it" {
+    make_bag a.bag '' '' ''
+    for order in "" --shuffle --sample=2 '--sample=5 --replace'; do
+        # shellcheck disable=SC2086 # two options
+        run_fail 2 timeout 60 "$SHARDBOX" cat --forever $order a.bag
+        stderr_is "shardbox cat: a.bag: none of the records asked for has a byte, so that nothing would ever be written"
+        # shellcheck disable=SC2086
+        [ "$(sb cat --forever --frame=line $order a.bag | head -100 | wc -l)" = 100 ]
+    done
+    make_bag b.bagz 'no frame' 'nor this'
+    run_fail 1 timeout 60 "$SHARDBOX" cat --forever --shuffle --frame=u32 b.bagz
+    stderr_has "record 1: is not zstd data"
+    stderr_has "b.bagz: none of the records asked for can be read, or has a byte, so that nothing would ever be written"
+    { printf abc && le64 0 3 0 3; } >c.bag
+    [ "$(sb cat --forever c.bag 1 2>problems | head -c 9)" = abcabcabc ]
+}
+
 @test "--forever goes on until nobody reads" {
     make_bag a.bag r0 r1 r2
     [ "$(sb cat --frame=line --forever a.bag | head -7 | tr '\n' ' ')" = "r0 r1 r2 r0 r1 r2 r0 " ]
