@@ -11,9 +11,9 @@
  * removes what is temporary. SIGKILL leaves it, and the next writer of the same name removes it.
  *
  * force: a file is replaced at one moment, also where limits.NAME comes or goes: the bag has its
- * limits at the tail too while that happens. Of a set that is replaced, shard "-00000-of-" is
- * removed first, so that a run that is killed between the renames leaves none rather than a mixed
- * one: the next run says so.
+ * limits at the tail too while that happens. Of a set that is replaced, shard "-00000-of-" goes
+ * aside first, so that a run that is killed between the renames leaves none rather than a mixed
+ * one: the next run says so. Where the first of them fails it comes back.
  *
  * append: the lock's file says what the bag was (a journal, synced first). With limits at the tail
  * these are then written to limits.NAME, synced; then new records over the tail and all limits

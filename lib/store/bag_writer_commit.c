@@ -16,6 +16,7 @@
 struct names {
     struct sb_buf temporary;
     struct sb_buf final;
+    bool changed; /* a final name means something else, or nothing, by now */
 };
 
 static void release_names(struct names *names)
@@ -29,6 +30,13 @@ static enum sb_code remove_if_there(const char *path, struct sb_error *err)
     if (unlink(path) == 0 || errno == ENOENT)
         return SB_OK;
     return sb_fail_errno(err, errno, "%s: cannot be removed", path);
+}
+
+static bool is_there(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0;
 }
 
 static enum sb_code sync_directory(const struct sb_bag_writer *writer, struct sb_error *err)
@@ -46,8 +54,11 @@ static enum sb_code rename_one(const struct sb_bag_writer *writer, uint32_t shar
     if (code)
         return code;
     if (writer->options.force)
-        return sb_rename(names->temporary.data, names->final.data, err);
-    return sb_rename_new(names->temporary.data, names->final.data, err);
+        code = sb_rename(names->temporary.data, names->final.data, err);
+    else
+        code = sb_rename_new(names->temporary.data, names->final.data, err);
+    names->changed = names->changed || code == SB_OK;
+    return code;
 }
 
 /* Its limits first: without them it would be read otherwise. */
@@ -60,8 +71,10 @@ static enum sb_code rename_shard(const struct sb_bag_writer *writer, uint32_t sh
         code = rename_one(writer, shard, true, names, err);
     else if (writer->options.force) {
         code = sb_bag_final_name(writer, shard, writer->shards, true, &names->final, err);
-        if (code == SB_OK)
+        if (code == SB_OK && is_there(names->final.data)) {
+            names->changed = true;
             code = remove_if_there(names->final.data, err);
+        }
     }
     return code ? code : rename_one(writer, shard, false, names, err);
 }
@@ -84,30 +97,64 @@ static void take_names_back(const struct sb_bag_writer *writer, uint32_t end, st
     }
 }
 
+/* The old shard 0, under the temporary name behind the last one. */
+static enum sb_code find_aside(struct sb_bag_writer *writer, struct names *names,
+                               struct sb_error *err)
+{
+    enum sb_code code =
+        sb_bag_temporary_name(writer, writer->shards, false, &names->temporary, err);
+
+    return code ? code : sb_bag_final_name(writer, 0, writer->shards, false, &names->final, err);
+}
+
+static enum sb_code set_aside(struct sb_bag_writer *writer, struct names *names,
+                              struct sb_error *err)
+{
+    enum sb_code code = find_aside(writer, names, err);
+
+    if (code == SB_OK && is_there(names->final.data)) {
+        writer->made = writer->shards + 1;
+        code = sb_rename(names->final.data, names->temporary.data, err);
+    }
+    return code ? code : sync_directory(writer, err);
+}
+
+static enum sb_code drop_aside(struct sb_bag_writer *writer, struct names *names,
+                               struct sb_error *err)
+{
+    enum sb_code code = find_aside(writer, names, err);
+
+    return code ? code : remove_if_there(names->temporary.data, err);
+}
+
+/* Nothing else was replaced: so the old set is whole again. */
+static void put_back(struct sb_bag_writer *writer, struct names *names)
+{
+    struct sb_error ignored;
+
+    if (find_aside(writer, names, &ignored) == SB_OK && is_there(names->temporary.data) &&
+        sb_rename_new(names->temporary.data, names->final.data, &ignored) == SB_OK)
+        ignored.code = sync_directory(writer, &ignored);
+}
+
 static enum sb_code name_set(struct sb_bag_writer *writer, struct names *names,
                              struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
-    if (writer->options.force) {
-        code = sb_bag_final_name(writer, 0, writer->shards, false, &names->final, err);
-        if (code == SB_OK)
-            code = remove_if_there(names->final.data, err);
-        if (code == SB_OK)
-            code = sync_directory(writer, err);
-    }
+    if (writer->options.force)
+        code = set_aside(writer, names, err);
     for (uint32_t shard = 1; code == SB_OK && shard < writer->shards; shard++)
         code = rename_shard(writer, shard, names, err);
     if (code == SB_OK && writer->shards > 1)
         code = sync_directory(writer, err);
-    return code ? code : rename_shard(writer, 0, names, err);
-}
-
-static bool is_there(const char *path)
-{
-    struct stat st;
-
-    return lstat(path, &st) == 0;
+    if (code == SB_OK)
+        code = rename_shard(writer, 0, names, err);
+    if (!writer->options.force)
+        return code;
+    if (code && !names->changed)
+        put_back(writer, names);
+    return code ? code : drop_aside(writer, names, err);
 }
 
 /* Puts the limits in `limits` behind the records in `file`, which they must end with. */

@@ -157,6 +157,23 @@ break_append() {
     nothing_left
 }
 
+@test "a set that cannot be replaced is left as it was" {
+    setup_lines
+    sb convert --frame=line lines set@2.bag
+    cp set-00000-of-00002.bag first
+    mv set-00001-of-00002.bag second
+    mkdir set-00001-of-00002.bag
+    run_fail 2 sb convert --force --frame=line more set@2.bag
+    stderr_has 'cannot rename to set-00001-of-00002.bag: Is a directory'
+    cmp set-00000-of-00002.bag first
+    nothing_left
+    rmdir set-00001-of-00002.bag
+    mv second set-00001-of-00002.bag
+    run_ok sb convert --force --frame=line more set@2.bag
+    lines_of set@2.bag | cmp - more
+    nothing_left
+}
+
 @test "--append: to a bag, beside separate limits, to the last shard of a set; not to an interleaved one" {
     setup_lines
     sb convert --frame=line lines a.bagz
