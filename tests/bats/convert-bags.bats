@@ -51,7 +51,7 @@ numbers() {
     make_bag
     head -c 3000 lines.txt >dictionary
     sb convert --dictionary=dictionary a.bagz d.bagz
-    ! cmp -s a.bagz d.bagz
+    run ! cmp -s a.bagz d.bagz
     lines_of --dictionary=dictionary d.bagz | cmp - lines.txt
     run_ok sb convert d.bagz moved.bagz
     cmp d.bagz moved.bagz
@@ -59,7 +59,7 @@ numbers() {
     cmp d.bagz same.bagz
     cp dictionary copy
     sb convert --level=19 --dictionary=dictionary a.bagz best.bagz
-    ! cmp -s best.bagz d.bagz
+    run ! cmp -s best.bagz d.bagz
     sb convert --from-dictionary=dictionary --dictionary=copy best.bagz same-content.bagz
     cmp best.bagz same-content.bagz
     sb convert --from-dictionary=dictionary d.bagz without.bagz
@@ -91,8 +91,8 @@ numbers() {
     run_ok sb ls --count e@6.bagz
     output_is 200
     for i in 0 1 2 3 4 5; do
-        lines=$(sb ls --count e-0000$i-of-00006.bagz)
-        ((lines == 33 || lines == 34)) || fail "$lines records in shard $i"
+        records=$(sb ls --count e-0000$i-of-00006.bagz)
+        ((records == 33 || records == 34)) || fail "$records records in shard $i"
     done
     sb convert --count=90 a.bagz 'c@*.bagz'
     [[ -e c-00002-of-00003.bagz && ! -e c-00003-of-00003.bagz ]]

@@ -179,11 +179,12 @@ make_set() {
 
 @test "--rsync-list has limits before their bag, and what a '@*' looks for last" {
     mkdir dir
-    cd dir
-    make_set
-    separate s-00000-of-00002.bag 5
-    separate s-00001-of-00002.bag 3
-    cd ..
+    (
+        cd dir
+        make_set
+        separate s-00000-of-00002.bag 5
+        separate s-00001-of-00002.bag 3
+    )
     run_ok sb ls --rsync-list 'dir/s@*.bag'
     output_is 'limits.s-00001-of-00002.bag
 s-00001-of-00002.bag
