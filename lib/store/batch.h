@@ -66,6 +66,7 @@ struct sb_batch {
     char *data; /* SB_BATCH_BYTES and a little more, made at first use */
     size_t data_size;
     struct sb_events events;
+    bool failed;              /* work on it ended the run: its events may say why */
     struct sb_loader *loader; /* NULL where the source has none */
     struct sb_buf output;     /* of the sink, kept between fillings */
     void *own;                /* of the sink, too: see sb_sink_ops.release */

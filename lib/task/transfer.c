@@ -65,7 +65,10 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
         code = load_items(batch, false, err);
     if (!code)
         code = sb_recode_batch(&transfer->options->recode, batch, transfer->options->beside, err);
-    return code ? code : transfer->sink->ops->store(transfer->sink, batch, turns, err);
+    if (!code)
+        code = transfer->sink->ops->store(transfer->sink, batch, turns, err);
+    batch->failed = code != SB_OK;
+    return code;
 }
 
 /* What only the loader knew the size of. */
@@ -168,6 +171,8 @@ static enum sb_code run(struct sb_transfer_run *transfer, struct sb_error *err)
     if (!code)
         code = sb_pipeline_run(&ops, transfer, batches, sizeof(*batches), count, threads, err);
     for (unsigned i = 0; batches && i < count; i++) {
+        if (code && batches[i].failed)
+            sb_events_tell(&batches[i].events, transfer->options->notify);
         if (transfer->sink->ops->release)
             transfer->sink->ops->release(transfer->sink, &batches[i]);
         sb_batch_release(&batches[i]);

@@ -1,6 +1,7 @@
 # Records on a pipe: convert --frame=HOW, from frames into containers and back.
 
 load helper
+load bag
 
 FRAMINGS="line nul u32 u64 varint tfrecord jsonl batch tar"
 TELLING="u32 u64 varint tfrecord jsonl batch"
@@ -402,4 +403,19 @@ first"
     run_fail 1 sb cat --frame=line a.barecat 00000000 00000001 00000003
     [[ ${#lines[@]} == 1 && ${lines[0]} == xxxx* ]] || fail "other lines"
     stderr_has '00000000: its bytes do not match their CRC32C'
+}
+
+@test "a large record that shows its damage late: the run ends, and says where and why" {
+    seq 400000 | zstd -q -c --no-check --stream-size=2688895 >frame
+    local size
+    size=$(stat -c %s frame)
+    { cat frame && frame sound && le64 "$size" $((size + $(frame sound | wc -c))); } >a.bagz
+    printf XXXX | put a.bagz $((size / 2))
+    run_fail 2 bash -o pipefail -c '"$SHARDBOX" convert --frame=u32 a.bagz - | cat >out'
+    stderr_has '00000000: a.bagz: its zstd data are damaged'
+    stderr_has '00000000: is damaged, and the output has its beginning already; leave it out'
+    run_fail 1 sb convert a.bagz a.tar
+    stderr_has '00000000: a.bagz: its zstd data are damaged'
+    run_ok sb cat a.tar 00000001
+    output_is sound
 }
