@@ -81,7 +81,7 @@ static struct sb_shards *new_shards(void)
 
     if (!shards)
         return NULL;
-    sb_open_files_begin(&shards->files);
+    sb_open_files_begin(&shards->files, SB_OPEN_FILES_FEW);
     return shards;
 }
 

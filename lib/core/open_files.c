@@ -1,33 +1,60 @@
 #include "core/open_files.h"
 
-#include <stddef.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-void sb_open_files_begin(struct sb_open_files *files)
+/* Files of others: standard ones, outputs, databases. */
+#define OTHER_FILES 40
+
+size_t sb_open_files_many(void)
 {
-    *files = (struct sb_open_files){0};
-    for (size_t i = 0; i < SB_OPEN_FILES_MAX; i++)
+    struct rlimit limit;
+    rlim_t most;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < OTHER_FILES)
+        return SB_OPEN_FILES_FEW;
+    most = (limit.rlim_cur - OTHER_FILES) / 4;
+    if (most > SB_OPEN_FILES_MAX)
+        return SB_OPEN_FILES_MAX;
+    return most < SB_OPEN_FILES_FEW ? SB_OPEN_FILES_FEW : (size_t)most;
+}
+
+void sb_open_files_begin(struct sb_open_files *files, size_t most)
+{
+    *files = (struct sb_open_files){
+        .most = most < SB_OPEN_FILES_MAX ? most : SB_OPEN_FILES_MAX,
+    };
+    for (size_t i = 0; i < files->most; i++)
         files->slots[i].fd = -1;
     pthread_mutex_init(&files->lock, NULL);
 }
 
 void sb_open_files_end(struct sb_open_files *files)
 {
-    for (size_t i = 0; i < SB_OPEN_FILES_MAX; i++) {
+    for (size_t i = 0; i < files->most; i++) {
         if (files->slots[i].fd >= 0)
             close(files->slots[i].fd);
     }
     pthread_mutex_destroy(&files->lock);
 }
 
+static bool holds(const struct sb_open_slot *slot, uint32_t number, uint32_t generation)
+{
+    return slot->fd >= 0 && slot->number == number && slot->generation == generation;
+}
+
 static struct sb_open_slot *find_open(struct sb_open_files *files, uint32_t number,
                                       uint32_t generation)
 {
-    for (size_t i = 0; i < SB_OPEN_FILES_MAX; i++) {
-        struct sb_open_slot *slot = &files->slots[i];
+    uint16_t *hint = &files->hints[number % SB_OPEN_FILES_HINTS];
 
-        if (slot->fd >= 0 && slot->number == number && slot->generation == generation)
-            return slot;
+    if (holds(&files->slots[*hint], number, generation))
+        return &files->slots[*hint];
+    for (size_t i = 0; i < files->most; i++) {
+        if (!holds(&files->slots[i], number, generation))
+            continue;
+        *hint = (uint16_t)i;
+        return &files->slots[i];
     }
     return NULL;
 }
@@ -37,7 +64,7 @@ static struct sb_open_slot *find_room(struct sb_open_files *files)
 {
     struct sb_open_slot *oldest = NULL;
 
-    for (size_t i = 0; i < SB_OPEN_FILES_MAX; i++) {
+    for (size_t i = 0; i < files->most; i++) {
         struct sb_open_slot *slot = &files->slots[i];
 
         if (slot->fd < 0)

@@ -1,5 +1,5 @@
 /*
- * Files that are read in any order, by many threads, while at most 24 of them are open.
+ * Files that are read in any order, by many threads, while only so many of them are open.
  *
  * A file is known by a number of the caller's and a generation, which is another one once another
  * file may have come to stand for that number. The one that was not used for longest is closed
@@ -10,9 +10,12 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#define SB_OPEN_FILES_MAX 24
+#define SB_OPEN_FILES_FEW   24
+#define SB_OPEN_FILES_MAX   512
+#define SB_OPEN_FILES_HINTS 1024
 
 struct sb_open_slot {
     int fd; /* -1: free */
@@ -25,7 +28,9 @@ struct sb_open_slot {
 struct sb_open_files {
     pthread_mutex_t lock;
     uint64_t clock; /* counts uses */
+    size_t most;    /* slots that are used */
     struct sb_open_slot slots[SB_OPEN_FILES_MAX];
+    uint16_t hints[SB_OPEN_FILES_HINTS]; /* by number: the slot where it was last */
 };
 
 /* An open file in use: one that is kept, or, when all those are in use, one of its own. */
@@ -34,7 +39,11 @@ struct sb_open_file {
     struct sb_open_slot *slot;
 };
 
-void sb_open_files_begin(struct sb_open_files *files);
+/* Of so many at most, which is cut to SB_OPEN_FILES_MAX. */
+void sb_open_files_begin(struct sb_open_files *files, size_t most);
+/* How many may be open where files are many: a quarter of what the process may have, but
+ * SB_OPEN_FILES_FEW at least. */
+size_t sb_open_files_many(void);
 void sb_open_files_end(struct sb_open_files *files);
 
 /* Is it open? Then it is in use until it is released. */

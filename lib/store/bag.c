@@ -18,7 +18,7 @@ static enum sb_code new_bag(struct sb_bag **out, const char *name,
     if (options)
         bag->options = *options;
     sb_dictionary_ref(bag->options.dictionary);
-    sb_open_files_begin(&bag->open_files);
+    sb_open_files_begin(&bag->open_files, sb_open_files_many());
     bag->name = strdup(name);
     *out = bag;
     if (!bag->name)

@@ -7,8 +7,8 @@
  * limit and the place where limits begin. A file of no bytes has no records.
  *
  * Opening looks once at each file's end (and for limits.NAME), and reads nothing else: memory is
- * some bytes for each shard. At most 24 files are open at once. A limit is held against its
- * neighbours and the file whenever it is used.
+ * some bytes for each shard. Of many files only some are open at once (core/open_files.h). A limit
+ * is held against its neighbours and the file whenever it is used.
  *
  * A bag may be used by any number of threads; a reader belongs to one, and is freed before its bag.
  */

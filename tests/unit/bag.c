@@ -6,6 +6,7 @@
 #include <endian.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -169,10 +170,26 @@ static void sets(void)
     CHECK_TEXT(why_not("tail.bag,none.bag", NULL), "none.bag: No such file or directory");
 }
 
-/* More shards than may be open at once, read in turn. */
+/* A bag takes a part of the files that may be open: of these, fewer than the shards below. */
+#define FEW_FILES 64
+
+/* What the limit was. */
+static rlim_t limit_files(rlim_t most)
+{
+    struct rlimit limit;
+    rlim_t before;
+
+    CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    before = limit.rlim_cur;
+    limit.rlim_cur = most;
+    CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    return before;
+}
+
 static void many_shards(void)
 {
     static const struct sb_bag_options interleaved = {.layout = SB_LAYOUT_INTERLEAVED};
+    rlim_t before;
     char name[40];
 
     for (int i = 0; i < 60; i++) {
@@ -180,14 +197,20 @@ static void many_shards(void)
         write_bag(name, i, 60, 3000, i % 2 ? APART : AT_TAIL);
     }
     all_are_right("m@60.bag", &interleaved, 3000);
+    before = limit_files(FEW_FILES);
+    all_are_right("m@60.bag", &interleaved, 3000);
+    limit_files(before);
 }
 
 static void a_shard_that_is_replaced_meanwhile(void)
 {
+    rlim_t before = limit_files(FEW_FILES);
     struct sb_bag *bag = open_bag("m@60.bag", NULL);
     struct sb_bag_reader *reader;
     struct sb_record_extent extent;
     size_t good;
+
+    limit_files(before);
 
     if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK))
         return;
