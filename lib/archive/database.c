@@ -83,6 +83,17 @@ void sb_database_bind_known(struct sqlite3_stmt *statement, int column, bool kno
         sqlite3_bind_null(statement, column);
 }
 
+enum sb_code sb_database_bind_row(struct sqlite3_stmt *statement, int first,
+                                  struct sqlite3_stmt *row, int column, int count,
+                                  struct sb_error *err)
+{
+    for (int i = 0; i < count; i++) {
+        if (sqlite3_bind_value(statement, first + i, sqlite3_column_value(row, column + i)))
+            return sb_database_fail(sqlite3_db_handle(statement), err);
+    }
+    return SB_OK;
+}
+
 void sb_database_bind_metadata(struct sqlite3_stmt *statement, int column,
                                const struct sb_entry *entry)
 {

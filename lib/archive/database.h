@@ -60,6 +60,14 @@ enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out, 
 void sb_database_bind_known(struct sqlite3_stmt *statement, int column, bool known, int64_t value);
 
 /*
+ * Binds `count` values of a row, from `column` on, to parameters from `first` on. Texts are copied,
+ * and what cannot be would be NULL: SB_NOMEM.
+ */
+enum sb_code sb_database_bind_row(struct sqlite3_stmt *statement, int first,
+                                  struct sqlite3_stmt *row, int column, int count,
+                                  struct sb_error *err) SB_CHECKED;
+
+/*
  * Binds mode, uid, gid and mtime_ns of an entry to four columns from this one on, NULL where they
  * are not known; and all of a file, in the order of the columns of `files`: path, shard, offset,
  * size and crc32c, then these. The path must live until the statement was run.

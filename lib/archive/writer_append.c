@@ -189,11 +189,9 @@ static enum sb_code move_rows(struct sb_writer *writer, const char *from, const 
     if (code == SB_OK)
         code = sb_database_prepare(writer->db, &write, to, err);
     while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
-        for (int i = 0; i < sqlite3_column_count(rows); i++)
-            sqlite3_bind_value(write, i + 1, sqlite3_column_value(rows, i));
-        if (sqlite3_step(write) != SQLITE_DONE)
-            code = sb_database_fail(writer->db, err);
-        sqlite3_reset(write);
+        code = sb_database_bind_row(write, 1, rows, 0, sqlite3_column_count(rows), err);
+        if (code == SB_OK)
+            code = sb_database_step(write, err);
     }
     if (code == SB_OK && rc != SQLITE_DONE)
         code = sb_database_fail(writer->staging, err);

@@ -41,6 +41,8 @@ static enum sb_code clear_leftover(struct sb_writer *writer, struct sb_error *er
         /* From here on path.new may only go when they are gone: it says whose they are. */
         writer->renaming = true;
         code = sb_pending_remove_from(writer->path, 0, err);
+        if (code == SB_OK)
+            code = sb_sync_directory_of(writer->path, err);
         if (code)
             return code;
     }

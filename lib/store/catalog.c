@@ -252,6 +252,7 @@ static enum sb_code adopt_target(struct catalog *catalog, sqlite3_stmt *find, sq
     size_t path_size = (size_t)sqlite3_column_bytes(row, 1);
     const char *target = (const char *)sqlite3_column_text(row, 2);
     int64_t file = sqlite3_column_int64(row, 0), bytes = 0;
+    enum sb_code code = SB_OK;
     bool found;
     int rc;
 
@@ -261,11 +262,12 @@ static enum sb_code adopt_target(struct catalog *catalog, sqlite3_stmt *find, sq
     found = rc == SQLITE_ROW;
     if (found) {
         bytes = sqlite3_column_int64(find, 2);
-        for (int i = 0; i < 5; i++)
-            sqlite3_bind_value(set, i + 2, sqlite3_column_value(find, i));
+        code = sb_database_bind_row(set, 2, find, 0, 5, err);
         sqlite3_bind_int64(set, 1, file);
     }
     sqlite3_reset(find);
+    if (code)
+        return code;
     if (!found && rc != SQLITE_DONE)
         return sb_database_fail(catalog->db, err);
     if (found) {

@@ -157,17 +157,17 @@ static enum sb_code link_row(struct sb_index_rows *rows, const struct linking *l
 {
     enum sb_code code;
 
-    sqlite3_bind_value(linking->take, 1, sqlite3_column_value(linking->links, 0));
-    sqlite3_bind_value(linking->take, 2, sqlite3_column_value(linking->links, 2));
-    code = sb_database_step(linking->take, err);
+    code = sb_database_bind_row(linking->take, 1, linking->links, 0, 2, err);
+    if (!code)
+        code = sb_database_step(linking->take, err);
     if (code || sqlite3_changes(rows->db) > 0)
         return code;
     rows->left_out++;
-    sb_tell(notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(linking->links, 1),
+    sb_tell(notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(linking->links, 2),
             "a hard link to %s, which does not come before it; left out",
-            (const char *)sqlite3_column_text(linking->links, 2));
-    sqlite3_bind_value(linking->drop, 1, sqlite3_column_value(linking->links, 0));
-    return sb_database_step(linking->drop, err);
+            (const char *)sqlite3_column_text(linking->links, 1));
+    code = sb_database_bind_row(linking->drop, 1, linking->links, 0, 1, err);
+    return code ? code : sb_database_step(linking->drop, err);
 }
 
 enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_notify *notify,
@@ -183,7 +183,7 @@ enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_noti
     if (!code)
         code = sb_database_prepare(
             rows->db, &linking.links,
-            "SELECT id, path, link FROM files WHERE link IS NOT NULL ORDER BY id", err);
+            "SELECT id, link, path FROM files WHERE link IS NOT NULL ORDER BY id", err);
     if (!code)
         code = sb_database_prepare(rows->db, &linking.take, take_extent, err);
     if (!code)

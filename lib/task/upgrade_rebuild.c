@@ -76,9 +76,8 @@ static enum sb_code copy_rows(struct copy *copy, const char *read, const char *w
     if (code == SB_OK)
         code = sb_database_prepare(copy->db, &to, write, err);
     while (code == SB_OK && (rc = sqlite3_step(from)) == SQLITE_ROW) {
-        for (int i = 0; i < columns; i++)
-            sqlite3_bind_value(to, i + 1, sqlite3_column_value(from, i));
-        if (sqlite3_step(to) != SQLITE_DONE)
+        code = sb_database_bind_row(to, 1, from, 0, columns, err);
+        if (code == SB_OK && sqlite3_step(to) != SQLITE_DONE)
             code = fail_row(copy, from, err);
         sqlite3_reset(to);
         if (code == SB_OK && ++rows % 4096 == 0 && sb_interrupted())

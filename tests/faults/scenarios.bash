@@ -46,10 +46,11 @@ verified() {
 }
 
 # No file beside the archive but its index and shards, under their final names; and what SQLite made and
-# removed at once, which a power failure may bring back.
+# removed at once, which a power failure may bring back, and a lock that is empty, whose removal may
+# have been what failed.
 tidy() {
     find at -mindepth 1 ! -name a.barecat ! -name 'a.barecat-shard-[0-9][0-9][0-9][0-9][0-9]' \
-        ! -name 'etilqs_*' >log
+        ! -name 'etilqs_*' ! \( -name a.barecat.new -size 0 \) >log
     [ ! -s log ]
 }
 
