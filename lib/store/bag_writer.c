@@ -358,7 +358,7 @@ static enum sb_code commit_stream(struct sb_bag_writer *writer, struct sb_error 
     return code ? code : sb_outfile_commit(writer->stream, err);
 }
 
-enum sb_code sb_bag_writer_commit(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_writer_finish(struct sb_bag_writer *writer, struct sb_error *err)
 {
     enum sb_code code;
 
@@ -366,13 +366,24 @@ enum sb_code sb_bag_writer_commit(struct sb_bag_writer *writer, struct sb_error 
         return sb_bag_begin(writer, err);
     if (writer->in_record)
         return sb_fail(err, SB_DAMAGED, "%s: the last record is not whole", writer->name);
+    if (writer->stream || writer->append || writer->finished)
+        return SB_OK;
+    code = writer->dealing ? sb_bag_deal_end(writer, err) : sb_bag_end_shards(writer, err);
+    writer->finished = code == SB_OK;
+    return code;
+}
+
+enum sb_code sb_bag_writer_commit(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    enum sb_code code = sb_bag_writer_finish(writer, err);
+
+    if (code)
+        return code;
     if (writer->stream)
         return commit_stream(writer, err);
     if (writer->append)
         return sb_bag_append_commit(writer, err);
-    code = writer->dealing ? sb_bag_deal_end(writer, err) : sb_bag_end_shards(writer, err);
-    if (code == SB_OK)
-        code = sb_bag_give_names(writer, err);
+    code = sb_bag_give_names(writer, err);
     if (code == SB_OK)
         writer->made = 0;
     return code;

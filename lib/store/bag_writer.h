@@ -98,6 +98,9 @@ enum sb_code sb_bag_writer_add_run(struct sb_bag_writer *writer, struct sb_bag_r
 int64_t sb_bag_writer_records(const struct sb_bag_writer *writer);
 int64_t sb_bag_writer_bytes(const struct sb_bag_writer *writer);
 
+/* Nothing more comes: of what is new all is written and synced, so that only names are left to the
+ * commit, and those of several bags change one right after the other. Optional. */
+enum sb_code sb_bag_writer_finish(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_bag_writer_commit(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 void sb_bag_writer_free(struct sb_bag_writer *writer); /* NULL is allowed */
 

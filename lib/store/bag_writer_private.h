@@ -35,6 +35,7 @@ struct sb_bag_writer {
     char *block;
 
     bool failed;     /* what it has on disk cannot be gone on with */
+    bool finished;   /* all of it is on disk and synced, but for names */
     int64_t records; /* all */
     int64_t bytes;
     uint32_t shard; /* the one that grows */

@@ -360,6 +360,8 @@ static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
     if (bag->open)
         return sb_fail(err, SB_DAMAGED, "%s: the last record ends before its size", sink->name);
     if (bag->keys)
+        code = sb_bag_writer_finish(bag->writer, err);
+    if (!code && bag->keys)
         code = sb_bag_writer_commit(bag->keys, err);
     return code ? code : sb_bag_writer_commit(bag->writer, err);
 }
