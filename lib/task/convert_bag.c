@@ -1,6 +1,7 @@
 #include "task/convert_bag.h"
 
 #include "store/shard_spec.h"
+#include "task/convert_dictionary.h"
 #include "task/rebag.h"
 
 #include <inttypes.h>
@@ -50,15 +51,6 @@ static struct sb_bag_writer_options writer_of(const struct sb_convert_options *o
     writer.append = options->append;
     writer.notify = notify;
     return writer;
-}
-
-static enum sb_code read_dictionary(struct sb_dictionary **out,
-                                    const struct sb_convert_options *options, struct sb_error *err)
-{
-    const char *path = options->records.dictionary;
-
-    *out = NULL;
-    return path ? sb_dictionary_read(out, path, err) : SB_OK;
 }
 
 /* Shards without a number of their own are those of the records. */
@@ -127,7 +119,7 @@ enum sb_code sb_convert_open_bag(struct sb_sink **out, struct sb_dictionary **di
     struct sb_bag_sink_options wanted = {
         .writer = writer_of(options, notify), .level = options->level, .notify = notify};
     struct sb_bag_writer_options keys;
-    enum sb_code code = read_dictionary(dictionary, options, err);
+    enum sb_code code = sb_convert_dictionary(dictionary, options, err);
 
     if (code)
         return code;
@@ -286,7 +278,7 @@ static enum sb_code open_writer(struct bags *bags, struct sb_error *err)
     if (!code && needs)
         code = count_before(bags, &writer.total, err);
     if (!code)
-        code = read_dictionary(&bags->dictionary, options, err);
+        code = sb_convert_dictionary(&bags->dictionary, options, err);
     return code ? code : sb_bag_writer_open(&bags->writer, &writer, err);
 }
 

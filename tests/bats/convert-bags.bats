@@ -183,6 +183,20 @@ numbers() {
     [ ! -e missing.bagz ]
 }
 
+@test "--append takes no dictionary that does not read the records that are there" {
+    seq -f 'line %g of the first' 3000 >first
+    seq -f '%g: quite another text' 3000 >second
+    sb convert --frame=line --train-dictionary=2k --dictionary=d1 first a.bagz
+    sb convert --frame=line --train-dictionary=2k --dictionary=d2 second b.bagz
+    cp a.bagz before.bagz
+    run_fail 2 sb convert --append --frame=line --dictionary=d2 second a.bagz
+    stderr_is 'shardbox convert: a.bagz: its records cannot be read by the dictionary that is to be used for more; --dictionary must be that of the bag'
+    run_fail 2 sb convert --append --from-dictionary=d2 --dictionary=d2 b.bagz a.bagz
+    cmp a.bagz before.bagz
+    run_ok sb convert --append --frame=line --dictionary=d1 second a.bagz
+    sb cat --dictionary=d1 --frame=line a.bagz | cmp - <(cat first second)
+}
+
 @test "an output that is an input, or a shard of one, is refused" {
     make_bag
     sb convert a.bagz s@3.bagz
