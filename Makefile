@@ -107,7 +107,7 @@ static:
 # What has threads, and so is worth the time that the thread sanitizer takes.
 THREADED_TESTS = $(addprefix $(BUILD)/tests/unit/,pipeline transfer sink_archive mover) \
 	$(wildcard $(addprefix tests/bats/,pack.bats unpack.bats verify.bats cat.bats cat-records.bats \
-	convert.bats convert-wrap.bats))
+	convert.bats convert-wrap.bats convert-bags.bats ls-records.bats verify-bags.bats))
 
 ifeq ($(SANITIZE),thread)
 TEST_FILES = $(THREADED_TESTS)
