@@ -107,6 +107,7 @@ static void every_size(void)
     size_t size;
 
     fill(&record);
+    CHECK(sb_buf_reserve(&record, record.size) == SB_OK);
     CHECK(sb_buf_add(&record, record.data, record.size) == SB_OK && record.size >= 300000);
     CHECK(sb_encoder_new(&encoder, NULL, 0, &err) == SB_OK);
     CHECK(sb_decoder_new(&decoder, NULL, &err) == SB_OK);
