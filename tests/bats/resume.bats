@@ -397,7 +397,7 @@ make_tar() {
     sb convert -q m.tar whole.barecat
     interrupt convert -q --checkpoint=10k m.tar a.barecat
     # What was stored stays as it was, whatever has become of its bytes in the tar.
-    stored=$(sql a.barecat.part "SELECT path FROM files WHERE size > 0 ORDER BY offset LIMIT 1")
+    stored=$(sql a.barecat.part "SELECT path FROM files WHERE size > 0 AND mode & 61440 = 32768 ORDER BY offset LIMIT 1")
     header=$(LC_ALL=C grep -obUaP "\\Q./$stored\\E\\x00" m.tar | head -1 | cut -d: -f1)
     flip_byte m.tar $((header + 512))
     run_ok sb convert -q --resume m.tar a.barecat
