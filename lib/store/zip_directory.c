@@ -30,9 +30,9 @@ static int64_t find_signature(const uint8_t *tail, size_t size)
     for (int64_t i = (int64_t)size - SB_ZIP_END_SIZE; i >= 0; i--) {
         size_t end;
 
-        if (sb_zip_get32(tail + i) != SB_ZIP_END)
+        if (sb_get_u32(tail + i) != SB_ZIP_END)
             continue;
-        end = (size_t)i + SB_ZIP_END_SIZE + sb_zip_get16(tail + i + 20);
+        end = (size_t)i + SB_ZIP_END_SIZE + sb_get_u16(tail + i + 20);
         if (end == size)
             return i;
         if (end < size && loose < 0)
@@ -47,7 +47,7 @@ static enum sb_code no_end(int fd, const char *name, int64_t file_size, struct s
 
     if (file_size >= (int64_t)sizeof(head) && read_at(fd, name, 0, head, sizeof(head), err))
         return err->code;
-    if (sb_zip_get32(head) == SB_ZIP_LOCAL)
+    if (sb_get_u32(head) == SB_ZIP_LOCAL)
         return sb_fail(err, SB_DAMAGED, "%s: the end of the zip is missing: it was cut short",
                        name);
     return sb_fail(err, SB_FORMAT, "%s: not a zip file", name);
@@ -84,22 +84,22 @@ static enum sb_code read_end_64(int fd, const char *name, struct raw_end *end, s
         return SB_OK;
     if (read_at(fd, name, limit, points, sizeof(points), err))
         return err->code;
-    if (sb_zip_get32(points) != SB_ZIP_END_64_POINTS)
+    if (sb_get_u32(points) != SB_ZIP_END_64_POINTS)
         return SB_OK;
-    if (sb_zip_get32(points + 4) != 0 || sb_zip_get32(points + 16) > 1)
+    if (sb_get_u32(points + 4) != 0 || sb_get_u32(points + 16) > 1)
         return volumes(name, err);
-    told = sb_zip_get64(points + 8);
+    told = sb_get_u64(points + 8);
     places[1] = told <= (uint64_t)places[0] ? (int64_t)told : places[0];
     for (size_t i = 0; i < 2; i++) {
         if (read_at(fd, name, places[i], record, sizeof(record), err))
             return err->code;
-        if (sb_zip_get32(record) != SB_ZIP_END_64)
+        if (sb_get_u32(record) != SB_ZIP_END_64)
             continue;
         end->at = places[i];
-        end->disks = sb_zip_get32(record + 16) | sb_zip_get32(record + 20);
-        end->count = sb_zip_get64(record + 32);
-        end->size = sb_zip_get64(record + 40);
-        end->offset = sb_zip_get64(record + 48);
+        end->disks = sb_get_u32(record + 16) | sb_get_u32(record + 20);
+        end->count = sb_get_u64(record + 32);
+        end->size = sb_get_u64(record + 40);
+        end->offset = sb_get_u64(record + 48);
         return SB_OK;
     }
     return sb_fail(err, SB_DAMAGED, "%s: the zip64 end record is not where it should be", name);
@@ -131,7 +131,7 @@ static enum sb_code place_directory(int fd, const char *name, const struct raw_e
             return SB_OK;
         if (read_at(fd, name, places[i], head, sizeof(head), err))
             return err->code;
-        if (sb_zip_get32(head) == SB_ZIP_CENTRAL)
+        if (sb_get_u32(head) == SB_ZIP_CENTRAL)
             return SB_OK;
     }
     return sb_fail(err, SB_DAMAGED, "%s: the central directory is not where it should be", name);
@@ -141,10 +141,10 @@ static enum sb_code read_end(int fd, const char *name, const uint8_t *record, in
                              struct sb_zip_end *out, struct sb_error *err)
 {
     struct raw_end raw = {
-        .disks = sb_zip_get16(record + 4) | sb_zip_get16(record + 6),
-        .count = sb_zip_get16(record + 10),
-        .size = sb_zip_get32(record + 12),
-        .offset = sb_zip_get32(record + 16),
+        .disks = sb_get_u16(record + 4) | sb_get_u16(record + 6),
+        .count = sb_get_u16(record + 10),
+        .size = sb_get_u32(record + 12),
+        .offset = sb_get_u32(record + 16),
         .at = at,
     };
     bool in_64 = raw.disks == SB_ZIP_IN_64_SHORT || raw.count == SB_ZIP_IN_64_SHORT ||
@@ -155,7 +155,7 @@ static enum sb_code read_end(int fd, const char *name, const uint8_t *record, in
     if (raw.disks)
         return volumes(name, err);
     out->wraps = raw.at == at;
-    out->comment = sb_zip_get16(record + 20);
+    out->comment = sb_get_u16(record + 20);
     return place_directory(fd, name, &raw, out, err);
 }
 
@@ -241,8 +241,8 @@ bool sb_zip_next_extra(const uint8_t **at, const uint8_t *end, struct sb_zip_ext
 {
     if (end - *at < 4)
         return false;
-    out->id = sb_zip_get16(*at);
-    out->size = sb_zip_get16(*at + 2);
+    out->id = sb_get_u16(*at);
+    out->size = sb_get_u16(*at + 2);
     out->data = *at + 4;
     if (out->size > (size_t)(end - out->data))
         return false;
@@ -272,7 +272,7 @@ static bool read_wide(const struct sb_zip_record *record, struct wide *wide)
                 continue;
             if (extra.size - used < 8)
                 return false;
-            *numbers[i] = sb_zip_get64(extra.data + used);
+            *numbers[i] = sb_get_u64(extra.data + used);
             used += 8;
         }
         return true;
@@ -306,23 +306,23 @@ static void read_record(const struct sb_zip_walk *walk, const uint8_t *data,
                         struct sb_zip_record *record)
 {
     struct wide wide = {
-        .packed = sb_zip_get32(data + 20),
-        .size = sb_zip_get32(data + 24),
-        .offset = sb_zip_get32(data + 42),
+        .packed = sb_get_u32(data + 20),
+        .size = sb_get_u32(data + 24),
+        .offset = sb_get_u32(data + 42),
     };
 
     *record = (struct sb_zip_record){
         .host = data[5],
-        .flags = sb_zip_get16(data + 8),
-        .method = sb_zip_get16(data + 10),
-        .dos_time = sb_zip_get16(data + 12),
-        .dos_date = sb_zip_get16(data + 14),
-        .crc = sb_zip_get32(data + 16),
-        .attributes = sb_zip_get32(data + 38),
+        .flags = sb_get_u16(data + 8),
+        .method = sb_get_u16(data + 10),
+        .dos_time = sb_get_u16(data + 12),
+        .dos_date = sb_get_u16(data + 14),
+        .crc = sb_get_u32(data + 16),
+        .attributes = sb_get_u32(data + 38),
         .name = data + SB_ZIP_CENTRAL_SIZE,
-        .name_size = sb_zip_get16(data + 28),
-        .extra_size = sb_zip_get16(data + 30),
-        .comment_size = sb_zip_get16(data + 32),
+        .name_size = sb_get_u16(data + 28),
+        .extra_size = sb_get_u16(data + 30),
+        .comment_size = sb_get_u16(data + 32),
     };
     record->extra = record->name + record->name_size;
     if (!read_wide(record, &wide))
@@ -351,16 +351,16 @@ enum sb_code sb_zip_walk_next(struct sb_zip_walk *walk, struct sb_zip_record *re
     if (code)
         return code;
     /* A digital signature may stand behind the last record. */
-    if (sb_zip_get32(data) != SB_ZIP_CENTRAL && sb_zip_walk_is_complete(walk))
+    if (sb_get_u32(data) != SB_ZIP_CENTRAL && sb_zip_walk_is_complete(walk))
         return SB_END;
     code = need(walk, SB_ZIP_CENTRAL_SIZE, &data, err);
     if (code)
         return code;
-    if (sb_zip_get32(data) != SB_ZIP_CENTRAL)
+    if (sb_get_u32(data) != SB_ZIP_CENTRAL)
         return sb_fail(err, SB_DAMAGED, "%s: record %lld of the central directory is damaged",
                        walk->name, (long long)walk->seen + 1);
-    size = (size_t)SB_ZIP_CENTRAL_SIZE + sb_zip_get16(data + 28) + sb_zip_get16(data + 30) +
-           sb_zip_get16(data + 32);
+    size = (size_t)SB_ZIP_CENTRAL_SIZE + sb_get_u16(data + 28) + sb_get_u16(data + 30) +
+           sb_get_u16(data + 32);
     code = need(walk, size, &data, err);
     if (code)
         return code;

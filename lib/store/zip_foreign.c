@@ -27,21 +27,21 @@ static void make_header(uint8_t header[HEADER_SIZE], unsigned method, int64_t pa
 {
     uint8_t *at = header;
 
-    at = sb_zip_put32(at, SB_ZIP_LOCAL);
-    at = sb_zip_put16(at, 45);
-    at = sb_zip_put16(at, 0);
-    at = sb_zip_put16(at, method);
-    at = sb_zip_put32(at, 0);
-    at = sb_zip_put32(at, 0);
-    at = sb_zip_put32(at, SB_ZIP_IN_64);
-    at = sb_zip_put32(at, SB_ZIP_IN_64);
-    at = sb_zip_put16(at, 1);
-    at = sb_zip_put16(at, EXTRA_64_SIZE);
+    at = sb_put_u32(at, SB_ZIP_LOCAL);
+    at = sb_put_u16(at, 45);
+    at = sb_put_u16(at, 0);
+    at = sb_put_u16(at, method);
+    at = sb_put_u32(at, 0);
+    at = sb_put_u32(at, 0);
+    at = sb_put_u32(at, SB_ZIP_IN_64);
+    at = sb_put_u32(at, SB_ZIP_IN_64);
+    at = sb_put_u16(at, 1);
+    at = sb_put_u16(at, EXTRA_64_SIZE);
     *at++ = 'm';
-    at = sb_zip_put16(at, SB_ZIP_EXTRA_64);
-    at = sb_zip_put16(at, 16);
-    at = sb_zip_put64(at, (uint64_t)size);
-    sb_zip_put64(at, (uint64_t)packed);
+    at = sb_put_u16(at, SB_ZIP_EXTRA_64);
+    at = sb_put_u16(at, 16);
+    at = sb_put_u64(at, (uint64_t)size);
+    sb_put_u64(at, (uint64_t)packed);
 }
 
 static la_ssize_t give_more(struct archive *archive, void *context, const void **data)

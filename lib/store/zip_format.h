@@ -7,9 +7,7 @@
 #ifndef SB_STORE_ZIP_FORMAT_H
 #define SB_STORE_ZIP_FORMAT_H
 
-#include <endian.h>
-#include <stdint.h>
-#include <string.h>
+#include "core/little_endian.h"
 
 #define SB_ZIP_LOCAL         0x04034b50U /* before each member's bytes */
 #define SB_ZIP_CENTRAL       0x02014b50U /* a record of the central directory */
@@ -62,52 +60,5 @@ enum {
     SB_ZIP_EXTRA_UX_16 = 0x7855, /* in the local header owners of 16 bits */
     SB_ZIP_EXTRA_UX_N = 0x7875,  /* owners of any size */
 };
-
-static inline uint16_t sb_zip_get16(const void *at)
-{
-    uint16_t value;
-
-    memcpy(&value, at, sizeof(value));
-    return le16toh(value);
-}
-
-static inline uint32_t sb_zip_get32(const void *at)
-{
-    uint32_t value;
-
-    memcpy(&value, at, sizeof(value));
-    return le32toh(value);
-}
-
-static inline uint64_t sb_zip_get64(const void *at)
-{
-    uint64_t value;
-
-    memcpy(&value, at, sizeof(value));
-    return le64toh(value);
-}
-
-/* Each puts a number and returns the place behind it. */
-static inline uint8_t *sb_zip_put16(uint8_t *at, unsigned value)
-{
-    uint16_t little = htole16((uint16_t)value);
-
-    memcpy(at, &little, sizeof(little));
-    return at + sizeof(little);
-}
-
-static inline uint8_t *sb_zip_put32(uint8_t *at, uint32_t value)
-{
-    value = htole32(value);
-    memcpy(at, &value, sizeof(value));
-    return at + sizeof(value);
-}
-
-static inline uint8_t *sb_zip_put64(uint8_t *at, uint64_t value)
-{
-    value = htole64(value);
-    memcpy(at, &value, sizeof(value));
-    return at + sizeof(value);
-}
 
 #endif

@@ -134,12 +134,12 @@ enum sb_code sb_zip_read_local(const uint8_t *header, const struct sb_zip_file *
                                struct sb_error *err)
 {
     struct sb_zip_place place = sb_zip_place_of(member);
-    unsigned flags = sb_zip_get16(header + 6);
-    uint32_t packed = sb_zip_get32(header + 18), size = sb_zip_get32(header + 22);
+    unsigned flags = sb_get_u16(header + 6);
+    uint32_t packed = sb_get_u32(header + 18), size = sb_get_u32(header + 22);
 
-    if (sb_zip_get32(header) != SB_ZIP_LOCAL)
+    if (sb_get_u32(header) != SB_ZIP_LOCAL)
         return sb_fail(err, SB_DAMAGED, "its local header is damaged; left out");
-    if (sb_zip_get16(header + 8) != place.method)
+    if (sb_get_u16(header + 8) != place.method)
         return sb_fail(err, SB_DAMAGED,
                        "its local header and the central directory name two methods; left out");
     if (flags & SB_ZIP_ENCRYPTED)
@@ -147,8 +147,8 @@ enum sb_code sb_zip_read_local(const uint8_t *header, const struct sb_zip_file *
                        "its local header says that it is encrypted, the central directory does "
                        "not; left out");
     *out = (struct sb_zip_local){
-        .name_size = sb_zip_get16(header + 26),
-        .extra_size = sb_zip_get16(header + 28),
+        .name_size = sb_get_u16(header + 26),
+        .extra_size = sb_get_u16(header + 28),
     };
     out->data = place.offset + SB_ZIP_LOCAL_SIZE + (int64_t)(out->name_size + out->extra_size);
     if (place.packed > file->end - out->data)
@@ -158,7 +158,7 @@ enum sb_code sb_zip_read_local(const uint8_t *header, const struct sb_zip_file *
     if ((packed != SB_ZIP_IN_64 && packed != (uint64_t)place.packed) ||
         (size != SB_ZIP_IN_64 && size != (uint64_t)member->entry.size))
         out->differs = "its local header gives another size than the central directory";
-    else if (sb_zip_get32(header + 14) != place.crc)
+    else if (sb_get_u32(header + 14) != place.crc)
         out->differs = "its local header gives another CRC-32 than the central directory";
     return SB_OK;
 }

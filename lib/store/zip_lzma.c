@@ -80,10 +80,10 @@ static enum sb_code begin_lzma(struct sb_zip_lzma *lzma, int64_t size, struct sb
         header[i] = *stream->next_in++;
         stream->avail_in--;
     }
-    if (sb_zip_get16(header + 2) != PROPERTIES_SIZE)
+    if (sb_get_u16(header + 2) != PROPERTIES_SIZE)
         return damaged(err);
     memcpy(lzma->header, header + PROPERTIES_AT, PROPERTIES_SIZE);
-    sb_zip_put64(lzma->header + PROPERTIES_SIZE, (uint64_t)size);
+    sb_put_u64(lzma->header + PROPERTIES_SIZE, (uint64_t)size);
     lzma->rest = stream->next_in;
     lzma->rest_size = stream->avail_in;
     stream->next_in = lzma->header;

@@ -53,7 +53,7 @@ static bool find_utf8_name(const struct sb_zip_record *record, struct sb_zip_ext
 
     while (sb_zip_next_extra(&at, record->extra + record->extra_size, out)) {
         if (out->id == SB_ZIP_EXTRA_UP && out->size > UP_HEADER && out->data[0] == 1)
-            return sb_zip_get32(out->data + 1) == crc32(0, record->name, (uInt)record->name_size) &&
+            return sb_get_u32(out->data + 1) == crc32(0, record->name, (uInt)record->name_size) &&
                    sb_is_utf8((const char *)out->data + UP_HEADER, out->size - UP_HEADER);
     }
     return false;
@@ -148,9 +148,9 @@ static void read_owner(struct sb_member *member, const struct sb_zip_extra *extr
     uint64_t uid, gid;
 
     if (extra->id == SB_ZIP_EXTRA_UX_16 && extra->size >= 4)
-        set_owner(member, sb_zip_get16(at), sb_zip_get16(at + 2));
+        set_owner(member, sb_get_u16(at), sb_get_u16(at + 2));
     else if (extra->id == SB_ZIP_EXTRA_UX && extra->size >= 12)
-        set_owner(member, sb_zip_get16(at + 8), sb_zip_get16(at + 10));
+        set_owner(member, sb_get_u16(at + 8), sb_get_u16(at + 10));
     else if (extra->id == SB_ZIP_EXTRA_UX_N && extra->size > 0 && *at++ == 1 &&
              get_sized(&at, end, &uid) && get_sized(&at, end, &gid))
         set_owner(member, uid, gid);
@@ -171,7 +171,7 @@ static bool read_ntfs(const struct sb_zip_extra *extra, int64_t *out)
     while (sb_zip_next_extra(&at, extra->data + extra->size, &attribute)) {
         if (attribute.id != 1 || attribute.size < 8)
             continue;
-        ticks = (int64_t)sb_zip_get64(attribute.data);
+        ticks = (int64_t)sb_get_u64(attribute.data);
         return ticks > 0 && !__builtin_mul_overflow(ticks - NTFS_EPOCH, 100, out);
     }
     return false;
@@ -182,11 +182,11 @@ static enum clock_kind read_time(const struct sb_zip_extra *extra, int64_t *out)
     if (extra->id == SB_ZIP_EXTRA_NTFS && read_ntfs(extra, out))
         return CLOCK_NTFS;
     if (extra->id == SB_ZIP_EXTRA_UT && extra->size >= 5 && extra->data[0] & 1) {
-        *out = (int32_t)sb_zip_get32(extra->data + 1) * SECOND;
+        *out = (int32_t)sb_get_u32(extra->data + 1) * SECOND;
         return CLOCK_UT;
     }
     if (extra->id == SB_ZIP_EXTRA_UX && extra->size >= 8) {
-        *out = (int32_t)sb_zip_get32(extra->data + 4) * SECOND;
+        *out = (int32_t)sb_get_u32(extra->data + 4) * SECOND;
         return CLOCK_UX;
     }
     return CLOCK_DOS;

@@ -74,22 +74,22 @@ static uint8_t *put_common_extras(uint8_t *at, const struct sb_zip_written *memb
     unsigned size = member->uid > UINT32_MAX || member->gid > UINT32_MAX ? 8 : 4;
 
     if (member->has & SB_HAS_MTIME && member->seconds == (int32_t)member->seconds) {
-        at = sb_zip_put16(at, SB_ZIP_EXTRA_UT);
-        at = sb_zip_put16(at, 5);
+        at = sb_put_u16(at, SB_ZIP_EXTRA_UT);
+        at = sb_put_u16(at, 5);
         *at++ = 1; /* the time of change alone */
-        at = sb_zip_put32(at, (uint32_t)member->seconds);
+        at = sb_put_u32(at, (uint32_t)member->seconds);
     }
     if (!(member->has & SB_HAS_UID) || !(member->has & SB_HAS_GID) || member->uid < 0 ||
         member->gid < 0)
         return at;
-    at = sb_zip_put16(at, SB_ZIP_EXTRA_UX_N);
-    at = sb_zip_put16(at, 3 + 2 * size);
+    at = sb_put_u16(at, SB_ZIP_EXTRA_UX_N);
+    at = sb_put_u16(at, 3 + 2 * size);
     *at++ = 1; /* version */
     *at++ = (uint8_t)size;
-    sb_zip_put64(at, (uint64_t)member->uid);
+    sb_put_u64(at, (uint64_t)member->uid);
     at += size;
     *at++ = (uint8_t)size;
-    sb_zip_put64(at, (uint64_t)member->gid);
+    sb_put_u64(at, (uint64_t)member->gid);
     return at + size;
 }
 
@@ -98,10 +98,10 @@ static uint8_t *put_local_64(uint8_t *at, const struct sb_zip_written *member)
 {
     bool known = !member->sizes_behind;
 
-    at = sb_zip_put16(at, SB_ZIP_EXTRA_64);
-    at = sb_zip_put16(at, 16);
-    at = sb_zip_put64(at, known ? (uint64_t)member->size : 0);
-    return sb_zip_put64(at, known ? (uint64_t)member->packed : 0);
+    at = sb_put_u16(at, SB_ZIP_EXTRA_64);
+    at = sb_put_u16(at, 16);
+    at = sb_put_u64(at, known ? (uint64_t)member->size : 0);
+    return sb_put_u64(at, known ? (uint64_t)member->packed : 0);
 }
 
 static uint8_t *put_central_64(uint8_t *at, const struct sb_zip_written *member)
@@ -111,12 +111,12 @@ static uint8_t *put_central_64(uint8_t *at, const struct sb_zip_written *member)
 
     for (size_t i = 0; i < 3; i++) {
         if (is_wide(numbers[i]))
-            end = sb_zip_put64(end, (uint64_t)numbers[i]);
+            end = sb_put_u64(end, (uint64_t)numbers[i]);
     }
     if (end == data)
         return at;
-    at = sb_zip_put16(at, SB_ZIP_EXTRA_64);
-    sb_zip_put16(at, (unsigned)(end - data));
+    at = sb_put_u16(at, SB_ZIP_EXTRA_64);
+    sb_put_u16(at, (unsigned)(end - data));
     return end;
 }
 
@@ -162,17 +162,17 @@ enum sb_code sb_zip_add_local(struct sb_buf *out, struct sb_zip_written *member,
     if (wide)
         end = put_local_64(end, member);
     end = put_common_extras(end, member);
-    at = sb_zip_put32(at, SB_ZIP_LOCAL);
-    at = sb_zip_put16(at, version_of(member, wide));
-    at = sb_zip_put16(at, flags_of(member, name, name_size));
-    at = sb_zip_put16(at, member->method);
-    at = sb_zip_put16(at, member->dos_time);
-    at = sb_zip_put16(at, member->dos_date);
-    at = sb_zip_put32(at, known ? member->crc : 0);
-    at = sb_zip_put32(at, wide ? SB_ZIP_IN_64 : known ? (uint32_t)member->packed : 0);
-    at = sb_zip_put32(at, wide ? SB_ZIP_IN_64 : known ? (uint32_t)member->size : 0);
-    at = sb_zip_put16(at, (unsigned)name_size + is_dir(member));
-    sb_zip_put16(at, (unsigned)(end - extras));
+    at = sb_put_u32(at, SB_ZIP_LOCAL);
+    at = sb_put_u16(at, version_of(member, wide));
+    at = sb_put_u16(at, flags_of(member, name, name_size));
+    at = sb_put_u16(at, member->method);
+    at = sb_put_u16(at, member->dos_time);
+    at = sb_put_u16(at, member->dos_date);
+    at = sb_put_u32(at, known ? member->crc : 0);
+    at = sb_put_u32(at, wide ? SB_ZIP_IN_64 : known ? (uint32_t)member->packed : 0);
+    at = sb_put_u32(at, wide ? SB_ZIP_IN_64 : known ? (uint32_t)member->size : 0);
+    at = sb_put_u16(at, (unsigned)name_size + is_dir(member));
+    sb_put_u16(at, (unsigned)(end - extras));
     if (sb_buf_add(out, fixed, sizeof(fixed)) || add_name(out, member, name, name_size) ||
         sb_buf_add(out, extras, (size_t)(end - extras)))
         return SB_NOMEM;
@@ -184,25 +184,25 @@ void sb_zip_patch_local(char *header, const struct sb_zip_written *member)
 {
     uint8_t *at = (uint8_t *)header;
 
-    sb_zip_put16(at + 4, version_of(member, false));
-    sb_zip_put16(at + 8, member->method);
-    sb_zip_put32(at + 14, member->crc);
-    sb_zip_put32(at + 18, (uint32_t)member->packed);
-    sb_zip_put32(at + 22, (uint32_t)member->size);
+    sb_put_u16(at + 4, version_of(member, false));
+    sb_put_u16(at + 8, member->method);
+    sb_put_u32(at + 14, member->crc);
+    sb_put_u32(at + 18, (uint32_t)member->packed);
+    sb_put_u32(at + 22, (uint32_t)member->size);
 }
 
 enum sb_code sb_zip_add_descriptor(struct sb_buf *out, const struct sb_zip_written *member)
 {
     uint8_t data[24], *at = data;
 
-    at = sb_zip_put32(at, SB_ZIP_DESCRIPTOR);
-    at = sb_zip_put32(at, member->crc);
+    at = sb_put_u32(at, SB_ZIP_DESCRIPTOR);
+    at = sb_put_u32(at, member->crc);
     if (member->wide) {
-        at = sb_zip_put64(at, (uint64_t)member->packed);
-        at = sb_zip_put64(at, (uint64_t)member->size);
+        at = sb_put_u64(at, (uint64_t)member->packed);
+        at = sb_put_u64(at, (uint64_t)member->size);
     } else {
-        at = sb_zip_put32(at, (uint32_t)member->packed);
-        at = sb_zip_put32(at, (uint32_t)member->size);
+        at = sb_put_u32(at, (uint32_t)member->packed);
+        at = sb_put_u32(at, (uint32_t)member->size);
     }
     return sb_buf_add(out, data, (size_t)(at - data));
 }
@@ -230,23 +230,23 @@ enum sb_code sb_zip_add_central(struct sb_buf *out, const struct sb_zip_written 
     bool wide = member->wide || end > extras;
 
     end = put_common_extras(end, member);
-    at = sb_zip_put32(at, SB_ZIP_CENTRAL);
-    at = sb_zip_put16(at, VERSION_MADE | host_of(member) << 8);
-    at = sb_zip_put16(at, version_of(member, wide));
-    at = sb_zip_put16(at, flags_of(member, name, name_size));
-    at = sb_zip_put16(at, member->method);
-    at = sb_zip_put16(at, member->dos_time);
-    at = sb_zip_put16(at, member->dos_date);
-    at = sb_zip_put32(at, member->crc);
-    at = sb_zip_put32(at, narrow(member->packed));
-    at = sb_zip_put32(at, narrow(member->size));
-    at = sb_zip_put16(at, (unsigned)name_size + is_dir(member));
-    at = sb_zip_put16(at, (unsigned)(end - extras));
-    at = sb_zip_put16(at, 0); /* comment */
-    at = sb_zip_put16(at, 0); /* volume */
-    at = sb_zip_put16(at, 0); /* internal attributes */
-    at = sb_zip_put32(at, attributes_of(member));
-    sb_zip_put32(at, narrow(member->offset));
+    at = sb_put_u32(at, SB_ZIP_CENTRAL);
+    at = sb_put_u16(at, VERSION_MADE | host_of(member) << 8);
+    at = sb_put_u16(at, version_of(member, wide));
+    at = sb_put_u16(at, flags_of(member, name, name_size));
+    at = sb_put_u16(at, member->method);
+    at = sb_put_u16(at, member->dos_time);
+    at = sb_put_u16(at, member->dos_date);
+    at = sb_put_u32(at, member->crc);
+    at = sb_put_u32(at, narrow(member->packed));
+    at = sb_put_u32(at, narrow(member->size));
+    at = sb_put_u16(at, (unsigned)name_size + is_dir(member));
+    at = sb_put_u16(at, (unsigned)(end - extras));
+    at = sb_put_u16(at, 0); /* comment */
+    at = sb_put_u16(at, 0); /* volume */
+    at = sb_put_u16(at, 0); /* internal attributes */
+    at = sb_put_u32(at, attributes_of(member));
+    sb_put_u32(at, narrow(member->offset));
     if (sb_buf_add(out, fixed, sizeof(fixed)) || add_name(out, member, name, name_size))
         return SB_NOMEM;
     return sb_buf_add(out, extras, (size_t)(end - extras));
@@ -256,20 +256,20 @@ static enum sb_code add_end_64(struct sb_buf *out, int64_t count, int64_t start,
 {
     uint8_t data[SB_ZIP_END_64_SIZE + SB_ZIP_END_64_POINTS_SIZE], *at = data;
 
-    at = sb_zip_put32(at, SB_ZIP_END_64);
-    at = sb_zip_put64(at, SB_ZIP_END_64_SIZE - 12); /* of what follows */
-    at = sb_zip_put16(at, VERSION_MADE | SB_ZIP_HOST_UNIX << 8);
-    at = sb_zip_put16(at, VERSION_64);
-    at = sb_zip_put32(at, 0); /* this volume */
-    at = sb_zip_put32(at, 0); /* the one where the directory begins */
-    at = sb_zip_put64(at, (uint64_t)count);
-    at = sb_zip_put64(at, (uint64_t)count);
-    at = sb_zip_put64(at, (uint64_t)size);
-    at = sb_zip_put64(at, (uint64_t)start);
-    at = sb_zip_put32(at, SB_ZIP_END_64_POINTS);
-    at = sb_zip_put32(at, 0);
-    at = sb_zip_put64(at, (uint64_t)(start + size));
-    sb_zip_put32(at, 1); /* volumes in all */
+    at = sb_put_u32(at, SB_ZIP_END_64);
+    at = sb_put_u64(at, SB_ZIP_END_64_SIZE - 12); /* of what follows */
+    at = sb_put_u16(at, VERSION_MADE | SB_ZIP_HOST_UNIX << 8);
+    at = sb_put_u16(at, VERSION_64);
+    at = sb_put_u32(at, 0); /* this volume */
+    at = sb_put_u32(at, 0); /* the one where the directory begins */
+    at = sb_put_u64(at, (uint64_t)count);
+    at = sb_put_u64(at, (uint64_t)count);
+    at = sb_put_u64(at, (uint64_t)size);
+    at = sb_put_u64(at, (uint64_t)start);
+    at = sb_put_u32(at, SB_ZIP_END_64_POINTS);
+    at = sb_put_u32(at, 0);
+    at = sb_put_u64(at, (uint64_t)(start + size));
+    sb_put_u32(at, 1); /* volumes in all */
     return sb_buf_add(out, data, sizeof(data));
 }
 
@@ -281,13 +281,13 @@ enum sb_code sb_zip_add_end(struct sb_buf *out, int64_t count, int64_t start, in
 
     if ((many || is_wide(start) || is_wide(size)) && add_end_64(out, count, start, size))
         return SB_NOMEM;
-    at = sb_zip_put32(at, SB_ZIP_END);
-    at = sb_zip_put16(at, 0);
-    at = sb_zip_put16(at, 0);
-    at = sb_zip_put16(at, short_count);
-    at = sb_zip_put16(at, short_count);
-    at = sb_zip_put32(at, narrow(size));
-    at = sb_zip_put32(at, narrow(start));
-    sb_zip_put16(at, 0); /* comment */
+    at = sb_put_u32(at, SB_ZIP_END);
+    at = sb_put_u16(at, 0);
+    at = sb_put_u16(at, 0);
+    at = sb_put_u16(at, short_count);
+    at = sb_put_u16(at, short_count);
+    at = sb_put_u32(at, narrow(size));
+    at = sb_put_u32(at, narrow(start));
+    sb_put_u16(at, 0); /* comment */
     return sb_buf_add(out, data, sizeof(data));
 }

@@ -67,21 +67,21 @@ static void add(struct zip *zip, const struct part *part)
     zip->locals[zip->count] = zip->bytes.size;
     zip->records[zip->count++] = zip->central.size;
 
-    sb_zip_put32(local, SB_ZIP_LOCAL);
-    sb_zip_put16(local + 4, 20);
-    sb_zip_put16(local + 6, part->flags);
-    sb_zip_put16(local + 8, part->method);
-    sb_zip_put32(local + 14, crc);
-    sb_zip_put32(local + 18, (uint32_t)packed);
-    sb_zip_put32(local + 22, (uint32_t)size);
-    sb_zip_put16(local + 26, (unsigned)name_size);
+    sb_put_u32(local, SB_ZIP_LOCAL);
+    sb_put_u16(local + 4, 20);
+    sb_put_u16(local + 6, part->flags);
+    sb_put_u16(local + 8, part->method);
+    sb_put_u32(local + 14, crc);
+    sb_put_u32(local + 18, (uint32_t)packed);
+    sb_put_u32(local + 22, (uint32_t)size);
+    sb_put_u16(local + 26, (unsigned)name_size);
 
-    sb_zip_put32(central, SB_ZIP_CENTRAL);
+    sb_put_u32(central, SB_ZIP_CENTRAL);
     central[5] = (uint8_t)part->host;
     memcpy(central + 6, local + 4, 26);
-    sb_zip_put16(central + 30, (unsigned)part->extra_size);
-    sb_zip_put32(central + 38, part->attributes);
-    sb_zip_put32(central + 42, (uint32_t)zip->bytes.size);
+    sb_put_u16(central + 30, (unsigned)part->extra_size);
+    sb_put_u32(central + 38, part->attributes);
+    sb_put_u32(central + 42, (uint32_t)zip->bytes.size);
 
     append(&zip->bytes, local, sizeof(local));
     append(&zip->bytes, part->name, name_size);
@@ -97,11 +97,11 @@ static void finish(struct zip *zip)
     uint8_t end[SB_ZIP_END_SIZE] = {0};
 
     zip->start = zip->bytes.size;
-    sb_zip_put32(end, SB_ZIP_END);
-    sb_zip_put16(end + 8, zip->count);
-    sb_zip_put16(end + 10, zip->count);
-    sb_zip_put32(end + 12, (uint32_t)zip->central.size);
-    sb_zip_put32(end + 16, (uint32_t)zip->start);
+    sb_put_u32(end, SB_ZIP_END);
+    sb_put_u16(end + 8, zip->count);
+    sb_put_u16(end + 10, zip->count);
+    sb_put_u32(end + 12, (uint32_t)zip->central.size);
+    sb_put_u32(end + 16, (uint32_t)zip->start);
     append(&zip->bytes, zip->central.data, zip->central.size);
     append(&zip->bytes, end, sizeof(end));
 }
@@ -300,7 +300,7 @@ static void bytes_around(void)
     CHECK_READS(&((struct zip){.bytes = around}), "junk: -\n" SOUND, .stream = false);
     sb_buf_release(&around);
 
-    sb_zip_put16(end_of(&zip) + 20, 4);
+    sb_put_u16(end_of(&zip) + 20, 4);
     append(&zip.bytes, "note", 4);
     CHECK_READS(&zip, SOUND, .stream = false);
     release(&zip);
@@ -355,13 +355,13 @@ static void sizes_that_lie(void)
     struct zip zip = make_two();
     uint32_t size = sizeof(long_text) - 1;
 
-    sb_zip_put32(record(&zip, 1) + 24, size - 1);
+    sb_put_u32(record(&zip, 1) + 24, size - 1);
     CHECK_READS(&zip, "stored=text\ndamaged: packed\ndamaged: packed\n", .stream = false);
     CHECK_READS(&zip, "stored=text\ndamaged: packed\ndamaged: packed\n", .stream = true);
-    sb_zip_put32(record(&zip, 1) + 24, size + 1);
+    sb_put_u32(record(&zip, 1) + 24, size + 1);
     CHECK_READS(&zip, "stored=text\ndamaged: packed\ndamaged: packed\n", .stream = false);
-    sb_zip_put32(record(&zip, 1) + 24, size);
-    sb_zip_put32(record(&zip, 0) + 24, 3);
+    sb_put_u32(record(&zip, 1) + 24, size);
+    sb_put_u32(record(&zip, 0) + 24, 3);
     CHECK_READS(&zip, "damaged: stored\npacked=" LONG "\n", .stream = false);
     release(&zip);
 }
@@ -373,15 +373,15 @@ static void headers_that_disagree(void)
     local(&zip, 0)[30] = 'S';
     CHECK_READS(&zip, "damaged: stored\n" SOUND, .stream = false);
     local(&zip, 0)[30] = 's';
-    sb_zip_put16(local(&zip, 0) + 8, SB_ZIP_DEFLATED);
+    sb_put_u16(local(&zip, 0) + 8, SB_ZIP_DEFLATED);
     CHECK_READS(&zip, "damaged: stored\npacked=" LONG "\n", .stream = false);
     CHECK_READS(&zip, "damaged: stored\npacked=" LONG "\n", .locate = true);
-    sb_zip_put16(local(&zip, 0) + 8, SB_ZIP_STORED);
-    sb_zip_put32(local(&zip, 0) + 18, 5);
+    sb_put_u16(local(&zip, 0) + 8, SB_ZIP_STORED);
+    sb_put_u32(local(&zip, 0) + 18, 5);
     CHECK_READS(&zip, "damaged: stored\n" SOUND, .stream = false);
-    sb_zip_put16(local(&zip, 0) + 6, SB_ZIP_SIZES_BEHIND);
+    sb_put_u16(local(&zip, 0) + 6, SB_ZIP_SIZES_BEHIND);
     CHECK_READS(&zip, SOUND, .stream = false);
-    sb_zip_put32(local(&zip, 0), 0);
+    sb_put_u32(local(&zip, 0), 0);
     CHECK_READS(&zip, "damaged: stored\npacked=" LONG "\n", .stream = false);
     release(&zip);
 }
@@ -391,10 +391,10 @@ static void members_over_each_other(void)
 {
     struct zip zip = make_two();
 
-    sb_zip_put32(record(&zip, 1) + 42, (uint32_t)zip.locals[0]);
+    sb_put_u32(record(&zip, 1) + 42, (uint32_t)zip.locals[0]);
     CHECK_READS(&zip, "stored=text\nDAMAGED\n", .stream = false);
-    sb_zip_put32(record(&zip, 1) + 42, (uint32_t)zip.locals[1]);
-    sb_zip_put32(record(&zip, 0) + 42, (uint32_t)zip.locals[1] + 1);
+    sb_put_u32(record(&zip, 1) + 42, (uint32_t)zip.locals[1]);
+    sb_put_u32(record(&zip, 0) + 42, (uint32_t)zip.locals[1] + 1);
     CHECK_READS(&zip, "damaged: stored\nDAMAGED\n", .stream = false);
     release(&zip);
 }
@@ -415,12 +415,12 @@ static void places_outside(void)
 {
     struct zip zip = make_two();
 
-    sb_zip_put32(record(&zip, 1) + 42, (uint32_t)zip.start);
+    sb_put_u32(record(&zip, 1) + 42, (uint32_t)zip.start);
     CHECK_READS(&zip, "stored=text\ndamaged: packed\n", .stream = false);
-    sb_zip_put32(record(&zip, 1) + 42, 0x7fffffff);
+    sb_put_u32(record(&zip, 1) + 42, 0x7fffffff);
     CHECK_READS(&zip, "stored=text\ndamaged: packed\n", .stream = false);
-    sb_zip_put32(record(&zip, 1) + 42, (uint32_t)zip.locals[1]);
-    sb_zip_put32(record(&zip, 1) + 20, (uint32_t)zip.start);
+    sb_put_u32(record(&zip, 1) + 42, (uint32_t)zip.locals[1]);
+    sb_put_u32(record(&zip, 1) + 20, (uint32_t)zip.start);
     CHECK_READS(&zip, "stored=text\ndamaged: packed\n", .stream = false);
     release(&zip);
 }
@@ -429,14 +429,14 @@ static void wrong_ends(void)
 {
     struct zip zip = make_two();
 
-    sb_zip_put16(end_of(&zip) + 10, 1);
+    sb_put_u16(end_of(&zip) + 10, 1);
     CHECK_READS(&zip, SOUND "damaged: -\n", .stream = false);
-    sb_zip_put16(end_of(&zip) + 10, 3);
+    sb_put_u16(end_of(&zip) + 10, 3);
     CHECK_READS(&zip, SOUND "damaged: -\n", .stream = false);
-    sb_zip_put16(end_of(&zip) + 10, 2);
-    sb_zip_put16(end_of(&zip) + 4, 1);
+    sb_put_u16(end_of(&zip) + 10, 2);
+    sb_put_u16(end_of(&zip) + 4, 1);
     CHECK_READS(&zip, "FORMAT\n", .stream = false);
-    sb_zip_put16(end_of(&zip) + 4, 0);
+    sb_put_u16(end_of(&zip) + 4, 0);
     record(&zip, 1)[0] = 'Q';
     CHECK_READS(&zip, "stored=text\nDAMAGED\n", .stream = false);
     release(&zip);
