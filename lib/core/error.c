@@ -67,6 +67,24 @@ void sb_tell(const struct sb_notify *notify, enum sb_level level, const char *ki
     notify->call(notify->context, level, kind, subject, text);
 }
 
+static void count_and_pass(void *context, enum sb_level level, const char *kind,
+                           const char *subject, const char *text)
+{
+    const struct sb_problem_counter *counter = context;
+    const struct sb_notify *to = counter->to;
+
+    *counter->problems += level == SB_PROBLEM;
+    if (to && to->call)
+        to->call(to->context, level, kind, subject, text);
+}
+
+void sb_count_problems(struct sb_problem_counter *counter, const struct sb_notify *to,
+                       int64_t *problems)
+{
+    *counter = (struct sb_problem_counter){
+        .notify = {.call = count_and_pass, .context = counter}, .to = to, .problems = problems};
+}
+
 bool sb_ends_work(const struct sb_error *err)
 {
     switch (err->code) {

@@ -14,6 +14,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum sb_code {
     SB_OK = 0,
@@ -82,6 +83,17 @@ struct sb_notify {
                  const char *text);
     void *context;
 };
+
+/* A notify that counts the problems it passes on. */
+struct sb_problem_counter {
+    struct sb_notify notify; /* whose context is the counter: it must stay where it is */
+    const struct sb_notify *to;
+    int64_t *problems;
+};
+
+/* Both are the caller's, as long as the counter; `to` may be NULL. */
+void sb_count_problems(struct sb_problem_counter *counter, const struct sb_notify *to,
+                       int64_t *problems);
 
 void sb_tell(const struct sb_notify *notify, enum sb_level level, const char *kind,
              const char *subject, const char *format, ...) SB_PRINTF(5, 6);

@@ -15,7 +15,7 @@
 struct extents {
     const struct sb_extents_options *options;
     const char *list_name;
-    struct sb_notify notify;
+    struct sb_problem_counter counter;
     int64_t problems;
     struct sb_writer *writer;
     struct sb_shards *shards;
@@ -25,16 +25,6 @@ struct extents {
     uint32_t sized; /* the shard whose size is known, and the size */
     int64_t size;
 };
-
-static void tell(void *context, enum sb_level level, const char *kind, const char *subject,
-                 const char *text)
-{
-    struct extents *extents = context;
-    const struct sb_notify *notify = extents->options->notify;
-
-    extents->problems += level == SB_PROBLEM;
-    notify->call(notify->context, level, kind, subject, text);
-}
 
 static enum sb_code size_shard(struct extents *extents, uint32_t shard, struct sb_error *err)
 {
@@ -233,7 +223,7 @@ static enum sb_code read_checksums(struct extents *extents, struct sb_error *err
     struct sb_index_sums sums = {
         .shards = extents->shards,
         .threads = options->threads,
-        .notify = &extents->notify,
+        .notify = &extents->counter.notify,
         .progress = options->progress,
         .context = options->context,
     };
@@ -253,7 +243,7 @@ enum sb_code sb_extents_index(const struct sb_extents_options *options,
                               .list_name = is_stdin ? "standard input" : options->list};
     enum sb_code code;
 
-    extents.notify = (struct sb_notify){.call = tell, .context = &extents};
+    sb_count_problems(&extents.counter, options->notify, &extents.problems);
     code = open_ends(&extents, err);
     if (!code)
         code = read_list(&extents, err);
@@ -264,7 +254,8 @@ enum sb_code sb_extents_index(const struct sb_extents_options *options,
     if (!code && options->checksums)
         code = read_checksums(&extents, err);
     if (!code)
-        code = sb_index_rows_write(extents.rows, extents.writer, &extents.notify, counts, err);
+        code =
+            sb_index_rows_write(extents.rows, extents.writer, &extents.counter.notify, counts, err);
     if (!code && !options->dry_run)
         code = sb_writer_commit(extents.writer, err);
     sb_index_rows_free(extents.rows);

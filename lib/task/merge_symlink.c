@@ -14,7 +14,7 @@
 struct merge {
     const struct sb_merge_symlink_options *options;
     struct sb_merge_symlink_result *result;
-    struct sb_notify notify; /* counts what it passes on */
+    struct sb_problem_counter counter;
 
     struct sb_buf prefix;
     char **subdirs; /* one for each input, or NULL */
@@ -33,16 +33,6 @@ struct merge {
     struct sb_buf held_name;
     size_t held_input;
 };
-
-static void tell(void *context, enum sb_level level, const char *kind, const char *subject,
-                 const char *text)
-{
-    struct merge *merge = context;
-    const struct sb_notify *notify = merge->options->notify;
-
-    merge->result->problems += level == SB_PROBLEM;
-    notify->call(notify->context, level, kind, subject, text);
-}
 
 /* The names that the inputs get */
 
@@ -96,7 +86,7 @@ static enum sb_code map_extent(struct merge *merge, struct sb_entry *entry, stru
     if (code)
         return code;
     if (entry->offset > sb_linker_size(merge->linker, number) - entry->size) {
-        sb_tell(&merge->notify, SB_PROBLEM, "bounds", entry->path,
+        sb_tell(&merge->counter.notify, SB_PROBLEM, "bounds", entry->path,
                 "in %s: its bytes lie beyond the end of shard %05u; left out",
                 merge->inputs[merge->held_input].path, entry->shard);
         return SB_END;
@@ -113,7 +103,8 @@ static enum sb_code refuse(struct merge *merge, const char *name, const char *fi
         return sb_fail(err, SB_EXISTS,
                        "%s: is in %s and in %s (see --duplicates, --prefix and --as-subdirs)", name,
                        first, second);
-    sb_tell(&merge->notify, SB_PROBLEM, "duplicate", name, "is in %s and in %s", first, second);
+    sb_tell(&merge->counter.notify, SB_PROBLEM, "duplicate", name, "is in %s and in %s", first,
+            second);
     return SB_OK;
 }
 
@@ -167,8 +158,8 @@ static void count_held(struct merge *merge)
     merge->result->files++;
     merge->result->bytes += entry->size;
     if (!merge->writer)
-        sb_tell(&merge->notify, SB_NOTE, "would-link", entry->path, "would be linked from %s",
-                merge->inputs[merge->held_input].path);
+        sb_tell(&merge->counter.notify, SB_NOTE, "would-link", entry->path,
+                "would be linked from %s", merge->inputs[merge->held_input].path);
 }
 
 /* No other row has its name. */
@@ -211,7 +202,7 @@ static enum sb_code meet_held(struct merge *merge, const struct sb_entry *entry,
     const char *held_path = merge->inputs[merge->held_input].path;
 
     if ((entry->type == SB_DIR) != (merge->held.type == SB_DIR)) {
-        sb_tell(&merge->notify, SB_PROBLEM, "clash", entry->path,
+        sb_tell(&merge->counter.notify, SB_PROBLEM, "clash", entry->path,
                 "is a directory in %s, and a file in %s, which is left out", held_path, path);
         return SB_OK;
     }
@@ -237,8 +228,8 @@ static enum sb_code take_row(void *context, const struct sb_entry *entry, size_t
 
 static enum sb_code take_rows(struct merge *merge, struct sb_error *err)
 {
-    enum sb_code code = sb_merged_rows_each(merge->rows, merge->options->threads, &merge->notify,
-                                            take_row, merge, err);
+    enum sb_code code = sb_merged_rows_each(merge->rows, merge->options->threads,
+                                            &merge->counter.notify, take_row, merge, err);
 
     return code ? code : let_go(merge, err);
 }
@@ -249,7 +240,7 @@ static enum sb_code open_output(struct merge *merge, struct sb_error *err)
 {
     const struct sb_merge_symlink_options *options = merge->options;
     struct sb_writer_options wanted = {
-        .mode = options->mode, .names_repeat = true, .notify = &merge->notify};
+        .mode = options->mode, .names_repeat = true, .notify = &merge->counter.notify};
     enum sb_code code;
 
     if (options->dry_run)
@@ -258,7 +249,7 @@ static enum sb_code open_output(struct merge *merge, struct sb_error *err)
     else
         code = sb_writer_open(&merge->writer, options->output, &wanted, err);
     merge->holdings = (struct sb_holdings){
-        .writer = merge->writer, .archive = merge->existing, .notify = &merge->notify};
+        .writer = merge->writer, .archive = merge->existing, .notify = &merge->counter.notify};
     if (code || !merge->writer)
         return code;
     merge->shards_before = sb_writer_shard_count(merge->writer);
@@ -299,7 +290,7 @@ enum sb_code sb_merge_symlink(const struct sb_merge_symlink_options *options,
     enum sb_code code;
 
     *result = (struct sb_merge_symlink_result){0};
-    merge.notify = (struct sb_notify){.call = tell, .context = &merge};
+    sb_count_problems(&merge.counter, options->notify, &result->problems);
     code = name_inputs(&merge, err);
     if (code == SB_OK)
         code = sb_convert_paths_check(options->inputs, options->input_count, options->output, err);
@@ -307,7 +298,7 @@ enum sb_code sb_merge_symlink(const struct sb_merge_symlink_options *options,
         code = open_output(&merge, err);
     if (code == SB_OK)
         code = sb_merged_rows_open(&merge.rows, merge.inputs, options->input_count,
-                                   !options->dry_run, &merge.notify, err);
+                                   !options->dry_run, &merge.counter.notify, err);
     if (code == SB_OK)
         code = take_rows(&merge, err);
     if (code == SB_OK)

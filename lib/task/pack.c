@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct packer {
-    struct sb_notify notify; /* counts problems and passes them on */
+    struct sb_problem_counter counter;
     int64_t problems;
     const struct sb_pack_options *options;
     const char *archive;
@@ -21,15 +21,6 @@ struct packer {
     char *own_dir; /* copies of the archive's name, for its directory and its name in there */
     char *own_base;
 };
-
-static void count_and_pass(void *context, enum sb_level level, const char *kind,
-                           const char *subject, const char *text)
-{
-    struct packer *packer = context;
-
-    packer->problems += level == SB_PROBLEM;
-    sb_tell(packer->options->notify, level, kind, subject, "%s", text);
-}
 
 static void pass_progress(void *context, int64_t bytes, int64_t total, int64_t files)
 {
@@ -52,11 +43,11 @@ static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name, struc
     enum sb_code code;
 
     code = sb_stored_names_new(&names, source->prefix, source->strip, source->charset, false,
-                               &packer->notify, err);
+                               &packer->counter.notify, err);
     if (code == SB_OK && sb_name_normalize(wanted, &normal, &stripped))
         code = sb_fail_memory(err);
     if (code == SB_OK && stripped)
-        sb_tell(&packer->notify, SB_WARNING, "stripped", wanted,
+        sb_tell(&packer->counter.notify, SB_WARNING, "stripped", wanted,
                 "stored as '%s': names in an archive are relative (said once)",
                 normal.data ? normal.data : "");
     if (code == SB_OK)
@@ -99,7 +90,7 @@ static enum sb_code open_files(struct packer *packer, const struct sb_pack_input
     members.read.own_dir = dirname(packer->own_dir);
     members.read.own_base = basename(packer->own_base);
     source.beside = packer->archive;
-    source.notify = &packer->notify;
+    source.notify = &packer->counter.notify;
     code = sb_pack_source_new(&items, inputs, count, &source, err);
     return code ? code : sb_pack_members_open(&packer->source, items, &members, err);
 }
@@ -123,7 +114,7 @@ static enum sb_code open_archive(struct packer *packer, bool *done, struct sb_er
         .meeting = meeting_of(options),
         .advice = "--update and --duplicates",
         .dry_run = options->dry_run,
-        .notify = &packer->notify,
+        .notify = &packer->counter.notify,
     };
     enum sb_code code = SB_OK;
 
@@ -168,7 +159,7 @@ static enum sb_code store(struct packer *packer, struct sb_error *err)
         .dry_run = options->dry_run,
         .threads = options->threads,
         .beside = packer->archive,
-        .notify = &packer->notify,
+        .notify = &packer->counter.notify,
         .progress = pass_progress,
         .context = packer,
     };
@@ -212,7 +203,7 @@ enum sb_code sb_pack(const char *archive, const struct sb_pack_input *inputs, si
     enum sb_code code = sb_recode_check(&options->recode, err);
 
     *counts = (struct sb_pack_counts){0};
-    packer.notify = (struct sb_notify){.call = count_and_pass, .context = &packer};
+    sb_count_problems(&packer.counter, options->notify, &packer.problems);
     /* Strict promises that nothing is written before everything was looked at. */
     if (code == SB_OK && strict)
         code = open_files(&packer, inputs, count, err);

@@ -15,7 +15,7 @@
 
 struct sb_pack_source {
     struct sb_pack_source_options options;
-    struct sb_notify notify; /* counts problems and passes them on */
+    struct sb_problem_counter counter;
     int64_t problems;
 
     struct sb_tree *tree;
@@ -28,15 +28,6 @@ struct sb_pack_source {
     size_t base_count;
 };
 
-static void count_and_pass(void *context, enum sb_level level, const char *kind,
-                           const char *subject, const char *text)
-{
-    struct sb_pack_source *source = context;
-
-    source->problems += level == SB_PROBLEM;
-    sb_tell(source->options.notify, level, kind, subject, "%s", text);
-}
-
 static enum sb_code start_walk(struct sb_pack_source *source, const char *path,
                                struct sb_error *err)
 {
@@ -47,7 +38,7 @@ static enum sb_code start_walk(struct sb_pack_source *source, const char *path,
         return sb_fail_memory(err);
     if (stripped && !source->warned_strip) {
         source->warned_strip = true;
-        sb_tell(&source->notify, SB_WARNING, "stripped", path,
+        sb_tell(&source->counter.notify, SB_WARNING, "stripped", path,
                 "stored as '%s': names in an archive are relative (said once)",
                 source->start.data ? source->start.data : "");
     }
@@ -85,7 +76,7 @@ static enum sb_code next_of_walk(struct sb_pack_source *source, struct sb_pack_i
         if (code)
             return code;
         if (found.node == SB_NODE_OTHER) {
-            sb_tell(&source->notify, SB_PROBLEM, "special", found.disk_path,
+            sb_tell(&source->counter.notify, SB_PROBLEM, "special", found.disk_path,
                     "%s: an archive cannot hold it; left out", kind_of_special(found.mode));
             continue;
         }
@@ -123,12 +114,13 @@ static void check_strictly(struct sb_pack_source *source, const struct sb_pack_i
     fd = openat(item->dir_fd, item->component,
                 source->options.dereference ? flags : flags | O_NOFOLLOW);
     if (fd < 0) {
-        sb_tell(&source->notify, SB_PROBLEM, "unreadable", item->disk_path, "%s", strerror(errno));
+        sb_tell(&source->counter.notify, SB_PROBLEM, "unreadable", item->disk_path, "%s",
+                strerror(errno));
         return;
     }
     size = flistxattr(fd, NULL, 0);
     if (size > 0)
-        sb_tell(&source->notify, SB_PROBLEM, "xattr", item->disk_path,
+        sb_tell(&source->counter.notify, SB_PROBLEM, "xattr", item->disk_path,
                 "has extended attributes or an ACL, which an archive cannot hold");
     close(fd);
 }
@@ -166,7 +158,8 @@ static enum sb_code spool_list(struct sb_pack_source *source, const struct sb_pa
         if (size == 0)
             continue;
         if (strlen(name) != size)
-            sb_tell(&source->notify, SB_PROBLEM, "name", name, "has a NUL in the list; left out");
+            sb_tell(&source->counter.notify, SB_PROBLEM, "name", name,
+                    "has a NUL in the list; left out");
         else
             code = spool_walk(source, name, err);
     }
@@ -245,21 +238,21 @@ enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pac
     if (!source)
         return sb_fail_memory(err);
     source->options = *options;
-    source->notify = (struct sb_notify){.call = count_and_pass, .context = source};
+    sb_count_problems(&source->counter, source->options.notify, &source->problems);
     tree = (struct sb_tree_options){
         .dereference = options->dereference,
         .one_file_system = options->one_file_system,
         .no_recursion = options->no_recursion,
         .filter = options->filter,
-        .notify = &source->notify,
+        .notify = &source->counter.notify,
     };
     code = sb_tree_new(&source->tree, &tree, err);
     if (code == SB_OK)
         code = sb_stored_names_new(&source->names, options->prefix, options->strip,
-                                   options->charset, false, &source->notify, err);
+                                   options->charset, false, &source->counter.notify, err);
     if (code == SB_OK && !is_single_tree(source, inputs, count))
         code = sb_pack_spool_new(&source->spool, options->order, options->duplicates,
-                                 options->beside, &source->notify, err);
+                                 options->beside, &source->counter.notify, err);
     if (code == SB_OK)
         code = take_inputs(source, inputs, count, err);
     if (code) {

@@ -15,7 +15,7 @@
 struct split {
     const struct sb_split_options *options;
     struct sb_split_result *result;
-    struct sb_notify notify;
+    struct sb_problem_counter counter;
     struct sb_split_rules *rules;
     struct sb_split_plan *plan;
     struct sb_split_totals totals;
@@ -24,16 +24,6 @@ struct split {
     const char *name;
     int64_t bytes_done, files_done; /* in the parts before it */
 };
-
-static void tell(void *context, enum sb_level level, const char *kind, const char *subject,
-                 const char *text)
-{
-    struct split *split = context;
-    const struct sb_notify *notify = split->options->notify;
-
-    split->result->problems += level == SB_PROBLEM;
-    notify->call(notify->context, level, kind, subject, text);
-}
 
 static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
 {
@@ -137,7 +127,7 @@ static enum sb_code convert(struct split *split, struct sb_archive *view,
     options.input_count = 0;
     options.output = split->output.data;
     options.force = split->options->existing == SB_SPLIT_REPLACE;
-    options.notify = &split->notify;
+    options.notify = &split->counter.notify;
     options.transfer.duplicates = SB_DUPLICATE_LAST;
     options.transfer.progress = progress;
     options.transfer.context = split;
@@ -155,7 +145,7 @@ static enum sb_code link_part(struct split *split, int64_t part, struct sb_error
         .kind = options->link_kind,
         .writer = {.mode = options->existing == SB_SPLIT_REPLACE ? SB_REPLACE : SB_CREATE,
                    .shard_size = options->convert.shard_size,
-                   .notify = &split->notify},
+                   .notify = &split->counter.notify},
     };
 
     return sb_split_link(split->plan, part, &link, err);
@@ -227,13 +217,13 @@ enum sb_code sb_split(const struct sb_split_options *options, struct sb_split_re
     enum sb_code code = name_place(options->output, &beside, err);
 
     *result = (struct sb_split_result){0};
-    split.notify = (struct sb_notify){.call = tell, .context = &split};
+    sb_count_problems(&split.counter, options->notify, &result->problems);
     if (!code)
         code =
             sb_split_rules_new(&split.rules, &options->scheme, options->archive, beside.data, err);
     if (!code)
         code = sb_split_plan_new(&split.plan, options->archive, split.rules, beside.data,
-                                 &split.notify, err);
+                                 &split.counter.notify, err);
     if (!code) {
         split.totals = sb_split_plan_totals(split.plan);
         result->files_left = split.totals.files_left;

@@ -12,22 +12,12 @@
 struct split {
     const struct sb_split_bag_options *options;
     struct sb_split_result *result;
-    struct sb_notify notify;
+    struct sb_problem_counter counter;
     struct sb_split_bag_plan plan;
     struct sb_shard_pattern pattern; /* of outputs that are shards of one bag */
     struct sb_buf name, output;      /* of the part at hand */
     int64_t bytes_done, files_done;  /* in the parts before it */
 };
-
-static void tell(void *context, enum sb_level level, const char *kind, const char *subject,
-                 const char *text)
-{
-    struct split *split = context;
-    const struct sb_notify *notify = split->options->notify;
-
-    split->result->problems += level == SB_PROBLEM;
-    notify->call(notify->context, level, kind, subject, text);
-}
 
 static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
 {
@@ -53,7 +43,7 @@ static enum sb_code convert(struct split *split, const char *output,
     options.from = SB_BAG;
     options.force = split->options->existing == SB_SPLIT_REPLACE;
     options.records = *records;
-    options.notify = &split->notify;
+    options.notify = &split->counter.notify;
     options.transfer.progress = progress;
     options.transfer.context = split;
     return sb_convert(&options, done, err);
@@ -168,7 +158,7 @@ static enum sb_code tell_shards(struct split *split, const char *output, bool sk
     const struct sb_bag_writer_options *write = &split->options->convert.records.write;
     struct sb_bag_options read = {.compression = write->compression, .limits = write->limits};
     struct sb_bag *bag;
-    enum sb_code code = sb_bag_open(&bag, output, &read, &split->notify, err);
+    enum sb_code code = sb_bag_open(&bag, output, &read, &split->counter.notify, err);
 
     if (code)
         return code;
@@ -187,7 +177,8 @@ static enum sb_code tell_shards(struct split *split, const char *output, bool sk
 static enum sb_code tell_planned_shards(struct split *split, struct sb_error *err)
 {
     uint32_t shards = split->pattern.shards;
-    enum sb_code code = sb_split_bag_plan_make(&split->plan, split->options, &split->notify, err);
+    enum sb_code code =
+        sb_split_bag_plan_make(&split->plan, split->options, &split->counter.notify, err);
 
     if (!shards)
         shards = (uint32_t)split->plan.count;
@@ -268,11 +259,11 @@ enum sb_code sb_split_bag(const struct sb_split_bag_options *options,
     enum sb_code code = sb_shard_pattern_parse(&split.pattern, options->output, err);
 
     *result = (struct sb_split_result){0};
-    split.notify = (struct sb_notify){.call = tell, .context = &split};
+    sb_count_problems(&split.counter, options->notify, &result->problems);
     if (!code && split.pattern.is_set) {
         code = make_set(&split, err);
     } else if (!code) {
-        code = sb_split_bag_plan_make(&split.plan, options, &split.notify, err);
+        code = sb_split_bag_plan_make(&split.plan, options, &split.counter.notify, err);
         if (!code)
             code = make_parts(&split, err);
     }
