@@ -81,8 +81,9 @@ static void count_and_pass(void *context, enum sb_level level, const char *kind,
 void sb_count_problems(struct sb_problem_counter *counter, const struct sb_notify *to,
                        int64_t *problems)
 {
-    *counter = (struct sb_problem_counter){
-        .notify = {.call = count_and_pass, .context = counter}, .to = to, .problems = problems};
+    counter->notify = (struct sb_notify){.call = count_and_pass, .context = counter};
+    counter->to = to;
+    counter->problems = problems;
 }
 
 bool sb_ends_work(const struct sb_error *err)
