@@ -15,6 +15,7 @@
 
 #include "archive/archive.h"
 #include "core/error.h"
+#include "task/verify_choice.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,6 +80,8 @@ struct sb_verify_options {
      */
     char *const *paths;
     size_t path_count;
+
+    struct sb_verify_choice choice; /* which bytes are read; not with quick or paths */
 };
 
 struct sb_verify_events {
@@ -101,6 +104,7 @@ struct sb_verify_result {
     int64_t shared;    /* files whose bytes are, lawfully, those of another one in a linked shard */
     int64_t raw_names; /* names that are not UTF-8 */
     bool selected;     /* paths left something out */
+    struct sb_verify_progress progress;
 };
 
 /* SB_OK when it came to its end, whatever was found. `notify` may be NULL. */
