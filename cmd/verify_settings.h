@@ -1,0 +1,20 @@
+/*
+ * What the options of verify say: a struct for each part of it.
+ */
+#ifndef CMD_VERIFY_SETTINGS_H
+#define CMD_VERIFY_SETTINGS_H
+
+#include "opening.h"
+#include "verify_records.h"
+
+struct verify_settings {
+    struct opening opening;
+    bool quick;
+    bool strict;
+    bool present;
+    bool json;
+    int64_t threads;
+    struct verify_records_settings records; /* of bags alone */
+};
+
+#endif

@@ -1,0 +1,111 @@
+#include "verify_summary.h"
+
+#include "core/buf.h"
+#include "core/number.h"
+#include "message.h"
+
+#include <inttypes.h>
+
+/* What to do next, by the gravest thing found. */
+static const char *advice(unsigned remedies)
+{
+    if (remedies & SB_REMEDY_INDEX)
+        return "the index is damaged: take it from another copy, or pack the files anew";
+    if (remedies & SB_REMEDY_SOURCES)
+        return "bring the linked shards back, or make the view anew, with --force";
+    if (remedies & SB_REMEDY_SHARDS)
+        return "copy the damaged shards again, or pack the files named anew with 'shardbox pack "
+               "--append --update'";
+    if (remedies & SB_REMEDY_ENTRIES)
+        return "unpack what is sound with 'shardbox unpack' and pack it anew";
+    if (remedies & SB_REMEDY_FETCH)
+        return "fetch the missing shards, then verify again";
+    if (remedies & SB_REMEDY_UPGRADE)
+        return "'shardbox upgrade' puts this right";
+    return "'shardbox upgrade --checksums' computes them";
+}
+
+static void add_count(struct sb_buf *line, int64_t count, const char *one, const char *many)
+{
+    if (sb_buf_add_format(line, "%" PRId64 " %s", count, count == 1 ? one : many) != SB_OK)
+        message_error("out of memory");
+}
+
+static void note_count(const char *path, int64_t count, const char *one, const char *many)
+{
+    if (count > 0)
+        message_note("%s: %" PRId64 " %s", path, count, count == 1 ? one : many);
+}
+
+static void note_sound(const char *path, const struct sb_verify_result *result)
+{
+    bool one_file = result->files_read == 1;
+    char size[SB_HUMAN_SIZE];
+
+    sb_format_human(result->bytes_read, size);
+    message_note("%s: sound; %" PRId64 " %s (%s) %s, %" PRId64 " %s%s", path, result->files_read,
+                 one_file ? "file" : "files", size,
+                 one_file ? "matches its checksum" : "match their checksums", result->dirs,
+                 result->dirs == 1 ? "directory" : "directories",
+                 result->selected ? "; only what was selected was looked at" : "");
+}
+
+static void summarize_sound(const char *path, const struct verify_settings *settings,
+                            const struct sb_verify_result *result)
+{
+    if (settings->quick)
+        message_warning("%s: the index%s is sound; --quick has read no file's bytes: 'shardbox "
+                        "verify' without it does",
+                        path, result->selected ? ", as far as selected," : "");
+    else
+        note_sound(path, result);
+    note_count(path, result->shared, "file shares the bytes of another one in a linked shard",
+               "files share the bytes of another one in a linked shard");
+    note_count(path, result->raw_names, "name is not UTF-8: Barecat cannot list this archive",
+               "names are not UTF-8: Barecat cannot list this archive");
+}
+
+void verify_summarize_archive(const struct verify_run *run)
+{
+    const struct verify_settings *settings = run->settings;
+    const struct sb_verify_result *result = &run->result;
+    const char *path = run->path;
+    struct sb_buf line = {0};
+
+    if (result->unchecked > 0 && !settings->strict)
+        message_warning("%s: %" PRId64 " of %" PRId64
+                        " files have no checksum, so their bytes cannot be checked; 'shardbox "
+                        "upgrade --checksums' computes them",
+                        path, result->unchecked, result->files);
+    if (result->defects == 0) {
+        summarize_sound(path, settings, result);
+        return;
+    }
+    add_count(&line, result->defects, "defect", "defects");
+    if (result->absent > 0 && settings->present && sb_buf_add_text(&line, "; ") == SB_OK)
+        add_count(&line, result->absent, "file was passed over", "files were passed over");
+    if (settings->quick && sb_buf_add_text(&line, "; no file's bytes were read (--quick)") != SB_OK)
+        message_error("out of memory");
+    message_problem("%s: %s; %s", path, line.data ? line.data : "", advice(result->remedies));
+    sb_buf_release(&line);
+}
+
+void verify_summarize_container(const struct verify_run *run, const char *name,
+                                const char *unproved)
+{
+    const struct verify_settings *settings = run->settings;
+    const struct sb_verify_result *result = &run->result;
+
+    if (result->defects > 0)
+        message_problem("%s: %" PRId64 " %s%s; take it from another copy, or keep what is sound "
+                        "with 'shardbox unpack'",
+                        name, result->defects, result->defects == 1 ? "defect" : "defects",
+                        settings->quick ? "; no file's bytes were read (--quick)" : "");
+    else if (settings->quick)
+        message_warning("%s: the structure is sound; --quick has read no file's bytes", name);
+    else if (result->unchecked > 0)
+        message_warning("%s: the structure is sound, and all can be read; %s", name, unproved);
+    else
+        message_note("%s: sound; %" PRId64 " files, %" PRId64 " directories; %s", name,
+                     result->files, result->dirs, unproved);
+}
