@@ -239,24 +239,21 @@ static void free_loader(struct sb_loader *base)
     free(loader);
 }
 
-/* The row that the member was made of, as far as its bytes are concerned. */
+/* The row that the member was made of. */
 static struct sb_entry row_of(const struct sb_member *member)
 {
-    return (struct sb_entry){
-        .path = member->component,
-        .path_size = strlen(member->component),
-        .type = member->entry.type,
-        .has = member->entry.has,
-        .mtime_ns = member->entry.mtime_ns,
-        .size = member->entry.size,
-        .generation = (uint32_t)(member->place[PLACE_SHARD] >> 32),
-        .shard = (uint32_t)member->place[PLACE_SHARD],
-        .offset = (int64_t)member->place[PLACE_OFFSET],
-        .crc32c = (uint32_t)member->place[PLACE_SUM],
-    };
+    struct sb_entry row = member->entry;
+
+    row.path = member->component;
+    row.path_size = strlen(member->component);
+    row.generation = (uint32_t)(member->place[PLACE_SHARD] >> 32);
+    row.shard = (uint32_t)member->place[PLACE_SHARD];
+    row.offset = (int64_t)member->place[PLACE_OFFSET];
+    row.crc32c = (uint32_t)member->place[PLACE_SUM];
+    return row;
 }
 
-/* Another file has the name by now: the member becomes that, but for its name. */
+/* The member becomes what the row says, which may be another file by now, but for its name. */
 static void become(struct sb_member *member, const struct sb_entry *row)
 {
     const struct sb_entry *named = &member->entry;
