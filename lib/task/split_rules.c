@@ -5,6 +5,7 @@
 #include "core/interrupt.h"
 #include "core/list.h"
 #include "core/name.h"
+#include "core/share.h"
 #include "task/split_output.h"
 
 #include <inttypes.h>
@@ -183,31 +184,11 @@ static int64_t choose_by_size(struct sb_split_rules *rules, const struct sb_entr
 
 /* By ratio */
 
-/* FNV-1a over the seed and the name, then the finalizer of MurmurHash3, which FNV-1a needs: its
- * upper bits hardly depend on the last characters. */
-static uint64_t hash(int64_t seed, const char *name, size_t size)
-{
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-    for (int i = 0; i < 8; i++)
-        h = (h ^ ((uint64_t)seed >> (8 * i) & 0xff)) * UINT64_C(0x100000001b3);
-    for (size_t i = 0; i < size; i++)
-        h = (h ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
-    h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
-    h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
-    return h ^ h >> 33;
-}
-
-double sb_split_fraction(int64_t seed, const char *name, size_t size)
-{
-    return (double)(hash(seed, name, size) >> 11) / (double)(UINT64_C(1) << 53);
-}
-
 static enum sb_code choose_by_ratio(const struct sb_split_rules *rules,
                                     const struct sb_entry *entry, int64_t *part)
 {
     const struct sb_split_scheme *scheme = rules->scheme;
-    double fraction = sb_split_fraction(scheme->seed, entry->path, entry->path_size), sum = 0;
+    double fraction = sb_name_fraction(scheme->seed, entry->path, entry->path_size), sum = 0;
 
     for (size_t i = 0; i < scheme->share_count; i++) {
         sum += scheme->shares[i].ratio;

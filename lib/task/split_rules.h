@@ -14,7 +14,7 @@ struct sb_split_rules;
 enum sb_split_rule {
     SB_SPLIT_PARTS,  /* so many, of like size, in order of address */
     SB_SPLIT_SIZE,   /* each of so many bytes at most, likewise; a larger file has one to itself */
-    SB_SPLIT_RATIOS, /* by a hash of the name: sb_split_fraction */
+    SB_SPLIT_RATIOS, /* by a hash of the name: sb_name_fraction */
     SB_SPLIT_LISTS,  /* by lists of names */
     SB_SPLIT_DIRS,   /* one for each directory at the top, of its name */
 };
@@ -36,9 +36,6 @@ struct sb_split_scheme {
     const char *rest; /* the part of what is in no other; NULL: that is left out or, by
                          SB_SPLIT_DIRS, refused */
 };
-
-/* Where in [0, 1) a name is, the same for ever: shardbox-split(1) says how it is computed. */
-double sb_split_fraction(int64_t seed, const char *name, size_t size);
 
 /*
  * Reads the lists: SB_INVALID for a name that is in two of them. Of the archive only the sum of

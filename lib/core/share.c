@@ -1,0 +1,256 @@
+#include "core/share.h"
+
+#include "core/number.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Two variables of the environment that together tell a share. */
+struct pair {
+    const char *index, *count;
+    int64_t base; /* what the first is called */
+};
+
+static const struct pair parallel = {"PARALLEL_SEQ", "SHARDBOX_PARTS", 1};
+static const struct pair launchers[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", 0},
+    {"PMI_RANK", "PMI_SIZE", 0},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", 0},
+};
+
+/* SB_END: it is not set. */
+static enum sb_code read_number(const char *name, int64_t *out, struct sb_error *err)
+{
+    const char *text = getenv(name);
+
+    if (!text)
+        return SB_END;
+    if (sb_parse_integer(text, 0, INT64_MAX, out))
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "%s is '%.32s' in the environment, and no number", name, text);
+}
+
+static enum sb_code missing(const char *name, const char *beside, struct sb_error *err)
+{
+    return sb_fail(err, SB_INVALID, "%s is not set in the environment, although %s is", name,
+                   beside);
+}
+
+static enum sb_code check(struct sb_share share, const char *index, const char *count,
+                          struct sb_error *err)
+{
+    if (share.count < 1 || share.count > SB_SHARES_MAX)
+        return sb_fail(err, SB_INVALID,
+                       "%s makes %" PRId64 " parts, and there may be 1 to %d of them", count,
+                       share.count, SB_SHARES_MAX);
+    if (share.index < 0 || share.index >= share.count)
+        return sb_fail(err, SB_INVALID, "%s is beyond the %" PRId64 " parts of %s", index,
+                       share.count, count);
+    return SB_OK;
+}
+
+/* SB_END: there is no such pair. */
+static enum sb_code read_pair(struct sb_share *out, const struct pair *pair, struct sb_error *err)
+{
+    int64_t index, count;
+    enum sb_code index_code = read_number(pair->index, &index, err);
+    enum sb_code count_code;
+
+    if (index_code == SB_INVALID)
+        return index_code;
+    count_code = read_number(pair->count, &count, err);
+    if (count_code == SB_INVALID || (count_code == SB_END && index_code == SB_END))
+        return count_code;
+    if (index_code == SB_END)
+        return missing(pair->index, pair->count, err);
+    if (count_code == SB_END)
+        return missing(pair->count, pair->index, err);
+    *out = (struct sb_share){index - pair->base, count};
+    return check(*out, pair->index, pair->count, err);
+}
+
+static bool is_set(const char *name)
+{
+    return getenv(name) != NULL;
+}
+
+/* SHARDBOX_PARTS alone is no half of a pair: it says what the total must be. */
+static enum sb_code read_parallel(struct sb_share *out, struct sb_error *err)
+{
+    if (!is_set(parallel.index))
+        return SB_END;
+    if (!is_set(parallel.count))
+        return sb_fail(err, SB_INVALID,
+                       "PARALLEL_SEQ is set, but GNU parallel does not tell of how many jobs: "
+                       "export SHARDBOX_PARTS=N too");
+    return read_pair(out, &parallel, err);
+}
+
+static enum sb_code read_launcher(struct sb_share *out, struct sb_error *err)
+{
+    for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
+        const struct pair *pair = &launchers[i];
+        bool in_batch_script = strcmp(pair->index, "SLURM_PROCID") == 0 && !is_set(pair->count);
+        enum sb_code code = in_batch_script ? SB_END : read_pair(out, pair, err);
+
+        if (code != SB_END)
+            return code;
+    }
+    return SB_END;
+}
+
+static enum sb_code read_array(struct sb_share *out, struct sb_error *err)
+{
+    static const char *const names[] = {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN",
+                                        "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP",
+                                        "SLURM_ARRAY_TASK_COUNT"};
+    int64_t values[5];
+    int64_t first, last, step, count;
+
+    if (!is_set(names[0]))
+        return SB_END;
+    for (int i = 0; i < 5; i++) {
+        enum sb_code code = read_number(names[i], &values[i], err);
+
+        if (code)
+            return code == SB_END ? missing(names[i], names[0], err) : code;
+    }
+    first = values[1];
+    last = values[2];
+    step = values[3] > 0 ? values[3] : 1;
+    count = values[4];
+    if (last < first || (last - first) / step + 1 != count || values[0] < first ||
+        (values[0] - first) % step != 0)
+        return sb_fail(err, SB_INVALID,
+                       "the array of jobs has gaps: give it as a range, such as --array=1-%" PRId64,
+                       count);
+    *out = (struct sb_share){(values[0] - first) / step, count};
+    return check(*out, names[0], names[4], err);
+}
+
+/* The ranks or the array, whichever of them cuts. */
+static enum sb_code read_scheduler(struct sb_share *out, struct sb_error *err)
+{
+    struct sb_share ranks = {0}, jobs = {0};
+    enum sb_code of_ranks = read_launcher(&ranks, err);
+    enum sb_code of_jobs;
+
+    if (of_ranks && of_ranks != SB_END)
+        return of_ranks;
+    of_jobs = read_array(&jobs, err);
+    if (of_jobs && of_jobs != SB_END)
+        return of_jobs;
+    if (ranks.count > 1 && jobs.count > 1)
+        return sb_fail(err, SB_INVALID,
+                       "this is one of %" PRId64 " ranks in one of %" PRId64
+                       " jobs of an array, and either may cut: say which, as I/N",
+                       ranks.count, jobs.count);
+    *out = ranks.count > 1 || of_jobs == SB_END ? ranks : jobs;
+    return out->count > 0 ? SB_OK : SB_END;
+}
+
+/* Of a job of an array that was started again by itself, the array is that job alone. */
+static enum sb_code check_total(struct sb_share share, struct sb_error *err)
+{
+    int64_t wanted;
+    enum sb_code code = read_number(parallel.count, &wanted, err);
+
+    if (code == SB_END || (code == SB_OK && wanted == share.count))
+        return SB_OK;
+    if (code)
+        return code;
+    return sb_fail(err, SB_INVALID,
+                   "SHARDBOX_PARTS says %" PRId64 " parts, but the scheduler %" PRId64
+                   ": say which part this is, as I/N",
+                   wanted, share.count);
+}
+
+static enum sb_code read_environment(struct sb_share *out, struct sb_error *err)
+{
+    enum sb_code code = read_parallel(out, err);
+
+    if (code == SB_END)
+        code = read_scheduler(out, err);
+    if (code == SB_OK)
+        code = check_total(*out, err);
+    if (code == SB_END && is_set("SLURM_PROCID"))
+        return sb_fail(err, SB_INVALID,
+                       "a batch script is one process: start this by srun, or in an array of jobs");
+    if (code == SB_END)
+        return sb_fail(err, SB_INVALID,
+                       "nothing in the environment tells which part this is: neither srun nor "
+                       "mpirun, an array of jobs or GNU parallel has started it");
+    return code;
+}
+
+enum sb_code sb_share_parse(struct sb_share *out, const char *text, struct sb_error *err)
+{
+    const char *slash = strchr(text, '/');
+    char first[24];
+    int64_t number;
+
+    *out = (struct sb_share){0};
+    if (strcmp(text, "auto") == 0) {
+        enum sb_code code = read_environment(out, err);
+
+        if (code)
+            *out = (struct sb_share){0};
+        return code;
+    }
+    if (!slash || (size_t)(slash - text) >= sizeof(first))
+        goto wrong;
+    memcpy(first, text, (size_t)(slash - text));
+    first[slash - text] = '\0';
+    if (!sb_parse_integer(slash + 1, 1, SB_SHARES_MAX, &out->count) ||
+        !sb_parse_integer(first, 1, out->count, &number))
+        goto wrong;
+    out->index = number - 1;
+    return SB_OK;
+wrong:
+    *out = (struct sb_share){0};
+    return sb_fail(err, SB_INVALID,
+                   "'%.64s' is not I/N with I from 1 to N, such as 2/4, and not 'auto'", text);
+}
+
+void sb_share_run(struct sb_share share, int64_t total, int64_t *first, int64_t *count)
+{
+    __int128 all = total > 0 ? total : 0;
+
+    if (share.count == 0)
+        share = (struct sb_share){0, 1};
+    *first = (int64_t)(all * share.index / share.count);
+    *count = (int64_t)(all * (share.index + 1) / share.count) - *first;
+}
+
+bool sb_share_has(struct sb_share share, int64_t number)
+{
+    return share.count == 0 || number % share.count == share.index;
+}
+
+bool sb_share_has_name(struct sb_share share, const char *name, size_t size)
+{
+    return share.count == 0 ||
+           (int64_t)(sb_name_fraction(0, name, size) * (double)share.count) == share.index;
+}
+
+/* FNV-1a over the seed and the name, then the finalizer of MurmurHash3, which FNV-1a needs: its
+ * upper bits hardly depend on the last characters. */
+static uint64_t hash(int64_t seed, const char *name, size_t size)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+    for (int i = 0; i < 8; i++)
+        h = (h ^ ((uint64_t)seed >> (8 * i) & 0xff)) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
+    h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return h ^ h >> 33;
+}
+
+double sb_name_fraction(int64_t seed, const char *name, size_t size)
+{
+    return (double)(hash(seed, name, size) >> 11) / (double)(UINT64_C(1) << 53);
+}
