@@ -116,6 +116,7 @@ TEST_FILES = $(UNIT_TESTS) $(wildcard tests/bats/*.bats)
 endif
 export SHARDBOX
 export FAULT_SHIM = $(abspath $(BUILD))/tests/faults/shim.so
+export MAKE_ARCHIVE = $(BUILD)/tests/bench/make_archive
 
 ## make test                 every unit test and bats file; FILES="..." for some of them
 ## make test SANITIZE=1      the same under the address and undefined behaviour sanitizers
@@ -123,13 +124,13 @@ export FAULT_SHIM = $(abspath $(BUILD))/tests/faults/shim.so
 test: test-dependencies
 	$(MAKE) test-built
 
-test-built: $(SHARDBOX) $(UNIT_TESTS) $(FAULT_SHIM)
+test-built: $(SHARDBOX) $(UNIT_TESTS) $(FAULT_SHIM) $(MAKE_ARCHIVE)
 	tests/tools/run-tests $(BUILD)/test-log $(or $(FILES),$(TEST_FILES))
 
 test-unit: $(UNIT_TESTS)
 	tests/tools/run-tests $(BUILD)/test-log $(UNIT_TESTS)
 
-test-bats: $(SHARDBOX) $(FAULT_SHIM)
+test-bats: $(SHARDBOX) $(FAULT_SHIM) $(MAKE_ARCHIVE)
 	tests/tools/run-tests $(BUILD)/test-log $(or $(FILES),$(wildcard tests/bats/*.bats))
 
 $(UNIT_TESTS): %: %.o $(LIBRARY_OBJECTS)
@@ -183,7 +184,7 @@ bench: all $(BENCH_TOOLS)
 	tests/bench/run $(SHARDBOX)
 
 $(BENCH_TOOLS): %: %.o $(LIBRARY_OBJECTS)
-	$(LINK) -o $@ $^ $(LIBS)
+	$(call run,LINK,$(LINK) -o $@ $^ $(LIBS))
 
 # Use
 
