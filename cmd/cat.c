@@ -2,6 +2,7 @@
  * shardbox cat: files of an archive to standard output, by name, as many as are asked for, also
  * from a stream of names whose answers another program waits for; or records of a bag, by number.
  */
+#include "bandwidth.h"
 #include "cat_records.h"
 #include "command.h"
 #include "given_names.h"
@@ -96,6 +97,7 @@ static const struct option options[] = {
     OPTION_FROM,
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "threads that read ahead (default: the cores, at most 4)"),
+    OPTION_BWLIMIT,
     OPTIONS_CAT_RECORDS(struct settings, records),
     OPTION_END,
 };

@@ -3,6 +3,7 @@
  */
 #include "task/convert.h"
 #include "asked.h"
+#include "bandwidth.h"
 #include "command.h"
 #include "convert_limits.h"
 #include "convert_report.h"
@@ -86,6 +87,7 @@ static const struct option options[] = {
                 "list in FILE what was lost or left out, as JSON Lines", OPERAND_FILE),
     OPTION_INTEGER('j', "threads", struct convert_settings, threads, "N", 1, 256,
                    "threads to use (default: the cores, at most 4)"),
+    OPTION_BWLIMIT,
     OPTION_FLAG('n', "dry-run", struct convert_settings, dry_run,
                 "write nothing; under -v name what would be stored"),
     OPTION_END,

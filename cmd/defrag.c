@@ -2,6 +2,7 @@
  * shardbox defrag: give back the space of files that were removed.
  */
 #include "task/defrag.h"
+#include "bandwidth.h"
 #include "command.h"
 #include "core/buf.h"
 #include "core/number.h"
@@ -97,6 +98,7 @@ static const struct option options[] = {
     OPTION_FLAG('n', "dry-run", struct settings, dry_run,
                 "show what each shard would give back, and do nothing"),
     OPTION_FLAG('h', "human-readable", struct settings, human, "sizes like 1.2M, not in bytes"),
+    OPTION_BWLIMIT,
     OPTION_FLAG(0, "json", struct settings, json, "print a line of JSON for each shard, and all"),
     OPTION_END,
 };

@@ -3,6 +3,7 @@
  * one runs before deleting the tree.
  */
 #include "bag_opening.h"
+#include "bandwidth.h"
 #include "command.h"
 #include "message.h"
 #include "opening.h"
@@ -40,6 +41,7 @@ static const struct option options[] = {
     OPTION_FLAG(0, "json", struct settings, json, "print each difference as a line of JSON"),
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "threads that read (default: the cores, at most 4)"),
+    OPTION_BWLIMIT,
     OPTION_FROM,
     OPTIONS_BAG("", struct settings, opening.bag),
     OPTION_END,

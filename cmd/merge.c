@@ -1,6 +1,7 @@
 /*
  * shardbox merge: containers of any kind become one archive, or are added to one.
  */
+#include "bandwidth.h"
 #include "command.h"
 #include "convert_report.h"
 #include "core/glob.h"
@@ -55,6 +56,7 @@ static const struct option options[] = {
                 "list in FILE what was lost or left out, as JSON Lines", OPERAND_FILE),
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "threads to use (default: the cores, at most 4)"),
+    OPTION_BWLIMIT,
     OPTION_FLAG('n', "dry-run", struct settings, dry_run,
                 "write nothing; name what several have, and under -v what would be stored"),
     OPTION_END,

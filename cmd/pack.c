@@ -3,6 +3,7 @@
  */
 #include "task/pack.h"
 #include "asked.h"
+#include "bandwidth.h"
 #include "command.h"
 #include "core/glob.h"
 #include "core/io.h"
@@ -147,6 +148,7 @@ static const struct option options[] = {
                   "order of the bytes in the shards (default: path)"),
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "read with N threads (default: the cores, at most 4)"),
+    OPTION_BWLIMIT,
     OPTION_FLAG(0, "strict", struct settings, strict,
                 "look at everything first; write nothing if anything would be lost"),
     OPTION_FLAG('n', "dry-run", struct settings, dry_run,

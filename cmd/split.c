@@ -2,6 +2,7 @@
  * shardbox split: one container becomes several, or the shards of an archive others of a new size.
  */
 #include "task/split.h"
+#include "bandwidth.h"
 #include "command.h"
 #include "convert_report.h"
 #include "core/io.h"
@@ -80,6 +81,7 @@ static const struct option options[] = {
                 "keep parts that are there, make the others"),
     OPTION_INTEGER('j', "threads", struct split_settings, threads, "N", 1, 256,
                    "threads to use (default: the cores, at most 4)"),
+    OPTION_BWLIMIT,
     OPTION_FLAG('n', "dry-run", struct split_settings, dry_run,
                 "write nothing; show which parts there would be"),
     OPTION_FLAG(0, "json", struct split_settings, json, "print each part as a line of JSON"),

@@ -3,6 +3,7 @@
  * directory, and never anywhere else.
  */
 #include "bag_opening.h"
+#include "bandwidth.h"
 #include "command.h"
 #include "message.h"
 #include "opening.h"
@@ -64,6 +65,7 @@ static const struct option options[] = {
     OPTIONS_BAG("", struct settings, opening.bag),
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "threads that write (default: the cores, at most 4)"),
+    OPTION_BWLIMIT,
     OPTION_END,
 };
 

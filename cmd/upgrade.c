@@ -2,6 +2,7 @@
  * shardbox upgrade: bring an archive's index to the present schema, and put it right.
  */
 #include "task/upgrade.h"
+#include "bandwidth.h"
 #include "command.h"
 #include "core/io.h"
 #include "message.h"
@@ -26,6 +27,7 @@ static const struct option options[] = {
     OPTION_FLAG('n', "dry-run", struct settings, dry_run, "say what would be done, and do nothing"),
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "read with N threads (default: the cores, at most 4)"),
+    OPTION_BWLIMIT,
     OPTION_END,
 };
 

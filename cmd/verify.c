@@ -2,6 +2,7 @@
  * shardbox verify: is an archive, or another container, sound?
  */
 #include "archive/archive.h"
+#include "bandwidth.h"
 #include "command.h"
 #include "core/io.h"
 #include "message.h"
@@ -24,6 +25,7 @@ static const struct option options[] = {
                 "check the shards that have arrived, and list the others"),
     OPTION_INTEGER('j', "threads", struct verify_settings, threads, "N", 1, 256,
                    "read with N threads (default: the cores, at most 4)"),
+    OPTION_BWLIMIT,
     OPTION_FLAG(0, "json", struct verify_settings, json, "print each defect as a line of JSON"),
     OPTION_FROM,
     OPTIONS_VERIFY_RECORDS(struct verify_settings, records),

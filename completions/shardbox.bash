@@ -8,23 +8,23 @@ _shardbox_table() {
     options='' first=none others=none
     case $1 in
     pack)
-        options='-C --directory= -T --files-from= -0 --null --no-recursion --append -u --update --duplicates= -f --force --shard-size= --checkpoint= --resume --seal --include= --exclude= --exclude-from= -L --dereference -x --one-file-system --prefix= --strip-components= --iconv= --stdin-name= --compress= --level= --order= -j --threads= --strict -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= -T --files-from= -0 --null --no-recursion --append -u --update --duplicates= -f --force --shard-size= --checkpoint= --resume --seal --include= --exclude= --exclude-from= -L --dereference -x --one-file-system --prefix= --strip-components= --iconv= --stdin-name= --compress= --level= --order= -j --threads= --bwlimit= --strict -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=file
         ;;
     unpack)
-        options='-C --directory= --existing= --include= --exclude= --strip-components= -p --preserve --sync -n --dry-run --no-check --decompress --max-size= --from= --compression= --dictionary= --limits= --layout= -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= --existing= --include= --exclude= --strip-components= -p --preserve --sync -n --dry-run --no-check --decompress --max-size= --from= --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= -f --force --append --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --compress= --method= --level= --shard-size= --frame= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --train-dictionary= --count= --name-format= --keys= --limits-only --checkpoint= --resume --existing= -p --preserve --max-size= --no-check --strict --report= -j --threads= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='--from= --to= -f --force --append --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --compress= --method= --level= --shard-size= --frame= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --train-dictionary= --count= --name-format= --keys= --limits-only --checkpoint= --resume --existing= -p --preserve --max-size= --no-check --strict --report= -j --threads= --bwlimit= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=file others=file
         ;;
     diff)
-        options='-C --directory= -Q --quick --json -j --threads= --from= --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= -Q --quick --json -j --threads= --bwlimit= --from= --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     cat)
-        options='-T --files-from= -0 --null --batch --range= --order= --frame= --no-check --decompress --from= -j --threads= --sample= --replace --shuffle --seed= --forever --keys= --find --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-T --files-from= -0 --null --batch --range= --order= --frame= --no-check --decompress --from= -j --threads= --bwlimit= --sample= --replace --shuffle --seed= --forever --keys= --find --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     ls)
@@ -40,7 +40,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     verify)
-        options='-Q --quick --strict --present -j --threads= --json --from= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-Q --quick --strict --present -j --threads= --bwlimit= --json --from= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     rm)
@@ -52,15 +52,15 @@ _shardbox_table() {
         first=archive others=path
         ;;
     defrag)
-        options='--quick --max-time= --keep-through= --shards= -f --force --follow -n --dry-run -h --human-readable --json --help -q --quiet -v --verbose --progress --no-progress'
+        options='--quick --max-time= --keep-through= --shards= -f --force --follow -n --dry-run -h --human-readable --bwlimit= --json --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=none
         ;;
     split)
-        options='-o --output= --parts= --size= --count= --ratio= --seed= --by-list= -0 --null --by-dir --rest= --symlink --absolute --to= --shard-size= --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --follow -f --force --skip-existing -j --threads= -n --dry-run --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-o --output= --parts= --size= --count= --ratio= --seed= --by-list= -0 --null --by-dir --rest= --symlink --absolute --to= --shard-size= --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --follow -f --force --skip-existing -j --threads= --bwlimit= -n --dry-run --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=none
         ;;
     merge)
-        options='-o --output= --append -f --force --prefix= --as-subdirs --duplicates= --shard-size= --include= --exclude= --strict --report= -j --threads= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-o --output= --append -f --force --prefix= --as-subdirs --duplicates= --shard-size= --include= --exclude= --strict --report= -j --threads= --bwlimit= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=file others=file
         ;;
     merge-symlink)
@@ -68,7 +68,7 @@ _shardbox_table() {
         first=file others=file
         ;;
     upgrade)
-        options='--checksums -n --dry-run -j --threads= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='--checksums -n --dry-run -j --threads= --bwlimit= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=none
         ;;
     help) first="words:$_shardbox_commands" ;;
@@ -95,6 +95,7 @@ _shardbox_value() {
     pack:--level) wanted='any' ;;
     pack:--order) wanted='words:path input inode' ;;
     pack:--threads | pack:-j) wanted='any' ;;
+    pack:--bwlimit) wanted='any' ;;
     unpack:--directory | unpack:-C) wanted='directory' ;;
     unpack:--existing) wanted='words:fail skip replace newer' ;;
     unpack:--include) wanted='any' ;;
@@ -107,6 +108,7 @@ _shardbox_value() {
     unpack:--limits) wanted='words:auto tail separate' ;;
     unpack:--layout) wanted='words:concatenated interleaved' ;;
     unpack:--threads | unpack:-j) wanted='any' ;;
+    unpack:--bwlimit) wanted='any' ;;
     convert:--from) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.Z tgz tbz2 txz tzst cpio zip bag bagz extents' ;;
     convert:--to) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz' ;;
     convert:--prefix) wanted='any' ;;
@@ -138,8 +140,10 @@ _shardbox_value() {
     convert:--max-size) wanted='any' ;;
     convert:--report) wanted='file' ;;
     convert:--threads | convert:-j) wanted='any' ;;
+    convert:--bwlimit) wanted='any' ;;
     diff:--directory | diff:-C) wanted='file' ;;
     diff:--threads | diff:-j) wanted='any' ;;
+    diff:--bwlimit) wanted='any' ;;
     diff:--from) wanted='any' ;;
     diff:--compression) wanted='words:auto none zstd' ;;
     diff:--dictionary) wanted='file' ;;
@@ -151,6 +155,7 @@ _shardbox_value() {
     cat:--frame) wanted='words:none line nul u32 u64 varint tfrecord jsonl batch tar' ;;
     cat:--from) wanted='any' ;;
     cat:--threads | cat:-j) wanted='any' ;;
+    cat:--bwlimit) wanted='any' ;;
     cat:--sample) wanted='any' ;;
     cat:--seed) wanted='any' ;;
     cat:--keys) wanted='file' ;;
@@ -198,6 +203,7 @@ _shardbox_value() {
     du:--threads | du:-j) wanted='any' ;;
     du:--from) wanted='any' ;;
     verify:--threads | verify:-j) wanted='any' ;;
+    verify:--bwlimit) wanted='any' ;;
     verify:--from) wanted='any' ;;
     verify:--compression) wanted='words:auto none zstd' ;;
     verify:--dictionary) wanted='file' ;;
@@ -212,6 +218,7 @@ _shardbox_value() {
     defrag:--max-time) wanted='none' ;;
     defrag:--keep-through) wanted='any' ;;
     defrag:--shards) wanted='none' ;;
+    defrag:--bwlimit) wanted='any' ;;
     split:--output | split:-o) wanted='file' ;;
     split:--parts) wanted='any' ;;
     split:--size) wanted='any' ;;
@@ -234,6 +241,7 @@ _shardbox_value() {
     split:--from-limits) wanted='words:auto tail separate' ;;
     split:--from-layout) wanted='words:concatenated interleaved' ;;
     split:--threads | split:-j) wanted='any' ;;
+    split:--bwlimit) wanted='any' ;;
     split:--from) wanted='any' ;;
     merge:--output | merge:-o) wanted='archive' ;;
     merge:--prefix) wanted='any' ;;
@@ -243,10 +251,12 @@ _shardbox_value() {
     merge:--exclude) wanted='any' ;;
     merge:--report) wanted='file' ;;
     merge:--threads | merge:-j) wanted='any' ;;
+    merge:--bwlimit) wanted='any' ;;
     merge-symlink:--output | merge-symlink:-o) wanted='file' ;;
     merge-symlink:--prefix) wanted='any' ;;
     merge-symlink:--duplicates) wanted='words:error first last' ;;
     upgrade:--threads | upgrade:-j) wanted='any' ;;
+    upgrade:--bwlimit) wanted='any' ;;
     esac
 }
 

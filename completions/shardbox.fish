@@ -62,15 +62,15 @@ end
 
 function __shardbox_takes_value
     switch "$argv[1]:$argv[2]"
-        case pack:-C pack:--directory pack:-T pack:--files-from pack:--duplicates pack:--shard-size pack:--checkpoint pack:--include pack:--exclude pack:--exclude-from pack:--prefix pack:--strip-components pack:--iconv pack:--stdin-name pack:--compress pack:--level pack:--order pack:-j pack:--threads
+        case pack:-C pack:--directory pack:-T pack:--files-from pack:--duplicates pack:--shard-size pack:--checkpoint pack:--include pack:--exclude pack:--exclude-from pack:--prefix pack:--strip-components pack:--iconv pack:--stdin-name pack:--compress pack:--level pack:--order pack:-j pack:--threads pack:--bwlimit
             return 0
-        case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout unpack:-j unpack:--threads
+        case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout unpack:-j unpack:--threads unpack:--bwlimit
             return 0
-        case convert:--from convert:--to convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--frame convert:--records convert:-T convert:--files-from convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--train-dictionary convert:--count convert:--name-format convert:--keys convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads
+        case convert:--from convert:--to convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--frame convert:--records convert:-T convert:--files-from convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--train-dictionary convert:--count convert:--name-format convert:--keys convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads convert:--bwlimit
             return 0
-        case diff:-C diff:--directory diff:-j diff:--threads diff:--from diff:--compression diff:--dictionary diff:--limits diff:--layout
+        case diff:-C diff:--directory diff:-j diff:--threads diff:--bwlimit diff:--from diff:--compression diff:--dictionary diff:--limits diff:--layout
             return 0
-        case cat:-T cat:--files-from cat:--range cat:--order cat:--frame cat:--from cat:-j cat:--threads cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout
+        case cat:-T cat:--files-from cat:--range cat:--order cat:--frame cat:--from cat:-j cat:--threads cat:--bwlimit cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout
             return 0
         case ls:--sort ls:--at ls:--records ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:-j ls:--threads ls:--from
             return 0
@@ -78,21 +78,21 @@ function __shardbox_takes_value
             return 0
         case du:-d du:--max-depth du:--sort du:--export du:--compression du:--dictionary du:--limits du:--layout du:-j du:--threads du:--from
             return 0
-        case verify:-j verify:--threads verify:--from verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to
+        case verify:-j verify:--threads verify:--bwlimit verify:--from verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to
             return 0
         case rm:-T rm:--files-from rm:--include rm:--exclude
             return 0
         case
             return 0
-        case defrag:--max-time defrag:--keep-through defrag:--shards
+        case defrag:--max-time defrag:--keep-through defrag:--shards defrag:--bwlimit
             return 0
-        case split:-o split:--output split:--parts split:--size split:--count split:--ratio split:--seed split:--by-list split:--rest split:--to split:--shard-size split:--level split:--records split:-T split:--files-from split:--compression split:--dictionary split:--limits split:--layout split:--from-compression split:--from-dictionary split:--from-limits split:--from-layout split:-j split:--threads split:--from
+        case split:-o split:--output split:--parts split:--size split:--count split:--ratio split:--seed split:--by-list split:--rest split:--to split:--shard-size split:--level split:--records split:-T split:--files-from split:--compression split:--dictionary split:--limits split:--layout split:--from-compression split:--from-dictionary split:--from-limits split:--from-layout split:-j split:--threads split:--bwlimit split:--from
             return 0
-        case merge:-o merge:--output merge:--prefix merge:--duplicates merge:--shard-size merge:--include merge:--exclude merge:--report merge:-j merge:--threads
+        case merge:-o merge:--output merge:--prefix merge:--duplicates merge:--shard-size merge:--include merge:--exclude merge:--report merge:-j merge:--threads merge:--bwlimit
             return 0
         case merge-symlink:-o merge-symlink:--output merge-symlink:--prefix merge-symlink:--duplicates
             return 0
-        case upgrade:-j upgrade:--threads
+        case upgrade:-j upgrade:--threads upgrade:--bwlimit
             return 0
     end
     return 1
@@ -188,6 +188,7 @@ complete -c shardbox -n '__shardbox_is pack' -l compress -x -a 'gz bz2 xz zst' -
 complete -c shardbox -n '__shardbox_is pack' -l level -x -d 'with --compress: how hard to compress'
 complete -c shardbox -n '__shardbox_is pack' -l order -x -a 'path input inode' -d 'order of the bytes in the shards (default: path)'
 complete -c shardbox -n '__shardbox_is pack' -s j -l threads -x -d 'read with N threads (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is pack' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is pack' -l strict -d 'look at everything first; write nothing if anything would be lost'
 complete -c shardbox -n '__shardbox_is pack' -s n -l dry-run -d 'write nothing; under -v name what would be stored'
 complete -c shardbox -n '__shardbox_is pack' -s h -l help -d 'show this help'
@@ -213,6 +214,7 @@ complete -c shardbox -n '__shardbox_is unpack' -l dictionary -r -F -d 'of a bag:
 complete -c shardbox -n '__shardbox_is unpack' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
 complete -c shardbox -n '__shardbox_is unpack' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
 complete -c shardbox -n '__shardbox_is unpack' -s j -l threads -x -d 'threads that write (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is unpack' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is unpack' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is unpack' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is unpack' -s v -l verbose -d 'say more about what is done'
@@ -260,6 +262,7 @@ complete -c shardbox -n '__shardbox_is convert' -l no-check -d 'do not check che
 complete -c shardbox -n '__shardbox_is convert' -l strict -d 'make nothing if anything would be lost or left out'
 complete -c shardbox -n '__shardbox_is convert' -l report -r -F -d 'list in FILE what was lost or left out, as JSON Lines'
 complete -c shardbox -n '__shardbox_is convert' -s j -l threads -x -d 'threads to use (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is convert' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is convert' -s n -l dry-run -d 'write nothing; under -v name what would be stored'
 complete -c shardbox -n '__shardbox_is convert' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is convert' -s q -l quiet -d 'give no warnings'
@@ -271,6 +274,7 @@ complete -c shardbox -n '__shardbox_is diff' -s C -l directory -r -F -d 'compare
 complete -c shardbox -n '__shardbox_is diff' -s Q -l quick -d 'do not read bytes or targets of links'
 complete -c shardbox -n '__shardbox_is diff' -l json -d 'print each difference as a line of JSON'
 complete -c shardbox -n '__shardbox_is diff' -s j -l threads -x -d 'threads that read (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is diff' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is diff' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
 complete -c shardbox -n '__shardbox_is diff' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is diff' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
@@ -292,6 +296,7 @@ complete -c shardbox -n '__shardbox_is cat' -l no-check -d 'do not check the byt
 complete -c shardbox -n '__shardbox_is cat' -l decompress -d 'write files called .gz, .bz2, .xz and .zst decompressed'
 complete -c shardbox -n '__shardbox_is cat' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
 complete -c shardbox -n '__shardbox_is cat' -s j -l threads -x -d 'threads that read ahead (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is cat' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is cat' -l sample -x -d 'of a bag: N of the records, at random'
 complete -c shardbox -n '__shardbox_is cat' -l replace -d '--sample may draw a record more than once'
 complete -c shardbox -n '__shardbox_is cat' -l shuffle -d 'of a bag: all of the records, in a random order'
@@ -394,6 +399,7 @@ complete -c shardbox -n '__shardbox_is verify' -s Q -l quick -d 'check the index
 complete -c shardbox -n '__shardbox_is verify' -l strict -d 'a file without a checksum is a defect'
 complete -c shardbox -n '__shardbox_is verify' -l present -d 'check the shards that have arrived, and list the others'
 complete -c shardbox -n '__shardbox_is verify' -s j -l threads -x -d 'read with N threads (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is verify' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is verify' -l json -d 'print each defect as a line of JSON'
 complete -c shardbox -n '__shardbox_is verify' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
 complete -c shardbox -n '__shardbox_is verify' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
@@ -442,6 +448,7 @@ complete -c shardbox -n '__shardbox_is defrag' -s f -l force -d 'shards behind t
 complete -c shardbox -n '__shardbox_is defrag' -l follow -d 'write into shards that are links, or have more than one'
 complete -c shardbox -n '__shardbox_is defrag' -s n -l dry-run -d 'show what each shard would give back, and do nothing'
 complete -c shardbox -n '__shardbox_is defrag' -s h -l human-readable -d 'sizes like 1.2M, not in bytes'
+complete -c shardbox -n '__shardbox_is defrag' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is defrag' -l json -d 'print a line of JSON for each shard, and all'
 complete -c shardbox -n '__shardbox_is defrag' -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is defrag' -s q -l quiet -d 'give no warnings'
@@ -478,6 +485,7 @@ complete -c shardbox -n '__shardbox_is split' -l follow -d 'without -o: write in
 complete -c shardbox -n '__shardbox_is split' -s f -l force -d 'replace parts that are there; without -o: shards behind the last file are the archive\'s, whatever they hold'
 complete -c shardbox -n '__shardbox_is split' -l skip-existing -d 'keep parts that are there, make the others'
 complete -c shardbox -n '__shardbox_is split' -s j -l threads -x -d 'threads to use (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is split' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is split' -s n -l dry-run -d 'write nothing; show which parts there would be'
 complete -c shardbox -n '__shardbox_is split' -l json -d 'print each part as a line of JSON'
 complete -c shardbox -n '__shardbox_is split' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
@@ -499,6 +507,7 @@ complete -c shardbox -n '__shardbox_is merge' -l exclude -x -d 'leave out what m
 complete -c shardbox -n '__shardbox_is merge' -l strict -d 'make nothing if anything would be lost or left out'
 complete -c shardbox -n '__shardbox_is merge' -l report -r -F -d 'list in FILE what was lost or left out, as JSON Lines'
 complete -c shardbox -n '__shardbox_is merge' -s j -l threads -x -d 'threads to use (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is merge' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is merge' -s n -l dry-run -d 'write nothing; name what several have, and under -v what would be stored'
 complete -c shardbox -n '__shardbox_is merge' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is merge' -s q -l quiet -d 'give no warnings'
@@ -525,6 +534,7 @@ complete -c shardbox -n '__shardbox_is merge-symlink' -l no-progress -d 'show no
 complete -c shardbox -n '__shardbox_is upgrade' -l checksums -d 'compute the checksums that are absent, by reading the files'
 complete -c shardbox -n '__shardbox_is upgrade' -s n -l dry-run -d 'say what would be done, and do nothing'
 complete -c shardbox -n '__shardbox_is upgrade' -s j -l threads -x -d 'read with N threads (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is upgrade' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is upgrade' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is upgrade' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is upgrade' -s v -l verbose -d 'say more about what is done'

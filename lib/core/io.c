@@ -1,5 +1,6 @@
 #include "core/io.h"
 #include "core/interrupt.h"
+#include "core/throttle.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,17 +47,20 @@ static enum sb_code read_all(int fd, char *data, size_t size, const int64_t *off
 {
     enum sb_code code;
     ssize_t count;
+    size_t piece;
 
     *got = 0;
     while (*got < size) {
+        piece = sb_throttle_piece(size - *got);
         if (offset)
-            count = pread(fd, data + *got, size - *got, (off_t)(*offset + (int64_t)*got));
+            count = pread(fd, data + *got, piece, (off_t)(*offset + (int64_t)*got));
         else
-            count = read(fd, data + *got, size - *got);
+            count = read(fd, data + *got, piece);
         if (count == 0)
             break;
         if (count > 0) {
             *got += (size_t)count;
+            sb_throttle_read(count);
             /* A signal ends a transfer that has begun with a short count. */
             if (*got < size && sb_interrupted())
                 return interrupted(err);
@@ -73,18 +77,20 @@ static enum sb_code write_all(int fd, const char *data, size_t size, const int64
                               const char *what, struct sb_error *err)
 {
     enum sb_code code;
-    size_t done = 0;
+    size_t done = 0, piece;
     ssize_t count;
 
     while (done < size) {
+        piece = sb_throttle_piece(size - done);
         if (offset)
-            count = pwrite(fd, data + done, size - done, (off_t)(*offset + (int64_t)done));
+            count = pwrite(fd, data + done, piece, (off_t)(*offset + (int64_t)done));
         else
-            count = write(fd, data + done, size - done);
+            count = write(fd, data + done, piece);
         if (count == 0)
             return sb_fail_errno(err, EIO, "%s: cannot write", what);
         if (count > 0) {
             done += (size_t)count;
+            sb_throttle_write(count);
             if (done < size && sb_interrupted())
                 return interrupted(err);
             continue;
@@ -260,10 +266,12 @@ enum sb_code sb_copy_range(int from, int64_t offset, int to, int64_t size, const
     ssize_t copied;
 
     while (size > 0) {
-        copied = copy_file_range(from, &at, to, NULL, (size_t)size, 0);
+        copied = copy_file_range(from, &at, to, NULL, sb_throttle_piece((size_t)size), 0);
         if (copied <= 0)
             break;
         size -= copied;
+        sb_throttle_read(copied);
+        sb_throttle_write(copied);
         if (size > 0 && sb_interrupted())
             return interrupted(err);
     }

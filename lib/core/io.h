@@ -3,7 +3,7 @@
  *
  * All of them go on after EINTR and short counts, and wait where a descriptor is in non-blocking
  * mode; once sb_interrupted() is true they return SB_INTERRUPT where they would go on. `what` is
- * the name for messages. Thread-safe.
+ * the name for messages. The rate is limited as throttle.h says. Thread-safe.
  */
 #ifndef SB_CORE_IO_H
 #define SB_CORE_IO_H

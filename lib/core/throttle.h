@@ -1,25 +1,40 @@
 /*
  * A limit on how fast this process reads, and on how fast it writes: --bwlimit.
  *
- * Set once, before threads start. core/io.h asks it for every block of an input's or an output's
- * bytes, wherever it is read or written; an index, which SQLite reads, and what is small are not
+ * Whoever reads or writes bytes of inputs, outputs or temporary files asks for at most
+ * sb_throttle_piece() of them at once, and afterwards tells how many there were; core/io.h does,
+ * so that most need not think of it. An index, which SQLite reads, and lists of names are not
  * counted. Reading and writing have the same limit each, over all threads. Thread-safe.
  */
 #ifndef SB_CORE_THROTTLE_H
 #define SB_CORE_THROTTLE_H
 
-#include "core/error.h"
-
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* Bytes a second; 0: no limit. */
+/* Bytes a second; 0: no limit. To be called before threads start. */
 void sb_throttle_set(int64_t rate);
 
+bool sb_throttle_limits(void);
+
+/* How much of a transfer of so many bytes is to be asked for at once: all without a limit. */
+size_t sb_throttle_piece(size_t size);
+
 /*
- * So many bytes are about to be read, or written: waits until they may be. Over any ten seconds the
- * rate is kept, over one second nearly. SB_INTERRUPT soon after sb_interrupted().
+ * So many bytes were read, or written: waits until that fits the rate. Of time in which less was
+ * transferred a tenth of a second is made up for, no more: over any ten seconds the rate is
+ * exceeded by a hundredth at most. Comes back soon after sb_interrupted(), and then always at once:
+ * what has to be put in order after a signal is not held up.
  */
-enum sb_code sb_throttle_read(int64_t size, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_throttle_write(int64_t size, struct sb_error *err) SB_CHECKED;
+void sb_throttle_read(int64_t size);
+void sb_throttle_write(int64_t size);
+
+/* For tests: another clock, in nanoseconds, and how to wait until then. NULL: the real one. */
+struct sb_throttle_clock {
+    int64_t (*now)(void);
+    void (*wait_until)(int64_t time);
+};
+void sb_throttle_use(const struct sb_throttle_clock *clock);
 
 #endif

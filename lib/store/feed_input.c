@@ -2,6 +2,7 @@
 
 #include "core/interrupt.h"
 #include "core/io.h"
+#include "core/throttle.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -50,8 +51,9 @@ static enum sb_code read_stream(struct input_feed *feed, void *data, size_t room
 
         if (code)
             return code;
-        size = read(feed->input->fd, data, room);
+        size = read(feed->input->fd, data, sb_throttle_piece(room));
         if (size >= 0) {
+            sb_throttle_read(size);
             *got = (size_t)size;
             return size > 0 ? SB_OK : SB_END;
         }

@@ -1,6 +1,7 @@
 #include "store/outbuf.h"
 
 #include "core/io.h"
+#include "core/throttle.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,11 +78,11 @@ enum sb_code sb_outbuf_write(struct sb_outbuf *out, const void *data, size_t siz
     return SB_OK;
 }
 
-/* What one call does not take, for whatever reason, goes out piece by piece. */
+/* What one call does not take, or may not at once, goes out piece by piece. */
 static enum sb_code write_vector(struct sb_outbuf *out, const struct iovec *pieces, size_t count,
                                  struct sb_error *err)
 {
-    ssize_t written = writev(out->fd, pieces, (int)count);
+    ssize_t written = sb_throttle_limits() ? 0 : writev(out->fd, pieces, (int)count);
     size_t done = written > 0 ? (size_t)written : 0;
     enum sb_code code = SB_OK;
 

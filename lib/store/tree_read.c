@@ -1,6 +1,7 @@
 #include "store/tree_read.h"
 
 #include "core/interrupt.h"
+#include "core/throttle.h"
 #include "store/tree.h"
 
 #include <errno.h>
@@ -143,7 +144,7 @@ static int read_up_to(int fd, char *data, size_t size, size_t expected, size_t *
 
     *got = 0;
     while (*got < size) {
-        n = read(fd, data + *got, size - *got);
+        n = read(fd, data + *got, sb_throttle_piece(size - *got));
         if (n == 0)
             break;
         if (n < 0 && errno == EINTR && !sb_interrupted())
@@ -151,6 +152,7 @@ static int read_up_to(int fd, char *data, size_t size, size_t expected, size_t *
         if (n < 0)
             return errno;
         *got += (size_t)n;
+        sb_throttle_read(n);
         if (*got == expected)
             break;
     }

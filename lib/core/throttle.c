@@ -1,0 +1,104 @@
+#include "core/throttle.h"
+#include "core/interrupt.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#define SECOND    INT64_C(1000000000)
+#define CREDIT    (SECOND / 10) /* of time that was not used */
+#define LOOK      (SECOND / 10) /* how soon a wait sees that it has to end */
+#define PIECES    8             /* in a second, at least */
+#define PIECE_MIN 4096
+#define PIECE_MAX (256 << 10)
+#define COST_MAX  (1e6 * 1e9) /* so that sums stay in range */
+
+static int64_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * SECOND + time.tv_nsec;
+}
+
+static void wait_until(int64_t time)
+{
+    int64_t left;
+
+    while ((left = time - now()) > 0 && !sb_interrupted()) {
+        int64_t step = left < LOOK ? left : LOOK;
+        struct timespec nap = {.tv_nsec = (long)step};
+
+        /* The next turn finds out whether, and why, it was cut short. */
+        (void)nanosleep(&nap, NULL);
+    }
+}
+
+static const struct sb_throttle_clock real = {now, wait_until};
+static const struct sb_throttle_clock *using = &real;
+
+static _Atomic int64_t limit; /* bytes a second; 0: none */
+
+/* When what was transferred so far is paid for. */
+static _Atomic int64_t reads_until, writes_until;
+
+void sb_throttle_use(const struct sb_throttle_clock *clock)
+{
+    using = clock ? clock : &real;
+}
+
+void sb_throttle_set(int64_t rate)
+{
+    int64_t begin = using->now();
+
+    atomic_store(&reads_until, begin);
+    atomic_store(&writes_until, begin);
+    atomic_store(&limit, rate);
+}
+
+bool sb_throttle_limits(void)
+{
+    return atomic_load_explicit(&limit, memory_order_relaxed) > 0;
+}
+
+size_t sb_throttle_piece(size_t size)
+{
+    int64_t rate = atomic_load_explicit(&limit, memory_order_relaxed);
+    int64_t most = rate / PIECES;
+
+    if (rate == 0)
+        return size;
+    if (most > PIECE_MAX)
+        most = PIECE_MAX;
+    if (most < PIECE_MIN)
+        most = PIECE_MIN;
+    return size < (size_t)most ? size : (size_t)most;
+}
+
+static void pay(_Atomic int64_t *until, int64_t size)
+{
+    int64_t rate = atomic_load_explicit(&limit, memory_order_relaxed);
+    int64_t paid, end, earliest;
+    double cost;
+
+    if (rate == 0 || size <= 0)
+        return;
+    cost = (double)size / (double)rate * (double)SECOND;
+    if (cost > COST_MAX)
+        cost = COST_MAX;
+    earliest = using->now() - CREDIT;
+    paid = atomic_load(until);
+    do
+        end = (paid > earliest ? paid : earliest) + (int64_t)cost;
+    while (!atomic_compare_exchange_weak(until, &paid, end));
+    using->wait_until(end);
+}
+
+void sb_throttle_read(int64_t size)
+{
+    pay(&reads_until, size);
+}
+
+void sb_throttle_write(int64_t size)
+{
+    pay(&writes_until, size);
+}
