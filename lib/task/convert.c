@@ -1,6 +1,7 @@
 #include "task/convert.h"
 
 #include "archive/archive.h"
+#include "store/part_sets.h"
 #include "task/convert_bag.h"
 #include "task/convert_input.h"
 #include "task/convert_names.h"
@@ -361,6 +362,8 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
     convert.transfer.progress = progress;
     convert.transfer.context = &convert;
     code = check_paths(options, err);
+    if (!code && options->merge && !options->append)
+        code = sb_part_sets_check(options->inputs, options->input_count, &convert.notify, err);
     if (!code)
         code = sb_recode_check(&options->transfer.recode, err);
     if (!code)

@@ -4,6 +4,7 @@
 #include "core/buf.h"
 #include "store/holdings.h"
 #include "store/naming.h"
+#include "store/part_sets.h"
 #include "task/convert_paths.h"
 #include "task/merged_rows.h"
 #include "task/subdirs.h"
@@ -294,6 +295,9 @@ enum sb_code sb_merge_symlink(const struct sb_merge_symlink_options *options,
     code = name_inputs(&merge, err);
     if (code == SB_OK)
         code = sb_convert_paths_check(options->inputs, options->input_count, options->output, err);
+    if (code == SB_OK && options->mode != SB_APPEND)
+        code =
+            sb_part_sets_check(options->inputs, options->input_count, &merge.counter.notify, err);
     if (code == SB_OK)
         code = open_output(&merge, err);
     if (code == SB_OK)

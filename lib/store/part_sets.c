@@ -1,0 +1,147 @@
+#include "store/part_sets.h"
+
+#include "core/buf.h"
+#include "core/number.h"
+#include "core/share.h"
+#include "store/container.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGITS      5
+#define RUNS_TOLD   16 /* of numbers that are missing */
+#define NUMBER_SIZE (sizeof("-00001-of-00004") - 1)
+
+struct part {
+    const char *stem, *suffix; /* of its name: before the number, and behind it */
+    size_t stem_size, suffix_size;
+    struct sb_share share;
+};
+
+static bool read_digits(const char *text, int64_t *out)
+{
+    char digits[DIGITS + 1];
+
+    if (strspn(text, "0123456789") < DIGITS)
+        return false;
+    memcpy(digits, text, DIGITS);
+    digits[DIGITS] = '\0';
+    return sb_parse_integer(digits, 0, SB_SHARES_MAX, out);
+}
+
+/* Is it called as a part? */
+static bool read_part(const char *path, struct part *part)
+{
+    size_t end = strlen(path), base;
+    const char *name, *number;
+
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    base = sb_container_base_size(path);
+    if (base > end)
+        base = end;
+    if (base < NUMBER_SIZE)
+        return false;
+    name = memrchr(path, '/', base);
+    name = name ? name + 1 : path;
+    number = path + base - NUMBER_SIZE;
+    if (number <= name || number[0] != '-' || memcmp(number + 1 + DIGITS, "-of-", 4) != 0 ||
+        !read_digits(number + 1, &part->share.index) ||
+        !read_digits(number + NUMBER_SIZE - DIGITS, &part->share.count))
+        return false;
+    part->stem = name;
+    part->stem_size = (size_t)(number - name);
+    part->suffix = path + base;
+    part->suffix_size = end - base;
+    return part->share.index < part->share.count;
+}
+
+static int compare_text(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+    int order = memcmp(a, b, a_size < b_size ? a_size : b_size);
+
+    return order ? order : (a_size > b_size) - (a_size < b_size);
+}
+
+static int compare_sets(const struct part *a, const struct part *b)
+{
+    int order = compare_text(a->stem, a->stem_size, b->stem, b->stem_size);
+
+    if (order == 0)
+        order = compare_text(a->suffix, a->suffix_size, b->suffix, b->suffix_size);
+    return order ? order : (a->share.count > b->share.count) - (a->share.count < b->share.count);
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+    const struct part *x = a, *y = b;
+    int order = compare_sets(x, y);
+
+    return order ? order : (x->share.index > y->share.index) - (x->share.index < y->share.index);
+}
+
+/* Adds those from `from` up to but without `to`, counted from 0, as "3" or "5-7". */
+static enum sb_code add_run(struct sb_buf *list, int64_t from, int64_t to, int *runs)
+{
+    const char *comma = list->size > 0 ? "," : "";
+
+    if (from >= to || ++*runs > RUNS_TOLD)
+        return SB_OK;
+    if (*runs == RUNS_TOLD)
+        return sb_buf_add_format(list, "%s...", comma);
+    if (to - from == 1)
+        return sb_buf_add_format(list, "%s%" PRId64, comma, to);
+    return sb_buf_add_format(list, "%s%" PRId64 "-%" PRId64, comma, from + 1, to);
+}
+
+/* `parts` are those of one set, in order. */
+static enum sb_code check_set(const struct part *parts, size_t count, struct sb_buf *list,
+                              struct sb_buf *name, const struct sb_notify *notify)
+{
+    int64_t next = 0, of = parts->share.count;
+    int runs = 0;
+
+    sb_buf_clear(list);
+    sb_buf_clear(name);
+    for (size_t i = 0; i < count; i++) {
+        if (add_run(list, next, parts[i].share.index, &runs))
+            return SB_NOMEM;
+        next = parts[i].share.index + 1;
+    }
+    if (add_run(list, next, of, &runs) ||
+        sb_buf_add_format(name, "%.*s-*-of-%05" PRId64 "%.*s", (int)parts->stem_size, parts->stem,
+                          of, (int)parts->suffix_size, parts->suffix))
+        return SB_NOMEM;
+    if (runs > 0)
+        sb_tell(notify, SB_PROBLEM, "part", name->data,
+                "parts are missing: %s of %" PRId64 "; make them with --part=I/%" PRId64
+                ", then join all",
+                list->data, of, of);
+    return SB_OK;
+}
+
+enum sb_code sb_part_sets_check(char *const *paths, size_t count, const struct sb_notify *notify,
+                                struct sb_error *err)
+{
+    struct part *parts = calloc(count ? count : 1, sizeof(*parts));
+    struct sb_buf list = {0}, name = {0};
+    enum sb_code code = parts ? SB_OK : SB_NOMEM;
+    size_t found = 0, end;
+
+    for (size_t i = 0; !code && i < count; i++) {
+        if (sb_container_by_suffix(paths[i]).kind != SB_BAG && read_part(paths[i], &parts[found]))
+            found++;
+    }
+    if (found > 0)
+        qsort(parts, found, sizeof(*parts), compare_parts);
+    for (size_t first = 0; !code && first < found; first = end) {
+        for (end = first + 1; end < found && !compare_sets(&parts[first], &parts[end]);)
+            end++;
+        code = check_set(parts + first, end - first, &list, &name, notify);
+    }
+    sb_buf_release(&list);
+    sb_buf_release(&name);
+    free(parts);
+    return code ? sb_fail_memory(err) : SB_OK;
+}
