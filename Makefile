@@ -117,6 +117,8 @@ endif
 export SHARDBOX
 export FAULT_SHIM = $(abspath $(BUILD))/tests/faults/shim.so
 export MAKE_ARCHIVE = $(BUILD)/tests/bench/make_archive
+export SLOW_SHIM = $(abspath $(BUILD))/tests/faults/slow.so
+SHIMS = $(FAULT_SHIM) $(SLOW_SHIM)
 
 ## make test                 every unit test and bats file; FILES="..." for some of them
 ## make test SANITIZE=1      the same under the address and undefined behaviour sanitizers
@@ -124,19 +126,20 @@ export MAKE_ARCHIVE = $(BUILD)/tests/bench/make_archive
 test: test-dependencies
 	$(MAKE) test-built
 
-test-built: $(SHARDBOX) $(UNIT_TESTS) $(FAULT_SHIM) $(MAKE_ARCHIVE)
+test-built: $(SHARDBOX) $(UNIT_TESTS) $(SHIMS) $(MAKE_ARCHIVE)
 	tests/tools/run-tests $(BUILD)/test-log $(or $(FILES),$(TEST_FILES))
 
 test-unit: $(UNIT_TESTS)
 	tests/tools/run-tests $(BUILD)/test-log $(UNIT_TESTS)
 
-test-bats: $(SHARDBOX) $(FAULT_SHIM) $(MAKE_ARCHIVE)
+test-bats: $(SHARDBOX) $(SHIMS) $(MAKE_ARCHIVE)
 	tests/tools/run-tests $(BUILD)/test-log $(or $(FILES),$(wildcard tests/bats/*.bats))
 
 $(UNIT_TESTS): %: %.o $(LIBRARY_OBJECTS)
 	$(call run,LINK,$(LINK) -o $@ $^ $(LIBS))
 
-$(FAULT_SHIM): tests/faults/shim.c tests/faults/fault.h tests/faults/record.h $(BUILD)/flags
+$(FAULT_SHIM): tests/faults/fault.h tests/faults/record.h
+$(SHIMS): $(abspath $(BUILD))/%.so: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call run,LINK,$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O1 -g -fPIC -shared -o $@ $<)
 

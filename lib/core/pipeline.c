@@ -1,8 +1,7 @@
 #include "core/pipeline.h"
 #include "core/interrupt.h"
+#include "core/thread.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -251,20 +250,12 @@ static enum sb_code run_inline(const struct sb_pipeline_ops *ops, void *context,
     }
 }
 
-/* Workers take no signals, so that it is the calling thread whose waiting read comes back. */
 static unsigned start_workers(struct sb_pipeline *p, pthread_t *workers, unsigned wanted)
 {
-    sigset_t blocked, before;
     unsigned started = 0;
 
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGINT);
-    sigaddset(&blocked, SIGTERM);
-    sigaddset(&blocked, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &blocked, &before);
-    while (started < wanted && pthread_create(&workers[started], NULL, run_worker, p) == 0)
+    while (started < wanted && sb_thread_start(&workers[started], run_worker, p))
         started++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return started;
 }
 

@@ -54,6 +54,8 @@ static enum sb_code add(struct sb_names *names, const char *name, unsigned type,
     size_t room = names->room ? names->room * 2 : 64;
     struct sb_names_key *keys;
 
+    if (names->most && names->arena.size > names->most)
+        return sb_fail(err, SB_LIMIT, "a directory with more names than are wanted");
     if (names->arena.size + size + 2 > UINT32_MAX)
         return sb_fail(err, SB_LIMIT, "a directory with more than 4 GiB of names");
     if (names->count == names->room) {

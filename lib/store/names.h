@@ -19,6 +19,7 @@ struct sb_names {
     struct sb_names_key *keys;
     size_t count;
     size_t room;
+    size_t most; /* bytes of names: SB_LIMIT beyond; 0: 4 GiB */
 };
 
 enum sb_names_order {
@@ -31,8 +32,8 @@ void sb_names_release(struct sb_names *names);
 /*
  * Reads all names in the directory but "." and "..". With follow, the type of a link is that of
  * what it leads to. A name that vanishes meanwhile, when its type has to be asked for, is left out.
- * Errors: SB_SYSTEM, SB_NOENT (the directory was removed), SB_NOMEM, SB_LIMIT (over 4 GiB of
- * names).
+ * Errors: SB_SYSTEM, SB_NOENT (the directory was removed), SB_NOMEM, SB_LIMIT (more
+ * bytes of names than names->most).
  */
 enum sb_code sb_names_read(struct sb_names *names, int dir_fd, enum sb_names_order order,
                            bool follow, struct sb_error *err) SB_CHECKED;

@@ -1,10 +1,9 @@
 #include "store/outfilter.h"
 
 #include "core/interrupt.h"
+#include "core/thread.h"
 #include "store/codec.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,20 +118,6 @@ static void *run_thread(void *argument)
     return NULL;
 }
 
-/* Takes no signals, so that it is the calling thread whose waiting read comes back. */
-static void start_thread(struct sb_outfilter *filter)
-{
-    sigset_t blocked, before;
-
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGINT);
-    sigaddset(&blocked, SIGTERM);
-    sigaddset(&blocked, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &blocked, &before);
-    filter->threaded = pthread_create(&filter->thread, NULL, run_thread, filter) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
 static enum sb_code make_blocks(struct sb_outfilter *filter, struct sb_error *err)
 {
     filter->out = malloc(SB_CODEC_ROOM);
@@ -173,7 +158,7 @@ enum sb_code sb_outfilter_open(struct sb_outfilter **out,
         sb_outfilter_free(filter);
         return code;
     }
-    start_thread(filter);
+    filter->threaded = sb_thread_start(&filter->thread, run_thread, filter);
     *out = filter;
     return SB_OK;
 }

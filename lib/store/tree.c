@@ -2,11 +2,11 @@
 
 #include "core/buf.h"
 #include "core/glob.h"
-#include "store/names.h"
+#include "store/tree_ahead.h"
+#include "store/tree_level.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,28 +14,14 @@
 /* Room for the directory of the start, and one being opened. */
 #define OPEN_LEVELS (SB_TREE_OPEN_MAX - 2)
 
-struct sb_tree_dir {
-    atomic_uint references;
-    int fd;
-};
-
-/* A directory whose contents are being walked. */
-struct level {
-    struct sb_tree_dir *dir; /* NULL while closed to save descriptors */
-    dev_t dev;
-    ino_t ino;
-    size_t name_size; /* of its stored name */
-    size_t disk_size; /* of its disk path */
-    struct sb_names names;
-    size_t next; /* place in names */
-};
-
 struct sb_tree {
     struct sb_tree_options options;
-    struct level *levels; /* depth of them in use; the memory of the others waits */
+    struct sb_tree_level **levels; /* directories whose contents are being walked */
     size_t depth;
     size_t room;
-    struct sb_buf name; /* of the current item */
+    struct sb_tree_ahead *ahead; /* NULL: everything is done when the walk comes to it */
+    bool entered;                /* the innermost level is new to it */
+    struct sb_buf name;          /* of the current item */
     struct sb_buf disk;
 
     struct sb_tree_dir *base; /* the directory that holds the start, opened from base_fd */
@@ -47,60 +33,39 @@ struct sb_tree {
     dev_t start_dev;
 };
 
-struct sb_tree_dir *sb_tree_dir_ref(struct sb_tree_dir *dir)
-{
-    atomic_fetch_add_explicit(&dir->references, 1, memory_order_relaxed);
-    return dir;
-}
-
-void sb_tree_dir_unref(struct sb_tree_dir *dir)
-{
-    if (!dir || atomic_fetch_sub_explicit(&dir->references, 1, memory_order_acq_rel) > 1)
-        return;
-    close(dir->fd);
-    free(dir);
-}
-
-int sb_tree_dir_fd(const struct sb_tree_dir *dir)
-{
-    return dir->fd;
-}
-
-/* Takes over fd, also when it fails. */
-static struct sb_tree_dir *dir_new(int fd)
-{
-    struct sb_tree_dir *dir = malloc(sizeof(*dir));
-
-    if (!dir) {
-        close(fd);
-        return NULL;
-    }
-    atomic_init(&dir->references, 1);
-    dir->fd = fd;
-    return dir;
-}
-
-static int open_directory(int at, const char *path, bool follow)
-{
-    return openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
-}
-
 enum sb_code sb_tree_new(struct sb_tree **out, const struct sb_tree_options *options,
                          struct sb_error *err)
 {
+    unsigned threads = options->no_recursion ? 0 : sb_tree_ahead_threads(options->threads);
+    enum sb_code code;
+
     *out = calloc(1, sizeof(**out));
     if (!*out)
         return sb_fail_memory(err);
     (*out)->options = *options;
-    return SB_OK;
+    if (threads == 0)
+        return SB_OK;
+    code = sb_tree_ahead_new(&(*out)->ahead, &(*out)->options, threads, err);
+    if (code) {
+        sb_tree_free(*out);
+        *out = NULL;
+    }
+    return code;
+}
+
+static struct sb_tree_level *innermost(const struct sb_tree *tree)
+{
+    return tree->depth > 0 ? tree->levels[tree->depth - 1] : NULL;
 }
 
 static void leave(struct sb_tree *tree)
 {
-    struct level *level = &tree->levels[--tree->depth];
+    struct sb_tree_level *level = innermost(tree);
 
-    sb_tree_dir_unref(level->dir);
-    level->dir = NULL;
+    if (tree->ahead)
+        sb_tree_ahead_leave(tree->ahead, level);
+    tree->depth--;
+    sb_tree_level_free(level);
 }
 
 void sb_tree_free(struct sb_tree *tree)
@@ -109,8 +74,7 @@ void sb_tree_free(struct sb_tree *tree)
         return;
     while (tree->depth > 0)
         leave(tree);
-    for (size_t i = 0; i < tree->room; i++)
-        sb_names_release(&tree->levels[i].names);
+    sb_tree_ahead_free(tree->ahead);
     free(tree->levels);
     sb_tree_dir_unref(tree->base);
     sb_buf_release(&tree->name);
@@ -172,14 +136,14 @@ static enum sb_code open_base(struct sb_tree *tree, int base_fd, const struct sb
         return SB_OK;
     sb_tree_dir_unref(tree->base);
     tree->base = NULL;
-    fd = open_directory(base_fd, path->data, true);
+    fd = sb_tree_open_directory(base_fd, path->data, true);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
         return sb_fail_errno(err, errno, "%s", tree->disk.data);
     if (fd < 0) {
         problem_of_start(tree, errno);
         return SB_END;
     }
-    tree->base = dir_new(fd);
+    tree->base = sb_tree_dir_new(fd);
     tree->base_fd = base_fd;
     if (!tree->base || sb_buf_set(&tree->base_path, path->data, path->size))
         return sb_fail_memory(err);
@@ -210,7 +174,8 @@ enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, 
 static bool is_ancestor(const struct sb_tree *tree, const struct stat *st)
 {
     for (size_t i = 0; i < tree->depth; i++) {
-        if (tree->levels[i].ino == st->st_ino && tree->levels[i].dev == st->st_dev)
+        if (tree->levels[i]->stat.st_ino == st->st_ino &&
+            tree->levels[i]->stat.st_dev == st->st_dev)
             return true;
     }
     return false;
@@ -219,45 +184,55 @@ static bool is_ancestor(const struct sb_tree *tree, const struct stat *st)
 static enum sb_code grow(struct sb_tree *tree, struct sb_error *err)
 {
     size_t room = tree->room ? tree->room * 2 : 16;
-    struct level *levels;
+    struct sb_tree_level **levels;
 
     if (tree->depth < tree->room)
         return SB_OK;
     levels = reallocarray(tree->levels, room, sizeof(*levels));
     if (!levels)
         return sb_fail_memory(err);
-    memset(levels + tree->room, 0, (room - tree->room) * sizeof(*levels));
     tree->levels = levels;
     tree->room = room;
     return SB_OK;
 }
 
-/* Makes the directory behind fd, which is taken over, the one that is walked next. */
-static enum sb_code enter(struct sb_tree *tree, int fd, const struct stat *st, struct sb_error *err)
+/* Makes a directory, which is taken over, the one that is walked next. */
+static enum sb_code enter(struct sb_tree *tree, struct sb_tree_level *level, struct sb_error *err)
 {
-    struct sb_tree_dir *dir = dir_new(fd);
-    struct level *level;
-    enum sb_code code;
-
-    if (!dir)
-        return sb_fail_memory(err);
     if (grow(tree, err)) {
-        sb_tree_dir_unref(dir);
+        sb_tree_level_free(level);
         return err->code;
     }
-    level = &tree->levels[tree->depth++];
-    level->dir = dir;
-    level->dev = st->st_dev;
-    level->ino = st->st_ino;
-    level->name_size = tree->name.size;
+    tree->levels[tree->depth++] = level;
+    tree->entered = true;
     level->disk_size = tree->disk.size;
-    level->next = 0;
     if (tree->depth > OPEN_LEVELS) {
-        struct level *far = &tree->levels[tree->depth - 1 - OPEN_LEVELS];
+        struct sb_tree_level *far = tree->levels[tree->depth - 1 - OPEN_LEVELS];
 
         sb_tree_dir_unref(far->dir);
         far->dir = NULL;
     }
+    return SB_OK;
+}
+
+/* Lists the directory behind fd, which is taken over, and enters it. */
+static enum sb_code list(struct sb_tree *tree, int fd, const struct stat *st, struct sb_error *err)
+{
+    struct sb_tree_level *level =
+        sb_tree_level_new(innermost(tree), tree->name.data, tree->name.size);
+    enum sb_code code;
+
+    if (!level)
+        close(fd);
+    else
+        level->dir = sb_tree_dir_new(fd);
+    if (!level || !level->dir) {
+        sb_tree_level_free(level);
+        return sb_fail_memory(err);
+    }
+    level->stat = *st;
+    if (enter(tree, level, err))
+        return err->code;
     code = sb_names_read(&level->names, fd, SB_NAMES_AS_PATH, tree->options.dereference, err);
     if (code == SB_SYSTEM || code == SB_NOENT) {
         problem(tree, "unreadable", "cannot be read, its contents are left out", err->sys_errno);
@@ -285,7 +260,7 @@ static enum sb_code look_into(struct sb_tree *tree, int at, const char *componen
     *fd = -1;
     if (tree->options.no_recursion && stat_directory(at, component, follow, st))
         return SB_OK;
-    *fd = open_directory(at, component, follow);
+    *fd = sb_tree_open_directory(at, component, follow);
     if (*fd >= 0 && fstat(*fd, st) == 0)
         return SB_OK;
     why = errno;
@@ -311,7 +286,7 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
                                    struct sb_error *err)
 {
     const struct sb_tree_options *options = &tree->options;
-    bool is_start = tree->depth == 0;
+    struct sb_tree_level *above = innermost(tree), *listed = NULL;
     bool elsewhere, taken;
     int fd;
     enum sb_code code;
@@ -320,6 +295,13 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
         return SB_END;
     taken = tree->name.size == 0 ||
             sb_filter_takes(options->filter, tree->name.data, tree->name.size, true);
+    if (tree->ahead && above)
+        listed = sb_tree_ahead_take(tree->ahead, above, above->next - 1);
+    if (listed) {
+        item->stat = listed->stat;
+        code = enter(tree, listed, err);
+        return code || taken ? code : SB_END;
+    }
     code =
         look_into(tree, sb_tree_dir_fd(item->dir), item->component, follow, &fd, &item->stat, err);
     if (code)
@@ -329,7 +311,7 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
         close(fd);
         return SB_END;
     }
-    if (is_start)
+    if (!above)
         tree->start_dev = item->stat.st_dev;
     elsewhere = options->one_file_system && item->stat.st_dev != tree->start_dev;
     if (elsewhere)
@@ -337,7 +319,7 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
                 "is on another file system, its contents are left out");
     if (fd >= 0 && elsewhere)
         close(fd);
-    else if (fd >= 0 && enter(tree, fd, &item->stat, err))
+    else if (fd >= 0 && list(tree, fd, &item->stat, err))
         return err->code;
     return taken ? SB_OK : SB_END;
 }
@@ -388,23 +370,25 @@ static enum sb_code take_start(struct sb_tree *tree, struct sb_tree_item *item,
 }
 
 /* Opens again a directory that was closed to save descriptors; its name may lead elsewhere now. */
-static enum sb_code reopen(struct sb_tree *tree, struct level *level, struct sb_error *err)
+static enum sb_code reopen(struct sb_tree *tree, struct sb_tree_level *level, struct sb_error *err)
 {
-    size_t target = (size_t)(level - tree->levels);
     bool follow = tree->options.dereference;
     struct stat st;
-    int fd = open_directory(sb_tree_dir_fd(tree->base), tree->component.data, tree->follow_start);
+    int fd = sb_tree_open_directory(sb_tree_dir_fd(tree->base), tree->component.data,
+                                    tree->follow_start);
 
-    for (size_t i = 0; i < target && fd >= 0; i++) {
-        const struct level *above = &tree->levels[i];
+    for (size_t i = 0; i + 1 < tree->depth && fd >= 0; i++) {
+        const struct sb_tree_level *above = tree->levels[i];
         unsigned type;
-        int below = open_directory(fd, sb_names_at(&above->names, above->next - 1, &type), follow);
+        int below =
+            sb_tree_open_directory(fd, sb_names_at(&above->names, above->next - 1, &type), follow);
 
         close(fd);
         fd = below;
     }
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == level->ino && st.st_dev == level->dev) {
-        level->dir = dir_new(fd);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == level->stat.st_ino &&
+        st.st_dev == level->stat.st_dev) {
+        level->dir = sb_tree_dir_new(fd);
         return level->dir ? SB_OK : sb_fail_memory(err);
     }
     if (fd >= 0)
@@ -414,10 +398,10 @@ static enum sb_code reopen(struct sb_tree *tree, struct level *level, struct sb_
     return SB_OK;
 }
 
-static enum sb_code name_item(struct sb_tree *tree, const struct level *level,
+static enum sb_code name_item(struct sb_tree *tree, const struct sb_tree_level *level,
                               const char *component, struct sb_error *err)
 {
-    sb_buf_cut(&tree->name, level->name_size);
+    sb_buf_cut(&tree->name, level->name.size);
     sb_buf_cut(&tree->disk, level->disk_size);
     if ((tree->name.size > 0 && sb_buf_add_char(&tree->name, '/')) ||
         sb_buf_add_text(&tree->name, component) ||
@@ -430,7 +414,7 @@ static enum sb_code name_item(struct sb_tree *tree, const struct level *level,
 /* The next name of the innermost directory. SB_END: it is no item. */
 static enum sb_code take_next(struct sb_tree *tree, struct sb_tree_item *item, struct sb_error *err)
 {
-    struct level *level = &tree->levels[tree->depth - 1];
+    struct sb_tree_level *level = innermost(tree);
     unsigned type;
 
     if (!level->dir) {
@@ -454,8 +438,11 @@ enum sb_code sb_tree_next(struct sb_tree *tree, struct sb_tree_item *item, struc
     if (tree->start_waits)
         code = take_start(tree, item, err);
     while (code == SB_END && tree->depth > 0) {
-        const struct level *level = &tree->levels[tree->depth - 1];
+        const struct sb_tree_level *level = innermost(tree);
 
+        if (tree->ahead)
+            sb_tree_ahead_look(tree->ahead, innermost(tree), tree->entered);
+        tree->entered = false;
         if (level->next == level->names.count)
             leave(tree);
         else

@@ -4,7 +4,9 @@
  * Files come sorted bytewise by their whole stored name; a directory comes before its contents
  * (within a directory names are sorted with directories compared as "name/"). The names of a
  * directory being walked, and of those above it, are held (about 30 bytes a name), but nothing else
- * of them; at most SB_TREE_OPEN_MAX directories are kept open whatever the depth.
+ * of them; at most SB_TREE_OPEN_MAX directories are kept open whatever the depth. With threads,
+ * directories that come next are opened and listed ahead: a few dozen, of at most a few MB of
+ * names.
  *
  * What is wrong with single things is said through notify, as SB_PROBLEM, and the walk goes on:
  * "unreadable" (a directory that cannot be opened or read: it comes itself, its contents do not),
@@ -46,6 +48,7 @@ struct sb_tree_options {
     bool dereference;     /* follow links; a link to a directory above itself is a "loop" */
     bool one_file_system; /* a directory on another file system comes without its contents */
     bool no_recursion;    /* a directory comes alone */
+    unsigned threads;     /* that read the files: half as many list directories ahead; 0, 1: none */
 
     /* Not taken: not given. Pruned: not even looked into. NULL takes everything. */
     const struct sb_filter *filter;

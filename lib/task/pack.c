@@ -89,6 +89,7 @@ static enum sb_code open_files(struct packer *packer, const struct sb_pack_input
         return sb_fail_memory(err);
     members.read.own_dir = dirname(packer->own_dir);
     members.read.own_base = basename(packer->own_base);
+    source.threads = options->threads;
     source.beside = packer->archive;
     source.notify = &packer->counter.notify;
     code = sb_pack_source_new(&items, inputs, count, &source, err);

@@ -19,7 +19,7 @@
 
 struct sb_pack_options {
     struct sb_writer_options writer;
-    struct sb_pack_source_options source; /* beside and notify are filled in by sb_pack */
+    struct sb_pack_source_options source; /* threads, beside and notify: by sb_pack */
     struct sb_recode recode;
     unsigned threads;
 

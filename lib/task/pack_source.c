@@ -243,6 +243,7 @@ enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pac
         .dereference = options->dereference,
         .one_file_system = options->one_file_system,
         .no_recursion = options->no_recursion,
+        .threads = options->threads,
         .filter = options->filter,
         .notify = &source->counter.notify,
     };

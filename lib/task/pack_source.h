@@ -42,6 +42,7 @@ struct sb_pack_source_options {
     bool one_file_system;
     bool no_recursion;
     bool strict;         /* look at everything first; anything that would be lost is SB_INVALID */
+    unsigned threads;    /* that read the files: see sb_tree_options */
     const char *prefix;  /* put before every name; NULL: nothing */
     unsigned strip;      /* components taken off first */
     const char *charset; /* names are in this character set and become UTF-8; NULL: bytes */

@@ -59,8 +59,7 @@ static void add_item(const struct sb_tree_item *item)
         CHECK(item->stat.st_ino == st.st_ino);
 }
 
-static const char *walk_named(const struct sb_tree_options *options, const char *path,
-                              const char *name)
+static void walk_once(const struct sb_tree_options *options, const char *path, const char *name)
 {
     struct sb_tree_item item;
     struct sb_tree *tree;
@@ -75,6 +74,21 @@ static const char *walk_named(const struct sb_tree_options *options, const char 
     CHECK(code == SB_END);
     CHECK(sb_tree_next(tree, &item, &err) == SB_END);
     sb_tree_free(tree);
+}
+
+/* Whatever is listed ahead, the walk is the same. */
+static const char *walk_named(const struct sb_tree_options *options, const char *path,
+                              const char *name)
+{
+    struct sb_tree_options threaded = *options;
+    char *alone;
+
+    walk_once(options, path, name);
+    alone = strdup(walked.data ? walked.data : "");
+    threaded.threads = 8;
+    walk_once(&threaded, path, name);
+    CHECK_TEXT(walked.data ? walked.data : "", alone);
+    free(alone);
     return walked.data ? walked.data : "";
 }
 
@@ -185,11 +199,22 @@ static void a_directory_may_come_alone(void)
 
 static void another_file_system_is_not_entered(void)
 {
-    static const struct sb_tree_options one = {.one_file_system = true};
-    const char *items = walk_named(&one, "/", "");
+    static const struct sb_tree_options one = {.one_file_system = true, .threads = 8};
+    unsigned entries = 0, below = 0;
+    struct sb_tree_item item;
+    struct sb_tree *tree;
+    struct sb_error err;
 
-    CHECK(strstr(items, "d:proc ") != NULL);
-    CHECK(strstr(items, ":proc/") == NULL);
+    CHECK(sb_tree_new(&tree, &one, &err) == SB_OK);
+    CHECK(sb_tree_start(tree, AT_FDCWD, "/", "", 0, &err) == SB_OK);
+    while (!sb_tree_next(tree, &item, &err)) {
+        entries += strcmp(item.name, "proc") == 0;
+        below += strncmp(item.name, "proc/", 5) == 0;
+        if (strcmp(item.name, "proc0") > 0)
+            break;
+    }
+    CHECK(entries == 1 && below == 0);
+    sb_tree_free(tree);
 }
 
 static void filters_prune(void)
@@ -232,6 +257,53 @@ static void a_deep_tree_needs_few_descriptors(void)
         found++;
     CHECK(found == 199);
     CHECK(strstr(items, "!") == NULL);
+}
+
+static void make_bushes(const char *path, unsigned depth)
+{
+    char below[64];
+
+    for (char c = 'a'; depth > 0 && c < 'a' + 12; c++) {
+        snprintf(below, sizeof(below), "%s/%c", path, c);
+        make_dir(below);
+        make_bushes(below, c % 3 ? depth - 1 : 0);
+        snprintf(below, sizeof(below), "%s/%c.f", path, c);
+        make_file(below);
+    }
+}
+
+static void directories_are_listed_ahead_and_come_in_their_order(void)
+{
+    static const struct sb_tree_options following = {.dereference = true, .notify = &notify};
+    static const struct sb_tree_options plain = {.notify = &notify};
+    const char *items;
+    size_t found = 0;
+
+    begin("bushes");
+    make_bushes(".", 3);
+    make_link("..", "b/b/up");
+    items = walk(&plain);
+    for (const char *at = items; (at = strchr(at, ':')); at++)
+        found++;
+    CHECK(found == 1 + 2 * (12 + 8 * 12 + 64 * 12) + 1);
+    CHECK(strstr(walk(&following), "!loop "));
+}
+
+static void a_walk_is_given_up_while_directories_are_listed(void)
+{
+    static const struct sb_tree_options threaded = {.threads = 8, .notify = &notify};
+    struct sb_tree_item item;
+    struct sb_tree *tree;
+    struct sb_error err;
+
+    CHECK(chdir(top) == 0 && chdir("bushes") == 0);
+    CHECK(sb_tree_new(&tree, &threaded, &err) == SB_OK);
+    for (int i = 0; i < 20; i++) {
+        CHECK(sb_tree_start(tree, AT_FDCWD, ".", "", 0, &err) == SB_OK);
+        for (int j = 0; j < 9 * i; j++)
+            CHECK(sb_tree_next(tree, &item, &err) == SB_OK);
+    }
+    sb_tree_free(tree);
 }
 
 static void a_directory_handle_outlives_the_walk(void)
@@ -302,6 +374,8 @@ int main(void)
     RUN(another_file_system_is_not_entered);
     RUN(filters_prune);
     RUN(a_deep_tree_needs_few_descriptors);
+    RUN(directories_are_listed_ahead_and_come_in_their_order);
+    RUN(a_walk_is_given_up_while_directories_are_listed);
     RUN(a_directory_handle_outlives_the_walk);
     RUN(a_tree_that_vanishes_ends_the_walk);
     sb_buf_release(&walked);

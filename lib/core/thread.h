@@ -1,0 +1,16 @@
+/*
+ * Starting threads.
+ */
+#ifndef SB_CORE_THREAD_H
+#define SB_CORE_THREAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+/*
+ * False where the system gives no more threads. The new one takes no SIGINT, SIGTERM or SIGHUP, so
+ * that it is the calling thread whose waiting read comes back.
+ */
+bool sb_thread_start(pthread_t *thread, void *(*run)(void *argument), void *argument);
+
+#endif
