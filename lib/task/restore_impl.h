@@ -1,0 +1,51 @@
+/*
+ * What the parts of restore.h share. Not for others.
+ */
+#ifndef SB_TASK_RESTORE_IMPL_H
+#define SB_TASK_RESTORE_IMPL_H
+
+#include "archive/lock.h"
+#include "core/buf.h"
+#include "task/restore.h"
+#include "task/restore_copy.h"
+#include "task/restore_list.h"
+#include "task/restore_target.h"
+#include "task/verify.h"
+
+struct sqlite3;
+
+struct sb_restore {
+    struct sb_archive *archive;
+    const struct sb_restore_options *options;
+    const struct sb_notify *notify;
+    const struct sb_verify_events *events; /* the caller's */
+    struct sb_restore_result *result;
+    struct sb_restore_copy *copy;
+    struct sb_restore_list *list;
+    struct sb_restore_target *target;
+    struct sb_error failed; /* in a callback of verify */
+    int64_t gone;           /* defects of files that the index has no more */
+    int64_t wanted_bytes;   /* of all items, and */
+    int64_t done_bytes;     /* of those that were looked for */
+
+    char *path;     /* of the archive: its directory resolved */
+    char *new_path; /* path.new: the lock */
+    char *file;     /* the index */
+    struct sqlite3 *db;
+    struct sb_new_lock lock;
+};
+
+/* restore_plan.c: what of the names that are damaged can be restored at all goes to the list. */
+enum sb_code sb_restore_plan(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
+
+/* restore_named.c and restore_sequence.c: finds the items in the copy, and writes them. */
+enum sb_code sb_restore_named(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_restore_sequence(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
+
+/* restore_check.c: reads back what was written. */
+enum sb_code sb_restore_check(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
+
+/* Another item was looked for: for progress. */
+void sb_restore_passed(struct sb_restore *restore, int64_t size);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * The files that are to be restored, any number of them, and how far each has come: they wait in a
+ * temporary database, so memory is bounded. Belongs to one thread.
+ */
+#ifndef SB_TASK_RESTORE_LIST_H
+#define SB_TASK_RESTORE_LIST_H
+
+#include "archive/entry.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sb_restore_state {
+    SB_RESTORE_WANTED,     /* nothing of this name was found in the copy */
+    SB_RESTORE_OTHER,      /* it was, but with other bytes */
+    SB_RESTORE_WRITTEN,    /* under a dry run: could be */
+    SB_RESTORE_RESTORED,   /* and read back */
+    SB_RESTORE_UNREADABLE, /* cannot be read back */
+};
+
+/* The place of a file in its shard, and what is to be there. */
+struct sb_restore_item {
+    int64_t id; /* ascending in the order in which items were added; from 1 */
+    const char *path;
+    size_t path_size;
+    bool is_link;
+    uint32_t shard;
+    int64_t offset;
+    int64_t size;
+    uint32_t crc32c;
+    enum sb_restore_state state;
+};
+
+struct sb_restore_list;
+
+/* beside: see sb_temp_directory; to be open as long. */
+enum sb_code sb_restore_list_new(struct sb_restore_list **out, const char *beside,
+                                 struct sb_error *err) SB_CHECKED;
+void sb_restore_list_free(struct sb_restore_list *list); /* NULL is allowed */
+
+/* A name that verify found damaged; one that is there already is fine. */
+enum sb_code sb_restore_list_damage(struct sb_restore_list *list, const char *path, size_t size,
+                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_restore_list_is_damaged(struct sb_restore_list *list, const char *path, size_t size,
+                                        bool *damaged, struct sb_error *err) SB_CHECKED;
+
+/* Those names, in their order. Names may be asked for meanwhile, none added. SB_END after the last;
+ * the string lives until the next call. */
+enum sb_code sb_restore_list_next_damaged(struct sb_restore_list *list, const char **path,
+                                          size_t *size, struct sb_error *err) SB_CHECKED;
+
+/* Adds an item, for an entry with a checksum, as SB_RESTORE_WANTED. */
+enum sb_code sb_restore_list_add(struct sb_restore_list *list, const struct sb_entry *entry,
+                                 struct sb_error *err) SB_CHECKED;
+
+/*
+ * The first item behind the id `after` whose state is from `least` to `most`. SB_END: none. The
+ * path lives until the next call of this.
+ */
+enum sb_code sb_restore_list_next(struct sb_restore_list *list, int64_t after,
+                                  enum sb_restore_state least, enum sb_restore_state most,
+                                  struct sb_restore_item *item, struct sb_error *err) SB_CHECKED;
+
+/*
+ * The first item behind `after`, not written yet, whose name this is, or, with by_target, that in
+ * the copy is a hard link to this name. SB_END: none. As above, of calls of this.
+ */
+enum sb_code sb_restore_list_find(struct sb_restore_list *list, const char *name, size_t size,
+                                  bool by_target, int64_t after, struct sb_restore_item *item,
+                                  struct sb_error *err) SB_CHECKED;
+
+enum sb_code sb_restore_list_set(struct sb_restore_list *list, int64_t id,
+                                 enum sb_restore_state state, struct sb_error *err) SB_CHECKED;
+
+/* The copy has the item as a hard link to the file `target`. */
+enum sb_code sb_restore_list_link(struct sb_restore_list *list, int64_t id, const char *target,
+                                  size_t size, struct sb_error *err) SB_CHECKED;
+
+/* Items that are not written yet. */
+int64_t sb_restore_list_open(const struct sb_restore_list *list);
+
+#endif
