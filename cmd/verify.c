@@ -28,6 +28,7 @@ static const struct option options[] = {
     OPTION_BWLIMIT,
     OPTION_FLAG(0, "json", struct verify_settings, json, "print each defect as a line of JSON"),
     OPTION_FROM,
+    OPTIONS_VERIFY_REPAIR(struct verify_settings, repair),
     OPTIONS_VERIFY_RECORDS(struct verify_settings, records),
     OPTION_END,
 };
@@ -78,7 +79,9 @@ static enum sb_code verify_archive(struct verify_run *run, struct sb_error *err)
 
     if (code == SB_OK) {
         warn_of_newer(archive, run->path);
-        code = sb_verify(archive, &wanted, &run->events, &message_notify, &run->result, err);
+        code = run->settings->repair.from
+                   ? verify_repair(run, archive, &wanted, err)
+                   : sb_verify(archive, &wanted, &run->events, &message_notify, &run->result, err);
     }
     message_progress_end();
     if (code == SB_DAMAGED) {
@@ -108,8 +111,10 @@ static enum sb_code verify_other(struct verify_run *run, struct sb_error *err)
     struct sb_verify_options wanted = options_of(run);
     struct sb_input *input;
     const char *unproved;
-    enum sb_code code = open_input(&input, run->path, &run->settings->opening, err);
+    enum sb_code code = verify_repair_refuse(run, false, err);
 
+    if (!code)
+        code = open_input(&input, run->path, &run->settings->opening, err);
     if (code)
         return code;
     if (run->settings->present)
@@ -141,6 +146,8 @@ static enum sb_code verify_bag(struct verify_run *run, struct sb_error *err)
         .events = &run->events,
     };
 
+    if (verify_repair_refuse(run, true, err))
+        return err->code;
     if (run->name_count > 0)
         return sb_fail(err, SB_INVALID, "%s: has records, not names; --records chooses them",
                        run->path);
@@ -154,8 +161,10 @@ static enum sb_code verify(struct verify_run *run, struct sb_error *err)
 {
     const struct opening *opening = &run->settings->opening;
     const char *misused;
-    enum sb_code code = SB_OK;
+    enum sb_code code = verify_repair_check(run, err);
 
+    if (code)
+        return code;
     if (is_bag(run->path, opening))
         return verify_bag(run, err);
     misused = option_of_verify_records();

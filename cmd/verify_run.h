@@ -5,6 +5,7 @@
 #ifndef CMD_VERIFY_RUN_H
 #define CMD_VERIFY_RUN_H
 
+#include "task/restore.h"
 #include "task/verify.h"
 #include "verify_settings.h"
 
@@ -16,6 +17,7 @@ struct verify_run {
     struct sb_verify_events events; /* for the task: their context is the run */
     struct sb_verify_result
         result; /* of a bag, whose records are its files, as far as it has them */
+    struct sb_restore_result restored; /* with --repair-from; result is of before */
 };
 
 /* operands: the path, then names in it. The run must stay where it is. */

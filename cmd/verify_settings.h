@@ -6,6 +6,7 @@
 
 #include "opening.h"
 #include "verify_records.h"
+#include "verify_repair.h"
 
 struct verify_settings {
     struct opening opening;
@@ -15,6 +16,7 @@ struct verify_settings {
     bool json;
     int64_t threads;
     struct verify_records_settings records; /* of bags alone */
+    struct verify_repair_settings repair;   /* of archives alone */
 };
 
 #endif

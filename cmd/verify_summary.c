@@ -81,6 +81,10 @@ void verify_summarize_archive(const struct verify_run *run)
         summarize_sound(path, settings, result);
         return;
     }
+    if (settings->repair.from) {
+        verify_repair_summarize(run, advice(result->remedies));
+        return;
+    }
     add_count(&line, result->defects, "defect", "defects");
     if (result->absent > 0 && settings->present && sb_buf_add_text(&line, "; ") == SB_OK)
         add_count(&line, result->absent, "file was passed over", "files were passed over");

@@ -78,7 +78,7 @@ function __shardbox_takes_value
             return 0
         case du:-d du:--max-depth du:--sort du:--export du:--compression du:--dictionary du:--limits du:--layout du:-j du:--threads du:--from
             return 0
-        case verify:-j verify:--threads verify:--bwlimit verify:--from verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to
+        case verify:-j verify:--threads verify:--bwlimit verify:--from verify:--repair-from verify:--repair-prefix verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to
             return 0
         case rm:-T rm:--files-from rm:--include rm:--exclude
             return 0
@@ -402,6 +402,9 @@ complete -c shardbox -n '__shardbox_is verify' -s j -l threads -x -d 'read with 
 complete -c shardbox -n '__shardbox_is verify' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is verify' -l json -d 'print each defect as a line of JSON'
 complete -c shardbox -n '__shardbox_is verify' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
+complete -c shardbox -n '__shardbox_is verify' -l repair-from -r -F -d 'restore damaged files from an archive, directory, tar or zip'
+complete -c shardbox -n '__shardbox_is verify' -l repair-prefix -x -d 'with it: the directory of COPY that has the files'
+complete -c shardbox -n '__shardbox_is verify' -s n -l dry-run -d 'with it: find what could be restored, and write nothing'
 complete -c shardbox -n '__shardbox_is verify' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is verify' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
 complete -c shardbox -n '__shardbox_is verify' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'

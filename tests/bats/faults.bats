@@ -46,6 +46,11 @@ without_bad() {
     faults -s 23 -o 2 upgrade
 }
 
+@test "an archive that is repaired: each file as damaged as before, or restored" {
+    faults -s 7 -o 3 repair repairtar
+    faults -s 11 -o 2 -p strict repair
+}
+
 @test "an archive that is rearranged: every file is there at any time" {
     faults -s 61 -o 20 defrag quick reshard
 }

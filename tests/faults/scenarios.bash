@@ -161,6 +161,48 @@ check_upgrade() {
     [ "$1" != finished ] || is old
 }
 
+# A shard is lost, and of another one a file is damaged between two that are not.
+start_repair() {
+    make_old copy 6k
+    cp -a copy start-repair
+    (
+        cd start-repair || exit
+        rm "$(repair_place dir/numbers | cut -d' ' -f1)"
+        read -r shard offset < <(repair_place dir/sub/file)
+        printf 'BELOW' | dd of="$shard" bs=1 seek="$offset" conv=notrunc status=none
+    )
+}
+# repair_place NAME: its shard and offset.
+repair_place() {
+    sqlite3 a.barecat "SELECT printf('a.barecat-shard-%05d %d', shard, offset) FROM files
+        WHERE path = '$1'"
+}
+run_repair() {
+    "$@" verify --repair-from=copy/a.barecat at/a.barecat
+}
+check_repair() {
+    if [ "$1" = finished ] || [ "$1" = ended ]; then
+        is old
+        return
+    fi
+    "$SHARDBOX" verify at/a.barecat >log 2>&1
+    [ $? -lt 2 ] || report "cannot be verified"
+    ! grep '^[a-z]*: ' log | grep -Ev '^shard: |^[a-z]*: dir/(numbers|sub/file): ' ||
+        report "a neighbour was touched"
+}
+
+start_repairtar() {
+    [ -d start-repair ] || start_repair
+    cp -a start-repair start-repairtar
+    tar --sort=name -czf copy.tar.gz -C old .
+}
+run_repairtar() {
+    "$@" verify -q --repair-from=copy.tar.gz at/a.barecat
+}
+check_repairtar() {
+    check_repair "$@"
+}
+
 start_unpack() {
     mkdir start-unpack
     "$SHARDBOX" pack -C new start-unpack/a.barecat .
