@@ -11,6 +11,7 @@
 #include "message.h"
 #include "opening.h"
 #include "options.h"
+#include "part.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@
 
 struct settings {
     const char *archive;
+    const char *part;
+    struct sb_share share;
     struct sb_pack_input *inputs; /* in the order given, -C among them */
     size_t input_count;
     bool nul;
@@ -114,6 +117,8 @@ static const struct option options[] = {
                 "with --append: replace files that are newer here or of another size"),
     OPTION_CHOICE(0, "duplicates", struct settings, duplicates, "WHICH", sb_duplicate_words,
                   "of files with one name: keep the first or the last, or call it an error"),
+    OPTION_PART(struct settings, part,
+                "pack part I of N into an archive of its own ('auto': as the scheduler says)"),
     OPTION_FLAG('f', "force", struct settings, force, "replace the archive if there is one"),
     OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE",
                 "begin a new shard before one passes SIZE (kept for later appends)"),
@@ -159,6 +164,7 @@ static const struct option options[] = {
 static const char *const synopsis[] = {
     "[-C DIR] [-T FILE [-0]] ARCHIVE PATH...",
     "--append [--update] ARCHIVE PATH...",
+    "--part=I/N [-C DIR] ARCHIVE PATH...",
     "--stdin-name=PATH ARCHIVE -",
     NULL,
 };
@@ -191,6 +197,8 @@ static const char *misuse(struct settings *settings)
         if (settings->inputs[i].kind == SB_INPUT_PATH && strcmp(settings->inputs[i].text, "-") == 0)
             return "'-' needs --stdin-name, the name to store standard input under";
     }
+    if (settings->part && settings->stdin_name)
+        return "standard input is one file, and cannot be cut: --part excludes --stdin-name";
     if ((settings->checkpoint || settings->resume) && settings->stdin_name)
         return "standard input cannot be gone on with: --checkpoint and --resume exclude "
                "--stdin-name";
@@ -206,9 +214,11 @@ static const char *misuse(struct settings *settings)
 /* What decides what is stored: a run that goes on must be asked the same. */
 static enum sb_code describe(const struct settings *settings, struct sb_buf *out)
 {
-    static const char *const except[] = {"directory", "files-from", NULL};
+    static const char *const except[] = {"directory", "files-from", "part", NULL};
     enum sb_code code = asked_options(out, except);
 
+    if (!code)
+        code = part_asked(out, settings->share);
     for (size_t i = 0; !code && i < settings->input_count; i++) {
         const struct sb_pack_input *input = &settings->inputs[i];
         const char *option = input->kind == SB_INPUT_DIRECTORY ? "--directory"
@@ -240,6 +250,7 @@ static struct sb_pack_options options_of(const struct settings *settings,
                    .prefix = settings->prefix,
                    .strip = (unsigned)settings->strip,
                    .charset = settings->charset,
+                   .share = settings->share,
                    .filter = settings->filter},
         .recode = {.compress = settings->compress == NOT_GIVEN
                                    ? SB_FILTER_NONE
@@ -311,6 +322,7 @@ static int pack(const struct settings *settings)
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = {.compress = NOT_GIVEN, .threads = sb_default_threads()};
+    struct sb_buf name = {0};
     const char *wrong;
     int first, status;
 
@@ -322,12 +334,18 @@ static int run(const struct command *self, int argc, char **argv)
         status = message_usage("%s", wrong);
         goto out;
     }
+    if (!part_parse(settings.part, &settings.share) ||
+        !part_name_output(&settings.archive, settings.share, false, &name)) {
+        status = message_status();
+        goto out;
+    }
     for (size_t i = 0; settings.nul && i < settings.input_count; i++) {
         if (settings.inputs[i].kind == SB_INPUT_LIST)
             settings.inputs[i].kind = SB_INPUT_LIST_NUL;
     }
     status = pack(&settings);
 out:
+    sb_buf_release(&name);
     sb_filter_free(settings.filter);
     free(settings.inputs);
     return status;

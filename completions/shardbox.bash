@@ -8,7 +8,7 @@ _shardbox_table() {
     options='' first=none others=none
     case $1 in
     pack)
-        options='-C --directory= -T --files-from= -0 --null --no-recursion --append -u --update --duplicates= -f --force --shard-size= --checkpoint= --resume --seal --include= --exclude= --exclude-from= -L --dereference -x --one-file-system --prefix= --strip-components= --iconv= --stdin-name= --compress= --level= --order= -j --threads= --bwlimit= --strict -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= -T --files-from= -0 --null --no-recursion --append -u --update --duplicates= --part= -f --force --shard-size= --checkpoint= --resume --seal --include= --exclude= --exclude-from= -L --dereference -x --one-file-system --prefix= --strip-components= --iconv= --stdin-name= --compress= --level= --order= -j --threads= --bwlimit= --strict -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=file
         ;;
     unpack)
@@ -82,6 +82,7 @@ _shardbox_value() {
     pack:--directory | pack:-C) wanted='directory' ;;
     pack:--files-from | pack:-T) wanted='file' ;;
     pack:--duplicates) wanted='words:error first last' ;;
+    pack:--part) wanted='none' ;;
     pack:--shard-size) wanted='any' ;;
     pack:--checkpoint) wanted='any' ;;
     pack:--include) wanted='any' ;;

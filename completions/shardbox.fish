@@ -62,7 +62,7 @@ end
 
 function __shardbox_takes_value
     switch "$argv[1]:$argv[2]"
-        case pack:-C pack:--directory pack:-T pack:--files-from pack:--duplicates pack:--shard-size pack:--checkpoint pack:--include pack:--exclude pack:--exclude-from pack:--prefix pack:--strip-components pack:--iconv pack:--stdin-name pack:--compress pack:--level pack:--order pack:-j pack:--threads pack:--bwlimit
+        case pack:-C pack:--directory pack:-T pack:--files-from pack:--duplicates pack:--part pack:--shard-size pack:--checkpoint pack:--include pack:--exclude pack:--exclude-from pack:--prefix pack:--strip-components pack:--iconv pack:--stdin-name pack:--compress pack:--level pack:--order pack:-j pack:--threads pack:--bwlimit
             return 0
         case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout unpack:-j unpack:--threads unpack:--bwlimit
             return 0
@@ -170,6 +170,7 @@ complete -c shardbox -n '__shardbox_is pack' -l no-recursion -d 'a directory giv
 complete -c shardbox -n '__shardbox_is pack' -l append -d 'add to an archive that exists'
 complete -c shardbox -n '__shardbox_is pack' -s u -l update -d 'with --append: replace files that are newer here or of another size'
 complete -c shardbox -n '__shardbox_is pack' -l duplicates -x -a 'error first last' -d 'of files with one name: keep the first or the last, or call it an error'
+complete -c shardbox -n '__shardbox_is pack' -l part -x -d 'pack part I of N into an archive of its own (\'auto\': as the scheduler says)'
 complete -c shardbox -n '__shardbox_is pack' -s f -l force -d 'replace the archive if there is one'
 complete -c shardbox -n '__shardbox_is pack' -l shard-size -x -d 'begin a new shard before one passes SIZE (kept for later appends)'
 complete -c shardbox -n '__shardbox_is pack' -l checkpoint -x -d 'commit after each SIZE of files, so that an interrupted run is not lost'

@@ -4,7 +4,10 @@
 #include "store/shard_spec.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+#define PART_DIGITS 5
 
 /* SB_END: the path names no set. */
 static enum sb_code name_of_set(const char *path, struct sb_share share, struct sb_buf *out,
@@ -60,4 +63,28 @@ enum sb_code sb_part_name(const char *path, struct sb_share share, bool bag, str
                           share.index, share.count, (int)(end - base), path + base))
         return sb_fail_memory(err);
     return SB_OK;
+}
+
+/* Where in the name of a part its number is. */
+static const char *find_number(const char *base, struct sb_share share)
+{
+    char text[32];
+    const char *found = NULL, *at = base;
+
+    snprintf(text, sizeof(text), "-%05" PRId64 "-of-%05" PRId64, share.index, share.count);
+    while ((at = strstr(at, text)))
+        found = ++at;
+    return found;
+}
+
+bool sb_is_part_file(const char *name, const char *base, struct sb_share share)
+{
+    const char *number = share.count > 0 ? find_number(base, share) : NULL;
+    size_t before = number ? (size_t)(number - base) : 0;
+
+    if (!number)
+        return strncmp(name, base, strlen(base)) == 0;
+    return strncmp(name, base, before) == 0 && strspn(name + before, "0123456789") == PART_DIGITS &&
+           strncmp(name + before + PART_DIGITS, number + PART_DIGITS,
+                   strlen(number + PART_DIGITS)) == 0;
 }

@@ -22,4 +22,10 @@
 enum sb_code sb_part_name(const char *path, struct sb_share share, bool bag, struct sb_buf *out,
                           struct sb_error *err) SB_CHECKED;
 
+/*
+ * Does the name of a file, without directories, begin as `base`, which sb_part_name made, or as
+ * that of another part of the same work would? Where nothing is cut, as base itself.
+ */
+bool sb_is_part_file(const char *name, const char *base, struct sb_share share);
+
 #endif

@@ -336,6 +336,10 @@ static enum sb_code take(struct sb_tree *tree, struct sb_tree_item *item, unsign
         code = take_directory(tree, item, follow, err);
     } else if (!sb_filter_takes(tree->options.filter, tree->name.data, tree->name.size, false)) {
         code = SB_END;
+    } else if (tree->options.takes &&
+               (code = tree->options.takes(tree->options.context, tree->name.data, tree->name.size,
+                                           tree->disk.data, err))) {
+        item->node = SB_NODE_OTHER;
     } else if (type == S_IFLNK && follow) {
         problem(tree, "dangling", "a link that leads nowhere; left out", 0);
         code = SB_END;

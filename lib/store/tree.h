@@ -53,6 +53,12 @@ struct sb_tree_options {
     /* Not taken: not given. Pruned: not even looked into. NULL takes everything. */
     const struct sb_filter *filter;
 
+    /* Of what is no directory, before anything else is done with it or said of it: SB_OK to give
+     * it, SB_END to pass it over in silence; another code ends the walk. NULL gives everything. */
+    enum sb_code (*takes)(void *context, const char *name, size_t name_size, const char *disk_path,
+                          struct sb_error *err);
+    void *context;
+
     const struct sb_notify *notify;
 };
 

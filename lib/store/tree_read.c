@@ -2,6 +2,7 @@
 
 #include "core/interrupt.h"
 #include "core/throttle.h"
+#include "store/part_name.h"
 #include "store/tree.h"
 
 #include <errno.h>
@@ -58,6 +59,13 @@ static enum sb_code tell(const struct sb_member *member, enum sb_level level, co
     return sb_events_add(events, level, kind, member->disk_path, text, err);
 }
 
+static const char *last_component(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
 /* SB_END once it was told. */
 static enum sb_code leave_out(const struct sb_member *member, const char *kind, const char *text,
                               struct sb_events *events, struct sb_error *err)
@@ -82,38 +90,63 @@ static enum sb_code leave_out_errno(const struct sb_member *member, int error_nu
                      err);
 }
 
+static bool has_own_name(const struct sb_tree_read *how, const char *name)
+{
+    return how->own_base && sb_is_part_file(name, how->own_base, how->own_share);
+}
+
 static bool is_own_file(const struct sb_tree_read *how, const char *component,
                         const struct stat *st)
 {
-    const char *slash = strrchr(component, '/');
-    const char *last = slash ? slash + 1 : component;
+    const char *last = last_component(component);
     struct stat ours;
     char *path;
     bool same;
 
-    if (!how->own_base || strncmp(last, how->own_base, strlen(how->own_base)) != 0)
-        return false;
-    if (asprintf(&path, "%s/%s", how->own_dir, last) < 0)
+    if (!has_own_name(how, last) || asprintf(&path, "%s/%s", how->own_dir, last) < 0)
         return false;
     same = lstat(path, &ours) == 0 && ours.st_dev == st->st_dev && ours.st_ino == st->st_ino;
     free(path);
     return same;
 }
 
+/* Another part's process may have renamed or removed it since the walk came by. */
+static bool was_own_file(const struct sb_tree_read *how, const struct sb_member *member)
+{
+    const char *last = last_component(member->component);
+    struct stat ours, theirs;
+    char *dir;
+    bool same;
+
+    if (!has_own_name(how, last) ||
+        asprintf(&dir, "%.*s.", (int)(last - member->component), member->component) < 0)
+        return false;
+    same = fstatat(member->dir_fd, dir, &theirs, 0) == 0 && stat(how->own_dir, &ours) == 0 &&
+           ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+    free(dir);
+    return same;
+}
+
+static enum sb_code leave_out_self(const struct sb_member *member, struct sb_events *events,
+                                   struct sb_error *err)
+{
+    enum sb_code code =
+        tell(member, SB_WARNING, "self", "is the archive itself; left out", events, err);
+
+    return code ? code : SB_END;
+}
+
 static enum sb_code check_file(const struct sb_tree_read *how, struct sb_member *member, int fd,
                                struct sb_events *events, struct sb_error *err)
 {
     struct stat st;
-    enum sb_code code;
 
     if (fstat(fd, &st))
         return leave_out_errno(member, errno, events, err);
     if (!S_ISREG(st.st_mode))
         return leave_out(member, "changed", "is no longer a regular file; left out", events, err);
-    if (is_own_file(how, member->component, &st)) {
-        code = tell(member, SB_WARNING, "self", "is the archive itself; left out", events, err);
-        return code ? code : SB_END;
-    }
+    if (is_own_file(how, member->component, &st))
+        return leave_out_self(member, events, err);
     sb_tree_metadata(member, &st);
     member->entry.size = st.st_size;
     return SB_OK;
@@ -126,6 +159,8 @@ static enum sb_code open_file(const struct sb_tree_read *how, struct sb_member *
     enum sb_code code;
 
     *fd = openat(member->dir_fd, member->component, how->dereference ? flags : flags | O_NOFOLLOW);
+    if (*fd < 0 && errno == ENOENT && was_own_file(how, member))
+        return leave_out_self(member, events, err);
     if (*fd < 0)
         return leave_out_errno(member, errno, events, err);
     code = check_file(how, member, *fd, events, err);

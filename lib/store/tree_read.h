@@ -10,6 +10,7 @@
 #ifndef SB_STORE_TREE_READ_H
 #define SB_STORE_TREE_READ_H
 
+#include "core/share.h"
 #include "store/source.h"
 
 #include <sys/stat.h>
@@ -20,9 +21,11 @@ struct sb_tree_read {
     bool dereference; /* follow links */
 
     /* An output that may stand in the tree: the files DIR/BASE... are left out, told as
-     * SB_WARNING ("self"). NULL: none. */
+     * SB_WARNING ("self"). NULL: none. Where BASE is the name of a part (part_name.h), those of the
+     * other parts, which other processes write meanwhile, are too. */
     const char *own_dir;
     const char *own_base;
+    struct sb_share own_share;
 };
 
 /* The metadata in the member's entry, as of st. */

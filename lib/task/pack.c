@@ -14,6 +14,7 @@ struct packer {
     struct sb_problem_counter counter;
     int64_t problems;
     const struct sb_pack_options *options;
+    int64_t others; /* things of other shares */
     const char *archive;
     struct sb_source *source;
     struct sb_sink *sink; /* NULL where there is a run */
@@ -90,6 +91,8 @@ static enum sb_code open_files(struct packer *packer, const struct sb_pack_input
     members.read.own_dir = dirname(packer->own_dir);
     members.read.own_base = basename(packer->own_base);
     source.threads = options->threads;
+    members.read.own_share = source.share;
+    source.others = &packer->others;
     source.beside = packer->archive;
     source.notify = &packer->counter.notify;
     code = sb_pack_source_new(&items, inputs, count, &source, err);
@@ -169,7 +172,7 @@ static enum sb_code store(struct packer *packer, struct sb_error *err)
 
     if (code)
         return code;
-    if (options->writer.mode != SB_APPEND && packer->problems > 0 &&
+    if (options->writer.mode != SB_APPEND && packer->problems > 0 && packer->others == 0 &&
         counts.files + counts.dirs == 0 && !(packer->run && sb_checkpoint_kept(packer->run)))
         return sb_fail(err, SB_INVALID, "%s: nothing could be stored, so nothing was written",
                        packer->archive);

@@ -3,6 +3,7 @@
 #include "core/interrupt.h"
 #include "core/list.h"
 #include "core/name.h"
+#include "task/pack_dirs.h"
 #include "task/pack_spool.h"
 #include "task/stored_names.h"
 
@@ -21,7 +22,10 @@ struct sb_pack_source {
     struct sb_tree *tree;
     struct sb_stored_names *names;
     struct sb_pack_spool *spool; /* NULL: items come from the tree */
-    struct sb_buf start;         /* stored name of the walk's start */
+    struct sb_pack_dirs dirs;    /* of a walk that is not spooled */
+    struct sb_pack_item waiting; /* what the directories that are given out are above of */
+    bool is_waiting;
+    struct sb_buf start; /* stored name of the walk's start */
     bool warned_strip;
 
     int *bases; /* descriptors of the directories that inputs are relative to; closed at the end */
@@ -61,6 +65,31 @@ static const char *kind_of_special(mode_t mode)
     }
 }
 
+static bool is_of_share(const struct sb_pack_source *source, const struct sb_buf *name)
+{
+    return name->size == 0 || sb_share_has_name(source->options.share, name->data, name->size);
+}
+
+static void pass_over(const struct sb_pack_source *source)
+{
+    if (source->options.others)
+        ++*source->options.others;
+}
+
+/* For the walk: does the share have a file or link? */
+static enum sb_code takes(void *context, const char *name, size_t size, const char *disk_path,
+                          struct sb_error *err)
+{
+    struct sb_pack_source *source = context;
+    const struct sb_buf *stored;
+    enum sb_code code = sb_stored_names_map(source->names, name, size, disk_path, &stored, err);
+
+    if (code || is_of_share(source, stored))
+        return code;
+    pass_over(source);
+    return SB_END;
+}
+
 /* The next thing of the walk that can be stored. */
 static enum sb_code next_of_walk(struct sb_pack_source *source, struct sb_pack_item *item,
                                  struct sb_error *err)
@@ -90,6 +119,7 @@ static enum sb_code next_of_walk(struct sb_pack_source *source, struct sb_pack_i
             .name = name->data ? name->data : "",
             .name_size = name->size,
             .node = found.node,
+            .of_share = is_of_share(source, name),
             .dir_fd = sb_tree_dir_fd(found.dir),
             .dir = found.dir,
             .component = found.component,
@@ -97,7 +127,37 @@ static enum sb_code next_of_walk(struct sb_pack_source *source, struct sb_pack_i
         };
         if (found.node == SB_NODE_DIR)
             item->stat = found.stat;
+        if (!item->of_share)
+            pass_over(source);
         return SB_OK;
+    }
+}
+
+/* The same, without directories of which nothing belongs to the share. */
+static enum sb_code next_of_share(struct sb_pack_source *source, struct sb_pack_item *item,
+                                  struct sb_error *err)
+{
+    struct sb_pack_item *found = &source->waiting;
+    enum sb_code code;
+
+    for (;;) {
+        if (source->is_waiting) {
+            code = sb_pack_dirs_give(&source->dirs, item, err);
+            if (code != SB_END)
+                return code;
+            source->is_waiting = false;
+            if (found->node != SB_NODE_DIR) {
+                *item = *found;
+                return SB_OK;
+            }
+        }
+        code = next_of_walk(source, found, err);
+        if (code)
+            return code;
+        sb_pack_dirs_leave(&source->dirs, found->name, found->name_size);
+        if (found->node == SB_NODE_DIR && sb_pack_dirs_hold(&source->dirs, found, err))
+            return err->code;
+        source->is_waiting = found->of_share;
     }
 }
 
@@ -198,6 +258,9 @@ static bool is_single_tree(const struct sb_pack_source *source, const struct sb_
             return false;
         paths += inputs[i].kind == SB_INPUT_PATH;
     }
+    /* In another character set, what is below a directory need not begin with its name. */
+    if (source->options.share.count > 0 && source->options.charset)
+        return false;
     /* Stripping can make two names one. */
     return paths == 1 && source->options.strip == 0;
 }
@@ -245,6 +308,8 @@ enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pac
         .no_recursion = options->no_recursion,
         .threads = options->threads,
         .filter = options->filter,
+        .takes = options->share.count > 0 ? takes : NULL,
+        .context = source,
         .notify = &source->counter.notify,
     };
     code = sb_tree_new(&source->tree, &tree, err);
@@ -271,6 +336,7 @@ void sb_pack_source_free(struct sb_pack_source *source)
     sb_pack_spool_free(source->spool);
     sb_tree_free(source->tree);
     sb_stored_names_free(source->names);
+    sb_pack_dirs_release(&source->dirs);
     sb_buf_release(&source->start);
     for (size_t i = 0; i < source->base_count; i++)
         close(source->bases[i]);
@@ -283,5 +349,6 @@ enum sb_code sb_pack_source_next(struct sb_pack_source *source, struct sb_pack_i
 {
     if (source->spool)
         return sb_pack_spool_next(source->spool, item, err);
-    return next_of_walk(source, item, err);
+    return source->options.share.count > 0 ? next_of_share(source, item, err)
+                                           : next_of_walk(source, item, err);
 }

@@ -6,12 +6,18 @@
  * names that come twice, and finds names that are both file and directory; memory does not grow
  * with them.
  *
+ * Of a share, the files and links that it has by their stored names (sb_share_has_name) come, and
+ * the directories that have one of them below, are of the share themselves, or are the top. The
+ * others are not looked up, unless an input names them or the file system does not say what is a
+ * directory.
+ *
  * What cannot be stored is told to notify as SB_PROBLEM and left out. One thread.
  */
 #ifndef SB_TASK_PACK_SOURCE_H
 #define SB_TASK_PACK_SOURCE_H
 
 #include "core/error.h"
+#include "core/share.h"
 #include "store/tree.h"
 #include "task/seen.h"
 
@@ -47,7 +53,9 @@ struct sb_pack_source_options {
     unsigned strip;      /* components taken off first */
     const char *charset; /* names are in this character set and become UTF-8; NULL: bytes */
     const struct sb_filter *filter; /* over names as they are before strip and prefix */
-    const char *beside;             /* the archive: temporary files go near it */
+    struct sb_share share;
+    int64_t *others;    /* NULL, or where things of other shares are counted */
+    const char *beside; /* the archive: temporary files go near it */
     const struct sb_notify *notify;
 };
 
@@ -56,6 +64,7 @@ struct sb_pack_item {
     size_t name_size;
     enum sb_node node; /* never SB_NODE_OTHER */
     bool implied;      /* a directory that no input named: it has no metadata */
+    bool of_share;     /* false: a directory that comes only if something below it does */
 
     /* openat(dir_fd, component); dir is the reference that keeps dir_fd open, or NULL when it stays
      * open as long as the source */

@@ -14,7 +14,8 @@ enum sb_code sb_pack_spool_new(struct sb_pack_spool **out, enum sb_pack_order or
 void sb_pack_spool_free(struct sb_pack_spool *spool);
 
 /*
- * Copies the item; base_fd, to which its disk_path is relative, must stay open. The same file under
+ * Copies the item; a directory that is not of the share is given out only if something below it
+ * is. base_fd, to which its disk_path is relative, must stay open. The same file under
  * the same name again is passed over; other clashes are settled by `duplicates`, or told as a
  * problem.
  */

@@ -99,6 +99,17 @@ tidy() {
     tidy
 }
 
+@test "a part goes on, by its number or by what the scheduler says, and only as a part" {
+    local status
+    sb pack --part=1/2 whole.barecat -C t .
+    killed_at 60 pack --part=1/2 --checkpoint=5k a.barecat -C t . && status=0 || status=$?
+    ((status == 137))
+    run_fail 2 sb pack --resume a-00000-of-00002.barecat -C t .
+    stderr_has "--part=1/2"
+    run_ok env PMI_RANK=0 PMI_SIZE=2 "$SHARDBOX" pack --resume --part=auto a.barecat -C t .
+    same_bytes whole-00000-of-00002.barecat a-00000-of-00002.barecat
+}
+
 @test "what was stored is not opened again" {
     interrupt pack --checkpoint=10k a.barecat -C t .
     stored=$(sql a.barecat.part "SELECT path FROM files WHERE size > 0 LIMIT 1")

@@ -77,6 +77,26 @@ static void what_is_not_cut_keeps_its_name(void)
     sb_buf_release(&name);
 }
 
+static bool is_of_the_work(const char *name)
+{
+    return sb_is_part_file(name, "out-00001-of-00004.barecat", (struct sb_share){1, 4});
+}
+
+static void the_files_of_all_parts_are_known(void)
+{
+    CHECK(is_of_the_work("out-00001-of-00004.barecat"));
+    CHECK(is_of_the_work("out-00003-of-00004.barecat"));
+    CHECK(is_of_the_work("out-00003-of-00004.barecat.new-shard-00000"));
+    CHECK(!is_of_the_work("out-00003-of-00005.barecat"));
+    CHECK(!is_of_the_work("out-00003-of-00004.zip"));
+    CHECK(!is_of_the_work("out-000030-of-00004.barecat"));
+    CHECK(!is_of_the_work("out-0003-of-00004.barecat"));
+    CHECK(!is_of_the_work("out-"));
+    CHECK(!is_of_the_work(""));
+    CHECK(sb_is_part_file("out.zip.new", "out.zip", (struct sb_share){0}));
+    CHECK(!sb_is_part_file("out.zi", "out.zip", (struct sb_share){0}));
+}
+
 int main(void)
 {
     RUN(the_number_goes_before_the_suffix);
@@ -84,5 +104,6 @@ int main(void)
     RUN(elsewhere_an_at_is_a_letter);
     RUN(what_ends_in_no_name_is_refused);
     RUN(what_is_not_cut_keeps_its_name);
+    RUN(the_files_of_all_parts_are_known);
     return check_end();
 }
