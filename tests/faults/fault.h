@@ -3,10 +3,10 @@
  *
  *   FAULT_CALLS   kinds to count, of fault_names below, separated by commas
  *   FAULT_AT      the number of the call that fails, counted from 1 over all those kinds
- *   FAULT_HOW     EIO, ENOSPC; short: half of the bytes, once; kill: SIGKILL before the call; torn:
- *                 half of the bytes, then SIGKILL
- *   FAULT_ONWARD  set: all later calls of these kinds fail too
- *   FAULT_MARK    a file that is made when the fault happens, so that a run without it is known
+ *   FAULT_HOW     EIO, ENOSPC, ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL; short: half of the bytes, once;
+ * kill: SIGKILL before the call; torn: half of the bytes, then SIGKILL FAULT_ONWARD  set: all later
+ * calls of these kinds fail too FAULT_MARK    a file that is made when the fault happens, so that a
+ * run without it is known
  *
  * Nothing is counted before fault_begin, which a constructor calls. Writes to the first three
  * descriptors, and their close, are not counted. Thread-safe.
@@ -34,11 +34,12 @@ enum fault_kind {
     FAULT_CREATE,
     FAULT_UNLINK,
     FAULT_MALLOC,
+    FAULT_LOCK,
     FAULT_KINDS
 };
 
 static const char *const fault_names[FAULT_KINDS] = {
-    "write", "read", "sync", "rename", "close", "truncate", "create", "unlink", "malloc",
+    "write", "read", "sync", "rename", "close", "truncate", "create", "unlink", "malloc", "lock",
 };
 
 enum fault_action {
@@ -54,6 +55,24 @@ static bool fault_short, fault_torn, fault_kill, fault_onward;
 static const char *fault_mark;
 static atomic_long fault_calls;
 
+static inline int fault_error_named(const char *how)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } errors[] = {{"ENOSPC", ENOSPC},
+                  {"ENOLCK", ENOLCK},
+                  {"EOPNOTSUPP", EOPNOTSUPP},
+                  {"ENOSYS", ENOSYS},
+                  {"EINVAL", EINVAL}};
+
+    for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+        if (strcmp(how, errors[i].name) == 0)
+            return errors[i].number;
+    }
+    return EIO;
+}
+
 static inline void fault_begin(void)
 {
     const char *calls = getenv("FAULT_CALLS");
@@ -63,7 +82,7 @@ static inline void fault_begin(void)
         return;
     for (int kind = 0; kind < FAULT_KINDS; kind++)
         fault_counted[kind] = strstr(calls, fault_names[kind]) != NULL;
-    fault_errno = strcmp(how, "ENOSPC") == 0 ? ENOSPC : EIO;
+    fault_errno = fault_error_named(how);
     fault_short = strcmp(how, "short") == 0;
     fault_torn = strcmp(how, "torn") == 0;
     fault_kill = strcmp(how, "kill") == 0;

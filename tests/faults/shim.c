@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -217,6 +218,41 @@ int close(int fd)
     enum fault_action action = fd > STDERR_FILENO ? fault_due(FAULT_CLOSE, false) : FAULT_NONE;
     int result = (int)syscall(SYS_close, fd);
     return action == FAULT_FAIL ? failed() : result;
+}
+
+/* Locks: those of the process and of the open file, tried, waited for or asked after. */
+
+static bool is_lock(int command)
+{
+    return command == F_SETLK || command == F_SETLKW || command == F_GETLK ||
+           command == F_OFD_SETLK || command == F_OFD_SETLKW || command == F_OFD_GETLK;
+}
+
+int fcntl64(int fd, int command, ...)
+{
+    va_list arguments;
+    va_start(arguments, command);
+    unsigned long argument = va_arg(arguments, unsigned long);
+    va_end(arguments);
+    if (is_lock(command) && fault_due(FAULT_LOCK, false))
+        return failed();
+    return (int)syscall(SYS_fcntl, fd, command, argument);
+}
+
+int fcntl(int fd, int command, ...)
+{
+    va_list arguments;
+    va_start(arguments, command);
+    unsigned long argument = va_arg(arguments, unsigned long);
+    va_end(arguments);
+    return fcntl64(fd, command, argument);
+}
+
+int flock(int fd, int operation)
+{
+    if (fault_due(FAULT_LOCK, false))
+        return failed();
+    return (int)syscall(SYS_flock, fd, operation);
 }
 
 /* Names */
