@@ -71,8 +71,7 @@ static enum sb_code look_up(struct sb_archive *archive, struct batch *batch, str
         if (code == SB_NOENT)
             code = SB_OK;
     }
-    sb_archive_end(archive);
-    return code;
+    return sb_archive_end(archive, code, err);
 }
 
 enum sb_code look_up_names(struct sb_archive *archive, struct sb_list *list,

@@ -36,6 +36,8 @@ enum sb_code open_archive(struct sb_archive **out, const char *path, struct sb_e
         message_warning("%s: schema %d.%d is newer than this program, which may not show all of it",
                         path, major, minor);
     }
+    if (!code && sb_archive_is_unlocked(*out))
+        message_note("%s: " SB_UNLOCKED_NOTE, path);
     return code;
 }
 

@@ -79,6 +79,8 @@ static enum sb_code verify_archive(struct verify_run *run, struct sb_error *err)
 
     if (code == SB_OK) {
         warn_of_newer(archive, run->path);
+        if (sb_archive_is_unlocked(archive))
+            message_note("%s: " SB_UNLOCKED_NOTE, run->path);
         code = run->settings->repair.from
                    ? verify_repair(run, archive, &wanted, err)
                    : sb_verify(archive, &wanted, &run->events, &message_notify, &run->result, err);

@@ -9,6 +9,7 @@
 #include "archive/reader.h"
 #include "archive/shardcount.h"
 #include "archive/shards.h"
+#include "archive/unlocked.h"
 #include "core/io.h"
 
 #include <endian.h>
@@ -155,9 +156,10 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 
 /*
  * SQLite's own descriptor: of a second one the close would drop all locks that this process has on
- * the index.
+ * the index. That the file was replaced SQLite knows of one that it locks.
  */
-static enum sb_code open_header(struct sb_archive *archive, struct sb_error *err)
+static enum sb_code open_header(struct sb_archive *archive, const struct stat *before,
+                                struct sb_error *err)
 {
     int moved = 0;
 
@@ -165,7 +167,7 @@ static enum sb_code open_header(struct sb_archive *archive, struct sb_error *err
     if (stat(archive->index_path, &archive->opened))
         return sb_fail_errno(err, errno, "%s", archive->index_path);
     sqlite3_file_control(archive->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    if (moved)
+    if (moved || (archive->unlocked && !is_same_file(before, &archive->opened)))
         return sb_fail(err, SB_CHANGED, "%s: was replaced by another archive just now; run again",
                        archive->index_path);
     return SB_OK;
@@ -174,10 +176,14 @@ static enum sb_code open_header(struct sb_archive *archive, struct sb_error *err
 /* Opens the database at index_path and looks at all that does not change with its rows. */
 static enum sb_code connect(struct sb_archive *archive, struct sb_error *err)
 {
-    enum sb_code code = sb_database_open(&archive->db, archive->index_path, SB_DB_READ, err);
+    struct stat before = {0};
+    enum sb_code code;
 
+    (void)stat(archive->index_path, &before);
+    code = sb_database_open(&archive->db, archive->index_path, SB_DB_READ, err);
+    archive->unlocked = sb_database_is_unlocked(archive->db);
     if (!code && !archive->is_twin)
-        code = open_header(archive, err);
+        code = open_header(archive, &before, err);
     if (!code)
         code = sb_archive_begin(archive, err);
     if (code)
@@ -186,8 +192,7 @@ static enum sb_code connect(struct sb_archive *archive, struct sb_error *err)
     archive->generation = sb_archive_generation(archive);
     if (!code)
         code = read_placing(archive, err);
-    sb_archive_end(archive);
-    return code;
+    return sb_archive_end(archive, code, err);
 }
 
 static enum sb_code open_once(struct sb_archive **out, const char *path, struct sb_error *err)
@@ -368,6 +373,11 @@ void sb_archive_version(const struct sb_archive *archive, int *major, int *minor
     *minor = archive->layout.minor;
 }
 
+bool sb_archive_is_unlocked(const struct sb_archive *archive)
+{
+    return archive->unlocked;
+}
+
 struct sqlite3 *sb_archive_database(struct sb_archive *archive)
 {
     return archive->db;
@@ -435,8 +445,8 @@ static enum sb_code look_up_implied(struct sb_archive *archive, const char *path
     return code;
 }
 
-enum sb_code sb_archive_lookup(struct sb_archive *archive, const char *path, size_t size,
-                               struct sb_entry *entry, struct sb_error *err)
+static enum sb_code look_up(struct sb_archive *archive, const char *path, size_t size,
+                            struct sb_entry *entry, struct sb_error *err)
 {
     enum sb_code code = SB_NOENT;
 
@@ -452,42 +462,14 @@ enum sb_code sb_archive_lookup(struct sb_archive *archive, const char *path, siz
     return code;
 }
 
-static enum sb_code run_statement(struct sb_archive *archive, enum sb_statement which,
-                                  struct sb_error *err)
+enum sb_code sb_archive_lookup(struct sb_archive *archive, const char *path, size_t size,
+                               struct sb_entry *entry, struct sb_error *err)
 {
-    sqlite3_stmt *statement;
-    enum sb_code code = sb_archive_statement(archive, which, &statement, err);
-    int rc;
-
-    if (code)
-        return code;
-    rc = sqlite3_step(statement);
-    if (rc != SQLITE_DONE)
-        code = sb_database_fail(archive->db, err);
-    sqlite3_reset(statement);
-    return code;
-}
-
-enum sb_code sb_archive_begin(struct sb_archive *archive, struct sb_error *err)
-{
-    enum sb_code code = SB_OK;
-
-    if (archive->transactions == 0)
-        code = run_statement(archive, SB_BEGIN, err);
-    if (!code && archive->transactions++ == 0)
-        archive->noticed = false;
-    return code;
-}
-
-void sb_archive_end(struct sb_archive *archive)
-{
-    struct sb_error ignored;
-
-    if (archive->transactions == 0 || --archive->transactions > 0)
-        return;
-    archive->noticed = false;
-    if (run_statement(archive, SB_COMMIT, &ignored))
-        sqlite3_exec(archive->db, "ROLLBACK", NULL, NULL, NULL);
+    if (!archive->unlocked || archive->transactions > 0)
+        return look_up(archive, path, size, entry, err);
+    if (sb_archive_begin(archive, err))
+        return err->code;
+    return sb_archive_end(archive, look_up(archive, path, size, entry, err), err);
 }
 
 enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out, struct sb_error *err)

@@ -35,7 +35,8 @@ bool sb_archive_looks_like(const char *path);
  * Opens for reading. Errors: SB_NOENT (says so when an interrupted pack left PATH.new), SB_FORMAT
  * (not an archive, or a schema that must not be trusted), SB_LOCKED, SB_DAMAGED, SB_SYSTEM. A hot
  * journal is rolled back where the index can be written, else the open fails. A WAL-mode index is
- * read in place, also from a read-only directory when it has no left-over WAL.
+ * read in place, also from a read-only directory when it has no left-over WAL. Where locks do not
+ * work it is read without.
  */
 enum sb_code sb_archive_open(struct sb_archive **out, const char *path,
                              struct sb_error *err) SB_CHECKED;
@@ -79,6 +80,10 @@ const struct stat *sb_archive_index_stat(const struct sb_archive *archive);
 enum sb_schema sb_archive_schema(const struct sb_archive *archive);
 void sb_archive_version(const struct sb_archive *archive, int *major, int *minor);
 
+/* Is it read without locks, as they do not work where it is? And the word for it to the user. */
+bool sb_archive_is_unlocked(const struct sb_archive *archive);
+#define SB_UNLOCKED_NOTE "read without locks, which do not work here"
+
 /* The SQLite connection, for queries of the rooms above (read-only). */
 struct sqlite3 *sb_archive_database(struct sb_archive *archive);
 
@@ -105,10 +110,13 @@ enum sb_code sb_archive_lookup(struct sb_archive *archive, const char *path, siz
 
 /*
  * Between these, look-ups share one read transaction (and its lock): for a batch of look-ups
- * without waiting in between. Each call of begin needs its end.
+ * without waiting in between. Each call of begin that was SB_OK needs its end, which takes how it
+ * went, and the error of that, and gives it back: or SB_CHANGED where the index is read without
+ * locks and another process was writing it meanwhile. What was read then is not to be used.
  */
 enum sb_code sb_archive_begin(struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
-void sb_archive_end(struct sb_archive *archive);
+enum sb_code sb_archive_end(struct sb_archive *archive, enum sb_code code,
+                            struct sb_error *err) SB_CHECKED;
 
 enum sb_order {
     SB_BY_PATH,    /* bytewise by whole path; a directory comes before what is below it */

@@ -220,8 +220,7 @@ static enum sb_code refill(struct sb_cursor *cursor, struct sb_error *err)
             cursor->streams[i].batch.generation = cursor->archive->generation;
         }
     }
-    sb_archive_end(cursor->archive);
-    return code;
+    return sb_archive_end(cursor->archive, code, err);
 }
 
 /* The next row of the stream, NULL at its end. */
@@ -437,7 +436,7 @@ static enum sb_code fill_batch(struct sb_cursor *cursor,
         code = fill(cursor, err);
         if (!code)
             code = see_state(cursor, err);
-        sb_archive_end(cursor->archive);
+        code = sb_archive_end(cursor->archive, code, err);
         cursor->batch.generation = cursor->archive->generation;
     } while (!code && cursor->batch.count == 0 && is_enough(cursor));
     return code;

@@ -1,9 +1,12 @@
 #include "archive/database.h"
 
 #include "archive/entry.h"
+#include "archive/unlocked.h"
+#include "core/file_lock.h"
 #include "core/io.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -54,6 +57,8 @@ enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err)
                        file);
     if ((extended & 0xff) == SQLITE_FULL)
         error_number = ENOSPC;
+    if (sb_unlocked_is_cause(db) && sqlite3_db_readonly(db, "main") != 1)
+        return sb_fail_without_locks(err, file);
     if (code == SB_SYSTEM && error_number)
         return sb_fail_errno(err, error_number, "%s", file);
     return sb_fail(err, code, "%s: %s", file, sqlite3_errmsg(db));
@@ -219,9 +224,10 @@ static int first_read(sqlite3 *db)
     return sqlite3_exec(db, "PRAGMA cache_size=-40960", NULL, NULL, NULL);
 }
 
-static int open_raw(sqlite3 **out, const char *name, int flags, enum sb_database_mode mode)
+static int open_raw(sqlite3 **out, const char *name, int flags, const char *vfs,
+                    enum sb_database_mode mode)
 {
-    int rc = sqlite3_open_v2(name, out, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
+    int rc = sqlite3_open_v2(name, out, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, vfs);
 
     if (rc)
         return rc;
@@ -229,13 +235,27 @@ static int open_raw(sqlite3 **out, const char *name, int flags, enum sb_database
     return rc ? rc : first_read(*out);
 }
 
-static bool stands_with_content(const char *file, const char *suffix)
+bool sb_journal_says_something(const char *name)
 {
-    char name[PATH_MAX + 16];
+    char first = 0;
     struct stat st;
+    bool says;
+    int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-    snprintf(name, sizeof(name), "%s%s", file, suffix);
-    return stat(name, &st) == 0 && st.st_size > 0;
+    if (fd < 0)
+        return errno != ENOENT;
+    says = fstat(fd, &st) || !S_ISREG(st.st_mode) || pread(fd, &first, 1, 0) < 0 || first != 0;
+    close(fd);
+    return says;
+}
+
+bool sb_database_has_journal(const char *file)
+{
+    char journal[PATH_MAX + 16], wal[PATH_MAX + 16];
+
+    snprintf(journal, sizeof(journal), "%s-journal", file);
+    snprintf(wal, sizeof(wal), "%s-wal", file);
+    return sb_journal_says_something(journal) || sb_journal_says_something(wal);
 }
 
 /* `file:` URI of an absolute path, every byte that could mean something escaped. */
@@ -266,38 +286,40 @@ static int open_immutable(sqlite3 **out, const char *file)
     char *uri;
     int rc;
 
-    if (stands_with_content(file, "-wal") || stands_with_content(file, "-journal"))
+    if (sb_database_has_journal(file))
         return SQLITE_CANTOPEN;
     uri = immutable_uri(file);
     if (!uri)
         return SQLITE_NOMEM;
     sb_database_close(*out);
     *out = NULL;
-    rc = open_raw(out, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, SB_DB_READ);
+    rc = open_raw(out, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL, SB_DB_READ);
     free(uri);
     return rc;
+}
+
+static int open_again(sqlite3 **out, const char *file, int flags, const char *vfs)
+{
+    sb_database_close(*out);
+    *out = NULL;
+    return open_raw(out, file, flags, vfs, SB_DB_READ);
 }
 
 /* A journal of a writer that died is rolled back by opening for writing once. */
 static int open_after_rollback(sqlite3 **out, const char *file)
 {
-    int rc;
+    int rc = open_again(out, file, SQLITE_OPEN_READWRITE, NULL);
 
-    sb_database_close(*out);
-    *out = NULL;
-    rc = open_raw(out, file, SQLITE_OPEN_READWRITE, SB_DB_READ);
-    if (rc)
-        return rc;
-    sb_database_close(*out);
-    *out = NULL;
-    return open_raw(out, file, SQLITE_OPEN_READONLY, SB_DB_READ);
+    return rc ? rc : open_again(out, file, SQLITE_OPEN_READONLY, NULL);
 }
 
 static int open_for_reading(sqlite3 **out, const char *file)
 {
-    int rc = open_raw(out, file, SQLITE_OPEN_READONLY, SB_DB_READ);
+    int rc = open_raw(out, file, SQLITE_OPEN_READONLY, NULL, SB_DB_READ);
 
-    if (rc == SQLITE_READONLY_ROLLBACK || rc == SQLITE_READONLY_RECOVERY)
+    if (sb_unlocked_is_cause(*out))
+        rc = open_again(out, file, SQLITE_OPEN_READONLY, SB_UNLOCKED_VFS);
+    else if (rc == SQLITE_READONLY_ROLLBACK || rc == SQLITE_READONLY_RECOVERY)
         return open_after_rollback(out, file);
     if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY)
         return open_immutable(out, file);
@@ -311,7 +333,16 @@ static enum sb_code fail_open(sqlite3 *db, const char *file, int rc, struct sb_e
                        "%s: locked by another process; try again when it has finished", file);
     if (rc == SQLITE_NOTADB)
         return sb_fail(err, SB_FORMAT, "%s: not a Barecat archive (no SQLite index)", file);
-    if (stands_with_content(file, "-journal") || stands_with_content(file, "-wal"))
+    if (sb_unlocked_is_cause(db))
+        return sb_fail_without_locks(err, file);
+    if (sb_database_is_unlocked(db) && sb_database_has_journal(file))
+        return sb_fail(
+            err, SB_SYSTEM,
+            "%s: another process is changing it, or was interrupted, which cannot be "
+            "told apart where locks do not work; wait for it, or open it once where they "
+            "do",
+            file);
+    if (sb_database_has_journal(file))
         return sb_fail(err, SB_SYSTEM,
                        "%s: an interrupted change must be rolled back first, and that cannot be "
                        "done here (%s); open it once where it can be written",
@@ -342,10 +373,11 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
         return sb_fail_errno(err, errno, "%s", file);
 
     choose_temp_directory(file);
+    sb_unlocked_prepare();
     if (mode == SB_DB_READ)
         rc = open_for_reading(out, file);
     else
-        rc = open_raw(out, file, SQLITE_OPEN_READWRITE, mode);
+        rc = open_raw(out, file, SQLITE_OPEN_READWRITE, NULL, mode);
     if (rc == SQLITE_OK && mode == SB_DB_WRITE && sqlite3_db_readonly(*out, "main") == 1) {
         code = sb_fail_errno(err, EACCES, "%s", file);
         goto fail;

@@ -21,7 +21,8 @@ struct sb_entry;
 
 enum sb_database_mode {
     SB_DB_READ, /* a hot journal is rolled back where that can be written; a WAL file in a read-only
-                   place is read in place unless a WAL stands beside it */
+                   place is read in place unless a WAL stands beside it. Where locks do not work it
+                   is read without (unlocked.h), unless a journal stands beside it. */
     SB_DB_WRITE,  /* an existing file */
     SB_DB_CREATE, /* an empty file that the caller just made and locked; no defensive mode */
 };
@@ -39,6 +40,15 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
  */
 enum sb_code sb_database_open_private(struct sqlite3 **out, const char *beside,
                                       struct sb_error *err) SB_CHECKED;
+
+/*
+ * Is this a journal or WAL that says something? SQLite plays none that is empty or whose first byte
+ * is zero, as a run leaves it that was killed early, and takes it over for the next transaction.
+ */
+bool sb_journal_says_something(const char *name);
+
+/* Does one stand beside the index `file`? Then a change is under way, or was interrupted. */
+bool sb_database_has_journal(const char *file);
 
 /* Gives back the memory of the page cache; what was changed goes to the file first. To be called
  * when little will be asked for while others need theirs. */

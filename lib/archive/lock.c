@@ -2,6 +2,7 @@
 
 #include "archive/database.h"
 #include "archive/ddl.h"
+#include "core/file_lock.h"
 #include "core/interrupt.h"
 #include "core/io.h"
 
@@ -53,14 +54,15 @@ static enum sb_code fail_locked(struct sb_error *err, const char *path, pid_t ho
  */
 static enum sb_code lock_first_byte(int fd, const char *path, struct sb_error *err)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+    int error_number = sb_lock_first_byte(fd);
 
-    if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+    if (error_number == 0)
         return SB_OK;
-    if (errno == EACCES || errno == EAGAIN)
+    if (error_number == EACCES || error_number == EAGAIN)
         return fail_locked(err, path, lock_holder(fd, SQLITE_LOCK_START, SQLITE_LOCK_BYTES));
-    return sb_fail_errno(err, errno, "%s: locks do not work here, so nothing can be written safely",
-                         path);
+    if (sb_locks_are_missing(error_number))
+        return sb_fail_without_locks(err, path);
+    return sb_fail_errno(err, error_number, "%s: cannot be locked", path);
 }
 
 /*
@@ -105,6 +107,8 @@ enum sb_code sb_new_lock_take(struct sb_new_lock *lock, const char *path, struct
                 sb_new_lock_drop(lock);
             return code;
         }
+        if (code == SB_SYSTEM && !lock->was_there)
+            unlink(path);
         sb_new_lock_drop(lock);
         if (code)
             return code;
@@ -190,6 +194,17 @@ enum sb_code sb_lock_index(struct sqlite3 *db, const char *file, struct sb_error
                    file);
 }
 
+static enum sb_code fail_to_exclude(struct sqlite3 *db, const char *file, int rc,
+                                    struct sb_error *err)
+{
+    int error_number = 0;
+
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &error_number);
+    if (sb_locks_are_missing(error_number))
+        return sb_fail_without_locks(err, file);
+    return sb_fail(err, SB_SYSTEM, "%s: %s", file, sqlite3_errstr(rc));
+}
+
 /*
  * Taken past the pager, which knows only of its own lock and lets go of both: through a page
  * written early, an error would leave a journal behind.
@@ -205,7 +220,7 @@ enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file, struct sb_
         if (rc == SQLITE_OK)
             return SB_OK;
         if (rc != SQLITE_BUSY)
-            return sb_fail(err, SB_SYSTEM, "%s: %s", file, sqlite3_errstr(rc));
+            return fail_to_exclude(db, file, rc, err);
         if (sb_interrupted())
             return sb_fail(err, SB_INTERRUPT, "interrupted");
         usleep(50000);

@@ -24,7 +24,7 @@ struct sb_new_lock {
  * Makes path or takes over a left-over one, and locks it. SB_LOCKED names the process that holds
  * it. SB_EXISTS for a file that no run of ours left: one that is neither empty (or a page of
  * zeros) nor bears the mark that sb_new_index_begin makes. SB_SYSTEM also where the file system has
- * no locks.
+ * no locks; then no file is left that was not there.
  */
 enum sb_code sb_new_lock_take(struct sb_new_lock *lock, const char *path,
                               struct sb_error *err) SB_CHECKED;

@@ -200,24 +200,6 @@ enum sb_code sb_pending_refuse_shards(const char *archive, uint32_t from, struct
     return for_each_shard(archive, "", refuse_one, &refusal, err);
 }
 
-/*
- * A run that was killed before its journal said anything leaves it empty, or its first byte zero;
- * SQLite plays no such journal, and takes it over for the next transaction.
- */
-static bool is_idle_journal(const char *name)
-{
-    char first = 0;
-    struct stat st;
-    bool idle;
-    int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-    if (fd < 0)
-        return false;
-    idle = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && pread(fd, &first, 1, 0) >= 0 && first == 0;
-    close(fd);
-    return idle;
-}
-
 enum sb_code sb_pending_refuse_journal(const char *file, struct sb_error *err)
 {
     static const char *const suffixes[] = {"-journal", "-wal"};
@@ -227,7 +209,7 @@ enum sb_code sb_pending_refuse_journal(const char *file, struct sb_error *err)
     for (size_t i = 0; code == SB_OK && i < 2; i++) {
         if (asprintf(&name, "%s%s", file, suffixes[i]) < 0)
             return sb_fail_memory(err);
-        if (access(name, F_OK) == 0 && !is_idle_journal(name))
+        if (sb_journal_says_something(name))
             code = sb_fail(err, SB_LOCKED,
                            "%s: a journal stands where the new index is to be; end its writer, or "
                            "remove the journal if there is none",

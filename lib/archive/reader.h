@@ -51,6 +51,8 @@ struct sb_archive {
     struct sb_places *places; /* NULL: an adopted archive */
     struct sb_bytes *bytes;   /* of an adopted archive; NULL: shard files */
     bool sorted_made;         /* the temporary table of SB_ADDRESS_SORTED */
+    bool unlocked;            /* read without locks */
+    uint32_t begun_at;        /* if so, the generation when the transaction began */
     int transactions;
     bool noticed; /* sb_archive_notice was called in this transaction */
     sqlite3_stmt *statements[SB_STATEMENT_COUNT];

@@ -232,8 +232,7 @@ static enum sb_code take_arguments(struct sb_select *select, char *const *args, 
         else
             code = look_up(select, &select->arguments[i], err);
     }
-    sb_archive_end(select->archive);
-    return code;
+    return sb_archive_end(select->archive, code, err);
 }
 
 /* One span for all; where there are patterns it is still told which of them match nothing. */

@@ -1,5 +1,6 @@
 #include "store/bag_lock.h"
 
+#include "core/file_lock.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -8,15 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A lock of the open file, not of the process: a process may write several bags. */
+/* Where locks do not work, the file itself is one: nobody else can have made it. */
 static enum sb_code lock_file(int fd, const char *path, bool made, const char *name,
                               struct sb_error *err)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+    int error_number = sb_lock_first_byte(fd);
 
-    if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+    if (error_number == 0)
         return SB_OK;
-    if (errno == EACCES || errno == EAGAIN)
+    if (error_number == EACCES || error_number == EAGAIN)
         return sb_fail(err, SB_LOCKED,
                        "%s: another process, perhaps on another machine, is writing it; "
                        "wait for it",

@@ -409,6 +409,8 @@ enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
     switch (input->type.kind) {
     case SB_ARCHIVE:
         code = sb_archive_open(&input->archive, input->path, err);
+        if (!code && sb_archive_is_unlocked(input->archive))
+            sb_tell(notify, SB_NOTE, "unlocked", input->path, SB_UNLOCKED_NOTE);
         return code ? code : sb_source_open_archive(out, input->archive, &whole, err);
     case SB_DIRECTORY:
         return sb_source_open_directory(out, input->path, notify, err);

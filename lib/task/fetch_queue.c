@@ -228,7 +228,7 @@ enum sb_code sb_queue_look_up(struct sb_queue *queue, struct sb_lookup *lookup, 
 
             code = sb_look_up(lookup, &queue->names, &queue->requests[place], err);
         }
-        sb_archive_end(lookup->archive);
+        code = sb_archive_end(lookup->archive, code, err);
     }
     return code;
 }

@@ -71,7 +71,7 @@ static enum sb_code still_touch(struct verify *verify, const struct sb_entry *he
     code = sb_archive_lookup(verify->archive, held->path, held->path_size, &a, err);
     if (code == SB_OK)
         code = sb_archive_lookup(verify->archive, entry->path, entry->path_size, &b, err);
-    sb_archive_end(verify->archive);
+    code = sb_archive_end(verify->archive, code, err);
     *touches = code == SB_OK && touch(&a, &b);
     return code == SB_NOENT ? SB_OK : code;
 }

@@ -1,0 +1,59 @@
+/*
+ * Read transactions. Without locks nothing keeps another process from writing during one, and what
+ * was read then may be of two states; that shows at its end, by the change counter, which the first
+ * page has, and by the journal, which stands before any other page is written.
+ */
+#include "archive/reader.h"
+
+#include "archive/database.h"
+
+static enum sb_code run(struct sb_archive *archive, enum sb_statement which, struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code = sb_archive_statement(archive, which, &statement, err);
+    int rc;
+
+    if (code)
+        return code;
+    rc = sqlite3_step(statement);
+    if (rc != SQLITE_DONE)
+        code = sb_database_fail(archive->db, err);
+    sqlite3_reset(statement);
+    return code;
+}
+
+enum sb_code sb_archive_begin(struct sb_archive *archive, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (archive->transactions == 0 && archive->unlocked)
+        archive->begun_at = sb_archive_generation(archive);
+    if (archive->transactions == 0)
+        code = run(archive, SB_BEGIN, err);
+    if (!code && archive->transactions++ == 0)
+        archive->noticed = false;
+    return code;
+}
+
+static bool was_written_meanwhile(const struct sb_archive *archive)
+{
+    return sb_archive_generation(archive) != archive->begun_at ||
+           sb_database_has_journal(archive->index_path);
+}
+
+enum sb_code sb_archive_end(struct sb_archive *archive, enum sb_code code, struct sb_error *err)
+{
+    struct sb_error ignored;
+
+    if (archive->transactions == 0 || --archive->transactions > 0)
+        return code;
+    archive->noticed = false;
+    if (run(archive, SB_COMMIT, &ignored))
+        sqlite3_exec(archive->db, "ROLLBACK", NULL, NULL, NULL);
+    if (!archive->unlocked || !was_written_meanwhile(archive))
+        return code;
+    return sb_fail(err, SB_CHANGED,
+                   "%s: was changed by another process while it was read, and locks, which would "
+                   "have kept the two apart, do not work here; run again",
+                   sb_archive_path(archive));
+}

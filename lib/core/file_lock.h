@@ -1,0 +1,25 @@
+/*
+ * Locks on files (fcntl), and file systems that have none: NFS without its lock service, Lustre
+ * mounted without flock, some of FUSE. Thread-safe.
+ */
+#ifndef SB_CORE_FILE_LOCK_H
+#define SB_CORE_FILE_LOCK_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+
+/*
+ * Locks the first byte for writing, without waiting. The lock is of the open file, not of the
+ * process, and is gone with its last descriptor. 0, or an errno: EAGAIN or EACCES while another has
+ * it locked, one of sb_locks_are_missing, or what else went wrong.
+ */
+int sb_lock_first_byte(int fd);
+
+/* Is that the error of a file system without locks? */
+bool sb_locks_are_missing(int error_number);
+
+/* SB_SYSTEM: the file cannot be written where there are no locks, and what to do. */
+enum sb_code sb_fail_without_locks(struct sb_error *err, const char *path);
+
+#endif
