@@ -5,6 +5,7 @@
 #include "archive/pending.h"
 #include "archive/shards.h"
 #include "archive/standing.h"
+#include "core/file_lock.h"
 #include "task/restore_impl.h"
 
 #include <errno.h>
@@ -247,6 +248,9 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
         return sb_fail(err, SB_INVALID,
                        "%s: what is not read cannot be found damaged, and restored",
                        sb_archive_path(archive));
+    /* Before hours of reading, not behind them. */
+    if (!options->dry_run && sb_archive_is_unlocked(archive))
+        return sb_fail_without_locks(err, sb_archive_index_path(archive));
     code = prepare(&restore, err);
     if (code == SB_OK)
         code = sb_verify(archive, verify, &noted, options->notify, verified, err);

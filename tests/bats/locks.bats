@@ -141,12 +141,21 @@ which cannot be told apart where locks do not work; wait for it, or open it once
     refused a.barecat-sqlite-index upgrade a.barecat
 }
 
+@test "damage is not repaired, and nothing is read before that is said" {
+    flip_byte a.barecat-shard-00000 0
+    refused a.barecat verify --repair-from=tree a.barecat
+    output_is ''
+    run_fail 1 unlocked verify --repair-from=tree --dry-run a.barecat
+    stderr_has '1 of 1 damaged file (4) can be restored from tree'
+}
+
 @test "every command that makes an archive stops" {
     refused b.barecat.new pack b.barecat -C tree .
     refused b.barecat.new convert tree b.barecat
     refused b.barecat.new convert --wrap a.barecat-shard-00000 b.barecat --from=bag
     refused b.barecat.new merge -o b.barecat a.barecat
     refused b.barecat.new merge-symlink -o b.barecat a.barecat
+    refused b-00001-of-00002.barecat.new pack --part=2/2 b.barecat -C tree .
     refused p-0.barecat.new split --parts=2 -o 'p-{}.barecat' a.barecat
 }
 
