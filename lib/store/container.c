@@ -413,7 +413,7 @@ enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
             sb_tell(notify, SB_NOTE, "unlocked", input->path, SB_UNLOCKED_NOTE);
         return code ? code : sb_source_open_archive(out, input->archive, &whole, err);
     case SB_DIRECTORY:
-        return sb_source_open_directory(out, input->path, notify, err);
+        return sb_source_open_directory(out, input->path, options->threads, notify, err);
     case SB_TAR:
     case SB_CPIO:
         return sb_source_open_tar(out, input, options, notify, err);

@@ -89,6 +89,7 @@ struct sb_source_options {
     int64_t max_size; /* bytes that may come out of filters, or be spooled; 0: any number */
     bool no_check;    /* checksums of an archive's or zip's members are not looked at */
     bool depth_first; /* of an archive: see below */
+    unsigned threads; /* of a directory: see sb_tree_options */
     const struct sb_bag_options *bag; /* of a bag; NULL: the defaults */
     struct sb_record_names *names;    /* of records; NULL: SB_RECORD_NAME_FORMAT. Of the caller */
     bool names_chosen;                /* they come before names that records bring along */
@@ -123,7 +124,7 @@ enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *a
                                     struct sb_error *err) SB_CHECKED;
 
 /* source_tree.c: the tree below a directory, in the order of its walk; no link is followed. */
-enum sb_code sb_source_open_directory(struct sb_source **out, const char *path,
+enum sb_code sb_source_open_directory(struct sb_source **out, const char *path, unsigned threads,
                                       const struct sb_notify *notify,
                                       struct sb_error *err) SB_CHECKED;
 

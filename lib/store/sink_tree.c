@@ -1,14 +1,16 @@
 /*
- * Directories are made when they come, on the calling thread, so that they are there before what is
- * in them. Files and links are written by the workers, in any order; but those that get in the way
- * of each other (two of one name, a name below a link, hard links) are left for drain, where all
- * that came before them is done. So the result does not depend on the threads.
+ * Directories are made in waves on threads, those above first, before anything else is taken, so
+ * that they are there before what is in them. Files and links are written by the workers, in any
+ * order; but those that get in the way of each other (two of one name, a name below a link, hard
+ * links) are left for drain, where all that came before them is done. So the result does not depend
+ * on the threads.
  */
 #include "store/sinks.h"
 
 #include "archive/database.h"
 #include "core/interrupt.h"
 #include "core/io.h"
+#include "store/sink_tree_crew.h"
 #include "store/sink_tree_dirs.h"
 #include "store/sink_tree_names.h"
 #include "store/sink_tree_write.h"
@@ -33,6 +35,9 @@ struct tree_sink {
     struct sqlite3 *db;
     struct sb_tree_names *names; /* NULL where options.names_differ */
     struct sb_tree_dirs *dirs;
+    struct sb_tree_wave wave; /* directories to be made before the next file is taken */
+    struct sb_entry closed;   /* the first of those to be finished one by one, if has_closed */
+    bool has_closed;
     struct sb_walk walk;      /* of the calling thread */
     struct sb_walk from_walk; /* to what hard links link to */
     struct sb_tree_part part; /* of the workers, under their turn */
@@ -52,6 +57,7 @@ static void free_sink(struct sb_sink *base)
     sb_tree_part_release(&sink->late);
     sb_walk_release(&sink->walk);
     sb_walk_release(&sink->from_walk);
+    sb_tree_wave_release(&sink->wave);
     sb_tree_names_free(sink->names);
     sb_tree_dirs_free(sink->dirs);
     sb_database_close(sink->db);
@@ -95,16 +101,18 @@ static void count_file(struct tree_sink *sink, const struct sb_entry *entry, boo
 
 /* Directories */
 
-static enum sb_code make_directory(struct tree_sink *sink, const struct sb_entry *entry,
-                                   struct sb_error *err)
+/* On any thread. */
+static enum sb_code make_directory(void *context, struct sb_walk *walk,
+                                   const struct sb_entry *entry, struct sb_error *err)
 {
+    struct tree_sink *sink = context;
     struct sb_attributes attributes;
     const char *component;
     enum sb_code code;
     int dir_fd;
 
-    code = sb_walk_to_parent(&sink->walk, entry->path, entry->path_size,
-                             sb_tree_default_mode(&sink->job), &dir_fd, &component, err);
+    code = sb_walk_to_parent(walk, entry->path, entry->path_size, sb_tree_default_mode(&sink->job),
+                             &dir_fd, &component, err);
     if (!code)
         code = sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes, err);
     if (!code)
@@ -112,15 +120,16 @@ static enum sb_code make_directory(struct tree_sink *sink, const struct sb_entry
     return code;
 }
 
-/* Makes it and notes what it is to become. SB_END: it could not be made, which was told. */
-static enum sb_code take_directory(struct tree_sink *sink, const struct sb_entry *entry,
+/* Notes what it is to become, once it was made. */
+static enum sb_code note_directory(void *context, const struct sb_entry *entry, enum sb_code code,
                                    struct sb_error *err)
 {
+    struct tree_sink *sink = context;
     struct sb_attributes attributes;
     bool closed;
 
-    if (make_directory(sink, entry, err))
-        return tell_write_failure(sink, entry->path, err) ? err->code : SB_END;
+    if (code)
+        return tell_write_failure(sink, entry->path, err);
     sink->base.counts.dirs++;
     tell_written(sink, entry);
     if (!(entry->has & KNOWN) ||
@@ -128,6 +137,43 @@ static enum sb_code take_directory(struct tree_sink *sink, const struct sb_entry
         return SB_OK;
     closed = attributes.mode_known && !(attributes.mode & OWNER_MAY_SEARCH);
     return sb_tree_dirs_add(sink->dirs, entry, closed, err);
+}
+
+static enum sb_code next_of_wave(void *context, struct sb_entry *entry, struct sb_error *err)
+{
+    struct tree_sink *sink = context;
+
+    (void)err;
+    return sb_tree_wave_next(&sink->wave, entry);
+}
+
+static enum sb_code make_wave(struct tree_sink *sink, struct sb_error *err)
+{
+    struct sb_tree_crew crew = {
+        .root = sink->target.fd,
+        .threads = sink->options.threads,
+        .context = sink,
+        .next = next_of_wave,
+        .work = make_directory,
+        .done = note_directory,
+    };
+    enum sb_code code = SB_OK;
+
+    while (!code && sink->wave.count > 0 && sb_tree_wave_deeper(&sink->wave)) {
+        crew.most = sink->wave.here;
+        code = sb_tree_crew_run(&crew, err);
+    }
+    return code;
+}
+
+static enum sb_code take_directory(struct tree_sink *sink, const struct sb_entry *entry,
+                                   struct sb_error *err)
+{
+    enum sb_code code = sb_tree_wave_add(&sink->wave, entry, err);
+
+    if (!code && sink->wave.count == SB_TREE_WAVE_MAX)
+        code = make_wave(sink, err);
+    return code;
 }
 
 static enum sb_code take_root(struct tree_sink *sink, const struct sb_entry *entry,
@@ -266,9 +312,9 @@ static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
         return err->code;
     if (sink->options.dry_run)
         return is_dir ? look_at_directory(sink, entry, err) : look_at_file(sink, member, item, err);
-    if (is_dir && !(item->mark & SB_TREE_LATE))
-        return take_directory(sink, entry, err);
-    return SB_OK;
+    if (!is_dir)
+        return make_wave(sink, err);
+    return item->mark & SB_TREE_LATE ? SB_OK : take_directory(sink, entry, err);
 }
 
 /* On the workers */
@@ -371,6 +417,17 @@ static enum sb_code store_late(struct tree_sink *sink, struct sb_batch *batch, s
     return code;
 }
 
+static enum sb_code make_late_directory(struct tree_sink *sink, const struct sb_entry *entry,
+                                        struct sb_error *err)
+{
+    enum sb_code code = make_wave(sink, err);
+
+    if (code)
+        return code;
+    code = make_directory(sink, &sink->walk, entry, err);
+    return note_directory(sink, entry, code, err);
+}
+
 /*
  * Keeps what became of an item, where that is not what its name says since it was claimed. A later
  * one that failed leaves the name to what an earlier one has written, or to a directory.
@@ -421,8 +478,7 @@ static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch, struct s
         bool late = item->mark & SB_TREE_LATE;
 
         if (item->member.entry.type == SB_DIR) {
-            code = late ? take_directory(sink, &item->member.entry, err) : SB_OK;
-            code = code == SB_END ? SB_OK : code;
+            code = late ? make_late_directory(sink, &item->member.entry, err) : SB_OK;
             continue;
         }
         if (late)
@@ -435,27 +491,72 @@ static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch, struct s
 
 /* The end */
 
-static enum sb_code finish_directory(void *context, const struct sb_entry *entry,
-                                     struct sb_error *err)
+/* On any thread. */
+static enum sb_code finish_directory(void *context, struct sb_walk *walk,
+                                     const struct sb_entry *entry, struct sb_error *err)
 {
-    struct tree_sink *sink = context;
-    bool is_root = entry->path_size == 0;
+    const struct tree_sink *sink = context;
     struct sb_attributes attributes;
     const char *component = ".";
     int dir_fd = sink->target.fd;
     enum sb_code code;
 
-    if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
     code = sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes, err);
-    if (!code && !is_root)
-        code = sb_walk_to_parent(&sink->walk, entry->path, entry->path_size, SB_WALK_NO_MAKING,
-                                 &dir_fd, &component, err);
-    if (!code)
-        code = sb_target_finish_directory(dir_fd, component, &attributes, err);
+    if (!code && entry->path_size > 0)
+        code = sb_walk_to_parent(walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
+                                 &component, err);
+    return code ? code : sb_target_finish_directory(dir_fd, component, &attributes, err);
+}
+
+static enum sb_code tell_finished(void *context, const struct sb_entry *entry, enum sb_code code,
+                                  struct sb_error *err)
+{
+    const struct tree_sink *sink = context;
+
     if (!code)
         return SB_OK;
-    return tell_failure(sink, "metadata", is_root ? sink->options.directory : entry->path, err);
+    return tell_failure(sink, "metadata",
+                        entry->path_size > 0 ? entry->path : sink->options.directory, err);
+}
+
+/* Ends at the first closed one, which stays in sink->closed until the next call. */
+static enum sb_code next_open(void *context, struct sb_entry *entry, struct sb_error *err)
+{
+    struct tree_sink *sink = context;
+    enum sb_code code = sb_tree_dirs_next(sink->dirs, entry, &sink->has_closed, err);
+
+    if (code || !sink->has_closed)
+        return code;
+    sink->closed = *entry;
+    return SB_END;
+}
+
+/* Those that are closed, and the root, come one by one, each when all below it are done. */
+static enum sb_code finish_directories(struct tree_sink *sink, struct sb_error *err)
+{
+    const struct sb_tree_crew crew = {
+        .root = sink->target.fd,
+        .threads = sink->options.threads,
+        .most = (size_t)sink->base.counts.dirs,
+        .context = sink,
+        .next = next_open,
+        .work = finish_directory,
+        .done = tell_finished,
+    };
+    enum sb_code code = sb_tree_crew_run(&crew, err);
+    bool closed;
+
+    if (!sink->has_closed)
+        return code;
+    while (!code) {
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        code = finish_directory(sink, &sink->walk, &sink->closed, err);
+        code = tell_finished(sink, &sink->closed, code, err);
+        if (!code)
+            code = sb_tree_dirs_next(sink->dirs, &sink->closed, &closed, err);
+    }
+    return code == SB_END ? SB_OK : code;
 }
 
 /* The files were synced one by one; what is left are the directories that name them. */
@@ -479,7 +580,9 @@ static enum sb_code commit(struct sb_sink *base, struct sb_error *err)
 
     if (sink->options.dry_run)
         return SB_OK;
-    code = sb_tree_dirs_each(sink->dirs, finish_directory, sink, err);
+    code = make_wave(sink, err);
+    if (!code)
+        code = finish_directories(sink, err);
     if (!code && sink->options.sync)
         code = sync_directories(sink, err);
     return code;

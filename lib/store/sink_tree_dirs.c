@@ -12,6 +12,7 @@
 struct sb_tree_dirs {
     sqlite3 *db;
     sqlite3_stmt *add;
+    sqlite3_stmt *rows; /* NULL: at the beginning */
 };
 
 enum { NAME = 1, RANK, HAS, MODE, UID, GID, MTIME };
@@ -45,6 +46,7 @@ void sb_tree_dirs_free(struct sb_tree_dirs *dirs)
     if (!dirs)
         return;
     sqlite3_finalize(dirs->add);
+    sqlite3_finalize(dirs->rows);
     free(dirs);
 }
 
@@ -91,23 +93,23 @@ static struct sb_entry entry_of(sqlite3_stmt *row)
     };
 }
 
-enum sb_code sb_tree_dirs_each(struct sb_tree_dirs *dirs,
-                               enum sb_code (*each)(void *context, const struct sb_entry *entry,
-                                                    struct sb_error *err),
-                               void *context, struct sb_error *err)
+enum sb_code sb_tree_dirs_next(struct sb_tree_dirs *dirs, struct sb_entry *entry, bool *closed,
+                               struct sb_error *err)
 {
-    sqlite3_stmt *rows;
-    enum sb_code code;
-    int result = SQLITE_DONE;
+    int result;
 
-    code = sb_database_prepare(dirs->db, &rows, "SELECT * FROM dirs ORDER BY rank DESC, name", err);
-    while (!code && (result = sqlite3_step(rows)) == SQLITE_ROW) {
-        struct sb_entry entry = entry_of(rows);
-
-        code = each(context, &entry, err);
+    if (!dirs->rows && sb_database_prepare(dirs->db, &dirs->rows,
+                                           "SELECT * FROM dirs ORDER BY rank DESC, name", err))
+        return err->code;
+    result = sqlite3_step(dirs->rows);
+    if (result == SQLITE_ROW) {
+        *entry = entry_of(dirs->rows);
+        *closed = sqlite3_column_int64(dirs->rows, RANK - 1) != RANK_OPEN;
+        return SB_OK;
     }
-    if (!code && result != SQLITE_DONE)
-        code = sb_database_fail(dirs->db, err);
-    sqlite3_finalize(rows);
-    return code;
+    if (result != SQLITE_DONE)
+        return sb_database_fail(dirs->db, err);
+    sqlite3_finalize(dirs->rows);
+    dirs->rows = NULL;
+    return SB_END;
 }

@@ -23,12 +23,11 @@ enum sb_code sb_tree_dirs_add(struct sb_tree_dirs *dirs, const struct sb_entry *
                               struct sb_error *err) SB_CHECKED;
 
 /*
- * All of them: first those that are not closed, by path; then the closed ones, the deepest first;
- * last the root. A code from `each` ends it. The entry's strings live during the call.
+ * The next of all of them: first those that are not closed, by path; then the closed ones, the
+ * deepest first; last the root. SB_END, and then anew. The entry's strings live until the next
+ * call. Nothing is added meanwhile.
  */
-enum sb_code sb_tree_dirs_each(struct sb_tree_dirs *dirs,
-                               enum sb_code (*each)(void *context, const struct sb_entry *entry,
-                                                    struct sb_error *err),
-                               void *context, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tree_dirs_next(struct sb_tree_dirs *dirs, struct sb_entry *entry, bool *closed,
+                               struct sb_error *err) SB_CHECKED;
 
 #endif

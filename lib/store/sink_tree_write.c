@@ -100,6 +100,8 @@ static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk 
     for (int tries = 0; !code && tries < 2; tries++) {
         code = try_newcomer(making, dir_fd, component, attributes, decision == SB_WRITE_REPLACE,
                             newcomer, err);
+        /* What changes hands is not made with the mode it gets. */
+        newcomer->kept_mode = attributes->preserve ? NULL : sb_walk_note(walk);
         if (code != SB_EXISTS)
             return code;
         code = sb_target_decide(dir_fd, component, entry, making->link_target, existing, &decision,

@@ -76,6 +76,7 @@ struct sb_tree_sink_options {
     bool sync;
     bool dry_run; /* nothing is written; of sb_transfer too */
     bool root;    /* the source's root directory gives DIR its mode and time, where DIR was made */
+    unsigned threads; /* that make and finish directories */
 
     /*
      * No name comes twice, and there are no hard links: no record of names need be kept. Else of

@@ -53,7 +53,7 @@ static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, s
     return sb_tree_stream(&plainly, member, each, context, events, err);
 }
 
-enum sb_code sb_source_open_directory(struct sb_source **out, const char *path,
+enum sb_code sb_source_open_directory(struct sb_source **out, const char *path, unsigned threads,
                                       const struct sb_notify *notify, struct sb_error *err)
 {
     static const struct sb_source_ops ops = {
@@ -69,6 +69,7 @@ enum sb_code sb_source_open_directory(struct sb_source **out, const char *path,
         return sb_fail_memory(err);
     }
     self->source = (struct sb_source){.ops = &ops, .name = path, .loads = true, .unique = true};
+    self->options.threads = threads;
     self->options.notify = notify;
     code = sb_tree_new(&self->tree, &self->options, err);
     if (!code)

@@ -241,21 +241,41 @@ void sb_newcomer_backdate(const struct sb_newcomer *newcomer,
         (void)!futimens(newcomer->fd, times);
 }
 
+/*
+ * An access control list inherited from the directory may have taken bits away: the same ones from
+ * all files of a mode.
+ */
+static enum sb_code finish_mode(const struct sb_newcomer *newcomer, mode_t mode,
+                                struct sb_error *err)
+{
+    mode_t *kept = newcomer->kept_mode;
+    struct stat st;
+
+    if (kept && *kept == (S_IFREG | mode))
+        return SB_OK;
+    if (fstat(newcomer->fd, &st))
+        return SB_OK;
+    if ((st.st_mode & ALL_MODE_BITS) != mode)
+        return fchmod(newcomer->fd, mode) ? sb_fail_errno(err, errno, "its mode cannot be set")
+                                          : SB_OK;
+    if (kept)
+        *kept = S_IFREG | mode;
+    return SB_OK;
+}
+
 static enum sb_code finish_file(struct sb_newcomer *newcomer,
                                 const struct sb_attributes *attributes, bool sync,
                                 struct sb_error *err)
 {
     mode_t mode = attributes->mode;
     int fd = newcomer->fd;
-    struct stat st;
 
     if (attributes->preserve && fchown(fd, attributes->uid, attributes->gid)) {
         newcomer->owner_refused = true;
         mode &= PERMISSIONS;
     }
-    /* An access control list inherited from the directory may have taken bits away. */
-    if (fstat(fd, &st) == 0 && (st.st_mode & ALL_MODE_BITS) != mode && fchmod(fd, mode))
-        return sb_fail_errno(err, errno, "its mode cannot be set");
+    if (finish_mode(newcomer, mode, err))
+        return err->code;
     if (attributes->set_time && futimens(fd, attributes->times))
         return sb_fail_errno(err, errno, "its time cannot be set");
     if (sync && fsync(fd))

@@ -79,6 +79,12 @@ struct sb_newcomer {
     int fd;                /* open for writing; -1 for links of both kinds */
     char temporary[32];    /* its name until it replaces another; "" when it has its own */
     bool owner_refused;    /* after finish: it is ours, without set-id bits */
+
+    /*
+     * Optional, of the caller, 0 at first: the mode that a file in this directory was last made
+     * with, and kept. One of the same need not be looked at.
+     */
+    mode_t *kept_mode;
 };
 
 /* SB_EXISTS when something is there and replace is false. */

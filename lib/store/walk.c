@@ -121,3 +121,8 @@ enum sb_code sb_walk_to_parent(struct sb_walk *walk, const char *name, size_t si
     *component = name + parent + (parent > 0);
     return sb_walk_to(walk, name, parent, make, fd, err);
 }
+
+mode_t *sb_walk_note(struct sb_walk *walk)
+{
+    return walk->count > 0 ? &walk->levels[walk->count - 1].note : &walk->root_note;
+}

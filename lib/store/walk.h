@@ -21,8 +21,10 @@ struct sb_walk {
     struct sb_walk_level {
         size_t size; /* of its name, the beginning of path */
         int fd;
+        mode_t note;
     } levels[SB_WALK_KEPT]; /* the innermost directories of path */
     unsigned count;
+    mode_t root_note;
 };
 
 #define SB_WALK_NO_MAKING ((mode_t)-1)
@@ -44,5 +46,11 @@ enum sb_code sb_walk_to(struct sb_walk *walk, const char *dir, size_t size, mode
  */
 enum sb_code sb_walk_to_parent(struct sb_walk *walk, const char *name, size_t size, mode_t make,
                                int *fd, const char **component, struct sb_error *err) SB_CHECKED;
+
+/*
+ * A word of the caller's about the directory that the walk is in; 0 when it has come there anew.
+ * Lives until the next call on this walk.
+ */
+mode_t *sb_walk_note(struct sb_walk *walk);
 
 #endif

@@ -67,6 +67,7 @@ static enum sb_code open_tree(struct sb_convert_output *output,
         .preserve = options->preserve,
         .dry_run = use->dry_run,
         .root = !options->transfer.strip && !options->transfer.prefix,
+        .threads = options->transfer.threads,
         .notify = use->notify,
     };
 

@@ -13,6 +13,7 @@ static enum sb_code open_sink(struct sb_sink **out, const struct sb_source *sour
         .sync = options->sync,
         .dry_run = options->dry_run,
         .root = options->strip == 0,
+        .threads = options->threads,
         .names_differ = source->unique && options->strip == 0 && !sb_recode_works(&options->recode),
         .notify = options->notify,
         .written = options->written,
