@@ -216,12 +216,11 @@ wrong:
 
 void sb_share_run(struct sb_share share, int64_t total, int64_t *first, int64_t *count)
 {
-    __int128 all = total > 0 ? total : 0;
+    int64_t shares = share.count > 0 ? share.count : 1;
+    int64_t all = total > 0 ? total : 0, longer = all % shares;
 
-    if (share.count == 0)
-        share = (struct sb_share){0, 1};
-    *first = (int64_t)(all * share.index / share.count);
-    *count = (int64_t)(all * (share.index + 1) / share.count) - *first;
+    *first = share.index * (all / shares) + (share.index < longer ? share.index : longer);
+    *count = all / shares + (share.index < longer);
 }
 
 bool sb_share_has(struct sb_share share, int64_t number)

@@ -43,7 +43,8 @@ enum sb_code sb_share_parse(struct sb_share *out, const char *text,
                             struct sb_error *err) SB_CHECKED;
 
 /* Of `total` things in a row: a run whose length differs by at most one between the shares, and
- * that begins where the run of the share before it ends. All of them when the work is not cut. */
+ * that begins where the run of the share before it ends; the first ones are the longer, as those of
+ * a set of bags are. All of them when the work is not cut. */
 void sb_share_run(struct sb_share share, int64_t total, int64_t *first, int64_t *count);
 
 /* Of things that come one by one: is the one with this number, from 0, of the share? */

@@ -33,70 +33,17 @@ struct sb_record_choice {
 
     bool random;
     int64_t pass;
-    int64_t wanted; /* of each pass, where random */
-    int64_t drawn;  /* of this pass */
+    int64_t wanted;     /* of each pass, before it is cut */
+    int64_t begin, end; /* of those, by place */
+    int64_t drawn;      /* where random: up to this place of this pass */
     struct sb_permutation permutation;
 
     /* Of options.numbers: */
-    int64_t passed; /* so many were given out */
+    int64_t passed; /* up to this place they were given out */
     int64_t window_at;
     int64_t window_count;
     int64_t window[WINDOW];
 };
-
-/* As Python takes them, numbers may be as large as they like: the largest stand for those beyond.
- */
-static const char *parse_number(const char *text, int64_t *out)
-{
-    bool negative = *text == '-', beyond = false;
-    const char *digits = text + negative;
-    int64_t value = 0;
-
-    for (text = digits; *text >= '0' && *text <= '9'; text++) {
-        if (__builtin_mul_overflow(value, 10, &value) ||
-            __builtin_add_overflow(value, *text - '0', &value))
-            beyond = true;
-    }
-    if (beyond)
-        value = INT64_MAX;
-    *out = negative ? -value : value;
-    return text == digits ? NULL : text;
-}
-
-/* A number that may be left out before ':' or the end. */
-static const char *parse_bound(const char *text, bool *has, int64_t *out)
-{
-    *has = *text != ':' && *text != '\0';
-    return *has ? parse_number(text, out) : text;
-}
-
-static bool parse_slice(struct sb_slice *slice, const char *text)
-{
-    bool has_step = false;
-
-    *slice = (struct sb_slice){.step = 1};
-    text = parse_bound(text, &slice->has_start, &slice->start);
-    if (!text)
-        return false;
-    slice->single = *text == '\0';
-    if (slice->single)
-        return slice->has_start;
-    if (*text++ != ':')
-        return false;
-    text = parse_bound(text, &slice->has_stop, &slice->stop);
-    if (text && *text == ':')
-        text = parse_bound(text + 1, &has_step, &slice->step);
-    return text && *text == '\0' && slice->step != 0;
-}
-
-enum sb_code sb_slice_parse(struct sb_slice *out, const char *text, struct sb_error *err)
-{
-    if (parse_slice(out, text))
-        return SB_OK;
-    return sb_fail(err, SB_INVALID,
-                   "'%s' is neither a record number nor START:STOP:STEP with a step other than 0",
-                   text);
-}
 
 /* A bound of a slice, as a place from `low` to `high`. */
 static int64_t bound(int64_t value, int64_t count, int64_t low, int64_t high)
@@ -182,14 +129,36 @@ static void begin_pass(struct sb_record_choice *choice)
                              choice->options.seed, (uint64_t)choice->pass);
 }
 
+static enum sb_code fail_list(const char *what, struct sb_error *err)
+{
+    return sb_fail(err, SB_INVALID, "a list of records cannot be %s", what);
+}
+
+/* Places from begin to end, of the records that a pass comes to. */
+static enum sb_code cut(struct sb_record_choice *choice, struct sb_error *err)
+{
+    const struct sb_record_cut *wanted = &choice->options.cut;
+
+    if (choice->options.numbers.spool)
+        choice->wanted = choice->options.numbers.count;
+    choice->end = choice->wanted;
+    if (!wanted->given)
+        return SB_OK;
+    if (choice->options.list)
+        return fail_list("cut", err);
+    choice->begin = wanted->first < choice->end ? wanted->first : choice->end;
+    if (wanted->count < choice->end - choice->begin)
+        choice->end = choice->begin + wanted->count;
+    return SB_OK;
+}
+
 static enum sb_code plan(struct sb_record_choice *choice, struct sb_error *err)
 {
     const struct sb_record_choice_options *options = &choice->options;
 
     choice->random = options->shuffle || options->sample >= 0;
     if (options->list && (choice->random || options->forever))
-        return sb_fail(err, SB_INVALID,
-                       "a list of records cannot be sampled, shuffled or repeated");
+        return fail_list("sampled, shuffled or repeated", err);
     if (add_parts(choice, err))
         return err->code;
     choice->wanted = choice->population;
@@ -197,7 +166,10 @@ static enum sb_code plan(struct sb_record_choice *choice, struct sb_error *err)
         choice->wanted = options->sample;
     if (choice->population == 0)
         choice->wanted = 0;
-    if (choice->wanted > 0)
+    if (cut(choice, err))
+        return err->code;
+    choice->drawn = choice->passed = choice->begin;
+    if (choice->begin < choice->end)
         begin_pass(choice);
     return SB_OK;
 }
@@ -237,6 +209,34 @@ static enum sb_code fail_missing(const struct sb_record_choice *choice, struct s
                    choice->count);
 }
 
+/* What the cut leaves of a slice. */
+static struct sb_record_run cut_run(const struct sb_record_choice *choice, const struct part *part)
+{
+    struct sb_record_run run = part->run;
+    int64_t skipped = choice->begin > part->before ? choice->begin - part->before : 0;
+    int64_t end = choice->end - part->before;
+
+    if (end > run.count)
+        end = run.count;
+    run.count = end > skipped ? end - skipped : 0;
+    if (run.count > 0)
+        run.first += skipped * run.step;
+    if (run.count == 1)
+        run.step = 1;
+    return run;
+}
+
+/* Is it told here that a number is not there? */
+static bool tells(const struct sb_record_choice *choice, const struct part *part)
+{
+    if (choice->pass > 0)
+        return false;
+    if (choice->random)
+        return choice->begin == 0;
+    return part->before >= choice->begin &&
+           (part->before < choice->end || choice->end == choice->wanted);
+}
+
 /* The next slice that is not empty; of a random order, only those that are missing. */
 static enum sb_code next_part(struct sb_record_choice *choice, struct sb_record_run *run,
                               struct sb_error *err)
@@ -244,12 +244,13 @@ static enum sb_code next_part(struct sb_record_choice *choice, struct sb_record_
     while (choice->next < choice->part_count) {
         const struct part *part = &choice->parts[choice->next++];
 
-        if (part->missing && choice->pass == 0)
+        if (part->missing && tells(choice, part))
             return fail_missing(choice, run, part->run.first, err);
-        if (part->run.count > 0 && !choice->random) {
-            *run = part->run;
+        if (choice->random)
+            continue;
+        *run = cut_run(choice, part);
+        if (run->count > 0)
             return SB_OK;
-        }
     }
     return SB_END;
 }
@@ -306,7 +307,7 @@ static enum sb_code next_of_numbers(struct sb_record_choice *choice, struct sb_r
     int64_t number;
 
     *run = (struct sb_record_run){.step = 1};
-    for (; choice->passed < numbers->count; choice->passed++) {
+    for (; choice->passed < choice->end; choice->passed++) {
         int64_t at = numbers->first + choice->passed * numbers->step;
 
         if (number_at(choice, at, &number, err))
@@ -343,7 +344,7 @@ static enum sb_code draw(struct sb_record_choice *choice, struct sb_record_run *
 {
     uint64_t place = (uint64_t)choice->drawn;
 
-    if (choice->drawn == choice->wanted)
+    if (choice->drawn == choice->end)
         return SB_END;
     choice->drawn++;
     if (choice->options.replace)
@@ -368,11 +369,11 @@ enum sb_code sb_record_choice_next(struct sb_record_choice *choice, struct sb_re
             code = next_of_list(choice, run, err);
         if (code == SB_END && choice->options.numbers.spool)
             code = next_of_numbers(choice, run, err);
-        if (code != SB_END || !choice->options.forever || choice->wanted == 0)
+        if (code != SB_END || !choice->options.forever || choice->begin == choice->end)
             return code;
         choice->pass++;
         choice->next = 0;
-        choice->drawn = 0;
+        choice->drawn = choice->begin;
         begin_pass(choice);
     }
 }
@@ -405,20 +406,38 @@ enum sb_code sb_record_choice_spool(struct sb_record_choice *choice, struct sb_l
 
 int64_t sb_record_choice_round(const struct sb_record_choice *choice)
 {
-    bool all = choice->options.sample < 0;
+    bool all = choice->options.sample < 0 && !(choice->random && choice->options.cut.given);
 
-    if (!choice->options.forever || choice->wanted == 0)
+    if (!choice->options.forever || choice->begin == choice->end)
         return 0;
     return choice->population > POPULATION_MAX / ROUND_OF_SAMPLE
                ? POPULATION_MAX
                : choice->population * (all ? ROUND_OF_PASSES : ROUND_OF_SAMPLE);
 }
 
+enum sb_code sb_record_choice_share(struct sb_record_choice_options *options, struct sb_share share,
+                                    int64_t count, struct sb_error *err)
+{
+    struct sb_record_choice *choice;
+    enum sb_code code;
+
+    options->cut = (struct sb_record_cut){0};
+    if (share.count == 0)
+        return SB_OK;
+    if (options->list)
+        return fail_list("cut", err);
+    code = sb_record_choice_new(&choice, options, count, err);
+    if (code)
+        return code;
+    sb_share_run(share, choice->end, &options->cut.first, &options->cut.count);
+    options->cut.given = true;
+    sb_record_choice_free(choice);
+    return SB_OK;
+}
+
 int64_t sb_record_choice_total(const struct sb_record_choice *choice)
 {
-    if (choice->options.numbers.spool)
-        return choice->options.numbers.count;
-    if (choice->options.list || (choice->options.forever && choice->wanted > 0))
+    if (choice->options.list || (choice->options.forever && choice->begin < choice->end))
         return -1;
-    return choice->wanted;
+    return choice->end - choice->begin;
 }

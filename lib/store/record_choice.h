@@ -10,6 +10,7 @@
 #define SB_STORE_RECORD_CHOICE_H
 
 #include "core/error.h"
+#include "core/share.h"
 #include "store/limit_spool.h"
 
 #include <stdbool.h>
@@ -43,6 +44,13 @@ struct sb_record_numbers {
     int64_t count;
 };
 
+/* Of what is chosen, in its order: `count` records behind the first `first` ones. */
+struct sb_record_cut {
+    bool given; /* false: all */
+    int64_t first;
+    int64_t count;
+};
+
 struct sb_record_choice_options {
     const struct sb_slice *slices; /* one after the other; none, and no list: all */
     size_t slice_count;
@@ -58,7 +66,16 @@ struct sb_record_choice_options {
     bool shuffle;   /* all of it at random */
     bool forever;   /* again and again; shuffled anew each time */
     uint64_t seed;
+
+    /* Of all of that, of `forever` each time; not with a list. A number that is not there is told
+     * where it would have come, of a random order by the first cut. */
+    struct sb_record_cut cut;
 };
+
+/* Sets the cut to a share of what the other options come to, of `count` records there are.
+ * SB_INVALID with a list. */
+enum sb_code sb_record_choice_share(struct sb_record_choice_options *options, struct sb_share share,
+                                    int64_t count, struct sb_error *err) SB_CHECKED;
 
 struct sb_record_choice;
 

@@ -273,6 +273,85 @@ static void totals_are_known_beforehand(void)
     sb_record_choice_free(choice);
 }
 
+/* The shares of what is chosen, one behind the other, as the whole. */
+static void are_the_whole(struct sb_record_choice_options options, int64_t count)
+{
+    struct sb_error err;
+    char whole[1024], joined[1024] = "";
+
+    snprintf(whole, sizeof(whole), "%s", chosen(&options, count));
+    for (int64_t parts = 1; parts <= 9; parts++) {
+        size_t used = 0;
+
+        joined[0] = '\0';
+        for (int64_t part = 0; part < parts; part++) {
+            const char *text;
+
+            CHECK(!sb_record_choice_share(&options, (struct sb_share){part, parts}, count, &err));
+            text = chosen(&options, count);
+            if (*text)
+                used += (size_t)snprintf(joined + used, sizeof(joined) - used, "%s%s",
+                                         used ? " " : "", text);
+        }
+        CHECK_TEXT(joined, whole);
+    }
+}
+
+static void shares_one_behind_the_other_are_the_whole(void)
+{
+    struct sb_slice slices[3] = {
+        {.single = true, .start = 5}, {.step = -3}, {.has_start = true, .start = 2, .step = 2}};
+
+    are_the_whole((struct sb_record_choice_options){.sample = -1}, 20);
+    are_the_whole((struct sb_record_choice_options){.sample = -1}, 0);
+    are_the_whole((struct sb_record_choice_options){.sample = -1, .shuffle = true, .seed = 3}, 20);
+    are_the_whole((struct sb_record_choice_options){.sample = 7}, 20);
+    are_the_whole((struct sb_record_choice_options){.sample = 30, .replace = true}, 20);
+    are_the_whole(
+        (struct sb_record_choice_options){.slices = slices, .slice_count = 3, .sample = -1}, 20);
+    are_the_whole(
+        (struct sb_record_choice_options){
+            .slices = slices, .slice_count = 3, .sample = -1, .shuffle = true},
+        20);
+}
+
+static void a_number_that_is_not_there_is_told_by_one_share(void)
+{
+    struct sb_slice slices[3] = {
+        {.has_stop = true, .stop = 4, .step = 1}, {.single = true, .start = 99}, {.step = 1}};
+    struct sb_record_choice_options options = {.slices = slices, .slice_count = 3, .sample = -1};
+    struct sb_error err;
+
+    CHECK(!sb_record_choice_share(&options, (struct sb_share){0, 2}, 8, &err));
+    CHECK_TEXT(chosen(&options, 8), "0 1 2 3 (99) 0 1");
+    CHECK(!sb_record_choice_share(&options, (struct sb_share){1, 2}, 8, &err));
+    CHECK_TEXT(chosen(&options, 8), "2 3 4 5 6 7");
+}
+
+static void of_an_endless_order_each_round_is_cut(void)
+{
+    struct sb_record_choice_options options = {.sample = -1, .forever = true};
+    struct sb_record_choice *choice;
+    struct sb_error err;
+    char text[MOST * 4];
+
+    CHECK(!sb_record_choice_share(&options, (struct sb_share){1, 3}, 7, &err));
+    snprintf(text, sizeof(text), "%s", chosen(&options, 7));
+    CHECK(strncmp(text, "3 4 3 4 3 4", 11) == 0);
+    CHECK(!sb_record_choice_new(&choice, &options, 7, &err));
+    CHECK(sb_record_choice_total(choice) == -1);
+    sb_record_choice_free(choice);
+
+    CHECK(!sb_record_choice_share(&options, (struct sb_share){7, 8}, 7, &err));
+    CHECK_TEXT(chosen(&options, 7), "");
+    options.shuffle = true;
+    CHECK(!sb_record_choice_share(&options, (struct sb_share){0, 1}, 7, &err));
+    options.cut = (struct sb_record_cut){.given = true, .first = 2, .count = 3};
+    CHECK(!sb_record_choice_new(&choice, &options, 7, &err));
+    CHECK(sb_record_choice_round(choice) >= 7 * 7);
+    sb_record_choice_free(choice);
+}
+
 int main(void)
 {
     RUN(slices_are_those_of_python);
@@ -289,5 +368,8 @@ int main(void)
     RUN(samples_are_of_the_slices);
     RUN(each_pass_is_shuffled_anew);
     RUN(totals_are_known_beforehand);
+    RUN(shares_one_behind_the_other_are_the_whole);
+    RUN(a_number_that_is_not_there_is_told_by_one_share);
+    RUN(of_an_endless_order_each_round_is_cut);
     return check_end();
 }

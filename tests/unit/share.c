@@ -211,6 +211,10 @@ static void runs_of_the_largest_total(void)
     CHECK(first > 0 && count > 0 && first + count == INT64_MAX);
     sb_share_run((struct sb_share){0}, 17, &first, &count);
     CHECK(first == 0 && count == 17);
+    sb_share_run((struct sb_share){1, 4}, 10, &first, &count);
+    CHECK(first == 3 && count == 3);
+    sb_share_run((struct sb_share){2, 4}, 10, &first, &count);
+    CHECK(first == 6 && count == 2);
     sb_share_run((struct sb_share){0}, -1, &first, &count);
     CHECK(first == 0 && count == 0);
 }
