@@ -155,6 +155,10 @@ test-dependencies:
 test-peers: $(SHARDBOX) $(FAULT_SHIM)
 	tests/peers/run
 
+## make test-cluster         parts in ranks of a real SLURM and Open MPI, which it starts on this machine
+test-cluster: $(SHARDBOX) $(FAULT_SHIM)
+	tests/cluster/run $(FILES)
+
 ## make test-faults          calls and allocations fail one by one; kills; power failures; flipped bits
 # Files are moved in batches of a few bytes, so that there is more than one.
 test-faults: $(FAULT_SHIM)
@@ -244,7 +248,7 @@ help:
 
 FORCE:
 
-.PHONY: all static test test-built test-unit test-bats test-dependencies test-peers test-faults fuzz \
-	fuzz-built oom-built lint bench demo deps completions install uninstall clean help FORCE
+.PHONY: all static test test-built test-unit test-bats test-dependencies test-peers test-cluster \
+	test-faults fuzz fuzz-built oom-built lint bench demo deps completions install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -1,0 +1,93 @@
+# What the tests of a cluster load, beside helper.bash. A test starts in an empty directory of its
+# own with a tree lustre/photos, and runs the scripts of shardbox-cluster(7) as they stand there, but
+# for /lustre, in whose place comes the directory lustre of the test.
+#
+#   script NAME                writes the page's script called NAME to the file NAME
+#   run_script NAME            bash NAME
+#   submit NAME [OPTION...]    sbatch NAME, and waits for its end
+#   run_killed COMMAND...      runs it; it must exit as one whose rank or job was killed by SIGKILL
+#   kill_where VARIABLE=VALUE  from now on `shardbox pack` is killed in the middle of its work where
+#                              the environment has this; nobody for none
+
+load ../bats/helper
+
+# mpirun as root, and with more ranks than cores
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    mkdir bin lustre
+    PATH=$PWD/bin:$PATH
+    kill_where none
+    make_tree lustre/photos
+    for i in {1..100}; do
+        yes "file $i" | head -c "$((i * 20))" >"lustre/photos/sub.d/$i.txt"
+    done
+}
+
+script() {
+    awk -v "name=# $1:" '
+        /^\.Bd / { text = ""; inside = 1; next }
+        /^\.Ed/ { if (index(text, "\n" name)) printf "%s", text; inside = 0 }
+        inside { gsub(/\\e/, "\\"); gsub(/\\\(aq/, "\047"); text = text $0 "\n" }
+        ' "$PROJECT/man/shardbox-cluster.7" | sed "s,/lustre\>,$PWD/lustre,g" >"$1"
+    [[ -s $1 ]] || fail "no script $1 in shardbox-cluster(7)"
+}
+
+run_script() {
+    script "$1" && timeout 120 bash "$1"
+}
+
+submit() {
+    script "$1" && timeout 120 sbatch --wait "${@:2}" "$1"
+}
+
+run_killed() {
+    run --separate-stderr "$@"
+    ((status == 137)) || fail "not killed: $*"
+}
+
+# The shim kills at the first rename: all bytes are there, and the archive is not yet.
+kill_where() {
+    cat >bin/shardbox <<END
+#!/bin/bash
+if [[ \$1 == pack ]] && env | grep -qx '$1'; then
+    export LD_PRELOAD=$FAULT_SHIM FAULT_CALLS=rename FAULT_AT=1 FAULT_HOW=kill
+fi
+exec '$SHARDBOX' "\$@"
+END
+    chmod +x bin/shardbox
+}
+
+parts() {
+    (cd lustre && echo photos-?????-of-00004.barecat)
+}
+
+# What the names and times of the other parts are.
+others() {
+    # shellcheck disable=SC2086 # a list of words
+    (cd lustre && stat -c '%n %.Y %i' $all_but_third)
+}
+
+# The third part has been begun, and was not finished.
+third_was_killed() {
+    [[ $(parts) == "$all_but_third" ]] || fail "parts: $(parts)"
+    compgen -G 'lustre/photos-00002-of-00004.barecat.*new-shard-00000' >/dev/null ||
+        fail "what the third left: $(ls -s lustre)"
+}
+
+all_parts='photos-00000-of-00004.barecat photos-00001-of-00004.barecat photos-00002-of-00004.barecat photos-00003-of-00004.barecat'
+all_but_third='photos-00000-of-00004.barecat photos-00001-of-00004.barecat photos-00003-of-00004.barecat'
+
+# Joined in both ways, the parts hold what a pack of the whole holds, and what the tree does.
+whole() {
+    [[ $(parts) == "$all_parts" ]] || fail "parts: $(parts)"
+    sb pack whole.barecat -C lustre/photos .
+    sb merge-symlink -o joined.barecat lustre/photos-?????-of-00004.barecat
+    sb merge -o merged.barecat lustre/photos-?????-of-00004.barecat
+    for archive in joined merged; do
+        sb verify $archive.barecat
+        sb diff -C whole.barecat $archive.barecat
+        sb diff -C lustre/photos $archive.barecat
+    done
+}

@@ -1,0 +1,24 @@
+# The scripts of shardbox-cluster(7) for SLURM.
+
+load cluster
+
+@test "the ranks of a job: one is killed, and the same job again packs its part alone" {
+    kill_where SLURM_PROCID=2
+    run_killed submit pack.sbatch
+    third_was_killed
+    others >before
+
+    kill_where none
+    run_ok submit pack.sbatch
+    others | cmp before -
+    whole
+}
+
+@test "an array: the job that failed is run again by itself" {
+    kill_where SLURM_ARRAY_TASK_ID=3
+    run_killed submit array.sbatch
+    third_was_killed
+    kill_where none
+    run_ok submit array.sbatch --array=3
+    whole
+}
