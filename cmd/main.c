@@ -7,6 +7,7 @@
 #include "message.h"
 #include "nearest.h"
 #include "output.h"
+#include "version.h"
 
 #include "core/interrupt.h"
 
@@ -20,7 +21,6 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#define VERSION     "0.1.0"
 #define LINK_PREFIX "shardbox-"
 
 static const char usage[] = "usage: shardbox COMMAND [OPTION]... [ARGUMENT]...\n"

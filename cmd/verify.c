@@ -15,6 +15,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct option options[] = {
     OPTION_FLAG('Q', "quick", struct verify_settings, quick,
@@ -27,6 +28,10 @@ static const struct option options[] = {
                    "read with N threads (default: the cores, at most 4)"),
     OPTION_BWLIMIT,
     OPTION_FLAG(0, "json", struct verify_settings, json, "print each defect as a line of JSON"),
+    OPTION_TEXT(0, "report", struct verify_settings, report, "FILE",
+                "write what was found to FILE, as JSON Lines, and print none of it", OPERAND_FILE),
+    OPTION_TEXT(0, "prom", struct verify_settings, metrics, "FILE",
+                "write what it came to, as metrics for Prometheus, to FILE", OPERAND_FILE),
     OPTION_FROM,
     OPTIONS_VERIFY_REPAIR(struct verify_settings, repair),
     OPTIONS_VERIFY_RECORDS(struct verify_settings, records),
@@ -35,14 +40,14 @@ static const struct option options[] = {
 
 static const char *const synopsis[] = {"ARCHIVE [PATH|GLOB...]", "BAG", NULL};
 
-static void warn_of_newer(const struct sb_archive *archive, const char *path)
+static void warn_of_newer(struct verify_run *run, const struct sb_archive *archive)
 {
     int major, minor;
 
     if (sb_archive_schema(archive) != SB_SCHEMA_NEWER)
         return;
     sb_archive_version(archive, &major, &minor);
-    message_warning("%s: schema %d.%d is newer than this program, which may miss defects", path,
+    verify_run_warn(run, "newer", "schema %d.%d is newer than this program, which may miss defects",
                     major, minor);
 }
 
@@ -77,20 +82,22 @@ static enum sb_code verify_archive(struct verify_run *run, struct sb_error *err)
     struct sb_archive *archive = NULL;
     enum sb_code code = sb_archive_open(&archive, run->path, err);
 
+    if (code == SB_OK || code == SB_DAMAGED)
+        run->kind = SB_ARCHIVE;
     if (code == SB_OK) {
-        warn_of_newer(archive, run->path);
+        warn_of_newer(run, archive);
         if (sb_archive_is_unlocked(archive))
             message_note("%s: " SB_UNLOCKED_NOTE, run->path);
         code = run->settings->repair.from
                    ? verify_repair(run, archive, &wanted, err)
-                   : sb_verify(archive, &wanted, &run->events, &message_notify, &run->result, err);
+                   : sb_verify(archive, &wanted, &run->events, &run->notify, &run->result, err);
     }
     message_progress_end();
     if (code == SB_DAMAGED) {
         add_damage(run, err);
         code = SB_OK;
     }
-    output_flush();
+    verify_run_flush();
     if (code == SB_OK)
         verify_summarize_archive(run);
     sb_archive_free(archive);
@@ -98,39 +105,40 @@ static enum sb_code verify_archive(struct verify_run *run, struct sb_error *err)
 }
 
 /* One object behind the defects: what was looked at, and what that does not say. */
-static void print_container_summary(const struct sb_input *input,
-                                    const struct sb_verify_result *result, const char *unproved)
+static void print_container_summary(const struct verify_run *run)
 {
+    const struct sb_verify_result *result = &run->result;
+
     output_format("{\"kind\":\"summary\",\"container\":\"%s\",\"defects\":%" PRId64
                   ",\"files\":%" PRId64 ",\"dirs\":%" PRId64 ",\"bytes_read\":%" PRId64
                   ",\"unchecked\":%" PRId64 ",\"unproved\":\"%s\"}\n",
-                  sb_container_word(input->type.kind), result->defects, result->files, result->dirs,
-                  result->bytes_read, result->unchecked, unproved);
+                  sb_container_word(run->kind), result->defects, result->files, result->dirs,
+                  result->bytes_read, result->unchecked, run->unproved);
 }
 
 static enum sb_code verify_other(struct verify_run *run, struct sb_error *err)
 {
     struct sb_verify_options wanted = options_of(run);
     struct sb_input *input;
-    const char *unproved;
     enum sb_code code = verify_repair_refuse(run, false, err);
 
     if (!code)
         code = open_input(&input, run->path, &run->settings->opening, err);
     if (code)
         return code;
+    run->kind = input->type.kind;
     if (run->settings->present)
         code = sb_fail(err, SB_INVALID, "%s: is no archive, whose shards arrive one by one",
                        input->name);
     if (!code)
-        code = sb_verify_container(input, &wanted, &run->events, &message_notify, &run->result,
-                                   &unproved, err);
+        code = sb_verify_container(input, &wanted, &run->events, &run->notify, &run->result,
+                                   &run->unproved, err);
     message_progress_end();
     if (!code && run->settings->json)
-        print_container_summary(input, &run->result, unproved);
-    output_flush();
+        print_container_summary(run);
+    verify_run_flush();
     if (!code)
-        verify_summarize_container(run, input->name, unproved);
+        verify_summarize_container(run);
     sb_input_close(input);
     free(input);
     return code;
@@ -138,25 +146,16 @@ static enum sb_code verify_other(struct verify_run *run, struct sb_error *err)
 
 static enum sb_code verify_bag(struct verify_run *run, struct sb_error *err)
 {
-    const struct verify_settings *settings = run->settings;
-    struct verify_records_use use = {
-        .from = settings->opening.from,
-        .quick = settings->quick,
-        .strict = settings->strict,
-        .json = settings->json,
-        .threads = options_of(run).threads,
-        .events = &run->events,
-    };
-
+    run->kind = SB_BAG;
     if (verify_repair_refuse(run, true, err))
         return err->code;
     if (run->name_count > 0)
         return sb_fail(err, SB_INVALID, "%s: has records, not names; --records chooses them",
                        run->path);
-    if (settings->present)
+    if (run->settings->present)
         return sb_fail(err, SB_INVALID, "%s: is no archive, whose shards arrive one by one",
                        run->path);
-    return verify_records(&settings->records, &use, run->path, err);
+    return verify_records(run, options_of(run).threads, err);
 }
 
 static enum sb_code verify(struct verify_run *run, struct sb_error *err)
@@ -180,11 +179,25 @@ static enum sb_code verify(struct verify_run *run, struct sb_error *err)
     return verify_other(run, err);
 }
 
+/* What is wrong with the options, or NULL. */
+static const char *misuse_of(const struct verify_settings *settings)
+{
+    if (settings->report && settings->json)
+        return "--report writes what --json would; leave one out";
+    if (settings->metrics && strcmp(settings->metrics, "-") == 0)
+        return "--prom writes a file, which the collector reads; give it a name";
+    if (settings->report && settings->metrics && strcmp(settings->report, settings->metrics) == 0)
+        return "--report and --prom write a file each";
+    return NULL;
+}
+
 static int run_verify(const struct command *self, int argc, char **argv)
 {
     struct verify_settings settings = {0};
     struct verify_run run;
+    const char *misused;
     struct sb_error err;
+    enum sb_code code;
     int first, status;
 
     status = options_parse(self, argc, argv, &settings, &first, NULL);
@@ -192,10 +205,14 @@ static int run_verify(const struct command *self, int argc, char **argv)
         return status;
     if (first == argc)
         return message_usage("no archive given");
-    verify_run_begin(&run, &settings, argv + first, (size_t)(argc - first));
-    if (verify(&run, &err) != SB_OK)
+    misused = misuse_of(&settings);
+    if (misused)
+        return message_usage("%s", misused);
+    code = verify_run_begin(&run, &settings, argv + first, (size_t)(argc - first), &err);
+    if (code)
         return message_failure(&err);
-    return message_status();
+    code = verify(&run, &err);
+    return verify_run_end(&run, code, &err);
 }
 
 const struct command verify_command = {

@@ -6,6 +6,23 @@
 #include <inttypes.h>
 #include <string.h>
 
+const char *const verify_kinds[VERIFY_KINDS] = {
+    "integrity", "config",   "triggers",   "schema",     "row",       "name",
+    "duplicate", "conflict", "parent",     "statistics", "shard",     "source",
+    "bounds",    "overlap",  "checksum",   "unreadable", "unchecked", "damaged",
+    "truncated", "link",     "encrypted",  "method",     "missing",   "limits",
+    "frame",     "layout",   "unfinished", "leftover",   "other",
+};
+
+size_t verify_kind(const char *word)
+{
+    size_t i = 0;
+
+    while (i < VERIFY_KINDS - 1 && strcmp(verify_kinds[i], word) != 0)
+        i++;
+    return i;
+}
+
 enum sb_code verify_defect_text(struct sb_buf *line, const struct sb_defect *defect)
 {
     enum sb_code code = sb_buf_add_format(line, "%s: ", defect->kind);

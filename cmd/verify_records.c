@@ -4,7 +4,7 @@
 #include "message.h"
 #include "output.h"
 #include "store/spool.h"
-#include "task/verify_bag.h"
+#include "verify_run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,43 +72,53 @@ static void summarize_repair(const struct verify_records_settings *settings,
                      plural(result->written, "s"));
 }
 
-static void summarize_sound(const char *spec, const struct verify_records_use *use,
-                            const struct sb_verify_bag_result *result)
+static void summarize_sound(struct verify_run *run)
 {
+    const struct sb_verify_bag_result *result = &run->bag;
+    bool quick = run->settings->quick;
     char size[SB_HUMAN_SIZE];
 
     sb_format_human(result->bytes_read, size);
-    if (use->quick)
-        message_warning("%s: limits are sound; --quick has read no records", spec);
+    if (quick)
+        verify_run_warn(run, "quick", "limits are sound; --quick has read no records");
     else if (result->unchecked > 0)
-        message_warning("%s: limits are sound, and all records can be read; %s", spec,
+        verify_run_warn(run, "unproved", "limits are sound, and all records can be read; %s",
                         result->unproved);
-    message_note("%s: %" PRId64 " record%s (%s) in %" PRId64 " file%s%s%s", spec, result->records,
-                 plural(result->records, "s"), size, result->shards, plural(result->shards, "s"),
-                 !use->quick && result->unchecked == 0 ? "; sound" : "",
+    message_note("%s: %" PRId64 " record%s (%s) in %" PRId64 " file%s%s%s", run->name,
+                 result->records, plural(result->records, "s"), size, result->shards,
+                 plural(result->shards, "s"), !quick && result->unchecked == 0 ? "; sound" : "",
                  result->selected ? "; only what was selected was looked at" : "");
 }
 
-static void summarize(const char *spec, const struct verify_records_settings *settings,
-                      const struct verify_records_use *use,
-                      const struct sb_verify_bag_result *result)
+static void summarize_defects(const struct verify_run *run)
 {
+    const struct sb_verify_bag_result *result = &run->bag;
+    const struct verify_records_settings *settings = &run->settings->records;
+
     if (settings->repair_to)
-        summarize_repair(settings, result);
-    if (result->incomplete)
-        message_problem(
-            "%s: the records asked for have no certain number while shards are missing, "
-            "and were not looked at",
-            spec);
-    if (result->defects == 0)
-        summarize_sound(spec, use, result);
-    else if (settings->repair_to)
-        message_problem("%s: %" PRId64 " defect%s; what is sound is in %s", spec, result->defects,
-                        plural(result->defects, "s"), settings->repair_to);
+        message_problem("%s: %" PRId64 " defect%s; what is sound is in %s", run->name,
+                        result->defects, plural(result->defects, "s"), settings->repair_to);
     else
-        message_problem("%s: %" PRId64 " defect%s%s; %s", spec, result->defects,
-                        plural(result->defects, "s"), use->quick ? "; no records were read" : "",
+        message_problem("%s: %" PRId64 " defect%s%s; %s", run->name, result->defects,
+                        plural(result->defects, "s"),
+                        run->settings->quick ? "; no records were read" : "",
                         advice(settings, result));
+}
+
+static void summarize(struct verify_run *run)
+{
+    const struct sb_verify_bag_result *result = &run->bag;
+
+    if (run->settings->records.repair_to)
+        summarize_repair(&run->settings->records, result);
+    if (result->incomplete)
+        sb_tell(&run->notify, SB_PROBLEM, "incomplete", run->name,
+                "the records asked for have no certain number while shards are missing, "
+                "and were not looked at");
+    if (result->defects == 0)
+        summarize_sound(run);
+    else
+        summarize_defects(run);
 }
 
 /* One object behind the defects: what was looked at, and what that does not say. */
@@ -121,21 +131,38 @@ static void print_summary(const struct sb_verify_bag_result *result)
                   result->bytes_read, result->unchecked, result->unproved);
 }
 
-static enum sb_code verify_bags(const struct verify_records_settings *settings,
-                                const struct verify_records_use *use, const char *spec,
+/* A record is a file to what is said of any container. */
+static void note_result(struct verify_run *run)
+{
+    const struct sb_verify_bag_result *bag = &run->bag;
+
+    run->unproved = bag->unproved;
+    run->result = (struct sb_verify_result){
+        .defects = bag->defects,
+        .remedies = bag->remedies,
+        .files = bag->records,
+        .bytes = bag->bytes_read,
+        .files_read = run->settings->quick ? 0 : bag->records,
+        .bytes_read = bag->bytes_read,
+        .unchecked = bag->unchecked,
+        .selected = bag->selected,
+    };
+}
+
+static enum sb_code verify_bags(struct verify_run *run, const char *spec,
                                 const struct sb_verify_bag_options *options, struct sb_error *err)
 {
-    struct sb_verify_bag_result result;
     enum sb_code code;
 
     message_progress_counts("records");
-    code = sb_verify_bag(spec, options, use->events, &message_notify, &result, err);
+    code = sb_verify_bag(spec, options, &run->events, &run->notify, &run->bag, err);
     message_progress_end();
-    if (!code && use->json)
-        print_summary(&result);
-    output_flush();
+    note_result(run);
+    if (!code && run->settings->json)
+        print_summary(&run->bag);
+    verify_run_flush();
     if (!code)
-        summarize(options->shown_as ? options->shown_as : spec, settings, use, &result);
+        summarize(run);
     return code;
 }
 
@@ -161,19 +188,19 @@ static enum sb_code spool(const char *spec, int *fd, char *path, size_t path_siz
     return code;
 }
 
-enum sb_code verify_records(const struct verify_records_settings *settings,
-                            const struct verify_records_use *use, const char *spec,
-                            struct sb_error *err)
+enum sb_code verify_records(struct verify_run *run, unsigned threads, struct sb_error *err)
 {
+    const struct verify_records_settings *settings = &run->settings->records;
+    const char *spec = run->path;
     struct sb_bag_writer_options repair_to = {
         .path = settings->repair_to,
         .force = settings->force,
-        .notify = &message_notify,
+        .notify = &run->notify,
     };
     struct sb_verify_bag_options options = {
-        .quick = use->quick,
-        .strict = use->strict,
-        .threads = use->threads,
+        .quick = run->settings->quick,
+        .strict = run->settings->strict,
+        .threads = threads,
         .repair_to = settings->repair_to ? &repair_to : NULL,
         .keep_numbers = settings->keep_numbers,
     };
@@ -184,16 +211,16 @@ enum sb_code verify_records(const struct verify_records_settings *settings,
 
     if (!settings->repair_to && (settings->keep_numbers || settings->force))
         return sb_fail(err, SB_INVALID, "--keep-numbers and --force go with --repair-to=BAG");
-    code = bag_options_of(&settings->bag, use->from, &options.bag, err);
+    code = bag_options_of(&settings->bag, run->settings->opening.from, &options.bag, err);
     if (!code)
         code = chosen_records_open(&chosen, settings->files_from, '\n', err);
     options.records = chosen.given ? &chosen.options : NULL;
     if (!code)
         code = spool(spec, &fd, path, sizeof(path), err);
     if (fd >= 0)
-        options.shown_as = strcmp(spec, "-") == 0 ? "standard input" : spec;
+        options.shown_as = run->name;
     if (!code || code == SB_END)
-        code = verify_bags(settings, use, fd >= 0 ? path : spec, &options, err);
+        code = verify_bags(run, fd >= 0 ? path : spec, &options, err);
     if (fd >= 0)
         close(fd);
     chosen_records_close(&chosen);

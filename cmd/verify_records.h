@@ -28,19 +28,10 @@ struct verify_records_settings {
 /* The first option given that is for bags alone; NULL: none. */
 const char *option_of_verify_records(void);
 
-/* What verify was asked for beside that. */
-struct verify_records_use {
-    struct sb_container_type from;
-    bool quick;
-    bool strict;
-    bool json;
-    unsigned threads;
-    const struct sb_verify_events *events;
-};
+struct verify_run;
 
-/* Verifies the bags of a spec, and says how it went. */
-enum sb_code verify_records(const struct verify_records_settings *settings,
-                            const struct verify_records_use *use, const char *spec,
+/* Verifies the bags of the run's spec, and says how it went. */
+enum sb_code verify_records(struct verify_run *run, unsigned threads,
                             struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -43,14 +43,14 @@ enum sb_code verify_repair(struct verify_run *run, struct sb_archive *archive,
         .prefix = settings->prefix,
         .dry_run = settings->dry_run,
         .threads = options->threads,
-        .notify = &message_notify,
+        .notify = &run->notify,
     };
 
     return sb_verify_and_restore(archive, options, &run->events, &how, &run->result, &run->restored,
                                  err);
 }
 
-static void say_restored(const struct verify_run *run)
+static void say_restored(struct verify_run *run)
 {
     const struct verify_repair_settings *settings = &run->settings->repair;
     const struct sb_restore_result *restored = &run->restored;
@@ -59,21 +59,21 @@ static void say_restored(const struct verify_run *run)
 
     sb_format_human(restored->bytes, size);
     if (settings->dry_run)
-        message_warning("%s: %" PRId64 " of %" PRId64
+        verify_run_warn(run, "restorable",
+                        "%" PRId64 " of %" PRId64
                         " damaged file%s (%s) can be restored from %s; nothing was written "
                         "(--dry-run)",
-                        run->path, restored->restored, restored->damaged, plural, size,
-                        settings->from);
+                        restored->restored, restored->damaged, plural, size, settings->from);
     else if (restored->restored == restored->damaged)
-        message_warning("%s: %" PRId64 " damaged file%s (%s) restored from %s", run->path,
+        verify_run_warn(run, "restored", "%" PRId64 " damaged file%s (%s) restored from %s",
                         restored->restored, plural, size, settings->from);
     else
-        message_warning("%s: %" PRId64 " of %" PRId64 " damaged file%s (%s) restored from %s",
-                        run->path, restored->restored, restored->damaged, plural, size,
-                        settings->from);
+        verify_run_warn(run, "restored",
+                        "%" PRId64 " of %" PRId64 " damaged file%s (%s) restored from %s",
+                        restored->restored, restored->damaged, plural, size, settings->from);
 }
 
-void verify_repair_summarize(const struct verify_run *run, const char *advice)
+void verify_repair_summarize(struct verify_run *run, const char *advice)
 {
     const struct sb_restore_result *restored = &run->restored;
 

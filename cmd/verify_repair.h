@@ -42,6 +42,6 @@ enum sb_code verify_repair(struct verify_run *run, struct sb_archive *archive,
 
 /* The last lines of a run that found defects: what was restored, and what remains. advice: what
  * helps against that. */
-void verify_repair_summarize(const struct verify_run *run, const char *advice);
+void verify_repair_summarize(struct verify_run *run, const char *advice);
 
 #endif

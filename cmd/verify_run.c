@@ -1,28 +1,100 @@
 #include "verify_run.h"
 
+#include "core/interrupt.h"
 #include "message.h"
+#include "options.h"
 #include "output.h"
-#include "verify_defect.h"
+#include "task/convert_paths.h"
+#include "verify_metrics.h"
 
-void verify_run_begin(struct verify_run *run, const struct verify_settings *settings,
-                      char **operands, size_t count)
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double monotonic(void)
 {
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* Said, or reported: an sb_notify. */
+static void hear(void *context, enum sb_level level, const char *kind, const char *subject,
+                 const char *text)
+{
+    struct verify_run *run = context;
+
+    run->problems += level == SB_PROBLEM;
+    if (!run->report.file) {
+        message_notify.call(message_notify.context, level, kind, subject, text);
+        return;
+    }
+    verify_report_event(&run->report, level, kind, subject, text);
+    if (level == SB_PROBLEM)
+        message_raise(STATUS_PARTIAL);
+}
+
+/* May the file be written, as it is none of the archive's? */
+static enum sb_code check_output(const struct verify_run *run, const char *file, const char *word,
+                                 struct sb_error *err)
+{
+    char *input = (char *)(uintptr_t)run->path;
+    struct sb_error found;
+    enum sb_code code;
+
+    if (!file || strcmp(file, "-") == 0)
+        return SB_OK;
+    code = sb_convert_spare_archive(file, word, err);
+    /* That the input is not there, or cannot be read, is for the run to find. */
+    if (!code && sb_convert_paths_check(&input, 1, file, &found) == SB_INVALID)
+        code = sb_fail(err, SB_INVALID, "%s", found.text);
+    return code;
+}
+
+enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settings *settings,
+                              char **operands, size_t count, struct sb_error *err)
+{
+    static const char *const state[] = {"state", NULL};
+    enum sb_code code;
+
     *run = (struct verify_run){
         .settings = settings,
         .path = operands[0],
+        .name = strcmp(operands[0], "-") == 0 ? "standard input" : operands[0],
         .names = operands + 1,
         .name_count = count - 1,
+        .remembers = options_given_of(state) != NULL,
         .events = {.context = run, .found = verify_run_found, .progress = message_progress_call},
+        .notify = {.context = run, .call = hear},
+        .began = time(NULL),
+        .seconds = monotonic(),
     };
+    code = check_output(run, settings->report, "report", err);
+    if (!code)
+        code = check_output(run, settings->metrics, "metrics", err);
+    if (!code && settings->metrics)
+        code = verify_metrics_check(settings->metrics, run->path, err);
+    return code || !settings->report ? code : verify_report_open(&run->report, run, err);
 }
 
 void verify_run_found(void *context, const struct sb_defect *defect)
 {
-    const struct verify_run *run = context;
+    struct verify_run *run = context;
     struct sb_buf line = {0};
-    enum sb_code code =
-        run->settings->json ? verify_defect_json(&line, defect) : verify_defect_text(&line, defect);
+    enum sb_code code;
 
+    run->errors[verify_kind(defect->kind)]++;
+    if (run->report.file) {
+        verify_report_defect(&run->report, defect);
+        return;
+    }
+    /* To print after a signal would end the program here. */
+    if (sb_interrupted())
+        return;
+    code =
+        run->settings->json ? verify_defect_json(&line, defect) : verify_defect_text(&line, defect);
     if (code == SB_OK)
         code = sb_buf_add_char(&line, '\n');
     if (code == SB_OK)
@@ -30,4 +102,71 @@ void verify_run_found(void *context, const struct sb_defect *defect)
     else
         message_error("out of memory while naming a defect");
     sb_buf_release(&line);
+}
+
+void verify_run_warn(struct verify_run *run, const char *kind, const char *format, ...)
+{
+    char *text;
+    va_list args;
+    int size;
+
+    va_start(args, format);
+    size = vasprintf(&text, format, args);
+    va_end(args);
+    if (size < 0) {
+        message_error("out of memory");
+        return;
+    }
+    if (run->report.file)
+        verify_report_event(&run->report, SB_WARNING, kind, NULL, text);
+    else
+        message_warning("%s: %s", run->name, text);
+    free(text);
+}
+
+void verify_run_flush(void)
+{
+    if (!sb_interrupted())
+        output_flush();
+}
+
+/* Problems that only the report has: the one line that says that there are any. */
+static void sum_up_problems(const struct verify_run *run)
+{
+    if (run->report.file && run->problems > 0 && run->result.defects == 0)
+        message_problem("%s: %" PRId64 " %s, named in %s", run->name, run->problems,
+                        run->problems == 1 ? "problem" : "problems", run->settings->report);
+}
+
+static void finish_outputs(struct verify_run *run)
+{
+    struct sb_error err;
+
+    if (verify_report_finish(&run->report, run, &err)) {
+        message_failure(&err);
+        message_raise(STATUS_ERROR);
+        run->status = message_status();
+    }
+    if (run->settings->metrics && verify_metrics_write(run->settings->metrics, run, &err)) {
+        message_failure(&err);
+        message_raise(STATUS_ERROR);
+    }
+}
+
+int verify_run_end(struct verify_run *run, enum sb_code code, const struct sb_error *err)
+{
+    int caught = sb_interrupt_signal();
+
+    if (code) {
+        message_failure(err);
+        run->failure = err;
+    } else {
+        sum_up_problems(run);
+    }
+    run->ended = time(NULL);
+    run->seconds = monotonic() - run->seconds;
+    run->status = caught ? 128 + caught : message_status();
+    finish_outputs(run);
+    verify_report_release(&run->report);
+    return message_status();
 }

@@ -15,6 +15,8 @@ struct verify_settings {
     bool present;
     bool json;
     int64_t threads;
+    const char *report;                     /* NULL, or where verify_report.h writes */
+    const char *metrics;                    /* NULL, or where verify_metrics.h writes */
     struct verify_records_settings records; /* of bags alone */
     struct verify_repair_settings repair;   /* of archives alone */
 };

@@ -50,13 +50,16 @@ static void note_sound(const char *path, const struct sb_verify_result *result)
                  result->selected ? "; only what was selected was looked at" : "");
 }
 
-static void summarize_sound(const char *path, const struct verify_settings *settings,
-                            const struct sb_verify_result *result)
+static void summarize_sound(struct verify_run *run)
 {
-    if (settings->quick)
-        message_warning("%s: the index%s is sound; --quick has read no file's bytes: 'shardbox "
+    const struct sb_verify_result *result = &run->result;
+    const char *path = run->path;
+
+    if (run->settings->quick)
+        verify_run_warn(run, "quick",
+                        "the index%s is sound; --quick has read no file's bytes: 'shardbox "
                         "verify' without it does",
-                        path, result->selected ? ", as far as selected," : "");
+                        result->selected ? ", as far as selected," : "");
     else
         note_sound(path, result);
     note_count(path, result->shared, "file shares the bytes of another one in a linked shard",
@@ -65,7 +68,7 @@ static void summarize_sound(const char *path, const struct verify_settings *sett
                "names are not UTF-8: Barecat cannot list this archive");
 }
 
-void verify_summarize_archive(const struct verify_run *run)
+void verify_summarize_archive(struct verify_run *run)
 {
     const struct verify_settings *settings = run->settings;
     const struct sb_verify_result *result = &run->result;
@@ -73,12 +76,13 @@ void verify_summarize_archive(const struct verify_run *run)
     struct sb_buf line = {0};
 
     if (result->unchecked > 0 && !settings->strict)
-        message_warning("%s: %" PRId64 " of %" PRId64
+        verify_run_warn(run, "unchecked",
+                        "%" PRId64 " of %" PRId64
                         " files have no checksum, so their bytes cannot be checked; 'shardbox "
                         "upgrade --checksums' computes them",
-                        path, result->unchecked, result->files);
+                        result->unchecked, result->files);
     if (result->defects == 0) {
-        summarize_sound(path, settings, result);
+        summarize_sound(run);
         return;
     }
     if (settings->repair.from) {
@@ -94,22 +98,22 @@ void verify_summarize_archive(const struct verify_run *run)
     sb_buf_release(&line);
 }
 
-void verify_summarize_container(const struct verify_run *run, const char *name,
-                                const char *unproved)
+void verify_summarize_container(struct verify_run *run)
 {
-    const struct verify_settings *settings = run->settings;
     const struct sb_verify_result *result = &run->result;
+    bool quick = run->settings->quick;
 
     if (result->defects > 0)
         message_problem("%s: %" PRId64 " %s%s; take it from another copy, or keep what is sound "
                         "with 'shardbox unpack'",
-                        name, result->defects, result->defects == 1 ? "defect" : "defects",
-                        settings->quick ? "; no file's bytes were read (--quick)" : "");
-    else if (settings->quick)
-        message_warning("%s: the structure is sound; --quick has read no file's bytes", name);
+                        run->name, result->defects, result->defects == 1 ? "defect" : "defects",
+                        quick ? "; no file's bytes were read (--quick)" : "");
+    else if (quick)
+        verify_run_warn(run, "quick", "the structure is sound; --quick has read no file's bytes");
     else if (result->unchecked > 0)
-        message_warning("%s: the structure is sound, and all can be read; %s", name, unproved);
+        verify_run_warn(run, "unproved", "the structure is sound, and all can be read; %s",
+                        run->unproved);
     else
-        message_note("%s: sound; %" PRId64 " files, %" PRId64 " directories; %s", name,
-                     result->files, result->dirs, unproved);
+        message_note("%s: sound; %" PRId64 " files, %" PRId64 " directories; %s", run->name,
+                     result->files, result->dirs, run->unproved);
 }

@@ -6,10 +6,9 @@
 
 #include "verify_run.h"
 
-void verify_summarize_archive(const struct verify_run *run);
+void verify_summarize_archive(struct verify_run *run);
 
-/* Of a tar, cpio or zip. unproved: what soundness does not mean, see verify_container.h. */
-void verify_summarize_container(const struct verify_run *run, const char *name,
-                                const char *unproved);
+/* Of a tar, cpio or zip. */
+void verify_summarize_container(struct verify_run *run);
 
 #endif

@@ -40,7 +40,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     verify)
-        options='-Q --quick --strict --present -j --threads= --bwlimit= --json --from= --repair-from= --repair-prefix= -n --dry-run --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-Q --quick --strict --present -j --threads= --bwlimit= --json --report= --prom= --from= --repair-from= --repair-prefix= -n --dry-run --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     rm)
@@ -205,6 +205,8 @@ _shardbox_value() {
     du:--from) wanted='any' ;;
     verify:--threads | verify:-j) wanted='any' ;;
     verify:--bwlimit) wanted='any' ;;
+    verify:--report) wanted='file' ;;
+    verify:--prom) wanted='file' ;;
     verify:--from) wanted='any' ;;
     verify:--repair-from) wanted='file' ;;
     verify:--repair-prefix) wanted='any' ;;

@@ -65,7 +65,7 @@ size_t sb_throttle_piece(size_t size)
     int64_t rate = atomic_load_explicit(&limit, memory_order_relaxed);
     int64_t most = rate / PIECES;
 
-    if (rate == 0)
+    if (rate == 0 || sb_interrupted())
         return size;
     if (most > PIECE_MAX)
         most = PIECE_MAX;

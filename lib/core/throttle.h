@@ -18,7 +18,8 @@ void sb_throttle_set(int64_t rate);
 
 bool sb_throttle_limits(void);
 
-/* How much of a transfer of so many bytes is to be asked for at once: all without a limit. */
+/* How much of a transfer of so many bytes is to be asked for at once: all without a limit, and
+ * after sb_interrupted(). */
 size_t sb_throttle_piece(size_t size);
 
 /*

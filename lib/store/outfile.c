@@ -74,7 +74,14 @@ static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bo
     return file->path ? SB_OK : sb_fail_memory(err);
 }
 
-static enum sb_code create_temporary(struct sb_outfile *file, struct sb_error *err)
+static enum sb_code set_mode(struct sb_outfile *file, unsigned mode, struct sb_error *err)
+{
+    if (mode != 0 && fchmod(file->fd, mode))
+        return sb_fail_errno(err, errno, "%s: cannot set the mode", file->name);
+    return SB_OK;
+}
+
+static enum sb_code create_temporary(struct sb_outfile *file, unsigned mode, struct sb_error *err)
 {
     const char *slash = strrchr(file->path, '/');
     int directory = slash ? (int)(slash + 1 - file->path) : 0;
@@ -90,7 +97,7 @@ static enum sb_code create_temporary(struct sb_outfile *file, struct sb_error *e
         }
         file->fd = open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (file->fd >= 0)
-            return SB_OK;
+            return set_mode(file, mode, err);
         free(file->temporary);
         file->temporary = NULL;
         if (errno != EEXIST)
@@ -99,8 +106,10 @@ static enum sb_code create_temporary(struct sb_outfile *file, struct sb_error *e
     return sb_fail_errno(err, errno, "%s: cannot be created", file->name);
 }
 
-static enum sb_code open_target(struct sb_outfile *file, const char *path, struct sb_error *err)
+static enum sb_code open_target(struct sb_outfile *file,
+                                const struct sb_stream_sink_options *options, struct sb_error *err)
 {
+    const char *path = options->path;
     enum sb_code code;
     bool direct;
 
@@ -112,7 +121,7 @@ static enum sb_code open_target(struct sb_outfile *file, const char *path, struc
         if (code)
             return code;
         if (!direct)
-            return create_temporary(file, err);
+            return create_temporary(file, options->mode, err);
         file->fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
         if (file->fd < 0)
             return sb_fail_errno(err, errno, "%s", path);
@@ -161,7 +170,7 @@ enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sin
     file->fd = -1;
     file->force = options->force;
     file->name = strdup(standard ? "standard output" : options->path);
-    code = file->name ? open_target(file, options->path, err) : sb_fail_memory(err);
+    code = file->name ? open_target(file, options, err) : sb_fail_memory(err);
     if (code == SB_OK)
         code = sb_outbuf_begin(&file->out, file->fd, file->name, file->temporary, 0, err);
     if (code == SB_OK)

@@ -104,6 +104,7 @@ struct sb_stream_sink_options {
     bool store;                 /* zip: members are not compressed */
     int level;                  /* of compression; 0: the usual one */
     unsigned threads;           /* for filters that have threads; the bytes do not depend on it */
+    unsigned mode;              /* of the file; 0: as the umask says */
     const struct sb_notify *notify;
 };
 enum sb_code sb_sink_open_tar(struct sb_sink **out, const struct sb_stream_sink_options *options,

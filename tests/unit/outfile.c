@@ -99,6 +99,21 @@ static void what_is_there_is_replaced_only_by_force(void)
     CHECK_TEXT(text_of("old"), "after");
 }
 
+static void the_mode_is_the_umasks_or_the_one_asked_for(void)
+{
+    struct sb_stream_sink_options options = {.path = "moded", .force = true};
+    struct sb_error err;
+    struct stat st;
+    mode_t before = umask(077);
+
+    CHECK(write_text(&options, "", &err) == SB_OK);
+    CHECK(stat("moded", &st) == 0 && (st.st_mode & 07777) == 0600);
+    options.mode = 0644;
+    CHECK(write_text(&options, "", &err) == SB_OK);
+    CHECK(stat("moded", &st) == 0 && (st.st_mode & 07777) == 0644);
+    umask(before);
+}
+
 static void what_came_meanwhile_is_not_replaced(void)
 {
     struct sb_stream_sink_options options = {.path = "raced"};
@@ -311,6 +326,7 @@ int main(void)
     RUN(a_file_appears_at_the_commit);
     RUN(without_a_commit_nothing_stays);
     RUN(what_is_there_is_replaced_only_by_force);
+    RUN(the_mode_is_the_umasks_or_the_one_asked_for);
     RUN(what_came_meanwhile_is_not_replaced);
     RUN(links_and_directories);
     RUN(a_full_device_and_a_terminal);
