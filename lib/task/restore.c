@@ -130,6 +130,12 @@ static enum sb_code restore_files(struct sb_restore *restore, struct sb_error *e
 
     if (code == SB_OK)
         code = sb_restore_plan(restore, err);
+    if (code == SB_OK && !dry_run)
+        code = sb_restore_holes(restore, err);
+    /* What was written anew since it was verified may be sound by now. */
+    if (code == SB_OK && sb_archive_generation(restore->archive) != restore->generation)
+        code =
+            sb_restore_check(restore, SB_RESTORE_WANTED, SB_RESTORE_SOUND, SB_RESTORE_WANTED, err);
     if (code || sb_restore_list_open(restore->list) == 0)
         return code;
     code = sb_restore_copy_prepare(restore->copy, restore->list, err);
@@ -139,7 +145,9 @@ static enum sb_code restore_files(struct sb_restore *restore, struct sb_error *e
     if (code || dry_run)
         return code;
     code = sb_restore_target_sync(restore->target, err);
-    return code ? code : sb_restore_check(restore, err);
+    return code ? code
+                : sb_restore_check(restore, SB_RESTORE_WRITTEN, SB_RESTORE_RESTORED,
+                                   SB_RESTORE_UNREADABLE, err);
 }
 
 static void count_restored(struct sb_restore *restore, const struct sb_restore_item *item)
@@ -176,6 +184,9 @@ static void tell_item(struct sb_restore *restore, const struct sb_restore_item *
     case SB_RESTORE_RESTORED:
         count_restored(restore, item);
         break;
+    case SB_RESTORE_SOUND:
+        restore->gone++;
+        break;
     }
 }
 
@@ -185,7 +196,7 @@ static enum sb_code tell(struct sb_restore *restore, struct sb_error *err)
     enum sb_code code;
 
     while (!(code = sb_restore_list_next(restore->list, item.id, SB_RESTORE_WANTED,
-                                         SB_RESTORE_UNREADABLE, &item, err)))
+                                         SB_RESTORE_SOUND, &item, err)))
         tell_item(restore, &item);
     return code == SB_END ? SB_OK : code;
 }
@@ -204,10 +215,11 @@ static enum sb_code restore_found(struct sb_restore *restore,
                                   const struct sb_verify_result *verified, struct sb_error *err)
 {
     struct sb_restore_result *result = restore->result;
+    uint32_t shard = 0;
     enum sb_code code;
 
     result->left = verified->defects;
-    if (result->damaged == 0)
+    if (result->damaged == 0 && !sb_restore_target_next(restore->target, SB_SHARD_DEFECT, &shard))
         return SB_OK;
     if (verified->remedies & SB_REMEDY_INDEX) {
         sb_tell(restore->notify, SB_PROBLEM, "index", sb_archive_path(restore->archive),
@@ -252,6 +264,7 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
     if (!options->dry_run && sb_archive_is_unlocked(archive))
         return sb_fail_without_locks(err, sb_archive_index_path(archive));
     code = prepare(&restore, err);
+    restore.generation = sb_archive_generation(archive);
     if (code == SB_OK)
         code = sb_verify(archive, verify, &noted, options->notify, verified, err);
     if (code == SB_OK && restore.failed.code) {

@@ -4,8 +4,8 @@
  * A file is damaged when its bytes do not match their CRC32C or cannot be read, because the shard
  * ends before them or is not there. It is restored when the copy has a file of its name and size
  * whose bytes match that CRC32C: these are written to their place in the shard, and nothing else of
- * it is touched. The index is not changed. Only the name counts: the same bytes under another one
- * are not looked for.
+ * it is touched. A shard that is missing and that no file uses is made anew, empty. The index is
+ * not changed. Only the name counts: the same bytes under another one are not looked for.
  *
  * Order on disk, so that a kill at any moment loses nothing that was there: the bytes of a file are
  * read from the copy and checked before the first of them is written (in memory, or, of large ones,

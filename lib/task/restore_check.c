@@ -4,6 +4,7 @@
 
 struct check {
     struct sb_restore *restore;
+    enum sb_restore_state state, right, wrong;
     int64_t after; /* the last item that was begun */
 };
 
@@ -11,8 +12,8 @@ static enum sb_code next(void *context, struct sb_checksum_extent *extent, struc
 {
     struct check *check = context;
     struct sb_restore_item item;
-    enum sb_code code = sb_restore_list_next(check->restore->list, check->after, SB_RESTORE_WRITTEN,
-                                             SB_RESTORE_WRITTEN, &item, err);
+    enum sb_code code = sb_restore_list_next(check->restore->list, check->after, check->state,
+                                             check->state, &item, err);
 
     if (code)
         return code;
@@ -36,13 +37,15 @@ static enum sb_code done(void *context, const struct sb_checksum_extent *extent,
     bool right = !failure && crc == extent->expected;
 
     return sb_restore_list_set(check->restore->list, extent->id,
-                               right ? SB_RESTORE_RESTORED : SB_RESTORE_UNREADABLE, err);
+                               right ? check->right : check->wrong, err);
 }
 
-enum sb_code sb_restore_check(struct sb_restore *restore, struct sb_error *err)
+enum sb_code sb_restore_check(struct sb_restore *restore, enum sb_restore_state state,
+                              enum sb_restore_state right, enum sb_restore_state wrong,
+                              struct sb_error *err)
 {
     static const struct sb_checksum_ops ops = {.next = next, .done = done};
-    struct check check = {.restore = restore};
+    struct check check = {.restore = restore, .state = state, .right = right, .wrong = wrong};
     struct sb_shards *shards;
     enum sb_code code = sb_shards_open_at(&shards, sb_restore_target_base(restore->target), err);
 

@@ -24,7 +24,8 @@ struct sb_restore {
     struct sb_restore_list *list;
     struct sb_restore_target *target;
     struct sb_error failed; /* in a callback of verify */
-    int64_t gone;           /* defects of files that the index has no more */
+    uint32_t generation;    /* of the index, before it was verified */
+    int64_t gone;           /* defects of files that are no more, or are sound by now */
     int64_t wanted_bytes;   /* of all items, and */
     int64_t done_bytes;     /* of those that were looked for */
 
@@ -38,12 +39,18 @@ struct sb_restore {
 /* restore_plan.c: what of the names that are damaged can be restored at all goes to the list. */
 enum sb_code sb_restore_plan(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
 
+/* Makes shards that are missing and that no file uses: Barecat finds others only by counting. */
+enum sb_code sb_restore_holes(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
+
 /* restore_named.c and restore_sequence.c: finds the items in the copy, and writes them. */
 enum sb_code sb_restore_named(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_restore_sequence(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
 
-/* restore_check.c: reads back what was written. */
-enum sb_code sb_restore_check(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
+/* restore_check.c: reads items of one state where they are; those that are right, or are not, get
+ * another one. */
+enum sb_code sb_restore_check(struct sb_restore *restore, enum sb_restore_state state,
+                              enum sb_restore_state right, enum sb_restore_state wrong,
+                              struct sb_error *err) SB_CHECKED;
 
 /* Another item was looked for: for progress. */
 void sb_restore_passed(struct sb_restore *restore, int64_t size);

@@ -18,6 +18,7 @@ enum sb_restore_state {
     SB_RESTORE_WRITTEN,    /* under a dry run: could be */
     SB_RESTORE_RESTORED,   /* and read back */
     SB_RESTORE_UNREADABLE, /* cannot be read back */
+    SB_RESTORE_SOUND,      /* was not damaged any more */
 };
 
 /* The place of a file in its shard, and what is to be there. */
@@ -78,7 +79,7 @@ enum sb_code sb_restore_list_set(struct sb_restore_list *list, int64_t id,
 enum sb_code sb_restore_list_link(struct sb_restore_list *list, int64_t id, const char *target,
                                   size_t size, struct sb_error *err) SB_CHECKED;
 
-/* Items that are not written yet. */
+/* Items that are not written yet, nor sound. */
 int64_t sb_restore_list_open(const struct sb_restore_list *list);
 
 #endif

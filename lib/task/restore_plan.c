@@ -159,6 +159,64 @@ static enum sb_code plan_writable(struct sb_restore *restore, uint32_t shard, st
     return SB_OK;
 }
 
+static enum sb_code is_in_use(struct sb_restore *restore, uint32_t shard, bool *in_use,
+                              struct sb_error *err)
+{
+    struct sb_query query = {
+        .order = SB_BY_ADDRESS, .files = true, .shard_first = shard, .shard_last = shard};
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    enum sb_code code = sb_cursor_open(&cursor, restore->archive, &query, err);
+
+    *in_use = false;
+    while (code == SB_OK && !*in_use) {
+        code = sb_cursor_next(cursor, &entry, err);
+        *in_use = code == SB_OK && (entry.defect || entry.size > 0);
+    }
+    sb_cursor_free(cursor);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code make_empty(struct sb_restore *restore, uint32_t shard, struct sb_error *err)
+{
+    enum sb_code code = sb_restore_target_ready(restore->target, shard, err);
+
+    if (code == SB_OK)
+        sb_tell(restore->notify, SB_WARNING, "shard", sb_archive_path(restore->archive),
+                "shard %u, which no file uses, was missing, and is made anew", shard);
+    return code;
+}
+
+/* Up to the next one that is in use: verify tells a run of them once. */
+static enum sb_code fill_hole(struct sb_restore *restore, uint32_t shard, struct sb_error *err)
+{
+    struct sb_error reason;
+    enum sb_code code = SB_OK;
+    bool in_use;
+    int64_t size;
+
+    for (; code == SB_OK && shard <= SB_SHARD_MAX; shard++) {
+        if (sb_restore_target_look(restore->target, shard, &size, &reason) || size > 0)
+            break;
+        code = is_in_use(restore, shard, &in_use, err);
+        if (code == SB_OK && in_use)
+            break;
+        if (code == SB_OK)
+            code = make_empty(restore, shard, err);
+    }
+    return code;
+}
+
+enum sb_code sb_restore_holes(struct sb_restore *restore, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0;
+         code == SB_OK && sb_restore_target_next(restore->target, SB_SHARD_DEFECT, &i); i++)
+        code = fill_hole(restore, i, err);
+    return code;
+}
+
 enum sb_code sb_restore_plan(struct sb_restore *restore, struct sb_error *err)
 {
     struct sb_restore_target *target = restore->target;

@@ -240,3 +240,14 @@ shardbox verify: a.barecat: 2 defects remain; copy the damaged shards again, or 
     run_fail 2 sb verify --repair-from=set@4.bagz a.barecat
     stderr_is 'shardbox verify: set@4.bagz: a bag has records, not files by name'
 }
+
+@test "a shard that is missing and that no file uses is made anew, empty" {
+    mapfile -t names < <(sql a.barecat 'SELECT path FROM files WHERE shard = 0 AND size > 0')
+    sb rm a.barecat "${names[@]}"
+    rm a.barecat-shard-00000
+    run_fail 1 sb verify a.barecat
+    run_ok sb verify --repair-from=tree a.barecat
+    stderr_is 'shardbox verify: a.barecat: shard 0, which no file uses, was missing, and is made anew'
+    [ -e a.barecat-shard-00000 ]
+    run_ok sb verify a.barecat
+}

@@ -196,8 +196,12 @@ start_repairtar() {
     cp -a start-repair start-repairtar
     tar --sort=name -czf copy.tar.gz -C old .
 }
+# Where libarchive has no memory for a header, that counts as damage of the copy, which may lie.
 run_repairtar() {
-    "$@" verify -q --repair-from=copy.tar.gz at/a.barecat
+    local status=0
+    "$@" verify --repair-from=copy.tar.gz at/a.barecat || status=$?
+    [ "$status" -ne 1 ] || ! grep -q 'Can.t allocate memory' log || status=2
+    return "$status"
 }
 check_repairtar() {
     check_repair "$@"
