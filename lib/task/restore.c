@@ -100,7 +100,7 @@ static void release(struct sb_restore *restore)
     sb_restore_copy_free(restore->copy);
     sb_restore_list_free(restore->list);
     sb_restore_target_free(restore->target);
-    if (restore->lock.fd >= 0)
+    if (restore->new_path && restore->lock.fd >= 0)
         unlink(restore->new_path);
     sb_new_lock_drop(&restore->lock);
     sb_database_close(restore->db);

@@ -33,8 +33,9 @@ void sb_restore_piece_release(struct sb_restore_piece *piece);
 enum sb_code sb_restore_piece_begin(struct sb_restore_piece *piece, int64_t size,
                                     struct sb_error *err) SB_CHECKED;
 
-/* The next bytes: an sb_each_block. SB_LIMIT: more than were expected. */
-enum sb_code sb_restore_piece_add(void *piece, const void *data, size_t size,
+/* The next bytes: an sb_each_block, whose context is the piece. SB_LIMIT: more than were expected.
+ */
+enum sb_code sb_restore_piece_add(void *context, const void *data, size_t size,
                                   struct sb_error *err) SB_CHECKED;
 
 /* Are they all there, and their CRC32C this? */
