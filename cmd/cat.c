@@ -9,6 +9,7 @@
 #include "message.h"
 #include "opening.h"
 #include "output.h"
+#include "part.h"
 #include "wanted.h"
 
 #include "archive/archive.h"
@@ -37,6 +38,8 @@ struct settings {
     int64_t range_offset;
     int64_t range_size;
     int framing;
+    const char *part;
+    struct sb_share share;
     struct cat_records_settings records;
 };
 
@@ -91,6 +94,8 @@ static const struct option options[] = {
                   "'address' reads in the order on disk, not that of the names"),
     OPTION_CHOICE(0, "frame", struct settings, framing, "HOW", sb_framing_words,
                   "what stands around each file or record"),
+    OPTION_PART(struct settings, part,
+                "part I of N: every N-th name, or of records by number a run; 'auto'"),
     OPTION_FLAG(0, "no-check", struct settings, no_check, "do not check the bytes' CRC32C"),
     OPTION_FLAG(0, "decompress", struct settings, decompress,
                 "write files called .gz, .bz2, .xz and .zst decompressed"),
@@ -274,7 +279,8 @@ static int check_files(const struct settings *settings, const char *archive, siz
 static int cat_files(const struct settings *settings, const char *archive, char **paths,
                      size_t path_count)
 {
-    struct given_names names = {.operands = paths, .end = paths + path_count};
+    struct given_names names = {
+        .operands = paths, .end = paths + path_count, .share = settings->share};
     struct sb_error err;
     enum sb_code code = SB_OK;
     int status = check_files(settings, archive, path_count);
@@ -312,6 +318,7 @@ static int cat_bag(const struct settings *settings, const char *spec, char **ope
         .nul = settings->nul,
         .framing = (enum sb_framing)settings->framing,
         .threads = (unsigned)settings->threads,
+        .share = settings->share,
     };
     const char *clash = clash_with_bag(settings);
 
@@ -335,6 +342,8 @@ static int run(const struct command *self, int argc, char **argv)
         return message_usage("--batch and --frame cannot be given together");
     if (settings.batch)
         settings.framing = SB_FRAMING_BATCH;
+    if (!part_parse(settings.part, &settings.share))
+        return message_status();
     count = (size_t)(argc - first) - 1;
     if (settings.threads == 0)
         settings.threads = sb_default_threads();

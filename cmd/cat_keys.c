@@ -112,7 +112,7 @@ enum sb_code cat_by_key(struct cat_job *job, struct sb_error *err)
     const struct given_option *options;
     size_t option_count = options_given(&options), count = 0;
     char **words = calloc(option_count + request->operand_count + 1, sizeof(*words));
-    struct given_names given = {0};
+    struct given_names given = {.share = request->share};
     enum sb_code code = SB_OK;
 
     if (!words)

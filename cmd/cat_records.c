@@ -101,24 +101,54 @@ static enum sb_code add_operand(struct chosen_records *records, const char *spec
     return SB_OK;
 }
 
+/* The share's records of those that are chosen; a list is read to its end first. */
+static enum sb_code cut(const struct cat_job *job, struct sb_record_choice_options *options,
+                        struct sb_limit_spool *numbers, struct sb_error *err)
+{
+    struct sb_share share = job->request->share;
+    int64_t count = sb_bag_count(job->bag);
+    struct sb_record_choice *choice;
+    enum sb_code code;
+
+    if (share.count == 0 || !options->list)
+        return sb_record_choice_share(options, share, count, err);
+    code = sb_record_choice_new(&choice, options, count, err);
+    if (code)
+        return code;
+    /* What is not there is told once for all shares. */
+    code = sb_record_choice_spool(choice, numbers, job->request->spec,
+                                  share.index == 0 ? &message_notify : NULL, err);
+    sb_record_choice_free(choice);
+    *options = (struct sb_record_choice_options){
+        .sample = -1,
+        .numbers = {.spool = numbers, .step = 1, .count = sb_limit_spool_count(numbers)}};
+    return code ? code : sb_record_choice_share(options, share, count, err);
+}
+
 static enum sb_code fetch_chosen(struct cat_job *job, struct sb_error *err)
 {
     const struct cat_records_settings *settings = job->settings;
     const struct cat_request *request = job->request;
+    struct sb_limit_spool numbers = {.fd = -1, .beside = "."};
+    struct sb_record_choice_options options;
     struct chosen_records records;
     enum sb_code code =
         chosen_records_open(&records, request->files_from, request->nul ? '\0' : '\n', err);
 
     for (size_t i = 0; i < request->operand_count && !code; i++)
         code = add_operand(&records, request->spec, request->operands[i], err);
-    records.options.sample = settings->sample;
-    records.options.replace = settings->replace;
-    records.options.shuffle = settings->shuffle;
-    records.options.forever = settings->forever;
-    records.options.seed = (uint64_t)settings->seed;
+    options = records.options;
+    options.sample = settings->sample;
+    options.replace = settings->replace;
+    options.shuffle = settings->shuffle;
+    options.forever = settings->forever;
+    options.seed = (uint64_t)settings->seed;
     if (!code)
-        code = cat_fetch(job, &records.options, true, err);
+        code = cut(job, &options, &numbers, err);
+    if (!code)
+        code = cat_fetch(job, &options, true, err);
     chosen_records_close(&records);
+    sb_limit_spool_release(&numbers);
     return code;
 }
 

@@ -50,6 +50,7 @@ struct cat_request {
     bool nul;
     enum sb_framing framing;
     unsigned threads;
+    struct sb_share share;
 };
 
 /* Of the options parsed last, one that only means something for a bag, without "--"; or NULL. */

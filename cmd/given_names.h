@@ -1,16 +1,20 @@
 /*
- * Names from the command line, then those of a list: as what fetches things by name takes them.
+ * Names from the command line, then those of a list: as what fetches things by name takes them. Of
+ * a share every N-th.
  */
 #ifndef CMD_GIVEN_NAMES_H
 #define CMD_GIVEN_NAMES_H
 
 #include "core/list.h"
+#include "core/share.h"
 #include "task/fetch.h"
 
 struct given_names {
     char *const *operands; /* those left */
     char *const *end;
     struct sb_list *list; /* may be NULL */
+    struct sb_share share;
+    int64_t number; /* of the next name, whosever it is */
 };
 
 /* given must live as long. */

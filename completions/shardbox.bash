@@ -24,7 +24,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     cat)
-        options='-T --files-from= -0 --null --batch --range= --order= --frame= --no-check --decompress --from= -j --threads= --bwlimit= --sample= --replace --shuffle --seed= --forever --keys= --find --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-T --files-from= -0 --null --batch --range= --order= --frame= --part= --no-check --decompress --from= -j --threads= --bwlimit= --sample= --replace --shuffle --seed= --forever --keys= --find --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     ls)
@@ -154,6 +154,7 @@ _shardbox_value() {
     cat:--range) wanted='none' ;;
     cat:--order) wanted='words:input address' ;;
     cat:--frame) wanted='words:none line nul u32 u64 varint tfrecord jsonl batch tar' ;;
+    cat:--part) wanted='none' ;;
     cat:--from) wanted='any' ;;
     cat:--threads | cat:-j) wanted='any' ;;
     cat:--bwlimit) wanted='any' ;;

@@ -70,7 +70,7 @@ function __shardbox_takes_value
             return 0
         case diff:-C diff:--directory diff:-j diff:--threads diff:--bwlimit diff:--from diff:--compression diff:--dictionary diff:--limits diff:--layout
             return 0
-        case cat:-T cat:--files-from cat:--range cat:--order cat:--frame cat:--from cat:-j cat:--threads cat:--bwlimit cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout
+        case cat:-T cat:--files-from cat:--range cat:--order cat:--frame cat:--part cat:--from cat:-j cat:--threads cat:--bwlimit cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout
             return 0
         case ls:--sort ls:--at ls:--records ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:-j ls:--threads ls:--from
             return 0
@@ -293,6 +293,7 @@ complete -c shardbox -n '__shardbox_is cat' -l batch -d 'frame answers: a line \
 complete -c shardbox -n '__shardbox_is cat' -l range -x -d 'only these bytes of each file, unchecked'
 complete -c shardbox -n '__shardbox_is cat' -l order -x -a 'input address' -d '\'address\' reads in the order on disk, not that of the names'
 complete -c shardbox -n '__shardbox_is cat' -l frame -x -a 'none line nul u32 u64 varint tfrecord jsonl batch tar' -d 'what stands around each file or record'
+complete -c shardbox -n '__shardbox_is cat' -l part -x -d 'part I of N: every N-th name, or of records by number a run; \'auto\''
 complete -c shardbox -n '__shardbox_is cat' -l no-check -d 'do not check the bytes\' CRC32C'
 complete -c shardbox -n '__shardbox_is cat' -l decompress -d 'write files called .gz, .bz2, .xz and .zst decompressed'
 complete -c shardbox -n '__shardbox_is cat' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
