@@ -39,7 +39,7 @@ __attribute__((constructor)) static void begin(void)
 
     if (given && !realpath(given, root))
         abort();
-    root_size = strlen(root);
+    root_size = strcmp(root, "/") == 0 ? 0 : strlen(root);
     if (wait)
         microseconds = strtol(wait, NULL, 10);
     if (log)
@@ -78,7 +78,7 @@ static void slow(const char *kind, int dir, const char *name)
     char path[PATH_MAX];
 
     find(dir, name, path);
-    if (strncmp(path, root, root_size) != 0)
+    if (strncmp(path, root, root_size) != 0 || (path[root_size] && path[root_size] != '/'))
         return;
     if (log_fd >= 0) {
         char line[PATH_MAX + 16];

@@ -1,0 +1,124 @@
+#!/usr/bin/env bats
+# How many calls commands need, for file systems where each takes its time: nothing is looked at
+# that need not be, and nothing twice. tests/faults/slow.c counts them.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    if [[ $(basename "$(dirname "$SHARDBOX")") == @(sanitize|thread) ]]; then
+        skip "sanitizers want to be loaded before the shim"
+    fi
+    [[ -e ${SLOW_SHIM:-} ]] || skip "the shim is not built"
+    mkdir tree data
+    for d in tree/{a,b,c}/{d,e}; do
+        mkdir -p "$d"
+        for f in "$d"/{1..20}; do
+            echo "$f" >"$f"
+        done
+    done
+}
+
+# counted DIRECTORY COMMAND...: keeps the calls for what is below it in the file calls.
+counted() {
+    rm -f calls
+    run_ok env LD_PRELOAD="$SLOW_SHIM" SLOW_ROOT="$PWD/$1" SLOW_MICROSECONDS=0 \
+        SLOW_LOG="$PWD/calls" "$SHARDBOX" "${@:2}"
+    [[ -s calls ]] || fail "no calls were counted"
+}
+
+# calls_are COUNT KIND REGEX: so many calls for paths that end so.
+calls_are() {
+    local found
+    found=$(grep -cE "^$2 .*/($3)\$" calls || true)
+    ((found == $1)) || fail "$2 of $3: $found calls, not $1"
+}
+
+# The same, at most.
+calls_at_most() {
+    local found
+    found=$(grep -cE "^$2 .*/($3)\$" calls || true)
+    ((found <= $1)) || fail "$2 of $3: $found calls, more than $1"
+}
+
+# 120 files, seven directories, the start, and the directory that it is in.
+a_tree_is_read_by_few_calls() {
+    calls_are 120 open '[0-9]+'
+    calls_are 120 stat '[0-9]+'
+    calls_are 120 read '[0-9]+'
+    calls_are 9 open '[abcde]'
+    calls_are 9 stat '[abcde]'
+}
+
+@test "pack opens, looks at and reads each file once, with any number of threads" {
+    for threads in 1 8; do
+        counted tree pack -f -j "$threads" a.barecat tree
+        a_tree_is_read_by_few_calls
+    done
+}
+
+@test "so does convert" {
+    for threads in 1 8; do
+        counted tree convert --force -j "$threads" tree a.tar
+        a_tree_is_read_by_few_calls
+    done
+}
+
+@test "unpack makes a file and sets its time, and looks at one of a kind" {
+    run_ok sb pack a.barecat tree
+    for threads in 1 8; do
+        rm -rf out && mkdir out
+        counted out unpack -j "$threads" -C out a.barecat
+        calls_are 120 open '[0-9]+'
+        calls_are 120 meta '[0-9]+'
+        calls_at_most 60 stat '[0-9]+'
+        calls_are 0 name '.*'
+        calls_are 10 make '[a-e]|tree'
+    done
+}
+
+@test "cat opens each shard once, and looks at nothing for each name" {
+    run_ok sb pack --shard-size=500 data/a.barecat tree
+    find tree -type f | shuf --random-source=<(yes) >names
+    for threads in 1 8; do
+        counted data cat -j "$threads" -T names data/a.barecat
+        for shard in data/a.barecat-shard-*; do
+            calls_are 1 open "$(basename "$shard")"
+            calls_at_most 2 stat "$(basename "$shard")"
+        done
+        calls_at_most 120 read '.*-shard-[0-9]+'
+        calls_at_most 40 stat 'a.barecat.*'
+    done
+}
+
+@test "verify opens each shard once, and looks at nothing for each file" {
+    local looks
+    run_ok sb pack --exclude='[1-9]' data/few.barecat tree
+    counted data verify data/few.barecat
+    looks=$(grep -c ^stat calls)
+    run_ok sb pack data/all.barecat tree
+    counted data verify data/all.barecat
+    # Rows come in a few transactions, each of which looks at the index and for its journals.
+    calls_at_most $((looks + 9)) stat '.*'
+
+    run_ok sb pack --shard-size=500 data/a.barecat tree
+    for threads in 1 8; do
+        counted data verify -j "$threads" data/a.barecat
+        for shard in data/a.barecat-shard-*; do
+            calls_are 1 open "$(basename "$shard")"
+            calls_at_most 6 stat "$(basename "$shard")"
+        done
+    done
+}
+
+@test "cat opens each file of a bag once, and looks at nothing for each record" {
+    run_ok sb convert -q tree data/a@4.bagz
+    seq 0 119 | shuf --random-source=<(yes) >numbers
+    for threads in 1 8; do
+        counted data cat -j "$threads" -T numbers data/a@4.bagz
+        for shard in data/a-*.bagz; do
+            calls_are 1 open "$(basename "$shard")"
+            calls_at_most 10 stat "$(basename "$shard")"
+        done
+    done
+}
