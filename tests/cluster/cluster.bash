@@ -15,6 +15,10 @@ load ../bats/helper
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 
 setup() {
+    make_cluster_tree
+}
+
+make_cluster_tree() {
     cd "$BATS_TEST_TMPDIR" || return
     mkdir bin lustre
     PATH=$PWD/bin:$PATH
@@ -59,25 +63,23 @@ END
     chmod +x bin/shardbox
 }
 
+all_parts='photos-00000-of-00004.barecat photos-00001-of-00004.barecat photos-00002-of-00004.barecat photos-00003-of-00004.barecat'
+
 parts() {
     (cd lustre && echo photos-?????-of-00004.barecat)
 }
 
-# What the names and times of the other parts are.
+# Files of the parts other than the third, and when they were written.
 others() {
-    # shellcheck disable=SC2086 # a list of words
-    (cd lustre && stat -c '%n %.Y %i' $all_but_third)
+    (cd lustre && stat -c '%n %.Y %i' photos-0000[013]-of-00004.barecat*)
 }
 
-# The third part has been begun, and was not finished.
+# The third part has been begun, and was not finished; the others are there.
 third_was_killed() {
-    [[ $(parts) == "$all_but_third" ]] || fail "parts: $(parts)"
+    [[ $(parts) == "${all_parts/photos-00002-of-00004.barecat /}" ]] || fail "parts: $(parts)"
     compgen -G 'lustre/photos-00002-of-00004.barecat.*new-shard-00000' >/dev/null ||
         fail "what the third left: $(ls -s lustre)"
 }
-
-all_parts='photos-00000-of-00004.barecat photos-00001-of-00004.barecat photos-00002-of-00004.barecat photos-00003-of-00004.barecat'
-all_but_third='photos-00000-of-00004.barecat photos-00001-of-00004.barecat photos-00003-of-00004.barecat'
 
 # Joined in both ways, the parts hold what a pack of the whole holds, and what the tree does.
 whole() {

@@ -22,3 +22,9 @@ load cluster
     run_ok submit array.sbatch --array=3
     whole
 }
+
+@test "a part that is missing fails the job that joins, before anything is read" {
+    submit array.sbatch --array=1,2,4
+    run_fail 1 submit join.sbatch
+    grep -F 'photos-*-of-00004.barecat: parts are missing: 3 of 4;' join-*.log
+}
