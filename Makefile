@@ -72,6 +72,7 @@ BENCH_SOURCES := $(sort $(wildcard tests/bench/*.c))
 
 LIBRARY_OBJECTS = $(LIBRARY_SOURCES:%.c=$(BUILD)/%.o)
 COMMAND_OBJECTS = $(COMMAND_SOURCES:%.c=$(BUILD)/%.o)
+LIBRARY = $(BUILD)/library.a
 UNIT_TESTS = $(UNIT_SOURCES:%.c=$(BUILD)/%)
 FUZZERS = $(FUZZ_SOURCES:%.c=$(BUILD)/%)
 BENCH_TOOLS = $(BENCH_SOURCES:%.c=$(BUILD)/%)
@@ -109,11 +110,19 @@ THREADED_TESTS = $(addprefix $(BUILD)/tests/unit/,pipeline transfer sink_archive
 	$(wildcard $(addprefix tests/bats/,pack.bats unpack.bats verify.bats cat.bats cat-records.bats \
 	convert.bats convert-wrap.bats convert-bags.bats ls-records.bats verify-bags.bats))
 
+# What takes longest comes first, so that nothing is left that runs alone at the end.
+LONG_TESTS = tests/bats/faults.bats tests/bats/build.bats tests/bats/readers.bats
+ALL_TESTS = $(LONG_TESTS) $(UNIT_TESTS) $(filter-out $(LONG_TESTS),$(wildcard tests/bats/*.bats))
+
 ifeq ($(SANITIZE),thread)
 TEST_FILES = $(THREADED_TESTS)
+else ifdef SANITIZE
+# Of the Makefile itself a sanitizer has nothing to say.
+TEST_FILES = $(filter-out tests/bats/build.bats,$(ALL_TESTS))
 else
-TEST_FILES = $(UNIT_TESTS) $(wildcard tests/bats/*.bats)
+TEST_FILES = $(ALL_TESTS)
 endif
+TESTS = $(or $(FILES),$(TEST_FILES))
 export SHARDBOX
 export FAULT_SHIM = $(abspath $(BUILD))/tests/faults/shim.so
 export MAKE_ARCHIVE = $(BUILD)/tests/bench/make_archive
@@ -126,8 +135,8 @@ SHIMS = $(FAULT_SHIM) $(SLOW_SHIM)
 test: test-dependencies
 	$(MAKE) test-built
 
-test-built: $(SHARDBOX) $(UNIT_TESTS) $(SHIMS) $(MAKE_ARCHIVE)
-	tests/tools/run-tests $(BUILD)/test-log $(or $(FILES),$(TEST_FILES))
+test-built: $(SHARDBOX) $(filter $(UNIT_TESTS),$(TESTS)) $(SHIMS) $(MAKE_ARCHIVE)
+	tests/tools/run-tests $(BUILD)/test-log $(TESTS)
 
 test-unit: $(UNIT_TESTS)
 	tests/tools/run-tests $(BUILD)/test-log $(UNIT_TESTS)
@@ -135,7 +144,13 @@ test-unit: $(UNIT_TESTS)
 test-bats: $(SHARDBOX) $(SHIMS) $(MAKE_ARCHIVE)
 	tests/tools/run-tests $(BUILD)/test-log $(or $(FILES),$(wildcard tests/bats/*.bats))
 
-$(UNIT_TESTS): %: %.o $(LIBRARY_OBJECTS)
+# The linker takes out of it what a program calls, which is less than all.
+$(LIBRARY): $(LIBRARY_OBJECTS)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(call run,AR,$(AR) rcs $@ $^)
+
+$(UNIT_TESTS): %: %.o $(LIBRARY)
 	$(call run,LINK,$(LINK) -o $@ $^ $(LIBS))
 
 $(FAULT_SHIM): tests/faults/fault.h tests/faults/record.h
@@ -176,13 +191,13 @@ fuzz:
 fuzz-built: $(SHARDBOX) $(FUZZERS)
 	tests/fuzz/run $(FUZZ_SECONDS) $(FUZZERS)
 
-$(FUZZERS): %: %.o $(LIBRARY_OBJECTS)
+$(FUZZERS): %: %.o $(LIBRARY)
 	$(call run,LINK,$(LINK) -fsanitize=fuzzer -o $@ $^ $(LIBS))
 
 ## make lint                 clang, clang-format, clang-tidy, cppcheck, shellcheck, mandoc
 lint:
 	scripts/deps build lint
-	$(MAKE) CC=clang BUILD=build/clang all
+	$(MAKE) CC=clang BUILD=build/clang CFLAGS=-O0 all
 	scripts/lint
 
 ## make bench                the figures of README.md
@@ -190,7 +205,7 @@ bench: all $(BENCH_TOOLS)
 	scripts/deps build bench
 	tests/bench/run $(SHARDBOX)
 
-$(BENCH_TOOLS): %: %.o $(LIBRARY_OBJECTS)
+$(BENCH_TOOLS): %: %.o $(LIBRARY)
 	$(call run,LINK,$(LINK) -o $@ $^ $(LIBS))
 
 # Use
