@@ -201,7 +201,7 @@ lint:
 	scripts/lint
 
 ## make bench                the figures of README.md
-bench: all $(BENCH_TOOLS)
+bench: all $(BENCH_TOOLS) $(SLOW_SHIM)
 	scripts/deps build bench
 	tests/bench/run $(SHARDBOX)
 

@@ -1,0 +1,54 @@
+# A slow file system: each call that opens, looks at, lists or reads takes a millisecond
+# (tests/faults/slow.c), as over a network. Sourced by run, whose functions it uses. Each is run
+# once: what is measured is waiting, and that of one thread takes most of the time.
+
+slow_shim=$(dirname -- "$shardbox")/tests/faults/slow.so
+
+# slow ROOT COMMAND...: what is below ROOT is slow.
+slow() {
+    SLOW_ROOT=$1 LD_PRELOAD=$slow_shim "${@:2}"
+}
+
+# slow_measure KEY ROOT COMMAND...
+slow_measure() {
+    echo "$1 $(slow "$2" "$tools/measure" "${@:3}")" >>"$results"
+}
+
+# slow_calls KEY KIND PATTERN ROOT COMMAND...: the most calls for any one path.
+slow_calls() {
+    rm -f calls
+    SLOW_MICROSECONDS=0 SLOW_LOG=$work/calls slow "${@:4}" >/dev/null
+    echo "$1 $(grep -E "^$2 .*$3\$" calls | sort | uniq -c | sort -rn | awk 'NR == 1 { print $1 }') 0" >>"$results"
+    rm -f calls
+}
+
+measure_slow() {
+    local threads
+    say "a slow file system"
+    "$tools/make_archive" --per-directory=20 --fanout=10 --bytes=4K slow.barecat 2000 >/dev/null
+    mkdir tree shards
+    "$shardbox" unpack -C tree slow.barecat
+    for threads in 1 16; do
+        mkdir out
+        slow_measure "slow-pack-$threads" "$work/tree" "$shardbox" pack --force --threads="$threads" slow.barecat tree
+        slow_measure "slow-unpack-$threads" "$work/out" "$shardbox" unpack --threads="$threads" -C out slow.barecat
+        rm -rf out
+    done
+    "$tools/make_archive" --shard-size=1M shards/a.barecat 100000 >/dev/null
+    shuf -i 0-99999 -n 10000 --random-source=shards/a.barecat | xargs "$tools/make_archive" --list >names
+    slow_calls slow-cat-opens open '-shard-[0-9]+' "$work/shards" "$shardbox" cat --threads=16 -T names shards/a.barecat
+    slow_calls slow-cat-stats stat '' "$work/shards" "$shardbox" cat --threads=16 -T names shards/a.barecat
+    slow_calls slow-verify-opens open '-shard-[0-9]+' "$work/shards" "$shardbox" verify --threads=16 shards/a.barecat
+    slow_calls slow-verify-stats stat '' "$work/shards" "$shardbox" verify --threads=16 shards/a.barecat
+    rm -rf tree shards slow.barecat*
+}
+
+print_slow_figures() {
+    figure "calls of 1 ms: pack, 16 threads against one" at-least 10 " ×" \
+        "$(ratio "$(median slow-pack-1)" "$(median slow-pack-16)")"
+    figure "the same: unpack" at-least 10 " ×" "$(ratio "$(median slow-unpack-1)" "$(median slow-unpack-16)")"
+    figure "cat of 10000 random names: opens of a shard" at-most 1 "" "$(median slow-cat-opens)"
+    figure "the same: looks at any one file, for each name" at-most 0.1 "" "$(ratio "$(median slow-cat-stats)" 10000)"
+    figure "verify of 100000 files: opens of a shard" at-most 1 "" "$(median slow-verify-opens)"
+    figure "the same: looks at any one file, for each file" at-most 0.1 "" "$(ratio "$(median slow-verify-stats)" 100000)"
+}
