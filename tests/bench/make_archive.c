@@ -79,7 +79,7 @@ static uint64_t draw(const struct settings *settings, uint64_t number, enum draw
 static size_t add_directories(const struct settings *settings, uint64_t directory, char *path)
 {
     static const char *const words[] = {"part", "clip", "shot", "view"};
-    uint64_t numbers[DEPTH_MAX];
+    uint64_t numbers[DEPTH_MAX] = {0};
     size_t size = 0;
 
     for (int64_t level = settings->depth - 1; level >= 0; level--) {
