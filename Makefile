@@ -205,6 +205,12 @@ bench: all $(BENCH_TOOLS) $(SLOW_SHIM)
 	scripts/deps build bench
 	tests/bench/run $(SHARDBOX)
 
+## make bench-scale          the figures of docs/scale.md: archives of up to BENCH_SCALE_MAX=21000000 files
+bench-scale: all $(BENCH_TOOLS)
+	scripts/deps build bench
+	tests/bench/scale $(SHARDBOX) >$(BUILD)/scale.results
+	tests/bench/scale-report tables $(BUILD)/scale.results
+
 $(BENCH_TOOLS): %: %.o $(LIBRARY)
 	$(call run,LINK,$(LINK) -o $@ $^ $(LIBS))
 
@@ -264,6 +270,7 @@ help:
 FORCE:
 
 .PHONY: all static test test-built test-unit test-bats test-dependencies test-peers test-cluster \
-	test-faults fuzz fuzz-built oom-built lint bench demo deps completions install uninstall clean help FORCE
+	test-faults fuzz fuzz-built oom-built lint bench bench-scale demo deps completions install uninstall \
+	clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -65,3 +65,40 @@ describe() {
     done
     [[ ! -e a.barecat ]]
 }
+
+# Lines as tests/bench/scale prints them: `find` is linear, `append` the same for all sizes.
+make_results() {
+    local size
+    echo '# 2026-01-01, a machine.' >results
+    for size in 10000 1000000 21000000; do
+        echo "bytes $size $((size * 187)) 0"
+        echo "find $size $((size / 10000)).0 46875"
+        printf "append $size %s 5000\n" 0.050 0.010 0.011
+    done >>results
+}
+
+@test "scale-report makes tables of medians, goals and what a billion files would take" {
+    make_results
+    run_ok "$PROJECT/tests/bench/scale-report" tables results
+    [[ ${lines[0]} == '2026-01-01, a machine.' ]]
+    output_has '| at 21 million files | goal | measured | met |'
+    output_has '| most memory of any command | ≤ 256 MB | 48 MB | yes |'
+    output_has '| index, for each file | ≤ 190 bytes | 187 bytes | yes |'
+    output_has '| time | 10 thousand | 1 million | 21 million | a billion, worked out |'
+    output_has '| `find --name` over everything | 1 s | 100 s | 35 min | 27.8 h |'
+    output_has '| 1,000 files added | 11.0 ms | 11.0 ms | 11.0 ms | 11.0 ms |'
+    run_ok "$PROJECT/tests/bench/scale-report" short results
+    output_has '| files | 1 million | 21 million |'
+}
+
+@test "scale-report draws curves" {
+    make_results
+    run_ok "$PROJECT/tests/bench/scale-report" time results
+    [[ ${lines[0]} == '<svg xmlns='* && ${lines[-1]} == '</svg>' ]]
+    [[ $(grep -c '<polyline' <<<"$output") == 2 ]]
+    output_has '>1,000 files added</text>'
+    run_fail 2 "$PROJECT/tests/bench/scale-report" pictures results
+    echo '# 2026-01-01, a machine.' >empty
+    run_fail 1 "$PROJECT/tests/bench/scale-report" time empty
+    stderr_is 'scale-report: no figures'
+}
