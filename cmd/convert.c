@@ -13,6 +13,7 @@
 #include "core/number.h"
 #include "message.h"
 #include "options.h"
+#include "part.h"
 #include "store/container.h"
 #include "task/convert_paths.h"
 #include "task/extents.h"
@@ -46,6 +47,8 @@ static const struct option options[] = {
     OPTION_FLAG('f', "force", struct convert_settings, force, "replace OUTPUT if it is there"),
     OPTION_FLAG(0, "append", struct convert_settings, append,
                 "add to an archive or a bag that exists"),
+    OPTION_PART(struct convert_settings, part,
+                "part I of N, into an output of its own: records of bags, else INPUTs; 'auto'"),
     OPTION_FLAG(0, "wrap", struct convert_settings, wrap,
                 "copy nothing: make an archive whose shards are links to INPUTs"),
     OPTION_FLAG(0, "no-checksum", struct convert_settings, no_checksum,
@@ -133,9 +136,11 @@ static struct sb_container_type output_type(const struct convert_settings *setti
 /* What decides what is stored: a run that goes on must be asked the same. */
 static enum sb_code describe(const struct convert_settings *settings, struct sb_buf *out)
 {
-    static const char *const except[] = {NULL};
+    static const char *const except[] = {"part", NULL};
     enum sb_code code = asked_options(out, except);
 
+    if (!code)
+        code = part_asked(out, settings->share);
     for (size_t i = 0; !code && i < settings->input_count; i++)
         code = asked_line(out, NULL, settings->inputs[i]);
     return code;
@@ -148,6 +153,7 @@ static struct sb_convert_options options_of(const struct convert_settings *setti
     return (struct sb_convert_options){
         .inputs = settings->inputs,
         .input_count = settings->input_count,
+        .share = settings->share,
         .output = settings->output,
         .from = settings->input_type.kind,
         .to = settings->output_type,
@@ -328,6 +334,41 @@ static int describe_shards(const struct convert_settings *settings, char *const 
     return convert_limits_only(&wanted, operands, count);
 }
 
+/* What a part writes is called as its own. */
+struct part_names {
+    struct sb_buf output, keys, report;
+};
+
+/* False: after a message. */
+static bool name_part(struct convert_settings *settings, struct part_names *names)
+{
+    bool to_bag = settings->output_type.kind == SB_BAG;
+
+    if (!part_parse(settings->part, &settings->share) ||
+        !part_name_output(&settings->output, settings->share, to_bag, &names->output))
+        return false;
+    if (settings->report &&
+        !part_name_output(&settings->report, settings->share, false, &names->report))
+        return false;
+    return !to_bag || !settings->records.keys ||
+           part_name_output(&settings->records.keys, settings->share, true, &names->keys);
+}
+
+static int convert_part(struct convert_settings *settings)
+{
+    struct part_names names = {0};
+    int status;
+
+    if (!name_part(settings, &names))
+        status = message_status();
+    else
+        status = settings->from_extents ? make_index(settings) : convert(settings);
+    sb_buf_release(&names.output);
+    sb_buf_release(&names.keys);
+    sb_buf_release(&names.report);
+    return status;
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct convert_settings settings = {
@@ -346,6 +387,10 @@ static int run(const struct command *self, int argc, char **argv)
     status = options_parse(self, argc, argv, &settings, &first, NULL);
     if (status != OPTIONS_RUN)
         goto out;
+    if (settings.records.limits_only && settings.part) {
+        status = message_usage("--part and --limits-only exclude each other");
+        goto out;
+    }
     if (settings.records.limits_only) {
         status = describe_shards(&settings, argv + first, argc - first);
         goto out;
@@ -364,7 +409,7 @@ static int run(const struct command *self, int argc, char **argv)
     if (wrong)
         status = message_usage("%s", wrong);
     else
-        status = settings.from_extents ? make_index(&settings) : convert(&settings);
+        status = convert_part(&settings);
 out:
     sb_filter_free(settings.filter);
     return status;

@@ -99,6 +99,25 @@ static const char *misused_options(const struct convert_settings *settings)
     return NULL;
 }
 
+static const char *misused_part(const struct convert_settings *settings)
+{
+    bool to_bag = settings->output_type.kind == SB_BAG;
+
+    if (!settings->part)
+        return NULL;
+    if (settings->wrap || settings->from_extents)
+        return "an index over other files is made at once: --part is not for --wrap and "
+               "--from=extents";
+    if (settings->records.train)
+        return "a dictionary is made of records of all parts: make it first, without --part";
+    if (to_bag && (settings->records.count || settings->shard_size))
+        return "with --part each part is one shard of the bag: it excludes --count and "
+               "--shard-size";
+    if (to_bag && settings->records.bag.layout == SB_LAYOUT_INTERLEAVED)
+        return "parts are runs of records: --part excludes --layout=interleaved";
+    return NULL;
+}
+
 static const char *misused_extents(const struct convert_settings *settings)
 {
     if (settings->output_type.kind != SB_ARCHIVE)
@@ -121,6 +140,8 @@ const char *misuse_of_convert(const struct convert_settings *settings)
 
     if (!wrong)
         wrong = misused_checkpoints(settings);
+    if (!wrong)
+        wrong = misused_part(settings);
     if (!wrong && settings->from_extents)
         wrong = misused_extents(settings);
     if (!wrong)

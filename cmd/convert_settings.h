@@ -25,6 +25,8 @@ struct convert_settings {
     int64_t shard_size;
     int64_t checkpoint;
     int64_t max_size;
+    const char *part;
+    struct sb_share share;
     const char *prefix;
     const char *report;
     struct sb_filter *filter;
@@ -42,7 +44,8 @@ struct convert_settings {
 
     char *const *inputs; /* operands */
     size_t input_count;
-    const char *output;
+    const char *output; /* of the part, where the work is cut; so are the report and keys that
+                           are written */
     bool from_extents;
     struct sb_container_type input_type; /* as --from says */
     struct sb_container_type output_type;

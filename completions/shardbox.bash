@@ -16,7 +16,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= -f --force --append --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --compress= --method= --level= --shard-size= --frame= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --train-dictionary= --count= --name-format= --keys= --limits-only --checkpoint= --resume --existing= -p --preserve --max-size= --no-check --strict --report= -j --threads= --bwlimit= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='--from= --to= -f --force --append --part= --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --compress= --method= --level= --shard-size= --frame= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --train-dictionary= --count= --name-format= --keys= --limits-only --checkpoint= --resume --existing= -p --preserve --max-size= --no-check --strict --report= -j --threads= --bwlimit= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=file others=file
         ;;
     diff)
@@ -112,6 +112,7 @@ _shardbox_value() {
     unpack:--bwlimit) wanted='any' ;;
     convert:--from) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.Z tgz tbz2 txz tzst cpio zip bag bagz extents' ;;
     convert:--to) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz' ;;
+    convert:--part) wanted='none' ;;
     convert:--prefix) wanted='any' ;;
     convert:--strip-components) wanted='any' ;;
     convert:--include) wanted='any' ;;

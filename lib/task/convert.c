@@ -6,6 +6,7 @@
 #include "task/convert_input.h"
 #include "task/convert_names.h"
 #include "task/convert_output.h"
+#include "task/convert_part.h"
 #include "task/convert_paths.h"
 #include "task/convert_train.h"
 #include "task/convert_wrap.h"
@@ -20,6 +21,7 @@ struct convert {
     struct sb_transfer_options transfer;
     struct sb_notify notify;
     struct sb_convert_output output;
+    struct sb_convert_part part;
     struct sb_record_names *names;
     int64_t first_record; /* number of the next input's first record */
     bool said_front;      /* what is said once for a source is said once for all */
@@ -129,16 +131,19 @@ static enum sb_code convert_opened(struct convert *convert, struct sb_input *inp
                                    int64_t *records, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
+    struct sb_convert_options cut = *options;
+    struct sb_record_choice_options room;
     struct sb_source *source = NULL;
     enum sb_code code = SB_OK;
 
+    cut.records.choice =
+        sb_convert_part_choice(&convert->part, number, options->records.choice, &room);
     if (options->wrap && input->type.kind == SB_BAG)
         return wrap_bag(convert, input, records, err);
     if (options->wrap)
         code = sb_wrap_input(convert->output.sink, input, err);
     if (!code)
-        code =
-            sb_convert_open_source(&source, input, options, convert->names, &convert->notify, err);
+        code = sb_convert_open_source(&source, input, &cut, convert->names, &convert->notify, err);
     if (!code) {
         convert->transfer.stored_names = input->type.kind == SB_ARCHIVE;
         convert->result->begun = true;
@@ -173,7 +178,7 @@ static enum sb_code convert_input(struct convert *convert, size_t number, struct
     return code;
 }
 
-/* An interrupted run has done it, but for the numbers of its records. */
+/* Another run has done it, or will, but for the numbers of its records. */
 static enum sb_code pass_input(struct convert *convert, size_t number, struct sb_error *err)
 {
     int64_t records;
@@ -207,6 +212,14 @@ static void release_output(struct convert *convert, bool failed)
     convert->names = NULL;
 }
 
+/* Of records behind the last that is converted, only a bag of keys for all of them asks. */
+static bool numbers_matter(const struct convert *convert, size_t input)
+{
+    const struct sb_convert_options *options = convert->options;
+
+    return options->to.kind != SB_BAG && (input < convert->part.end_input || options->records.keys);
+}
+
 /* With the last input first, what counts of each name is what comes first. */
 static enum sb_code convert_inputs(struct convert *convert, struct sb_error *err)
 {
@@ -217,8 +230,10 @@ static enum sb_code convert_inputs(struct convert *convert, struct sb_error *err
     for (size_t done = 0; code == SB_OK && done < options->input_count; done++) {
         size_t i = backwards ? options->input_count - 1 - done : done;
 
-        if (convert->output.run && sb_checkpoint_passes(convert->output.run, i)) {
-            code = pass_input(convert, i, err);
+        if (!sb_convert_part_has(&convert->part, i) ||
+            (convert->output.run && sb_checkpoint_passes(convert->output.run, i))) {
+            if (numbers_matter(convert, i))
+                code = pass_input(convert, i, err);
             continue;
         }
         convert->transfer.merged_number = i;
@@ -345,6 +360,27 @@ static enum sb_code check_paths(const struct sb_convert_options *options, struct
     return code;
 }
 
+static enum sb_code convert_part(struct convert *convert, struct sb_error *err)
+{
+    const struct sb_convert_options *options = convert->options;
+    struct sb_convert_result *result = convert->result;
+    enum sb_code code = sb_convert_part_plan(&convert->part, options, &convert->notify, err);
+
+    if (!code && sb_convert_is_of_bags(options)) {
+        code = sb_convert_bags(options, &convert->part, &convert->notify, result, err);
+        goto out;
+    }
+    if (!code && looks_first(options)) {
+        code = run_once(convert, true, err);
+        *result = (struct sb_convert_result){.problems = result->problems};
+    }
+    if (!code)
+        code = run_once(convert, options->transfer.dry_run, err);
+out:
+    sb_convert_part_release(&convert->part);
+    return code;
+}
+
 enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_convert_result *result,
                         struct sb_error *err)
 {
@@ -368,13 +404,7 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
         code = sb_recode_check(&options->transfer.recode, err);
     if (!code)
         code = sb_convert_train(options, err);
-    if (!code && sb_convert_is_of_bags(options))
-        return sb_convert_bags(options, &convert.notify, result, err);
-    if (!code && looks_first(options)) {
-        code = run_once(&convert, true, err);
-        *result = (struct sb_convert_result){.problems = result->problems};
-    }
     if (!code)
-        code = run_once(&convert, options->transfer.dry_run, err);
+        code = convert_part(&convert, err);
     return result->done ? SB_OK : code;
 }

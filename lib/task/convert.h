@@ -4,6 +4,7 @@
 #ifndef SB_TASK_CONVERT_H
 #define SB_TASK_CONVERT_H
 
+#include "core/share.h"
 #include "store/sinks.h"
 #include "task/checkpoint.h"
 #include "task/transfer.h"
@@ -36,6 +37,9 @@ struct sb_convert_options {
 
     /* Instead of inputs, an archive that is open, or what stands for one: of the caller. */
     struct sb_archive *archive;
+
+    /* Only a part of them; see convert_part.h. Not with archive, wrap, merge, or records.train. */
+    struct sb_share share;
 
     const char *output;          /* "-" is standard output */
     enum sb_container_kind from; /* SB_UNKNOWN: each input by its content */

@@ -9,6 +9,7 @@
 
 struct bags {
     const struct sb_convert_options *options;
+    const struct sb_convert_part *part;
     const struct sb_notify *notify;
     struct sb_convert_result *result;
     struct sb_bag_writer *writer; /* NULL in a dry run */
@@ -179,21 +180,25 @@ static void close_chosen(struct chosen *chosen)
     sb_bag_free(chosen->bag);
 }
 
-static enum sb_code open_chosen(struct chosen *chosen, const struct bags *bags, const char *input,
+static enum sb_code open_chosen(struct chosen *chosen, const struct bags *bags, size_t input,
                                 struct sb_error *err)
 {
+    struct sb_record_choice_options room;
+    const struct sb_record_choice_options *choice =
+        sb_convert_part_choice(bags->part, input, bags->choice, &room);
     enum sb_code code;
 
     *chosen = (struct chosen){0};
-    code = sb_bag_open(&chosen->bag, input, bags->options->records.read, bags->notify, err);
-    if (!code && bags->choice)
-        code = sb_record_choice_new(&chosen->choice, bags->choice, sb_bag_count(chosen->bag), err);
+    code = sb_bag_open(&chosen->bag, bags->options->inputs[input], bags->options->records.read,
+                       bags->notify, err);
+    if (!code && choice)
+        code = sb_record_choice_new(&chosen->choice, choice, sb_bag_count(chosen->bag), err);
     if (code)
         close_chosen(chosen);
     return code;
 }
 
-static enum sb_code count_input(struct bags *bags, const char *input, int64_t *count,
+static enum sb_code count_input(struct bags *bags, size_t input, int64_t *count,
                                 struct sb_error *err)
 {
     struct chosen chosen;
@@ -203,7 +208,7 @@ static enum sb_code count_input(struct bags *bags, const char *input, int64_t *c
         return code;
     *count = sb_bag_count(chosen.bag);
     if (chosen.choice)
-        code = count_chosen(bags, input, chosen.choice, count, err);
+        code = count_chosen(bags, bags->options->inputs[input], chosen.choice, count, err);
     close_chosen(&chosen);
     return code;
 }
@@ -215,7 +220,7 @@ static enum sb_code count_inputs(struct bags *bags, int64_t *total, struct sb_er
 
     *total = 0;
     for (size_t i = 0; !code && i < bags->options->input_count; i++) {
-        code = count_input(bags, bags->options->inputs[i], &count, err);
+        code = count_input(bags, i, &count, err);
         if (!code)
             *total += count;
     }
@@ -245,7 +250,7 @@ static enum sb_code count_list(struct bags *bags, int64_t *total, struct sb_erro
 {
     const char *input = bags->options->inputs[0];
     struct chosen chosen;
-    enum sb_code code = open_chosen(&chosen, bags, input, err);
+    enum sb_code code = open_chosen(&chosen, bags, 0, err);
 
     if (code)
         return code;
@@ -282,7 +287,7 @@ static enum sb_code open_writer(struct bags *bags, struct sb_error *err)
     return code ? code : sb_bag_writer_open(&bags->writer, &writer, err);
 }
 
-static enum sb_code add_input(struct bags *bags, const char *input, struct sb_error *err)
+static enum sb_code add_input(struct bags *bags, size_t input, struct sb_error *err)
 {
     const struct sb_convert_options *options = bags->options;
     const struct sb_bag_options *read = options->records.read;
@@ -331,8 +336,10 @@ static enum sb_code add_inputs(struct bags *bags, struct sb_error *err)
     const struct sb_convert_options *options = bags->options;
     enum sb_code code = open_writer(bags, err);
 
-    for (size_t i = 0; !code && i < options->input_count; i++)
-        code = add_input(bags, options->inputs[i], err);
+    for (size_t i = 0; !code && i < options->input_count; i++) {
+        if (sb_convert_part_has(bags->part, i))
+            code = add_input(bags, i, err);
+    }
     if (!code)
         code = check_result(bags, err);
     if (!code)
@@ -355,10 +362,11 @@ static enum sb_code count_would_be(struct bags *bags, struct sb_error *err)
 }
 
 enum sb_code sb_convert_bags(const struct sb_convert_options *options,
-                             const struct sb_notify *notify, struct sb_convert_result *result,
-                             struct sb_error *err)
+                             const struct sb_convert_part *part, const struct sb_notify *notify,
+                             struct sb_convert_result *result, struct sb_error *err)
 {
     struct bags bags = {.options = options,
+                        .part = part,
                         .notify = notify,
                         .result = result,
                         .choice = options->records.choice,

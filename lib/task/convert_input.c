@@ -2,6 +2,9 @@
 
 #include "store/framing.h"
 
+#include <string.h>
+#include <sys/stat.h>
+
 /* Records in frames are told by nothing but what the user says. */
 static enum sb_container_kind forced_kind(const struct sb_convert_options *options)
 {
@@ -59,4 +62,14 @@ enum sb_code sb_convert_open_source(struct sb_source **out, struct sb_input *inp
     if (input->type.kind != SB_FRAMES)
         return sb_source_open(out, input, &wanted, notify, err);
     return sb_source_open_frames(out, input, options->records.framing, &wanted, notify, err);
+}
+
+bool sb_convert_is_bag_file(const struct sb_convert_options *options, const char *path)
+{
+    struct stat st;
+
+    if (options->records.framed_input || strcmp(path, "-") == 0 ||
+        (stat(path, &st) == 0 && S_ISFIFO(st.st_mode)))
+        return false;
+    return options->from == SB_BAG || (options->from == SB_UNKNOWN && sb_is_bag(path));
 }

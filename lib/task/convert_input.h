@@ -23,4 +23,7 @@ enum sb_code sb_convert_open_source(struct sb_source **out, struct sb_input *inp
 /* Does the output want what a directory holds behind it? */
 bool sb_convert_depth_first(const struct sb_convert_options *options);
 
+/* Is an input bags in files, so that their records can be counted beforehand? */
+bool sb_convert_is_bag_file(const struct sb_convert_options *options, const char *path);
+
 #endif

@@ -4,17 +4,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
-
-static bool is_bag(const struct sb_convert_options *options, const char *path)
-{
-    struct stat st;
-
-    if (options->records.framed_input || strcmp(path, "-") == 0 ||
-        (stat(path, &st) == 0 && S_ISFIFO(st.st_mode)))
-        return false;
-    return options->from == SB_BAG || (options->from == SB_UNKNOWN && sb_is_bag(path));
-}
 
 /* -1: only reading it tells. What is wrong with it is told when it is converted. */
 static enum sb_code count_bag(const struct sb_convert_options *options, const char *path,
@@ -24,7 +13,7 @@ static enum sb_code count_bag(const struct sb_convert_options *options, const ch
     enum sb_code code;
 
     *count = -1;
-    if (!is_bag(options, path))
+    if (!sb_convert_is_bag_file(options, path))
         return SB_OK;
     code = sb_bag_open(&bag, path, options->records.read, NULL, err);
     if (code)

@@ -39,6 +39,28 @@ digest_of() {
     done
 }
 
+@test "Beam reads what was written in parts, one of which is empty" {
+    beam digest 5 >wanted
+    beam write "$PWD/whole@0.bagz" 5
+    for part in 6 2 1 3 5 4; do
+        sb convert --part=$part/6 whole.bagz 'parts@*.bagz'
+    done
+    beam read "$PWD/parts@*.bagz" | cmp - wanted
+    beam read "$PWD/parts@6.bagz" | cmp - wanted
+}
+
+@test "parts of what Beam has written are the whole" {
+    beam digest 500 >wanted
+    beam write "$PWD/many@5.bagz" 500
+    for part in 1 2 3; do
+        sb convert --part=$part/3 many@5.bagz three.bag
+    done
+    digest_of three@3.bag | cmp - wanted
+    for part in 1 2 3 4; do
+        sb cat --part=$part/4 --frame=u64 many@5.bagz
+    done | beam frames | cmp - wanted
+}
+
 @test "what Beam has written goes into an archive, and comes back as its records" {
     beam write "$PWD/a@3.bagz" 200
     sb convert a@3.bagz a.barecat
