@@ -175,9 +175,9 @@ test-cluster: $(SHARDBOX) $(FAULT_SHIM)
 	tests/cluster/run $(FILES)
 
 ## make test-faults          calls and allocations fail one by one; kills; power failures; flipped bits
-# Files are moved in batches of a few bytes, so that there is more than one.
+# Files are moved in batches of a few bytes, so that there is more than one; few are restored from memory.
 test-faults: $(FAULT_SHIM)
-	$(MAKE) BUILD=build/faults CPPFLAGS='$(CPPFLAGS) -DSB_MOVER_BYTES=12000' all
+	$(MAKE) BUILD=build/faults CPPFLAGS='$(CPPFLAGS) -DSB_MOVER_BYTES=12000 -DSB_RESTORE_WHOLE=1000' all
 	$(MAKE) SANITIZE=1 BUILD=build/oom oom-built
 	SHARDBOX=build/faults/shardbox OOM_SHARDBOX=build/oom/shardbox tests/faults/all
 

@@ -77,6 +77,8 @@ static enum sb_code prepare(struct sb_restore *restore, struct sb_error *err)
     code = sb_standing_index(&restore->file, restore->path, err);
     if (code || !restore->file)
         return err->code;
+    if (!options->dry_run && access(restore->file, W_OK))
+        return sb_fail_errno(err, errno, "%s", restore->file);
     if (asprintf(&restore->new_path, "%s.new", restore->path) < 0) {
         restore->new_path = NULL;
         return sb_fail_memory(err);

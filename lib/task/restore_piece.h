@@ -14,7 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SB_RESTORE_WHOLE ((int64_t)4 << 20) /* what is larger waits in a temporary file */
+/* What is larger waits in a temporary file. The tests of faults are built with a few bytes. */
+#ifndef SB_RESTORE_WHOLE
+#define SB_RESTORE_WHOLE ((int64_t)4 << 20)
+#endif
 
 struct sb_restore_piece {
     const char *beside; /* see sb_temp_directory; of the caller */
