@@ -30,6 +30,7 @@ struct sb_tree {
     struct sb_buf component; /* the start within it */
     bool follow_start;
     bool start_waits;
+    unsigned start_type; /* S_IFMT bits, where they are known; else 0 */
     dev_t start_dev;
 };
 
@@ -159,6 +160,7 @@ enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, 
     while (tree->depth > 0)
         leave(tree);
     tree->start_waits = false;
+    tree->start_type = 0;
     if (path[0] == '\0')
         return sb_fail(err, SB_INVALID, "an empty path");
     if (split_start(tree, path, &base) || sb_buf_set(&tree->name, name, name_size) ||
@@ -167,6 +169,30 @@ enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, 
     else
         code = open_base(tree, base_fd, &base, err);
     sb_buf_release(&base);
+    tree->start_waits = code == SB_OK;
+    return code == SB_END ? SB_OK : code;
+}
+
+enum sb_code sb_tree_start_found(struct sb_tree *tree, int base_fd, const char *path,
+                                 const char *name, size_t name_size, const struct stat *found,
+                                 struct sb_error *err)
+{
+    static const char here[] = ".";
+    const struct sb_buf base = {.data = (char *)here, .size = 1};
+    unsigned type = found->st_mode & S_IFMT;
+    enum sb_code code;
+
+    if (type == S_IFDIR || (type == S_IFLNK && tree->options.dereference))
+        return sb_tree_start(tree, base_fd, path, name, name_size, err);
+    while (tree->depth > 0)
+        leave(tree);
+    tree->start_waits = false;
+    tree->start_type = type;
+    tree->follow_start = false;
+    if (sb_buf_set(&tree->component, path, strlen(path)) ||
+        sb_buf_set(&tree->name, name, name_size) || sb_buf_set(&tree->disk, path, strlen(path)))
+        return sb_fail_memory(err);
+    code = open_base(tree, base_fd, &base, err);
     tree->start_waits = code == SB_OK;
     return code == SB_END ? SB_OK : code;
 }
@@ -364,6 +390,8 @@ static enum sb_code take_start(struct sb_tree *tree, struct sb_tree_item *item,
     tree->start_waits = false;
     item->dir = tree->base;
     item->component = tree->component.data;
+    if (tree->start_type)
+        return take(tree, item, tree->start_type, false, err);
     if (fstatat(at, item->component, &st, AT_SYMLINK_NOFOLLOW) ||
         (S_ISLNK(st.st_mode) && follow && fstatat(at, item->component, &st, 0) &&
          !tree->options.dereference)) {

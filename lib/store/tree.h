@@ -93,6 +93,14 @@ void sb_tree_free(struct sb_tree *tree);
 enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, const char *name,
                            size_t name_size, struct sb_error *err) SB_CHECKED;
 
+/*
+ * The same for a path of which lstat says that it is `found`. Unless that is a directory, or a link
+ * to be followed, this makes no call.
+ */
+enum sb_code sb_tree_start_found(struct sb_tree *tree, int base_fd, const char *path,
+                                 const char *name, size_t name_size, const struct stat *found,
+                                 struct sb_error *err) SB_CHECKED;
+
 /* SB_END after the last. */
 enum sb_code sb_tree_next(struct sb_tree *tree, struct sb_tree_item *item,
                           struct sb_error *err) SB_CHECKED;

@@ -1,9 +1,9 @@
 #include "task/pack_source.h"
 
 #include "core/interrupt.h"
-#include "core/list.h"
 #include "core/name.h"
 #include "task/pack_dirs.h"
+#include "task/pack_list.h"
 #include "task/pack_spool.h"
 #include "task/stored_names.h"
 
@@ -32,9 +32,11 @@ struct sb_pack_source {
     size_t base_count;
 };
 
+/* found is what lstat says of it, or NULL where that is not known. */
 static enum sb_code start_walk(struct sb_pack_source *source, const char *path,
-                               struct sb_error *err)
+                               const struct stat *found, struct sb_error *err)
 {
+    const char *name;
     int base = source->bases[source->base_count - 1];
     bool stripped = false;
 
@@ -46,8 +48,10 @@ static enum sb_code start_walk(struct sb_pack_source *source, const char *path,
                 "stored as '%s': names in an archive are relative (said once)",
                 source->start.data ? source->start.data : "");
     }
-    return sb_tree_start(source->tree, base, path, source->start.data ? source->start.data : "",
-                         source->start.size, err);
+    name = source->start.data ? source->start.data : "";
+    if (found)
+        return sb_tree_start_found(source->tree, base, path, name, source->start.size, found, err);
+    return sb_tree_start(source->tree, base, path, name, source->start.size, err);
 }
 
 static const char *kind_of_special(mode_t mode)
@@ -186,13 +190,13 @@ static void check_strictly(struct sb_pack_source *source, const struct sb_pack_i
 }
 
 static enum sb_code spool_walk(struct sb_pack_source *source, const char *path,
-                               struct sb_error *err)
+                               const struct stat *found, struct sb_error *err)
 {
     int base = source->bases[source->base_count - 1];
     struct sb_pack_item item;
     enum sb_code code;
 
-    code = start_walk(source, path, err);
+    code = start_walk(source, path, found, err);
     while (code == SB_OK && (code = next_of_walk(source, &item, err)) == SB_OK) {
         if (source->options.strict)
             check_strictly(source, &item);
@@ -203,28 +207,30 @@ static enum sb_code spool_walk(struct sb_pack_source *source, const char *path,
     return code == SB_END ? SB_OK : code;
 }
 
+static enum sb_code spool_listed(void *context, const char *path, size_t size,
+                                 const struct stat *found, struct sb_error *err)
+{
+    struct sb_pack_source *source = context;
+
+    if (strlen(path) == size)
+        return spool_walk(source, path, found, err);
+    sb_tell(&source->counter.notify, SB_PROBLEM, "name", path, "has a NUL in the list; left out");
+    return SB_OK;
+}
+
 static enum sb_code spool_list(struct sb_pack_source *source, const struct sb_pack_input *input,
                                struct sb_error *err)
 {
-    struct sb_list *list;
-    const char *name;
-    size_t size;
-    enum sb_code code;
+    const struct sb_pack_list list = {
+        .path = input->text,
+        .end = input->kind == SB_INPUT_LIST_NUL ? '\0' : '\n',
+        .base_fd = source->bases[source->base_count - 1],
+        .threads = source->options.threads,
+        .context = source,
+        .each = spool_listed,
+    };
 
-    code = sb_list_open(&list, input->text, input->kind == SB_INPUT_LIST_NUL ? '\0' : '\n', err);
-    if (code)
-        return code;
-    while (code == SB_OK && (code = sb_list_next(list, &name, &size, err)) == SB_OK) {
-        if (size == 0)
-            continue;
-        if (strlen(name) != size)
-            sb_tell(&source->counter.notify, SB_PROBLEM, "name", name,
-                    "has a NUL in the list; left out");
-        else
-            code = spool_walk(source, name, err);
-    }
-    sb_list_free(list);
-    return code == SB_END ? SB_OK : code;
+    return sb_pack_list_read(&list, err);
 }
 
 static enum sb_code enter_directory(struct sb_pack_source *source, const char *path,
@@ -276,9 +282,9 @@ static enum sb_code take_inputs(struct sb_pack_source *source, const struct sb_p
         else if (inputs[i].kind != SB_INPUT_PATH)
             code = spool_list(source, &inputs[i], err);
         else if (source->spool)
-            code = spool_walk(source, inputs[i].text, err);
+            code = spool_walk(source, inputs[i].text, NULL, err);
         else
-            code = start_walk(source, inputs[i].text, err);
+            code = start_walk(source, inputs[i].text, NULL, err);
     }
     if (code == SB_OK && source->options.strict && source->problems > 0)
         code = sb_fail(err, SB_INVALID,

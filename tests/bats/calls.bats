@@ -57,7 +57,17 @@ a_tree_is_read_by_few_calls() {
     done
 }
 
-@test "so does convert" {
+@test "a list of paths costs a look at each, ahead of the reading" {
+    find tree -type f | shuf --random-source=<(yes) >list
+    for threads in 1 8; do
+        counted tree pack -f -j "$threads" -T list a.barecat
+        calls_are 120 open '.*'
+        calls_are 240 stat '.*'
+        calls_are 120 read '.*'
+    done
+}
+
+@test "convert opens, looks at and reads each file once" {
     for threads in 1 8; do
         counted tree convert --force -j "$threads" tree a.tar
         a_tree_is_read_by_few_calls
