@@ -34,6 +34,7 @@ static const struct option options[] = {
                 "write what it came to, as metrics for Prometheus, to FILE", OPERAND_FILE),
     OPTION_FROM,
     OPTIONS_VERIFY_REPAIR(struct verify_settings, repair),
+    OPTIONS_VERIFY_CHOICE(struct verify_settings, choice),
     OPTIONS_VERIFY_RECORDS(struct verify_settings, records),
     OPTION_END,
 };
@@ -73,6 +74,7 @@ static struct sb_verify_options options_of(const struct verify_run *run)
         .threads = settings->threads ? (unsigned)settings->threads : sb_default_threads(),
         .paths = run->names,
         .path_count = run->name_count,
+        .choice = run->choice,
     };
 }
 
@@ -158,12 +160,46 @@ static enum sb_code verify_bag(struct verify_run *run, struct sb_error *err)
     return verify_records(run, options_of(run).threads, err);
 }
 
+/* Neither reads bytes as the index has them in order. */
+static enum sb_code choose(struct verify_run *run, struct sb_error *err)
+{
+    const char *given = verify_choice_given(&run->settings->choice);
+    enum sb_code code = verify_choice_of(&run->settings->choice, &run->choice, err);
+
+    if (code || !given)
+        return code;
+    if (run->settings->quick)
+        return sb_fail(err, SB_INVALID,
+                       "--quick reads no file's bytes, and --%s says which are read; give one",
+                       given);
+    if (run->name_count > 0)
+        return sb_fail(err, SB_INVALID, "names and --%s both say what is read; give one of them",
+                       given);
+    return SB_OK;
+}
+
+static enum sb_code refuse_choice(const struct verify_run *run, struct sb_error *err)
+{
+    const char *given = verify_choice_given(&run->settings->choice);
+
+    if (!given)
+        return SB_OK;
+    return sb_fail(
+        err, SB_INVALID,
+        "%s: is no archive, and read from its beginning to its end: --%s is for archives "
+        "and bags ('shardbox convert --wrap' makes an archive over a plain tar or zip "
+        "without copying it)",
+        run->path, given);
+}
+
 static enum sb_code verify(struct verify_run *run, struct sb_error *err)
 {
     const struct opening *opening = &run->settings->opening;
     const char *misused;
-    enum sb_code code = verify_repair_check(run, err);
+    enum sb_code code = choose(run, err);
 
+    if (!code)
+        code = verify_repair_check(run, err);
     if (code)
         return code;
     if (is_bag(run->path, opening))
@@ -176,6 +212,8 @@ static enum sb_code verify(struct verify_run *run, struct sb_error *err)
     if (looked_for_as_archive(run->path, opening) &&
         (!code || !may_be_other(run->path, opening, err)))
         return code ? err->code : SB_OK;
+    if (refuse_choice(run, err))
+        return err->code;
     return verify_other(run, err);
 }
 

@@ -20,7 +20,8 @@ struct verify_run {
     const char *name; /* for messages: "standard input", or the path */
     char **names;     /* in it, to which the run is limited */
     size_t name_count;
-    bool remembers; /* with --state */
+    struct sb_verify_choice choice; /* what settings->choice says */
+    bool remembers;                 /* with --state */
 
     struct sb_verify_events events; /* for the task: their context is the run */
     struct sb_notify notify;        /* likewise */

@@ -5,6 +5,7 @@
 #define CMD_VERIFY_SETTINGS_H
 
 #include "opening.h"
+#include "verify_choice.h"
 #include "verify_records.h"
 #include "verify_repair.h"
 
@@ -15,8 +16,9 @@ struct verify_settings {
     bool present;
     bool json;
     int64_t threads;
-    const char *report;                     /* NULL, or where verify_report.h writes */
-    const char *metrics;                    /* NULL, or where verify_metrics.h writes */
+    const char *report;  /* NULL, or where verify_report.h writes */
+    const char *metrics; /* NULL, or where verify_metrics.h writes */
+    struct verify_choice_settings choice;
     struct verify_records_settings records; /* of bags alone */
     struct verify_repair_settings repair;   /* of archives alone */
 };

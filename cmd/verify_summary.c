@@ -3,6 +3,7 @@
 #include "core/buf.h"
 #include "core/number.h"
 #include "message.h"
+#include "verify_progress.h"
 
 #include <inttypes.h>
 
@@ -47,7 +48,9 @@ static void note_sound(const char *path, const struct sb_verify_result *result)
                  one_file ? "file" : "files", size,
                  one_file ? "matches its checksum" : "match their checksums", result->dirs,
                  result->dirs == 1 ? "directory" : "directories",
-                 result->selected ? "; only what was selected was looked at" : "");
+                 result->selected          ? "; only what was selected was looked at"
+                 : result->progress.chosen ? "; only what was chosen was read"
+                                           : "");
 }
 
 static void summarize_sound(struct verify_run *run)
@@ -60,6 +63,8 @@ static void summarize_sound(struct verify_run *run)
                         "the index%s is sound; --quick has read no file's bytes: 'shardbox "
                         "verify' without it does",
                         result->selected ? ", as far as selected," : "");
+    else if (run->choice.share.index > 0)
+        verify_note_sound_share(run);
     else
         note_sound(path, result);
     note_count(path, result->shared, "file shares the bytes of another one in a linked shard",
@@ -81,6 +86,7 @@ void verify_summarize_archive(struct verify_run *run)
                         " files have no checksum, so their bytes cannot be checked; 'shardbox "
                         "upgrade --checksums' computes them",
                         result->unchecked, result->files);
+    verify_summarize_progress(run);
     if (result->defects == 0) {
         summarize_sound(run);
         return;

@@ -142,10 +142,17 @@ struct sb_query {
     uint32_t shard_first; /* SB_BY_ADDRESS only: this shard ... */
     uint32_t shard_last;  /* ... to this one; 0, 0 is read as "all" when all_shards is set */
     bool all_shards;
+    int64_t offset_first; /* SB_BY_ADDRESS only, where the index has one by address (see below) and
+                             shard_first is shard_last: extents that begin here or behind, ... */
+    int64_t offset_end;   /* ... and before this; 0: read as "all". Files that are moved meanwhile
+                             are not looked for, so that it takes time by what is there alone */
     bool steady; /* SB_BY_ADDRESS only: SB_CHANGED as soon as the index does. Else files that were
                     moved meanwhile come last, in no order, so that each comes once; but one that
                     was replaced by another of its name may come as both. */
 };
+
+/* Has the index one by address? Else each cursor by address begins by sorting all files. */
+bool sb_archive_is_addressed(const struct sb_archive *archive);
 
 struct sb_cursor;
 

@@ -16,6 +16,9 @@
 #define FIRST_OF_ALL  128
 #define FIRST_OF_DIRS 4
 
+/* Half of those of an address range, which are few. */
+#define FIRST_OF_RANGE 256
+
 /* Rows looked at in one read transaction, however few of them are wanted. */
 #define SCAN_MOST 16384
 
@@ -58,6 +61,8 @@ struct sb_cursor {
     bool sorted; /* no index: a temporary table stands in */
     bool all_shards;
     uint32_t shard_first, shard_last;
+    bool ranged; /* offsets of one shard: what is moved is not looked for */
+    int64_t offset_end;
 };
 
 void sb_cursor_free(struct sb_cursor *cursor)
@@ -165,8 +170,19 @@ static enum sb_code open_addresses(struct sb_cursor *cursor, const struct sb_que
     cursor->key.row = INT64_MIN;
     cursor->everything = query->all_shards;
     cursor->steady = query->steady;
+    if (query->offset_end > 0) {
+        cursor->ranged = true;
+        cursor->key.offset = query->offset_first;
+        cursor->offset_end = query->offset_end;
+        cursor->batch.limit = FIRST_OF_RANGE;
+    }
     cursor->sorted = cursor->archive->layout.files_by_address.size == 0;
     return cursor->sorted ? make_sorted(cursor->archive, err) : SB_OK;
+}
+
+bool sb_archive_is_addressed(const struct sb_archive *archive)
+{
+    return archive->layout.files_by_address.size > 0;
 }
 
 enum sb_code sb_cursor_open(struct sb_cursor **out, struct sb_archive *archive,
@@ -328,8 +344,10 @@ static enum sb_code add_once(struct sb_cursor *cursor, sqlite3_stmt *row, struct
     int64_t number = sqlite3_column_int64(row, SB_ROW_NUMBER);
     enum sb_code code = see_state(cursor, err);
 
-    if (code || (cursor->moved && sb_rowset_has(&cursor->given, number)))
+    if (code || (cursor->moved && !cursor->ranged && sb_rowset_has(&cursor->given, number)))
         return code;
+    if (cursor->ranged)
+        return add_row(cursor, row, false, err);
     code = sb_rowset_add(&cursor->given, number, err);
     return code ? code : add_row(cursor, row, false, err);
 }
@@ -405,7 +423,7 @@ static enum sb_code next_phase(struct sb_cursor *cursor, struct sb_error *err)
         cursor->phase++;
         plain = cursor->phase != AT_END;
         if (cursor->phase == MOVED_FILES)
-            plain = !cursor->moved || cursor->sorted;
+            plain = !cursor->moved || cursor->sorted || cursor->ranged;
         else if (!cursor->everything || cursor->phase == AT_END)
             continue;
         else if (cursor->order == SB_BY_ADDRESS) {
@@ -477,7 +495,12 @@ static int compare_keys(const struct address_key *a, const struct address_key *b
     return (a->row > b->row) - (a->row < b->row);
 }
 
-/* *past is set behind the last shard that is wanted. */
+static bool is_past(const struct sb_cursor *cursor, const struct address_key *key)
+{
+    return key->shard > cursor->shard_last || (cursor->ranged && key->offset >= cursor->offset_end);
+}
+
+/* *past is set behind the last address that is wanted. */
 static enum sb_code take_address(struct sb_cursor *cursor, sqlite3_stmt *row, bool *past,
                                  struct sb_error *err)
 {
@@ -491,7 +514,7 @@ static enum sb_code take_address(struct sb_cursor *cursor, sqlite3_stmt *row, bo
         cursor->odd_seen = true;
         return SB_OK;
     }
-    if (!cursor->all_shards && key.shard > cursor->shard_last) {
+    if (!cursor->all_shards && is_past(cursor, &key)) {
         *past = true;
         return SB_OK;
     }

@@ -99,6 +99,47 @@ bool sb_parse_integer(const char *text, int64_t low, int64_t high, int64_t *out)
     return true;
 }
 
+/* The seconds that a letter stands for, the end of the text being one, too; 0: none. */
+static int64_t letter_seconds(char letter)
+{
+    switch (letter) {
+    case '\0':
+    case 's':
+        return 1;
+    case 'm':
+        return 60;
+    case 'h':
+        return 60 * 60;
+    case 'd':
+        return 24 * 60 * 60;
+    case 'w':
+        return 7 * 24 * 60 * 60;
+    default:
+        return 0;
+    }
+}
+
+bool sb_parse_duration(const char *text, int64_t *out)
+{
+    int64_t sum = 0, count, seconds;
+
+    *out = 0;
+    do {
+        if (!take_digits(&text, &count))
+            return false;
+        seconds = letter_seconds(*text);
+        /* A number without a letter among others is a slip. */
+        if (seconds == 0 || (*text == '\0' && sum > 0))
+            return false;
+        if (__builtin_mul_overflow(count, seconds, &count) ||
+            __builtin_add_overflow(sum, count, &sum) || sum > SB_DURATION_MOST)
+            return false;
+        text += *text != '\0';
+    } while (*text);
+    *out = sum;
+    return sum > 0;
+}
+
 void sb_format_human(int64_t size, char out[SB_HUMAN_SIZE])
 {
     const char *sign = size < 0 ? "-" : "";

@@ -1,5 +1,5 @@
 /*
- * Sizes as people write them, and as they read them.
+ * Sizes and durations as people write them, and as they read them.
  *
  * "10G", "10GiB" and "10g" are 10 * 2^30; "10GB" is 10 * 10^9; "1.5M" is allowed; a number alone is
  * bytes. Letters K M G T P E in either case, "B" alone for bytes. Pure functions, thread-safe.
@@ -18,6 +18,13 @@ bool sb_parse_size(const char *text, int64_t *out);
 
 /* A decimal integer within [low, high] with nothing before or after it. */
 bool sb_parse_integer(const char *text, int64_t low, int64_t high, int64_t *out);
+
+/*
+ * A duration in seconds: "90", "90s", "30m", "2h", "7d", "1w", and such in a row ("1d12h"). Above 0
+ * and at most 2^53; false for anything else, and then *out is 0.
+ */
+#define SB_DURATION_MOST (INT64_C(1) << 53)
+bool sb_parse_duration(const char *text, int64_t *out);
 
 /* As `ls -h` and `du -h` write it: "0", "999", "1.0K", "9.9K", "10K", rounded up. */
 #define SB_HUMAN_SIZE 16

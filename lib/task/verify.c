@@ -3,6 +3,8 @@
 #include "archive/content.h"
 #include "archive/database.h"
 #include "task/verify_impl.h"
+#include "task/verify_plan.h"
+#include "task/verify_units.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +40,8 @@ static void report_list(struct verify *verify, enum sb_remedy remedy, const char
     verify->result->defects++;
     verify->result->remedies |= remedy;
     verify->events->found(verify->events->context, &defect);
+    if (verify->units)
+        sb_verify_units_found(verify->units, &defect);
 }
 
 void sb_verify_say(struct verify *verify, enum sb_remedy remedy, const char *kind,
@@ -155,8 +159,39 @@ static enum sb_code preflight(struct verify *verify, struct sb_error *err)
     return code;
 }
 
+/* What is chosen, of what is there; an index that ends early is a defect. */
+static enum sb_code plan_data(struct verify *verify, struct sb_error *err)
+{
+    const struct sb_verify_choice *choice = &verify->options->choice;
+    enum sb_code code =
+        sb_verify_index_failed(verify, sb_verify_units_plan(verify->units, err), err);
+    int64_t files = sb_verify_units_files(verify->units);
+
+    /* The first share has counted them all. */
+    if (choice->share.index > 0)
+        verify->result->files = files;
+    if (code == SB_OK && files == 0 && choice->has_shards && choice->share.count <= 1)
+        sb_tell(verify->notify, SB_PROBLEM, "missing", sb_archive_path(verify->archive),
+                "no file has bytes and a checksum in the shards that were asked for");
+    return code;
+}
+
+static enum sb_code read_chosen(struct verify *verify, struct sb_error *err)
+{
+    enum sb_code code = plan_data(verify, err);
+
+    if (code != SB_OK)
+        return code;
+    code = sb_verify_data(verify, NULL, err);
+    sb_verify_units_end(verify->units, code == SB_OK);
+    return code;
+}
+
 static enum sb_code read_data(struct verify *verify, struct sb_error *err)
 {
+    if (verify->units)
+        return read_chosen(verify, err);
+
     struct sb_select *select;
     enum sb_code code = select_paths(verify, &select, err);
 
@@ -179,21 +214,25 @@ enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_option
         .result = result,
         .by_shard = options->present || options->quick,
     };
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    *result = (struct sb_verify_result){0};
-    code = data_version(&verify, &verify.data_version, err);
+    *result = (struct sb_verify_result){.progress = {.oldest = -1}};
+    if (sb_verify_chooses(&options->choice))
+        code = sb_verify_units_open(&verify.units, &verify, err);
+    if (code == SB_OK)
+        code = data_version(&verify, &verify.data_version, err);
     if (code == SB_OK)
         code = sb_shards_open(&verify.shards, archive, err);
     if (code == SB_OK)
         code = sb_content_open(&verify.content, archive, verify.shards, err);
-    if (code == SB_OK)
+    if (code == SB_OK && options->choice.share.index == 0)
         code = preflight(&verify, err);
     if (code == SB_OK && !options->quick)
         code = read_data(&verify, err);
     if (code == SB_OK)
         code = sb_verify_integrity_collect(&verify, true, err);
     sb_verify_integrity_free(verify.integrity);
+    sb_verify_units_free(verify.units);
     sb_content_free(verify.content);
     sb_shards_free(verify.shards);
     free(verify.shard_info);

@@ -6,7 +6,10 @@
  * run and on each machine, and adding files changes none but the last of a shard.
  *
  * What is chosen is only about the reading of bytes: the index is looked at as a whole each time,
- * which takes seconds, unless there is a share, of which the first does that for all.
+ * which takes seconds, unless there is a share, of which the first does that for all. Files that
+ * are moved meanwhile may be passed over; no state takes them for read.
+ *
+ * An index without one of addresses (sb_archive_is_addressed) is refused: SB_INVALID.
  */
 #ifndef SB_TASK_VERIFY_CHOICE_H
 #define SB_TASK_VERIFY_CHOICE_H
@@ -27,8 +30,8 @@ struct sb_verify_choice {
                               about as many bytes */
     const char *state;     /* NULL, or the file that remembers, see below */
     int64_t max_age;       /* with state: seconds; what was found sound since is left out. 0: all */
-    double percent;        /* above 0: so much of the bytes of all that could be chosen, */
-    int64_t bytes;         /* or so many bytes; at least one unit. 0: any */
+    double percent;        /* above 0: so much of the bytes of those shards and that share, */
+    int64_t bytes;         /* or so many bytes; at least one unit, and all that were bad. 0: any */
     int64_t max_seconds;   /* no unit is begun later; 0: any */
 };
 
@@ -42,8 +45,9 @@ struct sb_verify_choice {
  * units in each run.
  *
  * Results are committed every few seconds: a run that is killed has lost at most those. A state of
- * another archive (config's identity, or else path and device) is refused: SB_INVALID; one that is
- * damaged, too (SB_FORMAT, which says to remove it); SB_LOCKED while another run has it.
+ * another archive (by the path of its index, links resolved) is refused: SB_INVALID; one that is
+ * damaged, too (SB_FORMAT, which says to remove it); SB_LOCKED while another run has it. When it
+ * cannot be written any more, the reading goes on, and that is told as SB_PROBLEM "state".
  */
 #define SB_VERIFY_STATE_ID 0x73627673 /* "sbvs" */
 

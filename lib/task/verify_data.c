@@ -1,6 +1,7 @@
 #include "archive/checksum.h"
 #include "archive/content.h"
 #include "task/verify_impl.h"
+#include "task/verify_units.h"
 
 #include "core/crc32c.h"
 
@@ -9,7 +10,8 @@
 
 struct data {
     struct verify *verify;
-    struct sb_select *select; /* NULL: all, by `cursor` */
+    struct sb_verify_units *units; /* NULL; or whose files are read */
+    struct sb_select *select;      /* else these; NULL: all, by `cursor` */
     struct sb_cursor *cursor;
     bool ended;
     int64_t passed; /* bytes, whatever was found */
@@ -17,9 +19,36 @@ struct data {
 
 static enum sb_code next_entry(struct data *data, struct sb_entry *entry, struct sb_error *err)
 {
+    if (data->units)
+        return sb_verify_units_next(data->units, entry, err);
     if (data->select)
         return sb_select_next(data->select, entry, err);
     return sb_cursor_next(data->cursor, entry, err);
+}
+
+/* Its shard is not there, or ends before its bytes do. */
+static enum sb_code pass_over(struct verify *verify, const struct sb_entry *entry,
+                              struct sb_error *err)
+{
+    struct sb_verify_units *units = verify->units;
+    enum sb_code code;
+
+    verify->result->absent++;
+    if (!units)
+        return SB_OK;
+    if (verify->options->present) {
+        sb_verify_units_pass_over(units);
+        return SB_OK;
+    }
+    if (verify->options->choice.share.index == 0) {
+        sb_verify_units_unreadable(units, entry);
+        return SB_OK;
+    }
+    /* Nobody has looked at the rows, and the first share may see other shards than this one. */
+    sb_verify_units_watch(units, sb_verify_units_current(units));
+    code = sb_verify_bounds(verify, entry, err);
+    sb_verify_units_watch(units, -1);
+    return code;
 }
 
 /* Is there something of this entry to be read? */
@@ -34,7 +63,7 @@ static enum sb_code is_wanted(struct verify *verify, const struct sb_entry *entr
         return code;
     code = sb_verify_shard_holds(verify, entry, &holds, err);
     if (code == SB_OK && !holds)
-        verify->result->absent++;
+        code = pass_over(verify, entry, err);
     *wanted = code == SB_OK && holds && (entry->has & SB_HAS_CRC);
     return code;
 }
@@ -63,6 +92,7 @@ static enum sb_code next(void *context, struct sb_checksum_extent *extent, struc
         .name = entry.path,
         .name_size = entry.path_size,
         .expected = entry.crc32c,
+        .id = data->units ? sb_verify_units_current(data->units) : 0,
     };
     return SB_OK;
 }
@@ -128,6 +158,19 @@ static enum sb_code report_data(struct verify *verify, const struct sb_checksum_
     return SB_OK;
 }
 
+static enum sb_code judge(struct data *data, const struct sb_checksum_extent *extent, uint32_t crc,
+                          const struct sb_error *failure, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (data->units)
+        sb_verify_units_watch(data->units, extent->id);
+    code = report_data(data->verify, extent, crc, failure, err);
+    if (data->units)
+        sb_verify_units_watch(data->units, -1);
+    return code;
+}
+
 static enum sb_code done(void *context, const struct sb_checksum_extent *extent, uint32_t crc,
                          const struct sb_error *failure, struct sb_error *err)
 {
@@ -135,8 +178,10 @@ static enum sb_code done(void *context, const struct sb_checksum_extent *extent,
     struct verify *verify = data->verify;
     struct sb_verify_result *result = verify->result;
 
+    if (data->units)
+        sb_verify_units_settle(data->units, extent->id);
     if (failure || crc != extent->expected)
-        return report_data(verify, extent, crc, failure, err);
+        return judge(data, extent, crc, failure, err);
     result->files_read++;
     result->bytes_read += extent->size;
     return SB_OK;
@@ -148,19 +193,21 @@ static void passed(void *context, int64_t size)
     const struct sb_verify_events *events = data->verify->events;
     const struct sb_verify_result *result = data->verify->result;
 
+    int64_t total = data->units ? sb_verify_units_bytes(data->units) : result->bytes;
+
     data->passed += size;
     if (events->progress)
-        events->progress(events->context, data->passed, result->bytes, result->files_read);
+        events->progress(events->context, data->passed, total, result->files_read);
 }
 
 enum sb_code sb_verify_data(struct verify *verify, struct sb_select *select, struct sb_error *err)
 {
     static const struct sb_checksum_ops ops = {.next = next, .done = done, .passed = passed};
     struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
-    struct data data = {.verify = verify, .select = select};
+    struct data data = {.verify = verify, .units = verify->units, .select = select};
     enum sb_code code = SB_OK;
 
-    if (!select)
+    if (!data.units && !select)
         code = sb_cursor_open(&data.cursor, verify->archive, &query, err);
     if (code == SB_OK)
         code = sb_checksum(verify->shards, &ops, &data, verify->options->threads, err);

@@ -39,9 +39,10 @@ struct verify {
     struct sb_verify_result *result;
     struct shard_info *shard_info; /* of shards 0 to shard_count - 1 */
     size_t shard_count;
-    int64_t data_version; /* of the index when it began */
-    bool by_shard;        /* shards that lack something are told, not each file in them */
-    bool apart;           /* extents were seen in order of address, none touching another */
+    int64_t data_version;          /* of the index when it began */
+    bool by_shard;                 /* shards that lack something are told, not each file in them */
+    struct sb_verify_units *units; /* NULL: all is read */
+    bool apart; /* extents were seen in order of address, none touching another */
     struct integrity *integrity;
 };
 
@@ -115,6 +116,10 @@ enum sb_code sb_verify_shards(struct verify *verify, struct sb_error *err) SB_CH
 /* verify_rows.c: every row, in order of path. */
 enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select,
                             struct sb_error *err) SB_CHECKED;
+
+/* Reports that a file's bytes are not within its shard, if they are not by now either. */
+enum sb_code sb_verify_bounds(struct verify *verify, const struct sb_entry *entry,
+                              struct sb_error *err) SB_CHECKED;
 
 /* verify_sources.c: linked shards that are in use, after all rows; and what is recorded of one. */
 enum sb_code sb_verify_sources(struct verify *verify, struct sb_error *err) SB_CHECKED;

@@ -100,9 +100,9 @@ static enum sb_code report_bounds(struct verify *verify, const struct sb_entry *
         (long long)info->size);
 }
 
-/* Reports an extent that is not within its shard, once it is known that it was not just moved. */
-static enum sb_code doubt_bounds(struct verify *verify, const struct sb_entry *entry,
-                                 struct sb_error *err)
+/* The row may be one of before the file was moved. */
+enum sb_code sb_verify_bounds(struct verify *verify, const struct sb_entry *entry,
+                              struct sb_error *err)
 {
     struct sb_entry now = *entry;
 
@@ -145,7 +145,7 @@ static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry
         return sb_verify_shard_tell(verify, entry->shard, err);
     if (info && info->state == SHARD_THERE && end <= info->size)
         return SB_OK;
-    return doubt_bounds(verify, entry, err);
+    return sb_verify_bounds(verify, entry, err);
 }
 
 /* Without bytes to be read, all there is to check is that it has the checksum of none. */

@@ -1,0 +1,62 @@
+#include "verify_progress.h"
+
+#include "core/number.h"
+#include "message.h"
+
+#include <inttypes.h>
+
+void verify_note_sound_share(const struct verify_run *run)
+{
+    const struct sb_verify_result *result = &run->result;
+    const struct sb_share *share = &run->choice.share;
+    char size[SB_HUMAN_SIZE];
+
+    sb_format_human(result->bytes_read, size);
+    message_note("%s: share %" PRId64 "/%" PRId64 " is sound; %" PRId64
+                 " %s (%s) checked; share 1 checks the index",
+                 run->name, share->index + 1, share->count, result->files_read,
+                 result->files_read == 1 ? "file" : "files", size);
+}
+
+/* Without a state each run would read the same again. */
+static void note_pace(const struct verify_run *run)
+{
+    int64_t all = run->result.progress.bytes_in_all, read = run->result.bytes_read;
+
+    if (run->choice.state && read > 0 && read < all)
+        message_note("%s: at this pace all bytes are read once in %" PRId64 " runs", run->name,
+                     all / read + (all % read != 0));
+}
+
+static void note_read(const struct verify_run *run)
+{
+    const struct sb_verify_progress *progress = &run->result.progress;
+    char read[SB_HUMAN_SIZE], all[SB_HUMAN_SIZE];
+
+    sb_format_human(run->result.bytes_read, read);
+    sb_format_human(progress->bytes_in_all, all);
+    if (progress->chosen || run->choice.state)
+        message_note("%s: read %s of %s, %" PRId64 " of %" PRId64 " units", run->name, read, all,
+                     progress->units_read, progress->units);
+}
+
+void verify_summarize_progress(struct verify_run *run)
+{
+    const struct sb_verify_progress *progress = &run->result.progress;
+
+    note_read(run);
+    if (progress->out_of_time && progress->units_read == 0)
+        verify_run_warn(run, "time",
+                        "the time was over before a file was read: looking through the index takes "
+                        "longer than --max-time=%s",
+                        run->settings->choice.max_time);
+    else if (progress->out_of_time)
+        message_note("%s: the time was over, and %" PRId64 " units are left", run->name,
+                     progress->units_due - progress->units_read);
+    if (progress->known_bad > 0)
+        sb_tell(&run->notify, SB_PROBLEM, "known", run->name,
+                "%" PRId64 " %s in which an earlier run found damage %s not been read again",
+                progress->known_bad, progress->known_bad == 1 ? "unit" : "units",
+                progress->known_bad == 1 ? "has" : "have");
+    note_pace(run);
+}
