@@ -148,9 +148,16 @@ static enum sb_code verify_other(struct verify_run *run, struct sb_error *err)
 
 static enum sb_code verify_bag(struct verify_run *run, struct sb_error *err)
 {
+    const char *misused = verify_choice_not_of_bags(&run->settings->choice, &run->choice);
+
     run->kind = SB_BAG;
     if (verify_repair_refuse(run, true, err))
         return err->code;
+    if (misused)
+        return sb_fail(err, SB_INVALID,
+                       "%s: is a bag, of which --subset=I/N, --part and --shards choose records, "
+                       "but not --%s%s",
+                       run->path, misused, strcmp(misused, "subset") == 0 ? "=P% or SIZE" : "");
     if (run->name_count > 0)
         return sb_fail(err, SB_INVALID, "%s: has records, not names; --records chooses them",
                        run->path);

@@ -198,6 +198,7 @@ enum sb_code verify_records(struct verify_run *run, unsigned threads, struct sb_
         .notify = &run->notify,
     };
     struct sb_verify_bag_options options = {
+        .choice = verify_choice_given(&run->settings->choice) ? &run->choice : NULL,
         .quick = run->settings->quick,
         .strict = run->settings->strict,
         .threads = threads,
@@ -215,6 +216,10 @@ enum sb_code verify_records(struct verify_run *run, unsigned threads, struct sb_
     if (!code)
         code = chosen_records_open(&chosen, settings->files_from, '\n', err);
     options.records = chosen.given ? &chosen.options : NULL;
+    if (!code && options.records && options.choice)
+        code = sb_fail(err, SB_INVALID,
+                       "--records and -T name records, and shares and shards choose among all; "
+                       "give one of them");
     if (!code)
         code = spool(spec, &fd, path, sizeof(path), err);
     if (fd >= 0)

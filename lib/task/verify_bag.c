@@ -101,7 +101,7 @@ static enum sb_code check_records(struct bag_check *check, struct sb_error *err)
         check->result->incomplete = true;
         return SB_OK;
     }
-    check->result->selected = check->options->records != NULL;
+    check->result->selected = check->options->records || check->options->choice;
     if (check->options->records)
         code = sb_record_choice_new(&choice, check->options->records, check->places, err);
     if (!code)
@@ -124,7 +124,7 @@ static enum sb_code run(struct bag_check *check, struct sb_error *err)
 {
     enum sb_code code = sb_verify_bag_files(check, err);
 
-    if (!code)
+    if (!code && (!check->options->choice || check->options->choice->share.index == 0))
         code = sb_verify_bag_sets(check, err);
     if (!code)
         code = open_writer(check, err);
@@ -154,7 +154,7 @@ enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options 
         .unproved =
             "a bag has no checksums, and frames need not: bytes that changed may go unnoticed",
     };
-    if (options->repair_to && (options->quick || options->records))
+    if (options->repair_to && (options->quick || options->records || options->choice))
         return sb_fail(err, SB_INVALID, "%s: what is repaired is read, and all of it",
                        options->repair_to->path);
     code = sb_spec_expand(&check.spec, spec, err);

@@ -27,8 +27,12 @@
 struct sb_verify_bag_options {
     struct sb_bag_options bag;
     const struct sb_record_choice_options *records; /* NULL: all; excludes repair_to */
-    bool quick;                                     /* limits and sizes only; likewise */
-    bool strict;                                    /* records without a checksum are a defect */
+    const struct sb_verify_choice *choice; /* NULL; or of this, share and shards: records of all, in
+                                              runs, and those in these files; excludes records and
+                                              repair_to. What concerns the set as a whole is checked
+                                              by the first share. */
+    bool quick;                            /* limits and sizes only; likewise */
+    bool strict;                           /* records without a checksum are a defect */
     unsigned threads;
     const char *shown_as; /* NULL; or what the spec, a single file, is called in messages */
 
@@ -52,7 +56,7 @@ struct sb_verify_bag_result {
     int64_t unchecked;  /* records whose bytes nothing vouches for */
     int64_t written;    /* repair_to: records, and of those */
     int64_t emptied;    /* that are empty in place of damaged ones */
-    bool selected;      /* `records` left something out */
+    bool selected;      /* `records` or `choice` left something out */
     bool incomplete;    /* `records` were not looked at: a shard is missing, and numbers with it */
     const char *unproved; /* what soundness does not mean, as a phrase */
 };

@@ -10,8 +10,8 @@
 
 struct records {
     struct bag_check *check;
-    struct sb_record_choice *choice; /* NULL: `run` begins as all there are */
-    struct sb_record_run run;        /* what is left of it */
+    struct sb_record_choice *from; /* NULL: `run` begins as all there are */
+    struct sb_record_run run;      /* what is left of it */
     size_t batch_records;
     int64_t passed; /* bytes, whatever was found */
 };
@@ -44,14 +44,22 @@ static void place(const struct bag_check *check, struct bag_item *item)
     item->state = item->index < check->files[item->file].records ? BAG_ITEM_SOUND : BAG_ITEM_ABSENT;
 }
 
+static bool is_chosen(const struct bag_check *check, const struct bag_item *item)
+{
+    const struct sb_verify_choice *choice = check->options->choice;
+
+    return !choice || !choice->has_shards ||
+           (item->file >= choice->first_shard && item->file <= choice->last_shard);
+}
+
 /* A single number that is not there is told, and the rest is done. */
 static enum sb_code next_run(struct records *records, struct sb_error *err)
 {
     enum sb_code code;
 
-    if (!records->choice)
+    if (!records->from)
         return SB_END;
-    while ((code = sb_record_choice_next(records->choice, &records->run, err)) == SB_INVALID)
+    while ((code = sb_record_choice_next(records->from, &records->run, err)) == SB_INVALID)
         sb_tell(records->check->notify, SB_PROBLEM, "missing", NULL, "%s", err->text);
     return code;
 }
@@ -72,8 +80,9 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
             return code;
         struct bag_item *item = &batch->items[batch->count];
 
-        *item = (struct bag_item){.number = run->first, .sequence = (uint32_t)batch->count++};
+        *item = (struct bag_item){.number = run->first, .sequence = (uint32_t)batch->count};
         place(records->check, item);
+        batch->count += is_chosen(records->check, item);
         run->first += run->step;
         run->count--;
     }
@@ -136,9 +145,20 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     records->passed += batch->bytes_passed;
     if (check->events->progress)
         check->events->progress(check->events->context, records->passed,
-                                check->options->quick || records->choice ? 0 : check->bytes,
+                                check->options->quick || check->result->selected ? 0 : check->bytes,
                                 result->records);
     return SB_OK;
+}
+
+/* Those of the share, of all that there are. */
+static struct sb_record_run all_records(const struct bag_check *check)
+{
+    const struct sb_verify_choice *choice = check->options->choice;
+    struct sb_record_run run = {.step = 1, .count = check->places};
+
+    if (choice && choice->share.count > 0)
+        sb_share_run(choice->share, check->places, &run.first, &run.count);
+    return run;
 }
 
 /* As many to a batch as make up a read of usual size. */
@@ -157,8 +177,8 @@ enum sb_code sb_verify_bag_records(struct bag_check *check, struct sb_record_cho
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     struct records records = {
         .check = check,
-        .choice = choice,
-        .run = {.step = 1, .count = choice ? 0 : check->places},
+        .from = choice,
+        .run = choice ? (struct sb_record_run){0} : all_records(check),
         .batch_records = batch_records(check),
     };
     unsigned threads = check->options->threads, slots = 2 * threads + 1;

@@ -360,3 +360,56 @@ EOF
     run_fail 2 sb verify --subset=5% a.tar
     stderr_has 'a.tar: is no archive, and read from its beginning to its end: --subset is for archives and bags'
 }
+
+# bag@4.bagz of 40 records, ten in each shard.
+make_set() {
+    seq -f 'record %03.0f of the bag' 40 | sb convert --frame=line - bag@4.bagz
+}
+
+# What the last run had to say of records.
+records() {
+    sed -n 's/.*"kind":"summary".*"records":\([0-9]*\).*/\1/p' <<<"$output"
+}
+
+@test "of a bag, shares are runs of its records: each is in one" {
+    local share count sum
+    make_set
+    for count in 1 3 7 50; do
+        sum=0
+        for ((share = 1; share <= count; share++)); do
+            run_ok sb verify -q --json --subset="$share/$count" bag@4.bagz
+            sum=$((sum + $(records)))
+        done
+        ((sum == 40)) || fail "$sum in $count shares"
+    done
+}
+
+@test "of a bag, a frame that is wrong is found by one share, and in its shard" {
+    local share found=''
+    make_set
+    flip_byte bag-00002-of-00004.bagz 0
+    for share in 1 2 3 4 5; do
+        run --separate-stderr sb verify --part=$share/5 bag@4.bagz
+        found+=$status
+    done
+    [[ $found =~ ^0*10*$ ]] || fail "found by: $found"
+    run_fail 1 sb verify --shards=2 bag@4.bagz
+    output_has 'record 20'
+    run_ok sb verify -q --json --shards=0-1 bag@4.bagz
+    (($(records) == 20)) || fail '0-1'
+    run_ok sb verify -q --json --shards=3- --layout=interleaved bag@4.bagz
+    (($(records) == 10)) || fail '3-, interleaved'
+}
+
+@test "of a bag, what is not cut by records is refused" {
+    make_set
+    run_fail 2 sb verify --subset=5% bag@4.bagz
+    stderr_is 'shardbox verify: bag@4.bagz: is a bag, of which --subset=I/N, --part and --shards choose records, but not --subset=P% or SIZE'
+    run_fail 2 sb verify --state=state bag@4.bagz
+    stderr_has 'but not --state'
+    [[ ! -e state ]] || fail 'a state was made'
+    run_fail 2 sb verify --part=1/2 --records=3 bag@4.bagz
+    stderr_has 'give one of them'
+    run_fail 2 sb verify --part=1/2 --repair-to=new.bagz bag@4.bagz
+    stderr_has 'what is repaired is read, and all of it'
+}
