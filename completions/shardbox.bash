@@ -40,7 +40,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     verify)
-        options='-Q --quick --strict --present -j --threads= --bwlimit= --json --report= --prom= --from= --repair-from= --repair-prefix= -n --dry-run --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-Q --quick --strict --present -j --threads= --bwlimit= --json --report= --prom= --from= --repair-from= --repair-prefix= -n --dry-run --subset= --part= --shards= --max-time= --state= --max-age= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     rm)
@@ -212,6 +212,12 @@ _shardbox_value() {
     verify:--from) wanted='any' ;;
     verify:--repair-from) wanted='file' ;;
     verify:--repair-prefix) wanted='any' ;;
+    verify:--subset) wanted='none' ;;
+    verify:--part) wanted='none' ;;
+    verify:--shards) wanted='none' ;;
+    verify:--max-time) wanted='none' ;;
+    verify:--state) wanted='file' ;;
+    verify:--max-age) wanted='none' ;;
     verify:--compression) wanted='words:auto none zstd' ;;
     verify:--dictionary) wanted='file' ;;
     verify:--limits) wanted='words:auto tail separate' ;;

@@ -78,7 +78,7 @@ function __shardbox_takes_value
             return 0
         case du:-d du:--max-depth du:--sort du:--export du:--compression du:--dictionary du:--limits du:--layout du:-j du:--threads du:--from
             return 0
-        case verify:-j verify:--threads verify:--bwlimit verify:--report verify:--prom verify:--from verify:--repair-from verify:--repair-prefix verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to
+        case verify:-j verify:--threads verify:--bwlimit verify:--report verify:--prom verify:--from verify:--repair-from verify:--repair-prefix verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to
             return 0
         case rm:-T rm:--files-from rm:--include rm:--exclude
             return 0
@@ -410,6 +410,12 @@ complete -c shardbox -n '__shardbox_is verify' -l from -x -d 'what it is, where 
 complete -c shardbox -n '__shardbox_is verify' -l repair-from -r -F -d 'restore damaged files from an archive, directory, tar or zip'
 complete -c shardbox -n '__shardbox_is verify' -l repair-prefix -x -d 'with it: the directory of COPY that has the files'
 complete -c shardbox -n '__shardbox_is verify' -s n -l dry-run -d 'with it: find what could be restored, and write nothing'
+complete -c shardbox -n '__shardbox_is verify' -l subset -x -d 'read the I-th of N shares, P percent, or so many bytes'
+complete -c shardbox -n '__shardbox_is verify' -l part -x -d 'the I-th of N shares, as --subset; auto: as the scheduler says'
+complete -c shardbox -n '__shardbox_is verify' -l shards -x -d 'read only files in these shards'
+complete -c shardbox -n '__shardbox_is verify' -l max-time -x -d 'end after so long (2h, 90m, 1d): what is left is for another run'
+complete -c shardbox -n '__shardbox_is verify' -l state -r -F -d 'remember what was read in FILE, and read the longest unread first'
+complete -c shardbox -n '__shardbox_is verify' -l max-age -x -d 'leave out what was found sound since (30d), by --state'
 complete -c shardbox -n '__shardbox_is verify' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is verify' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
 complete -c shardbox -n '__shardbox_is verify' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
