@@ -90,9 +90,12 @@ static enum sb_code verify_archive(struct verify_run *run, struct sb_error *err)
         warn_of_newer(run, archive);
         if (sb_archive_is_unlocked(archive))
             message_note("%s: " SB_UNLOCKED_NOTE, run->path);
-        code = run->settings->repair.from
-                   ? verify_repair(run, archive, &wanted, err)
-                   : sb_verify(archive, &wanted, &run->events, &run->notify, &run->result, err);
+    }
+    if (code == SB_OK && run->settings->repair.from) {
+        code = verify_repair(run, archive, &wanted, err);
+        archive = NULL;
+    } else if (code == SB_OK) {
+        code = sb_verify(archive, &wanted, &run->events, &run->notify, &run->result, err);
     }
     message_progress_end();
     if (code == SB_DAMAGED) {

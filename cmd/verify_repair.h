@@ -33,7 +33,8 @@ enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *
 enum sb_code verify_repair_refuse(const struct verify_run *run, bool bag,
                                   struct sb_error *err) SB_CHECKED;
 
-/* sb_verify of the archive, and the restoring; `restored` of the run is filled in. */
+/* sb_verify of the archive, which it frees, and the restoring; `restored` of the run is filled in.
+ */
 struct sb_archive;
 struct sb_verify_options;
 enum sb_code verify_repair(struct verify_run *run, struct sb_archive *archive,

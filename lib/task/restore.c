@@ -3,6 +3,7 @@
 #include "archive/archive.h"
 #include "archive/database.h"
 #include "archive/pending.h"
+#include "archive/schema.h"
 #include "archive/shards.h"
 #include "archive/standing.h"
 #include "core/file_lock.h"
@@ -102,6 +103,8 @@ static void release(struct sb_restore *restore)
     sb_restore_copy_free(restore->copy);
     sb_restore_list_free(restore->list);
     sb_restore_target_free(restore->target);
+    /* Before the connection that can write: the last one to be closed removes a WAL. */
+    sb_archive_free(restore->archive);
     if (restore->new_path && restore->lock.fd >= 0)
         unlink(restore->new_path);
     sb_new_lock_drop(&restore->lock);
@@ -111,10 +114,29 @@ static void release(struct sb_restore *restore)
     free(restore->path);
 }
 
+/*
+ * As sb_standing_open, of any schema that is read, but the index stays in the journal mode that it
+ * has: it is not changed, and is open to be read meanwhile.
+ */
+static enum sb_code lock_index(struct sb_restore *restore, struct sb_error *err)
+{
+    enum sb_schema schema;
+    int major, minor;
+    enum sb_code code = sb_database_open(&restore->db, restore->file, SB_DB_WRITE, err);
+
+    if (code == SB_OK)
+        code = sb_schema_vet(restore->db, &schema, &major, &minor, false, err);
+    if (code == SB_OK)
+        code = sb_database_run(restore->db, "PRAGMA synchronous=EXTRA", err);
+    if (code == SB_OK && schema != SB_SCHEMA_OLD)
+        code = sb_pending_finish(restore->db, restore->path, restore->file, err);
+    return code == SB_OK ? sb_lock_index(restore->db, restore->file, err) : code;
+}
+
 /* Keeps other writers out, and finishes what one that was killed has left. */
 static enum sb_code lock(struct sb_restore *restore, struct sb_error *err)
 {
-    enum sb_code code = sb_standing_open(&restore->db, restore->path, restore->file, false, err);
+    enum sb_code code = lock_index(restore, err);
 
     if (code == SB_OK)
         code = sb_new_lock_take(&restore->lock, restore->new_path, err);
@@ -259,13 +281,13 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
     *verified = (struct sb_verify_result){0};
     *result = (struct sb_restore_result){0};
     if (verify->quick)
-        return sb_fail(err, SB_INVALID,
-                       "%s: what is not read cannot be found damaged, and restored",
-                       sb_archive_path(archive));
-    /* Before hours of reading, not behind them. */
-    if (!options->dry_run && sb_archive_is_unlocked(archive))
-        return sb_fail_without_locks(err, sb_archive_index_path(archive));
-    code = prepare(&restore, err);
+        code =
+            sb_fail(err, SB_INVALID, "%s: what is not read cannot be found damaged, and restored",
+                    sb_archive_path(archive));
+    else if (!options->dry_run && sb_archive_is_unlocked(archive))
+        code = sb_fail_without_locks(err, sb_archive_index_path(archive));
+    else
+        code = prepare(&restore, err);
     restore.generation = sb_archive_generation(archive);
     if (code == SB_OK)
         code = sb_verify(archive, verify, &noted, options->notify, verified, err);

@@ -24,7 +24,7 @@
  * other       it has one, but with other bytes
  * unreadable  it was written, but cannot be read back
  *
- * Holds the locks of a writer in place (standing.h) while it writes. Memory is bounded, whatever
+ * Holds the locks of a writer in place (lock.h) while it writes. Memory is bounded, whatever
  * the number of files: they wait in a temporary database.
  */
 #ifndef SB_TASK_RESTORE_H
@@ -65,6 +65,9 @@ struct sb_restore_options {
  * told as SB_NOTE ("restored"), what could not be as above. `verified` is of before. SB_OK when it
  * came to its end, whatever could be restored. A copy that cannot be opened, or is the archive
  * itself, is an error before anything is read. SB_INVALID with verify->quick.
+ *
+ * Takes the archive and frees it, also when it fails: with a connection of its own to the end, a
+ * WAL would be left behind.
  */
 enum sb_code
 sb_verify_and_restore(struct sb_archive *archive, const struct sb_verify_options *verify,

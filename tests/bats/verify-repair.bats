@@ -251,3 +251,11 @@ shardbox verify: a.barecat: 2 defects remain; copy the damaged shards again, or 
     [ -e a.barecat-shard-00000 ]
     run_ok sb verify a.barecat
 }
+
+@test "an index in WAL mode stays in it" {
+    sql a.barecat 'PRAGMA journal_mode = WAL' >log
+    cp a.barecat copy
+    rm a.barecat-shard-00000
+    run_ok sb verify --repair-from=tree a.barecat
+    is_as_before
+}
