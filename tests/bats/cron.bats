@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# What shardbox-cron(7) gives to be copied, as it stands there, but for its directories: /data,
+# /backup, /var/lib and /usr/local/bin become directories of the test.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    mkdir -p data/set backup var/lib/shardbox var/lib/prometheus/node-exporter usr/local/bin
+    ln -s "$SHARDBOX" usr/local/bin/shardbox
+    make_tree data/set
+    sb pack data/set.barecat -C data/set .
+    printf '#!/bin/sh\n{ echo "$@"; cat; } >>%s/mail\n' "$PWD" >usr/local/bin/mail
+    chmod +x usr/local/bin/mail
+}
+
+# block NAME: what stands on the page under the comment "# NAME: ..."
+block() {
+    awk -v "name=# $1:" '
+        /^\.Bd / { text = ""; inside = 1; next }
+        /^\.Ed/ { if (index(text, name) == 1) printf "%s", text; inside = 0 }
+        inside { gsub(/\\e/, "\\"); gsub(/\\\(aq/, "\047"); text = text $0 "\n" }
+        ' "$PROJECT/man/shardbox-cron.7" |
+        sed -E "s,(^|[^a-z])/(data|backup|var/lib|usr/local/bin)\>,\1$PWD/\2,g" >"$1"
+    [[ -s $1 ]] || fail "no $1 in shardbox-cron(7)"
+}
+
+# As cron runs the last line of a crontab, with the variables above it and nothing else. What it
+# prints would be mailed.
+run_crontab() {
+    local variables command
+    block "$1"
+    mapfile -t variables < <(grep -E '^[A-Z]+=' "$1")
+    command=$(tail -n 1 "$1" | cut -d' ' -f6-)
+    [[ $command != *[^\\]%* ]] || fail 'cron would end the line at a %'
+    run --separate-stderr env -i HOME=/ LOGNAME=root SHELL=/bin/sh "${variables[@]}" \
+        /bin/sh -c "${command//\\%/%}"
+}
+
+# As systemd runs the ExecStart of a unit: by its own rules, which know quotes, but no shell.
+run_unit() {
+    local words variables
+    block "$1"
+    mapfile -t variables < <(sed -n 's/^Environment=//p' "$1")
+    eval "words=($(sed -n 's/^ExecStart=//p' "$1"))"
+    run --separate-stderr env -i PATH="$PWD/usr/local/bin:/usr/bin:/bin" "${variables[@]}" "${words[@]}"
+}
+
+# As a user types it
+run_block() {
+    block "$1"
+    run --separate-stderr env PATH="$PWD/usr/local/bin:$PATH" sh "$1"
+}
+
+flip() {
+    flip_byte data/set.barecat-shard-00000 "$(sql data/set.barecat "SELECT offset FROM files WHERE path = '$1'")"
+}
+
+status_in_metrics() {
+    sed -n 's/^shardbox_verify_exit_status.* //p' var/lib/prometheus/node-exporter/set.prom
+}
+
+@test "crontab: no mail as long as all is well, one line when it is not" {
+    for line in crontab crontab-week; do
+        rm -f var/lib/shardbox/* var/lib/prometheus/node-exporter/*
+        run_crontab $line
+        ((status == 0)) && [[ -z $output$stderr ]] || fail 'a mail'
+        [[ $(status_in_metrics) == 0 ]]
+        [[ $(jq -r .kind var/lib/shardbox/set.jsonl) == $'start\nsummary' ]]
+    done
+    rm data/set.barecat-shard-00000
+    run_crontab crontab
+    ((status == 1 && $(wc -l <<<"$output$stderr") == 1)) || fail 'not one line'
+    [[ $(status_in_metrics) == 1 ]]
+}
+
+@test "crontab: damage is told night by night, until it is repaired" {
+    cp -r data/set.barecat* backup
+    flip sub/file
+    for night in 1 2; do
+        run_crontab crontab
+        ((status == 1)) && [[ $stderr == *': 1 defect; '* ]] || fail "night $night"
+    done
+    run_block damaged
+    output_is sub/file
+    run_block repair
+    ((status == 0)) || fail 'repair'
+    run_crontab crontab
+    ((status == 0)) && [[ -z $output$stderr ]] || fail 'a mail'
+}
+
+@test "a file that changed is packed anew" {
+    flip sub/file
+    run_crontab crontab
+    ((status == 1))
+    printf 'changed\n' >data/set/sub/file
+    run_block repack
+    ((status == 0)) || fail 'repack'
+    run_crontab crontab
+    ((status == 0)) || fail 'verify'
+    [[ $(sb cat data/set.barecat sub/file) == changed ]]
+}
+
+@test "copy: what has arrived is verified" {
+    run_block copy
+    ((status == 0)) && [[ -z $output$stderr ]] || fail 'copy'
+    sb verify backup/set.barecat
+    [[ $(jq -r 'select(.kind == "summary") | .status' var/lib/shardbox/backup.jsonl) == 0 ]]
+}
+
+@test "the service verifies, and the alarm mails" {
+    run_unit shardbox-verify.service
+    ((status == 0)) && [[ -z $output$stderr ]] || fail 'not quiet'
+    [[ $(status_in_metrics) == 0 ]]
+    flip one
+    rm var/lib/shardbox/set.state # else it is not due for 30 days
+    run_unit shardbox-verify.service
+    ((status == 1)) || fail 'not damaged'
+    run_unit shardbox-alarm.service
+    ((status == 0)) || fail 'alarm'
+    grep -q 'did not verify storage@example.org$' mail
+    grep -q '"kind":"checksum","path":"one"' mail
+}
+
+@test "systemd takes the units" {
+    command -v systemd-analyze >/dev/null || skip 'no systemd-analyze'
+    for unit in shardbox-verify.service shardbox-verify.timer shardbox-alarm.service; do
+        block $unit
+    done
+    run --separate-stderr systemd-analyze --man=no verify ./shardbox-verify.service ./shardbox-verify.timer \
+        ./shardbox-alarm.service
+    [[ $output$stderr != *shardbox* ]] && ((status == 0)) || fail 'systemd-analyze'
+}
+
+@test "the rules are about metrics that there are" {
+    run_crontab crontab
+    block shardbox.rules.yml
+    while read -r metric; do
+        grep -q "^$metric{" var/lib/prometheus/node-exporter/set.prom || fail "$metric"
+    done < <(grep -oE 'shardbox_verify_[a-z_]+' shardbox.rules.yml | sort -u)
+}
