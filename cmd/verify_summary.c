@@ -15,8 +15,8 @@ static const char *advice(unsigned remedies)
     if (remedies & SB_REMEDY_SOURCES)
         return "bring the linked shards back, or make the view anew, with --force";
     if (remedies & SB_REMEDY_SHARDS)
-        return "copy the damaged shards again, or pack the files named anew with 'shardbox pack "
-               "--append --update'";
+        return "copy the damaged shards again, or restore the files from another copy with "
+               "--repair-from=COPY";
     if (remedies & SB_REMEDY_ENTRIES)
         return "unpack what is sound with 'shardbox unpack' and pack it anew";
     if (remedies & SB_REMEDY_FETCH)

@@ -103,7 +103,7 @@ repaired='shardbox verify: a.barecat: 1 damaged file (1.9K) restored from'
     stderr_is "shardbox verify: dir/more: not restored: tree has other bytes under this name
 shardbox verify: dir/small: not restored: tree has no such file
 shardbox verify: a.barecat: 1 of 3 damaged files (8.7K) restored from tree
-shardbox verify: a.barecat: 2 defects remain; copy the damaged shards again, or pack the files named anew with 'shardbox pack --append --update'"
+shardbox verify: a.barecat: 2 defects remain; copy the damaged shards again, or restore the files from another copy with --repair-from=COPY"
     run_fail 1 sb verify a.barecat
     output_lacks numbers
 }

@@ -72,7 +72,7 @@ nothing_else_is_here() {
     printf '%s\n' "$output" >j.jsonl
     run_fail 1 sb verify --report=r.jsonl a.barecat
     output_is ''
-    stderr_is "shardbox verify: a.barecat: 2 defects; copy the damaged shards again, or pack the files named anew with 'shardbox pack --append --update'"
+    stderr_is "shardbox verify: a.barecat: 2 defects; copy the damaged shards again, or restore the files from another copy with --repair-from=COPY"
     sed '1d;$d' r.jsonl | cmp - j.jsonl
     [[ $(report 'select(.kind == "summary") | [.status, .defects, .errors]') == '[1,2,{"checksum":2}]' ]]
 }

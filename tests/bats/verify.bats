@@ -41,7 +41,7 @@ shard=a.barecat-shard-00000
     ((${#lines[@]} == 2)) || fail 'not two lines'
     [[ ${lines[0]} == 'checksum: sub/file: its 10 bytes at '* ]] || fail 'first line'
     [[ ${lines[1]} == 'checksum: with space/a b: its 6 bytes at '* ]] || fail 'second line'
-    stderr_is "shardbox verify: a.barecat: 2 defects; copy the damaged shards again, or pack the files named anew with 'shardbox pack --append --update'"
+    stderr_is "shardbox verify: a.barecat: 2 defects; copy the damaged shards again, or restore the files from another copy with --repair-from=COPY"
 }
 
 @test "a flipped byte is found wherever it is in a large file, on any number of threads" {
