@@ -202,7 +202,7 @@ static void add_counts(struct metrics *metrics, const struct verify_run *run)
     add(metrics, "units_read", progress->units_read, "Units that the last run read.");
     add(metrics, "known_bad_units", progress->known_bad,
         "Units in which an earlier run found damage, and that the last one did not read.");
-    if (run->remembers && progress->oldest >= 0)
+    if (run->settings->choice.state && progress->oldest >= 0)
         add(metrics, "oldest_read_timestamp_seconds", progress->oldest,
             "When the unit that was not read for longest was read; 0: one never was.");
 }

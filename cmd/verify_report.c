@@ -256,7 +256,7 @@ static void write_summary(struct verify_report *report, const struct verify_run 
         code = add_number(line, "bytes_read", result->bytes_read);
     if (code == SB_OK)
         code = add_number(line, "unchecked", result->unchecked);
-    if (code == SB_OK && run->remembers && result->progress.oldest >= 0)
+    if (code == SB_OK && run->settings->choice.state && result->progress.oldest >= 0)
         code = add_number(line, "oldest_read", result->progress.oldest);
     if (code == SB_OK)
         code = sb_buf_add_format(line, ",\"out_of_time\":%s",

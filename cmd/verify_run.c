@@ -2,7 +2,6 @@
 
 #include "core/interrupt.h"
 #include "message.h"
-#include "options.h"
 #include "output.h"
 #include "task/convert_paths.h"
 #include "verify_metrics.h"
@@ -56,7 +55,6 @@ static enum sb_code check_output(const struct verify_run *run, const char *file,
 enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settings *settings,
                               char **operands, size_t count, struct sb_error *err)
 {
-    static const char *const state[] = {"state", NULL};
     enum sb_code code;
 
     *run = (struct verify_run){
@@ -65,7 +63,6 @@ enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settin
         .name = strcmp(operands[0], "-") == 0 ? "standard input" : operands[0],
         .names = operands + 1,
         .name_count = count - 1,
-        .remembers = options_given_of(state) != NULL,
         .events = {.context = run, .found = verify_run_found, .progress = message_progress_call},
         .notify = {.context = run, .call = hear},
         .began = time(NULL),

@@ -21,7 +21,6 @@ struct verify_run {
     char **names;     /* in it, to which the run is limited */
     size_t name_count;
     struct sb_verify_choice choice; /* what settings->choice says */
-    bool remembers;                 /* with --state */
 
     struct sb_verify_events events; /* for the task: their context is the run */
     struct sb_notify notify;        /* likewise */

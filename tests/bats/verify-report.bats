@@ -251,3 +251,19 @@ nothing_else_is_here() {
     run_ok sb verify --report=- a.barecat
     [[ $(jq -r .kind <<<"$output") == $'start\nsummary' ]]
 }
+
+@test "with --state: how far the rounds are" {
+    make_archive
+    run_ok sb verify --state=s --report=r.jsonl --prom=m.prom a.barecat
+    stderr_is ''
+    metrics_are_well_formed
+    metric_is units 1
+    metric_is units_read 1
+    (($(metric oldest_read_timestamp_seconds) > 1600000000))
+    [[ $(report 'select(.kind == "summary") | [.units, .units_due, .units_read, .oldest_read > 1600000000]') == '[1,1,1,true]' ]]
+    # Nothing is due, and all is well.
+    run_ok sb verify --state=s --max-age=1d --report=r.jsonl --prom=m.prom a.barecat
+    metric_is units_due 0
+    metric_is bytes_read 0
+    metric_is exit_status 0
+}
