@@ -23,6 +23,24 @@ load cluster
     whole
 }
 
+@test "a chain of jobs packs, joins and reads every byte" {
+    script pack.sbatch
+    script join.sbatch
+    run_ok run_script submit.sh
+    job=${output##* }
+    sbatch --wait --dependency=afterany:"$job" --wrap true
+    [[ $(scontrol show job "$job") == *'JobState=COMPLETED'* ]] || fail "$(cat ./*.log)"
+    [[ ! -s join-$job.log ]] || fail "$(cat "join-$job.log")"
+    sb diff -C lustre/photos lustre/photos.barecat
+}
+
+@test "a byte that is wrong is found by one of the ranks, and the job fails" {
+    submit pack.sbatch
+    flip_byte lustre/photos-00001-of-00004.barecat-shard-00000 1000
+    run_fail 1 submit join.sbatch
+    [[ $(grep -c ': checksum: ' join-*.log) == 1 ]] || fail "$(cat join-*.log)"
+}
+
 @test "a part that is missing fails the job that joins, before anything is read" {
     submit array.sbatch --array=1,2,4
     run_fail 1 submit join.sbatch

@@ -66,6 +66,17 @@ up_to_date() {
     [[ -z $(ls local) ]]
 }
 
+@test "ranks get their shares of a list of names on pipes" {
+    sb find lustre/photos.barecat | grep ^sub.d/ >names.txt
+    printf '#!/bin/sh\ncat >"seen.$SLURM_PROCID"\n' >train
+    chmod +x train
+    run_ok submit stream.sbatch
+    for rank in 0 1 2 3; do
+        [[ -s seen.$rank ]] || fail "rank $rank has nothing"
+    done
+    cmp <(cat seen.* | sort) <(sb cat --batch -T names.txt lustre/photos.barecat | sort)
+}
+
 @test "an archive is sent to another cluster, and what comes to it is sent after it" {
     mkdir lustre/copy
     printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >bin/ssh
@@ -78,6 +89,15 @@ up_to_date() {
     sb pack --append --seal lustre/photos-whole.barecat -C lustre/photos later
     RSYNC_RSH=ssh run_ok run_script send.sh
     sb diff -C lustre/photos lustre/copy/photos-whole.barecat
+}
+
+@test "without locks on the shared file system, parts are packed on the disks of nodes" {
+    rm lustre/photos*barecat*
+    mkdir local
+    TMPDIR=$PWD/local run_ok submit local.sbatch
+    [[ -z $(ls local) ]]
+    [[ $(parts) == "$all_parts" ]] || fail "parts: $(parts)"
+    up_to_date
 }
 
 @test "every script of the page is run by a test" {
