@@ -5,15 +5,9 @@
  * links) are left for drain, where all that came before them is done. So the result does not depend
  * on the threads.
  */
-#include "store/sinks.h"
-
 #include "archive/database.h"
-#include "core/interrupt.h"
 #include "core/io.h"
-#include "store/sink_tree_crew.h"
-#include "store/sink_tree_dirs.h"
-#include "store/sink_tree_names.h"
-#include "store/sink_tree_write.h"
+#include "store/sink_tree_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,36 +16,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define OWNER_MAY_SEARCH 0100
-
-/* Metadata that a directory can be given. */
-#define KNOWN (SB_HAS_MODE | SB_HAS_MTIME | SB_HAS_UID | SB_HAS_GID)
-
-struct tree_sink {
-    struct sb_sink base;
-    struct sb_tree_sink_options options;
-    struct sb_target target;
-    struct sb_tree_job job;
-    struct sqlite3 *db;
-    struct sb_tree_names *names; /* NULL where options.names_differ */
-    struct sb_tree_dirs *dirs;
-    struct sb_tree_wave wave; /* directories to be made before the next file is taken */
-    struct sb_entry closed;   /* the first of those to be finished one by one, if has_closed */
-    bool has_closed;
-    struct sb_walk walk;      /* of the calling thread */
-    struct sb_walk from_walk; /* to what hard links link to */
-    struct sb_tree_part part; /* of the workers, under their turn */
-    struct sb_tree_part late; /* of the calling thread */
-};
-
-static struct tree_sink *sink_of(struct sb_sink *sink)
+static struct sb_tree_sink *sink_of(struct sb_sink *sink)
 {
-    return (struct tree_sink *)sink;
+    return (struct sb_tree_sink *)sink;
 }
 
 static void free_sink(struct sb_sink *base)
 {
-    struct tree_sink *sink = sink_of(base);
+    struct sb_tree_sink *sink = sink_of(base);
 
     sb_tree_part_release(&sink->part);
     sb_tree_part_release(&sink->late);
@@ -65,118 +37,17 @@ static void free_sink(struct sb_sink *base)
     free(sink);
 }
 
-/* Says what is wrong with a member; SB_OK unless that ends the work. */
-static enum sb_code tell_failure(const struct tree_sink *sink, const char *kind, const char *name,
-                                 struct sb_error *err)
-{
-    struct sb_error cause = *err;
-
-    if (sb_ends_work(&cause))
-        return sb_fail(err, cause.code, "%s: %s", name, cause.text);
-    sb_tell(sink->options.notify, SB_PROBLEM, kind, name, "%s", cause.text);
-    return SB_OK;
-}
-
-static enum sb_code tell_write_failure(const struct tree_sink *sink, const char *name,
-                                       struct sb_error *err)
-{
-    return tell_failure(sink, err->code == SB_EXISTS ? "exists" : "write", name, err);
-}
-
-static void tell_written(const struct tree_sink *sink, const struct sb_entry *entry)
-{
-    if (sink->options.written)
-        sink->options.written(sink->options.context, entry->path, entry->path_size);
-}
-
-static void count_file(struct tree_sink *sink, const struct sb_entry *entry, bool recoded)
+static void count_file(struct sb_tree_sink *sink, const struct sb_entry *entry, bool recoded)
 {
     struct sb_sink_counts *counts = &sink->base.counts;
 
     counts->files++;
     counts->bytes += entry->size > 0 ? entry->size : 0;
     counts->unchecked += !recoded && !(entry->has & SB_HAS_CRC);
-    tell_written(sink, entry);
+    sb_tree_tell_written(sink, entry);
 }
 
-/* Directories */
-
-/* On any thread. */
-static enum sb_code make_directory(void *context, struct sb_walk *walk,
-                                   const struct sb_entry *entry, struct sb_error *err)
-{
-    struct tree_sink *sink = context;
-    struct sb_attributes attributes;
-    const char *component;
-    enum sb_code code;
-    int dir_fd;
-
-    code = sb_walk_to_parent(walk, entry->path, entry->path_size, sb_tree_default_mode(&sink->job),
-                             &dir_fd, &component, err);
-    if (!code)
-        code = sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes, err);
-    if (!code)
-        code = sb_target_make_directory(dir_fd, component, &attributes, err);
-    return code;
-}
-
-/* Notes what it is to become, once it was made. */
-static enum sb_code note_directory(void *context, const struct sb_entry *entry, enum sb_code code,
-                                   struct sb_error *err)
-{
-    struct tree_sink *sink = context;
-    struct sb_attributes attributes;
-    bool closed;
-
-    if (code)
-        return tell_write_failure(sink, entry->path, err);
-    sink->base.counts.dirs++;
-    tell_written(sink, entry);
-    if (!(entry->has & KNOWN) ||
-        sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes, err))
-        return SB_OK;
-    closed = attributes.mode_known && !(attributes.mode & OWNER_MAY_SEARCH);
-    return sb_tree_dirs_add(sink->dirs, entry, closed, err);
-}
-
-static enum sb_code next_of_wave(void *context, struct sb_entry *entry, struct sb_error *err)
-{
-    struct tree_sink *sink = context;
-
-    (void)err;
-    return sb_tree_wave_next(&sink->wave, entry);
-}
-
-static enum sb_code make_wave(struct tree_sink *sink, struct sb_error *err)
-{
-    struct sb_tree_crew crew = {
-        .root = sink->target.fd,
-        .threads = sink->options.threads,
-        .context = sink,
-        .next = next_of_wave,
-        .work = make_directory,
-        .done = note_directory,
-    };
-    enum sb_code code = SB_OK;
-
-    while (!code && sink->wave.count > 0 && sb_tree_wave_deeper(&sink->wave)) {
-        crew.most = sink->wave.here;
-        code = sb_tree_crew_run(&crew, err);
-    }
-    return code;
-}
-
-static enum sb_code take_directory(struct tree_sink *sink, const struct sb_entry *entry,
-                                   struct sb_error *err)
-{
-    enum sb_code code = sb_tree_wave_add(&sink->wave, entry, err);
-
-    if (!code && sink->wave.count == SB_TREE_WAVE_MAX)
-        code = make_wave(sink, err);
-    return code;
-}
-
-static enum sb_code take_root(struct tree_sink *sink, const struct sb_entry *entry,
+static enum sb_code take_root(struct sb_tree_sink *sink, const struct sb_entry *entry,
                               struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -188,7 +59,7 @@ static enum sb_code take_root(struct tree_sink *sink, const struct sb_entry *ent
 
 /* What came before */
 
-static enum sb_code state_of(const struct tree_sink *sink, const char *name, size_t size,
+static enum sb_code state_of(const struct sb_tree_sink *sink, const char *name, size_t size,
                              enum sb_name_state *state, struct sb_error *err)
 {
     *state = SB_NAME_FREE;
@@ -196,7 +67,7 @@ static enum sb_code state_of(const struct tree_sink *sink, const char *name, siz
 }
 
 /* What became of the members that an item was expected to replace, or to link to? */
-static enum sb_code look_back(const struct tree_sink *sink, const struct sb_member *member,
+static enum sb_code look_back(const struct sb_tree_sink *sink, const struct sb_member *member,
                               unsigned *mark, struct sb_error *err)
 {
     const char *target = member->hard_link;
@@ -214,7 +85,7 @@ static enum sb_code look_back(const struct tree_sink *sink, const struct sb_memb
 
 /* A dry run: nothing is made, and who looks up what is there finds what was there before. */
 
-static enum sb_code note_failure(struct tree_sink *sink, const struct sb_entry *entry,
+static enum sb_code note_failure(struct sb_tree_sink *sink, const struct sb_entry *entry,
                                  struct sb_error *err)
 {
     if (!sink->names)
@@ -222,7 +93,7 @@ static enum sb_code note_failure(struct tree_sink *sink, const struct sb_entry *
     return sb_tree_names_set(sink->names, entry->path, entry->path_size, SB_NAME_FAILED, err);
 }
 
-static enum sb_code look_at_directory(struct tree_sink *sink, const struct sb_entry *entry,
+static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb_entry *entry,
                                       struct sb_error *err)
 {
     const char *component;
@@ -239,15 +110,15 @@ static enum sb_code look_at_directory(struct tree_sink *sink, const struct sb_en
     if (!code && !missing && !S_ISDIR(st.st_mode))
         code = sb_fail(err, SB_EXISTS, "exists already, and is not a directory");
     if (code && code != SB_NOENT)
-        return tell_write_failure(sink, entry->path, err) ? err->code : SB_END;
+        return sb_tree_tell_write_failure(sink, entry->path, err) ? err->code : SB_END;
     if (!missing)
         return SB_END;
     sink->base.counts.dirs++;
-    tell_written(sink, entry);
+    sb_tree_tell_written(sink, entry);
     return SB_OK;
 }
 
-static enum sb_code look_at_file(struct tree_sink *sink, const struct sb_member *member,
+static enum sb_code look_at_file(struct sb_tree_sink *sink, const struct sb_member *member,
                                  struct sb_item *item, struct sb_error *err)
 {
     const struct sb_entry *entry = &member->entry;
@@ -262,7 +133,7 @@ static enum sb_code look_at_file(struct tree_sink *sink, const struct sb_member 
     }
     if (!(item->mark & SB_TREE_OURS) && sink->target.fd >= 0 &&
         sb_tree_decide(&sink->job, &sink->walk, entry, &decision, err)) {
-        if (tell_write_failure(sink, entry->path, err) || note_failure(sink, entry, err))
+        if (sb_tree_tell_write_failure(sink, entry->path, err) || note_failure(sink, entry, err))
             return err->code;
         return SB_END;
     }
@@ -276,7 +147,7 @@ static enum sb_code look_at_file(struct tree_sink *sink, const struct sb_member 
 
 /* In the order of the members */
 
-static enum sb_code claim_name(struct tree_sink *sink, const struct sb_member *member,
+static enum sb_code claim_name(struct sb_tree_sink *sink, const struct sb_member *member,
                                struct sb_item *item, struct sb_error *err)
 {
     const struct sb_entry *entry = &member->entry;
@@ -302,7 +173,7 @@ static enum sb_code claim_name(struct tree_sink *sink, const struct sb_member *m
 static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
                            struct sb_item *item, struct sb_error *err)
 {
-    struct tree_sink *sink = sink_of(base);
+    struct sb_tree_sink *sink = sink_of(base);
     const struct sb_entry *entry = &member->entry;
     bool is_dir = entry->type == SB_DIR;
 
@@ -313,14 +184,14 @@ static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
     if (sink->options.dry_run)
         return is_dir ? look_at_directory(sink, entry, err) : look_at_file(sink, member, item, err);
     if (!is_dir)
-        return make_wave(sink, err);
-    return item->mark & SB_TREE_LATE ? SB_OK : take_directory(sink, entry, err);
+        return sb_tree_make_wave(sink, err);
+    return item->mark & SB_TREE_LATE ? SB_OK : sb_tree_take_directory(sink, entry, err);
 }
 
 /* On the workers */
 
 /* Can it be told before its bytes are read? */
-static bool may_stay(const struct tree_sink *sink, const struct sb_item *item)
+static bool may_stay(const struct sb_tree_sink *sink, const struct sb_item *item)
 {
     const struct sb_entry *entry = &item->member.entry;
 
@@ -334,7 +205,7 @@ static bool may_stay(const struct tree_sink *sink, const struct sb_item *item)
 
 static enum sb_code look(struct sb_sink *base, struct sb_batch *batch, struct sb_error *err)
 {
-    struct tree_sink *sink = sink_of(base);
+    struct sb_tree_sink *sink = sink_of(base);
     enum sb_decision decision;
     enum sb_code code = SB_OK;
     struct sb_walk walk;
@@ -356,7 +227,7 @@ static enum sb_code look(struct sb_sink *base, struct sb_batch *batch, struct sb
     return code;
 }
 
-static enum sb_code store_part(struct tree_sink *sink, struct sb_batch *batch,
+static enum sb_code store_part(struct sb_tree_sink *sink, struct sb_batch *batch,
                                struct sb_pipeline *turns, struct sb_error *err)
 {
     enum sb_code code = sb_turn_begin(turns, batch);
@@ -371,7 +242,7 @@ static enum sb_code store_part(struct tree_sink *sink, struct sb_batch *batch,
 static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct sb_pipeline *turns,
                           struct sb_error *err)
 {
-    struct tree_sink *sink = sink_of(base);
+    struct sb_tree_sink *sink = sink_of(base);
     enum sb_code code = SB_OK;
     struct sb_walk walk;
 
@@ -392,8 +263,8 @@ static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct s
 
 /* When all that came before is done */
 
-static enum sb_code store_late(struct tree_sink *sink, struct sb_batch *batch, struct sb_item *item,
-                               struct sb_error *err)
+static enum sb_code store_late(struct sb_tree_sink *sink, struct sb_batch *batch,
+                               struct sb_item *item, struct sb_error *err)
 {
     enum sb_code code = look_back(sink, &item->member, &item->mark, err);
 
@@ -417,22 +288,11 @@ static enum sb_code store_late(struct tree_sink *sink, struct sb_batch *batch, s
     return code;
 }
 
-static enum sb_code make_late_directory(struct tree_sink *sink, const struct sb_entry *entry,
-                                        struct sb_error *err)
-{
-    enum sb_code code = make_wave(sink, err);
-
-    if (code)
-        return code;
-    code = make_directory(sink, &sink->walk, entry, err);
-    return note_directory(sink, entry, code, err);
-}
-
 /*
  * Keeps what became of an item, where that is not what its name says since it was claimed. A later
  * one that failed leaves the name to what an earlier one has written, or to a directory.
  */
-static enum sb_code note_state(struct tree_sink *sink, const struct sb_item *item,
+static enum sb_code note_state(struct sb_tree_sink *sink, const struct sb_item *item,
                                struct sb_error *err)
 {
     const struct sb_entry *entry = &item->member.entry;
@@ -453,7 +313,8 @@ static enum sb_code note_state(struct tree_sink *sink, const struct sb_item *ite
                              err);
 }
 
-static enum sb_code settle(struct tree_sink *sink, const struct sb_item *item, struct sb_error *err)
+static enum sb_code settle(struct sb_tree_sink *sink, const struct sb_item *item,
+                           struct sb_error *err)
 {
     struct sb_sink_counts *counts = &sink->base.counts;
 
@@ -470,7 +331,7 @@ static enum sb_code settle(struct tree_sink *sink, const struct sb_item *item, s
 
 static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch, struct sb_error *err)
 {
-    struct tree_sink *sink = sink_of(base);
+    struct sb_tree_sink *sink = sink_of(base);
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; !code && i < batch->count; i++) {
@@ -478,7 +339,7 @@ static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch, struct s
         bool late = item->mark & SB_TREE_LATE;
 
         if (item->member.entry.type == SB_DIR) {
-            code = late ? make_late_directory(sink, &item->member.entry, err) : SB_OK;
+            code = late ? sb_tree_make_directory(sink, &item->member.entry, err) : SB_OK;
             continue;
         }
         if (late)
@@ -491,76 +352,8 @@ static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch, struct s
 
 /* The end */
 
-/* On any thread. */
-static enum sb_code finish_directory(void *context, struct sb_walk *walk,
-                                     const struct sb_entry *entry, struct sb_error *err)
-{
-    const struct tree_sink *sink = context;
-    struct sb_attributes attributes;
-    const char *component = ".";
-    int dir_fd = sink->target.fd;
-    enum sb_code code;
-
-    code = sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes, err);
-    if (!code && entry->path_size > 0)
-        code = sb_walk_to_parent(walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
-                                 &component, err);
-    return code ? code : sb_target_finish_directory(dir_fd, component, &attributes, err);
-}
-
-static enum sb_code tell_finished(void *context, const struct sb_entry *entry, enum sb_code code,
-                                  struct sb_error *err)
-{
-    const struct tree_sink *sink = context;
-
-    if (!code)
-        return SB_OK;
-    return tell_failure(sink, "metadata",
-                        entry->path_size > 0 ? entry->path : sink->options.directory, err);
-}
-
-/* Ends at the first closed one, which stays in sink->closed until the next call. */
-static enum sb_code next_open(void *context, struct sb_entry *entry, struct sb_error *err)
-{
-    struct tree_sink *sink = context;
-    enum sb_code code = sb_tree_dirs_next(sink->dirs, entry, &sink->has_closed, err);
-
-    if (code || !sink->has_closed)
-        return code;
-    sink->closed = *entry;
-    return SB_END;
-}
-
-/* Those that are closed, and the root, come one by one, each when all below it are done. */
-static enum sb_code finish_directories(struct tree_sink *sink, struct sb_error *err)
-{
-    const struct sb_tree_crew crew = {
-        .root = sink->target.fd,
-        .threads = sink->options.threads,
-        .most = (size_t)sink->base.counts.dirs,
-        .context = sink,
-        .next = next_open,
-        .work = finish_directory,
-        .done = tell_finished,
-    };
-    enum sb_code code = sb_tree_crew_run(&crew, err);
-    bool closed;
-
-    if (!sink->has_closed)
-        return code;
-    while (!code) {
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
-        code = finish_directory(sink, &sink->walk, &sink->closed, err);
-        code = tell_finished(sink, &sink->closed, code, err);
-        if (!code)
-            code = sb_tree_dirs_next(sink->dirs, &sink->closed, &closed, err);
-    }
-    return code == SB_END ? SB_OK : code;
-}
-
 /* The files were synced one by one; what is left are the directories that name them. */
-static enum sb_code sync_directories(const struct tree_sink *sink, struct sb_error *err)
+static enum sb_code sync_directories(const struct sb_tree_sink *sink, struct sb_error *err)
 {
     const char *directory = sink->options.directory;
     int fd = openat(sink->target.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -575,14 +368,14 @@ static enum sb_code sync_directories(const struct tree_sink *sink, struct sb_err
 
 static enum sb_code commit(struct sb_sink *base, struct sb_error *err)
 {
-    struct tree_sink *sink = sink_of(base);
+    struct sb_tree_sink *sink = sink_of(base);
     enum sb_code code;
 
     if (sink->options.dry_run)
         return SB_OK;
-    code = make_wave(sink, err);
+    code = sb_tree_make_wave(sink, err);
     if (!code)
-        code = finish_directories(sink, err);
+        code = sb_tree_finish_directories(sink, err);
     if (!code && sink->options.sync)
         code = sync_directories(sink, err);
     return code;
@@ -590,7 +383,7 @@ static enum sb_code commit(struct sb_sink *base, struct sb_error *err)
 
 /* Opening */
 
-static enum sb_code open_tables(struct tree_sink *sink, struct sb_error *err)
+static enum sb_code open_tables(struct sb_tree_sink *sink, struct sb_error *err)
 {
     enum sb_code code = sb_database_open_private(&sink->db, sink->options.directory, err);
 
@@ -620,7 +413,7 @@ enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_o
         .drain = drain,
         .commit = commit,
     };
-    struct tree_sink *sink = calloc(1, sizeof(*sink));
+    struct sb_tree_sink *sink = calloc(1, sizeof(*sink));
 
     *out = NULL;
     if (!sink)

@@ -214,7 +214,7 @@ static enum sb_code grow(struct sb_tree *tree, struct sb_error *err)
 
     if (tree->depth < tree->room)
         return SB_OK;
-    levels = reallocarray(tree->levels, room, sizeof(*levels));
+    levels = reallocarray(tree->levels, room, sizeof(void *));
     if (!levels)
         return sb_fail_memory(err);
     tree->levels = levels;

@@ -5,7 +5,6 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -153,8 +152,8 @@ static struct sb_tree_level *take_out(struct sb_tree_ahead *ahead, size_t place)
     while (level->listing == SB_TREE_BEING_LISTED)
         pthread_cond_wait(&ahead->done, &ahead->mutex);
     ahead->count--;
-    memmove(&ahead->known[place], &ahead->known[place + 1],
-            (ahead->count - place) * sizeof(ahead->known[0]));
+    for (size_t i = place; i < ahead->count; i++)
+        ahead->known[i] = ahead->known[i + 1];
     level->parent->below--;
     return level;
 }
@@ -190,8 +189,8 @@ static bool add(struct sb_tree_ahead *ahead, struct sb_tree_level *parent, size_
     level->place = place;
     level->at = sb_tree_dir_ref(parent->dir);
     at = place_for(ahead, parent);
-    memmove(&ahead->known[at + 1], &ahead->known[at],
-            (ahead->count - at) * sizeof(ahead->known[0]));
+    for (size_t i = ahead->count; i > at; i--)
+        ahead->known[i] = ahead->known[i - 1];
     ahead->known[at] = level;
     ahead->count++;
     parent->below++;
