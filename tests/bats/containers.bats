@@ -455,8 +455,7 @@ sub/file -rwxr-xr-x '
     size=$(stat -c %s a.tar)
     ends=' 0 1024 1536 3072 '
     ((size == 4096)) || fail "the tar is not as it was meant: $size"
-    for ((cut = 1; cut < size; cut += 37)); do
-        [[ $ends != *" $cut "* ]] || continue
+    for cut in 511 513 1023 1025 1535 1537 3071 3073 4095 $(seq 1 127 "$size"); do
         head -c "$cut" a.tar >cut.tar
         run_fail 2 sb ls cut.tar
         run_fail 2 bash -c 'cat cut.tar | "$SHARDBOX" find -'
