@@ -77,14 +77,18 @@ static const char *find_number(const char *base, struct sb_share share)
     return found;
 }
 
+static bool begins_with(const char *text, const char *beginning)
+{
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
 bool sb_is_part_file(const char *name, const char *base, struct sb_share share)
 {
     const char *number = share.count > 0 ? find_number(base, share) : NULL;
     size_t before = number ? (size_t)(number - base) : 0;
 
     if (!number)
-        return strncmp(name, base, strlen(base)) == 0;
+        return begins_with(name, base);
     return strncmp(name, base, before) == 0 && strspn(name + before, "0123456789") == PART_DIGITS &&
-           strncmp(name + before + PART_DIGITS, number + PART_DIGITS,
-                   strlen(number + PART_DIGITS)) == 0;
+           begins_with(name + before + PART_DIGITS, number + PART_DIGITS);
 }

@@ -418,7 +418,7 @@ int64_t sb_record_choice_round(const struct sb_record_choice *choice)
 enum sb_code sb_record_choice_share(struct sb_record_choice_options *options, struct sb_share share,
                                     int64_t count, struct sb_error *err)
 {
-    struct sb_record_choice *choice;
+    struct sb_record_choice choice = {.count = count};
     enum sb_code code;
 
     options->cut = (struct sb_record_cut){0};
@@ -426,13 +426,12 @@ enum sb_code sb_record_choice_share(struct sb_record_choice_options *options, st
         return SB_OK;
     if (options->list)
         return fail_list("cut", err);
-    code = sb_record_choice_new(&choice, options, count, err);
-    if (code)
-        return code;
-    sb_share_run(share, choice->end, &options->cut.first, &options->cut.count);
+    choice.options = *options;
+    code = plan(&choice, err);
+    sb_share_run(share, choice.end, &options->cut.first, &options->cut.count);
     options->cut.given = true;
-    sb_record_choice_free(choice);
-    return SB_OK;
+    free(choice.parts);
+    return code;
 }
 
 int64_t sb_record_choice_total(const struct sb_record_choice *choice)

@@ -100,7 +100,7 @@ state_of() {
     stderr_has "a.barecat: a single INPUT that is no bag cannot be cut into parts; 'shardbox split' divides what it holds, and 'pack --part' packs a part of a directory"
     run_fail 2 sb convert --part=1/2 --frame=line - out.bagz <<<a
     stderr_has 'a single INPUT that is no bag cannot be cut'
-    [ -z "$(ls | grep '^out')" ]
+    [ -z "$(compgen -G 'out*')" ]
 }
 
 @test "convert --part: a part that is run again replaces only itself, or goes on" {
