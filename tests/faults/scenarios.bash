@@ -243,6 +243,30 @@ check_repairtar() {
     check_repair "$@"
 }
 
+# A report and metrics stand there from an earlier run: either is that one's or this one's.
+start_reported() {
+    make_old start-reported 6k
+    cp -a start-reported at
+    run_reported "$SHARDBOX"
+    mv at/r.jsonl at/m.prom start-reported
+    rm -r at
+}
+run_reported() {
+    "$@" verify --report=at/r.jsonl --prom=at/m.prom at/a.barecat
+}
+check_reported() {
+    verified at/a.barecat || report "the archive was touched"
+    [ "$1" = killed ] || [ "$1" = ended ] ||
+        only a.barecat 'a.barecat-shard-*' r.jsonl m.prom "$(unnamed_of "$1")" || report "left behind"
+    jq -e . at/r.jsonl >log 2>&1 && tail -n 1 at/r.jsonl | grep -q '^{"kind":"summary",' ||
+        report "the report is not whole"
+    head -n 1 at/m.prom | grep -q '^# HELP ' && tail -n 1 at/m.prom | grep -q '^shardbox_verify_known_bad_units{' ||
+        report "the metrics are not whole"
+    if [ "$1" = finished ] && ! cmp -s <(grep exit_status at/m.prom) <(grep exit_status start-reported/m.prom); then
+        report "the metrics do not say 0"
+    fi
+}
+
 start_unpack() {
     mkdir start-unpack
     "$SHARDBOX" pack -C new start-unpack/a.barecat .
