@@ -12,7 +12,7 @@ struct counts {
     int64_t subdirs;
     int64_t files;
     int64_t files_tree;
-    int64_t size_tree;
+    int64_t size_tree; /* while counting: of the files in the directory itself */
 };
 
 struct metadata {
@@ -48,21 +48,17 @@ struct sb_tally {
     int64_t removed; /* directories, while applying */
 };
 
+/*
+ * What was counted of a directory itself; its parents get their sums when all is applied. A
+ * directory that is entered again has another row, for looking for the one it has would read and
+ * write a page at random for each file, where files come in no order.
+ */
 static const char make_table[] =
-    "CREATE TEMP TABLE tally (key TEXT PRIMARY KEY, files INTEGER, files_tree INTEGER,"
-    " size_tree INTEGER, has INTEGER, mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER,"
-    " said INTEGER)"
-    " WITHOUT ROWID";
+    "CREATE TEMP TABLE tally (key TEXT, files INTEGER, bytes INTEGER, has INTEGER, mode INTEGER,"
+    " uid INTEGER, gid INTEGER, mtime_ns INTEGER, said INTEGER)";
 
 static const char save_frame[] =
-    "INSERT INTO temp.tally VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
-    " ON CONFLICT (key) DO UPDATE SET files = files + excluded.files,"
-    " files_tree = files_tree + excluded.files_tree,"
-    " size_tree = size_tree + excluded.size_tree,"
-    " mode = iif(excluded.has, excluded.mode, mode), uid = iif(excluded.has, excluded.uid, uid),"
-    " gid = iif(excluded.has, excluded.gid, gid),"
-    " mtime_ns = iif(excluded.has, excluded.mtime_ns, mtime_ns), has = has | excluded.has,"
-    " said = said | excluded.said";
+    "INSERT INTO temp.tally VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
 enum sb_code sb_tally_new(struct sb_tally **out, struct sqlite3 *db, struct sb_error *err)
 {
@@ -109,36 +105,29 @@ static enum sb_code add_checked(int64_t *sum, int64_t more, struct sb_error *err
     return SB_OK;
 }
 
+/* Nothing is saved of a directory that only leads to others. */
 static enum sb_code save_innermost(struct sb_tally *tally, struct sb_error *err)
 {
     const struct frame *frame = &tally->frames[tally->depth - 1];
     sqlite3_stmt *save = tally->save;
 
+    if (!frame->said && !frame->counts.files && !frame->counts.size_tree && tally->depth > 1)
+        return SB_OK;
     sqlite3_bind_text(save, 1, tally->key.data ? tally->key.data : "", (int)tally->key.size,
                       SQLITE_STATIC);
     sqlite3_bind_int64(save, 2, frame->counts.files);
-    sqlite3_bind_int64(save, 3, frame->counts.files_tree);
-    sqlite3_bind_int64(save, 4, frame->counts.size_tree);
-    sqlite3_bind_int64(save, 5, frame->metadata.has);
-    bind_metadata(save, 6, &frame->metadata);
-    sqlite3_bind_int64(save, 10, frame->said);
+    sqlite3_bind_int64(save, 3, frame->counts.size_tree);
+    sqlite3_bind_int64(save, 4, frame->metadata.has);
+    bind_metadata(save, 5, &frame->metadata);
+    sqlite3_bind_int64(save, 9, frame->said);
     return sb_database_step(save, err);
 }
 
-/* Hands the sums of the innermost directory to its parent and takes it off the stack. */
-static enum sb_code pop(struct sb_tally *tally, struct sb_error *err)
+/* Takes the innermost directory off the stack. */
+static void pop(struct sb_tally *tally)
 {
-    struct frame *frame = &tally->frames[tally->depth - 1];
-    enum sb_code code = SB_OK;
-
     tally->depth--;
-    if (tally->depth == 0)
-        return SB_OK;
-    code = add_checked(&frame[-1].counts.files_tree, frame->counts.files_tree, err);
-    if (code == SB_OK)
-        code = add_checked(&frame[-1].counts.size_tree, frame->counts.size_tree, err);
-    sb_buf_cut(&tally->key, frame[-1].key_size);
-    return code;
+    sb_buf_cut(&tally->key, tally->depth ? tally->frames[tally->depth - 1].key_size : 0);
 }
 
 static enum sb_code push(struct sb_tally *tally, size_t key_size, struct sb_error *err)
@@ -168,32 +157,46 @@ static bool innermost_holds(const struct sb_tally *tally, const char *key, size_
     return size <= key_size && (size == 0 || memcmp(tally->key.data, key, size) == 0);
 }
 
+typedef enum sb_code each_dir(void *context, const char *path, size_t size, struct sb_error *err);
+
+/* From the innermost directory, or from nowhere, down to the one with this key. each: NULL, or told
+ * of those on the way. */
+static enum sb_code descend(struct sb_tally *tally, const char *key, size_t key_size,
+                            each_dir *each, void *context, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    const char *slash;
+    size_t end = 0;
+
+    while (code == SB_OK &&
+           (tally->depth == 0 || tally->frames[tally->depth - 1].key_size < key_size)) {
+        if (tally->depth > 0) {
+            end = tally->frames[tally->depth - 1].key_size;
+            slash = memchr(key + end, '/', key_size - end);
+            end = (size_t)(slash - key) + 1;
+        }
+        if (end > 0 && sb_buf_set(&tally->key, key, end))
+            return sb_fail_memory(err);
+        code = push(tally, end, err);
+        if (code == SB_OK && each)
+            code = each(context, key, end ? end - 1 : 0, err);
+    }
+    return code;
+}
+
 /* Makes the directory with this key the innermost one. */
 static enum sb_code enter(struct sb_tally *tally, const char *key, size_t key_size,
                           struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
-    const char *slash;
-    size_t end;
+    enum sb_code code;
 
     while (tally->depth > 0 && !innermost_holds(tally, key, key_size)) {
         code = save_innermost(tally, err);
-        if (code == SB_OK)
-            code = pop(tally, err);
         if (code)
             return code;
+        pop(tally);
     }
-    if (tally->depth == 0)
-        code = push(tally, 0, err);
-    while (code == SB_OK && tally->frames[tally->depth - 1].key_size < key_size) {
-        end = tally->frames[tally->depth - 1].key_size;
-        slash = memchr(key + end, '/', key_size - end);
-        end = (size_t)(slash - key) + 1;
-        if (sb_buf_set(&tally->key, key, end))
-            return sb_fail_memory(err);
-        code = push(tally, end, err);
-    }
-    return code;
+    return descend(tally, key, key_size, NULL, NULL, err);
 }
 
 enum sb_code sb_tally_file(struct sb_tally *tally, const char *path, size_t path_size, int files,
@@ -208,7 +211,6 @@ enum sb_code sb_tally_file(struct sb_tally *tally, const char *path, size_t path
         return code;
     frame = &tally->frames[tally->depth - 1];
     frame->counts.files += files;
-    frame->counts.files_tree += files;
     if (files >= 0)
         frame->said |= HELD;
     return add_checked(&frame->counts.size_tree, bytes, err);
@@ -268,7 +270,7 @@ static enum sb_code save_all(struct sb_tally *tally, struct sb_error *err)
     while (code == SB_OK && tally->depth > 0) {
         code = save_innermost(tally, err);
         if (code == SB_OK)
-            code = pop(tally, err);
+            pop(tally);
     }
     return code;
 }
@@ -283,15 +285,20 @@ enum sb_code sb_tally_each_dir(struct sb_tally *tally,
     int rc = SQLITE_DONE;
 
     if (code == SB_OK)
-        code = sb_database_prepare(tally->db, &rows, "SELECT key FROM temp.tally", err);
+        code = sb_database_prepare(tally->db, &rows,
+                                   "SELECT DISTINCT key FROM temp.tally ORDER BY key", err);
     while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
         const char *key = (const char *)sqlite3_column_text(rows, 0);
         size_t size = (size_t)sqlite3_column_bytes(rows, 0);
 
-        code = each(context, key, size ? size - 1 : 0, err);
+        while (tally->depth > 0 && !innermost_holds(tally, key, size))
+            pop(tally);
+        code = descend(tally, key, size, each, context, err);
     }
     if (code == SB_OK && rc != SQLITE_DONE)
         code = sb_database_fail(tally->db, err);
+    while (tally->depth > 0)
+        pop(tally);
     sqlite3_finalize(rows);
     return code;
 }
@@ -375,7 +382,7 @@ static enum sb_code add_row(struct sb_tally *tally, sqlite3_stmt *row, struct co
                            "%s: its tree statistics make no sense; run 'shardbox upgrade'",
                            tally->key.size ? tally->key.data : "the root directory");
     }
-    counts->subdirs = sqlite3_column_int64(row, 0);
+    counts->subdirs += sqlite3_column_int64(row, 0);
     counts->files += sqlite3_column_int64(row, 1);
     code = add_checked(&counts->files_tree, sqlite3_column_int64(row, 2), err);
     return code ? code : add_checked(&counts->size_tree, sqlite3_column_int64(row, 3), err);
@@ -428,6 +435,14 @@ static enum sb_code put_innermost(struct sb_tally *tally, struct target *target,
     return sb_database_step(statement, err);
 }
 
+static enum sb_code add_to_parent(struct frame *frame, struct sb_error *err)
+{
+    struct counts *sums = &frame[-1].counts;
+    enum sb_code code = add_checked(&sums->files_tree, frame->counts.files_tree, err);
+
+    return code ? code : add_checked(&sums->size_tree, frame->counts.size_tree, err);
+}
+
 /*
  * The innermost directory is complete: all below it was seen. One without a row, from which files
  * were only dropped, gets none.
@@ -436,22 +451,43 @@ static enum sb_code write_innermost(struct sb_tally *tally, struct target *targe
                                     struct sb_error *err)
 {
     struct frame *frame = &tally->frames[tally->depth - 1];
-    struct frame *parent = tally->depth > 1 ? frame - 1 : NULL;
-    bool added = !frame->exists && (target->fresh || frame->said & HELD);
-    bool removed = false;
-    enum sb_code code = SB_OK;
+    bool has_parent = tally->depth > 1, added, removed = false;
+    enum sb_code code = has_parent ? add_to_parent(frame, err) : SB_OK;
 
-    if (frame->exists && frame->said & GONE)
+    if (code == SB_OK && !target->fresh)
+        code = look_up(tally, target, frame, err);
+    added = !frame->exists && (target->fresh || frame->said & HELD);
+    if (code == SB_OK && frame->exists && frame->said & GONE)
         code = remove_innermost(tally, target, &removed, err);
     if (code == SB_OK && !removed && (added || frame->exists))
         code = put_innermost(tally, target, err);
-    if (parent && added)
-        parent->said |= HELD;
-    if (parent)
-        parent->counts.subdirs += added - removed;
-    tally->depth--;
-    sb_buf_cut(&tally->key, parent ? parent->key_size : 0);
+    if (has_parent) {
+        frame[-1].said |= added ? HELD : 0;
+        frame[-1].counts.subdirs += added - removed;
+    }
+    pop(tally);
     return code;
+}
+
+/* One more row of the innermost directory. */
+static enum sb_code take_row(struct sb_tally *tally, sqlite3_stmt *row, struct sb_error *err)
+{
+    struct frame *frame = &tally->frames[tally->depth - 1];
+    unsigned has = (unsigned)sqlite3_column_int(row, 3);
+
+    frame->counts.files += sqlite3_column_int64(row, 1);
+    frame->counts.files_tree += sqlite3_column_int64(row, 1);
+    frame->said |= (unsigned)sqlite3_column_int(row, 8);
+    if (has) {
+        frame->metadata = (struct metadata){
+            .has = has,
+            .mode = sqlite3_column_int64(row, 4),
+            .uid = sqlite3_column_int64(row, 5),
+            .gid = sqlite3_column_int64(row, 6),
+            .mtime_ns = sqlite3_column_int64(row, 7),
+        };
+    }
+    return add_checked(&frame->counts.size_tree, sqlite3_column_int64(row, 2), err);
 }
 
 static enum sb_code apply_row(struct sb_tally *tally, struct target *target, sqlite3_stmt *row,
@@ -459,29 +495,13 @@ static enum sb_code apply_row(struct sb_tally *tally, struct target *target, sql
 {
     const char *key = (const char *)sqlite3_column_text(row, 0);
     size_t key_size = (size_t)sqlite3_column_bytes(row, 0);
-    struct frame *frame;
     enum sb_code code = SB_OK;
 
     while (code == SB_OK && tally->depth > 0 && !innermost_holds(tally, key, key_size))
         code = write_innermost(tally, target, err);
     if (code == SB_OK)
-        code = push(tally, key_size, err);
-    if (code)
-        return code;
-    if (sb_buf_set(&tally->key, key, key_size))
-        return sb_fail_memory(err);
-
-    frame = &tally->frames[tally->depth - 1];
-    frame->counts.files = sqlite3_column_int64(row, 1);
-    frame->counts.files_tree = sqlite3_column_int64(row, 2);
-    frame->counts.size_tree = sqlite3_column_int64(row, 3);
-    frame->metadata.has = (unsigned)sqlite3_column_int(row, 4);
-    frame->metadata.mode = sqlite3_column_int64(row, 5);
-    frame->metadata.uid = sqlite3_column_int64(row, 6);
-    frame->metadata.gid = sqlite3_column_int64(row, 7);
-    frame->metadata.mtime_ns = sqlite3_column_int64(row, 8);
-    frame->said = (unsigned)sqlite3_column_int(row, 9);
-    return target->fresh ? SB_OK : look_up(tally, target, frame, err);
+        code = descend(tally, key, key_size, NULL, NULL, err);
+    return code ? code : take_row(tally, row, err);
 }
 
 enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool fresh,
@@ -496,7 +516,8 @@ enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool 
     if (code == SB_OK)
         code = prepare_target(&target, err);
     if (code == SB_OK)
-        code = sb_database_prepare(tally->db, &rows, "SELECT * FROM temp.tally ORDER BY key", err);
+        code = sb_database_prepare(tally->db, &rows, "SELECT * FROM temp.tally ORDER BY key, rowid",
+                                   err);
     while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW)
         code = apply_row(tally, &target, rows, err);
     if (code == SB_OK && rc != SQLITE_DONE)

@@ -43,16 +43,17 @@ describe() {
 }
 
 @test "a file is decided by its number and the seed: in any order, and in parts" {
-    make_archive --bytes=1-100 a.barecat 300
-    make_archive --bytes=1-100 --shuffle b.barecat 300
-    make_archive --bytes=1-100 c.barecat 100
-    make_archive --bytes=1-100 --first=100 --append c.barecat 200
+    local -a tree=(--bytes=1-100 --depth=4 --fanout=3 --per-directory=3)
+    make_archive "${tree[@]}" a.barecat 300
+    make_archive "${tree[@]}" --shuffle b.barecat 300
+    make_archive "${tree[@]}" c.barecat 100
+    make_archive "${tree[@]}" --first=100 --append c.barecat 200
     describe a.barecat >expected
     describe b.barecat | diff expected -
     describe c.barecat | diff expected -
     run_ok sb verify --strict b.barecat
     run_ok sb verify --strict c.barecat
-    make_archive --bytes=1-100 --seed=1 d.barecat 300
+    make_archive "${tree[@]}" --seed=1 d.barecat 300
     ! describe d.barecat | cmp -s expected - || fail 'the seed counts for nothing'
 }
 
