@@ -27,7 +27,7 @@ struct sb_verify_plan {
                            units that there are, temp.chosen those to be read */
     struct sqlite3 *own;
     sqlite3_stmt *statements[SB_PLAN_STATEMENTS];
-    int64_t started; /* seconds of a clock that only goes on */
+    int64_t started; /* by sb_verify_plan_clock */
     int64_t committed;
     int64_t began; /* seconds since the epoch */
     bool out_of_time;
@@ -46,6 +46,7 @@ struct sb_verify_plan {
 enum sb_code sb_verify_plan_statement(struct sb_verify_plan *plan, enum sb_plan_statement which,
                                       sqlite3_stmt **out, struct sb_error *err) SB_CHECKED;
 
+/* Milliseconds of a clock that only goes on. */
 int64_t sb_verify_plan_clock(void);
 
 #endif

@@ -9,7 +9,7 @@
 #include <time.h>
 
 /* Work that a killed run loses, and what each commit costs, in proportion. */
-#define COMMIT_SECONDS 5
+#define COMMIT_MILLISECONDS 5000
 
 static const char *const statement_texts[SB_PLAN_STATEMENTS] = {
     [SB_PLAN_ADD_UNIT] = "INSERT INTO temp.planned VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"
@@ -35,7 +35,7 @@ int64_t sb_verify_plan_clock(void)
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 enum sb_code sb_verify_plan_statement(struct sb_verify_plan *plan, enum sb_plan_statement which,
@@ -109,7 +109,7 @@ int64_t sb_verify_plan_files(const struct sb_verify_plan *plan)
 static bool is_over(const struct sb_verify_plan *plan)
 {
     return plan->choice->max_seconds > 0 &&
-           sb_verify_plan_clock() - plan->started >= plan->choice->max_seconds;
+           (sb_verify_plan_clock() - plan->started) / 1000 >= plan->choice->max_seconds;
 }
 
 enum sb_code sb_verify_plan_next(struct sb_verify_plan *plan, struct sb_verify_unit *unit,
@@ -218,7 +218,7 @@ enum sb_code sb_verify_plan_read(struct sb_verify_plan *plan, const struct sb_ve
         code = set_read(plan, unit, digest, bad, err);
     if (code == SB_OK && (bad || unit->was_bad))
         code = drop_defects(plan, unit, bad, err);
-    if (code == SB_OK && sb_verify_plan_clock() - plan->committed >= COMMIT_SECONDS)
+    if (code == SB_OK && sb_verify_plan_clock() - plan->committed >= COMMIT_MILLISECONDS)
         code = commit(plan, err);
     return code;
 }

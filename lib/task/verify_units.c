@@ -21,7 +21,7 @@ struct sb_verify_units {
     struct sb_verify_plan *plan;
     struct sb_cursor *cursor; /* over the unit that came last */
     struct reading *ring;
-    size_t room;
+    size_t room;         /* a power of two */
     int64_t first, end;  /* units in it, counted from 0 */
     int64_t watched;     /* -1: none */
     enum sb_code failed; /* to remember: from then on nothing is */
@@ -68,7 +68,7 @@ int64_t sb_verify_units_files(const struct sb_verify_units *units)
 
 static struct reading *at(struct sb_verify_units *units, int64_t unit)
 {
-    return &units->ring[(size_t)unit % units->room];
+    return &units->ring[(size_t)unit & (units->room - 1)];
 }
 
 static enum sb_code grow(struct sb_verify_units *units, struct sb_error *err)
@@ -79,7 +79,7 @@ static enum sb_code grow(struct sb_verify_units *units, struct sb_error *err)
     if (!ring)
         return sb_fail_memory(err);
     for (int64_t i = units->first; i < units->end; i++)
-        ring[(size_t)i % room] = *at(units, i);
+        ring[(size_t)i & (room - 1)] = *at(units, i);
     free(units->ring);
     units->ring = ring;
     units->room = room;
@@ -215,5 +215,5 @@ void sb_verify_units_end(struct sb_verify_units *units, bool whole)
     note_failure(units, sb_verify_plan_end(units->plan, &verify->result->progress, &err), &err);
     if (units->failed != SB_OK)
         sb_tell(verify->notify, SB_PROBLEM, "state", NULL,
-                "%s: what was read from then on is not remembered", units->failure.text);
+                "%s: not all of what was read is remembered", units->failure.text);
 }

@@ -51,6 +51,11 @@ without_bad() {
     faults -s 11 -o 2 -p strict repair
 }
 
+@test "what verify remembers: the state before, or a later one" {
+    faults -s 29 -o 2 state
+    faults -s 23 -o 3 -p strict state
+}
+
 @test "an archive that is rearranged: every file is there at any time" {
     faults -s 61 -o 20 defrag quick reshard
 }

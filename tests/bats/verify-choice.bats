@@ -316,11 +316,37 @@ EOF
     stderr_is 'shardbox verify: no/such/dir/state: No such file or directory'
 }
 
+@test "--state that cannot be written any more: what is found is said all the same" {
+    local at told=0
+    make_sharded
+    sb verify --state=state a.barecat
+    flip_byte a.barecat-shard-00004 1500
+    cp state before
+    : >mark
+    for ((at = 1; at < 100; at += 3)); do
+        cp before state
+        rm mark
+        run --separate-stderr env LD_PRELOAD="$FAULT_SHIM" FAULT_HOW=ENOSPC FAULT_CALLS=write,sync \
+            FAULT_AT=$at FAULT_MARK=$PWD/mark "$SHARDBOX" verify --state=state a.barecat
+        [[ -e mark ]] || break
+        refuse_crash verify
+        [[ $status == 2 && -z $output || $status == 1 && $output == 'checksum: f13: '* ]] || fail "$at"
+        [[ $stderr != *'No space left on device: not all of what was read is remembered'* ]] || told=1
+    done
+    run_fail 1 sb verify --state=state a.barecat
+    [[ $(named) == f13 ]] || fail 'the next run'
+    ((told)) || fail 'none failed while files were read'
+}
+
 @test "--max-time: what there is time for" {
     make_sharded
     spoil
     run_fail 1 sb verify --max-time=1h a.barecat
     (($(named | wc -l) == 30)) || fail 'all'
+    # A limit at which all of it takes longer than that.
+    run sb verify -v -j 1 --max-time=1s --bwlimit=9K a.barecat
+    (($(named | wc -l) < 30)) || fail 'it went on'
+    output_has 'the time was over'
 }
 
 @test "--present: what has not arrived is not taken for read" {

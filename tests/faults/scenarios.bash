@@ -96,6 +96,25 @@ commit_failed() {
     [[ $scenario == @(append|stream|viewmore|mergemore) ]] && ! grep -qv '\.new-shard-[0-9]*$' log
 }
 
+# What a run of verify remembers: the state before, or a later one. It is of an archive by its path.
+start_state() {
+    make_old at 4000
+    "$SHARDBOX" verify --state=at/state at/a.barecat
+    mv at start-state
+}
+
+run_state() {
+    "$@" verify --state=at/state at/a.barecat
+}
+
+# Shards of a copy count as replaced: whatever was known is known again, or not yet.
+check_state() {
+    local known
+    known=$(sqlite3 at/state 'PRAGMA quick_check; SELECT min(checked) > 0 FROM units' 2>&1)
+    [[ $known == $'ok\n1' || ($1 != finished && $known == $'ok\n0') ]] || report "state: $known"
+    verified at/a.barecat || report "verify"
+}
+
 start_pack() {
     mkdir start-pack
 }

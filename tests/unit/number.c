@@ -110,6 +110,43 @@ static void integers_within_bounds(void)
     CHECK(!sb_parse_integer("9223372036854775808", 0, INT64_MAX, &value));
 }
 
+static void durations(void)
+{
+    static const struct {
+        const char *text;
+        int64_t seconds; /* 0: refused */
+    } cases[] = {
+        {"1", 1},
+        {"90s", 90},
+        {"90m", 5400},
+        {"2h", 7200},
+        {"1d", 86400},
+        {"2w", 1209600},
+        {"1d12h", 129600},
+        {"9007199254740992", INT64_C(1) << 53},
+        {"", 0},
+        {"0", 0},
+        {"h", 0},
+        {"1h30", 0},
+        {"1.5h", 0},
+        {"-1h", 0},
+        {"1y", 0},
+        {"1 h", 0},
+        {"2H", 0},
+        {"9007199254740993", 0},
+        {"99999999999999999999s", 0},
+        {"9223372036854775807w", 0},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int64_t seconds;
+
+        if (!CHECK(sb_parse_duration(cases[i].text, &seconds) == (cases[i].seconds > 0)) ||
+            !CHECK(seconds == cases[i].seconds))
+            printf("#   %s\n", cases[i].text);
+    }
+}
+
 static void human_sizes_as_du_writes_them(void)
 {
     static const struct {
@@ -151,6 +188,7 @@ int main(void)
     RUN(sizes_that_are_taken);
     RUN(sizes_that_are_refused);
     RUN(integers_within_bounds);
+    RUN(durations);
     RUN(human_sizes_as_du_writes_them);
     return check_end();
 }
