@@ -19,6 +19,7 @@
  * overlap     a file that shares bytes with another one
  * unchecked   a file without a checksum, which nothing can be held against; and behind such a one
  *             that its shard ended before: it would be zeros, with nothing to tell that by
+ * place       a file whose place lies beyond what the file system of the shards could hold
  * empty       a file of no bytes: it is its checksum that is wrong
  * missing     the copy has no file of the name
  * other       it has one, but with other bytes

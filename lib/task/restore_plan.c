@@ -9,6 +9,7 @@
 struct pass {
     struct sb_restore *restore;
     int64_t size;         /* of the shard as it is */
+    int64_t room;         /* it cannot have been larger */
     int64_t end;          /* of the files so far */
     bool gap;             /* a file without a checksum lies beyond the shard's end */
     bool pending;         /* the file before is to be restored, unless the next lies over it */
@@ -70,6 +71,11 @@ static bool may_be_restored(const struct pass *pass, const struct sb_entry *entr
     if (!(entry->has & SB_HAS_CRC)) {
         refuse(pass->restore, entry, "unchecked",
                "it has no checksum that a copy could be held against");
+        return false;
+    }
+    if (entry->offset + entry->size > pass->size && entry->offset + entry->size > pass->room) {
+        refuse(pass->restore, entry, "place",
+               "its place is beyond what the file system could hold, where it cannot have been");
         return false;
     }
     if (pass->gap && entry->offset + entry->size > pass->size) {
@@ -136,7 +142,7 @@ static enum sb_code plan_shard(struct pass *pass, uint32_t shard, struct sb_erro
 
 static enum sb_code plan_writable(struct sb_restore *restore, uint32_t shard, struct sb_error *err)
 {
-    struct pass pass = {.restore = restore};
+    struct pass pass = {.restore = restore, .room = sb_restore_target_room(restore->target)};
     struct sb_error reason;
     char *path;
     enum sb_code code = sb_restore_target_look(restore->target, shard, &pass.size, &reason);
@@ -177,33 +183,39 @@ static enum sb_code is_in_use(struct sb_restore *restore, uint32_t shard, bool *
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code make_empty(struct sb_restore *restore, uint32_t shard, struct sb_error *err)
+static void tell_made(const struct sb_restore *restore, uint32_t first, uint32_t last)
 {
-    enum sb_code code = sb_restore_target_ready(restore->target, shard, err);
+    const char *path = sb_archive_path(restore->archive);
 
-    if (code == SB_OK)
-        sb_tell(restore->notify, SB_WARNING, "shard", sb_archive_path(restore->archive),
-                "shard %u, which no file uses, was missing, and is made anew", shard);
-    return code;
+    if (first == last)
+        sb_tell(restore->notify, SB_WARNING, "shard", path,
+                "shard %u, which no file uses, was missing, and is made anew", first);
+    else
+        sb_tell(restore->notify, SB_WARNING, "shard", path,
+                "shards %u to %u, which no file uses, were missing, and are made anew", first,
+                last);
 }
 
 /* Up to the next one that is in use: verify tells a run of them once. */
 static enum sb_code fill_hole(struct sb_restore *restore, uint32_t shard, struct sb_error *err)
 {
-    struct sb_error reason;
+    uint32_t first = shard;
     enum sb_code code = SB_OK;
-    bool in_use;
-    int64_t size;
+    bool in_use = false;
 
-    for (; code == SB_OK && shard <= SB_SHARD_MAX; shard++) {
-        if (sb_restore_target_look(restore->target, shard, &size, &reason) || size > 0)
+    while (code == SB_OK && shard <= SB_SHARD_MAX &&
+           sb_restore_target_is_missing(restore->target, shard)) {
+        if (sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+        else
+            code = is_in_use(restore, shard, &in_use, err);
+        if (code || in_use)
             break;
-        code = is_in_use(restore, shard, &in_use, err);
-        if (code == SB_OK && in_use)
-            break;
-        if (code == SB_OK)
-            code = make_empty(restore, shard, err);
+        code = sb_restore_target_ready(restore->target, shard, err);
+        shard += code == SB_OK;
     }
+    if (shard > first)
+        tell_made(restore, first, shard - 1);
     return code;
 }
 

@@ -6,9 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 struct sb_restore_target {
@@ -129,6 +131,31 @@ enum sb_code sb_restore_target_look(struct sb_restore_target *target, uint32_t s
     code = refuse(target, shard, path, size, err);
     free(path);
     return code;
+}
+
+bool sb_restore_target_is_missing(struct sb_restore_target *target, uint32_t shard)
+{
+    struct sb_error ignored;
+    char *path = sb_shard_name(target->base, shard, &ignored);
+    struct stat st;
+    bool missing = path && lstat(path, &st) && errno == ENOENT &&
+                   refuse_missing(target, shard, &ignored) == SB_OK;
+
+    free(path);
+    return missing;
+}
+
+int64_t sb_restore_target_room(const struct sb_restore_target *target)
+{
+    char *base = strdup(target->base);
+    struct statvfs fs;
+    int64_t room = INT64_MAX;
+
+    if (base && statvfs(dirname(base), &fs) == 0 && fs.f_blocks > 0 &&
+        __builtin_mul_overflow(fs.f_blocks, fs.f_frsize, &room))
+        room = INT64_MAX;
+    free(base);
+    return room;
 }
 
 static enum sb_code open_shard(const char *path, int flags, int *fd, struct sb_error *err)

@@ -47,6 +47,12 @@ bool sb_restore_target_next(const struct sb_restore_target *target, unsigned bit
 enum sb_code sb_restore_target_look(struct sb_restore_target *target, uint32_t shard, int64_t *size,
                                     struct sb_error *err) SB_CHECKED;
 
+/* There is nothing under its name, and it is to be made, not brought back from another archive. */
+bool sb_restore_target_is_missing(struct sb_restore_target *target, uint32_t shard);
+
+/* How far a shard may reach: the size of the file system. INT64_MAX where that does not tell. */
+int64_t sb_restore_target_room(const struct sb_restore_target *target);
+
 /* Makes a shard that is missing, empty, under its lasting name, and syncs its directory. */
 enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t shard,
                                      struct sb_error *err) SB_CHECKED;

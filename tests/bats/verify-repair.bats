@@ -252,6 +252,26 @@ shardbox verify: a.barecat: 2 defects remain; copy the damaged shards again, or 
     run_ok sb verify a.barecat
 }
 
+@test "several in a row are one line, and one that stands among them is left as it is" {
+    sql a.barecat "UPDATE files SET shard = 9, offset = 0 WHERE path = 'dir/small'"
+    : >a.barecat-shard-00006
+    run_ok sb verify --repair-from=tree a.barecat
+    stderr_has 'shardbox verify: a.barecat: shards 7 to 8, which no file uses, were missing, and are made anew'
+    stderr_lacks 'shard 6'
+    run_ok sb verify a.barecat
+}
+
+@test "no shard grows beyond what a file system can hold, whatever the index says" {
+    sql a.barecat "UPDATE files SET offset = 1 << 60 WHERE path = 'dir/small'"
+    damage dir/more
+    run_fail 1 sb verify --repair-from=tree a.barecat
+    stderr_has 'shardbox verify: dir/small: not restored: its place is beyond what the file system could hold, where it cannot have been'
+    stderr_has '1 of 2 damaged files (1.9K) restored from tree'
+    for shard in a.barecat-shard-*; do
+        cmp "$shard" "copy/$shard"
+    done
+}
+
 @test "an index in WAL mode stays in it" {
     sql a.barecat 'PRAGMA journal_mode = WAL' >log
     cp a.barecat copy
