@@ -86,6 +86,14 @@ static enum sb_code grow(struct sb_verify_units *units, struct sb_error *err)
     return SB_OK;
 }
 
+/* The address behind a unit; of the last that there can be, one that no file begins at. */
+static int64_t end_of(const struct sb_verify_unit *unit)
+{
+    int64_t end;
+
+    return __builtin_mul_overflow(unit->number + 1, SB_VERIFY_UNIT, &end) ? INT64_MAX : end;
+}
+
 static enum sb_code begin_unit(struct sb_verify_units *units, struct sb_error *err)
 {
     struct sb_verify_unit unit;
@@ -101,7 +109,7 @@ static enum sb_code begin_unit(struct sb_verify_units *units, struct sb_error *e
         .shard_first = unit.shard,
         .shard_last = unit.shard,
         .offset_first = unit.number * SB_VERIFY_UNIT,
-        .offset_end = (unit.number + 1) * SB_VERIFY_UNIT,
+        .offset_end = end_of(&unit),
     };
     *at(units, units->end++) = (struct reading){.unit = unit};
     return sb_cursor_open(&units->cursor, units->verify->archive, &query, err);

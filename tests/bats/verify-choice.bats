@@ -49,6 +49,15 @@ summary() {
     done
 }
 
+@test "a file at the last address that there can be is in a unit of its own" {
+    make_sharded
+    spoil
+    sql a.barecat "UPDATE files SET offset = 9223372036854770000 WHERE path = 'f05'"
+    run_fail 1 sb verify --subset=1/1 a.barecat
+    [[ $(named | sort | uniq -d) == '' ]] || fail "files were read twice"
+    output_has 'bounds: f05'
+}
+
 @test "shares are of about as many files, and --part says the same as --subset" {
     local share
     make_sharded
