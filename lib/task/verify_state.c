@@ -2,6 +2,7 @@
 
 #include "archive/archive.h"
 #include "archive/database.h"
+#include "core/file_lock.h"
 #include "core/io.h"
 #include "task/verify_choice.h"
 
@@ -54,29 +55,38 @@ enum sb_code sb_verify_state_failed(const struct sb_verify_state *state, struct 
 
 /*
  * A lock of the open file: SQLite has the same file open, and drops the process's own locks on it.
- * It is on the first byte, where SQLite has none.
+ * It is on the first byte, where SQLite has none. made: just now, and removed where it is no use.
  */
-static enum sb_code lock(int fd, const char *file, struct sb_error *err)
+static enum sb_code lock(const struct sb_verify_state *state, const char *file, bool made,
+                         struct sb_error *err)
 {
-    struct flock wanted = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+    int error_number = sb_lock_first_byte(state->fd);
 
-    if (fcntl(fd, F_OFD_SETLK, &wanted) == 0)
+    if (error_number == 0)
         return SB_OK;
-    if (errno == EACCES || errno == EAGAIN)
+    if (error_number == EACCES || error_number == EAGAIN)
         return sb_fail(err, SB_LOCKED,
                        "%s: another run of verify has this state; wait for it, or give each run a "
                        "state of its own",
                        file);
-    return sb_fail_errno(err, errno, "%s: locks do not work here, so no state can be kept", file);
+    if (!sb_locks_are_missing(error_number))
+        return sb_fail_errno(err, error_number, "%s: cannot be locked", file);
+    if (made)
+        unlink(state->file);
+    return sb_fail(err, SB_SYSTEM,
+                   "%s: locks do not work on this file system, so no state can be kept here; give "
+                   "--state a file on another one, it is small",
+                   file);
 }
 
 /* Opens the file itself, where links lead, and locks it: before SQLite sees it, and waits. */
 static enum sb_code take(struct sb_verify_state *state, const char *file, struct sb_error *err)
 {
     struct stat st;
+    bool stands = stat(file, &st) == 0;
     enum sb_code code;
 
-    if (stat(file, &st) == 0 && !S_ISREG(st.st_mode))
+    if (stands && !S_ISREG(st.st_mode))
         return sb_fail(err, SB_FORMAT, "%s: not a regular file", file);
     state->fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
     if (state->fd < 0)
@@ -84,7 +94,7 @@ static enum sb_code take(struct sb_verify_state *state, const char *file, struct
     state->file = realpath(file, NULL);
     if (!state->file)
         return sb_fail_errno(err, errno, "%s", file);
-    code = lock(state->fd, file, err);
+    code = lock(state, file, !stands, err);
     if (code == SB_OK && !sb_is_named(state->fd, state->file))
         return sb_fail(err, SB_CHANGED, "%s: was replaced while it was opened; run again", file);
     return code;

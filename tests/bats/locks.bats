@@ -61,6 +61,15 @@ reads() {
     done
 }
 
+@test "verify keeps no state there, and leaves none" {
+    run_fail 2 unlocked verify --state=state a.barecat
+    stderr_is 'shardbox verify: state: locks do not work on this file system, so no state can be kept here; give --state a file on another one, it is small'
+    [[ ! -e state ]]
+    : >state
+    run_fail 2 unlocked verify --state=state a.barecat
+    [[ -e state ]]
+}
+
 @test "every command that reads does" {
     reads ls -lR a.barecat
     reads ls --json a.barecat
