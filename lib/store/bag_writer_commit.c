@@ -7,7 +7,6 @@
 #include "core/io.h"
 #include "store/bag_writer_private.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -162,16 +161,14 @@ static enum sb_code add_tail(int file, int limits, const char *path, struct sb_e
 {
     struct stat records, numbers;
     uint64_t last;
-    size_t got;
     enum sb_code code;
 
     if (fstat(file, &records) || fstat(limits, &numbers))
         return sb_fail_errno(err, errno, "%s", path);
     if (numbers.st_size < (off_t)sizeof(last))
         return SB_OK;
-    code = sb_pread_full(limits, &last, sizeof(last), numbers.st_size - (off_t)sizeof(last), &got,
-                         path, err);
-    if (code || got < sizeof(last) || le64toh(last) != (uint64_t)records.st_size)
+    code = sb_bag_read_last_limit(limits, numbers.st_size, &last, path, err);
+    if (code || last != (uint64_t)records.st_size)
         return code;
     if (lseek(file, records.st_size, SEEK_SET) < 0)
         return sb_fail_errno(err, errno, "%s", path);
