@@ -287,10 +287,8 @@ enum sb_code sb_restore_copy_read(struct sb_restore_copy *copy, const struct sb_
     struct sb_entry *entry = &found->entry;
     enum sb_code code = sb_restore_piece_begin(piece, item->size, err);
 
-    if (code) {
-        piece->lost = true;
+    if (code)
         return code;
-    }
     if (copy->dir >= 0 && item->is_link)
         return read_link(copy->dir, found->path.data, piece, err);
     if (copy->dir >= 0)

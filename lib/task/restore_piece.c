@@ -18,15 +18,17 @@ void sb_restore_piece_release(struct sb_restore_piece *piece)
 enum sb_code sb_restore_piece_begin(struct sb_restore_piece *piece, int64_t size,
                                     struct sb_error *err)
 {
+    enum sb_code code = SB_OK;
+
     sb_buf_clear(&piece->data);
     piece->in_file = 0;
     piece->expected = size;
     piece->size = 0;
     piece->crc = 0;
-    piece->lost = false;
     if (size > SB_RESTORE_WHOLE && piece->fd < 0)
-        return sb_temp_file(&piece->fd, piece->beside, err);
-    return SB_OK;
+        code = sb_temp_file(&piece->fd, piece->beside, err);
+    piece->lost = code != SB_OK;
+    return code;
 }
 
 static enum sb_code flush(struct sb_restore_piece *piece, struct sb_error *err)

@@ -20,7 +20,6 @@ static enum sb_code read_member(struct sequence *sequence, int64_t size, struct 
     const void *data;
     size_t got;
 
-    sequence->piece.lost = code != SB_OK;
     while (code == SB_OK) {
         code = sb_source_block(sequence->source, &data, &got, err);
         if (code == SB_OK)
