@@ -47,21 +47,22 @@ static bool parse_percent(const char *text, double *out)
     return end == text + size && *out > 0 && *out <= 100;
 }
 
-static enum sb_code parse_share(const char *name, const char *text, struct sb_share *out,
-                                struct sb_error *err)
+static enum sb_code parse_part(const char *text, struct sb_share *out, struct sb_error *err)
 {
     struct sb_error reason;
 
     if (sb_share_parse(out, text, &reason) == SB_OK)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "--%s=%s: %s", name, text, reason.text);
+    return sb_fail(err, SB_INVALID, "--part: %s", reason.text);
 }
 
 static enum sb_code parse_subset(const char *text, struct sb_verify_choice *out,
                                  struct sb_error *err)
 {
-    if (strchr(text, '/'))
-        return parse_share("subset", text, &out->share, err);
+    struct sb_error reason;
+
+    if (strchr(text, '/') && sb_share_parse(&out->share, text, &reason) == SB_OK)
+        return SB_OK;
     if (parse_percent(text, &out->percent) || (sb_parse_size(text, &out->bytes) && out->bytes > 0))
         return SB_OK;
     return sb_fail(err, SB_INVALID,
@@ -112,13 +113,15 @@ enum sb_code verify_choice_of(const struct verify_choice_settings *settings,
     enum sb_code code = SB_OK;
 
     *out = (struct sb_verify_choice){.state = settings->state};
+    if (settings->state && !*settings->state)
+        return sb_fail(err, SB_INVALID, "--state: the name is empty; give it a file");
     if (settings->subset)
         code = parse_subset(settings->subset, out, err);
     if (code == SB_OK && settings->part && out->share.count > 0)
         return sb_fail(err, SB_INVALID, "--subset=%s and --part=%s both cut into shares; give one",
                        settings->subset, settings->part);
     if (code == SB_OK && settings->part)
-        code = parse_share("part", settings->part, &out->share, err);
+        code = parse_part(settings->part, &out->share, err);
     if (code == SB_OK && settings->shards && !parse_shards(settings->shards, out))
         return sb_fail(err, SB_INVALID, "--shards=%s: is no range of shards, as 3, 0-9 or 10- are",
                        settings->shards);

@@ -18,12 +18,15 @@ void verify_note_sound_share(const struct verify_run *run)
                  result->files_read == 1 ? "file" : "files", size);
 }
 
-/* Without a state each run would read the same again. */
+/* Without a state each run would read the same again; without a limit it read all that was due. */
 static void note_pace(const struct verify_run *run)
 {
-    int64_t all = run->result.progress.bytes_in_all, read = run->result.bytes_read;
+    const struct sb_verify_progress *progress = &run->result.progress;
+    const struct sb_verify_choice *choice = &run->choice;
+    int64_t all = progress->bytes_in_all, read = run->result.bytes_read;
+    bool limited = progress->out_of_time || choice->percent > 0 || choice->bytes > 0;
 
-    if (run->choice.state && read > 0 && read < all)
+    if (choice->state && limited && read > 0 && progress->units_read < progress->units)
         message_note("%s: at this pace all bytes are read once in %" PRId64 " runs", run->name,
                      all / read + (all % read != 0));
 }

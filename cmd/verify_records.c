@@ -96,11 +96,12 @@ static void summarize_defects(const struct verify_run *run)
     const struct verify_records_settings *settings = &run->settings->records;
 
     if (settings->repair_to)
-        message_problem("%s: %" PRId64 " defect%s; what is sound is in %s", run->name,
-                        result->defects, plural(result->defects, "s"), settings->repair_to);
+        message_problem("%s: %" PRId64 " defect%s%s%s; what is sound is in %s", run->name,
+                        result->defects, plural(result->defects, "s"), verify_run_named(run),
+                        verify_run_report(run), settings->repair_to);
     else
-        message_problem("%s: %" PRId64 " defect%s%s; %s", run->name, result->defects,
-                        plural(result->defects, "s"),
+        message_problem("%s: %" PRId64 " defect%s%s%s%s; %s", run->name, result->defects,
+                        plural(result->defects, "s"), verify_run_named(run), verify_run_report(run),
                         run->settings->quick ? "; no records were read" : "",
                         advice(settings, result));
 }

@@ -64,9 +64,9 @@ static void say_restored(struct verify_run *run)
                         " damaged file%s (%s) can be restored from %s; nothing was written "
                         "(--dry-run)",
                         restored->restored, restored->damaged, plural, size, settings->from);
-    else if (restored->restored == restored->damaged)
-        verify_run_warn(run, "restored", "%" PRId64 " damaged file%s (%s) restored from %s",
-                        restored->restored, plural, size, settings->from);
+    else if (restored->left == 0)
+        verify_run_alert(run, "restored", "%" PRId64 " damaged file%s (%s) restored from %s",
+                         restored->restored, plural, size, settings->from);
     else
         verify_run_warn(run, "restored",
                         "%" PRId64 " of %" PRId64 " damaged file%s (%s) restored from %s",
@@ -80,6 +80,7 @@ void verify_repair_summarize(struct verify_run *run, const char *advice)
     if (restored->damaged > 0)
         say_restored(run);
     if (restored->left > 0)
-        message_problem("%s: %" PRId64 " %s; %s", run->path, restored->left,
-                        restored->left == 1 ? "defect remains" : "defects remain", advice);
+        message_problem("%s: %" PRId64 " %s%s%s; %s", run->path, restored->left,
+                        restored->left == 1 ? "defect remains" : "defects remain",
+                        verify_run_named(run), verify_run_report(run), advice);
 }

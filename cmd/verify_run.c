@@ -101,24 +101,50 @@ void verify_run_found(void *context, const struct sb_defect *defect)
     sb_buf_release(&line);
 }
 
-void verify_run_warn(struct verify_run *run, const char *kind, const char *format, ...)
+static void warn(struct verify_run *run, const char *kind, bool aloud, const char *format,
+                 va_list args)
 {
     char *text;
-    va_list args;
-    int size;
 
-    va_start(args, format);
-    size = vasprintf(&text, format, args);
-    va_end(args);
-    if (size < 0) {
+    if (vasprintf(&text, format, args) < 0) {
         message_error("out of memory");
         return;
     }
     if (run->report.file)
         verify_report_event(&run->report, SB_WARNING, kind, NULL, text);
-    else
+    if (aloud || !run->report.file)
         message_warning("%s: %s", run->name, text);
     free(text);
+}
+
+void verify_run_warn(struct verify_run *run, const char *kind, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    warn(run, kind, false, format, args);
+    va_end(args);
+}
+
+void verify_run_alert(struct verify_run *run, const char *kind, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    warn(run, kind, true, format, args);
+    va_end(args);
+}
+
+const char *verify_run_named(const struct verify_run *run)
+{
+    return run->report.file ? ", named in " : "";
+}
+
+const char *verify_run_report(const struct verify_run *run)
+{
+    if (!run->report.file)
+        return "";
+    return strcmp(run->settings->report, "-") == 0 ? "standard output" : run->settings->report;
 }
 
 void verify_run_flush(void)
@@ -131,8 +157,9 @@ void verify_run_flush(void)
 static void sum_up_problems(const struct verify_run *run)
 {
     if (run->report.file && run->problems > 0 && run->result.defects == 0)
-        message_problem("%s: %" PRId64 " %s, named in %s", run->name, run->problems,
-                        run->problems == 1 ? "problem" : "problems", run->settings->report);
+        message_problem("%s: %" PRId64 " %s%s%s", run->name, run->problems,
+                        run->problems == 1 ? "problem" : "problems", verify_run_named(run),
+                        verify_run_report(run));
 }
 
 static void finish_outputs(struct verify_run *run)

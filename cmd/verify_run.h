@@ -53,6 +53,14 @@ void verify_run_found(void *context, const struct sb_defect *defect);
 void verify_run_warn(struct verify_run *run, const char *kind, const char *format, ...)
     SB_PRINTF(3, 4);
 
+/* Likewise, but said beside a report as well: what nobody may miss although the status is 0. */
+void verify_run_alert(struct verify_run *run, const char *kind, const char *format, ...)
+    SB_PRINTF(3, 4);
+
+/* Behind a number of defects: the two halves of ", named in FILE", both empty without a report. */
+const char *verify_run_named(const struct verify_run *run);
+const char *verify_run_report(const struct verify_run *run);
+
 /* What was printed so far goes out; not after a signal, which would end the program in it. */
 void verify_run_flush(void);
 

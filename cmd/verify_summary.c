@@ -100,7 +100,8 @@ void verify_summarize_archive(struct verify_run *run)
         add_count(&line, result->absent, "file was passed over", "files were passed over");
     if (settings->quick && sb_buf_add_text(&line, "; no file's bytes were read (--quick)") != SB_OK)
         message_error("out of memory");
-    message_problem("%s: %s; %s", path, line.data ? line.data : "", advice(result->remedies));
+    message_problem("%s: %s%s%s; %s", path, line.data ? line.data : "", verify_run_named(run),
+                    verify_run_report(run), advice(result->remedies));
     sb_buf_release(&line);
 }
 
@@ -110,9 +111,10 @@ void verify_summarize_container(struct verify_run *run)
     bool quick = run->settings->quick;
 
     if (result->defects > 0)
-        message_problem("%s: %" PRId64 " %s%s; take it from another copy, or keep what is sound "
-                        "with 'shardbox unpack'",
+        message_problem("%s: %" PRId64 " %s%s%s%s; take it from another copy, or keep what is "
+                        "sound with 'shardbox unpack'",
                         run->name, result->defects, result->defects == 1 ? "defect" : "defects",
+                        verify_run_named(run), verify_run_report(run),
                         quick ? "; no file's bytes were read (--quick)" : "");
     else if (quick)
         verify_run_warn(run, "quick", "the structure is sound; --quick has read no file's bytes");

@@ -79,7 +79,7 @@ summary() {
     run_fail 1 env OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4 "$SHARDBOX" verify --part=auto a.barecat
     diff wanted <(named)
     run_fail 2 sb verify --part=auto a.barecat
-    stderr_has '--part=auto: '
+    stderr_has '--part: '
 }
 
 @test "one flipped byte is found by exactly one share" {
@@ -162,6 +162,17 @@ summary() {
     diff <(LC_ALL=C sort all) <(ls files)
     run_fail 1 sb verify --subset=6000 --state=state a.barecat
     diff <(named) <(head -n 6 all)
+}
+
+@test "--state -v: how many runs a round takes, where a run does not read all that is due" {
+    make_sharded
+    run_ok sb verify -v --subset=25% --state=state a.barecat
+    stderr_has 'at this pace all bytes are read once in '
+    flip_byte a.barecat-shard-00000 100
+    run_fail 1 sb verify -v --state=state a.barecat
+    [[ $stderr != *pace* ]] || fail 'everything was read'
+    run_fail 1 sb verify -v --max-age=30d --state=state a.barecat
+    [[ $stderr != *pace* ]] || fail 'no more was due'
 }
 
 @test "--state --max-age: what was found sound since is left out, until it is older" {
@@ -379,13 +390,14 @@ EOF
     refused '--subset=0%: ' --subset=0%
     refused '--subset=101%: ' --subset=101%
     refused '--subset=0: ' --subset=0
-    refused '--part=3: ' --part=3
+    refused '--part: ' --part=3
     refused '--subset=1/2 and --part=1/2 both cut into shares; give one' --subset=1/2 --part=1/2
     refused '--shards=4-3: is no range of shards, as 3, 0-9 or 10- are' --shards=4-3
     refused '--shards=-: ' --shards=-
     refused '--shards=100000: ' --shards=100000
     refused '--max-time=soon: is no duration, as 90m, 2h or 1d are' --max-time=soon
     refused '--max-age=1y: is no duration' --state=s --max-age=1y
+    refused '--state: the name is empty; give it a file' --state=
     refused '--max-age goes with --state=FILE' --max-age=30d
     refused "--quick reads no file's bytes, and --subset says which are read; give one" --quick --subset=5%
     run_fail 2 sb verify --state=s a.barecat f00

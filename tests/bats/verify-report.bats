@@ -72,9 +72,25 @@ nothing_else_is_here() {
     printf '%s\n' "$output" >j.jsonl
     run_fail 1 sb verify --report=r.jsonl a.barecat
     output_is ''
-    stderr_is "shardbox verify: a.barecat: 2 defects; copy the damaged shards again, or restore the files from another copy with --repair-from=COPY"
+    stderr_is "shardbox verify: a.barecat: 2 defects, named in r.jsonl; copy the damaged shards again, or restore the files from another copy with --repair-from=COPY"
     sed '1d;$d' r.jsonl | cmp - j.jsonl
     [[ $(report 'select(.kind == "summary") | [.status, .defects, .errors]') == '[1,2,{"checksum":2}]' ]]
+}
+
+@test "what was restored is said beside the report: the disk that spoiled it is another matter" {
+    make_archive
+    flip sub/file
+    flip one
+    rm tree/one
+    run_fail 1 sb verify --report=r.jsonl --repair-from=tree a.barecat
+    stderr_is 'shardbox verify: a.barecat: 1 defect remains, named in r.jsonl; copy the damaged shards again, or restore the files from another copy with --repair-from=COPY'
+    flip sub/file
+    run_ok sb verify --report=r.jsonl --repair-from=tree a.barecat sub
+    stderr_is 'shardbox verify: a.barecat: 1 damaged file (10) restored from tree'
+    [[ $(report 'select(.kind == "warning") | .what') == restored ]]
+    flip sub/file
+    run_ok sb verify --quiet --report=r.jsonl --repair-from=tree a.barecat sub
+    stderr_is ''
 }
 
 @test "warnings and problems are in the report, not on standard error" {
