@@ -197,21 +197,25 @@ static void a_directory_may_come_alone(void)
     CHECK_TEXT(walk_named(&alone, "d", "d"), "d:d ");
 }
 
+/* /dev/pts is one of its own wherever it is mounted; to mount another here takes privileges. */
 static void another_file_system_is_not_entered(void)
 {
     static const struct sb_tree_options one = {.one_file_system = true, .threads = 8};
     unsigned entries = 0, below = 0;
+    struct stat dev, pts;
     struct sb_tree_item item;
     struct sb_tree *tree;
     struct sb_error err;
 
+    if (stat("/dev", &dev) || stat("/dev/pts", &pts) || dev.st_dev == pts.st_dev) {
+        printf("# skipped: /dev/pts is no file system of its own\n");
+        return;
+    }
     CHECK(sb_tree_new(&tree, &one, &err) == SB_OK);
-    CHECK(sb_tree_start(tree, AT_FDCWD, "/", "", 0, &err) == SB_OK);
+    CHECK(sb_tree_start(tree, AT_FDCWD, "/dev", "", 0, &err) == SB_OK);
     while (!sb_tree_next(tree, &item, &err)) {
-        entries += strcmp(item.name, "proc") == 0;
-        below += strncmp(item.name, "proc/", 5) == 0;
-        if (strcmp(item.name, "proc0") > 0)
-            break;
+        entries += strcmp(item.name, "pts") == 0;
+        below += strncmp(item.name, "pts/", 4) == 0;
     }
     CHECK(entries == 1 && below == 0);
     sb_tree_free(tree);
