@@ -2,6 +2,7 @@
  * shardbox du: how much is below each directory of an archive, from the statistics that its index
  * keeps, so that no file need be counted. Of bags: du_records.h.
  */
+#include "bandwidth.h"
 #include "command.h"
 #include "du_records.h"
 #include "message.h"
@@ -57,6 +58,7 @@ static const struct option options[] = {
                   "a listing that 'ncdu -f-' opens"),
     OPTION_FLAG(0, "gaps", struct settings, gaps, "bytes of the shards that no file owns"),
     OPTIONS_DU_RECORDS(struct settings, records),
+    OPTION_BWLIMIT,
     OPTION_FROM,
     OPTION_END,
 };

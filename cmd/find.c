@@ -2,6 +2,7 @@
  * shardbox find: full paths of an archive's entries that pass every test, one a line, for pipes.
  */
 #include "bag_opening.h"
+#include "bandwidth.h"
 #include "command.h"
 #include "local_time.h"
 #include "message.h"
@@ -136,6 +137,7 @@ static const struct option options[] = {
     OPTION_CALL(0, "printf", "FORMAT", parse_printf,
                 "what to print, with find's directives; no newline is added", OPERAND_ANY),
     OPTION_FLAG(0, "json", struct settings, json, "an object a line, with all that is known"),
+    OPTION_BWLIMIT,
     OPTION_FROM,
     OPTIONS_BAG("", struct settings, opening.bag),
     OPTION_END,

@@ -2,6 +2,7 @@
  * shardbox ls: what a directory of an archive holds, as GNU ls shows it. Also the archive as a
  * tree, and seen from its shards. Of bags: ls_records.h.
  */
+#include "bandwidth.h"
 #include "colour.h"
 #include "command.h"
 #include "listing.h"
@@ -102,6 +103,7 @@ static const struct option options[] = {
                 OPERAND_ANY),
     OPTION_FLAG(0, "json", struct settings, json, "an object a line, with all that is known"),
     OPTIONS_LS_RECORDS(struct settings, records),
+    OPTION_BWLIMIT,
     OPTION_FROM,
     OPTION_END,
 };

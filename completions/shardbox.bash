@@ -28,15 +28,15 @@ _shardbox_table() {
         first=archive others=path
         ;;
     ls)
-        options='-l --long -1 --one-per-line -a --all -A --almost-all -R --recursive -d --directory -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --tree --shards --rsync-list -0 --null --at= --json --count --records= --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= -j --threads= --from= --help -q --quiet -v --verbose --progress --no-progress'
+        options='-l --long -1 --one-per-line -a --all -A --almost-all -R --recursive -d --directory -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --tree --shards --rsync-list -0 --null --at= --json --count --records= --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= --from= --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     find)
-        options='-0 --null --type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= --sort= -T --files-from= --missing --printf= --json --from= --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-0 --null --type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= --sort= -T --files-from= --missing --printf= --json --bwlimit= --from= --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     du)
-        options='-s --summarize -a --all -d --max-depth= -h --human-readable --count --sort= --json --export= --gaps --compression= --dictionary= --limits= --layout= -j --threads= --from= --help -q --quiet -v --verbose --progress --no-progress'
+        options='-s --summarize -a --all -d --max-depth= -h --human-readable --count --sort= --json --export= --gaps --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= --from= --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     verify)
@@ -179,6 +179,7 @@ _shardbox_value() {
     ls:--limits) wanted='words:auto tail separate' ;;
     ls:--layout) wanted='words:concatenated interleaved' ;;
     ls:--threads | ls:-j) wanted='any' ;;
+    ls:--bwlimit) wanted='any' ;;
     ls:--from) wanted='any' ;;
     find:--type) wanted='any' ;;
     find:--name) wanted='any' ;;
@@ -191,6 +192,7 @@ _shardbox_value() {
     find:--sort) wanted='words:path address' ;;
     find:--files-from | find:-T) wanted='file' ;;
     find:--printf) wanted='any' ;;
+    find:--bwlimit) wanted='any' ;;
     find:--from) wanted='any' ;;
     find:--compression) wanted='words:auto none zstd' ;;
     find:--dictionary) wanted='file' ;;
@@ -204,6 +206,7 @@ _shardbox_value() {
     du:--limits) wanted='words:auto tail separate' ;;
     du:--layout) wanted='words:concatenated interleaved' ;;
     du:--threads | du:-j) wanted='any' ;;
+    du:--bwlimit) wanted='any' ;;
     du:--from) wanted='any' ;;
     verify:--threads | verify:-j) wanted='any' ;;
     verify:--bwlimit) wanted='any' ;;

@@ -72,11 +72,11 @@ function __shardbox_takes_value
             return 0
         case cat:-T cat:--files-from cat:--range cat:--order cat:--frame cat:--part cat:--from cat:-j cat:--threads cat:--bwlimit cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout
             return 0
-        case ls:--sort ls:--at ls:--records ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:-j ls:--threads ls:--from
+        case ls:--sort ls:--at ls:--records ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:-j ls:--threads ls:--bwlimit ls:--from
             return 0
-        case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:--sort find:-T find:--files-from find:--printf find:--from find:--compression find:--dictionary find:--limits find:--layout
+        case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:--sort find:-T find:--files-from find:--printf find:--bwlimit find:--from find:--compression find:--dictionary find:--limits find:--layout
             return 0
-        case du:-d du:--max-depth du:--sort du:--export du:--compression du:--dictionary du:--limits du:--layout du:-j du:--threads du:--from
+        case du:-d du:--max-depth du:--sort du:--export du:--compression du:--dictionary du:--limits du:--layout du:-j du:--threads du:--bwlimit du:--from
             return 0
         case verify:-j verify:--threads verify:--bwlimit verify:--report verify:--prom verify:--from verify:--repair-from verify:--repair-prefix verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to
             return 0
@@ -345,6 +345,7 @@ complete -c shardbox -n '__shardbox_is ls' -l dictionary -r -F -d 'of a bag: the
 complete -c shardbox -n '__shardbox_is ls' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
 complete -c shardbox -n '__shardbox_is ls' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
 complete -c shardbox -n '__shardbox_is ls' -s j -l threads -x -d 'of a bag: threads that read (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is ls' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is ls' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
 complete -c shardbox -n '__shardbox_is ls' -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is ls' -s q -l quiet -d 'give no warnings'
@@ -366,6 +367,7 @@ complete -c shardbox -n '__shardbox_is find' -s T -l files-from -r -F -d 'only t
 complete -c shardbox -n '__shardbox_is find' -l missing -d 'with -T: only the names that are not in the archive'
 complete -c shardbox -n '__shardbox_is find' -l printf -x -d 'what to print, with find\'s directives; no newline is added'
 complete -c shardbox -n '__shardbox_is find' -l json -d 'an object a line, with all that is known'
+complete -c shardbox -n '__shardbox_is find' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is find' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
 complete -c shardbox -n '__shardbox_is find' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is find' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
@@ -391,6 +393,7 @@ complete -c shardbox -n '__shardbox_is du' -l dictionary -r -F -d 'of a bag: the
 complete -c shardbox -n '__shardbox_is du' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
 complete -c shardbox -n '__shardbox_is du' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
 complete -c shardbox -n '__shardbox_is du' -s j -l threads -x -d 'of a bag: threads that read (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is du' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is du' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz'
 complete -c shardbox -n '__shardbox_is du' -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is du' -s q -l quiet -d 'give no warnings'

@@ -52,6 +52,9 @@ make_input() {
     takes 70 sb verify --bwlimit=4MB d.zip
     takes 70 sb verify --bwlimit=4MB d.bag
     takes 70 to_nowhere sb cat --bwlimit=4MB d.bag :
+    takes 70 from_pipe d.tar sb ls --bwlimit=4MB -
+    takes 70 sb find --bwlimit=4MB d.tar
+    takes 70 sb du --bwlimit=4MB d.tar
     takes 70 from_pipe d.tar sb convert --from=tar --bwlimit=4MB - e.barecat
     cmp d.barecat-shard-00000 e.barecat-shard-00000
 }
