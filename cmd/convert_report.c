@@ -2,7 +2,6 @@
 #include "message.h"
 #include "output.h"
 
-#include "store/outfile.h"
 #include "task/convert.h"
 
 #include <errno.h>
@@ -11,34 +10,13 @@
 
 enum sb_code report_open(struct report *report, const char *path, struct sb_error *err)
 {
-    struct sb_stream_sink_options options = {
-        .path = path, .force = true, .notify = &message_notify};
-
     *report = (struct report){0};
-    return path ? sb_outfile_open(&report->file, &options, err) : SB_OK;
+    return path ? report_file_open(&report->out, path, err) : SB_OK;
 }
 
 void report_release(struct report *report)
 {
-    sb_outfile_free(report->file);
-    report->file = NULL;
-    sb_buf_release(&report->line);
-}
-
-/* Memory that runs out is a failure of the report, too. */
-static void write_line(struct report *report, enum sb_code code)
-{
-    if (code == SB_OK)
-        code = sb_buf_add_text(&report->line, "}\n");
-    if (report->failed)
-        code = SB_OK;
-    else if (code)
-        code = sb_fail_memory(&report->failure);
-    else
-        code =
-            sb_outfile_write(report->file, report->line.data, report->line.size, &report->failure);
-    report->failed = report->failed || code != SB_OK;
-    sb_buf_clear(&report->line);
+    report_file_release(&report->out);
 }
 
 static enum sb_code add_path(struct sb_buf *line, const char *name)
@@ -60,32 +38,32 @@ void report_lost(void *context, const char *name, unsigned properties)
 
     for (unsigned i = 0; i < REPORT_PROPERTIES; i++)
         report->lost[i] += properties >> i & 1;
-    if (!report->file)
+    if (!report->out.file)
         return;
-    code = add_path(&report->line, name);
+    code = add_path(&report->out.line, name);
     if (code == SB_OK)
-        code = sb_buf_add_text(&report->line, "\"lost\":[");
+        code = sb_buf_add_text(&report->out.line, "\"lost\":[");
     for (unsigned i = 0; code == SB_OK && i < REPORT_PROPERTIES; i++) {
         if (!(properties >> i & 1))
             continue;
-        code = sb_buf_add_format(&report->line, "%s\"%s\"", comma, sb_property_word(1U << i));
+        code = sb_buf_add_format(&report->out.line, "%s\"%s\"", comma, sb_property_word(1U << i));
         comma = ",";
     }
     if (code == SB_OK)
-        code = sb_buf_add_char(&report->line, ']');
-    write_line(report, code);
+        code = sb_buf_add_char(&report->out.line, ']');
+    report_file_line(&report->out, code);
 }
 
 static void report_problem(struct report *report, const char *kind, const char *subject,
                            const char *text)
 {
-    enum sb_code code = add_path(&report->line, subject);
+    enum sb_code code = add_path(&report->out.line, subject);
 
     if (code == SB_OK)
-        code = sb_buf_add_format(&report->line, "\"problem\":\"%s\",", kind);
+        code = sb_buf_add_format(&report->out.line, "\"problem\":\"%s\",", kind);
     if (code == SB_OK)
-        code = json_name(&report->line, "why", text, strlen(text));
-    write_line(report, code);
+        code = json_name(&report->out.line, "why", text, strlen(text));
+    report_file_line(&report->out, code);
 }
 
 void report_event(void *context, enum sb_level level, const char *kind, const char *subject,
@@ -94,7 +72,7 @@ void report_event(void *context, enum sb_level level, const char *kind, const ch
     struct report *report = context;
 
     message_notify.call(message_notify.context, level, kind, subject, text);
-    if (level == SB_PROBLEM && report->file)
+    if (level == SB_PROBLEM && report->out.file)
         report_problem(report, kind, subject, text);
 }
 
@@ -118,17 +96,11 @@ void report_summary(const struct report *report, const char *output, const char 
             "%s: %s are not held by %s %s%s; %s", output, list.data,
             strchr("aeiou", *kind) ? "an" : "a", kind,
             strcmp(kind, "bag") == 0 ? ", nor are modes, times and, without --keys, names" : "",
-            report->file ? "the report lists them" : "--report=FILE lists them");
+            report->out.file ? "the report lists them" : "--report=FILE lists them");
     sb_buf_release(&list);
 }
 
 enum sb_code report_finish(struct report *report, struct sb_error *err)
 {
-    if (!report->file)
-        return SB_OK;
-    if (report->failed) {
-        *err = report->failure;
-        return err->code;
-    }
-    return sb_outfile_commit(report->file, err);
+    return report_file_finish(&report->out, err);
 }

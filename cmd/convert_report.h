@@ -6,22 +6,16 @@
 #ifndef CMD_CONVERT_REPORT_H
 #define CMD_CONVERT_REPORT_H
 
-#include "core/buf.h"
 #include "core/error.h"
+#include "report_file.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define REPORT_PROPERTIES 32
 
-struct sb_outfile;
-
 struct report {
     int64_t lost[REPORT_PROPERTIES]; /* members, by the number of the SB_KEEPS_ bit */
-    struct sb_outfile *file;         /* NULL without --report */
-    struct sb_buf line;
-    bool failed;
-    struct sb_error failure; /* of the first write that failed */
+    struct report_file out;
 };
 
 /* path NULL: only counts. What stands at path is replaced by report_finish. */

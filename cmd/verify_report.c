@@ -1,31 +1,13 @@
 #include "verify_report.h"
 
 #include "core/name.h"
-#include "message.h"
 #include "options.h"
 #include "output.h"
-#include "store/outfile.h"
 #include "verify_run.h"
 #include "version.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-/* Memory that runs out is a failure of the report, too. The line lacks its end. */
-static void write_line(struct verify_report *report, enum sb_code code)
-{
-    if (code == SB_OK)
-        code = sb_buf_add_text(&report->line, "}\n");
-    if (report->failed)
-        code = SB_OK;
-    else if (code)
-        code = sb_fail_memory(&report->failure);
-    else
-        code =
-            sb_outfile_write(report->file, report->line.data, report->line.size, &report->failure);
-    report->failed = report->failed || code != SB_OK;
-    sb_buf_clear(&report->line);
-}
 
 /* A string of any bytes, escaped where they are not UTF-8. */
 static enum sb_code add_string(struct sb_buf *line, const char *text)
@@ -87,7 +69,7 @@ static enum sb_code add_names(struct sb_buf *line, const struct verify_run *run)
     return code ? code : sb_buf_add_char(line, ']');
 }
 
-static void write_start(struct verify_report *report, const struct verify_run *run)
+static void write_start(struct report_file *report, const struct verify_run *run)
 {
     struct sb_buf *line = &report->line;
     enum sb_code code = sb_buf_add_text(line, "{\"kind\":\"start\",");
@@ -102,39 +84,30 @@ static void write_start(struct verify_report *report, const struct verify_run *r
         code = add_options(line);
     if (code == SB_OK && run->name_count > 0)
         code = add_names(line, run);
-    write_line(report, code);
+    report_file_line(report, code);
 }
 
-enum sb_code verify_report_open(struct verify_report *report, const struct verify_run *run,
+enum sb_code verify_report_open(struct report_file *report, const struct verify_run *run,
                                 struct sb_error *err)
 {
-    struct sb_stream_sink_options options = {
-        .path = run->settings->report, .force = true, .notify = &message_notify};
-    enum sb_code code = sb_outfile_open(&report->file, &options, err);
+    enum sb_code code = report_file_open(report, run->settings->report, err);
 
     if (code == SB_OK)
         write_start(report, run);
     return code;
 }
 
-void verify_report_release(struct verify_report *report)
-{
-    sb_outfile_free(report->file);
-    report->file = NULL;
-    sb_buf_release(&report->line);
-}
-
-void verify_report_defect(struct verify_report *report, const struct sb_defect *defect)
+void verify_report_defect(struct report_file *report, const struct sb_defect *defect)
 {
     enum sb_code code = verify_defect_json(&report->line, defect);
 
     /* Its brace is among what ends a line. */
     if (code == SB_OK)
         sb_buf_cut(&report->line, report->line.size - 1);
-    write_line(report, code);
+    report_file_line(report, code);
 }
 
-void verify_report_event(struct verify_report *report, enum sb_level level, const char *kind,
+void verify_report_event(struct report_file *report, enum sb_level level, const char *kind,
                          const char *subject, const char *text)
 {
     static const char *const words[] = {
@@ -150,7 +123,7 @@ void verify_report_event(struct verify_report *report, enum sb_level level, cons
         code = json_name(line, "path", subject, strlen(subject));
     if (code == SB_OK)
         code = add_text(line, "text", text);
-    write_line(report, code);
+    report_file_line(report, code);
 }
 
 /* ,"errors":{"checksum":2}: the kinds that there are */
@@ -242,7 +215,7 @@ static enum sb_code add_outcome(struct sb_buf *line, const struct verify_run *ru
     return code;
 }
 
-static void write_summary(struct verify_report *report, const struct verify_run *run)
+static void write_summary(struct report_file *report, const struct verify_run *run)
 {
     const struct sb_verify_result *result = &run->result;
     struct sb_buf *line = &report->line;
@@ -267,18 +240,13 @@ static void write_summary(struct verify_report *report, const struct verify_run 
         code = add_number(line, "time", run->ended);
     if (code == SB_OK)
         code = sb_buf_add_format(line, ",\"seconds\":%.3f", run->seconds);
-    write_line(report, code);
+    report_file_line(report, code);
 }
 
-enum sb_code verify_report_finish(struct verify_report *report, const struct verify_run *run,
+enum sb_code verify_report_finish(struct report_file *report, const struct verify_run *run,
                                   struct sb_error *err)
 {
-    if (!report->file)
-        return SB_OK;
-    write_summary(report, run);
-    if (report->failed) {
-        *err = report->failure;
-        return err->code;
-    }
-    return sb_outfile_commit(report->file, err);
+    if (report->file)
+        write_summary(report, run);
+    return report_file_finish(report, err);
 }

@@ -191,6 +191,6 @@ int verify_run_end(struct verify_run *run, enum sb_code code, const struct sb_er
     run->seconds = monotonic() - run->seconds;
     run->status = caught ? 128 + caught : message_status();
     finish_outputs(run);
-    verify_report_release(&run->report);
+    report_file_release(&run->report);
     return message_status();
 }

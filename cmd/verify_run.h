@@ -36,7 +36,7 @@ struct verify_run {
     double seconds;                    /* that it took, by the clock that is never set */
     int status;                        /* once it has ended: of a signal, 128 and its number */
     const struct sb_error *failure;    /* what ended it; NULL: it came to its end */
-    struct verify_report report;
+    struct report_file report;
 };
 
 /*
