@@ -79,7 +79,7 @@ status_in_metrics() {
     flip sub/file
     for night in 1 2; do
         run_crontab crontab
-        ((status == 1)) && [[ $stderr == *': 1 defect; '* ]] || fail "night $night"
+        ((status == 1)) && [[ $stderr == *': 1 defect, named in '* ]] || fail "night $night"
     done
     run_block damaged
     output_is sub/file
