@@ -25,13 +25,13 @@ block() {
     [[ -s $1 ]] || fail "no $1 in shardbox-cron(7)"
 }
 
-# As cron runs the last line of a crontab, with the variables above it and nothing else. What it
-# prints would be mailed.
+# run_crontab NAME [OPTION]: as cron runs the last line of a crontab, with the variables above it and
+# nothing else, and with one more option. What it prints would be mailed.
 run_crontab() {
     local variables command
     block "$1"
     mapfile -t variables < <(grep -E '^[A-Z]+=' "$1")
-    command=$(tail -n 1 "$1" | cut -d' ' -f6-)
+    command=$(tail -n 1 "$1" | cut -d' ' -f6-)${2:+ $2}
     [[ $command != *[^\\]%* ]] || fail 'cron would end the line at a %'
     run --separate-stderr env -i HOME=/ LOGNAME=root SHELL=/bin/sh "${variables[@]}" \
         /bin/sh -c "${command//\\%/%}"
@@ -84,7 +84,10 @@ status_in_metrics() {
     run_block damaged
     output_is sub/file
     run_block repair
-    ((status == 0)) || fail 'repair'
+    ((status == 0)) && [[ $stderr == *': 1 damaged file (10) restored from '* ]] || fail 'repair'
+    run_block again
+    ((status == 0)) && [[ -z $output$stderr ]] || fail 'not over'
+    [[ $(status_in_metrics) == 0 ]]
     run_crontab crontab
     ((status == 0)) && [[ -z $output$stderr ]] || fail 'a mail'
 }
@@ -96,9 +99,28 @@ status_in_metrics() {
     printf 'changed\n' >data/set/sub/file
     run_block repack
     ((status == 0)) || fail 'repack'
-    run_crontab crontab
+    run_block again
     ((status == 0)) || fail 'verify'
     [[ $(sb cat data/set.barecat sub/file) == changed ]]
+}
+
+@test "a file that is taken out alarms nobody" {
+    flip sub/file
+    run_crontab crontab
+    ((status == 1))
+    sb rm data/set.barecat sub/file
+    run_block again
+    ((status == 0)) && [[ -z $output$stderr ]] || fail 'not over'
+}
+
+@test "crontab with --repair-from: restored the same night, and one line says so" {
+    cp -r data/set.barecat* backup
+    flip sub/file
+    run_crontab crontab '--repair-from=backup/set.barecat'
+    ((status == 0)) && [[ $output$stderr == *': 1 damaged file (10) restored from backup/set.barecat' ]] || fail 'not told'
+    grep -q '^shardbox_verify_restored_files.* 1$' var/lib/prometheus/node-exporter/set.prom
+    run_crontab crontab '--repair-from=backup/set.barecat'
+    ((status == 0)) && [[ -z $output$stderr ]] || fail 'a mail'
 }
 
 @test "copy: what has arrived is verified" {
