@@ -3,8 +3,8 @@
 #include "core/interrupt.h"
 #include "message.h"
 #include "output.h"
-#include "task/convert_paths.h"
 #include "verify_metrics.h"
+#include "verify_outputs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,23 +35,6 @@ static void hear(void *context, enum sb_level level, const char *kind, const cha
         message_raise(STATUS_PARTIAL);
 }
 
-/* May the file be written, as it is none of the archive's? */
-static enum sb_code check_output(const struct verify_run *run, const char *file, const char *word,
-                                 struct sb_error *err)
-{
-    char *input = (char *)(uintptr_t)run->path;
-    struct sb_error found;
-    enum sb_code code;
-
-    if (!file || strcmp(file, "-") == 0)
-        return SB_OK;
-    code = sb_convert_spare_archive(file, word, err);
-    /* That the input is not there, or cannot be read, is for the run to find. */
-    if (!code && sb_convert_paths_check(&input, 1, file, &found) == SB_INVALID)
-        code = sb_fail(err, SB_INVALID, "%s", found.text);
-    return code;
-}
-
 enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settings *settings,
                               char **operands, size_t count, struct sb_error *err)
 {
@@ -68,9 +51,7 @@ enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settin
         .began = time(NULL),
         .seconds = monotonic(),
     };
-    code = check_output(run, settings->report, "report", err);
-    if (!code)
-        code = check_output(run, settings->metrics, "metrics", err);
+    code = verify_outputs_check(settings, run->path, err);
     if (!code && settings->metrics)
         code = verify_metrics_check(settings->metrics, run->path, err);
     return code || !settings->report ? code : verify_report_open(&run->report, run, err);

@@ -1,6 +1,7 @@
 #include "task/convert_paths.h"
 
 #include "archive/archive.h"
+#include "archive/database.h"
 #include "archive/shards.h"
 #include "core/name.h"
 #include "store/shard_spec.h"
@@ -15,6 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define SHARD_END "-shard-#####"
 
 /* Where the output is or will be, absolute and without links above it. NULL: nowhere. */
 static char *resolve(const char *path)
@@ -55,6 +58,28 @@ static bool is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/* The shards of an archive; of one whose index cannot be read by their names. */
+static void open_shards(const char *path, struct sb_archive **archive, struct sb_shards **shards,
+                        uint32_t *count)
+{
+    struct sb_error ignored;
+    char *index;
+
+    *count = 0;
+    if (sb_archive_open(archive, path, &ignored) == SB_OK &&
+        sb_shards_open(shards, *archive, &ignored) == SB_OK &&
+        sb_archive_shard_count(*archive, count, &ignored) == SB_OK)
+        return;
+    sb_shards_free(*shards);
+    *shards = NULL;
+    index = sb_index_file(path, &ignored);
+    if (index)
+        index[sb_index_base_size(index)] = '\0';
+    if (index && sb_shards_open_at(shards, index, &ignored))
+        *shards = NULL;
+    free(index);
+}
+
 /* What cannot be opened is told when it is to be read. */
 static enum sb_code refuse_shard(const char *archive, const struct stat *output, const char *name,
                                  struct sb_error *err)
@@ -65,11 +90,13 @@ static enum sb_code refuse_shard(const char *archive, const struct stat *output,
     uint32_t count = 0;
     struct stat st;
 
-    if (sb_archive_open(&opened, archive, err) || sb_shards_open(&shards, opened, err) ||
-        sb_archive_shard_count(opened, &count, err))
-        count = 0;
-    for (uint32_t i = 0; code == SB_OK && i < count; i++) {
-        if (sb_shards_stat(shards, i, &st, err) == SB_OK && is_same(&st, output))
+    open_shards(archive, &opened, &shards, &count);
+    for (uint32_t i = 0; shards && code == SB_OK && i <= SB_SHARD_MAX; i++) {
+        bool there = sb_shards_stat(shards, i, &st, err) == SB_OK;
+
+        if (!there && i >= count)
+            break;
+        if (there && is_same(&st, output))
             code = sb_fail(err, SB_INVALID,
                            "%s: holds bytes of the input %s; choose another output", name, archive);
     }
@@ -216,40 +243,81 @@ bool sb_convert_replaces(const char *output, const char *file)
            (there && is_limits_of(file, &target)) || is_shard_of(file, output);
 }
 
-/* The name of the archive whose shard this is, or NULL. */
-static char *archive_of_shard(const char *path)
+/* Does the name end so? A '#' stands for a digit. */
+static bool ends_with(const char *name, const char *end)
 {
-    size_t size = strlen(path), tail = strlen("-shard-00000");
+    size_t size = strlen(name), tail = strlen(end);
 
-    if (size <= tail || strncmp(path + size - tail, "-shard-", strlen("-shard-")) != 0 ||
-        strspn(path + size - 5, "0123456789") != 5)
-        return NULL;
-    return strndup(path, size - tail);
+    if (size <= tail)
+        return false;
+    for (size_t i = 0; i < tail; i++) {
+        unsigned char c = (unsigned char)name[size - tail + i];
+
+        if (end[i] == '#' ? !isdigit(c) : c != (unsigned char)end[i])
+            return false;
+    }
+    return true;
 }
 
-enum sb_code sb_convert_spare_archive(const char *output, const char *word, struct sb_error *err)
+static bool cut_end(char *name, const char *end)
 {
-    char *archive = archive_of_shard(output);
-    enum sb_code code = SB_OK;
-    struct stat st;
+    bool cut = ends_with(name, end);
 
-    if (stat(output, &st) == 0 && S_ISREG(st.st_mode)) {
-        if (archive && sb_archive_looks_like(archive))
-            code =
-                sb_fail(err, SB_EXISTS, "%s: is a shard of the archive %s; choose another output",
-                        output, archive);
-        else if (sb_archive_looks_like(output))
-            code = sb_fail(err, SB_EXISTS,
-                           "%s: is an archive, whose shards would be lost behind a %s; choose "
-                           "another output, or remove it first",
-                           output, word);
-    }
+    if (cut)
+        name[strlen(name) - strlen(end)] = '\0';
+    return cut;
+}
+
+/* The archive that has, or would have, a shard of this name, or something of its index or of a
+ * writer; NULL: none. */
+static char *archive_of_part(const char *path)
+{
+    static const char *const ends[] = {"-journal", "-wal", "-shm", ".new", ".part"};
+    char *name = strdup(path);
+    bool cut = name && cut_end(name, SHARD_END);
+
+    for (size_t i = 0; name && i < sizeof(ends) / sizeof(ends[0]); i++)
+        cut = cut_end(name, ends[i]) || cut;
+    if (cut &&
+        (sb_archive_looks_like(name) || (ends_with(path, SHARD_END) && access(name, F_OK) == 0)))
+        return name;
+    free(name);
+    return NULL;
+}
+
+enum sb_code sb_convert_spare_parts(const char *output, struct sb_error *err)
+{
+    struct stat st;
+    bool there = stat(output, &st) == 0;
+    char *archive = there && !S_ISREG(st.st_mode) ? NULL : archive_of_part(output);
+    enum sb_code code = SB_OK;
+
+    if (archive && there && ends_with(output, SHARD_END))
+        code = sb_fail(err, SB_EXISTS, "%s: is a shard of the archive %s; choose another output",
+                       output, archive);
+    else if (archive)
+        code = sb_fail(err, SB_EXISTS,
+                       "%s: is a name that the archive %s has for its own; choose another output",
+                       output, archive);
     free(archive);
     return code;
 }
 
+enum sb_code sb_convert_spare_archive(const char *output, const char *word, struct sb_error *err)
+{
+    enum sb_code code = sb_convert_spare_parts(output, err);
+    struct stat st;
+
+    if (code || (stat(output, &st) == 0 && !S_ISREG(st.st_mode)) || !sb_archive_looks_like(output))
+        return code;
+    return sb_fail(err, SB_EXISTS,
+                   "%s: is an archive, whose shards would be lost behind a %s; choose another "
+                   "output, or remove it first",
+                   output, word);
+}
+
 /* What is not there yet is the same when it gets the same name. */
-static bool names_same(const char *a, const char *b)
+bool sb_convert_same_name(const char *a, const char *b)
 {
     char *first = resolve(a), *second = resolve(b);
     bool same = first && second && strcmp(first, second) == 0;
@@ -263,10 +331,11 @@ static bool names_same(const char *a, const char *b)
 static bool names_meet(const char *path, const char *output)
 {
     struct sb_buf limits = {0};
-    bool meet = names_same(path, output) || is_shard_of(path, output) || is_shard_of(output, path);
+    bool meet = sb_convert_same_name(path, output) || is_shard_of(path, output) ||
+                is_shard_of(output, path);
 
     if (!meet && sb_is_bag_name(output) && sb_limits_name(output, &limits) == SB_OK)
-        meet = names_same(path, limits.data);
+        meet = sb_convert_same_name(path, limits.data);
     sb_buf_release(&limits);
     return meet;
 }

@@ -23,6 +23,13 @@ enum sb_code sb_convert_paths_check(char *const *inputs, size_t count, const cha
 enum sb_code sb_convert_spare_archive(const char *output, const char *word,
                                       struct sb_error *err) SB_CHECKED;
 
+/* SB_EXISTS for the name of a shard of an archive that stands, or of what its index and its writers
+ * have beside it, whether such a file is there or not. */
+enum sb_code sb_convert_spare_parts(const char *output, struct sb_error *err) SB_CHECKED;
+
+/* Do both lead, or would they, to one file? */
+bool sb_convert_same_name(const char *a, const char *b);
+
 /* Is the output the file, or its limits, or a set that has it as a shard? */
 bool sb_convert_replaces(const char *output, const char *file);
 

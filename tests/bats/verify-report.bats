@@ -223,6 +223,77 @@ nothing_else_is_here() {
     done
 }
 
+all_files() {
+    find . -type f ! -name '*separate-stderr*' -exec cksum {} + | sort
+}
+
+# refuses OPTION...: a run with them writes nothing, there or elsewhere
+refuses() {
+    local before
+    before=$(all_files)
+    run_fail 2 sb verify --repair-from="${copy:-tree}" "$@" a.barecat
+    [[ $(all_files) == "$before" ]] || fail "$*: files have changed"
+}
+
+@test "what is verified, or restored from, is never written over" {
+    make_archive
+    mkdir copy
+    cp a.barecat* copy
+    tar -cf copy.tar -C tree .
+    : >a.barecat-shard-00001
+    ln -s a.barecat index
+    ln -s a.barecat-shard-00000 shard
+    ln a.barecat-shard-00001 hard
+    ln -s copy/a.barecat-shard-00000 theirs
+    for option in --prom --report --state; do
+        for file in a.barecat a.barecat-shard-0000{0,1} index shard hard; do
+            refuses $option=$file
+        done
+        copy=copy/a.barecat refuses $option=theirs
+        copy=copy.tar refuses $option=copy.tar
+    done
+    refuses --report=hard
+    stderr_is 'shardbox verify: hard: holds bytes of the input a.barecat; choose another output'
+    copy=copy.tar refuses --report=copy.tar
+    stderr_is 'shardbox verify: copy.tar: is input and output at once; choose another output'
+}
+
+@test "names that an archive has for its own are not taken, whether they are there or not" {
+    make_archive
+    for option in --prom --report --state; do
+        for end in -shard-00001 .new .part .new-shard-00000 -journal -wal -shm; do
+            refuses $option=a.barecat$end
+            stderr_is "shardbox verify: a.barecat$end: is a name that the archive a.barecat has for its own; choose another output"
+        done
+    done
+    mv a.barecat b-sqlite-index
+    mv a.barecat-shard-00000 b-shard-00000
+    run_fail 2 sb verify --report=b b
+    stderr_is 'shardbox verify: b: is an archive, whose shards would be lost behind a report; choose another output, or remove it first'
+}
+
+@test "shards are not written over where the index is damaged, either" {
+    make_archive
+    ln -s a.barecat-shard-00000 shard
+    printf garbage | dd of=a.barecat bs=1 seek=100 conv=notrunc status=none
+    refuses --report=shard
+    printf garbage | dd of=a.barecat bs=1 conv=notrunc status=none
+    refuses --report=a.barecat-shard-00000
+}
+
+@test "report, metrics and state are three files" {
+    make_archive
+    ln -s s t
+    for other in s ./s "$PWD/s"; do
+        refuses --state=s --report=$other
+        stderr_is "shardbox verify: $other: is both the report and the state; give each a file of its own"
+        refuses --prom=s --report=$other
+    done
+    sb verify --state=s a.barecat
+    refuses --state=s --prom=t
+    stderr_is 'shardbox verify: t: is both the file of metrics and the state; give each a file of its own'
+}
+
 @test "metrics are readable for all, whatever the umask, and a new file each time" {
     make_archive
     umask 077
@@ -259,7 +330,7 @@ nothing_else_is_here() {
         stderr_is 'shardbox verify: nowhere/x: cannot be created: No such file or directory'
     done
     run_fail 2 sb verify --report=r --prom=r a.barecat
-    stderr_is "shardbox verify: --report and --prom write a file each; try 'shardbox verify --help'"
+    stderr_is 'shardbox verify: r: is both the report and the file of metrics; give each a file of its own'
     run_fail 2 sb verify --report=r --json a.barecat
     stderr_is "shardbox verify: --report writes what --json would; leave one out; try 'shardbox verify --help'"
     run_fail 2 sb verify --prom=- a.barecat
