@@ -70,6 +70,7 @@ enum sb_code sb_source_open_directory(struct sb_source **out, const char *path, 
     }
     self->source = (struct sb_source){.ops = &ops, .name = path, .loads = true, .unique = true};
     self->options.threads = threads;
+    self->options.ahead_from = SB_TREE_SLOW;
     self->options.notify = notify;
     code = sb_tree_new(&self->tree, &self->options, err);
     if (!code)

@@ -314,6 +314,7 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
     const struct sb_tree_options *options = &tree->options;
     struct sb_tree_level *above = innermost(tree), *listed = NULL;
     bool elsewhere, taken;
+    int64_t began;
     int fd;
     enum sb_code code;
 
@@ -328,6 +329,7 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
         code = enter(tree, listed, err);
         return code || taken ? code : SB_END;
     }
+    began = tree->ahead ? sb_tree_ahead_begin() : 0;
     code =
         look_into(tree, sb_tree_dir_fd(item->dir), item->component, follow, &fd, &item->stat, err);
     if (code)
@@ -347,6 +349,8 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
         close(fd);
     else if (fd >= 0 && list(tree, fd, &item->stat, err))
         return err->code;
+    if (tree->ahead)
+        sb_tree_ahead_took(tree->ahead, began);
     return taken ? SB_OK : SB_END;
 }
 

@@ -5,8 +5,8 @@
  * (within a directory names are sorted with directories compared as "name/"). The names of a
  * directory being walked, and of those above it, are held (about 30 bytes a name), but nothing else
  * of them; at most SB_TREE_OPEN_MAX directories are kept open whatever the depth. With threads,
- * directories that come next are opened and listed ahead: a few dozen, of at most a few MB of
- * names.
+ * directories that come next are opened and listed ahead where that takes its time: a few dozen, of
+ * at most a few MB of names.
  *
  * What is wrong with single things is said through notify, as SB_PROBLEM, and the walk goes on:
  * "unreadable" (a directory that cannot be opened or read: it comes itself, its contents do not),
@@ -23,6 +23,9 @@
 #include <sys/stat.h>
 
 #define SB_TREE_OPEN_MAX 16
+
+/* Nanoseconds: about ten times what it costs to hand a directory to a thread and back. */
+#define SB_TREE_SLOW 50000
 
 struct sb_filter;
 struct sb_tree;
@@ -49,6 +52,7 @@ struct sb_tree_options {
     bool one_file_system; /* a directory on another file system comes without its contents */
     bool no_recursion;    /* a directory comes alone */
     unsigned threads;     /* that read the files: half as many list directories ahead; 0, 1: none */
+    long ahead_from;      /* nanoseconds that listing one takes: ahead from there on; 0: always */
 
     /* Not taken: not given. Pruned: not even looked into. NULL takes everything. */
     const struct sb_filter *filter;

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #define THREADS_MAX      16
@@ -15,6 +16,7 @@
 #define PLACES           (KNOWN_MAX + LEVELS_LOOKED_AT * BELOW_MAX)
 #define NAMES_MAX        ((size_t)1 << 20) /* bytes of names in a directory */
 #define DESCRIPTORS_MIN  256               /* fewer are left to others */
+#define OUTLIER          4                 /* times ahead_from: more says nothing of the next */
 
 struct sb_tree_ahead {
     const struct sb_tree_options *options;
@@ -22,7 +24,8 @@ struct sb_tree_ahead {
     unsigned started;
     unsigned known_max;
     pthread_t threads[THREADS_MAX];
-    atomic_bool news; /* since the last look, something was listed */
+    atomic_bool news;     /* since the last look, something was listed */
+    _Atomic int64_t pace; /* nanoseconds for a directory, the latest ones weighing most */
 
     pthread_mutex_t mutex; /* of all below, and of what levels say of their listing */
     pthread_cond_t work;
@@ -56,6 +59,32 @@ enum sb_code sb_tree_ahead_new(struct sb_tree_ahead **out, const struct sb_tree_
     pthread_cond_init(&ahead->work, NULL);
     pthread_cond_init(&ahead->done, NULL);
     return SB_OK;
+}
+
+/* How long a directory takes */
+
+int64_t sb_tree_ahead_begin(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+void sb_tree_ahead_took(struct sb_tree_ahead *ahead, int64_t began)
+{
+    int64_t took = sb_tree_ahead_begin() - began;
+    int64_t most = OUTLIER * (int64_t)ahead->options->ahead_from;
+    int64_t pace = atomic_load_explicit(&ahead->pace, memory_order_relaxed);
+
+    /* Of two threads at once one may be forgotten. */
+    pace += ((took < most ? took : most) - pace) / OUTLIER;
+    atomic_store_explicit(&ahead->pace, pace, memory_order_relaxed);
+}
+
+static bool is_worth_it(struct sb_tree_ahead *ahead)
+{
+    return atomic_load_explicit(&ahead->pace, memory_order_relaxed) >= ahead->options->ahead_from;
 }
 
 /* The threads */
@@ -109,6 +138,7 @@ static void *run(void *argument)
     pthread_mutex_lock(&ahead->mutex);
     while (!ahead->closed) {
         struct sb_tree_level *level = first_waiting(ahead);
+        int64_t began;
         bool listed;
 
         if (!level) {
@@ -117,7 +147,9 @@ static void *run(void *argument)
         }
         level->listing = SB_TREE_BEING_LISTED;
         pthread_mutex_unlock(&ahead->mutex);
+        began = sb_tree_ahead_begin();
         listed = list(ahead->options, level);
+        sb_tree_ahead_took(ahead, began);
         pthread_mutex_lock(&ahead->mutex);
         level->listing = listed ? SB_TREE_LISTED : SB_TREE_NOT_LISTED;
         atomic_store_explicit(&ahead->news, true, memory_order_relaxed);
@@ -234,7 +266,8 @@ static void look(struct sb_tree_ahead *ahead, struct sb_tree_level *innermost)
 
 void sb_tree_ahead_look(struct sb_tree_ahead *ahead, struct sb_tree_level *innermost, bool entered)
 {
-    if (!entered && !atomic_load_explicit(&ahead->news, memory_order_relaxed))
+    if ((!entered && !atomic_load_explicit(&ahead->news, memory_order_relaxed)) ||
+        !is_worth_it(ahead))
         return;
     pthread_mutex_lock(&ahead->mutex);
     look(ahead, innermost);

@@ -7,12 +7,16 @@
  * cannot be listed ahead, for whatever reason, the walk does itself and so finds out why: what it
  * says does not depend on the threads.
  *
+ * Where a directory is listed sooner than it is handed to a thread and back, the walk does it all.
+ *
  * All functions are for the thread of the walk.
  */
 #ifndef SB_STORE_TREE_AHEAD_H
 #define SB_STORE_TREE_AHEAD_H
 
 #include "store/tree_level.h"
+
+#include <stdint.h>
 
 struct sb_tree_ahead;
 
@@ -23,6 +27,13 @@ unsigned sb_tree_ahead_threads(unsigned threads);
 enum sb_code sb_tree_ahead_new(struct sb_tree_ahead **out, const struct sb_tree_options *options,
                                unsigned threads, struct sb_error *err) SB_CHECKED;
 void sb_tree_ahead_free(struct sb_tree_ahead *ahead); /* NULL is allowed */
+
+/*
+ * Around the listing of a directory by the walk itself, to know how long that takes: began is what
+ * the first says, before.
+ */
+int64_t sb_tree_ahead_begin(void);
+void sb_tree_ahead_took(struct sb_tree_ahead *ahead, int64_t began);
 
 /*
  * Finds directories to be listed, now that the walk is in the directory `innermost`. Costs next to

@@ -313,6 +313,7 @@ enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pac
         .one_file_system = options->one_file_system,
         .no_recursion = options->no_recursion,
         .threads = options->threads,
+        .ahead_from = SB_TREE_SLOW,
         .filter = options->filter,
         .takes = options->share.count > 0 ? takes : NULL,
         .context = source,

@@ -4,6 +4,7 @@
 #include "core/buf.h"
 #include "core/glob.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdlib.h>
@@ -86,6 +87,9 @@ static const char *walk_named(const struct sb_tree_options *options, const char 
     walk_once(options, path, name);
     alone = strdup(walked.data ? walked.data : "");
     threaded.threads = 8;
+    walk_once(&threaded, path, name);
+    CHECK_TEXT(walked.data ? walked.data : "", alone);
+    threaded.ahead_from = 1; /* so it is decided again and again */
     walk_once(&threaded, path, name);
     CHECK_TEXT(walked.data ? walked.data : "", alone);
     free(alone);
@@ -293,6 +297,41 @@ static void directories_are_listed_ahead_and_come_in_their_order(void)
     CHECK(strstr(walk(&following), "!loop "));
 }
 
+/* How many threads there are after a walk, but before its tree is freed. */
+static size_t threads_of_walk(const struct sb_tree_options *options)
+{
+    struct sb_tree_item item;
+    struct sb_tree *tree;
+    struct sb_error err;
+    DIR *tasks;
+    size_t count = 0;
+
+    CHECK(sb_tree_new(&tree, options, &err) == SB_OK);
+    CHECK(sb_tree_start(tree, AT_FDCWD, ".", "", 0, &err) == SB_OK);
+    while (!sb_tree_next(tree, &item, &err))
+        ;
+    tasks = opendir("/proc/self/task");
+    CHECK(tasks != NULL);
+    while (tasks && readdir(tasks))
+        count++;
+    if (tasks)
+        closedir(tasks);
+    sb_tree_free(tree);
+    return count;
+}
+
+static void directories_that_are_listed_at_once_are_not_listed_by_threads(void)
+{
+    static const struct sb_tree_options alone = {.notify = &notify};
+    static const struct sb_tree_options always = {.threads = 8, .notify = &notify};
+    static const struct sb_tree_options from_an_hour_on = {
+        .threads = 8, .ahead_from = 3600000000000, .notify = &notify};
+
+    CHECK(chdir(top) == 0 && chdir("bushes") == 0);
+    CHECK(threads_of_walk(&always) > threads_of_walk(&alone));
+    CHECK(threads_of_walk(&from_an_hour_on) == threads_of_walk(&alone));
+}
+
 static void a_walk_is_given_up_while_directories_are_listed(void)
 {
     static const struct sb_tree_options threaded = {.threads = 8, .notify = &notify};
@@ -379,6 +418,7 @@ int main(void)
     RUN(filters_prune);
     RUN(a_deep_tree_needs_few_descriptors);
     RUN(directories_are_listed_ahead_and_come_in_their_order);
+    RUN(directories_that_are_listed_at_once_are_not_listed_by_threads);
     RUN(a_walk_is_given_up_while_directories_are_listed);
     RUN(a_directory_handle_outlives_the_walk);
     RUN(a_tree_that_vanishes_ends_the_walk);
