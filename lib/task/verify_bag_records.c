@@ -178,13 +178,14 @@ enum sb_code sb_verify_bag_records(struct bag_check *check, struct sb_record_cho
     struct records records = {
         .check = check,
         .from = choice,
-        .run = choice ? (struct sb_record_run){0} : all_records(check),
         .batch_records = batch_records(check),
     };
     unsigned threads = check->options->threads, slots = 2 * threads + 1;
     struct bag_batch *batches = calloc(slots, sizeof(*batches));
     enum sb_code code = batches ? SB_OK : sb_fail_memory(err);
 
+    if (!choice)
+        records.run = all_records(check);
     for (unsigned i = 0; !code && i < slots; i++)
         code = sb_bag_batch_init(&batches[i], check, err);
     if (!code)

@@ -6,6 +6,8 @@
 #   output_is / stderr_is TEXT  the whole of what it wrote
 #   output_has / stderr_has TEXT, output_lacks / stderr_lacks TEXT
 #
+#   need_shim                   skips the test where $FAULT_SHIM cannot be preloaded
+#
 # run_ok and run_fail leave $status, $output, $stderr, $lines and $stderr_lines, as bats' `run
 # --separate-stderr` does. A death by signal, a sanitizer's report or a timeout is never a pass.
 
@@ -29,6 +31,12 @@ setup() {
 
 sb() {
     "$SHARDBOX" "$@"
+}
+
+# A sanitizer's runtime must come before any other library.
+need_shim() {
+    [[ -e ${FAULT_SHIM:-} ]] || skip 'the shim of tests/faults is not built'
+    ! grep -qE '__(asan|tsan)_init' "$SHARDBOX" || skip 'not under a sanitizer'
 }
 
 # Shows what the command did and fails.

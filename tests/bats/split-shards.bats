@@ -255,10 +255,6 @@ killed() {
     [[ ! -e mark ]] || ((status == 137)) || fail "not killed at call $3"
 }
 
-need_shim() {
-    [[ $(basename "$(dirname "$SHARDBOX")") != @(sanitize|thread) ]] || skip "not under a sanitizer"
-}
-
 # keep: what stands now comes back with restore.
 keep() {
     mkdir kept

@@ -246,6 +246,7 @@ summary() {
 }
 
 @test "--state: a run that was interrupted has lost nothing that was there" {
+    need_shim
     make_sharded
     sb verify --state=state --shards=0-4 a.barecat
     run --separate-stderr env LD_PRELOAD="$FAULT_SHIM" FAULT_HOW=kill FAULT_CALLS=write,sync,unlink \
@@ -338,6 +339,7 @@ EOF
 
 @test "--state that cannot be written any more: what is found is said all the same" {
     local at told=0
+    need_shim
     make_sharded
     sb verify --state=state a.barecat
     flip_byte a.barecat-shard-00004 1500
