@@ -100,6 +100,7 @@ static enum sb_code prepare(struct sb_restore *restore, struct sb_error *err)
 
 static void release(struct sb_restore *restore)
 {
+    sb_verify_state_close(&restore->state);
     sb_restore_copy_free(restore->copy);
     sb_restore_list_free(restore->list);
     sb_restore_target_free(restore->target);
@@ -154,8 +155,10 @@ static enum sb_code restore_files(struct sb_restore *restore, struct sb_error *e
 
     if (code == SB_OK)
         code = sb_restore_plan(restore, err);
-    if (code == SB_OK && !dry_run)
+    if (code == SB_OK && !dry_run) {
+        sb_restore_state_begin(restore);
         code = sb_restore_holes(restore, err);
+    }
     /* What was written anew since it was verified may be sound by now. */
     if (code == SB_OK && sb_archive_generation(restore->archive) != restore->generation)
         code =
@@ -169,9 +172,11 @@ static enum sb_code restore_files(struct sb_restore *restore, struct sb_error *e
     if (code || dry_run)
         return code;
     code = sb_restore_target_sync(restore->target, err);
-    return code ? code
-                : sb_restore_check(restore, SB_RESTORE_WRITTEN, SB_RESTORE_RESTORED,
-                                   SB_RESTORE_UNREADABLE, err);
+    if (code)
+        return code;
+    sb_restore_state_end(restore);
+    return sb_restore_check(restore, SB_RESTORE_WRITTEN, SB_RESTORE_RESTORED, SB_RESTORE_UNREADABLE,
+                            err);
 }
 
 static void count_restored(struct sb_restore *restore, const struct sb_restore_item *item)
@@ -273,6 +278,8 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
         .events = events,
         .result = result,
         .lock.fd = -1,
+        .state_file = verify->choice.state,
+        .state.fd = -1,
     };
     const struct sb_verify_events noted = {
         .context = &restore, .found = found, .progress = progress};

@@ -25,6 +25,10 @@
  * other       it has one, but with other bytes
  * unreadable  it was written, but cannot be read back
  *
+ * With a state (verify_choice.h) the units of what was restored stay bad until a run has read them
+ * again, and what is known of the others holds, though their shard has another mtime. A kill, or a
+ * state that cannot be written, means that all of these count as never read.
+ *
  * Holds the locks of a writer in place (lock.h) while it writes. Memory is bounded, whatever
  * the number of files: they wait in a temporary database.
  */

@@ -11,6 +11,7 @@
 #include "task/restore_list.h"
 #include "task/restore_target.h"
 #include "task/verify.h"
+#include "task/verify_state.h"
 
 struct sqlite3;
 
@@ -34,6 +35,8 @@ struct sb_restore {
     char *file;     /* the index */
     struct sqlite3 *db;
     struct sb_new_lock lock;
+    const char *state_file; /* of verify --state; NULL: none */
+    struct sb_verify_state state;
 };
 
 /* restore_plan.c: what of the names that are damaged can be restored at all goes to the list. */
@@ -51,6 +54,15 @@ enum sb_code sb_restore_sequence(struct sb_restore *restore, struct sb_error *er
 enum sb_code sb_restore_check(struct sb_restore *restore, enum sb_restore_state state,
                               enum sb_restore_state right, enum sb_restore_state wrong,
                               struct sb_error *err) SB_CHECKED;
+
+/*
+ * restore_state.c: what the state remembers of the sound rest of a shard still holds after a
+ * repair, though size and mtime are others. `begin` once the shards are known and before one is
+ * written, with the writer's locks held until `end`, when they are synced. What fails there is
+ * told.
+ */
+void sb_restore_state_begin(struct sb_restore *restore);
+void sb_restore_state_end(struct sb_restore *restore);
 
 /* Another item was looked for: for progress. */
 void sb_restore_passed(struct sb_restore *restore, int64_t size);

@@ -22,6 +22,7 @@ enum {
     SB_SHARD_DEFECT = 1 << 1, /* verify found it missing, or none */
     SB_SHARD_READY = 1 << 2,  /* stands, and may be written */
     SB_SHARD_DIRTY = 1 << 3,  /* was written */
+    SB_SHARD_KNOWN = 1 << 4,  /* was until then as --state has it */
 };
 
 /* base: BASE-shard-NNNNN are the shards; db, the index, tells those that are another archive's, and

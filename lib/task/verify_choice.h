@@ -40,7 +40,8 @@ struct sb_verify_choice {
  * unit when it was read, with which result, and by what it is known: a digest of the rows of its
  * files. A unit whose files, addresses or checksums are others now counts as never read; so do all
  * units of a shard that was replaced or changed in place (size, mtime and inode are remembered; a
- * shard that grew while its index changed was appended to). Those never read come first, then the
+ * shard that grew while its index changed was appended to, and restore.h tells the state of what it
+ * writes). Those never read come first, then the
  * longest unread, each by address; without a state, percent and bytes choose by a hash, the same
  * units in each run.
  *

@@ -339,6 +339,23 @@ static enum sb_code run_for_shard(struct sb_verify_state *state, const char *sql
     return code;
 }
 
+enum sb_code sb_verify_state_knows_shard(struct sb_verify_state *state, uint32_t shard,
+                                         const struct stat *now, bool *known, struct sb_error *err)
+{
+    struct shard_row row = row_of(now);
+
+    return compare_shard(state, shard, &row, false, known, err);
+}
+
+enum sb_code sb_verify_state_keep_shard(struct sb_verify_state *state, uint32_t shard,
+                                        const struct stat *now, struct sb_error *err)
+{
+    struct shard_row row = row_of(now);
+
+    return run_for_shard(state, "INSERT OR REPLACE INTO main.shards VALUES(?1, ?2, ?3, ?4)", shard,
+                         &row, err);
+}
+
 enum sb_code sb_verify_state_see_shard(struct sb_verify_state *state, uint32_t shard,
                                        const struct stat *now, bool index_changed,
                                        struct sb_error *err)
@@ -350,8 +367,5 @@ enum sb_code sb_verify_state_see_shard(struct sb_verify_state *state, uint32_t s
     if (code == SB_OK && !same)
         code = run_for_shard(state, "UPDATE main.units SET checked = 0 WHERE shard = ?1", shard,
                              NULL, err);
-    if (code == SB_OK)
-        code = run_for_shard(state, "INSERT OR REPLACE INTO main.shards VALUES(?1, ?2, ?3, ?4)",
-                             shard, &row, err);
-    return code;
+    return code == SB_OK ? sb_verify_state_keep_shard(state, shard, now, err) : code;
 }

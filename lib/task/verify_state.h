@@ -62,4 +62,14 @@ enum sb_code sb_verify_state_see_shard(struct sb_verify_state *state, uint32_t s
                                        const struct stat *now, bool index_changed,
                                        struct sb_error *err) SB_CHECKED;
 
+/* *known: it is the shard that was seen last, neither changed nor appended to. */
+enum sb_code sb_verify_state_knows_shard(struct sb_verify_state *state, uint32_t shard,
+                                         const struct stat *now, bool *known,
+                                         struct sb_error *err) SB_CHECKED;
+
+/* In the caller's transaction: a shard that was known was written by us since, where units are bad:
+ * what is known of the others holds. */
+enum sb_code sb_verify_state_keep_shard(struct sb_verify_state *state, uint32_t shard,
+                                        const struct stat *now, struct sb_error *err) SB_CHECKED;
+
 #endif

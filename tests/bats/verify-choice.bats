@@ -462,3 +462,54 @@ records() {
     run_fail 2 sb verify --part=1/2 --repair-to=new.bagz bag@4.bagz
     stderr_has 'what is repaired is read, and all of it'
 }
+
+@test "--repair-from restores what the choice has read, and nothing else" {
+    make_sharded
+    flip_byte a.barecat-shard-00001 100
+    flip_byte a.barecat-shard-00004 1500
+    run_ok sb verify --shards=0-1 --repair-from=files a.barecat
+    [[ $(named) == f03 ]] || fail 'only f03 was read'
+    run_ok sb verify --part=1/2 --repair-from=files a.barecat
+    [[ $(named) == f13 ]] || fail 'and f13 by that share'
+    run_ok sb verify a.barecat
+    rm a.barecat-shard-00005
+    run_ok sb verify --subset=2/2 --repair-from=files a.barecat
+    output_has 'bounds: f15: '
+    run_ok sb verify a.barecat
+}
+
+# Three units in one shard: a, b and c, of which b alone is repaired.
+make_repairable() {
+    mkdir files
+    for i in a b c; do
+        head -c 4200000 /dev/zero | tr '\0' "$i" >"files/$i"
+    done
+    sb pack -C files a.barecat .
+    sb verify --state=state a.barecat
+    flip_byte a.barecat-shard-00000 4200100
+}
+
+@test "--repair-from --state: after a repair only what was repaired is read again, first" {
+    make_repairable
+    run_fail 1 sb verify --state=state a.barecat
+    run_ok sb verify -v --state=state --subset=1 --repair-from=files a.barecat
+    [[ $(summary) == *', 1 of 3 units' ]] || fail 'the bad one comes first'
+    run_ok sb verify -v --state=state --max-age=30d a.barecat
+    [[ $(summary) == *', 1 of 3 units' ]] || fail 'what was repaired'
+    run_ok sb verify -v --state=state --max-age=30d a.barecat
+    [[ $(summary) == *', 0 of 3 units' ]] || fail 'it is sound now'
+}
+
+@test "--repair-from --state: a shard that was changed before it was repaired counts as never read" {
+    make_repairable
+    run_ok sb verify --shards=0 --repair-from=files a.barecat
+    run_ok sb verify -v --state=state --max-age=30d a.barecat
+    [[ $(summary) == *', 3 of 3 units' ]] || fail 'nobody told the state'
+    flip_byte a.barecat-shard-00000 4200100
+    run_fail 1 sb verify --state=state --dry-run --repair-from=files a.barecat
+    run_ok sb verify --state=state --repair-from=files a.barecat
+    rm a.barecat-shard-00000
+    run_ok sb verify --state=state --repair-from=files a.barecat
+    run_ok sb verify -v --state=state --max-age=30d a.barecat
+    [[ $(summary) == *', 3 of 3 units' ]] || fail 'it was made anew'
+}
