@@ -21,8 +21,8 @@ struct verify_choice_settings {
 #define OPTIONS_VERIFY_CHOICE(settings, field)                                                     \
     OPTION_TEXT(0, "subset", settings, field.subset, "I/N|P%|SIZE",                                \
                 "read the I-th of N shares, P percent, or so many bytes", OPERAND_NONE),           \
-        OPTION_TEXT(0, "part", settings, field.part, "I/N|auto",                                   \
-                    "the I-th of N shares, as --subset; auto: as the scheduler says",              \
+        OPTION_TEXT(0, "part", settings, field.part, "I/N",                                        \
+                    "the I-th of N shares, as --subset; 'auto': as the scheduler says",            \
                     OPERAND_NONE),                                                                 \
         OPTION_TEXT(0, "shards", settings, field.shards, "A-B", "read only files in these shards", \
                     OPERAND_NONE),                                                                 \

@@ -414,7 +414,7 @@ complete -c shardbox -n '__shardbox_is verify' -l repair-from -r -F -d 'restore 
 complete -c shardbox -n '__shardbox_is verify' -l repair-prefix -x -d 'with it: the directory of COPY that has the files'
 complete -c shardbox -n '__shardbox_is verify' -s n -l dry-run -d 'with it: find what could be restored, and write nothing'
 complete -c shardbox -n '__shardbox_is verify' -l subset -x -d 'read the I-th of N shares, P percent, or so many bytes'
-complete -c shardbox -n '__shardbox_is verify' -l part -x -d 'the I-th of N shares, as --subset; auto: as the scheduler says'
+complete -c shardbox -n '__shardbox_is verify' -l part -x -d 'the I-th of N shares, as --subset; \'auto\': as the scheduler says'
 complete -c shardbox -n '__shardbox_is verify' -l shards -x -d 'read only files in these shards'
 complete -c shardbox -n '__shardbox_is verify' -l max-time -x -d 'end after so long (2h, 90m, 1d): what is left is for another run'
 complete -c shardbox -n '__shardbox_is verify' -l state -r -F -d 'remember what was read in FILE, and read the longest unread first'

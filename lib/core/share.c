@@ -181,7 +181,7 @@ static enum sb_code read_environment(struct sb_share *out, struct sb_error *err)
     if (code == SB_END)
         return sb_fail(err, SB_INVALID,
                        "nothing in the environment tells which part this is: neither srun nor "
-                       "mpirun, an array of jobs or GNU parallel has started it");
+                       "mpirun, an array of jobs or GNU parallel has started it; say it as I/N");
     return code;
 }
 
