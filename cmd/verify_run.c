@@ -48,6 +48,7 @@ enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settin
         .name_count = count - 1,
         .events = {.context = run, .found = verify_run_found, .progress = message_progress_call},
         .notify = {.context = run, .call = hear},
+        .result = {.progress = {.oldest = -1}},
         .began = time(NULL),
         .seconds = monotonic(),
     };
@@ -81,6 +82,9 @@ void verify_run_found(void *context, const struct sb_defect *defect)
         message_error("out of memory while naming a defect");
     sb_buf_release(&line);
 }
+
+static void warn(struct verify_run *run, const char *kind, bool aloud, const char *format,
+                 va_list args) SB_PRINTF(4, 0);
 
 static void warn(struct verify_run *run, const char *kind, bool aloud, const char *format,
                  va_list args)

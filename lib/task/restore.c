@@ -121,7 +121,7 @@ static void release(struct sb_restore *restore)
  */
 static enum sb_code lock_index(struct sb_restore *restore, struct sb_error *err)
 {
-    enum sb_schema schema;
+    enum sb_schema schema = SB_SCHEMA_OLD;
     int major, minor;
     enum sb_code code = sb_database_open(&restore->db, restore->file, SB_DB_WRITE, err);
 
@@ -285,7 +285,7 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
         .context = &restore, .found = found, .progress = progress};
     enum sb_code code;
 
-    *verified = (struct sb_verify_result){0};
+    *verified = (struct sb_verify_result){.progress = {.oldest = -1}};
     *result = (struct sb_restore_result){0};
     if (verify->quick)
         code =

@@ -354,3 +354,12 @@ refuses() {
     metric_is bytes_read 0
     metric_is exit_status 0
 }
+
+@test "a run that failed before it knew says nothing of how far the rounds are" {
+    make_archive
+    run_fail 2 sb verify --state=s --report=r.jsonl --prom=m.prom none.barecat
+    run ! grep oldest_read r.jsonl m.prom
+    rm m.prom
+    run_fail 2 sb verify --state=s --report=r.jsonl --prom=m.prom --repair-from=none a.barecat
+    run ! grep oldest_read r.jsonl m.prom
+}
