@@ -27,9 +27,7 @@ struct sb_tree_sink {
     struct sb_tree_part late; /* of the calling thread */
 };
 
-/* Says what is wrong with a member; SB_OK unless that ends the work. */
-enum sb_code sb_tree_tell_failure(const struct sb_tree_sink *sink, const char *kind,
-                                  const char *name, struct sb_error *err) SB_CHECKED;
+/* Says why a member was not written; SB_OK unless that ends the work. */
 enum sb_code sb_tree_tell_write_failure(const struct sb_tree_sink *sink, const char *name,
                                         struct sb_error *err) SB_CHECKED;
 void sb_tree_tell_written(const struct sb_tree_sink *sink, const struct sb_entry *entry);

@@ -7,8 +7,8 @@
 /* Metadata that a directory can be given. */
 #define KNOWN (SB_HAS_MODE | SB_HAS_MTIME | SB_HAS_UID | SB_HAS_GID)
 
-enum sb_code sb_tree_tell_failure(const struct sb_tree_sink *sink, const char *kind,
-                                  const char *name, struct sb_error *err)
+static enum sb_code tell_failure(const struct sb_tree_sink *sink, const char *kind,
+                                 const char *name, struct sb_error *err)
 {
     struct sb_error cause = *err;
 
@@ -21,7 +21,7 @@ enum sb_code sb_tree_tell_failure(const struct sb_tree_sink *sink, const char *k
 enum sb_code sb_tree_tell_write_failure(const struct sb_tree_sink *sink, const char *name,
                                         struct sb_error *err)
 {
-    return sb_tree_tell_failure(sink, err->code == SB_EXISTS ? "exists" : "write", name, err);
+    return tell_failure(sink, err->code == SB_EXISTS ? "exists" : "write", name, err);
 }
 
 void sb_tree_tell_written(const struct sb_tree_sink *sink, const struct sb_entry *entry)
@@ -140,8 +140,8 @@ static enum sb_code tell_finished(void *context, const struct sb_entry *entry, e
 
     if (!code)
         return SB_OK;
-    return sb_tree_tell_failure(sink, "metadata",
-                                entry->path_size > 0 ? entry->path : sink->options.directory, err);
+    return tell_failure(sink, "metadata",
+                        entry->path_size > 0 ? entry->path : sink->options.directory, err);
 }
 
 /* Ends at the first closed one, which stays in sink->closed until the next call. */
