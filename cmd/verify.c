@@ -217,11 +217,11 @@ static enum sb_code verify(struct verify_run *run, struct sb_error *err)
     misused = option_of_verify_records();
     if (misused)
         return sb_fail(err, SB_INVALID, "%s: is no bag, and --%s is for bags", run->path, misused);
-    if (looked_for_as_archive(run->path, opening))
+    if (looked_for_as_archive(run->path, opening)) {
         code = verify_archive(run, err);
-    if (looked_for_as_archive(run->path, opening) &&
-        (!code || !may_be_other(run->path, opening, err)))
-        return code ? err->code : SB_OK;
+        if (!code || !may_be_other(run->path, opening, err))
+            return code ? err->code : SB_OK;
+    }
     if (refuse_choice(run, err))
         return err->code;
     return verify_other(run, err);

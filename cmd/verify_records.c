@@ -15,19 +15,11 @@
 
 const char *option_of_verify_records(void)
 {
-    static const char *const words[] = {"compression", "dictionary",   "limits",
-                                        "layout",      "records",      "files-from",
-                                        "repair-to",   "keep-numbers", "force"};
-    const struct given_option *given;
-    size_t count = options_given(&given);
+    static const char *const words[] = {"compression", "dictionary", "limits",    "layout",
+                                        "records",     "files-from", "repair-to", "keep-numbers",
+                                        "force",       NULL};
 
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++) {
-            if (strcmp(given[i].name, words[k]) == 0)
-                return words[k];
-        }
-    }
-    return NULL;
+    return options_given_of(words);
 }
 
 static const char *plural(int64_t count, const char *many)
