@@ -1,11 +1,11 @@
 /*
  * Tree statistics summed by the writer while rows come in, instead of by triggers.
  *
- * Counts of the directories on the way down to the current one are kept on a stack; what was counted
- * in a directory that is left goes to the end of a temporary table, which is sorted and summed up
- * when it is applied. Rows in path order leave each directory once; in any other order the table has
- * up to a row for each file. Memory grows with the depth only. Belongs to the thread of
- * its connection.
+ * Counts of the directories on the way down to the current one are kept on a stack; what was
+ * counted in a directory that is left goes to the end of a temporary table, which is sorted and
+ * summed up when it is applied. Rows in path order leave each directory once; in any other order
+ * the table has up to a row for each file. Memory grows with the depth only. Belongs to the thread
+ * of its connection.
  */
 #ifndef SB_ARCHIVE_TALLY_H
 #define SB_ARCHIVE_TALLY_H

@@ -19,8 +19,9 @@ struct sb_restore_copy;
 
 /*
  * Opens it, and tells whether it can be read at all. SB_INVALID for bags, which have no names, and
- * for the archive itself. The strings are of the caller, as long. What is wrong with the copy is
- * told to notify as SB_WARNING: it is no damage of the archive.
+ * for the archive itself. The strings are of the caller, as long. What its source has to
+ * say is told to notify as SB_NOTE, where it is damaged as SB_WARNING: it is no problem of the
+ * archive.
  */
 enum sb_code sb_restore_copy_open(struct sb_restore_copy **out, const char *path,
                                   const char *prefix, const struct sb_archive *archive,

@@ -149,10 +149,9 @@ summary() {
 }
 
 @test "--state: in as many nights as it takes everything is read once, then again" {
-    local night
     make_sharded
     spoil
-    for night in 1 2 3 4 5; do
+    for _ in 1 2 3 4 5; do
         # What is bad is read again each time: here only what comes first is of interest.
         run_fail 1 sb verify --subset=6000 --state=state a.barecat
         named
@@ -349,7 +348,7 @@ EOF
         cp before state
         rm mark
         run --separate-stderr env LD_PRELOAD="$FAULT_SHIM" FAULT_HOW=ENOSPC FAULT_CALLS=write,sync \
-            FAULT_AT=$at FAULT_MARK=$PWD/mark "$SHARDBOX" verify --state=state a.barecat
+            FAULT_AT=$at FAULT_MARK="$PWD/mark" "$SHARDBOX" verify --state=state a.barecat
         [[ -e mark ]] || break
         refuse_crash verify
         [[ $status == 2 && -z $output || $status == 1 && $output == 'checksum: f13: '* ]] || fail "$at"

@@ -277,10 +277,13 @@ check_reported() {
     verified at/a.barecat || report "the archive was touched"
     [ "$1" = killed ] || [ "$1" = ended ] ||
         only a.barecat 'a.barecat-shard-*' r.jsonl m.prom "$(unnamed_of "$1")" || report "left behind"
-    jq -e . at/r.jsonl >log 2>&1 && tail -n 1 at/r.jsonl | grep -q '^{"kind":"summary",' ||
+    if ! jq -e . at/r.jsonl >log 2>&1 || ! tail -n 1 at/r.jsonl | grep -q '^{"kind":"summary",'; then
         report "the report is not whole"
-    head -n 1 at/m.prom | grep -q '^# HELP ' && tail -n 1 at/m.prom | grep -q '^shardbox_verify_known_bad_units{' ||
+    fi
+    if ! head -n 1 at/m.prom | grep -q '^# HELP ' ||
+        ! tail -n 1 at/m.prom | grep -q '^shardbox_verify_known_bad_units{'; then
         report "the metrics are not whole"
+    fi
     if [ "$1" = finished ] && ! cmp -s <(grep exit_status at/m.prom) <(grep exit_status start-reported/m.prom); then
         report "the metrics do not say 0"
     fi
