@@ -11,26 +11,35 @@ static const int caught_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 static atomic_int arrived;
 
-/*
- * Each second after the first signal: a read that began when the signal had come, but after the
- * question whether one had, comes back too.
- */
-static void wake(int number)
+/* One that comes again at once is the same: timeout(1) signals its child, and then its group. */
+static void note_signal(int number)
 {
-    (void)number;
-    alarm(1);
+    int none = 0;
+
+    if (atomic_compare_exchange_strong(&arrived, &none, number))
+        alarm(1);
 }
 
-/* Lets go of all of them, so that a second one kills at once. */
-static void note_signal(int number)
+static void let_go(void)
 {
     struct sigaction action, fallback = {.sa_handler = SIG_DFL};
 
-    atomic_store_explicit(&arrived, number, memory_order_relaxed);
     for (size_t i = 0; i < SIGNAL_COUNT; i++) {
         if (sigaction(caught_signals[i], NULL, &action) == 0 && action.sa_handler == note_signal)
             sigaction(caught_signals[i], &fallback, NULL);
     }
+}
+
+/*
+ * Each second after the first signal: a read that began when the signal had come, but after the
+ * question whether one had, comes back too. From the first second on another signal kills.
+ */
+static void wake(int number)
+{
+    (void)number;
+    if (!sb_interrupted())
+        return;
+    let_go();
     alarm(1);
 }
 

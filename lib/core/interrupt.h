@@ -3,8 +3,9 @@
  * way out.
  *
  * sb_catch_interrupts installs the handlers (SIGHUP too) and ignores SIGXFSZ, so that a file size
- * limit is a failing write. A second signal kills at once. Call it once, from the main thread,
- * before threads start.
+ * limit is a failing write. A signal that comes a second or more after the first kills at once; one
+ * that comes sooner, as timeout(1) and job managers send them to a process and then to its group,
+ * is the same one. Call it once, from the main thread, before threads start.
  */
 #ifndef SB_CORE_INTERRUPT_H
 #define SB_CORE_INTERRUPT_H

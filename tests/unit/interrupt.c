@@ -80,6 +80,7 @@ static bool raises_twice(void)
 {
     sb_catch_interrupts();
     raise(SIGINT);
+    raise(SIGALRM);
     raise(SIGINT);
     return true;
 }
@@ -88,12 +89,25 @@ static bool raises_two_kinds(void)
 {
     sb_catch_interrupts();
     raise(SIGINT);
+    raise(SIGALRM);
     raise(SIGTERM);
     return true;
 }
 
-static void a_second_signal_kills(void)
+/* As timeout(1) does, which signals its child and then its group. */
+static bool raises_at_once(void)
 {
+    sb_catch_interrupts();
+    raise(SIGTERM);
+    raise(SIGTERM);
+    raise(SIGHUP);
+    return sb_interrupt_signal() == SIGTERM;
+}
+
+/* SIGALRM is what comes by itself a second after the first one. */
+static void a_second_signal_kills_when_it_is_not_the_same(void)
+{
+    CHECK(status_of(raises_at_once) == 0);
     CHECK(killed_by(status_of(raises_twice), SIGINT));
     CHECK(killed_by(status_of(raises_two_kinds), SIGTERM));
 }
@@ -236,7 +250,7 @@ static void other_signals_do_not_end_a_read(void)
 int main(void)
 {
     RUN(signals_are_remembered);
-    RUN(a_second_signal_kills);
+    RUN(a_second_signal_kills_when_it_is_not_the_same);
     RUN(ignored_signals_stay_ignored);
     RUN(a_file_size_limit_is_a_failing_write);
     RUN(waiting_reads_and_writes_come_back);
