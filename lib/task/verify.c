@@ -225,8 +225,9 @@ enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_option
         code = sb_shards_open(&verify.shards, archive, err);
     if (code == SB_OK)
         code = sb_content_open(&verify.content, archive, verify.shards, err);
-    if (code == SB_OK && options->choice.share.index == 0)
-        code = preflight(&verify, err);
+    if (code == SB_OK)
+        code = options->choice.share.index == 0 ? preflight(&verify, err)
+                                                : sb_verify_shard_ends(&verify, err);
     if (code == SB_OK && !options->quick)
         code = read_data(&verify, err);
     if (code == SB_OK)

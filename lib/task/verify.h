@@ -47,7 +47,8 @@ struct sb_defect {
      * conflict    a name that is both a file and a directory
      * parent      a directory with something in it has no row
      * statistics  the tree statistics of a directory are wrong
-     * shard       a shard is not there, or not a regular file
+     * shard       a shard is not there, or not a regular file, or, as a share of the work but the
+     *             first sees it, shorter than its files need
      * source      a linked shard is shorter than it was when it was linked
      * bounds      bytes of a file lie beyond the end of a shard, or in one that is not there
      * overlap     two files share bytes

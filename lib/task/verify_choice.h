@@ -6,8 +6,9 @@
  * run and on each machine, and adding files changes none but the last of a shard.
  *
  * What is chosen is only about the reading of bytes: the index is looked at as a whole each time,
- * which takes seconds, unless there is a share, of which the first does that for all. Files that
- * are moved meanwhile may be passed over; no state takes them for read.
+ * which takes seconds, unless there is a share, of which the first does that for all: others see
+ * only that all shards are there, and long enough. Files that are moved meanwhile may be passed
+ * over; no state takes them for read.
  *
  * An index without one of addresses (sb_archive_is_addressed) is refused: SB_INVALID.
  */

@@ -1,5 +1,6 @@
 #include "archive/database.h"
 #include "core/buf.h"
+#include "core/interrupt.h"
 #include "task/verify_impl.h"
 
 #include <limits.h>
@@ -263,4 +264,87 @@ enum sb_code sb_verify_shards(struct verify *verify, struct sb_error *err)
     if (code != SB_OK || verify->options->present || verify->result->selected)
         return code;
     return check_holes(verify, end, err);
+}
+
+/* By the last file of it that has bytes; of those that lie over each other another may reach on. */
+static enum sb_code find_needed(struct verify *verify, uint32_t shard, int64_t *needed,
+                                struct sb_error *err)
+{
+    char query[160];
+
+    snprintf(query, sizeof(query),
+             "SELECT offset + size FROM main.files WHERE shard = %u AND size > 0"
+             " ORDER BY offset DESC LIMIT 1",
+             shard);
+    return sb_database_integer(sb_archive_database(verify->archive), query, 0, needed, err);
+}
+
+/* *shard: the next that has files, from this number on; -1: none. */
+static enum sb_code find_used(struct verify *verify, int64_t from, int64_t last, int64_t *shard,
+                              struct sb_error *err)
+{
+    char query[128];
+
+    snprintf(query, sizeof(query),
+             "SELECT min(shard) FROM main.files WHERE shard >= %lld AND shard <= %lld",
+             (long long)from, (long long)last);
+    enum sb_code code =
+        sb_database_integer(sb_archive_database(verify->archive), query, -1, shard, err);
+    /* A row may have a number between two. */
+    if (code == SB_OK && *shard >= 0 && *shard < from)
+        *shard = from;
+    return code;
+}
+
+static enum sb_code tell_short(struct verify *verify, uint32_t shard, struct sb_error *err)
+{
+    struct shard_info *info = &verify->shard_info[shard];
+    struct place place = NOWHERE;
+    struct sb_buf path = {0};
+    enum sb_code code;
+
+    info->told = true;
+    place.shard = shard;
+    code = sb_shards_path(verify->shards, shard, &path)
+               ? sb_fail_memory(err)
+               : sb_verify_report_row(verify, SB_REMEDY_SHARDS, "shard", place, err,
+                                      "%s: has %lld bytes, of the %lld that files are in",
+                                      path.data, (long long)info->size, (long long)info->needed);
+    sb_buf_release(&path);
+    return code;
+}
+
+static enum sb_code check_end(struct verify *verify, uint32_t shard, struct sb_error *err)
+{
+    struct shard_info *info;
+    enum sb_code code = sb_verify_shard_look(verify, shard, &info, err);
+
+    if (code == SB_OK)
+        code = find_needed(verify, shard, &info->needed, err);
+    if (code == SB_OK && !lacks_nothing(info))
+        code = look_anew(verify, shard, err);
+    if (code != SB_OK)
+        return code;
+    if (verify->by_shard)
+        return list_absent(verify, shard, err);
+    if (info->state == SHARD_THERE && !lacks_nothing(info))
+        return tell_short(verify, shard, err);
+    return info->needed > 0 ? sb_verify_shard_tell(verify, shard, err) : SB_OK;
+}
+
+enum sb_code sb_verify_shard_ends(struct verify *verify, struct sb_error *err)
+{
+    const struct sb_verify_choice *choice = &verify->options->choice;
+    int64_t shard = choice->has_shards ? choice->first_shard : 0;
+    int64_t last = choice->has_shards ? choice->last_shard : SB_SHARD_MAX;
+    enum sb_code code = SB_OK;
+
+    while (code == SB_OK && shard >= 0 && shard <= last) {
+        code = find_used(verify, shard, last, &shard, err);
+        if (code == SB_OK && shard >= 0)
+            code = check_end(verify, (uint32_t)shard++, err);
+        if (code == SB_OK && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+    }
+    return sb_verify_index_failed(verify, code, err);
 }

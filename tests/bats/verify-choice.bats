@@ -104,15 +104,19 @@ summary() {
     stderr_has 'share 2/3 is sound; 9 files (8.8K) checked; share 1 checks the index'
 }
 
-@test "a shard that is not there is found by whoever reads it" {
-    local share found=0
+@test "a shard that is missing or short is seen by every share, its files by those who read them" {
+    local share
     make_sharded
     rm a.barecat-shard-00005
+    truncate -s 2500 a.barecat-shard-00007
     for share in 2 3; do
-        run --separate-stderr sb verify --subset=$share/3 a.barecat
-        ((status == 0)) || { found=$share; output_has 'bounds: f15: '; }
+        run_fail 1 sb verify --subset=$share/3 a.barecat
+        output_has "shard: $PWD/a.barecat-shard-00005: is not there"
+        output_has "shard: $PWD/a.barecat-shard-00007: has 2500 bytes, of the 3000 that files are in"
+        (($(grep -c '^shard: ' <<<"$output") == 2)) || fail 'each once'
     done
-    ((found == 3)) || fail "found by $found"
+    [[ $(grep -c '^bounds: f1[567]: ' <<<"$output") == 3 ]] || fail 'read by share 3'
+    run_ok sb verify --subset=2/3 --shards=0-4 a.barecat
 }
 
 @test "--subset=P% and --subset=SIZE read so much, the same files each time" {
