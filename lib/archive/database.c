@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -352,6 +353,22 @@ static enum sb_code fail_open(sqlite3 *db, const char *file, int rc, struct sb_e
     return sb_fail(err, code_of(rc), "%s: %s", file, sqlite3_errstr(rc));
 }
 
+static void configure_once(void)
+{
+    /* Else each of its allocations is counted, under a lock that all threads share. To a program
+     * that uses SQLite already it says no, and counts on. */
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    sb_unlocked_prepare();
+}
+
+/* Before the first connection. */
+static void configure(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, configure_once);
+}
+
 enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_database_mode mode,
                               struct sb_error *err)
 {
@@ -372,8 +389,8 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
     if (mode == SB_DB_READ && access(file, R_OK))
         return sb_fail_errno(err, errno, "%s", file);
 
+    configure();
     choose_temp_directory(file);
-    sb_unlocked_prepare();
     if (mode == SB_DB_READ)
         rc = open_for_reading(out, file);
     else
@@ -396,6 +413,7 @@ enum sb_code sb_database_open_private(struct sqlite3 **out, const char *beside,
 {
     int rc;
 
+    configure();
     choose_temp_directory(beside);
     /* The empty name is a temporary file, unlinked from the start. */
     rc = sqlite3_open_v2("", out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,

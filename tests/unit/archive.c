@@ -63,6 +63,15 @@ static enum sb_code append_elsewhere(void)
     return (enum sb_code)code;
 }
 
+/* That takes a lock which all threads share, at each. */
+static void allocations_of_sqlite_are_not_counted(void)
+{
+    struct sb_writer *writer = open_writer(SB_CREATE);
+
+    CHECK(sqlite3_memory_used() == 0);
+    sb_writer_free(writer);
+}
+
 static void an_archive_that_is_closed_leaves_a_writer_its_lock(void)
 {
     struct sb_archive *archive = NULL;
@@ -196,6 +205,7 @@ int main(void)
     if (!mkdtemp(top) || chdir(top))
         return 2;
     start_other_process();
+    RUN(allocations_of_sqlite_are_not_counted);
     RUN(an_archive_that_is_closed_leaves_a_writer_its_lock);
     RUN(a_commit_is_seen_in_the_generation);
     RUN(an_append_is_done_though_another_writer_comes_before_its_renames);
