@@ -44,14 +44,15 @@ static enum sb_code add_label(struct sb_buf *out, const char *archive)
     return code ? code : sb_buf_add_char(out, '"');
 }
 
-/* The whole of what stands there; empty where nothing does. */
-static enum sb_code read_standing(const char *file, char text[FILE_MAX], struct sb_error *err)
+/* What stands there, of *size bytes as far as they fit; none where nothing does. */
+static enum sb_code read_standing(const char *file, char text[FILE_MAX], size_t *size,
+                                  struct sb_error *err)
 {
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
-    size_t size = 0;
     enum sb_code code = SB_OK;
 
+    *size = 0;
     text[0] = '\0';
     if (fd < 0)
         return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", file);
@@ -61,8 +62,8 @@ static enum sb_code read_standing(const char *file, char text[FILE_MAX], struct 
         code = sb_fail(err, SB_EXISTS, "%s: is there, and not a regular file; choose another name",
                        file);
     if (!code)
-        code = sb_read_full(fd, text, FILE_MAX - 1, &size, file, err);
-    text[size] = '\0';
+        code = sb_read_full(fd, text, FILE_MAX - 1, size, file, err);
+    text[*size] = '\0';
     close(fd);
     return code;
 }
@@ -96,10 +97,11 @@ static enum sb_code last_success(const char *file, const char *archive, int64_t 
     static char text[FILE_MAX];
     const char *value;
     char *end, *number;
-    enum sb_code code = read_standing(file, text, err);
+    size_t size;
+    enum sb_code code = read_standing(file, text, &size, err);
 
     *seconds = 0;
-    if (code || !*text)
+    if (code || size == 0)
         return code;
     if (strncmp(text, BEGINNING, strlen(BEGINNING)) != 0)
         return sb_fail(err, SB_EXISTS,

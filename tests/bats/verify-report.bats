@@ -187,6 +187,14 @@ nothing_else_is_here() {
     diff listed written
 }
 
+@test "a file that begins with a NUL is not taken for an empty one" {
+    make_archive
+    head -c 3 /dev/zero >m.prom
+    run_fail 2 sb verify --prom=m.prom a.barecat
+    stderr_is 'shardbox verify: m.prom: holds something else than metrics of verify; choose another name'
+    [[ $(stat -c %s m.prom) == 3 ]]
+}
+
 @test "the time of the last success outlives failures, and is taken strictly" {
     make_archive
     sb verify --prom=m.prom a.barecat
