@@ -27,7 +27,7 @@ static const char *const statement_texts[SB_PLAN_STATEMENTS] = {
         " ON CONFLICT(shard, unit, path, kind) DO UPDATE SET text = excluded.text,"
         " last_found = excluded.last_found",
     [SB_PLAN_DROP_DEFECTS] =
-        "DELETE FROM main.defects WHERE shard = ?1 AND unit = ?2 AND last_found < ?3",
+        "DELETE FROM main.defects WHERE shard = ?1 AND unit = ?2 AND last_found <> ?3",
 };
 
 int64_t sb_verify_plan_clock(void)
@@ -191,7 +191,8 @@ static enum sb_code set_read(struct sb_verify_plan *plan, const struct sb_verify
     return sb_database_step(set, err);
 }
 
-/* Those that were not found again. */
+/* Those that were not found again. All of one run have one time, so that a clock that is set back
+ * neither keeps old ones nor drops new ones. */
 static enum sb_code drop_defects(struct sb_verify_plan *plan, const struct sb_verify_unit *unit,
                                  bool bad, struct sb_error *err)
 {
@@ -243,7 +244,7 @@ enum sb_code sb_verify_plan_found(struct sb_verify_plan *plan, const struct sb_v
     sqlite3_bind_text(add, 3, defect->path, (int)defect->path_size, SQLITE_STATIC);
     sqlite3_bind_text(add, 4, defect->kind, -1, SQLITE_STATIC);
     sqlite3_bind_text(add, 5, defect->text, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(add, 6, (int64_t)time(NULL));
+    sqlite3_bind_int64(add, 6, plan->began);
     return sb_database_step(add, err);
 }
 

@@ -516,3 +516,14 @@ make_repairable() {
     run_ok sb verify -v --state=state --max-age=30d a.barecat
     [[ $(summary) == *', 3 of 3 units' ]] || fail 'it was made anew'
 }
+
+@test "defects that are not found again are forgotten, though the clock was ahead when they were found" {
+    make_sharded
+    flip_byte a.barecat-shard-00000 0
+    flip_byte a.barecat-shard-00000 1500
+    run_fail 1 sb verify --state=state a.barecat
+    sql state 'UPDATE defects SET last_found = last_found + 1000000'
+    flip_byte a.barecat-shard-00000 0
+    run_fail 1 sb verify --state=state a.barecat
+    [[ $(sql state 'SELECT path FROM defects') == f01 ]]
+}
