@@ -6,6 +6,7 @@
 #include "verify_run.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *err)
 {
@@ -50,27 +51,38 @@ enum sb_code verify_repair(struct verify_run *run, struct sb_archive *archive,
                                  err);
 }
 
+/* Where the copy has none of the names, they may begin elsewhere in it. */
+static const char *hint(const struct verify_run *run)
+{
+    const struct sb_restore_result *restored = &run->restored;
+
+    if (restored->missing < restored->damaged || run->settings->repair.prefix)
+        return "";
+    return "; --repair-prefix=DIR names the directory of it that has the files, if there is one";
+}
+
 static void say_restored(struct verify_run *run)
 {
     const struct verify_repair_settings *settings = &run->settings->repair;
     const struct sb_restore_result *restored = &run->restored;
     const char *plural = restored->damaged == 1 ? "" : "s";
+    const char *copy = strcmp(settings->from, "-") == 0 ? "standard input" : settings->from;
     char size[SB_HUMAN_SIZE];
 
     sb_format_human(restored->bytes, size);
     if (settings->dry_run)
         verify_run_warn(run, "restorable",
                         "%" PRId64 " of %" PRId64
-                        " damaged file%s (%s) can be restored from %s; nothing was written "
+                        " damaged file%s (%s) can be restored from %s%s; nothing was written "
                         "(--dry-run)",
-                        restored->restored, restored->damaged, plural, size, settings->from);
+                        restored->restored, restored->damaged, plural, size, copy, hint(run));
     else if (restored->left == 0)
         verify_run_alert(run, "restored", "%" PRId64 " damaged file%s (%s) restored from %s",
-                         restored->restored, plural, size, settings->from);
+                         restored->restored, plural, size, copy);
     else
         verify_run_warn(run, "restored",
-                        "%" PRId64 " of %" PRId64 " damaged file%s (%s) restored from %s",
-                        restored->restored, restored->damaged, plural, size, settings->from);
+                        "%" PRId64 " of %" PRId64 " damaged file%s (%s) restored from %s%s",
+                        restored->restored, restored->damaged, plural, size, copy, hint(run));
 }
 
 void verify_repair_summarize(struct verify_run *run, const char *advice)

@@ -192,7 +192,8 @@ static void count_restored(struct sb_restore *restore, const struct sb_restore_i
 static void tell_item(struct sb_restore *restore, const struct sb_restore_item *item)
 {
     const struct sb_notify *notify = restore->notify;
-    const char *copy = restore->options->copy;
+    const char *given = restore->options->copy;
+    const char *copy = strcmp(given, "-") == 0 ? "standard input" : given;
 
     switch (item->state) {
     case SB_RESTORE_WANTED:

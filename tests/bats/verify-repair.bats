@@ -64,7 +64,7 @@ repaired='shardbox verify: a.barecat: 1 damaged file (1.9K) restored from'
 @test "a tar comes from standard input too" {
     damage dir/more
     run_ok sb verify --repair-from=- a.barecat < <(sb convert --to=tar copy/a.barecat -)
-    stderr_is "$repaired -"
+    stderr_is "$repaired standard input"
     is_as_before
 }
 
@@ -141,6 +141,7 @@ shardbox verify: a.barecat: 2 defects remain; copy the damaged shards again, or 
         damage dir/more
         run_fail 1 sb verify --repair-from=$copy a.barecat
         stderr_has "dir/more: not restored: $copy has no such file"
+        stderr_has "0 of 1 damaged file (0) restored from $copy; --repair-prefix=DIR names the directory of it that has the files, if there is one"
         run_ok sb verify --repair-from=$copy --repair-prefix=tree/ a.barecat
         is_as_before
     done
