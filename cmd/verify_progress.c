@@ -43,11 +43,31 @@ static void note_read(const struct verify_run *run)
                      progress->units_read, progress->units);
 }
 
+static int64_t seconds(int64_t milliseconds)
+{
+    return (milliseconds + 500) / 1000;
+}
+
+/* What is no part of what --max-time cuts short. */
+static void note_time(const struct verify_run *run)
+{
+    const struct sb_verify_result *result = &run->result;
+
+    if (run->choice.max_seconds == 0)
+        return;
+    message_note("%s: the index was looked through in %" PRId64 " s", run->name,
+                 seconds(result->index_ms));
+    if (result->integrity_ms > 0)
+        message_note("%s: SQLite's own check of it, beside the rest, took %" PRId64 " s", run->name,
+                     seconds(result->integrity_ms));
+}
+
 void verify_summarize_progress(struct verify_run *run)
 {
     const struct sb_verify_progress *progress = &run->result.progress;
 
     note_read(run);
+    note_time(run);
     if (progress->out_of_time && progress->units_read == 0)
         verify_run_warn(run, "time",
                         "the time was over before a file was read: looking through the index takes "

@@ -180,6 +180,7 @@ static enum sb_code read_chosen(struct verify *verify, struct sb_error *err)
 {
     enum sb_code code = plan_data(verify, err);
 
+    verify->result->index_ms = sb_verify_plan_clock() - verify->started;
     if (code != SB_OK)
         return code;
     code = sb_verify_data(verify, NULL, err);
@@ -213,6 +214,7 @@ enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_option
         .notify = notify,
         .result = result,
         .by_shard = options->present || options->quick,
+        .started = sb_verify_plan_clock(),
     };
     enum sb_code code = SB_OK;
 

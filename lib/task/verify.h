@@ -106,6 +106,8 @@ struct sb_verify_result {
     int64_t raw_names; /* names that are not UTF-8 */
     bool selected;     /* paths left something out */
     struct sb_verify_progress progress;
+    int64_t index_ms;     /* with a choice: milliseconds until the first byte could be read */
+    int64_t integrity_ms; /* that SQLite's own check took; 0: there was none */
 };
 
 /* SB_OK when it came to its end, whatever was found. `notify` may be NULL. */

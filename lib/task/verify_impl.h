@@ -44,6 +44,7 @@ struct verify {
     struct sb_verify_units *units; /* NULL: all is read */
     bool apart; /* extents were seen in order of address, none touching another */
     struct integrity *integrity;
+    int64_t started; /* by sb_verify_plan_clock */
 };
 
 /* How often a file is looked up again that is moved while it is looked at. */

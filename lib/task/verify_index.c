@@ -5,6 +5,7 @@
 #include "archive/shards.h"
 #include "core/interrupt.h"
 #include "task/verify_impl.h"
+#include "task/verify_plan.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -27,6 +28,7 @@ struct integrity {
     pthread_t thread;
     bool running; /* the thread is to be joined */
     bool quick;
+    int64_t milliseconds; /* that it took */
     atomic_bool stop;
     atomic_bool ended;
     char *lines[INTEGRITY_LINES];
@@ -70,6 +72,7 @@ static void *run_integrity(void *context)
 {
     struct integrity *check = context;
     sqlite3_stmt *statement = NULL;
+    int64_t started = sb_verify_plan_clock();
     const char *sql = check->quick ? "PRAGMA quick_check(" TEXT(INTEGRITY_LINES) ")"
                                    : "PRAGMA integrity_check(" TEXT(INTEGRITY_LINES) ")";
 
@@ -77,6 +80,7 @@ static void *run_integrity(void *context)
     if (check->code == SB_OK)
         check->code = read_lines(check, statement);
     sqlite3_finalize(statement);
+    check->milliseconds = sb_verify_plan_clock() - started;
     atomic_store(&check->ended, true);
     return NULL;
 }
@@ -143,6 +147,7 @@ enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait, struc
         return SB_OK;
     wait_for(check);
     verify->integrity = NULL;
+    verify->result->integrity_ms = check->milliseconds;
     for (int i = 0; i < check->line_count; i++)
         sb_verify_say(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", check->lines[i]);
     if (check->line_count == INTEGRITY_LINES)

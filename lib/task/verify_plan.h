@@ -20,6 +20,9 @@ struct sb_verify_unit {
     bool was_bad;   /* when it was read last */
 };
 
+/* Milliseconds of a clock that only goes on. */
+int64_t sb_verify_plan_clock(void);
+
 /* Does the choice leave something out, or remember something? */
 bool sb_verify_chooses(const struct sb_verify_choice *choice);
 

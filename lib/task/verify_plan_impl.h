@@ -46,7 +46,4 @@ struct sb_verify_plan {
 enum sb_code sb_verify_plan_statement(struct sb_verify_plan *plan, enum sb_plan_statement which,
                                       sqlite3_stmt **out, struct sb_error *err) SB_CHECKED;
 
-/* Milliseconds of a clock that only goes on. */
-int64_t sb_verify_plan_clock(void);
-
 #endif

@@ -10,7 +10,8 @@
  *              was (checked; 0: its shard is another one since), and whether it was found bad
  *     defects  of bad units, what was found, when it was first found and when last
  *
- * Times are seconds since the epoch. Belongs to one thread.
+ * A digest depends on the machine's order of bytes: on one that has the other, what was read counts
+ * as unread. Times are seconds since the epoch. Belongs to one thread.
  */
 #ifndef SB_TASK_VERIFY_STATE_H
 #define SB_TASK_VERIFY_STATE_H

@@ -368,6 +368,9 @@ EOF
     spoil
     run_fail 1 sb verify --max-time=1h a.barecat
     (($(named | wc -l) == 30)) || fail 'all'
+    stderr_lacks 'the index was looked through'
+    run_fail 1 sb verify -v --max-time=1h a.barecat
+    [[ $stderr =~ 'a.barecat: the index was looked through in '[0-9]+' s'$'\n' ]] || fail 'the index'
     # A limit at which all of it takes longer than that.
     run sb verify -v -j 1 --max-time=1s --bwlimit=9K a.barecat
     (($(named | wc -l) < 30)) || fail 'it went on'
@@ -411,6 +414,19 @@ EOF
     tar -cf a.tar files
     run_fail 2 sb verify --subset=5% a.tar
     stderr_has 'a.tar: is no archive, and read from its beginning to its end: --subset is for archives and bags'
+}
+
+@test "an index without an order of addresses is refused, as no part of it can be found" {
+    make_sharded
+    sql a.barecat 'DROP INDEX idx_files_shard_offset'
+    for choice in --subset=1/2 --part=2/2 --subset=5% --shards=0 --max-time=1h --state=state; do
+        run_fail 2 sb verify "$choice" a.barecat
+        output_is ''
+        stderr_is "shardbox verify: a.barecat: its index has no order of addresses, by which parts of it could be read; 'shardbox upgrade' makes one"
+    done
+    [[ ! -e state ]] || fail 'a state was made'
+    sb upgrade a.barecat
+    run_ok sb verify --state=state a.barecat
 }
 
 # bag@4.bagz of 40 records, ten in each shard.

@@ -194,6 +194,71 @@ static void shards_that_come_while_the_row_of_renames_is_read_are_no_damage(void
     CHECK(waiting != NULL);
 }
 
+/* Files of one byte at 0, 10, ... 90 of shard 0, two at 50, and one at 50 of shard 1. */
+static void make_addresses(void)
+{
+    sqlite3 *db;
+
+    CHECK(sqlite3_open("a", &db) == SQLITE_OK);
+    CHECK(sqlite3_exec(db,
+                       "DELETE FROM files; WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1"
+                       " FROM n WHERE i < 9) INSERT INTO files (path, shard, offset, size)"
+                       " SELECT 'f' || i, 0, 10 * i, 1 FROM n;"
+                       "INSERT INTO files (path, shard, offset, size)"
+                       " VALUES ('twin', 0, 50, 1), ('other', 1, 50, 1)",
+                       NULL, NULL, NULL) == SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* The names of the files that begin there, a space behind each. */
+static const char *within(uint32_t shard, int64_t first, int64_t end)
+{
+    static char names[200];
+    const struct sb_query query = {
+        .order = SB_BY_ADDRESS,
+        .files = true,
+        .shard_first = shard,
+        .shard_last = shard,
+        .offset_first = first,
+        .offset_end = end,
+    };
+    struct sb_archive *archive = NULL;
+    struct sb_cursor *cursor = NULL;
+    struct sb_entry entry;
+    enum sb_code code;
+    size_t used = 0;
+
+    CHECK(sb_archive_open(&archive, "a", &err) == SB_OK);
+    CHECK(sb_archive_is_addressed(archive));
+    CHECK(sb_cursor_open(&cursor, archive, &query, &err) == SB_OK);
+    names[0] = '\0';
+    while ((code = sb_cursor_next(cursor, &entry, &err)) == SB_OK && used < sizeof(names))
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s ", entry.path);
+    CHECK(code == SB_END);
+    sb_cursor_free(cursor);
+    sb_archive_free(archive);
+    return names;
+}
+
+static void a_range_of_addresses_has_its_first_and_not_its_end(void)
+{
+    make_addresses();
+    CHECK_TEXT(within(0, 20, 40), "f2 f3 ");
+    CHECK_TEXT(within(0, 20, 41), "f2 f3 f4 ");
+    CHECK_TEXT(within(0, 21, 30), "");
+    CHECK_TEXT(within(0, 0, 1), "f0 ");
+    CHECK_TEXT(within(0, 50, 51), "f5 twin ");
+    CHECK_TEXT(within(0, 85, INT64_MAX), "f9 ");
+    CHECK_TEXT(within(1, 0, 100), "other ");
+    CHECK_TEXT(within(2, 0, 100), "");
+}
+
+static void without_an_end_a_range_is_the_shard(void)
+{
+    CHECK_TEXT(within(1, 0, 0), "other ");
+    CHECK_TEXT(within(0, 0, 0), "f0 f1 f2 f3 f4 f5 twin f6 f7 f8 f9 ");
+}
+
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     (void)st, (void)type, (void)ftw;
@@ -210,6 +275,8 @@ int main(void)
     RUN(a_commit_is_seen_in_the_generation);
     RUN(an_append_is_done_though_another_writer_comes_before_its_renames);
     RUN(shards_that_come_while_the_row_of_renames_is_read_are_no_damage);
+    RUN(a_range_of_addresses_has_its_first_and_not_its_end);
+    RUN(without_an_end_a_range_is_the_shard);
     close(ask[1]);
     nftw(top, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     return check_end();
