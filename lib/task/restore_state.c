@@ -33,7 +33,7 @@ static enum sb_code look_at_shards(struct sb_restore *restore, struct sb_error *
 {
     struct sb_restore_target *target = restore->target;
     struct stat st;
-    bool stands, known;
+    bool stands = false, known;
     enum sb_code code = SB_OK;
 
     for (uint32_t i = 0; code == SB_OK && sb_restore_target_next(target, SB_SHARD_WANTED, &i);
@@ -66,7 +66,7 @@ static enum sb_code keep_shards(struct sb_restore *restore, struct sb_error *err
 {
     struct sb_restore_target *target = restore->target;
     struct stat st;
-    bool stands;
+    bool stands = false;
     enum sb_code code = sb_database_run(restore->state.db, "BEGIN IMMEDIATE", err);
 
     for (uint32_t i = 0; code == SB_OK && sb_restore_target_next(target, SB_SHARD_KNOWN, &i); i++) {

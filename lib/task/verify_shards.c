@@ -319,8 +319,9 @@ static enum sb_code check_end(struct verify *verify, uint32_t shard, struct sb_e
     struct shard_info *info;
     enum sb_code code = sb_verify_shard_look(verify, shard, &info, err);
 
-    if (code == SB_OK)
-        code = find_needed(verify, shard, &info->needed, err);
+    if (code != SB_OK || !info)
+        return code;
+    code = find_needed(verify, shard, &info->needed, err);
     if (code == SB_OK && !lacks_nothing(info))
         code = look_anew(verify, shard, err);
     if (code != SB_OK)

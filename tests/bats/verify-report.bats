@@ -255,7 +255,7 @@ refuses() {
     ln -s copy/a.barecat-shard-00000 theirs
     for option in --prom --report --state; do
         for file in a.barecat a.barecat-shard-0000{0,1} index shard hard; do
-            refuses $option=$file
+            refuses "$option=$file"
         done
         copy=copy/a.barecat refuses $option=theirs
         copy=copy.tar refuses $option=copy.tar
@@ -293,9 +293,9 @@ refuses() {
     make_archive
     ln -s s t
     for other in s ./s "$PWD/s"; do
-        refuses --state=s --report=$other
+        refuses --state=s "--report=$other"
         stderr_is "shardbox verify: $other: is both the report and the state; give each a file of its own"
-        refuses --prom=s --report=$other
+        refuses --prom=s "--report=$other"
     done
     sb verify --state=s a.barecat
     refuses --state=s --prom=t
