@@ -46,6 +46,10 @@ without_bad() {
     faults -s 23 -o 2 upgrade
 }
 
+@test "a state and reports of verify: of this run or the one before, and the archive as it was" {
+    faults -s 37 -o 4 rounds
+}
+
 @test "an archive that is repaired: each file as damaged as before, or restored" {
     faults -s 7 -o 3 repair repairtar
     faults -s 11 -o 2 -p strict repair

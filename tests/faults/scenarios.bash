@@ -246,6 +246,43 @@ check_repair() {
         report "a neighbour was touched"
 }
 
+# Of a damaged archive, which stays as it is, a state and its reports from an earlier run, when it was sound.
+start_rounds() {
+    [ -d start-repair ] || start_repair
+    mkdir start-rounds at
+    cp -a copy/. at
+    rounds "$SHARDBOX"
+    cp -a at/{state,report,prom} start-rounds
+    cp -a start-repair/. start-rounds
+    rm -r at
+}
+rounds() {
+    "$@" verify --state=at/state --report=at/report --prom=at/prom at/a.barecat
+}
+# Damage is what it is to find, so a run that did its work says 1, and no problem with the state.
+run_rounds() {
+    rounds "$@"
+    local status=$?
+    [ "$status" -eq 1 ] || return "$status"
+    grep -q '"status":1' at/report && ! grep -q '"what":"state"' at/report || return 2
+}
+check_rounds() {
+    local file found
+    for file in start-repair/a.barecat*; do
+        cmp "$file" "at/${file##*/}" >log 2>&1 || report "the archive is not the same"
+    done
+    jq -es '.[0].kind == "start" and .[-1].kind == "summary"' at/report >log 2>&1 || report "half a report"
+    tail -n 1 at/prom | grep -q '^shardbox_verify_.* [0-9]*$' || report "half the metrics"
+    # A journal that a kill left is played back by this.
+    found=$(sqlite3 at/state 'SELECT count(*) FROM units WHERE bad; PRAGMA quick_check' 2>&1)
+    [[ $found == [0-9]*ok ]] || report "the state: $found"
+    [ "$1" != finished ] || [[ $found == [1-9]*ok ]] || report "the state has forgotten the damage"
+    [ "$1" = failed ] || return 0
+    find at -mindepth 1 ! -name 'a.barecat*' ! -name state ! -name report ! -name prom \
+        ! -name 'etilqs_*' ! \( -name state-journal -size 0 \) >log
+    [ ! -s log ] || report "left behind"
+}
+
 start_repairtar() {
     [ -d start-repair ] || start_repair
     cp -a start-repair start-repairtar
