@@ -69,10 +69,10 @@ void verify_summarize_progress(struct verify_run *run)
     note_read(run);
     note_time(run);
     if (progress->out_of_time && progress->units_read == 0)
-        verify_run_warn(run, "time",
-                        "the time was over before a file was read: looking through the index takes "
-                        "longer than --max-time=%s",
-                        run->settings->choice.max_time);
+        verify_run_alert(run, "time",
+                         "the time was over before a file was read: looking through the index "
+                         "takes longer than --max-time=%s",
+                         run->settings->choice.max_time);
     else if (progress->out_of_time)
         message_note("%s: the time was over, and %" PRId64 " units are left", run->name,
                      progress->units_due - progress->units_read);

@@ -93,6 +93,17 @@ nothing_else_is_here() {
     stderr_is ''
 }
 
+@test "that there is never time to read anything is said beside the report" {
+    need_shim
+    [[ -e ${SLOW_SHIM:-} ]] || skip 'the shim is not built'
+    make_archive
+    # The calls that look for the shard, before it is read, take longer than there is time for.
+    run_ok env LD_PRELOAD="$SLOW_SHIM" SLOW_ROOT="$PWD/a.barecat-shard-00000" SLOW_MICROSECONDS=500000 \
+        "$SHARDBOX" verify --max-time=1s --report=r.jsonl a.barecat
+    stderr_is 'shardbox verify: a.barecat: the time was over before a file was read: looking through the index takes longer than --max-time=1s'
+    [[ $(report 'select(.kind == "warning") | .what') == time ]]
+}
+
 @test "warnings and problems are in the report, not on standard error" {
     make_archive
     sql a.barecat "UPDATE files SET crc32c = NULL WHERE path = 'one'"
