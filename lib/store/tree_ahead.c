@@ -16,7 +16,8 @@
 #define PLACES           (KNOWN_MAX + LEVELS_LOOKED_AT * BELOW_MAX)
 #define NAMES_MAX        ((size_t)1 << 20) /* bytes of names in a directory */
 #define DESCRIPTORS_MIN  256               /* fewer are left to others */
-#define OUTLIER          4                 /* times ahead_from: more says nothing of the next */
+#define OUTLIER          2                 /* times ahead_from: more says nothing of the next */
+#define LATEST           4                 /* directories that make the pace, about */
 
 struct sb_tree_ahead {
     const struct sb_tree_options *options;
@@ -78,7 +79,7 @@ void sb_tree_ahead_took(struct sb_tree_ahead *ahead, int64_t began)
     int64_t pace = atomic_load_explicit(&ahead->pace, memory_order_relaxed);
 
     /* Of two threads at once one may be forgotten. */
-    pace += ((took < most ? took : most) - pace) / OUTLIER;
+    pace += ((took < most ? took : most) - pace) / LATEST;
     atomic_store_explicit(&ahead->pace, pace, memory_order_relaxed);
 }
 

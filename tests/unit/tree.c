@@ -89,7 +89,7 @@ static const char *walk_named(const struct sb_tree_options *options, const char 
     threaded.threads = 8;
     walk_once(&threaded, path, name);
     CHECK_TEXT(walked.data ? walked.data : "", alone);
-    threaded.ahead_from = 1; /* so it is decided again and again */
+    threaded.ahead_from = 5000; /* so that it may change its mind */
     walk_once(&threaded, path, name);
     CHECK_TEXT(walked.data ? walked.data : "", alone);
     free(alone);
