@@ -1,9 +1,6 @@
-#include "store/tree.h"
+#include "store/tree_impl.h"
 
-#include "core/buf.h"
 #include "core/glob.h"
-#include "store/tree_ahead.h"
-#include "store/tree_level.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,26 +10,6 @@
 
 /* Room for the directory of the start, and one being opened. */
 #define OPEN_LEVELS (SB_TREE_OPEN_MAX - 2)
-
-struct sb_tree {
-    struct sb_tree_options options;
-    struct sb_tree_level **levels; /* directories whose contents are being walked */
-    size_t depth;
-    size_t room;
-    struct sb_tree_ahead *ahead; /* NULL: everything is done when the walk comes to it */
-    bool entered;                /* the innermost level is new to it */
-    struct sb_buf name;          /* of the current item */
-    struct sb_buf disk;
-
-    struct sb_tree_dir *base; /* the directory that holds the start, opened from base_fd */
-    int base_fd;
-    struct sb_buf base_path;
-    struct sb_buf component; /* the start within it */
-    bool follow_start;
-    bool start_waits;
-    unsigned start_type; /* S_IFMT bits, where they are known; else 0 */
-    dev_t start_dev;
-};
 
 enum sb_code sb_tree_new(struct sb_tree **out, const struct sb_tree_options *options,
                          struct sb_error *err)
@@ -59,7 +36,7 @@ static struct sb_tree_level *innermost(const struct sb_tree *tree)
     return tree->depth > 0 ? tree->levels[tree->depth - 1] : NULL;
 }
 
-static void leave(struct sb_tree *tree)
+void sb_tree_leave(struct sb_tree *tree)
 {
     struct sb_tree_level *level = innermost(tree);
 
@@ -74,7 +51,7 @@ void sb_tree_free(struct sb_tree *tree)
     if (!tree)
         return;
     while (tree->depth > 0)
-        leave(tree);
+        sb_tree_leave(tree);
     sb_tree_ahead_free(tree->ahead);
     free(tree->levels);
     sb_tree_dir_unref(tree->base);
@@ -85,7 +62,8 @@ void sb_tree_free(struct sb_tree *tree)
     free(tree);
 }
 
-static void problem(struct sb_tree *tree, const char *kind, const char *text, int error_number)
+void sb_tree_problem(const struct sb_tree *tree, const char *kind, const char *text,
+                     int error_number)
 {
     char reason[128];
 
@@ -94,107 +72,6 @@ static void problem(struct sb_tree *tree, const char *kind, const char *text, in
                 strerror_r(error_number, reason, sizeof(reason)));
     else
         sb_tell(tree->options.notify, SB_PROBLEM, kind, tree->disk.data, "%s", text);
-}
-
-static void problem_of_start(struct sb_tree *tree, int error_number)
-{
-    bool missing = error_number == ENOENT || error_number == ENOTDIR;
-
-    problem(tree, missing ? "missing" : "unreadable", "cannot be packed", error_number);
-}
-
-/* Splits path into the directory to open and the component in it. */
-static enum sb_code split_start(struct sb_tree *tree, const char *path, struct sb_buf *base)
-{
-    size_t end = strlen(path);
-    size_t last;
-
-    tree->follow_start = tree->options.dereference || (end > 0 && path[end - 1] == '/');
-    while (end > 0 && path[end - 1] == '/')
-        end--;
-    last = end;
-    while (last > 0 && path[last - 1] != '/')
-        last--;
-    if (end == 0 || (end - last == 1 && path[last] == '.') ||
-        (end - last == 2 && path[last] == '.' && path[last + 1] == '.')) {
-        if (sb_buf_set(base, path, strlen(path)))
-            return SB_NOMEM;
-        return sb_buf_set(&tree->component, ".", 1);
-    }
-    if (sb_buf_set(base, last > 0 ? path : ".", last > 0 ? last : 1))
-        return SB_NOMEM;
-    return sb_buf_set(&tree->component, path + last, end - last);
-}
-
-/* Opens the directory that holds the start. SB_END: it was said why that cannot be. */
-static enum sb_code open_base(struct sb_tree *tree, int base_fd, const struct sb_buf *path,
-                              struct sb_error *err)
-{
-    int fd;
-
-    if (tree->base && tree->base_fd == base_fd && tree->base_path.size == path->size &&
-        memcmp(tree->base_path.data, path->data, path->size) == 0)
-        return SB_OK;
-    sb_tree_dir_unref(tree->base);
-    tree->base = NULL;
-    fd = sb_tree_open_directory(base_fd, path->data, true);
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-        return sb_fail_errno(err, errno, "%s", tree->disk.data);
-    if (fd < 0) {
-        problem_of_start(tree, errno);
-        return SB_END;
-    }
-    tree->base = sb_tree_dir_new(fd);
-    tree->base_fd = base_fd;
-    if (!tree->base || sb_buf_set(&tree->base_path, path->data, path->size))
-        return sb_fail_memory(err);
-    return SB_OK;
-}
-
-enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, const char *name,
-                           size_t name_size, struct sb_error *err)
-{
-    struct sb_buf base = {0};
-    enum sb_code code = SB_OK;
-
-    while (tree->depth > 0)
-        leave(tree);
-    tree->start_waits = false;
-    tree->start_type = 0;
-    if (path[0] == '\0')
-        return sb_fail(err, SB_INVALID, "an empty path");
-    if (split_start(tree, path, &base) || sb_buf_set(&tree->name, name, name_size) ||
-        sb_buf_set(&tree->disk, path, strlen(path)))
-        code = sb_fail_memory(err);
-    else
-        code = open_base(tree, base_fd, &base, err);
-    sb_buf_release(&base);
-    tree->start_waits = code == SB_OK;
-    return code == SB_END ? SB_OK : code;
-}
-
-enum sb_code sb_tree_start_found(struct sb_tree *tree, int base_fd, const char *path,
-                                 const char *name, size_t name_size, const struct stat *found,
-                                 struct sb_error *err)
-{
-    static const char here[] = ".";
-    const struct sb_buf base = {.data = (char *)here, .size = 1};
-    unsigned type = found->st_mode & S_IFMT;
-    enum sb_code code;
-
-    if (type == S_IFDIR || (type == S_IFLNK && tree->options.dereference))
-        return sb_tree_start(tree, base_fd, path, name, name_size, err);
-    while (tree->depth > 0)
-        leave(tree);
-    tree->start_waits = false;
-    tree->start_type = type;
-    tree->follow_start = false;
-    if (sb_buf_set(&tree->component, path, strlen(path)) ||
-        sb_buf_set(&tree->name, name, name_size) || sb_buf_set(&tree->disk, path, strlen(path)))
-        return sb_fail_memory(err);
-    code = open_base(tree, base_fd, &base, err);
-    tree->start_waits = code == SB_OK;
-    return code == SB_END ? SB_OK : code;
 }
 
 static bool is_ancestor(const struct sb_tree *tree, const struct stat *st)
@@ -261,7 +138,8 @@ static enum sb_code list(struct sb_tree *tree, int fd, const struct stat *st, st
         return err->code;
     code = sb_names_read(&level->names, fd, SB_NAMES_AS_PATH, tree->options.dereference, err);
     if (code == SB_SYSTEM || code == SB_NOENT) {
-        problem(tree, "unreadable", "cannot be read, its contents are left out", err->sys_errno);
+        sb_tree_problem(tree, "unreadable", "cannot be read, its contents are left out",
+                        err->sys_errno);
         level->names.count = 0;
         return SB_OK;
     }
@@ -296,14 +174,14 @@ static enum sb_code look_into(struct sb_tree *tree, int at, const char *componen
     if (why == EMFILE || why == ENFILE || why == ENOMEM)
         return sb_fail_errno(err, why, "%s", tree->disk.data);
     if (why == ENOENT) {
-        problem(tree, "vanished", "vanished while the tree was read", 0);
+        sb_tree_problem(tree, "vanished", "vanished while the tree was read", 0);
         return SB_END;
     }
     if (!stat_directory(at, component, follow, st)) {
-        problem(tree, "changed", "changed while the tree was read", why);
+        sb_tree_problem(tree, "changed", "changed while the tree was read", why);
         return SB_END;
     }
-    problem(tree, "unreadable", "cannot be opened, its contents are left out", why);
+    sb_tree_problem(tree, "unreadable", "cannot be opened, its contents are left out", why);
     return SB_OK;
 }
 
@@ -335,7 +213,7 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
     if (code)
         return code;
     if (follow && is_ancestor(tree, &item->stat)) {
-        problem(tree, "loop", "links back to a directory above it; left out", 0);
+        sb_tree_problem(tree, "loop", "links back to a directory above it; left out", 0);
         close(fd);
         return SB_END;
     }
@@ -371,7 +249,7 @@ static enum sb_code take(struct sb_tree *tree, struct sb_tree_item *item, unsign
                                            tree->disk.data, err))) {
         item->node = SB_NODE_OTHER;
     } else if (type == S_IFLNK && follow) {
-        problem(tree, "dangling", "a link that leads nowhere; left out", 0);
+        sb_tree_problem(tree, "dangling", "a link that leads nowhere; left out", 0);
         code = SB_END;
     } else {
         item->node = type == S_IFREG   ? SB_NODE_FILE
@@ -399,7 +277,7 @@ static enum sb_code take_start(struct sb_tree *tree, struct sb_tree_item *item,
     if (fstatat(at, item->component, &st, AT_SYMLINK_NOFOLLOW) ||
         (S_ISLNK(st.st_mode) && follow && fstatat(at, item->component, &st, 0) &&
          !tree->options.dereference)) {
-        problem_of_start(tree, errno);
+        sb_tree_start_problem(tree, errno);
         return SB_END;
     }
     return take(tree, item, st.st_mode & S_IFMT, follow, err);
@@ -429,7 +307,8 @@ static enum sb_code reopen(struct sb_tree *tree, struct sb_tree_level *level, st
     }
     if (fd >= 0)
         close(fd);
-    problem(tree, "changed", "was moved while the tree was read; the rest of it is left out", 0);
+    sb_tree_problem(tree, "changed",
+                    "was moved while the tree was read; the rest of it is left out", 0);
     level->next = level->names.count;
     return SB_OK;
 }
@@ -480,7 +359,7 @@ enum sb_code sb_tree_next(struct sb_tree *tree, struct sb_tree_item *item, struc
             sb_tree_ahead_look(tree->ahead, innermost(tree), tree->entered);
         tree->entered = false;
         if (level->next == level->names.count)
-            leave(tree);
+            sb_tree_leave(tree);
         else
             code = take_next(tree, item, err);
     }
