@@ -121,7 +121,7 @@ static enum sb_code read_array(struct sb_share *out, struct sb_error *err)
     last = values[2];
     step = values[3] > 0 ? values[3] : 1;
     count = values[4];
-    if (last < first || (last - first) / step + 1 != count || values[0] < first ||
+    if (last < first || (last - first) / step != count - 1 || values[0] < first ||
         (values[0] - first) % step != 0)
         return sb_fail(err, SB_INVALID,
                        "the array of jobs has gaps: give it as a range, such as --array=1-%" PRId64,

@@ -135,6 +135,8 @@ static void an_array_with_gaps_is_refused(void)
     CHECK(refuses("auto", "the array of jobs has gaps"));
     SET(ARRAY("4", "1", "7", "2", "4"));
     CHECK(refuses("auto", "the array of jobs has gaps"));
+    SET(ARRAY("1", "0", "9223372036854775807", "1", "2"));
+    CHECK(refuses("auto", "the array of jobs has gaps"));
     SET(ARRAY("8", "1", "7", "1", "7"));
     CHECK(refuses("auto", "SLURM_ARRAY_TASK_ID is beyond the 7 parts"));
 }
