@@ -268,18 +268,19 @@ static bool cut_end(char *name, const char *end)
     return cut;
 }
 
-/* The archive that has, or would have, a shard of this name, or something of its index or of a
- * writer; NULL: none. */
+/* The archive that has, or would have, a shard of this name, though its index be damaged, or
+ * something of its index or of a writer; NULL: none. */
 static char *archive_of_part(const char *path)
 {
     static const char *const ends[] = {"-journal", "-wal", "-shm", ".new", ".part"};
     char *name = strdup(path);
     bool cut = name && cut_end(name, SHARD_END);
+    struct stat st;
 
     for (size_t i = 0; name && i < sizeof(ends) / sizeof(ends[0]); i++)
         cut = cut_end(name, ends[i]) || cut;
-    if (cut &&
-        (sb_archive_looks_like(name) || (ends_with(path, SHARD_END) && access(name, F_OK) == 0)))
+    if (cut && (sb_archive_looks_like(name) ||
+                (ends_with(path, SHARD_END) && stat(name, &st) == 0 && S_ISREG(st.st_mode))))
         return name;
     free(name);
     return NULL;

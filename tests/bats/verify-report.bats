@@ -291,6 +291,12 @@ refuses() {
     stderr_is 'shardbox verify: b: is an archive, whose shards would be lost behind a report; choose another output, or remove it first'
 }
 
+@test "beside a directory names are free that an archive of its name would have" {
+    make_archive
+    mkdir data
+    run_ok sb verify --report=data-shard-00000 a.barecat
+}
+
 @test "shards are not written over where the index is damaged, either" {
     make_archive
     ln -s a.barecat-shard-00000 shard
