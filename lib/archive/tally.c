@@ -67,7 +67,9 @@ enum sb_code sb_tally_add(int64_t *sum, int64_t more, struct sb_error *err)
 static enum sb_code save_innermost(struct sb_tally *tally, struct sb_error *err)
 {
     const struct frame *frame = &tally->frames[tally->depth - 1];
+    sqlite3_int64 last_row = sqlite3_last_insert_rowid(tally->db);
     sqlite3_stmt *save = tally->save;
+    enum sb_code code;
 
     if (!frame->said && !frame->counts.files && !frame->counts.size_tree && tally->depth > 1)
         return SB_OK;
@@ -78,7 +80,9 @@ static enum sb_code save_innermost(struct sb_tally *tally, struct sb_error *err)
     sqlite3_bind_int64(save, 4, frame->metadata.has);
     sb_tally_bind_metadata(save, 5, &frame->metadata);
     sqlite3_bind_int64(save, 9, frame->said);
-    return sb_database_step(save, err);
+    code = sb_database_step(save, err);
+    sqlite3_set_last_insert_rowid(tally->db, last_row);
+    return code;
 }
 
 void sb_tally_pop(struct sb_tally *tally)

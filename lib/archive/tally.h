@@ -4,8 +4,9 @@
  * Counts of the directories on the way down to the current one are kept on a stack; what was
  * counted in a directory that is left goes to the end of a temporary table, which is sorted and
  * summed up when it is applied. Rows in path order leave each directory once; in any other order
- * the table has up to a row for each file. Memory grows with the depth only. Belongs to the thread
- * of its connection.
+ * the table has up to a row for each file. Memory grows with the depth only. Until all is applied,
+ * sqlite3_last_insert_rowid stays what the caller made it: rows are counted right after they are
+ * inserted. Belongs to the thread of its connection.
  */
 #ifndef SB_ARCHIVE_TALLY_H
 #define SB_ARCHIVE_TALLY_H

@@ -370,6 +370,27 @@ missing: one"
     run_ok sb verify a.tar
 }
 
+@test "a hard link behind another directory than that of its file has its bytes" {
+    mkdir -p t/d t/e
+    echo short >t/short
+    echo other >t/d/other
+    ln t/short t/twin
+    ln t/short t/e/third
+    tar --no-recursion -cf a.tar -C t short d/other twin e/third
+    for name in short twin e/third; do
+        run_ok sb cat a.tar "$name"
+        output_is short
+    done
+    run_ok sb convert a.tar a.barecat
+    run_ok sb verify --strict a.barecat
+    run_ok sb unpack -C out a.barecat
+    run_ok diff -r t out
+    tar --no-recursion -cf b.tar -C t d/other e/third short twin --transform='s,^,b/,'
+    run_ok sb convert --append b.tar a.barecat
+    run_ok sb cat a.barecat b/e/third b/twin d/other e/third
+    output_is $'short\nshort\nother\nshort'
+}
+
 @test "a hard link has the bytes of what it links to; one to nothing is named" {
     mkdir t
     echo bytes >t/a
