@@ -28,7 +28,7 @@ setup() {
 
 @test "the rules are valid" {
     run_ok "$promtool" check rules rules.yml
-    output_has 'SUCCESS: 3 rules found'
+    output_has 'SUCCESS: 4 rules found'
 }
 
 # series METRIC[,LABELS] VALUES: a line of input for a test of rules
@@ -50,12 +50,18 @@ firing() {
 @test "the alarms ring when they should, and not else" {
     {
         printf 'rule_files: [rules.yml]\nevaluation_interval: 1h\ntests:\n  - interval: 1h\n    input_series:\n'
-        # Sound for a day, then damaged; read within a day, until nothing runs any more.
-        series 'errors,kind="checksum"' '0x23 1x300'
+        # Damage that was restored at once, after 12 hours; damage that was not, after a day. Read
+        # within a day, until nothing runs any more.
+        series 'errors,kind="checksum"' '0x11 1 0x10 1x300'
         series 'errors,kind="bounds"' '0x323'
+        series exit_status '0x23 1x300'
+        series restored_files '0x11 2 0x311'
         series last_success_timestamp_seconds '0x2000'
         series oldest_read_timestamp_seconds '0x3000'
         printf '    alert_rule_test:\n'
+        alert ShardboxRestored 11
+        alert ShardboxRestored 12 "$(firing warning 'a on host was damaged and is restored; look after the disk')"
+        alert ShardboxDamaged 12
         alert ShardboxDamaged 23
         alert ShardboxDamaged 24 "$(firing critical 'a on host is damaged; see shardbox-cron(7)')"
         alert ShardboxNotVerified 72
