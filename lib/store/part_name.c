@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PART_DIGITS 5
-
 /* SB_END: the path names no set. */
 static enum sb_code name_of_set(const char *path, struct sb_share share, struct sb_buf *out,
                                 struct sb_error *err)
@@ -89,6 +87,7 @@ bool sb_is_part_file(const char *name, const char *base, struct sb_share share)
 
     if (!number)
         return begins_with(name, base);
-    return strncmp(name, base, before) == 0 && strspn(name + before, "0123456789") == PART_DIGITS &&
-           begins_with(name + before + PART_DIGITS, number + PART_DIGITS);
+    return strncmp(name, base, before) == 0 &&
+           strspn(name + before, "0123456789") == SB_PART_DIGITS &&
+           begins_with(name + before + SB_PART_DIGITS, number + SB_PART_DIGITS);
 }

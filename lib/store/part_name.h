@@ -12,6 +12,8 @@
 #include "core/buf.h"
 #include "core/share.h"
 
+#define SB_PART_DIGITS 5 /* of a part's number, and of how many there are */
+
 /*
  * Replaces out by the name of the share's part; by path itself where nothing is cut, and for "-",
  * as each process has a standard output of its own.

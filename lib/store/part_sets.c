@@ -2,14 +2,13 @@
 
 #include "core/buf.h"
 #include "core/number.h"
-#include "core/share.h"
 #include "store/container.h"
+#include "store/part_name.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGITS      5
 #define RUNS_TOLD   16 /* of numbers that are missing */
 #define NUMBER_SIZE (sizeof("-00001-of-00004") - 1)
 
@@ -21,12 +20,12 @@ struct part {
 
 static bool read_digits(const char *text, int64_t *out)
 {
-    char digits[DIGITS + 1];
+    char digits[SB_PART_DIGITS + 1];
 
-    if (strspn(text, "0123456789") < DIGITS)
+    if (strspn(text, "0123456789") < SB_PART_DIGITS)
         return false;
-    memcpy(digits, text, DIGITS);
-    digits[DIGITS] = '\0';
+    memcpy(digits, text, SB_PART_DIGITS);
+    digits[SB_PART_DIGITS] = '\0';
     return sb_parse_integer(digits, 0, SB_SHARES_MAX, out);
 }
 
@@ -46,9 +45,9 @@ static bool read_part(const char *path, struct part *part)
     name = memrchr(path, '/', base);
     name = name ? name + 1 : path;
     number = path + base - NUMBER_SIZE;
-    if (number <= name || number[0] != '-' || memcmp(number + 1 + DIGITS, "-of-", 4) != 0 ||
+    if (number <= name || number[0] != '-' || memcmp(number + 1 + SB_PART_DIGITS, "-of-", 4) != 0 ||
         !read_digits(number + 1, &part->share.index) ||
-        !read_digits(number + NUMBER_SIZE - DIGITS, &part->share.count))
+        !read_digits(number + NUMBER_SIZE - SB_PART_DIGITS, &part->share.count))
         return false;
     part->stem = name;
     part->stem_size = (size_t)(number - name);
