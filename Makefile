@@ -24,13 +24,15 @@ LDFLAGS ?=
 
 DEFAULT_CFLAGS = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 # libarchive's own come behind it; the codecs are among them.
-LIBS = -l:libsqlite3.a -l:libarchive.a -l:libnettle.a -l:libacl.a -l:liblzma.a -l:liblz4.a \
-	-l:libbz2.a -l:libzstd.a -l:libz.a -lm -pthread
+LIBS = -l:libsqlite3.a -l:libbson-static-1.0.a -l:libarchive.a -l:libnettle.a -l:libacl.a \
+	-l:liblzma.a -l:liblz4.a -l:libbz2.a -l:libzstd.a -l:libz.a -lm -pthread
+BSON_FLAGS = -DBSON_STATIC
 variant = release
 
 ifdef SHARED
 variant = shared
-LIBS = -lsqlite3 -larchive -llzma -llz4 -lbz2 -lzstd -lz -pthread
+LIBS = -lsqlite3 -lbson-1.0 -larchive -llzma -llz4 -lbz2 -lzstd -lz -pthread
+BSON_FLAGS =
 endif
 
 ifdef STATIC
@@ -52,10 +54,12 @@ endif
 DEFAULT_CFLAGS = -O1 -g -fno-omit-frame-pointer -Wno-maybe-uninitialized
 endif
 
+BSON_INCLUDE ?= /usr/include/libbson-1.0
 BUILD ?= build/$(variant)
 SHARDBOX = $(BUILD)/shardbox
 
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilib -Icmd $(CPPFLAGS) \
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilib -Icmd \
+	-isystem $(BSON_INCLUDE) $(BSON_FLAGS) $(CPPFLAGS) \
 	$(WARNINGS) $(CFLAGS) $(SANITIZERS) -pthread
 LINK = $(CC) $(ALL_CFLAGS) $(LINK_MODE) $(LDFLAGS)
 

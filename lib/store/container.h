@@ -21,6 +21,8 @@ enum sb_container_kind {
     SB_ZIP,
     SB_BAG,    /* one, or the spec of many */
     SB_FRAMES, /* framed records: never told by content or name; see framing.h */
+    SB_SYRAH,  /* arrays of items in one file */
+    SB_CACHE,  /* of torchcachex: a directory with `segments` */
 };
 
 /* How the bytes of a tar or cpio are compressed; single files: up to zstd. */
@@ -94,8 +96,11 @@ struct sb_source_options {
     struct sb_record_names *names;    /* of records; NULL: SB_RECORD_NAME_FORMAT. Of the caller */
     bool names_chosen;                /* they come before names that records bring along */
     const struct sb_record_choice_options *records; /* which of a bag; NULL: all */
-    bool locate; /* stored members of a zip, too, are `located`: a read for each; those that
-                    cannot be are told as SB_PROBLEM ("damaged") and left out */
+    bool locate;       /* stored members of a zip, too, are `located`: a read for each; those that
+                          cannot be are told as SB_PROBLEM ("damaged") and left out */
+    bool raw_arrays;   /* of Syrah and caches: values alone, which are `located`, as members called
+                          NAME.float32 and (of caches) NAME.shape, instead of .npy files */
+    const char *array; /* of them: only this array, or field; NULL: all */
 };
 
 /*
@@ -159,5 +164,17 @@ enum sb_code sb_input_open_bag(struct sb_bag **out, struct sb_input *input,
 enum sb_code sb_source_open_bag(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+/* source_syrah.c. Members are ITEM/NAME.npy, texts ITEM/NAME.txt; ITEM by options->names, options->
+ * records chooses items. What comes through a pipe is spooled. */
+enum sb_code sb_source_open_syrah(struct sb_source **out, struct sb_input *input,
+                                  const struct sb_source_options *options,
+                                  const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+/* source_cache.c. Members are KEY/NAME.npy and KEY/NAME.pkl, KEY.npy or KEY.pkl of a tensor or blob
+ * alone: of rows that count, in the order of the cache. */
+enum sb_code sb_source_open_cache(struct sb_source **out, struct sb_input *input,
+                                  const struct sb_source_options *options,
+                                  const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -7,6 +7,7 @@
 #include "archive/progress.h"
 #include "archive/writer.h"
 #include "store/bag_writer.h"
+#include "store/cache_writer.h"
 #include "store/container.h"
 #include "store/framing.h"
 #include "store/sink.h"
@@ -131,6 +132,28 @@ enum sb_code sb_sink_open_bag(struct sb_sink **out, const struct sb_bag_sink_opt
  * passed over. */
 enum sb_code sb_sink_open_frames(struct sb_sink **out, const struct sb_stream_sink_options *options,
                                  enum sb_framing framing, struct sb_error *err) SB_CHECKED;
+
+/*
+ * sink_syrah.c: an item for each directory, of its .npy and .txt files (array_name.h), in the order
+ * they come; what else there is, and names of items that are not their numbers, are what a Syrah
+ * file does not hold. Members of one item must come one behind the other. An item that differs from
+ * the first is SB_INVALID.
+ */
+enum sb_code sb_sink_open_syrah(struct sb_sink **out, const struct sb_stream_sink_options *options,
+                                struct sb_error *err) SB_CHECKED;
+
+/*
+ * sink_cache.c: a key for each directory of .npy and .pkl files, or for each such file outside of
+ * one (cache_writer.h). Fields called item0, item1, ... are a tuple, others a dict.
+ */
+struct sb_cache_sink_options {
+    struct sb_cache_writer_options writer;
+    const char *key_prefix; /* of all keys; NULL: none */
+    bool list;              /* what would be a tuple is a list */
+    const struct sb_notify *notify;
+};
+enum sb_code sb_sink_open_cache(struct sb_sink **out, const struct sb_cache_sink_options *options,
+                                struct sb_error *err) SB_CHECKED;
 
 /*
  * sink_index.c: an archive whose shards are other files: only its index, and a symbolic link for

@@ -1,0 +1,53 @@
+/*
+ * An Arrow IPC file of one uncompressed record batch, that is written: as arrow.h reads it, and
+ * pyarrow.
+ *
+ * Values wait in memory, beyond some MB in temporary files, until the file is finished. Belongs to
+ * one thread at a time.
+ */
+#ifndef SB_STORE_ARROW_WRITER_H
+#define SB_STORE_ARROW_WRITER_H
+
+#include "core/io.h"
+#include "store/arrow.h"
+
+struct sb_arrow_writer;
+
+/* What describes the file; copied. beside: where temporary files are made, unless TMPDIR says. */
+struct sb_arrow_schema {
+    const struct sb_arrow_column *columns;
+    size_t column_count;
+    const struct sb_arrow_pair *pairs;
+    size_t pair_count;
+    const char *beside;
+};
+
+enum sb_code sb_arrow_writer_new(struct sb_arrow_writer **out, const struct sb_arrow_schema *schema,
+                                 struct sb_error *err) SB_CHECKED;
+void sb_arrow_writer_free(struct sb_arrow_writer *writer); /* NULL is allowed */
+
+/*
+ * Each row gives each column one value: bytes are appended in one or more pieces, then the value is
+ * ended. Of SB_DTYPE_BOOL bytes of 0 and 1 come, and become bits. SB_LIMIT: a column has 2^31-1
+ * bytes or values; take back the row's (sb_arrow_writer_cut), finish the file, and go on in
+ * another.
+ */
+enum sb_code sb_arrow_writer_add(struct sb_arrow_writer *writer, size_t column, const void *data,
+                                 size_t size, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_arrow_writer_end_value(struct sb_arrow_writer *writer, size_t column,
+                                       struct sb_error *err) SB_CHECKED;
+
+/* The row is complete: each column has its value. */
+void sb_arrow_writer_end_row(struct sb_arrow_writer *writer);
+
+/* Forgets what came since the last complete row. */
+enum sb_code sb_arrow_writer_cut(struct sb_arrow_writer *writer, struct sb_error *err) SB_CHECKED;
+
+int64_t sb_arrow_writer_rows(const struct sb_arrow_writer *writer);
+int64_t sb_arrow_writer_bytes(const struct sb_arrow_writer *writer); /* of values, so far */
+
+/* Feeds the whole file to `each`, and forgets all rows. */
+enum sb_code sb_arrow_writer_finish(struct sb_arrow_writer *writer, sb_each_block *each,
+                                    void *context, struct sb_error *err) SB_CHECKED;
+
+#endif
