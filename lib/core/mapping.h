@@ -6,6 +6,9 @@
  * what it does not know it leaves to the one that was there before. At most SB_MAPPINGS_MOST are
  * open at a time. A mapping needs no descriptor, may be read by any number of threads, and is freed
  * by one.
+ *
+ * The kernel raises no signal for itself: bytes of a mapping that are given to a system call make
+ * it fail with EFAULT where they are gone. Copy them first, and check.
  */
 #ifndef SB_CORE_MAPPING_H
 #define SB_CORE_MAPPING_H
@@ -26,7 +29,8 @@ enum sb_code sb_mapping_open(struct sb_mapping **out, int fd, const char *name,
                              struct sb_error *err) SB_CHECKED;
 void sb_mapping_free(struct sb_mapping *mapping); /* NULL is allowed */
 
-/* After reading, before what was read is used: SB_DAMAGED where the file did not have it all. */
+/* After reading, before what was read is used: SB_DAMAGED where the file did not have it all. Costs
+ * no system call. */
 enum sb_code sb_mapping_check(const struct sb_mapping *mapping, struct sb_error *err) SB_CHECKED;
 
 #endif
