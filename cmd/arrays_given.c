@@ -1,0 +1,32 @@
+#include "arrays_given.h"
+#include "output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The parser remembers the options that were given. */
+bool array_is_given(void *settings, const char *value)
+{
+    (void)settings;
+    (void)value;
+    return true;
+}
+
+size_t arrays_given(const char ***names)
+{
+    const struct given_option *given;
+    size_t options = options_given(&given), count = 0;
+
+    *names = NULL;
+    for (size_t i = 0; i < options; i++) {
+        if (strcmp(given[i].name, "array") != 0)
+            continue;
+        if (!*names)
+            *names = calloc(options, sizeof(**names));
+        if (!*names)
+            output_check(ENOMEM);
+        (*names)[count++] = given[i].value;
+    }
+    return count;
+}
