@@ -3,7 +3,6 @@
 #include "core/pipeline.h"
 #include "task/record_slot.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #define SLOTS_A_THREAD     2
@@ -12,15 +11,15 @@
 #define WORTH_MORE_THREADS ((int64_t)1 << 20) /* bytes */
 
 struct fetch {
-    struct sb_bag *bag;
-    struct sb_record_choice *choice;
+    const struct sb_record_store *store;
+    const struct sb_record_feed *feed;
     const struct sb_record_fetch_options *options;
     const struct sb_fetch_output *output;
     const struct sb_notify *notify;
     struct sb_record_fetch_counts *counts;
     struct sb_record_run run; /* what is left of it */
     struct sb_error ended;    /* of the choice: SB_OK while more may come */
-    struct sb_buf name;
+    struct sb_buf name, subject;
     size_t slot_records; /* so many go into a slot; follows what slots turn out to take */
     int64_t silent;      /* records since a byte was given out, whatever became of them */
 };
@@ -32,9 +31,9 @@ static enum sb_code add_record(struct fetch *f, struct sb_record_slot *slot, int
     struct sb_error cause;
     enum sb_code code = SB_OK;
 
-    if (!f->options->names)
+    if (!f->store->named)
         return sb_record_slot_add(slot, record, NULL, err);
-    code = sb_record_name(f->options->names, record, &f->name, &cause);
+    code = f->store->ops->name(f->store, record, &f->name, &cause);
     if (code && code != SB_DAMAGED && code != SB_LIMIT) {
         *err = cause;
         return code;
@@ -44,10 +43,13 @@ static enum sb_code add_record(struct fetch *f, struct sb_record_slot *slot, int
     return code ? sb_record_slot_spoil(slot, SB_ASKED_DAMAGED, cause.text, err) : SB_OK;
 }
 
-static enum sb_code add_missing(struct sb_record_slot *slot, int64_t record, const char *text,
-                                struct sb_error *err)
+static enum sb_code add_missing(const struct fetch *f, struct sb_record_slot *slot, int64_t record,
+                                const char *text, struct sb_error *err)
 {
-    if (sb_record_slot_add(slot, record, NULL, err))
+    const struct sb_record_feed *feed = f->feed;
+    const char *name = feed->missing ? feed->missing(feed->context) : NULL;
+
+    if (sb_record_slot_add(slot, record, name, err))
         return err->code;
     return sb_record_slot_spoil(slot, SB_ASKED_MISSING, text, err);
 }
@@ -80,11 +82,11 @@ static enum sb_code fill(void *context, void *slot_context, struct sb_error *err
             code = take_run(f, slot, err);
             continue;
         }
-        if (slot->count > 0 && !sb_record_choice_ready(f->choice))
+        if (slot->count > 0 && !f->feed->ready(f->feed->context))
             return SB_OK;
-        cause.code = sb_record_choice_next(f->choice, &f->run, &cause);
+        cause.code = f->feed->next(f->feed->context, &f->run, &cause);
         if (cause.code == SB_INVALID && f->run.count == 0)
-            code = add_missing(slot, f->run.first, cause.text, err);
+            code = add_missing(f, slot, f->run.first, cause.text, err);
         else
             f->ended = cause;
     }
@@ -99,7 +101,7 @@ static int fill_would_wait(void *context)
 {
     struct fetch *f = context;
 
-    return f->run.count == 0 && !f->ended.code && !sb_record_choice_ready(f->choice);
+    return f->run.count == 0 && !f->ended.code && !f->feed->ready(f->feed->context);
 }
 
 static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
@@ -127,11 +129,11 @@ static void count_given(struct fetch *f, struct sb_record_slot *slot)
             f->counts->records++;
         } else if (asked->state == SB_ASKED_DAMAGED) {
             f->counts->damaged++;
-            sb_tell(f->notify, SB_PROBLEM, "damaged", sb_bag_name(f->bag), "%s", text);
+            sb_tell(f->notify, SB_PROBLEM, "damaged", f->store->name, "%s", text);
         } else {
             f->counts->missing++;
             if (f->options->framing != SB_FRAMING_BATCH)
-                sb_tell(f->notify, SB_PROBLEM, "missing", sb_bag_name(f->bag), "%s", text);
+                sb_tell(f->notify, SB_PROBLEM, "missing", f->store->name, "%s", text);
         }
     }
 }
@@ -173,14 +175,14 @@ static enum sb_code stream_framed(struct stream *stream, const struct sb_asked *
     enum sb_code code = SB_OK;
 
     if (sb_framing_tells_size(slot->options->framing))
-        code = sb_bag_record_size(slot->reader, &asked->extent, &size, err);
+        code = slot->store->ops->size(slot->reader, &asked->stored, &size, err);
     if (code)
         return code;
     framed = sb_record_slot_framed(slot, asked, size, number);
     code = sb_framer_begin(slot->framer, &framed, &slot->out, err);
     stream->output_failed = code != SB_OK;
     if (!code)
-        code = sb_bag_stream(slot->reader, &asked->extent, stream_block, stream, err);
+        code = slot->store->ops->stream(slot->reader, &asked->stored, stream_block, stream, err);
     if (code)
         return code;
     code = sb_framer_end(slot->framer, &slot->out, err);
@@ -188,6 +190,14 @@ static enum sb_code stream_framed(struct stream *stream, const struct sb_asked *
         code = give_out(stream, err);
     stream->output_failed = code != SB_OK;
     return code;
+}
+
+/* For messages; kept until the next call. */
+static const char *subject_of(struct fetch *f, const struct sb_asked *asked)
+{
+    sb_buf_clear(&f->subject);
+    return f->store->ops->subject(f->store, asked->record, &f->subject) ? "a record"
+                                                                        : f->subject.data;
 }
 
 /* One that is larger than the room of a slot. */
@@ -209,18 +219,17 @@ static enum sb_code give_large(struct fetch *f, struct sb_record_slot *slot, str
     slot->given++;
     if (code != SB_DAMAGED || stream.output_failed) {
         if (code == SB_INVALID)
-            return sb_fail(err, code, "%s: record %" PRId64 ": %s", sb_bag_name(f->bag),
-                           asked->record, cause.text);
+            return sb_fail(err, code, "%s: %s: %s", f->store->name, subject_of(f, asked),
+                           cause.text);
         *err = cause;
         return code;
     }
     f->counts->damaged++;
     if (stream.begun && !sb_framing_is_bare(f->options->framing))
-        return sb_fail(err, SB_DAMAGED,
-                       "%s: record %" PRId64 ": %s; the output ends within this record",
-                       sb_bag_name(f->bag), asked->record, cause.text);
-    sb_tell(f->notify, SB_PROBLEM, "damaged", sb_bag_name(f->bag), "record %" PRId64 ": %s",
-            asked->record, cause.text);
+        return sb_fail(err, SB_DAMAGED, "%s: %s: %s; the output ends within this record",
+                       f->store->name, subject_of(f, asked), cause.text);
+    sb_tell(f->notify, SB_PROBLEM, "damaged", f->store->name, "%s: %s", subject_of(f, asked),
+            cause.text);
     asked->state = SB_ASKED_DAMAGED;
     sb_buf_clear(&slot->out);
     code = sb_record_slot_refuse(slot, asked, err);
@@ -249,8 +258,8 @@ static enum sb_code give_slot(struct fetch *f, struct sb_record_slot *slot, stru
             return code;
         count_given(f, slot);
         if (slot->failure.code)
-            return sb_fail(err, slot->failure.code, "%s: record %" PRId64 ": %s",
-                           sb_bag_name(f->bag), slot->asked[slot->next].record, slot->failure.text);
+            return sb_fail(err, slot->failure.code, "%s: %s: %s", f->store->name,
+                           subject_of(f, &slot->asked[slot->next]), slot->failure.text);
         if (slot->large && give_large(f, slot, err))
             return err->code;
         if (slot->next == slot->count)
@@ -264,14 +273,14 @@ static enum sb_code give_slot(struct fetch *f, struct sb_record_slot *slot, stru
 /* Where nothing would come of it for ever, nobody would know. */
 static enum sb_code check_silence(struct fetch *f, size_t records, bool given, struct sb_error *err)
 {
-    int64_t round = sb_record_choice_round(f->choice);
+    int64_t round = f->feed->round(f->feed->context);
 
     f->silent = given ? 0 : f->silent + (int64_t)records;
     if (round == 0 || f->silent <= round)
         return SB_OK;
     return sb_fail(err, f->counts->damaged > 0 ? SB_DAMAGED : SB_INVALID,
                    "%s: none of the records asked for %s, so that nothing would ever be written",
-                   sb_bag_name(f->bag),
+                   f->store->name,
                    f->counts->damaged > 0 ? "can be read, or has a byte" : "has a byte");
 }
 
@@ -287,20 +296,9 @@ static enum sb_code drain(void *context, void *slot_context, struct sb_error *er
     return code ? code : check_silence(f, slot->count, f->counts->bytes > before, err);
 }
 
-static int64_t average_size(const struct sb_bag *bag)
-{
-    int64_t bytes = 0, records = sb_bag_count(bag);
-
-    for (uint32_t i = 0; i < sb_bag_shard_count(bag); i++) {
-        if (__builtin_add_overflow(bytes, sb_bag_shard(bag, i)->bytes, &bytes))
-            return INT64_MAX;
-    }
-    return records > 0 ? bytes / records + 1 : 1;
-}
-
 static void plan(struct fetch *f, unsigned *threads)
 {
-    int64_t average = average_size(f->bag), total = sb_record_choice_total(f->choice);
+    int64_t average = f->store->average_size, total = f->feed->total(f->feed->context);
     int64_t records = (int64_t)SB_RECORD_SLOT_GOAL / average;
 
     f->slot_records = records < 1                     ? 1
@@ -325,15 +323,17 @@ static enum sb_code finish(struct fetch *f, struct sb_error *err)
     return code;
 }
 
-enum sb_code sb_record_fetch(struct sb_bag *bag, struct sb_record_choice *choice,
-                             const struct sb_record_fetch_options *options,
-                             const struct sb_fetch_output *output, const struct sb_notify *notify,
-                             struct sb_record_fetch_counts *counts, struct sb_error *err)
+enum sb_code sb_record_fetch_from(const struct sb_record_store *store,
+                                  const struct sb_record_feed *feed,
+                                  const struct sb_record_fetch_options *options,
+                                  const struct sb_fetch_output *output,
+                                  const struct sb_notify *notify,
+                                  struct sb_record_fetch_counts *counts, struct sb_error *err)
 {
     static const struct sb_pipeline_ops ops = {
         .fill = fill, .work = work, .drain = drain, .fill_would_wait = fill_would_wait};
-    struct fetch f = {.bag = bag,
-                      .choice = choice,
+    struct fetch f = {.store = store,
+                      .feed = feed,
                       .options = options,
                       .output = output,
                       .notify = notify,
@@ -351,7 +351,7 @@ enum sb_code sb_record_fetch(struct sb_bag *bag, struct sb_record_choice *choice
     if (!slots)
         return sb_fail_memory(err);
     for (unsigned i = 0; i < count; i++) {
-        slots[i].bag = bag;
+        slots[i].store = store;
         slots[i].options = options;
     }
     code = sb_pipeline_run(&ops, &f, slots, sizeof(*slots), count, threads, err);
@@ -359,5 +359,6 @@ enum sb_code sb_record_fetch(struct sb_bag *bag, struct sb_record_choice *choice
         sb_record_slot_release(&slots[i]);
     free(slots);
     sb_buf_release(&f.name);
+    sb_buf_release(&f.subject);
     return code || options->more_follows ? code : finish(&f, err);
 }

@@ -7,7 +7,8 @@
 
 void sb_record_slot_release(struct sb_record_slot *slot)
 {
-    sb_bag_reader_free(slot->reader);
+    if (slot->reader)
+        slot->store->ops->reader_free(slot->reader);
     sb_framer_free(slot->framer);
     free(slot->extents);
     free(slot->asked);
@@ -94,8 +95,8 @@ static enum sb_code mark_damaged(struct sb_record_slot *slot, struct sb_asked *a
 {
     asked->state = SB_ASKED_DAMAGED;
     asked->text_at = slot->texts.size;
-    if (sb_buf_add_format(&slot->texts, "record %" PRId64 ": %s", asked->record, why->text) ||
-        sb_buf_add_char(&slot->texts, '\0'))
+    if (slot->store->ops->subject(slot->store, asked->record, &slot->texts) ||
+        sb_buf_add_format(&slot->texts, ": %s", why->text) || sb_buf_add_char(&slot->texts, '\0'))
         return sb_fail_memory(err);
     return SB_OK;
 }
@@ -104,8 +105,11 @@ struct sb_framed sb_record_slot_framed(const struct sb_record_slot *slot,
                                        const struct sb_asked *asked, int64_t size,
                                        char number[SB_RECORD_NUMBER_SIZE])
 {
+    const struct sb_record_store *store = slot->store;
     struct sb_framed framed = {.index = asked->record, .size = size};
 
+    if (store->ops->index)
+        framed.index = store->ops->index(store, asked->record);
     if (asked->name_at) {
         framed.name = slot->texts.data + asked->name_at - 1;
     } else if (slot->options->framing != SB_FRAMING_JSONL) {
@@ -118,8 +122,8 @@ struct sb_framed sb_record_slot_framed(const struct sb_record_slot *slot,
 static int compare_places(const void *a, const void *b, void *context)
 {
     const struct sb_asked *asked = context;
-    struct sb_bag_place left = asked[*(const uint32_t *)a].place;
-    struct sb_bag_place right = asked[*(const uint32_t *)b].place;
+    struct sb_bag_place left = asked[*(const uint32_t *)a].stored.place;
+    struct sb_bag_place right = asked[*(const uint32_t *)b].stored.place;
 
     return is_before(left, right) ? -1 : is_before(right, left);
 }
@@ -133,8 +137,9 @@ static void sort_by_place(struct sb_record_slot *slot)
 
         if (asked->state != SB_ASKED)
             continue;
-        asked->place = sb_bag_place_of(slot->bag, asked->record);
-        if (count > 0 && !is_before(slot->asked[slot->order[count - 1]].place, asked->place))
+        asked->stored.place = slot->store->ops->place_of(slot->store, asked->record);
+        if (count > 0 &&
+            !is_before(slot->asked[slot->order[count - 1]].stored.place, asked->stored.place))
             slot->ascending = false;
         slot->order[count++] = (uint32_t)i;
     }
@@ -149,8 +154,8 @@ static size_t stretch(const struct sb_record_slot *slot, size_t i)
     size_t n = 1;
 
     while (i + n < slot->placed) {
-        struct sb_bag_place last = slot->asked[slot->order[i + n - 1]].place;
-        struct sb_bag_place next = slot->asked[slot->order[i + n]].place;
+        struct sb_bag_place last = slot->asked[slot->order[i + n - 1]].stored.place;
+        struct sb_bag_place next = slot->asked[slot->order[i + n]].stored.place;
 
         if (next.shard != last.shard || next.index > last.index + 1)
             break;
@@ -162,12 +167,12 @@ static size_t stretch(const struct sb_record_slot *slot, size_t i)
 static enum sb_code locate_stretch(struct sb_record_slot *slot, size_t first, size_t *count,
                                    struct sb_error *err)
 {
-    struct sb_bag_place begin = slot->asked[slot->order[first]].place;
-    int64_t last = slot->asked[slot->order[first + *count - 1]].place.index;
+    struct sb_bag_place begin = slot->asked[slot->order[first]].stored.place;
+    int64_t last = slot->asked[slot->order[first + *count - 1]].stored.place.index;
     size_t good = 0;
     struct sb_error cause;
-    enum sb_code code = sb_bag_extents(slot->reader, begin, (size_t)(last - begin.index) + 1,
-                                       slot->extents, &good, &cause);
+    enum sb_code code = slot->store->ops->extents(
+        slot->reader, begin, (size_t)(last - begin.index) + 1, slot->extents, &good, &cause);
 
     if (code && code != SB_DAMAGED) {
         *err = cause;
@@ -175,7 +180,7 @@ static enum sb_code locate_stretch(struct sb_record_slot *slot, size_t first, si
     }
     for (size_t i = 0; i < *count; i++) {
         struct sb_asked *asked = &slot->asked[slot->order[first + i]];
-        size_t at = (size_t)(asked->place.index - begin.index);
+        size_t at = (size_t)(asked->stored.place.index - begin.index);
 
         if (code && at > good) {
             *count = i;
@@ -187,7 +192,7 @@ static enum sb_code locate_stretch(struct sb_record_slot *slot, size_t first, si
                 return err->code;
             continue;
         }
-        asked->extent = slot->extents[at];
+        asked->stored.extent = slot->extents[at];
         asked->state = SB_ASKED_LOCATED;
     }
     return SB_OK;
@@ -198,7 +203,7 @@ static enum sb_code locate(struct sb_record_slot *slot, struct sb_error *err)
     size_t n;
 
     sort_by_place(slot);
-    if (!slot->reader && sb_bag_reader_new(&slot->reader, slot->bag, err))
+    if (!slot->reader && slot->store->ops->reader_new(slot->store, &slot->reader, err))
         return err->code;
     for (size_t i = 0; i < slot->placed; i += n) {
         n = stretch(slot, i);
@@ -219,9 +224,9 @@ static size_t end_of_room(const struct sb_record_slot *slot)
 
         if (asked->state != SB_ASKED_LOCATED)
             continue;
-        if (asked->extent.size > (int64_t)(SB_RECORD_SLOT_ROOM - sum))
+        if (asked->stored.extent.size > (int64_t)(SB_RECORD_SLOT_ROOM - sum))
             break;
-        sum += (size_t)asked->extent.size;
+        sum += (size_t)asked->stored.extent.size;
     }
     return i;
 }
@@ -251,8 +256,9 @@ static enum sb_code read_singly(struct sb_record_slot *slot, const struct stored
 
         if (!is_wanted(asked, slot, end))
             continue;
-        code = sb_bag_read(slot->reader, asked->extent.shard, asked->extent.offset,
-                           slot->stored.data + asked->at, (size_t)asked->extent.size, &cause);
+        code = slot->store->ops->read(slot->reader, asked->stored.extent.shard,
+                                      asked->stored.extent.offset, slot->stored.data + asked->at,
+                                      (size_t)asked->stored.extent.size, &cause);
         if (code == SB_DAMAGED)
             code = mark_damaged(slot, asked, &cause, err);
         else if (code)
@@ -270,8 +276,8 @@ static enum sb_code read_run(struct sb_record_slot *slot, const struct stored_ru
 
     if (run->size == 0)
         return SB_OK;
-    code = sb_bag_read(slot->reader, run->shard, run->offset, slot->stored.data + run->at,
-                       (size_t)run->size, err);
+    code = slot->store->ops->read(slot->reader, run->shard, run->offset,
+                                  slot->stored.data + run->at, (size_t)run->size, err);
     return code == SB_DAMAGED ? read_singly(slot, run, end, err) : code;
 }
 
@@ -289,14 +295,14 @@ static enum sb_code read_stored(struct sb_record_slot *slot, size_t end, struct 
 
     for (size_t i = slot->next; i < end; i++) {
         if (slot->asked[i].state == SB_ASKED_LOCATED)
-            wanted += (size_t)slot->asked[i].extent.size;
+            wanted += (size_t)slot->asked[i].stored.extent.size;
     }
     sb_buf_clear(&slot->stored);
     if (sb_buf_reserve(&slot->stored, wanted))
         return sb_fail_memory(err);
     for (size_t i = 0; i < slot->placed; i++) {
         struct sb_asked *asked = &slot->asked[slot->order[i]];
-        const struct sb_record_extent *extent = &asked->extent;
+        const struct sb_record_extent *extent = &asked->stored.extent;
 
         if (!is_wanted(asked, slot, end))
             continue;
@@ -316,9 +322,9 @@ static enum sb_code read_stored(struct sb_record_slot *slot, size_t end, struct 
     return read_run(slot, &run, end, err);
 }
 
-static bool is_compressed(const struct sb_record_slot *slot, const struct sb_asked *asked)
+static bool is_encoded(const struct sb_record_slot *slot, const struct sb_asked *asked)
 {
-    return sb_bag_shard(slot->bag, asked->place.shard)->zstd;
+    return slot->store->ops->is_encoded(slot->store, asked->stored.place);
 }
 
 /* Is what was read the answer, as it is? Not where records share bytes, as wrong limits let them,
@@ -334,9 +340,9 @@ static bool is_answer_itself(const struct sb_record_slot *slot, size_t end)
 
         if (asked->state != SB_ASKED_LOCATED)
             continue;
-        if (is_compressed(slot, asked) || asked->at != used)
+        if (is_encoded(slot, asked) || asked->at != used)
             return false;
-        used += (size_t)asked->extent.size;
+        used += (size_t)asked->stored.extent.size;
     }
     return used == slot->stored.size;
 }
@@ -350,11 +356,8 @@ static enum sb_code decode(struct sb_record_slot *slot, const struct sb_asked *a
 
     if (sb_buf_reserve(to, room))
         return sb_fail_memory(err);
-    code = sb_bag_decode(slot->reader, asked->extent.shard, slot->stored.data + asked->at,
-                         (size_t)asked->extent.size, to->data + to->size, room, &size, err);
-    /* Once more by itself, which tells the place of what is wrong. */
-    if (code == SB_DAMAGED)
-        code = sb_bag_load(slot->reader, &asked->extent, to->data + to->size, room, &size, err);
+    code = slot->store->ops->decode(slot->reader, &asked->stored, slot->stored.data + asked->at,
+                                    to->data + to->size, room, &size, err);
     if (!code)
         to->size += size;
     to->data[to->size] = '\0';
@@ -404,8 +407,9 @@ static enum sb_code answer_with_bytes(struct sb_record_slot *slot, struct sb_ask
 
     if (slot->out.size >= SB_RECORD_SLOT_ROOM)
         return SB_END;
-    if (!bare && !is_compressed(slot, asked))
-        return frame(slot, asked, slot->stored.data + asked->at, (size_t)asked->extent.size, err);
+    if (!bare && !is_encoded(slot, asked))
+        return frame(slot, asked, slot->stored.data + asked->at, (size_t)asked->stored.extent.size,
+                     err);
     if (!bare)
         sb_buf_clear(to);
     code = decode(slot, asked, to, &cause);

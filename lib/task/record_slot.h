@@ -1,15 +1,16 @@
 /*
- * A handful of records that sb_record_fetch gives out together: filled, read by a worker, drained.
+ * A handful of records that sb_record_fetch_from gives out together: filled, read by a worker,
+ * drained.
  *
  * Internal to record_fetch.c. A slot belongs to one thread at a time. Bytes are read in the order
  * of their places and laid out in the order asked for; what has no room in one go is left for the
- * next. Zeros but for bag and options are an empty slot; its memory is kept until the release.
+ * next. Zeros but for store and options are an empty slot; its memory is kept until the release.
  */
 #ifndef SB_TASK_RECORD_SLOT_H
 #define SB_TASK_RECORD_SLOT_H
 
 #include "core/buf.h"
-#include "task/record_fetch.h"
+#include "task/record_store.h"
 
 #define SB_RECORD_SLOT_MOST 4096 /* records */
 
@@ -19,7 +20,7 @@
 
 enum sb_asked_state {
     SB_ASKED,         /* its place is to be looked up */
-    SB_ASKED_LOCATED, /* extent is set */
+    SB_ASKED_LOCATED, /* stored.extent is set */
     SB_ASKED_DAMAGED,
     SB_ASKED_MISSING, /* no such number */
 };
@@ -27,17 +28,16 @@ enum sb_asked_state {
 struct sb_asked {
     enum sb_asked_state state;
     int64_t record;
-    struct sb_bag_place place;
-    struct sb_record_extent extent;
+    struct sb_stored_record stored;
     size_t at;      /* of its stored bytes, in `stored` */
     size_t name_at; /* in texts, plus one; 0: its number is its name */
     size_t text_at; /* of what is wrong, in texts */
 };
 
 struct sb_record_slot {
-    struct sb_bag *bag;
+    const struct sb_record_store *store;
     const struct sb_record_fetch_options *options;
-    struct sb_bag_reader *reader; /* made when it is first needed, and the next two */
+    void *reader; /* made when it is first needed, and the next two */
     struct sb_framer *framer;
     struct sb_record_extent *extents;
 
