@@ -19,12 +19,19 @@
 
 #include <stddef.h>
 
-#define SB_SYRAH_HEADER 22
+#define SB_SYRAH_HEADER      22
+#define SB_SYRAH_ARRAYS_MOST 65536 /* of a file that is read */
+
+/* Does a file of at least so many bytes begin as one that was closed? */
+bool sb_syrah_is_header(const void *data, size_t size);
 
 struct sb_syrah;
 
-/* fd is taken, also when it fails. SB_FORMAT: it is none, or was never closed, or its metadata
- * cannot be trusted as a whole; the text says what. */
+/*
+ * fd is taken, also when it fails. SB_FORMAT: it is none, or was never closed, or its metadata
+ * cannot be trusted as a whole: they lie outside the file, are no BSON, an array lacks an element
+ * or stands twice, is of an unknown type, or of another count than the first; the text says what.
+ */
 enum sb_code sb_syrah_open(struct sb_syrah **out, int fd, const char *name,
                            struct sb_error *err) SB_CHECKED;
 void sb_syrah_free(struct sb_syrah *syrah); /* NULL is allowed */
