@@ -38,8 +38,9 @@ struct sb_arrow_pair {
 
 struct sb_arrow;
 
-/* SB_FORMAT: it is none, or of a kind that is not read here (compressed, other columns, no batch);
- * SB_DAMAGED: it is one whose metadata lead out of it. Texts name neither the file nor the like. */
+/* SB_FORMAT: it is none, or of a kind that is not read here (compressed, other columns, nulls
+ * within a list, no batch, messages framed as before Arrow 0.15); SB_DAMAGED: it is one whose
+ * metadata lead out of it. Texts name neither the file nor the like. */
 enum sb_code sb_arrow_open(struct sb_arrow **out, const void *data, int64_t size,
                            struct sb_error *err) SB_CHECKED;
 void sb_arrow_free(struct sb_arrow *arrow); /* NULL is allowed */
@@ -57,7 +58,7 @@ const struct sb_arrow_pair *sb_arrow_pair(const struct sb_arrow *arrow, size_t p
 /* One value of a column. */
 struct sb_arrow_value {
     bool null;        /* then count is 0 */
-    const void *data; /* its first byte; of bits, the byte that has the first */
+    const void *data; /* its first byte, aligned to nothing; of bits, the byte that has the first */
     unsigned bit;     /* of bits: which one of that byte is the first, from the lowest */
     int64_t count;    /* of bytes, or of a list's values */
     int64_t offset;   /* of data in the file */
@@ -67,7 +68,8 @@ struct sb_arrow_value {
 enum sb_code sb_arrow_value(const struct sb_arrow *arrow, size_t column, int64_t row,
                             struct sb_arrow_value *out, struct sb_error *err) SB_CHECKED;
 
-/* All bytes that a column's values lie in, for a pass over it: offset and size in the file. */
+/* All bytes that a column's values lie in, without their offsets and nulls: offset and size in the
+ * file. */
 void sb_arrow_span(const struct sb_arrow *arrow, size_t column, int64_t *offset, int64_t *size);
 
 /* Copies `count` bits to bytes of 0 and 1. */
