@@ -1,9 +1,9 @@
 #include "store/syrah.h"
 
 #include "core/io.h"
+#include "core/little_endian.h"
 #include "store/syrah_impl.h"
 
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,10 +31,7 @@ bool sb_syrah_is_header(const void *data, size_t size)
 
 static int64_t int64_at(const unsigned char *data)
 {
-    uint64_t value;
-
-    memcpy(&value, data, sizeof(value));
-    return (int64_t)le64toh(value);
+    return (int64_t)sb_get_u64(data);
 }
 
 static bool is_zero(const unsigned char *data, size_t size)
