@@ -23,14 +23,15 @@
 #include <sys/stat.h>
 
 static const char *const from_words[] = {
-    "archive", "dir",     "tar",   "tar.gz", "tar.bz2", "tar.xz", "tar.lzma",
-    "tar.zst", "tar.lz4", "tar.Z", "tgz",    "tbz2",    "txz",    "tzst",
-    "cpio",    "zip",     "bag",   "bagz",   "extents", NULL,
+    "archive", "dir",   "tar",   "tar.gz", "tar.bz2", "tar.xz",      "tar.lzma", "tar.zst",
+    "tar.lz4", "tar.Z", "tgz",   "tbz2",   "txz",     "tzst",        "cpio",     "zip",
+    "bag",     "bagz",  "syrah", "syr",    "cache",   "torchcachex", "extents",  NULL,
 };
 
 static const char *const to_words[] = {
-    "archive", "dir",  "tar", "tar.gz", "tar.bz2", "tar.xz", "tar.lzma", "tar.zst", "tar.lz4",
-    "tgz",     "tbz2", "txz", "tzst",   "zip",     "bag",    "bagz",     NULL,
+    "archive", "dir",     "tar",   "tar.gz", "tar.bz2", "tar.xz",      "tar.lzma",
+    "tar.zst", "tar.lz4", "tgz",   "tbz2",   "txz",     "tzst",        "zip",
+    "bag",     "bagz",    "syrah", "syr",    "cache",   "torchcachex", NULL,
 };
 
 /* In the order of METHOD_STORE, METHOD_DEFLATE. */
@@ -105,8 +106,8 @@ static const char *const synopsis[] = {
 };
 
 static const char notes[] =
-    "INPUT is an archive, a directory, a tar or cpio (also compressed), a zip or a bag; '-' is "
-    "standard input.\n"
+    "INPUT is an archive, a directory, a tar or cpio (also compressed), a zip, a bag, a Syrah file "
+    "or a torchcachex cache; '-' is standard input.\n"
     "OUTPUT is one of these, but no cpio; '-' with --to is standard output.\n"
     "Exit status: 0 all was converted, 1 in part or damaged, 2 error: there is no new output.";
 

@@ -36,8 +36,10 @@ static const char *misused_operands(const struct convert_settings *settings)
         return "a cpio can only be read; choose another OUTPUT, or say --to";
     if (strcmp(settings->output, "-") == 0 && settings->append)
         return "what was written to a pipe cannot be added to: give the name of OUTPUT";
-    if (strcmp(settings->output, "-") == 0 && (kind == SB_ARCHIVE || kind == SB_DIRECTORY))
-        return "an archive or a directory is several files, and cannot be written to a pipe";
+    if (strcmp(settings->output, "-") == 0 &&
+        (kind == SB_ARCHIVE || kind == SB_DIRECTORY || kind == SB_CACHE))
+        return "an archive, a directory or a cache is several files, and cannot be written to a "
+               "pipe";
     if (settings->report && strcmp(settings->report, "-") == 0 &&
         strcmp(settings->output, "-") == 0)
         return "OUTPUT and the report cannot both go to standard output";

@@ -89,7 +89,8 @@ static const char *misuse(const struct settings *settings)
     if (strcmp(settings->output, "-") == 0)
         return "an archive is several files, and cannot be written to a pipe";
     if (!settings->append && is_called_otherwise(settings->output))
-        return "what is made is an archive, and cannot be called like a tar, cpio, zip or bag; "
+        return "what is made is an archive, and cannot be called like a tar, cpio, zip, bag or "
+               "Syrah file; "
                "'shardbox convert' turns it into one";
     if (settings->input_count == 0)
         return "give at least one INPUT";

@@ -3,6 +3,7 @@
 #include "message.h"
 #include "output.h"
 
+#include "store/cache.h"
 #include "store/catalog.h"
 
 #include <errno.h>
@@ -18,11 +19,9 @@ bool parse_from(void *settings, const char *value)
     struct opening *opening = settings;
 
     opening->from = sb_container_named(value);
-    if (opening->from.kind == SB_ARCHIVE || opening->from.kind == SB_TAR ||
-        opening->from.kind == SB_CPIO || opening->from.kind == SB_ZIP ||
-        opening->from.kind == SB_BAG)
+    if (opening->from.kind != SB_UNKNOWN && opening->from.kind != SB_DIRECTORY)
         return true;
-    message_usage("--from: '%s' is not archive, tar, cpio, zip, bag or bagz", value);
+    message_usage("--from: '%s' is not archive, tar, cpio, zip, bag, bagz, syrah or cache", value);
     return false;
 }
 
@@ -44,7 +43,8 @@ enum sb_code open_archive(struct sb_archive **out, const char *path, struct sb_e
 bool looked_for_as_archive(const char *path, const struct opening *opening)
 {
     return opening->from.kind == SB_ARCHIVE ||
-           (opening->from.kind == SB_UNKNOWN && strcmp(path, "-") != 0 && !sb_is_bag(path));
+           (opening->from.kind == SB_UNKNOWN && strcmp(path, "-") != 0 && !sb_is_bag(path) &&
+            !sb_is_cache(path));
 }
 
 bool may_be_other(const char *path, const struct opening *opening, struct sb_error *err)

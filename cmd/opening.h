@@ -29,9 +29,11 @@ struct opening {
 };
 
 #define OPTION_FROM                                                                                \
-    OPTION_CALL(0, "from", "KIND", parse_from,                                                     \
-                "what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz", \
-                OPERAND_ANY)
+    OPTION_CALL(                                                                                   \
+        0, "from", "KIND", parse_from,                                                             \
+        "what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, "        \
+        "syrah, cache",                                                                            \
+        OPERAND_ANY)
 bool parse_from(void *settings, const char *value);
 
 /* As sb_archive_open; warns of a schema that is newer than this program. */

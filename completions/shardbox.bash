@@ -110,8 +110,8 @@ _shardbox_value() {
     unpack:--layout) wanted='words:concatenated interleaved' ;;
     unpack:--threads | unpack:-j) wanted='any' ;;
     unpack:--bwlimit) wanted='any' ;;
-    convert:--from) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.Z tgz tbz2 txz tzst cpio zip bag bagz extents' ;;
-    convert:--to) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz' ;;
+    convert:--from) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.Z tgz tbz2 txz tzst cpio zip bag bagz syrah syr cache torchcachex extents' ;;
+    convert:--to) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr cache torchcachex' ;;
     convert:--part) wanted='none' ;;
     convert:--prefix) wanted='any' ;;
     convert:--strip-components) wanted='any' ;;

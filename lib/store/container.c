@@ -2,9 +2,11 @@
 
 #include "archive/archive.h"
 #include "core/io.h"
+#include "store/cache.h"
 #include "store/feed.h"
 #include "store/framing.h"
 #include "store/shard_spec.h"
+#include "store/syrah.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -29,7 +31,8 @@ struct word {
     struct sb_container_type type;
 };
 
-/* Words of --from and --to; with a dot before them, suffixes. The longer come first. */
+/* Words of --from and --to; with a dot before them, suffixes (but of a cache). The longer come
+ * first. */
 static const struct word words[] = {
     {"tar.gz", {SB_TAR, SB_FILTER_GZIP}},      {"tar.bz2", {SB_TAR, SB_FILTER_BZIP2}},
     {"tar.xz", {SB_TAR, SB_FILTER_XZ}},        {"tar.lzma", {SB_TAR, SB_FILTER_LZMA}},
@@ -45,6 +48,8 @@ static const struct word words[] = {
     {"whl", {SB_ZIP, SB_FILTER_NONE}},         {"jar", {SB_ZIP, SB_FILTER_NONE}},
     {"npz", {SB_ZIP, SB_FILTER_NONE}},         {"barecat", {SB_ARCHIVE, SB_FILTER_NONE}},
     {"archive", {SB_ARCHIVE, SB_FILTER_NONE}}, {"dir", {SB_DIRECTORY, SB_FILTER_NONE}},
+    {"syrah", {SB_SYRAH, SB_FILTER_NONE}},     {"syr", {SB_SYRAH, SB_FILTER_NONE}},
+    {"cache", {SB_CACHE, SB_FILTER_NONE}},     {"torchcachex", {SB_CACHE, SB_FILTER_NONE}},
 };
 
 /* What a file begins with. */
@@ -72,6 +77,7 @@ static const struct magic magics[] = {
     MAGIC("\xc7\x71", SB_CPIO, SB_FILTER_NONE),
     MAGIC("\x71\xc7", SB_CPIO, SB_FILTER_NONE),
     MAGIC("SQLite format 3\0", SB_ARCHIVE, SB_FILTER_NONE),
+    MAGIC("GS\0", SB_SYRAH, SB_FILTER_NONE),
 };
 
 static const struct sb_container_type unknown;
@@ -93,8 +99,8 @@ static const struct word *find_suffix(const char *path)
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         size_t length = strlen(words[i].text);
 
-        if (size > length + 1 && path[size - length - 1] == '.' && path[size - length - 2] != '/' &&
-            strcasecmp(path + size - length, words[i].text) == 0)
+        if (words[i].type.kind != SB_CACHE && size > length + 1 && path[size - length - 1] == '.' &&
+            path[size - length - 2] != '/' && strcasecmp(path + size - length, words[i].text) == 0)
             return &words[i];
     }
     return NULL;
@@ -125,6 +131,8 @@ const char *sb_container_word(enum sb_container_kind kind)
         [SB_ZIP] = "zip",
         [SB_BAG] = "bag",
         [SB_FRAMES] = "stream of records",
+        [SB_SYRAH] = "Syrah file",
+        [SB_CACHE] = "cache",
     };
 
     return names[kind];
@@ -143,9 +151,9 @@ static bool is_tar_header(const unsigned char *head)
     return strtoul(field, &end, 8) == sum && end > field;
 }
 
-static bool is_zero(const unsigned char *head)
+static bool is_zero(const unsigned char *head, size_t size)
 {
-    for (size_t i = 0; i < HEAD_BYTES; i++) {
+    for (size_t i = 0; i < size; i++) {
         if (head[i])
             return false;
     }
@@ -157,13 +165,21 @@ static struct sb_container_type by_content(const void *head, size_t size)
     struct sb_container_type tar = {SB_TAR, sb_filter_by_content(head, size)};
 
     /* First, for a tar begins with a name, and that may be like anything. */
-    if (size == HEAD_BYTES && (is_tar_header(head) || is_zero(head)))
+    if (size == HEAD_BYTES && (is_tar_header(head) || is_zero(head, size)))
         return (struct sb_container_type){SB_TAR, SB_FILTER_NONE};
     for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++) {
         if (size >= magics[i].size && memcmp(head, magics[i].bytes, magics[i].size) == 0)
             return magics[i].type;
     }
     return tar.filter == SB_FILTER_NONE ? unknown : tar;
+}
+
+/* The header of a Syrah file is written last: of one that was not closed there is none, and only
+ * the name says what it was to become. */
+static bool is_unclosed_syrah(const struct sb_input *input, const unsigned char *head, size_t size)
+{
+    return input->seekable && sb_container_by_suffix(input->path).kind == SB_SYRAH &&
+           is_zero(head, size < SB_SYRAH_HEADER ? size : SB_SYRAH_HEADER);
 }
 
 /* A zip may have anything before it: a program that unpacks it. */
@@ -236,6 +252,10 @@ static enum sb_code look_at_content(struct sb_input *input, const struct stat *s
         input->type.filter = by_content(head, got).filter;
         return SB_OK;
     }
+    if (is_unclosed_syrah(input, head, got)) {
+        input->type.kind = SB_SYRAH;
+        return SB_OK;
+    }
     if (got == 0)
         return sb_fail(err, SB_FORMAT, "%s: is empty", input->name);
     input->type = by_content(head, got);
@@ -246,7 +266,8 @@ static enum sb_code look_at_content(struct sb_input *input, const struct stat *s
                        input->name, input->type.filter == SB_FILTER_ZSTD ? "bagz" : "bag");
     if (input->type.kind == SB_UNKNOWN)
         return sb_fail(err, SB_FORMAT,
-                       "%s: is no archive, and no tar, cpio, zip or bag; --from says what it is",
+                       "%s: is no archive, and no tar, cpio, zip, bag or Syrah file; --from says "
+                       "what it is",
                        input->name);
     return SB_OK;
 }
@@ -321,33 +342,58 @@ bool sb_is_bag(const char *path)
     return sb_spec_is_of_bags(path) && !sb_archive_looks_like(path);
 }
 
+/* A directory, whether that was asked for or not. */
+static enum sb_code look_at_directory(struct sb_input *input, struct sb_error *err)
+{
+    enum sb_container_kind forced = input->type.kind;
+
+    if (forced == SB_UNKNOWN)
+        input->type.kind = sb_is_cache(input->path) ? SB_CACHE : SB_DIRECTORY;
+    else if (forced != SB_DIRECTORY && forced != SB_CACHE)
+        return sb_fail(err, SB_FORMAT, "%s: is a directory, not a %s", input->path,
+                       sb_container_word(forced));
+    return SB_OK;
+}
+
 /* Archives and directories are opened by path, and so are bags of several files. */
 static enum sb_code look_at_path(struct sb_input *input, bool *by_path, struct sb_error *err)
 {
     enum sb_container_kind forced = input->type.kind;
     struct stat st;
-    bool there;
+    bool there, a_directory = forced == SB_DIRECTORY || forced == SB_CACHE;
 
     if (forced == SB_UNKNOWN && sb_is_bag(input->path))
         forced = input->type.kind = SB_BAG;
     there = stat(input->path, &st) == 0;
-    *by_path = forced == SB_ARCHIVE || forced == SB_DIRECTORY || (forced == SB_BAG && !there);
+    *by_path = forced == SB_ARCHIVE || a_directory || (forced == SB_BAG && !there);
     if (there && S_ISDIR(st.st_mode)) {
         *by_path = true;
-        if (forced == SB_UNKNOWN)
-            input->type.kind = SB_DIRECTORY;
-        else if (forced != SB_DIRECTORY)
-            return sb_fail(err, SB_FORMAT, "%s: is a directory, not a %s", input->path,
-                           sb_container_word(forced));
-    } else if (forced == SB_DIRECTORY) {
+        return look_at_directory(input, err);
+    }
+    if (a_directory)
         return there ? sb_fail(err, SB_FORMAT, "%s: is not a directory", input->path)
                      : sb_fail_errno(err, errno, "%s", input->path);
-    } else if (forced == SB_UNKNOWN &&
-               ((!there && errno == ENOENT) || sb_archive_looks_like(input->path))) {
+    if (forced == SB_UNKNOWN &&
+        ((!there && errno == ENOENT) || sb_archive_looks_like(input->path))) {
         *by_path = true;
         input->type.kind = SB_ARCHIVE;
     }
     return SB_OK;
+}
+
+/* Several files, that have no place on a pipe. */
+static const char *never_piped(enum sb_container_kind kind)
+{
+    switch (kind) {
+    case SB_ARCHIVE:
+        return "an archive";
+    case SB_DIRECTORY:
+        return "a directory";
+    case SB_CACHE:
+        return "a cache";
+    default:
+        return NULL;
+    }
 }
 
 static enum sb_code look(struct sb_input *input, struct sb_error *err)
@@ -356,9 +402,9 @@ static enum sb_code look(struct sb_input *input, struct sb_error *err)
     enum sb_code code;
 
     if (strcmp(input->path, "-") == 0) {
-        if (input->type.kind == SB_ARCHIVE || input->type.kind == SB_DIRECTORY)
+        if (never_piped(input->type.kind))
             return sb_fail(err, SB_INVALID, "standard input cannot be %s",
-                           input->type.kind == SB_ARCHIVE ? "an archive" : "a directory");
+                           never_piped(input->type.kind));
         input->name = "standard input";
         input->fd = STDIN_FILENO;
         code = look_at_descriptor(input, err);

@@ -289,7 +289,7 @@ missing: one"
     run_ok sb ls b.tar
     run_fail 2 sb ls --from=tar b.tar
     run_fail 2 sb ls --from=ar a.tar
-    stderr_has "'ar' is not archive, tar, cpio, zip, bag or bagz"
+    stderr_has "'ar' is not archive, tar, cpio, zip, bag, bagz, syrah or cache"
     run_fail 2 sb ls --from=archive a.tar
     stderr_has 'not a Barecat archive'
 }

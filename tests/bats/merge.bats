@@ -297,7 +297,7 @@ f|0|1|1|8' ]]
     run_fail 2 sb merge -o - one.barecat
     stderr_has "cannot be written to a pipe"
     run_fail 2 sb merge -o out.tar.gz one.barecat
-    stderr_has "what is made is an archive, and cannot be called like a tar, cpio, zip or bag; 'shardbox convert' turns it into one"
+    stderr_has "what is made is an archive, and cannot be called like a tar, cpio, zip, bag or Syrah file; 'shardbox convert' turns it into one"
     run_fail 2 sb merge -o out.barecat - -
     stderr_has "standard input can be only one of the INPUTs"
     run_fail 2 sb merge -o out.barecat one.barecat ''
