@@ -467,6 +467,8 @@ enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
         return sb_source_open_zip(out, input, options, notify, err);
     case SB_BAG:
         return sb_source_open_bag(out, input, options, notify, err);
+    case SB_SYRAH:
+        return sb_source_open_syrah(out, input, options, notify, err);
     default:
         return sb_fail(err, SB_FORMAT, "%s: is of an unknown kind", input->name);
     }
