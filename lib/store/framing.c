@@ -53,6 +53,11 @@ bool sb_framing_is_bare(enum sb_framing framing)
     return framing == SB_FRAMING_NONE;
 }
 
+bool sb_framing_has_names(enum sb_framing framing)
+{
+    return framing == SB_FRAMING_JSONL || framing == SB_FRAMING_BATCH || framing == SB_FRAMING_TAR;
+}
+
 bool sb_framing_tells_size(enum sb_framing framing)
 {
     switch (framing) {

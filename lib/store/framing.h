@@ -81,6 +81,9 @@ bool sb_framing_is_bare(enum sb_framing framing);
  * or .lzma. */
 enum sb_filter_kind sb_framing_filter(const char *path);
 
+/* Do its frames have the names of records? */
+bool sb_framing_has_names(enum sb_framing framing);
+
 /* Must the size of a record be known before its bytes? */
 bool sb_framing_tells_size(enum sb_framing framing);
 
