@@ -169,6 +169,12 @@ enum sb_code sb_source_open_bag(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
+struct sb_syrah;
+
+/* A Syrah file on a pipe is spooled as a bag is. */
+enum sb_code sb_input_open_syrah(struct sb_syrah **out, struct sb_input *input, int64_t max_size,
+                                 struct sb_error *err) SB_CHECKED;
+
 /* source_syrah.c. Members are ITEM/NAME.npy, texts ITEM/NAME.txt; ITEM by options->names, options->
  * records chooses items. What comes through a pipe is spooled. */
 enum sb_code sb_source_open_syrah(struct sb_source **out, struct sb_input *input,

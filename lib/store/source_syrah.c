@@ -239,18 +239,19 @@ static const struct sb_source_ops syrah_ops = {
     .stream = stream,
 };
 
-static enum sb_code open_syrah(struct syrah_source *source, struct sb_input *input,
-                               int64_t max_size, struct sb_error *err)
+enum sb_code sb_input_open_syrah(struct sb_syrah **out, struct sb_input *input, int64_t max_size,
+                                 struct sb_error *err)
 {
     int fd = -1;
 
+    *out = NULL;
     if (!input->seekable) {
         if (sb_spool(&fd, input, max_size, err))
             return err->code;
     } else if ((fd = fcntl(input->fd, F_DUPFD_CLOEXEC, 0)) < 0) {
         return sb_fail_errno(err, errno, "%s", input->name);
     }
-    return sb_syrah_open(&source->syrah, fd, input->name, err);
+    return sb_syrah_open(out, fd, input->name, err);
 }
 
 static bool is_wanted(const struct sb_source_options *options, const char *array)
@@ -325,7 +326,8 @@ static bool names_differ(const struct syrah_source *source, const struct sb_sour
 static enum sb_code begin(struct syrah_source *source, struct sb_input *input,
                           const struct sb_source_options *options, struct sb_error *err)
 {
-    if (open_syrah(source, input, options->max_size, err) || choose_arrays(source, options, err))
+    if (sb_input_open_syrah(&source->syrah, input, options->max_size, err) ||
+        choose_arrays(source, options, err))
         return err->code;
     source->base.records = sb_syrah_count(source->syrah);
     if (choose_names(source, options, err) || choose_items(source, options, err))

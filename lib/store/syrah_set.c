@@ -103,7 +103,11 @@ enum sb_code sb_syrah_set_of(struct sb_syrah_set **out, struct sb_syrah *syrah,
         sb_syrah_free(syrah);
         return sb_fail_memory(err);
     }
-    return add_file(*out, syrah, err);
+    if (!add_file(*out, syrah, err))
+        return SB_OK;
+    sb_syrah_set_free(*out);
+    *out = NULL;
+    return err->code;
 }
 
 static enum sb_code open_file(struct sb_syrah_set *set, const char *path, struct sb_error *err)
