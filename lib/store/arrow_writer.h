@@ -13,7 +13,8 @@
 
 struct sb_arrow_writer;
 
-/* What describes the file; copied. beside: where temporary files are made, unless TMPDIR says. */
+/* What describes the file; copied. beside: where temporary files are made, unless TMPDIR says.
+ * SB_INVALID: a list of a type that Arrow does not have (float128, str). */
 struct sb_arrow_schema {
     const struct sb_arrow_column *columns;
     size_t column_count;
@@ -30,7 +31,7 @@ void sb_arrow_writer_free(struct sb_arrow_writer *writer); /* NULL is allowed */
  * Each row gives each column one value: bytes are appended in one or more pieces, then the value is
  * ended. Of SB_DTYPE_BOOL bytes of 0 and 1 come, and become bits. SB_LIMIT: a column has 2^31-1
  * bytes or values; take back the row's (sb_arrow_writer_cut), finish the file, and go on in
- * another.
+ * another. SB_INVALID: a list's bytes are no whole values.
  */
 enum sb_code sb_arrow_writer_add(struct sb_arrow_writer *writer, size_t column, const void *data,
                                  size_t size, struct sb_error *err) SB_CHECKED;
@@ -41,12 +42,14 @@ enum sb_code sb_arrow_writer_end_value(struct sb_arrow_writer *writer, size_t co
 void sb_arrow_writer_end_row(struct sb_arrow_writer *writer);
 
 /* Forgets what came since the last complete row. */
-enum sb_code sb_arrow_writer_cut(struct sb_arrow_writer *writer, struct sb_error *err) SB_CHECKED;
+void sb_arrow_writer_cut(struct sb_arrow_writer *writer);
 
 int64_t sb_arrow_writer_rows(const struct sb_arrow_writer *writer);
-int64_t sb_arrow_writer_bytes(const struct sb_arrow_writer *writer); /* of values, so far */
+int64_t
+sb_arrow_writer_bytes(const struct sb_arrow_writer *writer); /* of values, so far; a bool is one */
 
-/* Feeds the whole file to `each`, and forgets all rows. */
+/* Feeds the whole file to `each`, without a row that is not complete, and forgets all rows: the
+ * next file begins. */
 enum sb_code sb_arrow_writer_finish(struct sb_arrow_writer *writer, sb_each_block *each,
                                     void *context, struct sb_error *err) SB_CHECKED;
 
