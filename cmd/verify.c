@@ -10,6 +10,7 @@
 #include "options.h"
 #include "output.h"
 #include "task/verify_container.h"
+#include "verify_items.h"
 #include "verify_run.h"
 #include "verify_summary.h"
 
@@ -121,6 +122,21 @@ static void print_container_summary(const struct verify_run *run)
                   result->bytes_read, result->unchecked, run->unproved);
 }
 
+static enum sb_code verify_members(struct verify_run *run, struct sb_input *input,
+                                   const struct sb_verify_options *wanted, struct sb_error *err)
+{
+    enum sb_code code = sb_verify_container(input, wanted, &run->events, &run->notify, &run->result,
+                                            &run->unproved, err);
+
+    message_progress_end();
+    if (!code && run->settings->json)
+        print_container_summary(run);
+    verify_run_flush();
+    if (!code)
+        verify_summarize_container(run);
+    return code;
+}
+
 static enum sb_code verify_other(struct verify_run *run, struct sb_error *err)
 {
     struct sb_verify_options wanted = options_of(run);
@@ -136,14 +152,8 @@ static enum sb_code verify_other(struct verify_run *run, struct sb_error *err)
         code = sb_fail(err, SB_INVALID, "%s: is no archive, whose shards arrive one by one",
                        input->name);
     if (!code)
-        code = sb_verify_container(input, &wanted, &run->events, &run->notify, &run->result,
-                                   &run->unproved, err);
-    message_progress_end();
-    if (!code && run->settings->json)
-        print_container_summary(run);
-    verify_run_flush();
-    if (!code)
-        verify_summarize_container(run);
+        code = run->kind == SB_SYRAH ? verify_items(run, input, &wanted, err)
+                                     : verify_members(run, input, &wanted, err);
     sb_input_close(input);
     free(input);
     return code;

@@ -11,7 +11,7 @@ const char *const verify_kinds[VERIFY_KINDS] = {
     "duplicate", "conflict", "parent",     "statistics", "shard",     "source",
     "bounds",    "overlap",  "checksum",   "unreadable", "unchecked", "damaged",
     "truncated", "link",     "encrypted",  "method",     "missing",   "limits",
-    "frame",     "layout",   "unfinished", "leftover",   "other",
+    "frame",     "layout",   "unfinished", "leftover",   "size",      "other",
 };
 
 size_t verify_kind(const char *word)

@@ -72,9 +72,18 @@ static enum sb_code read_header(struct sb_syrah *syrah, struct sb_error *err)
     return SB_OK;
 }
 
-static enum sb_code read_file(struct sb_syrah *syrah, const char *name, struct sb_error *err)
+static enum sb_code check_unchanged(const struct sb_syrah *syrah, struct sb_error *err)
 {
     struct sb_error shrunk;
+
+    if (!sb_mapping_check(syrah->mapping, &shrunk))
+        return SB_OK;
+    return sb_fail(err, SB_CHANGED, "%s", shrunk.text);
+}
+
+static enum sb_code read_file(struct sb_syrah *syrah, const char *name, struct sb_error *err)
+{
+    struct sb_error changed;
     enum sb_code code;
 
     syrah->name = strdup(name);
@@ -85,9 +94,9 @@ static enum sb_code read_file(struct sb_syrah *syrah, const char *name, struct s
     code = read_header(syrah, err);
     if (!code)
         code = sb_syrah_read_metadata(syrah, err);
-    if ((!code || code == SB_FORMAT) && sb_mapping_check(syrah->mapping, &shrunk)) {
-        *err = shrunk;
-        code = shrunk.code;
+    if ((!code || code == SB_FORMAT) && check_unchanged(syrah, &changed)) {
+        *err = changed;
+        code = SB_CHANGED;
     }
     return code;
 }
@@ -163,22 +172,18 @@ int64_t sb_syrah_find(const struct sb_syrah *syrah, const char *name, size_t siz
     return -1;
 }
 
-static enum sb_code check_extent(const struct sb_syrah *syrah, uint32_t array, int64_t item,
-                                 const struct sb_syrah_extent *extent, struct sb_error *err)
+enum sb_code sb_syrah_check_extent(const struct sb_syrah *syrah, uint32_t array,
+                                   const struct sb_syrah_extent *extent, struct sb_error *err)
 {
-    const struct sb_syrah_array *which = &syrah->arrays[array];
-    size_t unit = sb_dtype_size(which->dtype);
+    size_t unit = sb_dtype_size(syrah->arrays[array].dtype);
 
     if (extent->offset < SB_SYRAH_HEADER || extent->offset > syrah->data_end || extent->size < 0 ||
         extent->size > syrah->data_end - extent->offset)
-        return sb_fail(err, SB_DAMAGED,
-                       "item %lld, array '%s': lies outside the data section (offset %lld, %lld "
-                       "bytes)",
-                       (long long)item, which->name, (long long)extent->offset,
-                       (long long)extent->size);
+        return sb_fail(err, SB_DAMAGED, "lies outside the data section (offset %lld, %lld bytes)",
+                       (long long)extent->offset, (long long)extent->size);
     if ((size_t)extent->size % unit)
-        return sb_fail(err, SB_DAMAGED, "item %lld, array '%s': has %lld bytes, no multiple of %zu",
-                       (long long)item, which->name, (long long)extent->size, unit);
+        return sb_fail(err, SB_DAMAGED, "has %lld bytes, no multiple of %zu",
+                       (long long)extent->size, unit);
     return SB_OK;
 }
 
@@ -195,14 +200,18 @@ enum sb_code sb_syrah_extents(const struct sb_syrah *syrah, uint32_t array, int6
                               size_t count, struct sb_syrah_extent *out, size_t *good,
                               struct sb_error *err)
 {
+    struct sb_error wrong;
+
     *good = 0;
     for (size_t i = 0; i < count; i++)
         out[i] = extent_said(syrah, array, first + (int64_t)i);
-    if (sb_mapping_check(syrah->mapping, err))
+    if (check_unchanged(syrah, err))
         return err->code;
     for (; *good < count; ++*good) {
-        if (check_extent(syrah, array, first + (int64_t)*good, &out[*good], err))
-            return err->code;
+        if (sb_syrah_check_extent(syrah, array, &out[*good], &wrong))
+            return sb_fail(err, SB_DAMAGED, "item %lld, array '%s': %s",
+                           (long long)(first + (int64_t)*good), syrah->arrays[array].name,
+                           wrong.text);
     }
     return SB_OK;
 }

@@ -31,6 +31,7 @@ struct sb_syrah;
  * fd is taken, also when it fails. SB_FORMAT: it is none, or was never closed, or its metadata
  * cannot be trusted as a whole: they lie outside the file, are no BSON, an array lacks an element
  * or stands twice, is of an unknown type, or of another count than the first; the text says what.
+ * SB_CHANGED: it becomes shorter.
  */
 enum sb_code sb_syrah_open(struct sb_syrah **out, int fd, const char *name,
                            struct sb_error *err) SB_CHECKED;
@@ -57,9 +58,17 @@ struct sb_syrah_extent {
     int64_t size;   /* bytes */
 };
 
-/* Of arrays of `count` items from `first` on, which must be there; one behind the other.
- * SB_DAMAGED: one lies outside the data section, or is no multiple of its type ("item 5, array 'x':
- * ..."); *good before it are filled in. */
+/* Does it lie inside the data section, in whole values of the array's type? SB_DAMAGED says what is
+ * wrong with it, but not of which item it is. */
+enum sb_code sb_syrah_check_extent(const struct sb_syrah *syrah, uint32_t array,
+                                   const struct sb_syrah_extent *extent,
+                                   struct sb_error *err) SB_CHECKED;
+
+/*
+ * Of one array of `count` items from `first` on, which must be there. All of out is filled in, the
+ * first *good are sound. SB_DAMAGED: the one behind them is not ("item 5, array 'x': ...").
+ * SB_CHANGED: the file has become shorter.
+ */
 enum sb_code sb_syrah_extents(const struct sb_syrah *syrah, uint32_t array, int64_t first,
                               size_t count, struct sb_syrah_extent *out, size_t *good,
                               struct sb_error *err) SB_CHECKED;
