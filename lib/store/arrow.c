@@ -420,6 +420,11 @@ static int64_t offset_at(const struct sb_arrow *arrow, const struct place *place
                                row * (int64_t)sizeof(uint32_t));
 }
 
+static unsigned char bit_at(const unsigned char *bits, int64_t at)
+{
+    return (unsigned)bits[at / 8] >> (unsigned)(at % 8) & 1U;
+}
+
 enum sb_code sb_arrow_value(const struct sb_arrow *arrow, size_t column, int64_t row,
                             struct sb_arrow_value *out, struct sb_error *err)
 {
@@ -433,7 +438,7 @@ enum sb_code sb_arrow_value(const struct sb_arrow *arrow, size_t column, int64_t
                        of->name);
     *out = (struct sb_arrow_value){.count = end - begin};
     if (place->validity.size)
-        out->null = !(arrow->data[place->validity.offset + row / 8] >> (unsigned)(row % 8) & 1U);
+        out->null = bit_at(arrow->data + place->validity.offset, row) == 0;
     if (out->null)
         out->count = 0;
     if (of->type == SB_ARROW_LIST && of->dtype == SB_DTYPE_BOOL) {
@@ -455,11 +460,6 @@ void sb_arrow_span(const struct sb_arrow *arrow, size_t column, int64_t *offset,
 
 void sb_arrow_unpack_bits(const struct sb_arrow_value *value, unsigned char *out)
 {
-    const unsigned char *bits = value->data;
-
-    for (int64_t i = 0; i < value->count; i++) {
-        int64_t at = i + value->bit;
-
-        out[i] = bits[at / 8] >> (unsigned)(at % 8) & 1U;
-    }
+    for (int64_t i = 0; i < value->count; i++)
+        out[i] = bit_at(value->data, value->bit + i);
 }
