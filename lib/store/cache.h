@@ -30,8 +30,8 @@ struct sb_cache;
  * index.pkl or schema.json beside it? */
 bool sb_is_cache(const char *path);
 
-/* Gives `each` the names of the directories in path that are caches, sorted. SB_END: there is none.
- */
+/* Gives `each` the directories in path that are caches, by their paths and names, sorted. SB_END:
+ * there is none. */
 enum sb_code sb_cache_list(const char *path,
                            enum sb_code (*each)(void *context, const char *path, const char *name,
                                                 struct sb_error *err),
