@@ -1,0 +1,49 @@
+/*
+ * Names that are asked for, and what they are in a cache: a key, or one array of a key.
+ *
+ * Belongs to the thread that has the cache. {0} is an empty list of them.
+ */
+#ifndef SB_TASK_CACHE_ASK_H
+#define SB_TASK_CACHE_ASK_H
+
+#include "store/cache.h"
+#include "task/fetch.h"
+
+/* One name, whose bytes are in the list's names, followed by a NUL. */
+struct sb_cache_ask {
+    size_t name_at;
+    size_t name_size;
+    size_t key_size;             /* less than name_size: the name of an array follows a '/' */
+    struct sb_cache_place place; /* SB_CACHE_NOWHERE: there is none */
+
+    /* Of the segment; alone: a single one was asked for. count 0: it has none of that name. */
+    const struct sb_cache_field *fields;
+    size_t first, count;
+    bool alone;
+    int64_t cost; /* bytes of the file for a row of the segment */
+};
+
+struct sb_cache_asks {
+    struct sb_buf names;
+    struct sb_cache_ask *asks;
+    size_t count, room;
+    struct sb_cache_key *keys; /* those that are looked up at a time */
+    struct sb_cache_place *places;
+    size_t *numbers; /* of these among the asks */
+};
+
+void sb_cache_asks_release(struct sb_cache_asks *asks);
+
+/*
+ * Replaces what there was by the next names, and looks them up: the first, which is waited for, and
+ * those that need not be. None are there after the last one: then *ended.
+ */
+enum sb_code sb_cache_asks_next(struct sb_cache_asks *asks, struct sb_cache *cache,
+                                const struct sb_fetch_names *names, bool *ended,
+                                struct sb_error *err) SB_CHECKED;
+
+/* Is it a field that these arrays, or without any all, stand for? */
+bool sb_cache_field_is_among(const struct sb_cache_field *field, const char *const *arrays,
+                             size_t array_count);
+
+#endif
