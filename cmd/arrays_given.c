@@ -1,4 +1,5 @@
 #include "arrays_given.h"
+#include "message.h"
 #include "output.h"
 
 #include <errno.h>
@@ -29,4 +30,15 @@ size_t arrays_given(const char ***names)
         (*names)[count++] = given[i].value;
     }
     return count;
+}
+
+int refuse_arrays(const char *path)
+{
+    static const char *const names[] = {"array", "npy", "raw", NULL};
+    const char *given = options_given_of(names);
+
+    if (given)
+        return message_usage("%s: is no Syrah file and no cache, and --%s is for these", path,
+                             given);
+    return STATUS_CLEAN;
 }

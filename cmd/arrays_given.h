@@ -18,4 +18,8 @@ bool array_is_given(void *settings, const char *value);
  * where there are none. */
 size_t arrays_given(const char ***names);
 
+/* Says so when one of --array, --npy and --raw was given, which path, no Syrah file and no cache,
+ * has no use for; returns the status. */
+int refuse_arrays(const char *path);
+
 #endif

@@ -1,8 +1,12 @@
 /*
  * shardbox cat: files of an archive to standard output, by name, as many as are asked for, also
- * from a stream of names whose answers another program waits for; or records of a bag, by number.
+ * from a stream of names whose answers another program waits for; or records of a bag, by number,
+ * or arrays of a cache by their keys.
  */
+#include "arrays_given.h"
 #include "bandwidth.h"
+#include "cache_opening.h"
+#include "cat_cache.h"
 #include "cat_records.h"
 #include "command.h"
 #include "given_names.h"
@@ -41,6 +45,7 @@ struct settings {
     const char *part;
     struct sb_share share;
     struct cat_records_settings records;
+    bool raw;
 };
 
 static const char *const synopsis[] = {
@@ -48,6 +53,7 @@ static const char *const synopsis[] = {
     "[-0] -T FILE ARCHIVE [PATH...]",
     "[-T FILE] BAG [NUMBER|START:STOP:STEP]...",
     "--keys=KEYS BAG NAME...",
+    "[--raw] [-T FILE] CACHE [KEY[/NAME]]...",
     NULL,
 };
 
@@ -104,6 +110,9 @@ static const struct option options[] = {
                    "threads that read ahead (default: the cores, at most 4)"),
     OPTION_BWLIMIT,
     OPTIONS_CAT_RECORDS(struct settings, records),
+    OPTION_ARRAY,
+    OPTION_FLAG(0, "raw", struct settings, raw,
+                "of a cache: values alone, not .npy files with their type and shape"),
     OPTION_END,
 };
 
@@ -307,9 +316,10 @@ static const char *clash_with_bag(const struct settings *settings)
     return settings->order == ORDER_ADDRESS ? "--order=address" : NULL;
 }
 
-static int cat_bag(const struct settings *settings, const char *spec, char **operands, size_t count)
+static struct cat_request request_of(const struct settings *settings, const char *spec,
+                                     char **operands, size_t count)
 {
-    struct cat_request request = {
+    return (struct cat_request){
         .opening = &settings->opening,
         .spec = spec,
         .operands = operands,
@@ -320,11 +330,28 @@ static int cat_bag(const struct settings *settings, const char *spec, char **ope
         .threads = (unsigned)settings->threads,
         .share = settings->share,
     };
+}
+
+static int cat_bag(const struct settings *settings, const char *spec, char **operands, size_t count)
+{
+    struct cat_request request = request_of(settings, spec, operands, count);
     const char *clash = clash_with_bag(settings);
 
     if (clash)
         return message_usage("%s: is a bag, and %s is for files of archives", spec, clash);
     return cat_records(&settings->records, &request);
+}
+
+static int run_cache(const struct settings *settings, const char *dir, char **operands,
+                     size_t count)
+{
+    struct cat_request request = request_of(settings, dir, operands, count);
+
+    if (!is_cache(dir, &settings->opening))
+        return message_usage("%s: holds caches, and keys are those of one of them: 'shardbox ls "
+                             "%s' shows which there are",
+                             dir, dir);
+    return cat_cache(&request, settings->raw);
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -347,6 +374,12 @@ static int run(const struct command *self, int argc, char **argv)
     count = (size_t)(argc - first) - 1;
     if (settings.threads == 0)
         settings.threads = sb_default_threads();
+    if (is_cache(argv[first], &settings.opening) ||
+        is_parent_of_caches(argv[first], &settings.opening))
+        return run_cache(&settings, argv[first], argv + first + 1, count);
+    status = refuse_arrays(argv[first]);
+    if (status)
+        return status;
     if (is_bag(argv[first], &settings.opening))
         return cat_bag(&settings, argv[first], argv + first + 1, count);
     if (!settings.files_from && count == 1)
@@ -356,7 +389,7 @@ static int run(const struct command *self, int argc, char **argv)
 
 const struct command cat_command = {
     .name = "cat",
-    .summary = "write files of an archive, or records of a bag, to standard output",
+    .summary = "write files of an archive, records of a bag, or arrays to standard output",
     .synopsis = synopsis,
     .options = options,
     .notes =

@@ -1,9 +1,12 @@
 /*
  * shardbox du: how much is below each directory of an archive, from the statistics that its index
- * keeps, so that no file need be counted. Of bags: du_records.h.
+ * keeps, so that no file need be counted. Of bags: du_records.h; of caches: du_cache.h.
  */
+#include "arrays_given.h"
 #include "bandwidth.h"
+#include "cache_opening.h"
 #include "command.h"
+#include "du_cache.h"
 #include "du_records.h"
 #include "message.h"
 #include "ncdu_export.h"
@@ -38,7 +41,9 @@ struct settings {
 };
 
 static const char *const synopsis[] = {
-    "ARCHIVE [PATH]...", "--export=ncdu ARCHIVE [PATH]", "--gaps ARCHIVE", "[-s] BAG", NULL,
+    "ARCHIVE [PATH]...", "--export=ncdu ARCHIVE [PATH]",
+    "--gaps ARCHIVE",    "[-s] BAG",
+    "[-s] CACHE",        NULL,
 };
 
 static const char *const sort_choices[] = {"name", "size", NULL};
@@ -58,6 +63,7 @@ static const struct option options[] = {
                   "a listing that 'ncdu -f-' opens"),
     OPTION_FLAG(0, "gaps", struct settings, gaps, "bytes of the shards that no file owns"),
     OPTIONS_DU_RECORDS(struct settings, records),
+    OPTION_ARRAY,
     OPTION_BWLIMIT,
     OPTION_FROM,
     OPTION_END,
@@ -346,6 +352,15 @@ static int run_records(struct settings *settings, const char *path, int operands
     return du_records(&settings->records, path, operands);
 }
 
+static int run_cache(const struct settings *settings, const char *path, int operands)
+{
+    struct du_cache wanted = {
+        .human = settings->human, .json = settings->json, .summarize = settings->summarize};
+
+    return is_cache(path, &settings->opening) ? du_cache(&wanted, path, operands)
+                                              : du_caches(&wanted, path, operands);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = {.max_depth = -1, .sort = -1, .export = -1};
@@ -358,6 +373,12 @@ static int run(const struct command *self, int argc, char **argv)
         return status;
     if (first == argc)
         return message_usage("no archive given");
+    if (is_cache(argv[first], &settings.opening) ||
+        is_parent_of_caches(argv[first], &settings.opening))
+        return run_cache(&settings, argv[first], argc - first);
+    status = refuse_arrays(argv[first]);
+    if (status)
+        return status;
     if (is_bag(argv[first], &settings.opening))
         return run_records(&settings, argv[first], argc - first);
     status = check_usage(&settings, argc - first);
@@ -370,7 +391,7 @@ static int run(const struct command *self, int argc, char **argv)
 
 const struct command du_command = {
     .name = "du",
-    .summary = "show how much is below each directory of an archive, or in a bag",
+    .summary = "show how much is below each directory of an archive, or in another container",
     .synopsis = synopsis,
     .options = options,
     .notes = "Exit status: 0 all was counted, 1 in part, 2 error.",

@@ -1,10 +1,13 @@
 /*
  * shardbox ls: what a directory of an archive holds, as GNU ls shows it. Also the archive as a
- * tree, and seen from its shards. Of bags: ls_records.h.
+ * tree, and seen from its shards. Of bags: ls_records.h; of caches: ls_cache.h.
  */
+#include "arrays_given.h"
 #include "bandwidth.h"
+#include "cache_opening.h"
 #include "colour.h"
 #include "command.h"
+#include "ls_cache.h"
 #include "ls_entries.h"
 #include "ls_settings.h"
 #include "message.h"
@@ -18,6 +21,7 @@ static const char *const synopsis[] = {
     "--at SHARD:OFFSET[+LENGTH] ARCHIVE",
     "[--records=SLICES | --find=KEY]... BAG",
     "--count BAG",
+    "[-l|--count] CACHE [KEY[/NAME]]...",
     NULL,
 };
 
@@ -38,7 +42,7 @@ static const struct option options[] = {
                 "mode, links, owner, group, size, time and name of each"),
     OPTION_FLAG('1', "one-per-line", struct ls_settings, one, "a name a line, also on a terminal"),
     OPTION_FLAG('a', "all", struct ls_settings, all,
-                "accepted for habit's sake: nothing is hidden"),
+                "of a cache: superseded rows too; else for habit's sake: nothing is hidden"),
     OPTION_FLAG('A', "almost-all", struct ls_settings, almost_all,
                 "accepted for habit's sake: nothing is hidden"),
     OPTION_FLAG('R', "recursive", struct ls_settings, recursive, "directories below too"),
@@ -69,6 +73,7 @@ static const struct option options[] = {
                 OPERAND_ANY),
     OPTION_FLAG(0, "json", struct ls_settings, json, "an object a line, with all that is known"),
     OPTIONS_LS_RECORDS(struct ls_settings, records),
+    OPTION_ARRAY,
     OPTION_BWLIMIT,
     OPTION_FROM,
     OPTION_END,
@@ -108,6 +113,22 @@ static int run_records(struct ls_settings *settings, const char *path, int opera
     return ls_records(records, path, operands);
 }
 
+static int run_cache(const struct ls_settings *settings, const char *path, char **keys, int count)
+{
+    struct ls_cache wanted = {
+        .details = settings->details,
+        .human = settings->human,
+        .json = settings->json,
+        .count = settings->records.count,
+        .all = settings->all,
+        .nul = settings->nul,
+        .files_from = settings->records.files_from,
+    };
+
+    return is_cache(path, &settings->opening) ? ls_cache(&wanted, path, keys, (size_t)count)
+                                              : ls_caches(&wanted, path, (size_t)count);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct ls_settings settings = {0};
@@ -119,6 +140,12 @@ static int run(const struct command *self, int argc, char **argv)
         return status;
     if (first == argc)
         return message_usage("no archive given");
+    if (is_cache(argv[first], &settings.opening) ||
+        is_parent_of_caches(argv[first], &settings.opening))
+        return run_cache(&settings, argv[first], argv + first + 1, argc - first - 1);
+    status = refuse_arrays(argv[first]);
+    if (status)
+        return status;
     if (is_bag(argv[first], &settings.opening))
         return run_records(&settings, argv[first], argc - first);
     if (settings.by_size)
@@ -136,7 +163,7 @@ static int run(const struct command *self, int argc, char **argv)
 
 const struct command ls_command = {
     .name = "ls",
-    .summary = "list a directory of an archive, or the records of a bag",
+    .summary = "list a directory of an archive, the records of a bag, or arrays",
     .synopsis = synopsis,
     .options = options,
     .notes = "Needs the index alone; the shards need not be there.\n"

@@ -24,11 +24,11 @@ _shardbox_table() {
         first=archive others=path
         ;;
     cat)
-        options='-T --files-from= -0 --null --batch --range= --order= --frame= --part= --no-check --decompress --from= -j --threads= --bwlimit= --sample= --replace --shuffle --seed= --forever --keys= --find --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-T --files-from= -0 --null --batch --range= --order= --frame= --part= --no-check --decompress --from= -j --threads= --bwlimit= --sample= --replace --shuffle --seed= --forever --keys= --find --compression= --dictionary= --limits= --layout= --array= --raw -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     ls)
-        options='-l --long -1 --one-per-line -a --all -A --almost-all -R --recursive -d --directory -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --tree --shards --rsync-list -0 --null --at= --json --count --records= --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= --from= --help -q --quiet -v --verbose --progress --no-progress'
+        options='-l --long -1 --one-per-line -a --all -A --almost-all -R --recursive -d --directory -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --tree --shards --rsync-list -0 --null --at= --json --count --records= --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= -j --threads= --array= --bwlimit= --from= --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     find)
@@ -36,7 +36,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     du)
-        options='-s --summarize -a --all -d --max-depth= -h --human-readable --count --sort= --json --export= --gaps --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= --from= --help -q --quiet -v --verbose --progress --no-progress'
+        options='-s --summarize -a --all -d --max-depth= -h --human-readable --count --sort= --json --export= --gaps --compression= --dictionary= --limits= --layout= -j --threads= --array= --bwlimit= --from= --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     verify)
@@ -167,6 +167,7 @@ _shardbox_value() {
     cat:--dictionary) wanted='file' ;;
     cat:--limits) wanted='words:auto tail separate' ;;
     cat:--layout) wanted='words:concatenated interleaved' ;;
+    cat:--array) wanted='any' ;;
     ls:--sort) wanted='words:name size time address' ;;
     ls:--color=) wanted='words:auto always never' ;;
     ls:--at) wanted='any' ;;
@@ -179,6 +180,7 @@ _shardbox_value() {
     ls:--limits) wanted='words:auto tail separate' ;;
     ls:--layout) wanted='words:concatenated interleaved' ;;
     ls:--threads | ls:-j) wanted='any' ;;
+    ls:--array) wanted='any' ;;
     ls:--bwlimit) wanted='any' ;;
     ls:--from) wanted='any' ;;
     find:--type) wanted='any' ;;
@@ -206,6 +208,7 @@ _shardbox_value() {
     du:--limits) wanted='words:auto tail separate' ;;
     du:--layout) wanted='words:concatenated interleaved' ;;
     du:--threads | du:-j) wanted='any' ;;
+    du:--array) wanted='any' ;;
     du:--bwlimit) wanted='any' ;;
     du:--from) wanted='any' ;;
     verify:--threads | verify:-j) wanted='any' ;;

@@ -6,10 +6,10 @@ function __shardbox_commands
         unpack 'write the files of an archive, tar or zip to a directory' \
         convert 'turn tars, zips, bags, directories and archives into one another' \
         diff 'compare an archive with a directory or another archive' \
-        cat 'write files of an archive, or records of a bag, to standard output' \
-        ls 'list a directory of an archive, or the records of a bag' \
+        cat 'write files of an archive, records of a bag, or arrays to standard output' \
+        ls 'list a directory of an archive, the records of a bag, or arrays' \
         find 'print paths of an archive that pass tests, one a line' \
-        du 'show how much is below each directory of an archive, or in a bag' \
+        du 'show how much is below each directory of an archive, or in another container' \
         verify 'check an archive: its index, its shards and every byte' \
         rm 'remove files from an archive\'s index' \
         mv 'rename files and directories of an archive' \
@@ -70,13 +70,13 @@ function __shardbox_takes_value
             return 0
         case diff:-C diff:--directory diff:-j diff:--threads diff:--bwlimit diff:--from diff:--compression diff:--dictionary diff:--limits diff:--layout
             return 0
-        case cat:-T cat:--files-from cat:--range cat:--order cat:--frame cat:--part cat:--from cat:-j cat:--threads cat:--bwlimit cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout
+        case cat:-T cat:--files-from cat:--range cat:--order cat:--frame cat:--part cat:--from cat:-j cat:--threads cat:--bwlimit cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout cat:--array
             return 0
-        case ls:--sort ls:--at ls:--records ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:-j ls:--threads ls:--bwlimit ls:--from
+        case ls:--sort ls:--at ls:--records ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:-j ls:--threads ls:--array ls:--bwlimit ls:--from
             return 0
         case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:--sort find:-T find:--files-from find:--printf find:--bwlimit find:--from find:--compression find:--dictionary find:--limits find:--layout
             return 0
-        case du:-d du:--max-depth du:--sort du:--export du:--compression du:--dictionary du:--limits du:--layout du:-j du:--threads du:--bwlimit du:--from
+        case du:-d du:--max-depth du:--sort du:--export du:--compression du:--dictionary du:--limits du:--layout du:-j du:--threads du:--array du:--bwlimit du:--from
             return 0
         case verify:-j verify:--threads verify:--bwlimit verify:--report verify:--prom verify:--from verify:--repair-from verify:--repair-prefix verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to
             return 0
@@ -311,6 +311,8 @@ complete -c shardbox -n '__shardbox_is cat' -l compression -x -a 'auto none zstd
 complete -c shardbox -n '__shardbox_is cat' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
 complete -c shardbox -n '__shardbox_is cat' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
 complete -c shardbox -n '__shardbox_is cat' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
+complete -c shardbox -n '__shardbox_is cat' -l array -x -d 'of a Syrah file or cache: only this array; may be given several times'
+complete -c shardbox -n '__shardbox_is cat' -l raw -d 'of a cache: values alone, not .npy files with their type and shape'
 complete -c shardbox -n '__shardbox_is cat' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is cat' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is cat' -s v -l verbose -d 'say more about what is done'
@@ -319,7 +321,7 @@ complete -c shardbox -n '__shardbox_is cat' -l no-progress -d 'show no progress'
 
 complete -c shardbox -n '__shardbox_is ls' -s l -l long -d 'mode, links, owner, group, size, time and name of each'
 complete -c shardbox -n '__shardbox_is ls' -s 1 -l one-per-line -d 'a name a line, also on a terminal'
-complete -c shardbox -n '__shardbox_is ls' -s a -l all -d 'accepted for habit\'s sake: nothing is hidden'
+complete -c shardbox -n '__shardbox_is ls' -s a -l all -d 'of a cache: superseded rows too; else for habit\'s sake: nothing is hidden'
 complete -c shardbox -n '__shardbox_is ls' -s A -l almost-all -d 'accepted for habit\'s sake: nothing is hidden'
 complete -c shardbox -n '__shardbox_is ls' -s R -l recursive -d 'directories below too'
 complete -c shardbox -n '__shardbox_is ls' -s d -l directory -d 'directories themselves, not what they hold'
@@ -345,6 +347,7 @@ complete -c shardbox -n '__shardbox_is ls' -l dictionary -r -F -d 'of a bag: the
 complete -c shardbox -n '__shardbox_is ls' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
 complete -c shardbox -n '__shardbox_is ls' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
 complete -c shardbox -n '__shardbox_is ls' -s j -l threads -x -d 'of a bag: threads that read (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is ls' -l array -x -d 'of a Syrah file or cache: only this array; may be given several times'
 complete -c shardbox -n '__shardbox_is ls' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is ls' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, syrah, cache'
 complete -c shardbox -n '__shardbox_is ls' -l help -d 'show this help'
@@ -393,6 +396,7 @@ complete -c shardbox -n '__shardbox_is du' -l dictionary -r -F -d 'of a bag: the
 complete -c shardbox -n '__shardbox_is du' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
 complete -c shardbox -n '__shardbox_is du' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
 complete -c shardbox -n '__shardbox_is du' -s j -l threads -x -d 'of a bag: threads that read (default: the cores, at most 4)'
+complete -c shardbox -n '__shardbox_is du' -l array -x -d 'of a Syrah file or cache: only this array; may be given several times'
 complete -c shardbox -n '__shardbox_is du' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is du' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, syrah, cache'
 complete -c shardbox -n '__shardbox_is du' -l help -d 'show this help'
