@@ -2,6 +2,7 @@
  * shardbox convert: any container becomes any other.
  */
 #include "task/convert.h"
+#include "arrays_given.h"
 #include "asked.h"
 #include "bandwidth.h"
 #include "command.h"
@@ -19,6 +20,7 @@
 #include "task/extents.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -48,8 +50,9 @@ static const struct option options[] = {
     OPTION_FLAG('f', "force", struct convert_settings, force, "replace OUTPUT if it is there"),
     OPTION_FLAG(0, "append", struct convert_settings, append,
                 "add to an archive or a bag that exists"),
-    OPTION_PART(struct convert_settings, part,
-                "part I of N, into an output of its own: records of bags, else INPUTs; 'auto'"),
+    OPTION_PART(
+        struct convert_settings, part,
+        "part I of N, into an output of its own: records of bags, items, else INPUTs; 'auto'"),
     OPTION_FLAG(0, "wrap", struct convert_settings, wrap,
                 "copy nothing: make an archive whose shards are links to INPUTs"),
     OPTION_FLAG(0, "no-checksum", struct convert_settings, no_checksum,
@@ -73,6 +76,7 @@ static const struct option options[] = {
     OPTION_SIZE(0, "shard-size", struct convert_settings, shard_size, "SIZE",
                 "begin a new shard before one passes SIZE (an archive keeps it for later appends)"),
     OPTIONS_OF_RECORDS(struct convert_settings, records),
+    OPTION_ARRAY,
     OPTION_SIZE(0, "checkpoint", struct convert_settings, checkpoint, "SIZE",
                 "of an archive: commit after each SIZE, so that an interrupted run is not lost"),
     OPTION_FLAG(0, "resume", struct convert_settings, resume,
@@ -99,7 +103,7 @@ static const struct option options[] = {
 
 static const char *const synopsis[] = {
     "[--from=KIND] [--to=KIND] INPUT... OUTPUT",
-    "--wrap TAR|ZIP|BAG... ARCHIVE",
+    "--wrap TAR|ZIP|BAG|SYRAH... ARCHIVE",
     "--from=extents LIST ARCHIVE",
     "--limits-only [--keys=BAG] ARCHIVE",
     NULL,
@@ -252,6 +256,7 @@ static int convert(const struct convert_settings *settings)
     struct sb_notify notify = {.call = report_event, .context = &report};
     struct sb_error err, report_err;
     struct sb_buf asked = {0};
+    const char **arrays;
     enum sb_code code;
 
     if (settings->report &&
@@ -271,6 +276,8 @@ static int convert(const struct convert_settings *settings)
     else
         code = records_open(&records, &settings->records, &use, &err);
     wanted.records = records.wanted;
+    wanted.array_count = arrays_given(&arrays);
+    wanted.arrays = arrays;
     if (wanted.to.kind == SB_BAG || wanted.records.framed_output)
         message_progress_counts("records");
     if (!code)
@@ -278,6 +285,7 @@ static int convert(const struct convert_settings *settings)
     message_progress_end();
     records_release(&records);
     sb_buf_release(&asked);
+    free(arrays);
     if (!code && !result.done) {
         note_counts(settings, &result.counts);
         report_summary(

@@ -2,6 +2,7 @@
 
 #include "archive/archive.h"
 #include "store/part_sets.h"
+#include "task/convert_arrays.h"
 #include "task/convert_bag.h"
 #include "task/convert_input.h"
 #include "task/convert_names.h"
@@ -140,6 +141,11 @@ static enum sb_code convert_opened(struct convert *convert, struct sb_input *inp
         sb_convert_part_choice(&convert->part, number, options->records.choice, &room);
     if (options->wrap && input->type.kind == SB_BAG)
         return wrap_bag(convert, input, records, err);
+    if (input->type.kind == SB_SYRAH && options->to.kind == SB_BAG && options->array_count != 1)
+        return sb_fail(err, SB_INVALID,
+                       "%s: each array becomes a bag of its own, which is not done from a pipe; "
+                       "choose one with --array=NAME",
+                       input->name);
     if (options->wrap)
         code = sb_wrap_input(convert->output.sink, input, err);
     if (!code)
@@ -388,6 +394,8 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
     enum sb_code code;
 
     *result = (struct sb_convert_result){0};
+    if (sb_convert_is_of_arrays(options))
+        return sb_convert_arrays(options, result, err);
     convert.notify = (struct sb_notify){.call = tell, .context = &convert};
     convert.transfer.notify = &convert.notify;
     convert.transfer.problems = &result->problems;

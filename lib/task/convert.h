@@ -73,6 +73,10 @@ struct sb_convert_options {
 
     struct sb_convert_records records;
 
+    /* Of Syrah files and caches: only these arrays, or fields; none: all. */
+    const char *const *arrays;
+    size_t array_count;
+
     /* A directory. */
     enum sb_existing existing;
     bool preserve;

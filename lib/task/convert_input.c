@@ -1,6 +1,8 @@
 #include "task/convert_input.h"
 
+#include "store/bag.h"
 #include "store/framing.h"
+#include "store/syrah.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -18,9 +20,11 @@ enum sb_code sb_convert_open_input(struct sb_input *input, const struct sb_conve
 {
     enum sb_code code = sb_input_open(input, path, forced_kind(options), err);
 
-    if (code || !options->records.choice || input->type.kind == SB_BAG)
+    if (code || !options->records.choice || input->type.kind == SB_BAG ||
+        input->type.kind == SB_SYRAH)
         return code;
-    sb_fail(err, SB_INVALID, "%s: has no numbered records: --records and -T are for bags",
+    sb_fail(err, SB_INVALID,
+            "%s: has no numbered records: --records and -T are for bags and Syrah files",
             input->name);
     sb_input_close(input);
     return SB_INVALID;
@@ -49,6 +53,9 @@ struct sb_source_options sb_convert_source_options(const struct sb_convert_optio
         .names = names,
         .names_chosen = records->name_format || keys_are_read,
         .records = records->choice,
+        .raw_arrays = options->wrap || options->to.kind == SB_BAG,
+        .arrays = options->arrays,
+        .array_count = options->array_count,
     };
 }
 
@@ -64,12 +71,74 @@ enum sb_code sb_convert_open_source(struct sb_source **out, struct sb_input *inp
     return sb_source_open_frames(out, input, options->records.framing, &wanted, notify, err);
 }
 
-bool sb_convert_is_bag_file(const struct sb_convert_options *options, const char *path)
+/* Can it be read again and again? */
+static bool stays(const char *path)
 {
     struct stat st;
 
-    if (options->records.framed_input || strcmp(path, "-") == 0 ||
-        (stat(path, &st) == 0 && S_ISFIFO(st.st_mode)))
+    return strcmp(path, "-") != 0 && !(stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
+}
+
+bool sb_convert_is_bag_file(const struct sb_convert_options *options, const char *path)
+{
+    if (options->records.framed_input || !stays(path))
         return false;
     return options->from == SB_BAG || (options->from == SB_UNKNOWN && sb_is_bag(path));
+}
+
+bool sb_convert_is_syrah_file(const struct sb_convert_options *options, const char *path)
+{
+    struct sb_input input;
+    struct sb_error ignored;
+    bool found;
+
+    if (options->records.framed_input || !stays(path))
+        return false;
+    if (options->from != SB_UNKNOWN)
+        return options->from == SB_SYRAH;
+    if (sb_input_open(&input, path, SB_UNKNOWN, &ignored))
+        return false;
+    found = input.type.kind == SB_SYRAH;
+    sb_input_close(&input);
+    return found;
+}
+
+static enum sb_code count_bag(const struct sb_convert_options *options, const char *path,
+                              int64_t *count, struct sb_error *err)
+{
+    struct sb_bag *bag;
+    enum sb_code code = sb_bag_open(&bag, path, options->records.read, NULL, err);
+
+    if (code)
+        return code;
+    *count = sb_bag_count(bag);
+    sb_bag_free(bag);
+    return SB_OK;
+}
+
+static enum sb_code count_syrah(const char *path, int64_t *count, struct sb_error *err)
+{
+    struct sb_syrah *syrah = NULL;
+    struct sb_input input;
+    enum sb_code code = sb_input_open(&input, path, SB_SYRAH, err);
+
+    if (code)
+        return code;
+    code = sb_input_open_syrah(&syrah, &input, 0, err);
+    if (!code)
+        *count = sb_syrah_count(syrah);
+    sb_syrah_free(syrah);
+    sb_input_close(&input);
+    return code;
+}
+
+enum sb_code sb_convert_count_file(const struct sb_convert_options *options, const char *path,
+                                   int64_t *count, struct sb_error *err)
+{
+    *count = -1;
+    if (sb_convert_is_bag_file(options, path))
+        return count_bag(options, path, count, err);
+    if (sb_convert_is_syrah_file(options, path))
+        return count_syrah(path, count, err);
+    return SB_OK;
 }

@@ -23,7 +23,12 @@ enum sb_code sb_convert_open_source(struct sb_source **out, struct sb_input *inp
 /* Does the output want what a directory holds behind it? */
 bool sb_convert_depth_first(const struct sb_convert_options *options);
 
-/* Is an input bags in files, so that their records can be counted beforehand? */
+/* Is an input bags in files, or a Syrah file, so that their records can be counted beforehand? */
 bool sb_convert_is_bag_file(const struct sb_convert_options *options, const char *path);
+bool sb_convert_is_syrah_file(const struct sb_convert_options *options, const char *path);
+
+/* Records of bags, items of a Syrah file; -1: only reading it tells. */
+enum sb_code sb_convert_count_file(const struct sb_convert_options *options, const char *path,
+                                   int64_t *count, struct sb_error *err) SB_CHECKED;
 
 #endif

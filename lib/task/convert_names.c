@@ -5,31 +5,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* -1: only reading it tells. What is wrong with it is told when it is converted. */
-static enum sb_code count_bag(const struct sb_convert_options *options, const char *path,
-                              int64_t *count, struct sb_error *err)
-{
-    struct sb_bag *bag;
-    enum sb_code code;
-
-    *count = -1;
-    if (!sb_convert_is_bag_file(options, path))
-        return SB_OK;
-    code = sb_bag_open(&bag, path, options->records.read, NULL, err);
-    if (code)
-        return code;
-    *count = sb_bag_count(bag);
-    sb_bag_free(bag);
-    return SB_OK;
-}
-
 enum sb_code sb_convert_count_records(const struct sb_convert_options *options, const char *path,
                                       int64_t *count, struct sb_error *err)
 {
     struct sb_source *source = NULL;
     struct sb_member member;
     struct sb_input input;
-    enum sb_code code = count_bag(options, path, count, err);
+    enum sb_code code = sb_convert_count_file(options, path, count, err);
 
     if (code || *count >= 0)
         return code;
@@ -68,7 +50,7 @@ static enum sb_code check_keys(const struct sb_record_names *names,
     for (size_t i = 0; i < options->input_count; i++) {
         int64_t count;
 
-        if (count_bag(options, options->inputs[i], &count, err))
+        if (sb_convert_count_file(options, options->inputs[i], &count, err))
             return err->code;
         if (count < 0)
             return SB_OK;

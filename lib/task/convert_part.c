@@ -4,10 +4,11 @@
 
 #include <stdlib.h>
 
-static bool are_bags(const struct sb_convert_options *options)
+static bool have_records(const struct sb_convert_options *options)
 {
     for (size_t i = 0; i < options->input_count; i++) {
-        if (!sb_convert_is_bag_file(options, options->inputs[i]))
+        if (!sb_convert_is_bag_file(options, options->inputs[i]) &&
+            !sb_convert_is_syrah_file(options, options->inputs[i]))
             return false;
     }
     return true;
@@ -21,13 +22,9 @@ static enum sb_code count_chosen(struct sb_convert_part *part,
 {
     const struct sb_record_choice_options *wanted = options->records.choice;
     struct sb_record_choice *choice = NULL;
-    struct sb_bag *bag;
-    enum sb_code code = sb_bag_open(&bag, input, options->records.read, NULL, err);
+    enum sb_code code = sb_convert_count_file(options, input, count, err);
 
-    if (code)
-        return code;
-    *count = sb_bag_count(bag);
-    if (wanted)
+    if (!code && wanted)
         code = sb_record_choice_new(&choice, wanted, *count, err);
     if (!code && wanted && wanted->list) {
         /* What is not there is told once for all parts. */
@@ -39,7 +36,6 @@ static enum sb_code count_chosen(struct sb_convert_part *part,
         *count = sb_record_choice_total(choice);
     }
     sb_record_choice_free(choice);
-    sb_bag_free(bag);
     return code;
 }
 
@@ -97,12 +93,13 @@ enum sb_code sb_convert_part_plan(struct sb_convert_part *out,
                                     .numbers = {.fd = -1, .beside = options->output}};
     if (options->share.count == 0)
         return SB_OK;
-    if (are_bags(options))
+    if (have_records(options))
         return cut_records(out, options, notify, err);
     if (options->input_count == 1)
         return sb_fail(
             err, SB_INVALID,
-            "%s: a single INPUT that is no bag cannot be cut into parts; 'shardbox "
+            "%s: a single INPUT that is no bag and no Syrah file cannot be cut into parts; "
+            "'shardbox "
             "split' divides what it holds, and 'pack --part' packs a part of a directory",
             options->inputs[0]);
     sb_share_run(options->share, (int64_t)options->input_count, &first, &count);

@@ -1,9 +1,9 @@
 /*
  * One part of a conversion: which of its inputs, or which of their records.
  *
- * Inputs that are all bags in files are cut by records, as if they were one bag: a run of those
- * that are chosen. Others are cut into runs of inputs; what is of another part is not opened, but
- * where its records must be counted for the numbers of later ones.
+ * Inputs that are all bags in files, or Syrah files, are cut by records, or items, as if they were
+ * one: a run of those that are chosen. Others are cut into runs of inputs; what is of another part
+ * is not opened, but where its records must be counted for the numbers of later ones.
  */
 #ifndef SB_TASK_CONVERT_PART_H
 #define SB_TASK_CONVERT_PART_H

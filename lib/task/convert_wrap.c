@@ -14,13 +14,14 @@ enum sb_code sb_wrap_input(struct sb_sink *sink, const struct sb_input *input, s
 {
     enum sb_container_kind kind = input->type.kind;
 
-    if (kind != SB_TAR && kind != SB_CPIO && kind != SB_ZIP)
-        return sb_fail(err, SB_INVALID,
-                       "%s: --wrap is for a tar, cpio, zip or bag, not for this kind: %s",
-                       input->name, sb_container_word(kind));
+    if (kind != SB_TAR && kind != SB_CPIO && kind != SB_ZIP && kind != SB_SYRAH)
+        return sb_fail(
+            err, SB_INVALID,
+            "%s: --wrap is for a tar, cpio, zip, bag or Syrah file, not for this kind: %s",
+            input->name, sb_container_word(kind));
     if (!input->seekable)
         return refuse_pipe(input, err);
-    if (kind != SB_ZIP && input->type.filter != SB_FILTER_NONE)
+    if (kind != SB_ZIP && kind != SB_SYRAH && input->type.filter != SB_FILTER_NONE)
         return sb_fail(err, SB_INVALID,
                        "%s: is compressed as a whole, so that no index can point at its members; "
                        "convert it without --wrap",

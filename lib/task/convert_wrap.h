@@ -7,8 +7,8 @@
 #include "store/container.h"
 #include "task/transfer.h"
 
-/* The next members lie in this input: a tar, cpio or zip. SB_INVALID says why it cannot be, and
- * what to do. */
+/* The next members lie in this input: a tar, cpio, zip or Syrah file. SB_INVALID says why it cannot
+ * be, and what to do. */
 enum sb_code sb_wrap_input(struct sb_sink *sink, const struct sb_input *input,
                            struct sb_error *err) SB_CHECKED;
 

@@ -97,9 +97,9 @@ state_of() {
 @test "convert --part: one input that cannot be cut is refused" {
     make_archive
     run_fail 2 sb convert --part=1/2 a.barecat out.tar
-    stderr_has "a.barecat: a single INPUT that is no bag cannot be cut into parts; 'shardbox split' divides what it holds, and 'pack --part' packs a part of a directory"
+    stderr_has "a.barecat: a single INPUT that is no bag and no Syrah file cannot be cut into parts; 'shardbox split' divides what it holds, and 'pack --part' packs a part of a directory"
     run_fail 2 sb convert --part=1/2 --frame=line - out.bagz <<<a
-    stderr_has 'a single INPUT that is no bag cannot be cut'
+    stderr_has 'a single INPUT that is no bag and no Syrah file cannot be cut'
     [ -z "$(compgen -G 'out*')" ]
 }
 
