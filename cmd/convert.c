@@ -15,6 +15,7 @@
 #include "message.h"
 #include "options.h"
 #include "part.h"
+#include "store/cache.h"
 #include "store/container.h"
 #include "task/convert_paths.h"
 #include "task/extents.h"
@@ -39,6 +40,9 @@ static const char *const to_words[] = {
 /* In the order of METHOD_STORE, METHOD_DEFLATE. */
 static const char *const methods[] = {"store", "deflate", NULL};
 
+/* What fields called item0, item1, ... are. */
+static const char *const sequences[] = {"tuple", "list", NULL};
+
 /* In the order of enum sb_existing. */
 static const char *const existing_choices[] = {"fail", "skip", "replace", "newer", NULL};
 
@@ -49,7 +53,7 @@ static const struct option options[] = {
                   "what OUTPUT becomes (default: by its suffix)"),
     OPTION_FLAG('f', "force", struct convert_settings, force, "replace OUTPUT if it is there"),
     OPTION_FLAG(0, "append", struct convert_settings, append,
-                "add to an archive or a bag that exists"),
+                "add to an archive, a bag or a cache that exists"),
     OPTION_PART(
         struct convert_settings, part,
         "part I of N, into an output of its own: records of bags, items, else INPUTs; 'auto'"),
@@ -77,6 +81,14 @@ static const struct option options[] = {
                 "begin a new shard before one passes SIZE (an archive keeps it for later appends)"),
     OPTIONS_OF_RECORDS(struct convert_settings, records),
     OPTION_ARRAY,
+    OPTION_SIZE(0, "segment-size", struct convert_settings, segment_size, "SIZE",
+                "of a cache: end a segment before its values pass SIZE (default: 64 MiB)"),
+    OPTION_FLAG(0, "compact", struct convert_settings, compact,
+                "of caches that become one: leave out what a later one of them supersedes"),
+    OPTION_TEXT(0, "key-prefix", struct convert_settings, key_prefix, "TEXT",
+                "of a cache: put TEXT before every key", OPERAND_ANY),
+    OPTION_CHOICE(0, "sequence", struct convert_settings, sequence, "KIND", sequences,
+                  "of a cache: what item0, item1, ... are (default: tuple)"),
     OPTION_SIZE(0, "checkpoint", struct convert_settings, checkpoint, "SIZE",
                 "of an archive: commit after each SIZE, so that an interrupted run is not lost"),
     OPTION_FLAG(0, "resume", struct convert_settings, resume,
@@ -104,6 +116,7 @@ static const struct option options[] = {
 static const char *const synopsis[] = {
     "[--from=KIND] [--to=KIND] INPUT... OUTPUT",
     "--wrap TAR|ZIP|BAG|SYRAH... ARCHIVE",
+    "--compact CACHE... CACHE",
     "--from=extents LIST ARCHIVE",
     "--limits-only [--keys=BAG] ARCHIVE",
     NULL,
@@ -131,6 +144,8 @@ static struct sb_container_type output_type(const struct convert_settings *setti
         return sb_container_named(to_words[settings->to]);
     if (strcmp(settings->output, "-") != 0)
         type = sb_container_by_suffix(settings->output);
+    if (type.kind == SB_UNKNOWN && (settings->compact || sb_is_cache(settings->output)))
+        type.kind = SB_CACHE;
     if (type.kind == SB_UNKNOWN && (settings->append || settings->wrap || settings->from_extents))
         type.kind = SB_ARCHIVE;
     if (type.kind == SB_UNKNOWN && is_directory(settings->output))
@@ -183,6 +198,11 @@ static struct sb_convert_options options_of(const struct convert_settings *setti
         .duplicates_given = duplicates_given,
         .shard_size = settings->shard_size,
         .checkpoint = {.size = settings->checkpoint, .resume = settings->resume, .asked = ""},
+        .cache = {.compact = settings->compact,
+                  .segment_size = settings->segment_size,
+                  .key_prefix = settings->key_prefix,
+                  .sequence_given = settings->sequence != NOT_GIVEN,
+                  .list = settings->sequence > 0},
         .wrap = settings->wrap,
         .no_checksum = settings->no_checksum,
         .existing = settings->existing == NOT_GIVEN ? SB_EXISTING_FAIL
@@ -203,6 +223,8 @@ static void note_stored(const struct convert_settings *settings,
         return;
     if (settings->output_type.kind == SB_BAG)
         message_note("%s: stored %" PRId64 " records (%s)", settings->output, counts->files, size);
+    else if (settings->output_type.kind == SB_CACHE)
+        message_note("%s: stored %" PRId64 " keys (%s)", settings->output, counts->files, size);
     else
         message_note("%s: stored %" PRId64 " files (%s) and %" PRId64 " directories",
                      settings->output, counts->files, size, counts->dirs);
@@ -387,6 +409,7 @@ static int run(const struct command *self, int argc, char **argv)
         .existing = NOT_GIVEN,
         .duplicates = NOT_GIVEN,
         .compress = NOT_GIVEN,
+        .sequence = NOT_GIVEN,
         .threads = sb_default_threads(),
         .records = {.framing = NOT_FRAMED},
     };

@@ -1,4 +1,5 @@
 #include "convert_settings.h"
+#include "store/cache.h"
 
 #include <string.h>
 
@@ -69,7 +70,7 @@ static const char *misused_checkpoints(const struct convert_settings *settings)
 static const char *misused_options(const struct convert_settings *settings)
 {
     enum sb_container_kind kind = settings->output_type.kind;
-    bool is_zip = kind == SB_ZIP, grows = kind == SB_ARCHIVE || kind == SB_BAG;
+    bool is_zip = kind == SB_ZIP, has_shards = kind == SB_ARCHIVE || kind == SB_BAG;
     struct record_use use = record_use_of(settings);
     bool compresses = (kind == SB_BAG ? settings->append || writes_zstd(&settings->records, &use)
                                       : settings->output_type.filter != SB_FILTER_NONE) ||
@@ -77,9 +78,12 @@ static const char *misused_options(const struct convert_settings *settings)
                       settings->compress != NOT_GIVEN ||
                       (is_zip && settings->method != METHOD_STORE);
 
-    if (!grows && (settings->append || settings->shard_size))
-        return "--append and --shard-size are for an archive or a bag (--to=archive, if OUTPUT is "
-               "one in spite of its name)";
+    if (!has_shards && kind != SB_CACHE && settings->append)
+        return "--append is for an archive, a bag or a cache (--to=archive, if OUTPUT is one in "
+               "spite of its name)";
+    if (!has_shards && settings->shard_size)
+        return "--shard-size is for an archive or a bag (--to=archive, if OUTPUT is one in spite "
+               "of its name)";
     if (kind != SB_ARCHIVE && settings->wrap)
         return "--wrap makes an archive (--to=archive, if OUTPUT is one in spite of its name)";
     if (kind != SB_DIRECTORY && (settings->existing != NOT_GIVEN || settings->preserve))
@@ -98,6 +102,28 @@ static const char *misused_options(const struct convert_settings *settings)
                "--decompress";
     if (settings->no_checksum && !settings->wrap && !settings->from_extents)
         return "--no-checksum is for --wrap and --from=extents";
+    return NULL;
+}
+
+static const char *misused_cache(const struct convert_settings *settings)
+{
+    bool of_caches = true;
+
+    if (settings->output_type.kind != SB_CACHE &&
+        (settings->compact || settings->segment_size || settings->key_prefix ||
+         settings->sequence != NOT_GIVEN))
+        return "--compact, --segment-size, --key-prefix and --sequence are for a cache that is "
+               "written (--to=cache)";
+    for (size_t i = 0; i < settings->input_count; i++)
+        of_caches = of_caches &&
+                    (settings->input_type.kind == SB_CACHE ||
+                     (settings->input_type.kind == SB_UNKNOWN && sb_is_cache(settings->inputs[i])));
+    if (settings->compact && !of_caches)
+        return "--compact is for caches that become one";
+    if (settings->compact && (settings->filter || settings->prefix || settings->strip ||
+                              settings->duplicates != NOT_GIVEN || settings->max_size))
+        return "--compact copies rows as they are: it excludes --include, --exclude, --prefix, "
+               "--strip-components, --duplicates and --max-size";
     return NULL;
 }
 
@@ -144,6 +170,8 @@ const char *misuse_of_convert(const struct convert_settings *settings)
         wrong = misused_checkpoints(settings);
     if (!wrong)
         wrong = misused_part(settings);
+    if (!wrong)
+        wrong = misused_cache(settings);
     if (!wrong && settings->from_extents)
         wrong = misused_extents(settings);
     if (!wrong)

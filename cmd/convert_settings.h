@@ -40,6 +40,10 @@ struct convert_settings {
     bool dry_run;
     bool no_check;
     bool no_checksum;
+    bool compact;
+    int64_t segment_size;
+    const char *key_prefix;
+    int sequence;
     struct record_settings records;
 
     char *const *inputs; /* operands */

@@ -66,7 +66,7 @@ function __shardbox_takes_value
             return 0
         case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout unpack:-j unpack:--threads unpack:--bwlimit
             return 0
-        case convert:--from convert:--to convert:--part convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--frame convert:--records convert:-T convert:--files-from convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--train-dictionary convert:--count convert:--name-format convert:--keys convert:--array convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads convert:--bwlimit
+        case convert:--from convert:--to convert:--part convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--frame convert:--records convert:-T convert:--files-from convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--train-dictionary convert:--count convert:--name-format convert:--keys convert:--array convert:--segment-size convert:--key-prefix convert:--sequence convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads convert:--bwlimit
             return 0
         case diff:-C diff:--directory diff:-j diff:--threads diff:--bwlimit diff:--from diff:--compression diff:--dictionary diff:--limits diff:--layout
             return 0
@@ -225,7 +225,7 @@ complete -c shardbox -n '__shardbox_is unpack' -l no-progress -d 'show no progre
 complete -c shardbox -n '__shardbox_is convert' -l from -x -a 'archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.Z tgz tbz2 txz tzst cpio zip bag bagz syrah syr cache torchcachex extents' -d 'what INPUTs are (default: seen by their content)'
 complete -c shardbox -n '__shardbox_is convert' -l to -x -a 'archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr cache torchcachex' -d 'what OUTPUT becomes (default: by its suffix)'
 complete -c shardbox -n '__shardbox_is convert' -s f -l force -d 'replace OUTPUT if it is there'
-complete -c shardbox -n '__shardbox_is convert' -l append -d 'add to an archive or a bag that exists'
+complete -c shardbox -n '__shardbox_is convert' -l append -d 'add to an archive, a bag or a cache that exists'
 complete -c shardbox -n '__shardbox_is convert' -l part -x -d 'part I of N, into an output of its own: records of bags, items, else INPUTs; \'auto\''
 complete -c shardbox -n '__shardbox_is convert' -l wrap -d 'copy nothing: make an archive whose shards are links to INPUTs'
 complete -c shardbox -n '__shardbox_is convert' -l no-checksum -d 'with --wrap or --from=extents: do not read the bytes for their CRC32C'
@@ -256,6 +256,10 @@ complete -c shardbox -n '__shardbox_is convert' -l name-format -x -d 'what recor
 complete -c shardbox -n '__shardbox_is convert' -l keys -r -F -d 'names of records: read from BAG for files, written there for records'
 complete -c shardbox -n '__shardbox_is convert' -l limits-only -d 'make a bag of each shard of ARCHIVE, by a file with its limits'
 complete -c shardbox -n '__shardbox_is convert' -l array -x -d 'of a Syrah file or cache: only this array; may be given several times'
+complete -c shardbox -n '__shardbox_is convert' -l segment-size -x -d 'of a cache: end a segment before its values pass SIZE (default: 64 MiB)'
+complete -c shardbox -n '__shardbox_is convert' -l compact -d 'of caches that become one: leave out what a later one of them supersedes'
+complete -c shardbox -n '__shardbox_is convert' -l key-prefix -x -d 'of a cache: put TEXT before every key'
+complete -c shardbox -n '__shardbox_is convert' -l sequence -x -a 'tuple list' -d 'of a cache: what item0, item1, ... are (default: tuple)'
 complete -c shardbox -n '__shardbox_is convert' -l checkpoint -x -d 'of an archive: commit after each SIZE, so that an interrupted run is not lost'
 complete -c shardbox -n '__shardbox_is convert' -l resume -d 'go on where an interrupted run with --checkpoint was'
 complete -c shardbox -n '__shardbox_is convert' -l existing -x -a 'fail skip replace newer' -d 'what to do about files that a directory holds already (default: fail)'

@@ -4,6 +4,7 @@
 #include "store/part_sets.h"
 #include "task/convert_arrays.h"
 #include "task/convert_bag.h"
+#include "task/convert_cache.h"
 #include "task/convert_input.h"
 #include "task/convert_names.h"
 #include "task/convert_output.h"
@@ -374,6 +375,10 @@ static enum sb_code convert_part(struct convert *convert, struct sb_error *err)
 
     if (!code && sb_convert_is_of_bags(options)) {
         code = sb_convert_bags(options, &convert->part, &convert->notify, result, err);
+        goto out;
+    }
+    if (!code && sb_convert_is_of_caches(options)) {
+        code = sb_convert_caches(options, &convert->part, &convert->notify, result, err);
         goto out;
     }
     if (!code && looks_first(options)) {

@@ -31,6 +31,15 @@ struct sb_convert_records {
                          that become a bag written there. NULL: neither */
 };
 
+/* A cache to be written. */
+struct sb_convert_cache {
+    bool compact;           /* of caches: no row is written that a later input supersedes */
+    int64_t segment_size;   /* as sb_cache_writer_options has it */
+    const char *key_prefix; /* of all keys; NULL: none */
+    bool sequence_given;    /* tuples and lists of caches become what `list` says */
+    bool list;              /* item0, item1, ... are a list, else a tuple */
+};
+
 struct sb_convert_options {
     char *const *inputs; /* paths; "-" is standard input, at most once */
     size_t input_count;
@@ -72,6 +81,7 @@ struct sb_convert_options {
                               transfer.prefix; may be NULL */
 
     struct sb_convert_records records;
+    struct sb_convert_cache cache;
 
     /* Of Syrah files and caches: only these arrays, or fields; none: all. */
     const char *const *arrays;

@@ -34,7 +34,8 @@ bool sb_convert_depth_first(const struct sb_convert_options *options)
 {
     bool framed_tar = options->records.framed_output && options->records.framing == SB_FRAMING_TAR;
 
-    return framed_tar || options->to.kind == SB_TAR || options->to.kind == SB_ZIP;
+    return framed_tar || options->to.kind == SB_TAR || options->to.kind == SB_ZIP ||
+           options->to.kind == SB_SYRAH || options->to.kind == SB_CACHE;
 }
 
 struct sb_source_options sb_convert_source_options(const struct sb_convert_options *options,

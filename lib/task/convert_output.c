@@ -1,6 +1,7 @@
 #include "task/convert_output.h"
 
 #include "task/convert_bag.h"
+#include "task/convert_cache.h"
 
 /* What helps where names of several inputs meet. */
 #define MERGE_ADVICE "--duplicates, --prefix and --as-subdirs"
@@ -104,6 +105,8 @@ enum sb_code sb_convert_output_open(struct sb_convert_output *output,
         return sb_sink_open_zip(&output->sink, &stream, err);
     case SB_BAG:
         return sb_convert_open_bag(&output->sink, &output->dictionary, options, use->notify, err);
+    case SB_CACHE:
+        return sb_convert_open_cache(&output->sink, options, use->notify, err);
     default:
         return sb_fail(err, SB_INVALID, "%s: a %s can only be read", options->output,
                        sb_container_word(options->to.kind));
