@@ -97,8 +97,8 @@ enum sb_code sb_cache_find(struct sb_cache *cache, const struct sb_cache_key *ke
                            struct sb_cache_place *places, struct sb_error *err) SB_CHECKED;
 
 /*
- * All rows in order; which of them count is found at the first call. SB_END after the last. rewind
- * begins again, at the price of a seek.
+ * All rows in order; which of them count is found at the first call. SB_END after the last. seek
+ * goes on with the first row of a segment, rewind with the first of all.
  */
 struct sb_cache_row {
     struct sb_cache_place place;
@@ -107,6 +107,7 @@ struct sb_cache_row {
 };
 enum sb_code sb_cache_next(struct sb_cache *cache, struct sb_cache_row *row,
                            struct sb_error *err) SB_CHECKED;
+void sb_cache_seek(struct sb_cache *cache, uint32_t segment);
 void sb_cache_rewind(struct sb_cache *cache);
 
 /* Rows in all, and those that count: reads all keys, once. */

@@ -43,10 +43,17 @@ static enum sb_code open_map(const struct sb_cache_file *file, struct sb_cache_m
     close(fd);
     if (code)
         return code;
-    code = sb_arrow_open(&map->arrow, map->mapping->data, map->mapping->size, err);
-    if (sb_mapping_check(map->mapping, err))
-        return err->code;
-    return code ? name_segment(file, err) : SB_OK;
+    if (sb_arrow_open(&map->arrow, map->mapping->data, map->mapping->size, err))
+        code = name_segment(file, err);
+    return sb_mapping_check(map->mapping, err) ? err->code : code;
+}
+
+/* A cache is one, whatever a segment of it is. */
+static enum sb_code judge(struct sb_error *err)
+{
+    if (err->code == SB_FORMAT || err->code == SB_NOENT)
+        err->code = SB_DAMAGED;
+    return err->code;
 }
 
 static struct sb_cache_layout *find_layout(const struct sb_cache *cache, size_t dir,
@@ -202,9 +209,9 @@ enum sb_code sb_cache_pin(struct sb_cache *cache, uint32_t segment, struct sb_ca
     map->segment = segment;
     if (open_map(file, map, err)) {
         free_map(map);
-        return err->code;
+        return judge(err);
     }
-    return install(cache, map, out, err);
+    return install(cache, map, out, err) ? judge(err) : SB_OK;
 }
 
 void sb_cache_unpin(struct sb_cache *cache, struct sb_cache_map *map)

@@ -3,12 +3,18 @@
 /* Bytes of keys that may stay in memory while they are passed over. */
 #define TOUCHED_MOST ((int64_t)16 << 20)
 
-void sb_cache_rewind(struct sb_cache *cache)
+void sb_cache_seek(struct sb_cache *cache, uint32_t segment)
 {
     sb_cache_unpin(cache, cache->map);
     cache->map = NULL;
-    cache->segment = 0;
+    cache->touched = 0;
+    cache->segment = segment;
     cache->row = 0;
+}
+
+void sb_cache_rewind(struct sb_cache *cache)
+{
+    sb_cache_seek(cache, 0);
 }
 
 /* Goes on to the next segment that has rows; SB_END: there is none. */

@@ -469,6 +469,8 @@ enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
         return sb_source_open_bag(out, input, options, notify, err);
     case SB_SYRAH:
         return sb_source_open_syrah(out, input, options, notify, err);
+    case SB_CACHE:
+        return sb_source_open_cache(out, input, options, notify, err);
     default:
         return sb_fail(err, SB_FORMAT, "%s: is of an unknown kind", input->name);
     }

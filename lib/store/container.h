@@ -104,7 +104,7 @@ struct sb_source_options {
                         NAME.float32 and (of caches) NAME.shape, instead of .npy files */
     const char *const *arrays; /* of them: only these arrays, or fields; one that the container does
                                   not have is SB_INVALID */
-    size_t array_count;        /* 0: all */
+    size_t array_count;        /* 0: all. They stay as long as the source */
 };
 
 /*

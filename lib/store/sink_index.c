@@ -30,11 +30,11 @@ static enum sb_code refuse(const struct sb_member *member, struct sb_error *err)
 {
     return sb_fail(err, SB_INVALID,
                    "%s: is stored %s, so that no index can point at its bytes; convert without "
-                   "--wrap",
+                   "--wrap, or leave it out with --exclude",
                    member->entry.path,
                    member->has & SB_KEEPS_SPARSE
                        ? "with holes"
-                       : "compressed, in pieces or with a sum of its own");
+                       : "compressed, in pieces, as bits or with a sum of its own");
 }
 
 /* Has it a place among the others? An empty one, too, where the source knows it. */
