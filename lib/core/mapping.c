@@ -97,7 +97,7 @@ static void install(void)
 static struct slot *take_slot(void)
 {
     for (size_t i = 0; i < SB_MAPPINGS_MOST; i++) {
-        if (!atomic_exchange(&slots[i].taken, true))
+        if (!atomic_load(&slots[i].taken) && !atomic_exchange(&slots[i].taken, true))
             return &slots[i];
     }
     return NULL;

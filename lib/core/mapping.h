@@ -15,7 +15,7 @@
 
 #include "core/error.h"
 
-#define SB_MAPPINGS_MOST 256
+#define SB_MAPPINGS_MOST 2048
 
 struct sb_mapping {
     const unsigned char *data; /* NULL where size is 0 */

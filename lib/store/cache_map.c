@@ -7,9 +7,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What stays mapped although nobody needs it at the moment. */
-#define UNPINNED_MOST       64
-#define UNPINNED_BYTES_MOST ((int64_t)64 << 20)
+/* What stays mapped although nobody needs it at the moment. To map a segment anew, and its pages,
+ * takes as long as a hundred values; and keys are asked for in any order. */
+#define UNPINNED_MOST       1024
+#define UNPINNED_BYTES_MOST ((int64_t)256 << 20)
 
 static void free_map(struct sb_cache_map *map)
 {

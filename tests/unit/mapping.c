@@ -212,7 +212,7 @@ static void there_is_an_end_to_mappings(void)
     for (size_t i = 0; i < SB_MAPPINGS_MOST; i++)
         mappings[i] = open_file(fd);
     CHECK(sb_mapping_open(&more, fd, "file", &err) == SB_LIMIT);
-    CHECK_TEXT(err.text, "file: more than 256 files are mapped at a time");
+    CHECK_TEXT(err.text, "file: more than 2048 files are mapped at a time");
     for (size_t i = 0; i < SB_MAPPINGS_MOST; i++)
         sb_mapping_free(mappings[i]);
     mappings[0] = open_file(fd);
