@@ -225,6 +225,9 @@ static void note_stored(const struct convert_settings *settings,
         message_note("%s: stored %" PRId64 " records (%s)", settings->output, counts->files, size);
     else if (settings->output_type.kind == SB_CACHE)
         message_note("%s: stored %" PRId64 " keys (%s)", settings->output, counts->files, size);
+    else if (settings->output_type.kind == SB_SYRAH)
+        message_note("%s: stored %" PRId64 " items, %" PRId64 " arrays (%s)", settings->output,
+                     counts->dirs, counts->files, size);
     else
         message_note("%s: stored %" PRId64 " files (%s) and %" PRId64 " directories",
                      settings->output, counts->files, size, counts->dirs);

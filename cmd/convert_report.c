@@ -92,11 +92,13 @@ void report_summary(const struct report *report, const char *output, const char 
     if (code)
         output_check(ENOMEM);
     if (list.size > 0)
-        message_warning(
-            "%s: %s are not held by %s %s%s; %s", output, list.data,
-            strchr("aeiou", *kind) ? "an" : "a", kind,
-            strcmp(kind, "bag") == 0 ? ", nor are modes, times and, without --keys, names" : "",
-            report->out.file ? "the report lists them" : "--report=FILE lists them");
+        message_warning("%s: %s are not held by %s %s%s; %s", output, list.data,
+                        strchr("aeiou", *kind) ? "an" : "a", kind,
+                        strcmp(kind, "bag") == 0
+                            ? ", nor are modes, times and, without --keys, names"
+                        : strcmp(kind, "Syrah file") == 0 ? ", nor are modes and times"
+                                                          : "",
+                        report->out.file ? "the report lists them" : "--report=FILE lists them");
     sb_buf_release(&list);
 }
 

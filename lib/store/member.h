@@ -23,6 +23,10 @@ enum {
     SB_KEEPS_FLAGS = 1 << 7, /* of the inode: immutable, nodump, ... */
     SB_KEEPS_SPARSE = 1 << 8,
     SB_KEEPS_COMMENT = 1 << 9, /* of a zip's member */
+
+    /* Of items of arrays; sinks find out that they are there. */
+    SB_KEEPS_SHAPE = 1 << 10,     /* of several dimensions, or none */
+    SB_KEEPS_ITEM_NAME = 1 << 11, /* other than its number */
 };
 
 /*

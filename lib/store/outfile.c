@@ -216,9 +216,14 @@ int64_t sb_outfile_size(const struct sb_outfile *file)
     return file->size;
 }
 
+bool sb_outfile_goes_back(const struct sb_outfile *file)
+{
+    return !file->filter && file->temporary;
+}
+
 static enum sb_code check_seekable(const struct sb_outfile *file, struct sb_error *err)
 {
-    if (file->filter || !file->temporary)
+    if (!sb_outfile_goes_back(file))
         return sb_fail(err, SB_INVALID, "%s: what was written cannot be had back", file->name);
     return SB_OK;
 }
@@ -236,6 +241,16 @@ enum sb_code sb_outfile_read(struct sb_outfile *file, int64_t offset, void *data
     if (code == SB_OK && got < size)
         code = sb_fail(err, SB_INVALID, "%s: ends before what is read back", file->name);
     return code;
+}
+
+enum sb_code sb_outfile_patch(struct sb_outfile *file, int64_t offset, const void *data,
+                              size_t size, struct sb_error *err)
+{
+    enum sb_code code = check_seekable(file, err);
+
+    if (code == SB_OK)
+        code = sb_outbuf_flush(&file->out, err);
+    return code ? code : sb_pwrite_full(file->fd, data, size, offset, file->name, err);
 }
 
 enum sb_code sb_outfile_cut(struct sb_outfile *file, int64_t size, struct sb_error *err)

@@ -39,6 +39,13 @@ int64_t sb_outfile_size(const struct sb_outfile *file);
 enum sb_code sb_outfile_read(struct sb_outfile *file, int64_t offset, void *data, size_t size,
                              struct sb_error *err) SB_CHECKED;
 
+/* Likewise: puts other bytes in the place of what was written there. */
+enum sb_code sb_outfile_patch(struct sb_outfile *file, int64_t offset, const void *data,
+                              size_t size, struct sb_error *err) SB_CHECKED;
+
+/* Can the above be done? */
+bool sb_outfile_goes_back(const struct sb_outfile *file);
+
 /* Likewise: takes back what was written behind the first `size` bytes. */
 enum sb_code sb_outfile_cut(struct sb_outfile *file, int64_t size, struct sb_error *err) SB_CHECKED;
 

@@ -135,9 +135,11 @@ enum sb_code sb_sink_open_frames(struct sb_sink **out, const struct sb_stream_si
 
 /*
  * sink_syrah.c: an item for each directory, of its .npy and .txt files (array_name.h), in the order
- * they come; what else there is, and names of items that are not their numbers, are what a Syrah
- * file does not hold. Members of one item must come one behind the other. An item that differs from
- * the first is SB_INVALID.
+ * they come; counts.dirs are items. Members of one item must come one behind the other. What else
+ * there is is told as SB_PROBLEM ("array") and left out; an item of which an array cannot be used
+ * is left out as a whole (SB_PROBLEM "item"). Shapes other than a row's, and names of items that
+ * are not their numbers, are lost: bits of member.has. An item that differs from the first is
+ * SB_INVALID.
  */
 enum sb_code sb_sink_open_syrah(struct sb_sink **out, const struct sb_stream_sink_options *options,
                                 struct sb_error *err) SB_CHECKED;

@@ -107,6 +107,8 @@ enum sb_code sb_convert_output_open(struct sb_convert_output *output,
         return sb_convert_open_bag(&output->sink, &output->dictionary, options, use->notify, err);
     case SB_CACHE:
         return sb_convert_open_cache(&output->sink, options, use->notify, err);
+    case SB_SYRAH:
+        return sb_sink_open_syrah(&output->sink, &stream, err);
     default:
         return sb_fail(err, SB_INVALID, "%s: a %s can only be read", options->output,
                        sb_container_word(options->to.kind));

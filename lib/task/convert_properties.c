@@ -15,6 +15,8 @@ static const struct {
     {SB_KEEPS_FLAGS, "flags", "inode flags"},
     {SB_KEEPS_SPARSE, "holes", "holes"},
     {SB_KEEPS_COMMENT, "comments", "comments"},
+    {SB_KEEPS_SHAPE, "shapes", "shapes"},
+    {SB_KEEPS_ITEM_NAME, "item-names", "names of items"},
 };
 
 const char *sb_property_text(unsigned property)
