@@ -3,6 +3,7 @@
  */
 #include "archive/archive.h"
 #include "bandwidth.h"
+#include "cache_opening.h"
 #include "command.h"
 #include "core/io.h"
 #include "message.h"
@@ -37,10 +38,11 @@ static const struct option options[] = {
     OPTIONS_VERIFY_REPAIR(struct verify_settings, repair),
     OPTIONS_VERIFY_CHOICE(struct verify_settings, choice),
     OPTIONS_VERIFY_RECORDS(struct verify_settings, records),
+    OPTIONS_VERIFY_CACHE(struct verify_settings, cache),
     OPTION_END,
 };
 
-static const char *const synopsis[] = {"ARCHIVE [PATH|GLOB...]", "BAG", NULL};
+static const char *const synopsis[] = {"ARCHIVE [PATH|GLOB...]", "BAG", "CACHE", NULL};
 
 static void warn_of_newer(struct verify_run *run, const struct sb_archive *archive)
 {
@@ -216,8 +218,14 @@ static enum sb_code verify(struct verify_run *run, struct sb_error *err)
 {
     const struct opening *opening = &run->settings->opening;
     const char *misused;
-    enum sb_code code = choose(run, err);
+    bool several = is_parent_of_caches(run->path, opening);
+    enum sb_code code;
 
+    if (several || is_cache(run->path, opening))
+        return verify_cache(run, several, options_of(run).threads, err);
+    code = verify_cache_refuse(run, err);
+    if (!code)
+        code = choose(run, err);
     if (!code)
         code = verify_repair_check(run, err);
     if (code)

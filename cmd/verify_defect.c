@@ -7,11 +7,11 @@
 #include <string.h>
 
 const char *const verify_kinds[VERIFY_KINDS] = {
-    "integrity", "config",   "triggers",   "schema",     "row",       "name",
-    "duplicate", "conflict", "parent",     "statistics", "shard",     "source",
-    "bounds",    "overlap",  "checksum",   "unreadable", "unchecked", "damaged",
-    "truncated", "link",     "encrypted",  "method",     "missing",   "limits",
-    "frame",     "layout",   "unfinished", "leftover",   "size",      "other",
+    "integrity", "config",     "triggers",   "schema",  "row",       "name",       "duplicate",
+    "conflict",  "parent",     "statistics", "shard",   "source",    "bounds",     "overlap",
+    "checksum",  "unreadable", "unchecked",  "damaged", "truncated", "link",       "encrypted",
+    "method",    "missing",    "limits",     "frame",   "layout",    "unfinished", "leftover",
+    "size",      "value",      "key",        "stale",   "other",
 };
 
 size_t verify_kind(const char *word)

@@ -11,7 +11,7 @@
  * All kinds of defects, of any container, as shardbox-verify(1) lists them; the last one, "other",
  * stands for any that is not among them.
  */
-#define VERIFY_KINDS 30
+#define VERIFY_KINDS 33
 extern const char *const verify_kinds[VERIFY_KINDS];
 
 /* The place of a kind among them. */

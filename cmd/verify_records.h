@@ -23,7 +23,8 @@ struct verify_records_settings {
                     "of a bag: write what is sound to BAG", OPERAND_FILE),                         \
         OPTION_FLAG(0, "keep-numbers", settings, field.keep_numbers,                               \
                     "with it: damaged records are written as empty ones"),                         \
-        OPTION_FLAG('f', "force", settings, field.force, "with it: replace what is there")
+        OPTION_FLAG('f', "force", settings, field.force,                                           \
+                    "with it: replace what is there; with --repair: however young the cache is")
 
 /* The first option given that is for bags alone; NULL: none. */
 const char *option_of_verify_records(void);

@@ -24,7 +24,7 @@ struct verify_repair_settings {
         OPTION_TEXT(0, "repair-prefix", settings, field.prefix, "DIR",                             \
                     "with it: the directory of COPY that has the files", OPERAND_ANY),             \
         OPTION_FLAG('n', "dry-run", settings, field.dry_run,                                       \
-                    "with it: find what could be restored, and write nothing")
+                    "with it, or --repair: find what could be put right, and write nothing")
 
 /* SB_INVALID for options that do not go together. */
 enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *err) SB_CHECKED;

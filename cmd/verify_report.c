@@ -166,6 +166,17 @@ static enum sb_code add_counts_of_bag(struct sb_buf *line, const struct verify_r
     return add_numbers(line, numbers, sizeof(numbers) / sizeof(numbers[0]));
 }
 
+static enum sb_code add_counts_of_cache(struct sb_buf *line, const struct verify_run *run)
+{
+    const struct number numbers[] = {
+        {"segments", run->cache.segments}, {"rows", run->cache.rows},
+        {"keys", run->cache.keys},         {"bytes", run->cache.bytes},
+        {"repaired", run->cache.repaired},
+    };
+
+    return add_numbers(line, numbers, sizeof(numbers) / sizeof(numbers[0]));
+}
+
 static enum sb_code add_counts(struct sb_buf *line, const struct verify_run *run)
 {
     const struct sb_verify_result *result = &run->result;
@@ -222,7 +233,9 @@ static void write_summary(struct report_file *report, const struct verify_run *r
     enum sb_code code = add_outcome(line, run);
 
     if (code == SB_OK)
-        code = run->kind == SB_BAG ? add_counts_of_bag(line, run) : add_counts(line, run);
+        code = run->kind == SB_BAG     ? add_counts_of_bag(line, run)
+               : run->kind == SB_CACHE ? add_counts_of_cache(line, run)
+                                       : add_counts(line, run);
     if (code == SB_OK && run->settings->repair.from)
         code = add_restored(line, &run->restored);
     if (code == SB_OK)

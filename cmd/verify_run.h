@@ -10,6 +10,7 @@
 #include "task/restore.h"
 #include "task/verify.h"
 #include "task/verify_bag.h"
+#include "task/verify_cache.h"
 #include "verify_defect.h"
 #include "verify_report.h"
 #include "verify_settings.h"
@@ -25,17 +26,18 @@ struct verify_run {
     struct sb_verify_events events; /* for the task: their context is the run */
     struct sb_notify notify;        /* likewise */
 
-    enum sb_container_kind kind;       /* SB_UNKNOWN until it is told */
-    struct sb_verify_result result;    /* of a bag, too, whose records are its files */
-    struct sb_verify_bag_result bag;   /* of a bag */
-    struct sb_restore_result restored; /* with --repair-from; result is of before */
-    const char *unproved;              /* what soundness does not mean here; NULL: nothing */
-    int64_t errors[VERIFY_KINDS];      /* defects of each kind */
-    int64_t problems;                  /* that are no defects */
-    int64_t began, ended;              /* seconds since the epoch */
-    double seconds;                    /* that it took, by the clock that is never set */
-    int status;                        /* once it has ended: of a signal, 128 and its number */
-    const struct sb_error *failure;    /* what ended it; NULL: it came to its end */
+    enum sb_container_kind kind;         /* SB_UNKNOWN until it is told */
+    struct sb_verify_result result;      /* of a bag, too, whose records are its files */
+    struct sb_verify_bag_result bag;     /* of a bag */
+    struct sb_verify_cache_result cache; /* of a cache, or the sum of several */
+    struct sb_restore_result restored;   /* with --repair-from; result is of before */
+    const char *unproved;                /* what soundness does not mean here; NULL: nothing */
+    int64_t errors[VERIFY_KINDS];        /* defects of each kind */
+    int64_t problems;                    /* that are no defects */
+    int64_t began, ended;                /* seconds since the epoch */
+    double seconds;                      /* that it took, by the clock that is never set */
+    int status;                          /* once it has ended: of a signal, 128 and its number */
+    const struct sb_error *failure;      /* what ended it; NULL: it came to its end */
     struct report_file report;
 };
 

@@ -5,6 +5,7 @@
 #define CMD_VERIFY_SETTINGS_H
 
 #include "opening.h"
+#include "verify_cache.h"
 #include "verify_choice.h"
 #include "verify_records.h"
 #include "verify_repair.h"
@@ -20,7 +21,8 @@ struct verify_settings {
     const char *metrics; /* NULL, or where verify_metrics.h writes */
     struct verify_choice_settings choice;
     struct verify_records_settings records; /* of bags alone */
-    struct verify_repair_settings repair;   /* of archives alone */
+    struct verify_repair_settings repair;   /* of archives, but for dry_run */
+    struct verify_cache_settings cache;     /* of caches alone */
 };
 
 #endif

@@ -40,7 +40,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     verify)
-        options='-Q --quick --strict --present -j --threads= --bwlimit= --json --report= --prom= --from= --repair-from= --repair-prefix= -n --dry-run --subset= --part= --shards= --max-time= --state= --max-age= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-Q --quick --strict --present -j --threads= --bwlimit= --json --report= --prom= --from= --repair-from= --repair-prefix= -n --dry-run --subset= --part= --shards= --max-time= --state= --max-age= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --repair --min-age= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     rm)
@@ -235,6 +235,7 @@ _shardbox_value() {
     verify:--records) wanted='none' ;;
     verify:--files-from | verify:-T) wanted='file' ;;
     verify:--repair-to) wanted='file' ;;
+    verify:--min-age) wanted='none' ;;
     rm:--files-from | rm:-T) wanted='file' ;;
     rm:--include) wanted='any' ;;
     rm:--exclude) wanted='any' ;;

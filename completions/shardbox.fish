@@ -78,7 +78,7 @@ function __shardbox_takes_value
             return 0
         case du:-d du:--max-depth du:--sort du:--export du:--compression du:--dictionary du:--limits du:--layout du:-j du:--threads du:--array du:--bwlimit du:--from
             return 0
-        case verify:-j verify:--threads verify:--bwlimit verify:--report verify:--prom verify:--from verify:--repair-from verify:--repair-prefix verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to
+        case verify:-j verify:--threads verify:--bwlimit verify:--report verify:--prom verify:--from verify:--repair-from verify:--repair-prefix verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to verify:--min-age
             return 0
         case rm:-T rm:--files-from rm:--include rm:--exclude
             return 0
@@ -421,7 +421,7 @@ complete -c shardbox -n '__shardbox_is verify' -l prom -r -F -d 'write what it c
 complete -c shardbox -n '__shardbox_is verify' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, syrah, cache'
 complete -c shardbox -n '__shardbox_is verify' -l repair-from -r -F -d 'restore damaged files from an archive, directory, tar or zip'
 complete -c shardbox -n '__shardbox_is verify' -l repair-prefix -x -d 'with it: the directory of COPY that has the files'
-complete -c shardbox -n '__shardbox_is verify' -s n -l dry-run -d 'with it: find what could be restored, and write nothing'
+complete -c shardbox -n '__shardbox_is verify' -s n -l dry-run -d 'with it, or --repair: find what could be put right, and write nothing'
 complete -c shardbox -n '__shardbox_is verify' -l subset -x -d 'read the I-th of N shares, P percent, or so many bytes'
 complete -c shardbox -n '__shardbox_is verify' -l part -x -d 'the I-th of N shares, as --subset; \'auto\': as the scheduler says'
 complete -c shardbox -n '__shardbox_is verify' -l shards -x -d 'read only files in these shards'
@@ -436,7 +436,9 @@ complete -c shardbox -n '__shardbox_is verify' -l records -x -d 'of a bag: only 
 complete -c shardbox -n '__shardbox_is verify' -s T -l files-from -r -F -d 'of a bag: the records whose numbers are in FILE, a line each; - is standard input'
 complete -c shardbox -n '__shardbox_is verify' -l repair-to -r -F -d 'of a bag: write what is sound to BAG'
 complete -c shardbox -n '__shardbox_is verify' -l keep-numbers -d 'with it: damaged records are written as empty ones'
-complete -c shardbox -n '__shardbox_is verify' -s f -l force -d 'with it: replace what is there'
+complete -c shardbox -n '__shardbox_is verify' -s f -l force -d 'with it: replace what is there; with --repair: however young the cache is'
+complete -c shardbox -n '__shardbox_is verify' -l repair -d 'of a cache: write its index anew, and remove what killed writers left'
+complete -c shardbox -n '__shardbox_is verify' -l min-age -x -d 'with it: not where a file was written since then (default: 10m)'
 complete -c shardbox -n '__shardbox_is verify' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is verify' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is verify' -s v -l verbose -d 'say more about what is done'
