@@ -254,7 +254,7 @@ static enum sb_code look(struct cache_rows *rows, const struct sb_cache_segment 
 
         if (!is_shown(rows, &segment->fields[i]))
             continue;
-        code = sb_cache_value(rows->reader, row->place, i, &value, err);
+        code = sb_cache_describe(rows->reader, row->place, i, &value, err);
         if (code == SB_DAMAGED)
             complain_of_key(&row->key, err->text);
         else if (code)

@@ -12,7 +12,8 @@
  * Opening lists the directories. A segment is mapped when first needed, and some of them at a time;
  * what of it was found wrong is told once, and it then has no rows. Memory is some bytes for each
  * segment, a table of 64 MiB while superseded rows are looked for, and a bit for each row. A cache
- * belongs to one thread; readers, one for each thread, may be used beside each other.
+ * belongs to one thread; readers, one for each thread, may be used beside each other and beside the
+ * cache itself.
  */
 #ifndef SB_STORE_CACHE_H
 #define SB_STORE_CACHE_H
@@ -133,6 +134,12 @@ struct sb_cache_value {
 enum sb_code sb_cache_value(struct sb_cache_reader *reader, struct sb_cache_place place,
                             size_t field, struct sb_cache_value *out,
                             struct sb_error *err) SB_CHECKED;
+
+/* The same but for the values themselves, which are not read: data is NULL. */
+enum sb_code sb_cache_describe(struct sb_cache_reader *reader, struct sb_cache_place place,
+                               size_t field, struct sb_cache_value *out,
+                               struct sb_error *err) SB_CHECKED;
+
 enum sb_code sb_cache_reader_check(struct sb_cache_reader *reader, struct sb_error *err) SB_CHECKED;
 
 /* The key of a row. */

@@ -102,18 +102,6 @@ static enum sb_code read_shape(const struct sb_cache_reader *reader,
     return SB_OK;
 }
 
-static enum sb_code unpack_bools(struct sb_cache_reader *reader, const struct sb_arrow_value *value,
-                                 struct sb_cache_value *out, struct sb_error *err)
-{
-    sb_buf_clear(&reader->bools);
-    if (sb_buf_reserve(&reader->bools, (size_t)value->count))
-        return sb_fail_memory(err);
-    sb_arrow_unpack_bits(value, (unsigned char *)reader->bools.data);
-    out->data = (unsigned char *)reader->bools.data;
-    out->offset = -1;
-    return SB_OK;
-}
-
 static enum sb_code take_array(struct sb_cache_reader *reader, const struct sb_cache_field *field,
                                int64_t row, struct sb_cache_value *out, struct sb_error *err)
 {
@@ -128,9 +116,9 @@ static enum sb_code take_array(struct sb_cache_reader *reader, const struct sb_c
     if (value.count * (int64_t)sb_dtype_size(field->dtype) != out->array.data_size)
         return fail_value(reader, "a shape does not fit the number of values", err);
     out->data = value.data;
-    out->offset = value.offset;
+    out->offset = field->dtype == SB_DTYPE_BOOL ? -1 : value.offset;
     out->shape_offset = shape.offset;
-    return field->dtype == SB_DTYPE_BOOL ? unpack_bools(reader, &value, out, err) : SB_OK;
+    return SB_OK;
 }
 
 static enum sb_code take_blob(struct sb_cache_reader *reader, const struct sb_cache_field *field,
@@ -147,11 +135,10 @@ static enum sb_code take_blob(struct sb_cache_reader *reader, const struct sb_ca
     return SB_OK;
 }
 
-enum sb_code sb_cache_value(struct sb_cache_reader *reader, struct sb_cache_place place,
-                            size_t field, struct sb_cache_value *out, struct sb_error *err)
+static enum sb_code take_field(struct sb_cache_reader *reader, struct sb_cache_place place,
+                               size_t field, struct sb_cache_value *out, struct sb_error *err)
 {
     const struct sb_cache_field *of;
-    enum sb_code code;
 
     if (go_to(reader, place, err))
         return err->code;
@@ -159,12 +146,50 @@ enum sb_code sb_cache_value(struct sb_cache_reader *reader, struct sb_cache_plac
     if (field >= reader->map->layout->field_count)
         return fail_value(reader, "there is no such array", err);
     of = &reader->map->layout->fields[field];
-    code = of->blob ? take_blob(reader, of, place.row, out, err)
-                    : take_array(reader, of, place.row, out, err);
-    if (code)
+    if (of->blob ? take_blob(reader, of, place.row, out, err)
+                 : take_array(reader, of, place.row, out, err))
         return judge(reader, err);
-    reader->touched += out->array.data_size;
     return SB_OK;
+}
+
+enum sb_code sb_cache_describe(struct sb_cache_reader *reader, struct sb_cache_place place,
+                               size_t field, struct sb_cache_value *out, struct sb_error *err)
+{
+    if (take_field(reader, place, field, out, err))
+        return err->code;
+    out->data = NULL;
+    return sb_cache_reader_check(reader, err);
+}
+
+/* Of a value that was taken; the file may have changed since. */
+static enum sb_code unpack_bools(struct sb_cache_reader *reader, int64_t row, size_t column,
+                                 struct sb_cache_value *out, struct sb_error *err)
+{
+    struct sb_arrow_value value;
+
+    if (take(reader, column, row, &value, err))
+        return judge(reader, err);
+    if (value.count != out->array.data_size) {
+        (void)fail_value(reader, "has been changed meanwhile", err);
+        return judge(reader, err);
+    }
+    sb_buf_clear(&reader->bools);
+    if (sb_buf_reserve(&reader->bools, (size_t)value.count))
+        return sb_fail_memory(err);
+    sb_arrow_unpack_bits(&value, (unsigned char *)reader->bools.data);
+    out->data = (unsigned char *)reader->bools.data;
+    return SB_OK;
+}
+
+enum sb_code sb_cache_value(struct sb_cache_reader *reader, struct sb_cache_place place,
+                            size_t field, struct sb_cache_value *out, struct sb_error *err)
+{
+    if (take_field(reader, place, field, out, err))
+        return err->code;
+    reader->touched += out->array.data_size;
+    if (out->array.dtype != SB_DTYPE_BOOL)
+        return SB_OK;
+    return unpack_bools(reader, place.row, reader->map->layout->fields[field].data, out, err);
 }
 
 enum sb_code sb_cache_reader_check(struct sb_cache_reader *reader, struct sb_error *err)

@@ -44,7 +44,7 @@ static enum sb_code measure_row(struct measure *measure, const struct sb_cache_r
 
         if (!sb_cache_field_is_among(field, options->arrays, options->array_count))
             continue;
-        code = sb_cache_value(measure->reader, row->place, i, &value, err);
+        code = sb_cache_describe(measure->reader, row->place, i, &value, err);
         if (code == SB_DAMAGED) {
             tell_damage(measure, row->place, err->text);
             continue;
