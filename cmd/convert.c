@@ -115,7 +115,7 @@ static const struct option options[] = {
 
 static const char *const synopsis[] = {
     "[--from=KIND] [--to=KIND] INPUT... OUTPUT",
-    "--wrap TAR|ZIP|BAG|SYRAH... ARCHIVE",
+    "--wrap TAR|ZIP|BAG|SYRAH|CACHE... ARCHIVE",
     "--compact CACHE... CACHE",
     "--from=extents LIST ARCHIVE",
     "--limits-only [--keys=BAG] ARCHIVE",

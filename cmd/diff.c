@@ -12,6 +12,7 @@
 #include "archive/archive.h"
 #include "archive/shards.h"
 #include "core/io.h"
+#include "store/cache.h"
 #include "task/diff.h"
 
 #include <inttypes.h>
@@ -259,11 +260,12 @@ struct side {
     struct sb_hierarchy *hierarchy;
 };
 
+/* Of files, and no container. */
 static bool is_directory(const char *path)
 {
     struct stat st;
 
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && !sb_is_cache(path);
 }
 
 static enum sb_code open_side(struct side *side, const char *path, const struct opening *opening,

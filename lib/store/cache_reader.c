@@ -6,6 +6,7 @@
 
 /* Bytes of values that may stay in memory once they were read. */
 #define TOUCHED_MOST ((int64_t)16 << 20)
+#define LEFT_MOST    ((int64_t)1 << 20) /* of a segment that is left */
 
 struct sb_cache_reader {
     struct sb_cache *cache;
@@ -37,11 +38,13 @@ void sb_cache_reader_free(struct sb_cache_reader *reader)
 static enum sb_code go_to(struct sb_cache_reader *reader, struct sb_cache_place place,
                           struct sb_error *err)
 {
-    if (reader->map && reader->touched > TOUCHED_MOST) {
+    bool stays = reader->map && reader->map->segment == place.segment;
+
+    if (reader->touched > (stays ? TOUCHED_MOST : LEFT_MOST)) {
         sb_cache_map_forget(reader->map);
         reader->touched = 0;
     }
-    if (!reader->map || reader->map->segment != place.segment) {
+    if (!stays) {
         sb_cache_unpin(reader->cache, reader->map);
         reader->map = NULL;
         reader->touched = 0;

@@ -113,9 +113,9 @@ static enum sb_code transfer(struct convert *convert, struct sb_source *source, 
                                          err);
 }
 
-/* A bag that is wrapped is as many sources as it has files. */
-static enum sb_code wrap_bag(struct convert *convert, struct sb_input *input, int64_t *records,
-                             struct sb_error *err)
+/* A bag or a cache that is wrapped is as many sources as it has files. */
+static enum sb_code wrap_files(struct convert *convert, struct sb_input *input, int64_t *records,
+                               struct sb_error *err)
 {
     struct sb_source_options source = sb_convert_source_options(convert->options, convert->names);
     struct sb_wrap wrap = {
@@ -126,6 +126,8 @@ static enum sb_code wrap_bag(struct convert *convert, struct sb_input *input, in
         .members = &convert->result->members,
     };
 
+    if (input->type.kind == SB_CACHE)
+        return sb_wrap_cache(&wrap, input, err);
     return sb_wrap_bag(&wrap, input, convert->first_record, records, err);
 }
 
@@ -140,8 +142,8 @@ static enum sb_code convert_opened(struct convert *convert, struct sb_input *inp
 
     cut.records.choice =
         sb_convert_part_choice(&convert->part, number, options->records.choice, &room);
-    if (options->wrap && input->type.kind == SB_BAG)
-        return wrap_bag(convert, input, records, err);
+    if (options->wrap && (input->type.kind == SB_BAG || input->type.kind == SB_CACHE))
+        return wrap_files(convert, input, records, err);
     if (input->type.kind == SB_SYRAH && options->to.kind == SB_BAG && options->array_count != 1)
         return sb_fail(err, SB_INVALID,
                        "%s: each array becomes a bag of its own, which is not done from a pipe; "

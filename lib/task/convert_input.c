@@ -67,6 +67,9 @@ enum sb_code sb_convert_open_source(struct sb_source **out, struct sb_input *inp
 {
     struct sb_source_options wanted = sb_convert_source_options(options, names);
 
+    /* As records of a bag, arrays that have a shape keep it. */
+    if (input->type.kind == SB_CACHE)
+        wanted.raw_arrays = options->wrap;
     if (input->type.kind != SB_FRAMES)
         return sb_source_open(out, input, &wanted, notify, err);
     return sb_source_open_frames(out, input, options->records.framing, &wanted, notify, err);

@@ -3,6 +3,7 @@
 #include "store/bag.h"
 #include "store/record_names.h"
 #include "store/sinks.h"
+#include "store/source_cache.h"
 
 static enum sb_code refuse_pipe(const struct sb_input *input, struct sb_error *err)
 {
@@ -17,7 +18,7 @@ enum sb_code sb_wrap_input(struct sb_sink *sink, const struct sb_input *input, s
     if (kind != SB_TAR && kind != SB_CPIO && kind != SB_ZIP && kind != SB_SYRAH)
         return sb_fail(
             err, SB_INVALID,
-            "%s: --wrap is for a tar, cpio, zip, bag or Syrah file, not for this kind: %s",
+            "%s: --wrap is for a tar, cpio, zip, bag, Syrah file or cache, not for this kind: %s",
             input->name, sb_container_word(kind));
     if (!input->seekable)
         return refuse_pipe(input, err);
@@ -91,5 +92,39 @@ enum sb_code sb_wrap_bag(const struct sb_wrap *wrap, const struct sb_input *inpu
         first += interleaved ? 0 : shard->records;
     }
     sb_bag_free(bag);
+    return code;
+}
+
+static enum sb_code wrap_segment(const struct sb_wrap *wrap, struct sb_cache *cache,
+                                 uint32_t segment, const char *name, struct sb_error *err)
+{
+    struct sb_cache_segment about;
+    struct sb_source *source = NULL;
+    enum sb_code code = sb_cache_segment(cache, segment, &about, err);
+
+    if (code || about.rows == 0)
+        return code;
+    code = sb_sink_index_file(wrap->sink, about.path, err);
+    if (!code)
+        code = sb_source_over_cache(&source, cache, segment, name, wrap->source, wrap->notify, err);
+    if (!code)
+        code = sb_transfer(source, wrap->sink, wrap->transfer, wrap->members, err);
+    sb_source_free(source);
+    return code;
+}
+
+enum sb_code sb_wrap_cache(const struct sb_wrap *wrap, const struct sb_input *input,
+                           struct sb_error *err)
+{
+    struct sb_cache *cache;
+    int64_t rows, live;
+    enum sb_code code = sb_cache_open(&cache, &input->path, 1, wrap->notify, err);
+
+    if (code)
+        return code;
+    code = sb_cache_count(cache, &rows, &live, err);
+    for (uint32_t i = 0; !code && i < sb_cache_segment_count(cache); i++)
+        code = wrap_segment(wrap, cache, i, input->name, err);
+    sb_cache_free(cache);
     return code;
 }

@@ -27,4 +27,8 @@ struct sb_wrap {
 enum sb_code sb_wrap_bag(const struct sb_wrap *wrap, const struct sb_input *input, int64_t first,
                          int64_t *records, struct sb_error *err) SB_CHECKED;
 
+/* All rows of a cache that count; each segment that has such becomes a shard. */
+enum sb_code sb_wrap_cache(const struct sb_wrap *wrap, const struct sb_input *input,
+                           struct sb_error *err) SB_CHECKED;
+
 #endif

@@ -109,7 +109,7 @@ column() {
     run_fail 2 bash -c 'cat a.tar | "$SHARDBOX" convert --wrap - a.barecat'
     stderr_has 'standard input: '
     run_fail 2 sb convert --wrap z a.barecat
-    stderr_has 'z: --wrap is for a tar, cpio, zip, bag or Syrah file, not for this kind: directory'
+    stderr_has 'z: --wrap is for a tar, cpio, zip, bag, Syrah file or cache, not for this kind: directory'
     sb pack b.barecat z
     run_fail 2 sb convert --wrap b.barecat a.barecat
     [[ ! -e a.barecat && ! -L a.barecat-shard-00000 ]]
