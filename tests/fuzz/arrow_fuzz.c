@@ -1,0 +1,158 @@
+/*
+ * The bytes of an Arrow file. Whatever they say, nothing beyond them is read, values lie within the
+ * file, and a file that our writer makes of what was read has the same columns and values again.
+ */
+#include "core/buf.h"
+#include "store/arrow_writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_MAX 500
+
+/* Bytes of values that one input may make: overlaps must not take the time of others. */
+#define OUTPUT_MAX ((int64_t)4 << 20)
+
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool is_bits(const struct sb_arrow_column *column)
+{
+    return column->type == SB_ARROW_LIST && column->dtype == SB_DTYPE_BOOL;
+}
+
+/* The bytes of a value, bits as bytes; false: it is damaged. */
+static bool take(struct sb_buf *out, const struct sb_arrow *arrow, size_t column, int64_t row,
+                 int64_t file_size)
+{
+    const struct sb_arrow_column *of = sb_arrow_column(arrow, column);
+    struct sb_arrow_value value;
+    struct sb_error err;
+    int64_t size;
+
+    sb_buf_clear(out);
+    if (sb_arrow_value(arrow, column, row, &value, &err))
+        return false;
+    REQUIRE(value.count >= 0 && value.offset >= 0 && value.offset <= file_size);
+    if (is_bits(of)) {
+        REQUIRE((value.count + value.bit + 7) / 8 <= file_size - value.offset);
+        REQUIRE(value.count <= OUTPUT_MAX * 8);
+        REQUIRE(sb_buf_reserve(out, (size_t)value.count) == SB_OK);
+        sb_arrow_unpack_bits(&value, (unsigned char *)out->data);
+        out->size = (size_t)value.count;
+        return true;
+    }
+    size = value.count * (int64_t)(of->type == SB_ARROW_LIST ? sb_dtype_size(of->dtype) : 1);
+    REQUIRE(size <= file_size - value.offset);
+    REQUIRE(sb_buf_add(out, value.data, (size_t)size) == SB_OK);
+    return true;
+}
+
+static enum sb_code collect(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    return sb_buf_add(context, data, size) ? sb_fail_memory(err) : SB_OK;
+}
+
+/* Rows that are whole go into a file of their own; how many. */
+static int64_t rewrite(const struct sb_arrow *arrow, struct sb_arrow_writer *writer,
+                       int64_t file_size, int64_t *rows)
+{
+    int64_t kept = 0, output = 0;
+    struct sb_buf value = {0};
+    struct sb_error err;
+
+    for (int64_t row = 0; row < sb_arrow_rows(arrow) && row < ROWS_MAX; row++) {
+        bool whole = true;
+
+        for (size_t column = 0; whole && column < sb_arrow_column_count(arrow); column++) {
+            whole = take(&value, arrow, column, row, file_size);
+            output += (int64_t)value.size + 1;
+            if (!whole || output > OUTPUT_MAX)
+                break;
+            REQUIRE(!sb_arrow_writer_add(writer, column, value.data, value.size, &err));
+            REQUIRE(!sb_arrow_writer_end_value(writer, column, &err));
+        }
+        if (output > OUTPUT_MAX)
+            break;
+        if (whole) {
+            sb_arrow_writer_end_row(writer);
+            rows[kept++] = row;
+        } else {
+            sb_arrow_writer_cut(writer);
+        }
+    }
+    sb_buf_release(&value);
+    return kept;
+}
+
+static void compare(const struct sb_arrow *one, int64_t one_size, const struct sb_arrow *two,
+                    int64_t two_size, const int64_t *rows)
+{
+    struct sb_buf first = {0}, second = {0};
+
+    REQUIRE(sb_arrow_column_count(one) == sb_arrow_column_count(two));
+    REQUIRE(sb_arrow_pair_count(one) == sb_arrow_pair_count(two));
+    for (size_t column = 0; column < sb_arrow_column_count(one); column++) {
+        const struct sb_arrow_column *a = sb_arrow_column(one, column);
+        const struct sb_arrow_column *b = sb_arrow_column(two, column);
+
+        REQUIRE(strcmp(a->name, b->name) == 0 && a->type == b->type && a->dtype == b->dtype);
+        for (int64_t row = 0; row < sb_arrow_rows(two); row++) {
+            REQUIRE(take(&first, one, column, rows[row], one_size));
+            REQUIRE(take(&second, two, column, row, two_size));
+            REQUIRE(first.size == second.size);
+            REQUIRE(first.size == 0 || memcmp(first.data, second.data, first.size) == 0);
+        }
+    }
+    sb_buf_release(&first);
+    sb_buf_release(&second);
+}
+
+static void write_and_read(const struct sb_arrow *arrow, int64_t size)
+{
+    struct sb_arrow_schema schema = {
+        .column_count = sb_arrow_column_count(arrow),
+        .pair_count = sb_arrow_pair_count(arrow),
+        .beside = "/dev/shm/x",
+    };
+    struct sb_buf file = {0};
+    int64_t rows[ROWS_MAX];
+    struct sb_arrow_writer *writer;
+    struct sb_arrow *again;
+    struct sb_error err;
+    int64_t kept;
+
+    if (schema.column_count == 0)
+        return;
+    schema.columns = sb_arrow_column(arrow, 0);
+    schema.pairs = schema.pair_count ? sb_arrow_pair(arrow, 0) : NULL;
+    REQUIRE(sb_arrow_writer_new(&writer, &schema, &err) == SB_OK);
+    kept = rewrite(arrow, writer, size, rows);
+    REQUIRE(sb_arrow_writer_finish(writer, collect, &file, &err) == SB_OK);
+    sb_arrow_writer_free(writer);
+    REQUIRE(sb_arrow_open(&again, file.data, (int64_t)file.size, &err) == SB_OK);
+    REQUIRE(sb_arrow_rows(again) == kept);
+    compare(arrow, size, again, (int64_t)file.size, rows);
+    sb_arrow_free(again);
+    sb_buf_release(&file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct sb_arrow *arrow;
+    struct sb_error err;
+
+    if (sb_arrow_open(&arrow, data, (int64_t)size, &err))
+        return 0;
+    write_and_read(arrow, (int64_t)size);
+    sb_arrow_free(arrow);
+    return 0;
+}
