@@ -1,15 +1,17 @@
 /*
  * shardbox cat: files of an archive to standard output, by name, as many as are asked for, also
- * from a stream of names whose answers another program waits for; or records of a bag, by number,
- * or arrays of a cache by their keys.
+ * from a stream of names whose answers another program waits for; or records of a bag, or arrays of
+ * items of a Syrah file, by number, or arrays of a cache by their keys.
  */
 #include "arrays_given.h"
 #include "bandwidth.h"
 #include "cache_opening.h"
 #include "cat_cache.h"
+#include "cat_items.h"
 #include "cat_records.h"
 #include "command.h"
 #include "given_names.h"
+#include "item_opening.h"
 #include "message.h"
 #include "opening.h"
 #include "output.h"
@@ -44,6 +46,7 @@ struct settings {
     int framing;
     const char *part;
     struct sb_share share;
+    bool npy;
     struct cat_records_settings records;
     bool raw;
 };
@@ -54,6 +57,7 @@ static const char *const synopsis[] = {
     "[-T FILE] BAG [NUMBER|START:STOP:STEP]...",
     "--keys=KEYS BAG NAME...",
     "[--raw] [-T FILE] CACHE [KEY[/NAME]]...",
+    "[-T FILE] SYRAH [ITEM[/ARRAY]]...",
     NULL,
 };
 
@@ -113,6 +117,7 @@ static const struct option options[] = {
     OPTION_ARRAY,
     OPTION_FLAG(0, "raw", struct settings, raw,
                 "of a cache: values alone, not .npy files with their type and shape"),
+    OPTION_FLAG(0, "npy", struct settings, npy, "of a Syrah file: .npy files, not values alone"),
     OPTION_END,
 };
 
@@ -354,6 +359,17 @@ static int run_cache(const struct settings *settings, const char *dir, char **op
     return cat_cache(&request, settings->raw);
 }
 
+static int run_items(const struct settings *settings, const char *path, char **operands,
+                     size_t count)
+{
+    struct cat_request request = request_of(settings, path, operands, count);
+    const char *clash = clash_with_bag(settings);
+
+    if (clash)
+        return message_usage("%s: is a Syrah file, and %s is for files of archives", path, clash);
+    return cat_items(&settings->records, &request, settings->npy);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = {.records = CAT_RECORDS_DEFAULTS};
@@ -377,6 +393,8 @@ static int run(const struct command *self, int argc, char **argv)
     if (is_cache(argv[first], &settings.opening) ||
         is_parent_of_caches(argv[first], &settings.opening))
         return run_cache(&settings, argv[first], argv + first + 1, count);
+    if (is_syrah(argv[first], &settings.opening))
+        return run_items(&settings, argv[first], argv + first + 1, count);
     status = refuse_arrays(argv[first]);
     if (status)
         return status;
@@ -392,9 +410,9 @@ const struct command cat_command = {
     .summary = "write files of an archive, records of a bag, or arrays to standard output",
     .synopsis = synopsis,
     .options = options,
-    .notes =
-        "Records are counted from 0, below zero from the end; shardbox-records(7) tells more.\n"
-        "Exit status: 0 all were written, 1 some are missing or damaged, 2 error.",
+    .notes = "Records and items are counted from 0, below zero from the end; shardbox-records(7) "
+             "tells more.\n"
+             "Exit status: 0 all were written, 1 some are missing or damaged, 2 error.",
     .operands = OPERAND_ARCHIVE_PATHS,
     .run = run,
 };

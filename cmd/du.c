@@ -1,13 +1,16 @@
 /*
  * shardbox du: how much is below each directory of an archive, from the statistics that its index
- * keeps, so that no file need be counted. Of bags: du_records.h; of caches: du_cache.h.
+ * keeps, so that no file need be counted. Of bags: du_records.h; of Syrah files: du_items.h; of
+ * caches: du_cache.h.
  */
 #include "arrays_given.h"
 #include "bandwidth.h"
 #include "cache_opening.h"
 #include "command.h"
 #include "du_cache.h"
+#include "du_items.h"
 #include "du_records.h"
+#include "item_opening.h"
 #include "message.h"
 #include "ncdu_export.h"
 #include "opening.h"
@@ -42,7 +45,7 @@ struct settings {
 
 static const char *const synopsis[] = {
     "ARCHIVE [PATH]...", "--export=ncdu ARCHIVE [PATH]",
-    "--gaps ARCHIVE",    "[-s] BAG",
+    "--gaps ARCHIVE",    "[-s] BAG|SYRAH",
     "[-s] CACHE",        NULL,
 };
 
@@ -361,6 +364,14 @@ static int run_cache(const struct settings *settings, const char *path, int oper
                                               : du_caches(&wanted, path, operands);
 }
 
+static int run_items(const struct settings *settings, const char *path, int operands)
+{
+    const struct du_items wanted = {
+        .human = settings->human, .json = settings->json, .summarize = settings->summarize};
+
+    return du_items(&wanted, path, operands);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = {.max_depth = -1, .sort = -1, .export = -1};
@@ -376,6 +387,8 @@ static int run(const struct command *self, int argc, char **argv)
     if (is_cache(argv[first], &settings.opening) ||
         is_parent_of_caches(argv[first], &settings.opening))
         return run_cache(&settings, argv[first], argc - first);
+    if (is_syrah(argv[first], &settings.opening))
+        return run_items(&settings, argv[first], argc - first);
     status = refuse_arrays(argv[first]);
     if (status)
         return status;

@@ -1,14 +1,17 @@
 /*
  * shardbox ls: what a directory of an archive holds, as GNU ls shows it. Also the archive as a
- * tree, and seen from its shards. Of bags: ls_records.h; of caches: ls_cache.h.
+ * tree, and seen from its shards. Of bags: ls_records.h; of Syrah files: ls_items.h; of caches:
+ * ls_cache.h.
  */
 #include "arrays_given.h"
 #include "bandwidth.h"
 #include "cache_opening.h"
 #include "colour.h"
 #include "command.h"
+#include "item_opening.h"
 #include "ls_cache.h"
 #include "ls_entries.h"
+#include "ls_items.h"
 #include "ls_settings.h"
 #include "message.h"
 
@@ -20,7 +23,8 @@ static const char *const synopsis[] = {
     "--rsync-list ARCHIVE",
     "--at SHARD:OFFSET[+LENGTH] ARCHIVE",
     "[--records=SLICES | --find=KEY]... BAG",
-    "--count BAG",
+    "--count BAG|SYRAH",
+    "[--array=NAME]... SYRAH [ITEM[/ARRAY]]...",
     "[-l|--count] CACHE [KEY[/NAME]]...",
     NULL,
 };
@@ -129,6 +133,22 @@ static int run_cache(const struct ls_settings *settings, const char *path, char 
                                               : ls_caches(&wanted, path, (size_t)count);
 }
 
+static int run_items(const struct ls_settings *settings, const char *path, char **operands,
+                     size_t count)
+{
+    const struct ls_items wanted = {
+        .files_from = settings->records.files_from,
+        .count = settings->records.count,
+        .details = settings->details,
+        .human = settings->human,
+        .json = settings->json,
+        .rsync_list = settings->rsync_list,
+        .nul = settings->nul,
+    };
+
+    return ls_items(&wanted, path, operands, count);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct ls_settings settings = {0};
@@ -143,6 +163,8 @@ static int run(const struct command *self, int argc, char **argv)
     if (is_cache(argv[first], &settings.opening) ||
         is_parent_of_caches(argv[first], &settings.opening))
         return run_cache(&settings, argv[first], argv + first + 1, argc - first - 1);
+    if (is_syrah(argv[first], &settings.opening))
+        return run_items(&settings, argv[first], argv + first + 1, (size_t)(argc - first - 1));
     status = refuse_arrays(argv[first]);
     if (status)
         return status;

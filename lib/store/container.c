@@ -6,7 +6,7 @@
 #include "store/feed.h"
 #include "store/framing.h"
 #include "store/shard_spec.h"
-#include "store/syrah.h"
+#include "store/syrah_set.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -176,9 +176,9 @@ static struct sb_container_type by_content(const void *head, size_t size)
 
 /* The header of a Syrah file is written last: of one that was not closed there is none, and only
  * the name says what it was to become. */
-static bool is_unclosed_syrah(const struct sb_input *input, const unsigned char *head, size_t size)
+static bool is_unclosed_syrah(const char *path, const unsigned char *head, size_t size)
 {
-    return input->seekable && sb_container_by_suffix(input->path).kind == SB_SYRAH &&
+    return sb_container_by_suffix(path).kind == SB_SYRAH &&
            is_zero(head, size < SB_SYRAH_HEADER ? size : SB_SYRAH_HEADER);
 }
 
@@ -252,7 +252,7 @@ static enum sb_code look_at_content(struct sb_input *input, const struct stat *s
         input->type.filter = by_content(head, got).filter;
         return SB_OK;
     }
-    if (is_unclosed_syrah(input, head, got)) {
+    if (input->seekable && is_unclosed_syrah(input->path, head, got)) {
         input->type.kind = SB_SYRAH;
         return SB_OK;
     }
@@ -340,6 +340,29 @@ bool sb_is_bag(const char *path)
     if (stat(path, &st) == 0)
         return S_ISREG(st.st_mode) && sb_is_bag_name(path) && !is_index(path, st.st_size);
     return sb_spec_is_of_bags(path) && !sb_archive_looks_like(path);
+}
+
+/* A pipe is not opened: its writer would see that, and end. */
+bool sb_is_syrah(const char *path)
+{
+    unsigned char head[SB_SYRAH_HEADER];
+    struct sb_error ignored;
+    bool found = false;
+    struct stat st;
+    size_t got;
+    int fd;
+
+    if (stat(path, &st))
+        return sb_syrah_set_is_spec(path);
+    if (!S_ISREG(st.st_mode))
+        return false;
+    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return false;
+    if (!sb_pread_full(fd, head, sizeof(head), 0, &got, path, &ignored))
+        found = by_content(head, got).kind == SB_SYRAH || is_unclosed_syrah(path, head, got);
+    close(fd);
+    return found;
 }
 
 /* A directory, whether that was asked for or not. */

@@ -61,6 +61,11 @@ size_t sb_container_base_size(const char *path);
  * some. */
 bool sb_is_bag(const char *path);
 
+/* Is it read as Syrah files? A regular file that begins as one, or whose name says that it was to
+ * become one and that was not closed; or no file, but by its words the spec of some (syrah_set.h).
+ */
+bool sb_is_syrah(const char *path);
+
 /* "tar", "zip", "archive", "directory", ... for messages. */
 const char *sb_container_word(enum sb_container_kind kind);
 

@@ -76,19 +76,23 @@ static struct sb_record_run run_of(const struct sb_slice *slice, int64_t count)
     return run;
 }
 
+bool sb_slice_run(const struct sb_slice *slice, int64_t count, struct sb_record_run *run)
+{
+    bool found = !slice->single || (slice->start < count && slice->start >= -count);
+
+    *run = (struct sb_record_run){.first = slice->start, .step = 1, .count = found};
+    if (!slice->single)
+        *run = run_of(slice, count);
+    else if (found && slice->start < 0)
+        run->first += count;
+    return found;
+}
+
 static struct part part_of(const struct sb_slice *slice, int64_t count)
 {
-    struct part part = {.run = {.first = slice->start, .step = 1, .count = 1}};
+    struct part part = {0};
 
-    if (!slice->single) {
-        part.run = run_of(slice, count);
-        return part;
-    }
-    part.missing = slice->start >= count || slice->start < -count;
-    if (part.missing)
-        part.run.count = 0;
-    else if (slice->start < 0)
-        part.run.first += count;
+    part.missing = !sb_slice_run(slice, count, &part.run);
     return part;
 }
 

@@ -35,6 +35,10 @@ struct sb_record_run {
     int64_t count;
 };
 
+/* What a slice of `count` records is. False: a single number that is not there, which is
+ * run->first; run->count is 0 then. */
+bool sb_slice_run(const struct sb_slice *slice, int64_t count, struct sb_record_run *run);
+
 /* Record numbers that were chosen before: those at `first`, first + step, ... of the spool, `count`
  * of them. */
 struct sb_record_numbers {

@@ -144,6 +144,11 @@ int64_t sb_syrah_data_end(const struct sb_syrah *syrah)
     return syrah->data_end;
 }
 
+int64_t sb_syrah_metadata_size(const struct sb_syrah *syrah)
+{
+    return (int64_t)syrah->document_size;
+}
+
 /* As strcmp of a name with a text that need not end in a NUL. */
 static int compare_text(const char *name, const char *text, size_t size)
 {

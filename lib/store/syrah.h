@@ -53,6 +53,8 @@ int64_t sb_syrah_find(const struct sb_syrah *syrah, const char *name, size_t siz
 /* Where the data section ends, and the metadata begin. */
 int64_t sb_syrah_data_end(const struct sb_syrah *syrah);
 
+int64_t sb_syrah_metadata_size(const struct sb_syrah *syrah); /* bytes */
+
 struct sb_syrah_extent {
     int64_t offset; /* in the file */
     int64_t size;   /* bytes */

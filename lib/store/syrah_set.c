@@ -56,12 +56,11 @@ static enum sb_code match_arrays(const struct sb_syrah_set *set, struct file *fi
     const struct sb_syrah *first = set->files[0].syrah, *other = file->syrah;
     uint32_t count = sb_syrah_array_count(first);
 
-    if (sb_syrah_array_count(other) != count)
-        return sb_fail(err, SB_INVALID,
-                       "%s: has %u arrays, and %s has %u: only files of the same arrays are one "
-                       "sequence",
-                       sb_syrah_name(other), sb_syrah_array_count(other), sb_syrah_name(first),
-                       count);
+    if (sb_syrah_array_count(other) > count)
+        return sb_fail(
+            err, SB_INVALID,
+            "%s: has more arrays than %s: only files of the same arrays are one sequence",
+            sb_syrah_name(other), sb_syrah_name(first));
     file->arrays = calloc(count ? count : 1, sizeof(*file->arrays));
     if (!file->arrays)
         return sb_fail_memory(err);

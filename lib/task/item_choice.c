@@ -16,37 +16,46 @@ struct selection {
 struct sb_item_choice {
     const struct sb_syrah_set *set;
     struct sb_item_choice_options options;
-    uint32_t array_count; /* of the set */
+    int64_t count;        /* of items, */
+    uint32_t array_count; /* and of arrays of each */
     uint32_t *chosen;
     struct selection usual; /* of items that name no array */
 
-    size_t group; /* the next one, and its first slice */
-    size_t slice;
-    struct sb_slice line; /* of the list */
+    size_t group;   /* the one under way; begun once its array was looked up */
+    size_t left;    /* slices of it */
+    size_t slice;   /* the next one */
+    bool all_given; /* where nothing says which */
 
-    struct sb_record_choice *records; /* of the group or line under way; NULL: none is */
-    struct sb_record_run items;       /* what is left of it */
-    struct selection selection;       /* of these */
-    uint32_t next_array;              /* of the first of them, in the selection */
-    uint32_t named;                   /* the only array of a selection */
-    struct sb_buf name, missing;
-
-    /* Of a share that was counted: each number is item * (arrays + 1), + 1 + the array where one
-     * was named. */
-    struct sb_limit_spool numbers;
+    /* Of what is random, comes for ever, or is a share: instead of the above. */
+    struct sb_record_choice *drawn;
+    struct sb_limit_spool
+        numbers; /* each is item * (arrays + 1), + 1 + the array if one is named */
     bool counted;
+    struct sb_record_run codes; /* such numbers that are under way */
+
+    struct sb_record_run items; /* that are under way */
+    struct selection selection; /* of these */
+    uint32_t next_array;        /* of the first of them, in the selection */
+    uint32_t named;             /* the only array of a selection */
+    struct sb_buf missing;
 };
 
 void sb_item_choice_free(struct sb_item_choice *choice)
 {
     if (!choice)
         return;
-    sb_record_choice_free(choice->records);
+    sb_record_choice_free(choice->drawn);
     sb_limit_spool_release(&choice->numbers);
-    sb_buf_release(&choice->name);
     sb_buf_release(&choice->missing);
     free(choice->chosen);
     free(choice);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint32_t *left = a, *right = b;
+
+    return *left < *right ? -1 : *left > *right;
 }
 
 static enum sb_code choose_arrays(struct sb_item_choice *choice, struct sb_error *err)
@@ -68,187 +77,139 @@ static enum sb_code choose_arrays(struct sb_item_choice *choice, struct sb_error
                            name);
         choice->chosen[i] = (uint32_t)found;
     }
-    choice->usual =
-        (struct selection){.arrays = choice->chosen, .count = (uint32_t)options->array_count};
+    qsort(choice->chosen, options->array_count, sizeof(*choice->chosen), compare_numbers);
+    choice->usual = (struct selection){.arrays = choice->chosen};
+    for (size_t i = 0; i < options->array_count; i++) {
+        if (i == 0 || choice->chosen[i] != choice->chosen[i - 1])
+            choice->chosen[choice->usual.count++] = choice->chosen[i];
+    }
     return SB_OK;
 }
 
-static enum sb_code fail_missing(struct sb_item_choice *choice, struct sb_record_run *run,
-                                 struct sb_error *err)
+static enum sb_code fail_item(struct sb_item_choice *choice, struct sb_record_run *run,
+                              struct sb_error *err)
 {
     bool named = choice->selection.arrays == &choice->named;
 
     sb_buf_clear(&choice->missing);
     if (sb_buf_add_format(&choice->missing, "%" PRId64, run->first) ||
-        (named && sb_buf_add_format(&choice->missing, "/%s", choice->name.data)))
+        (named && sb_buf_add_format(&choice->missing, "/%s",
+                                    sb_syrah_set_array(choice->set, choice->named)->name)))
         return sb_fail_memory(err);
     run->count = 0;
     return sb_fail(err, SB_INVALID, "item %" PRId64 ": there are %" PRId64, run->first,
-                   sb_syrah_set_count(choice->set));
+                   choice->count);
 }
 
-static enum sb_code fail_array(struct sb_item_choice *choice, const char *text,
-                               struct sb_record_run *run, struct sb_error *err)
+/* What follows is of this array, or, of NULL, of the usual ones. */
+static enum sb_code select_array(struct sb_item_choice *choice, const char *array,
+                                 const char *words, struct sb_record_run *run, struct sb_error *err)
 {
-    if (sb_buf_set(&choice->missing, text, strlen(text)))
-        return sb_fail_memory(err);
-    *run = (struct sb_record_run){.step = 1};
-    return sb_fail(err, SB_INVALID, "there is no array '%s'", choice->name.data);
-}
+    int64_t found = array ? sb_syrah_set_find(choice->set, array, strlen(array)) : 0;
 
-/* SB_NOENT, without text: there is no such array. */
-static enum sb_code select_array(struct sb_item_choice *choice, const char *name,
-                                 struct sb_error *err)
-{
-    int64_t found;
-
-    choice->selection = choice->usual;
-    if (!name)
-        return SB_OK;
-    if (sb_buf_set(&choice->name, name, strlen(name)))
-        return sb_fail_memory(err);
-    found = sb_syrah_set_find(choice->set, name, strlen(name));
-    if (found < 0)
-        return SB_NOENT;
+    if (found < 0) {
+        if (sb_buf_set(&choice->missing, words, strlen(words)))
+            return sb_fail_memory(err);
+        *run = (struct sb_record_run){.step = 1};
+        return sb_fail(err, SB_INVALID, "%s: there is no array '%s'", words, array);
+    }
     choice->named = (uint32_t)found;
-    choice->selection = (struct selection){.arrays = &choice->named, .count = 1};
+    choice->selection =
+        array ? (struct selection){.arrays = &choice->named, .count = 1} : choice->usual;
     return SB_OK;
 }
 
-static size_t group_count(const struct sb_item_choice *choice)
+static enum sb_code take_slice(struct sb_item_choice *choice, const struct sb_slice *slice,
+                               struct sb_record_run *run, struct sb_error *err)
 {
-    const struct sb_item_choice_options *options = &choice->options;
-
-    if (options->group_count > 0 || choice->counted)
-        return options->group_count;
-    return options->records.slice_count > 0 || !options->records.list;
+    return sb_slice_run(slice, choice->count, run) ? SB_OK : fail_item(choice, run, err);
 }
 
-/* How the records of a group are chosen. */
-static struct sb_record_choice_options group_options(const struct sb_item_choice *choice,
-                                                     size_t group, size_t slice)
-{
-    const struct sb_item_choice_options *options = &choice->options;
-    struct sb_record_choice_options records = options->records;
-
-    records.list = NULL;
-    if (options->group_count > 0) {
-        records.slices += slice;
-        records.slice_count = options->groups[group].slice_count;
-    }
-    return records;
-}
-
+/* The slices of a group whose array is not there are passed over. */
 static enum sb_code begin_group(struct sb_item_choice *choice, struct sb_record_run *run,
                                 struct sb_error *err)
 {
-    const struct sb_item_choice_options *options = &choice->options;
-    struct sb_record_choice_options records = group_options(choice, choice->group, choice->slice);
-    const char *array = options->group_count > 0 ? options->groups[choice->group].array : NULL;
-    enum sb_code code;
+    const struct sb_item_group *group = &choice->options.groups[choice->group++];
 
-    choice->group++;
-    choice->slice += records.slice_count;
-    code = select_array(choice, array, err);
-    if (code == SB_NOENT)
-        return fail_array(choice, array, run, err);
-    if (code)
-        return code;
-    return sb_record_choice_new(&choice->records, &records, sb_syrah_set_count(choice->set), err);
+    choice->left = group->slice_count;
+    if (!select_array(choice, group->array, group->words, run, err))
+        return SB_OK;
+    choice->slice += choice->left;
+    choice->left = 0;
+    return err->code;
 }
 
-/* The slice of a line; *array is what stands behind it, or NULL. */
-static enum sb_code parse_line(struct sb_item_choice *choice, const char *text, const char **array,
-                               struct sb_error *err)
+static enum sb_code next_line(struct sb_item_choice *choice, struct sb_record_run *run,
+                              struct sb_error *err)
 {
-    const char *slash = strchr(text, '/');
-
-    *array = slash ? slash + 1 : NULL;
-    if (!slash)
-        return sb_slice_parse(&choice->line, text, err);
-    if (sb_buf_set(&choice->missing, text, (size_t)(slash - text)))
-        return sb_fail_memory(err);
-    return sb_slice_parse(&choice->line, choice->missing.data, err);
-}
-
-static enum sb_code begin_line(struct sb_item_choice *choice, struct sb_record_run *run,
-                               struct sb_error *err)
-{
-    const struct sb_record_choice_options line = {
-        .slices = &choice->line, .slice_count = 1, .sample = -1};
-    const char *text, *array = NULL;
+    const char *text, *slash;
+    struct sb_slice slice;
     size_t size;
     enum sb_code code = sb_list_next(choice->options.records.list, &text, &size, err);
 
     run->count = -1;
+    if (code)
+        return code;
+    slash = strchr(text, '/');
+    if (sb_buf_set(&choice->missing, text, slash ? (size_t)(slash - text) : size))
+        return sb_fail_memory(err);
+    code = sb_slice_parse(&slice, choice->missing.data, err);
     if (!code)
-        code = parse_line(choice, text, &array, err);
-    if (code)
-        return code;
-    code = select_array(choice, array, err);
-    if (code == SB_NOENT)
-        return fail_array(choice, text, run, err);
-    if (code)
-        return code;
-    return sb_record_choice_new(&choice->records, &line, sb_syrah_set_count(choice->set), err);
+        code = select_array(choice, slash ? slash + 1 : NULL, text, run, err);
+    return code ? code : take_slice(choice, &slice, run, err);
 }
 
-static enum sb_code begin_counted(struct sb_item_choice *choice, struct sb_error *err)
-{
-    struct sb_record_choice_options numbers = {
-        .sample = -1,
-        .numbers = {
-            .spool = &choice->numbers, .step = 1, .count = sb_limit_spool_count(&choice->numbers)}};
-
-    /* Any bound will do: these numbers were looked at before. */
-    if (sb_record_choice_share(&numbers, choice->options.share, INT64_MAX, err))
-        return err->code;
-    return sb_record_choice_new(&choice->records, &numbers, INT64_MAX, err);
-}
-
-static enum sb_code begin_next(struct sb_item_choice *choice, struct sb_record_run *run,
+/* The next slice, of operands and then of the list. */
+static enum sb_code next_slice(struct sb_item_choice *choice, struct sb_record_run *run,
                                struct sb_error *err)
 {
-    if (choice->counted)
+    static const struct sb_slice all = {.step = 1};
+    const struct sb_item_choice_options *options = &choice->options;
+
+    while (choice->left == 0 && choice->group < options->group_count) {
+        if (begin_group(choice, run, err))
+            return err->code;
+    }
+    if (choice->left > 0) {
+        choice->left--;
+        return take_slice(choice, &options->records.slices[choice->slice++], run, err);
+    }
+    choice->selection = choice->usual;
+    if (options->records.list)
+        return next_line(choice, run, err);
+    if (options->group_count > 0 || choice->all_given)
         return SB_END;
-    if (choice->group < group_count(choice))
-        return begin_group(choice, run, err);
-    return choice->options.records.list ? begin_line(choice, run, err) : SB_END;
+    choice->all_given = true;
+    return take_slice(choice, &all, run, err);
 }
 
-/* A run of items, whose arrays are those of choice->selection. */
 static enum sb_code next_items(struct sb_item_choice *choice, struct sb_record_run *items,
                                struct sb_error *err)
 {
     enum sb_code code;
 
-    for (;;) {
-        if (!choice->records) {
-            code = begin_next(choice, items, err);
-            if (code)
-                return code;
-        }
-        code = sb_record_choice_next(choice->records, items, err);
-        if (code == SB_INVALID && items->count == 0)
-            return fail_missing(choice, items, err);
-        if (code != SB_END)
-            return code;
-        if (choice->counted)
-            return SB_END;
-        sb_record_choice_free(choice->records);
-        choice->records = NULL;
-    }
+    if (!choice->drawn)
+        return next_slice(choice, items, err);
+    code = sb_record_choice_next(choice->drawn, items, err);
+    return code == SB_INVALID && items->count == 0 ? fail_item(choice, items, err) : code;
 }
 
-/* One item of those that were counted. */
-static void take_counted(struct sb_item_choice *choice, struct sb_record_run *left)
+static void drop_items(struct sb_record_run *items, int64_t count)
 {
-    int64_t base = (int64_t)choice->array_count + 1, array = left->first % base;
+    items->count -= count;
+    items->first += count * items->step;
+}
 
-    choice->items = (struct sb_record_run){.first = left->first / base, .step = 1, .count = 1};
+/* The next of those that were counted. */
+static void take_counted(struct sb_item_choice *choice)
+{
+    int64_t base = (int64_t)choice->array_count + 1, number = choice->codes.first;
+
+    drop_items(&choice->codes, 1);
+    choice->items = (struct sb_record_run){.first = number / base, .step = 1, .count = 1};
     choice->selection = choice->usual;
-    if (array > 0) {
-        choice->named = (uint32_t)array - 1;
+    if (number % base > 0) {
+        choice->named = (uint32_t)(number % base) - 1;
         choice->selection = (struct selection){.arrays = &choice->named, .count = 1};
     }
 }
@@ -256,25 +217,21 @@ static void take_counted(struct sb_item_choice *choice, struct sb_record_run *le
 static enum sb_code fill_items(struct sb_item_choice *choice, struct sb_record_run *run,
                                struct sb_error *err)
 {
-    struct sb_record_run items = {0};
-    enum sb_code code = next_items(choice, &items, err);
+    enum sb_code code = SB_OK;
 
     choice->next_array = 0;
-    if (code) {
-        *run = items;
+    if (choice->codes.count == 0)
+        code = next_items(choice, run, err);
+    if (code)
         return code;
+    if (!choice->counted) {
+        choice->items = *run;
+        return SB_OK;
     }
-    if (choice->counted)
-        take_counted(choice, &items);
-    else
-        choice->items = items;
+    if (choice->codes.count == 0)
+        choice->codes = *run;
+    take_counted(choice);
     return SB_OK;
-}
-
-static void drop_items(struct sb_record_run *items, int64_t count)
-{
-    items->count -= count;
-    items->first += count * items->step;
 }
 
 /* As many numbers of what is left as are one run. */
@@ -338,119 +295,143 @@ static enum sb_code spool_items(struct sb_item_choice *choice, const struct sb_r
     return code;
 }
 
-/* Of shares whose items are not known beforehand: what is not there is told once for all. */
+/* What is not there is told once for all shares. */
 static enum sb_code count_items(struct sb_item_choice *choice, const struct sb_notify *notify,
                                 struct sb_error *err)
 {
+    struct sb_record_choice_options numbers = {.sample = -1,
+                                               .numbers = {.spool = &choice->numbers, .step = 1}};
     struct sb_record_run items = {0};
     enum sb_code code;
 
     while ((code = next_items(choice, &items, err)) != SB_END) {
-        if (code == SB_INVALID) {
-            if (choice->options.share.index == 0)
-                sb_tell(notify, SB_PROBLEM, "missing", sb_syrah_set_name(choice->set), "%s",
-                        err->text);
+        if (code == SB_INVALID && choice->options.share.index == 0)
+            sb_tell(notify, SB_PROBLEM, "missing", sb_syrah_set_name(choice->set), "%s", err->text);
+        if (code == SB_INVALID)
             continue;
-        }
         if (code || spool_items(choice, &items, err))
             return err->code;
     }
     choice->counted = true;
-    return begin_counted(choice, err);
+    numbers.numbers.count = sb_limit_spool_count(&choice->numbers);
+    code = sb_record_choice_share(&numbers, choice->options.share, INT64_MAX, err);
+    return code ? code : sb_record_choice_new(&choice->drawn, &numbers, INT64_MAX, err);
 }
 
-static enum sb_code begin(struct sb_item_choice *choice, const struct sb_notify *notify,
-                          struct sb_error *err)
+/* Do all groups name the same array, or none? */
+static bool is_of_one_kind(const struct sb_item_choice_options *options)
 {
-    struct sb_item_choice_options *options = &choice->options;
-    const struct sb_record_choice_options *records = &options->records;
-    bool plain = records->sample < 0 && !records->shuffle && !records->forever;
+    for (size_t i = 1; i < options->group_count; i++) {
+        const char *first = options->groups[0].array, *other = options->groups[i].array;
 
-    if (choose_arrays(choice, err))
-        return err->code;
-    if (!plain && (records->list || options->group_count > 1))
+        if (!first != !other || (first && strcmp(first, other) != 0))
+            return false;
+    }
+    return !options->records.list;
+}
+
+static enum sb_code draw(struct sb_item_choice *choice, const struct sb_notify *notify,
+                         struct sb_error *err)
+{
+    const struct sb_item_group *group = choice->options.groups;
+    struct sb_record_choice_options records = choice->options.records;
+    struct sb_record_run ignored;
+
+    if (!is_of_one_kind(&choice->options)) {
+        if (records.sample < 0 && !records.shuffle && !records.forever)
+            return count_items(choice, notify, err);
         return sb_fail(err, SB_INVALID,
-                       "items of a list, or of different arrays, cannot be sampled, shuffled or "
-                       "repeated");
-    if (options->share.count > 0 && (records->list || options->group_count > 1))
-        return count_items(choice, notify, err);
-    return sb_record_choice_share(&options->records, options->share,
-                                  sb_syrah_set_count(choice->set), err);
+                       "%s: items of a list, or of different arrays, cannot be sampled, shuffled "
+                       "or repeated",
+                       sb_syrah_set_name(choice->set));
+    }
+    choice->selection = choice->usual;
+    if (choice->options.group_count > 0 &&
+        select_array(choice, group->array, group->words, &ignored, err))
+        return err->code;
+    if (sb_record_choice_share(&records, choice->options.share, choice->count, err))
+        return err->code;
+    return sb_record_choice_new(&choice->drawn, &records, choice->count, err);
 }
 
 enum sb_code sb_item_choice_new(struct sb_item_choice **out, const struct sb_syrah_set *set,
                                 const struct sb_item_choice_options *options,
                                 const struct sb_notify *notify, struct sb_error *err)
 {
+    const struct sb_record_choice_options *records = &options->records;
     struct sb_item_choice *choice = calloc(1, sizeof(*choice));
+    enum sb_code code;
 
     *out = NULL;
     if (!choice)
         return sb_fail_memory(err);
     choice->set = set;
     choice->options = *options;
+    choice->count = sb_syrah_set_count(set);
     choice->array_count = sb_syrah_set_array_count(set);
     choice->numbers = (struct sb_limit_spool){.fd = -1, .beside = "."};
-    if (begin(choice, notify, err)) {
+    code = choose_arrays(choice, err);
+    if (!code &&
+        (records->sample >= 0 || records->shuffle || records->forever || options->share.count > 0))
+        code = draw(choice, notify, err);
+    if (code)
         sb_item_choice_free(choice);
-        return err->code;
-    }
-    *out = choice;
-    return SB_OK;
+    else
+        *out = choice;
+    return code;
 }
 
 bool sb_item_choice_ready(const struct sb_item_choice *choice)
 {
-    struct sb_list *list = choice->options.records.list;
+    const struct sb_item_choice_options *options = &choice->options;
 
-    return choice->counted || choice->items.count > 0 || choice->records || !list ||
-           choice->group < group_count(choice) || sb_list_ready(list);
+    return choice->drawn || choice->items.count > 0 || choice->left > 0 ||
+           choice->group < options->group_count || !options->records.list ||
+           sb_list_ready(options->records.list);
 }
 
 int64_t sb_item_choice_round(const struct sb_item_choice *choice)
 {
-    int64_t round = choice->records ? sb_record_choice_round(choice->records) : 0;
+    int64_t round = choice->drawn ? sb_record_choice_round(choice->drawn) : 0;
 
     return __builtin_mul_overflow(round, (int64_t)choice->selection.count, &round) ? INT64_MAX
                                                                                    : round;
 }
 
-/* Of each group, or what was counted: items, or numbers. */
-static int64_t total_of(const struct sb_item_choice *choice, bool items)
+/* Of slices: how many items, or arrays of items; -1: more than can be counted. */
+static int64_t total_of_slices(const struct sb_item_choice *choice, bool items)
 {
     const struct sb_item_choice_options *options = &choice->options;
+    const struct sb_slice *slice = options->records.slices;
     int64_t sum = 0;
-    size_t slice = 0;
 
-    if (choice->counted)
-        return sb_record_choice_total(choice->records);
-    if (options->records.list)
-        return -1;
-    for (size_t i = 0; i < group_count(choice); i++) {
-        struct sb_record_choice_options records = group_options(choice, i, slice);
-        bool named = options->group_count > 0 && options->groups[i].array;
-        int64_t arrays = items || named ? 1 : choice->usual.count, total;
-        struct sb_record_choice *group;
-        struct sb_error ignored;
+    for (size_t i = 0; i < options->group_count; i++) {
+        const struct sb_item_group *group = &options->groups[i];
+        int64_t arrays = items || group->array ? 1 : choice->usual.count;
 
-        if (sb_record_choice_new(&group, &records, sb_syrah_set_count(choice->set), &ignored))
-            return -1;
-        total = sb_record_choice_total(group);
-        sb_record_choice_free(group);
-        if (total < 0 || __builtin_mul_overflow(total, arrays, &total) ||
-            __builtin_add_overflow(sum, total, &sum))
-            return -1;
-        slice += records.slice_count;
+        for (size_t k = 0; k < group->slice_count; k++, slice++) {
+            struct sb_record_run run;
+
+            sb_slice_run(slice, choice->count, &run);
+            if (__builtin_mul_overflow(run.count, arrays, &run.count) ||
+                __builtin_add_overflow(sum, run.count, &sum))
+                return -1;
+        }
     }
-    return sum;
+    return options->group_count > 0 ? sum : choice->count * (items ? 1 : choice->usual.count);
 }
 
 int64_t sb_item_choice_total(const struct sb_item_choice *choice)
 {
-    return total_of(choice, false);
+    int64_t total;
+
+    if (!choice->drawn)
+        return choice->options.records.list ? -1 : total_of_slices(choice, false);
+    total = sb_record_choice_total(choice->drawn);
+    return __builtin_mul_overflow(total, (int64_t)choice->usual.count, &total) ? -1 : total;
 }
 
 int64_t sb_item_choice_items(const struct sb_item_choice *choice)
 {
-    return total_of(choice, true);
+    return choice->options.records.list ? -1 : total_of_slices(choice, true);
 }
