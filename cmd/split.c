@@ -20,9 +20,15 @@
 #include <string.h>
 
 static const char *const to_words[] = {
-    "archive", "tar",  "tar.gz", "tar.bz2", "tar.xz", "tar.lzma", "tar.zst", "tar.lz4",
-    "tgz",     "tbz2", "txz",    "tzst",    "zip",    "bag",      "bagz",    NULL,
+    "archive", "tar", "tar.gz", "tar.bz2", "tar.xz", "tar.lzma", "tar.zst", "tar.lz4", "tgz",
+    "tbz2",    "txz", "tzst",   "zip",     "bag",    "bagz",     "syrah",   "syr",     NULL,
 };
+
+/* Items are never torn apart. */
+static enum sb_split_unit unit_of(enum sb_container_kind kind)
+{
+    return kind == SB_SYRAH ? SB_SPLIT_TOPS : kind == SB_CACHE ? SB_SPLIT_HOMES : SB_SPLIT_FILES;
+}
 
 static bool parse_ratios(void *context, const char *value)
 {
@@ -101,7 +107,7 @@ static const char *const synopsis[] = {
 };
 
 static const char notes[] =
-    "CONTAINER is an archive, a tar, a zip or a bag.\n"
+    "CONTAINER is an archive, a tar, a zip, a bag, a Syrah file or a cache.\n"
     "Exit status: 0 all is in parts, 1 in part or damaged, 2 error: parts that are done stand.";
 
 static struct sb_container_type output_type(const struct split_settings *settings)
@@ -297,6 +303,7 @@ static enum sb_code split_files(struct run *run, const struct sb_container_type 
     enum sb_code code = open_whole(&whole, settings, records, err);
 
     wanted.archive = whole.archive;
+    wanted.scheme.unit = unit_of(whole.kind);
     wanted.convert.records.choice = NULL;
     if (!code)
         code = sb_split(&wanted, result, err);

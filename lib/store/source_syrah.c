@@ -129,7 +129,7 @@ static enum sb_code make_member(struct syrah_source *source, uint32_t array,
                   .path_size = source->name.size,
                   .type = SB_FILE,
                   .size = (int64_t)source->header.size + extent.size},
-        .located = source->seekable && source->header.size == 0,
+        .located = source->seekable && source->raw,
         .at = extent.offset,
         .dir_fd = -1,
     };

@@ -135,7 +135,11 @@ static enum sb_code add(struct sb_split_plan *plan, const struct sb_entry *entry
 static enum sb_code walk(struct sb_split_plan *plan, struct sb_archive *archive,
                          const struct sb_notify *notify, struct sb_error *err)
 {
-    struct sb_archive_source_options options = {.no_check = true, .notify = notify};
+    struct sb_archive_source_options options = {
+        .no_check = true,
+        .depth_first = sb_split_rules_by_name(plan->rules),
+        .notify = notify,
+    };
     struct sb_source *source;
     struct sb_member member;
     enum sb_code code = sb_source_open_archive(&source, archive, &options, err);

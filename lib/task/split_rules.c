@@ -19,6 +19,7 @@
 
 struct sb_split_rules {
     const struct sb_split_scheme *scheme;
+    struct sb_archive *archive;
     int64_t parts;
     struct sb_buf name; /* given out */
 
@@ -39,6 +40,8 @@ struct sb_split_rules {
 
     /* By lists: names in them, and those that came */
     int64_t listed, found;
+
+    struct sb_split_units *units; /* that were chosen for; NULL where each file is one */
 };
 
 /* Names of parts */
@@ -113,6 +116,11 @@ enum sb_code sb_split_rules_name(struct sb_split_rules *rules, int64_t part, con
     return code;
 }
 
+bool sb_split_rules_by_name(const struct sb_split_rules *rules)
+{
+    return rules->scheme->unit == SB_SPLIT_TOPS;
+}
+
 int64_t sb_split_rules_parts(const struct sb_split_rules *rules)
 {
     return rules->parts;
@@ -131,8 +139,7 @@ static enum sb_code measure(struct sb_split_rules *rules, struct sb_archive *arc
                                " WHERE typeof(size) = 'integer' AND size > 0",
                                0, &rules->bytes_ahead, err);
     if (!code)
-        code =
-            sb_database_integer(db, "SELECT count(*) FROM main.files", 0, &rules->files_ahead, err);
+        code = sb_split_unit_count(rules->scheme->unit, archive, &rules->files_ahead, err);
     rules->by_number = rules->bytes_ahead == 0;
     if (rules->by_number)
         rules->bytes_ahead = rules->files_ahead;
@@ -249,6 +256,8 @@ static enum sb_code read_list(struct sb_split_rules *rules, sqlite3_stmt *add,
         code = sb_list_next(list, &name, &size, err);
         if (!code && sb_name_normalize(name, &clean, &stripped))
             code = sb_fail_memory(err);
+        if (!code)
+            sb_buf_cut(&clean, sb_split_unit_listed(rules->scheme->unit, clean.data, clean.size));
         if (!code && size > 0)
             code = add_listed(rules, add, share, part, &clean, err);
     }
@@ -355,7 +364,7 @@ static enum sb_code choose(struct sb_split_rules *rules, const struct sb_entry *
     return SB_OK;
 }
 
-enum sb_code sb_split_rules_choose(struct sb_split_rules *rules, const struct sb_entry *entry,
+static enum sb_code choose_or_rest(struct sb_split_rules *rules, const struct sb_entry *entry,
                                    int64_t *part, struct sb_error *err)
 {
     const char *rest = rules->scheme->rest;
@@ -370,6 +379,37 @@ enum sb_code sb_split_rules_choose(struct sb_split_rules *rules, const struct sb
                        "%s: is in no directory; --rest=NAME makes a part of such files",
                        entry->path);
     return SB_END;
+}
+
+/* The first file of a unit decides, as if it were all of it. */
+static enum sb_code choose_unit(struct sb_split_rules *rules, const char *name, size_t size,
+                                int64_t *part, struct sb_error *err)
+{
+    struct sb_entry whole = {.path = name, .path_size = size, .type = SB_FILE};
+    enum sb_code code;
+
+    code = sb_split_units_find(rules->units, name, size, part, err);
+    if (code != SB_END)
+        return !code && *part < 0 ? SB_END : code;
+    code = sb_split_unit_bytes(rules->archive, name, size, &whole.size, err);
+    if (!code)
+        code = choose_or_rest(rules, &whole, part, err);
+    if (code && code != SB_END)
+        return code;
+    if (code)
+        *part = -1;
+    return sb_split_units_add(rules->units, name, size, *part, err) ? err->code : code;
+}
+
+enum sb_code sb_split_rules_choose(struct sb_split_rules *rules, const struct sb_entry *entry,
+                                   int64_t *part, struct sb_error *err)
+{
+    const struct sb_split_scheme *scheme = rules->scheme;
+
+    if (scheme->unit == SB_SPLIT_FILES || scheme->rule == SB_SPLIT_DIRS || entry->type == SB_DIR)
+        return choose_or_rest(rules, entry, part, err);
+    return choose_unit(rules, entry->path,
+                       sb_split_unit_size(scheme->unit, entry->path, entry->path_size), part, err);
 }
 
 static const char tables[] =
@@ -432,7 +472,10 @@ enum sb_code sb_split_rules_new(struct sb_split_rules **out, const struct sb_spl
     if (!rules)
         return sb_fail_memory(err);
     rules->scheme = scheme;
+    rules->archive = archive;
     code = open_tables(rules, beside, err);
+    if (!code && scheme->unit != SB_SPLIT_FILES)
+        code = sb_split_units_new(&rules->units, beside, err);
     if (!code)
         code = begin(rules, archive, err);
     if (code)
@@ -452,5 +495,6 @@ void sb_split_rules_free(struct sb_split_rules *rules)
     sb_database_close(rules->db);
     sb_buf_release(&rules->name);
     sb_buf_release(&rules->top);
+    sb_split_units_free(rules->units);
     free(rules);
 }

@@ -8,6 +8,7 @@
 #define SB_TASK_SPLIT_RULES_H
 
 #include "archive/archive.h"
+#include "task/split_unit.h"
 
 struct sb_split_rules;
 
@@ -31,15 +32,21 @@ struct sb_split_scheme {
     int64_t amount; /* of parts, or bytes */
     const struct sb_split_share *shares;
     size_t share_count;
-    int64_t seed;     /* of ratios */
+    int64_t seed; /* of ratios */
+
+    /* What goes into one part together, and whose name is what ratios and lists are about. Not
+     * of SB_SPLIT_DIRS. */
+    enum sb_split_unit unit;
+
     char list_end;    /* of names in lists: '\n' or '\0' */
     const char *rest; /* the part of what is in no other; NULL: that is left out or, by
                          SB_SPLIT_DIRS, refused */
 };
 
 /*
- * Reads the lists: SB_INVALID for a name that is in two of them. Of the archive only the sum of
- * sizes is wanted here. The scheme is kept. beside: see sb_temp_directory.
+ * Reads the lists: SB_INVALID for a name that is in two of them. Of the archive sums are wanted
+ * here, and of units their sizes when they are chosen. Both are kept. beside: see
+ * sb_temp_directory.
  */
 enum sb_code sb_split_rules_new(struct sb_split_rules **out, const struct sb_split_scheme *scheme,
                                 struct sb_archive *archive, const char *beside,
@@ -48,7 +55,7 @@ void sb_split_rules_free(struct sb_split_rules *rules); /* NULL is allowed */
 
 /*
  * The part of a file, link or directory; SB_END: it is in none. Files by size must come in order of
- * address. SB_INVALID, by directories, for a file that is in none.
+ * address, or by name. SB_INVALID, by directories, for a file that is in none.
  */
 enum sb_code sb_split_rules_choose(struct sb_split_rules *rules, const struct sb_entry *entry,
                                    int64_t *part, struct sb_error *err) SB_CHECKED;
@@ -56,6 +63,9 @@ enum sb_code sb_split_rules_choose(struct sb_split_rules *rules, const struct sb
 /* When all were chosen: tells what was listed and is not there, as SB_PROBLEM ("missing"). */
 enum sb_code sb_split_rules_finish(struct sb_split_rules *rules, struct sb_archive *archive,
                                    const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+/* Do items come in order by their names, and not by where their bytes are? */
+bool sb_split_rules_by_name(const struct sb_split_rules *rules);
 
 int64_t sb_split_rules_parts(const struct sb_split_rules *rules);
 

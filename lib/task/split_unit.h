@@ -1,0 +1,42 @@
+/*
+ * What goes into one part together: a file, or all that an item consists of.
+ */
+#ifndef SB_TASK_SPLIT_UNIT_H
+#define SB_TASK_SPLIT_UNIT_H
+
+#include "archive/archive.h"
+
+enum sb_split_unit {
+    SB_SPLIT_FILES, /* each by itself */
+    SB_SPLIT_TOPS,  /* what is below one directory at the top: items of a Syrah file */
+    SB_SPLIT_HOMES, /* files of one directory: keys of a cache */
+};
+
+/* How much of the path of a file is its unit's name: the whole path of one that is in no directory.
+ */
+size_t sb_split_unit_size(enum sb_split_unit unit, const char *path, size_t size);
+
+/* The same of a name in a list, which may be that of the unit itself. */
+size_t sb_split_unit_listed(enum sb_split_unit unit, const char *path, size_t size);
+
+/* Units in the archive. */
+enum sb_code sb_split_unit_count(enum sb_split_unit unit, struct sb_archive *archive,
+                                 int64_t *count, struct sb_error *err) SB_CHECKED;
+
+/* Bytes of the unit of that name. */
+enum sb_code sb_split_unit_bytes(struct sb_archive *archive, const char *name, size_t size,
+                                 int64_t *bytes, struct sb_error *err) SB_CHECKED;
+
+/* Units and their parts, in a private temporary database. Belongs to one thread. */
+struct sb_split_units;
+enum sb_code sb_split_units_new(struct sb_split_units **out, const char *beside,
+                                struct sb_error *err) SB_CHECKED;
+void sb_split_units_free(struct sb_split_units *units); /* NULL is allowed */
+
+/* SB_END: none of this name was added. */
+enum sb_code sb_split_units_find(struct sb_split_units *units, const char *name, size_t size,
+                                 int64_t *part, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_split_units_add(struct sb_split_units *units, const char *name, size_t size,
+                                int64_t part, struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# split of Syrah files: items are never torn apart.
+
+load helper
+load syrah
+
+five="{'x': ('int16', [1, 2], [3], [], [4, 5, 6], [7]), 'name': ('str', 'abc', 'd', 'e', '', 'f')}"
+
+# items ARCHIVE: how many files each item has in it.
+items() {
+    sb find --type=f "$1" | cut -d/ -f1 | sort | uniq -c | sed 's/^ *//'
+}
+
+@test "parts of like size are runs of items" {
+    make_syrah a.syr "$five"
+    run_ok sb split --parts=2 -o 'p-{}.barecat' a.syr
+    [[ $(items p-0.barecat) == $'2 00000000\n2 00000001' ]]
+    [[ $(items p-1.barecat) == $'2 00000002\n2 00000003\n2 00000004' ]]
+    run_ok sb split --parts=9 -n -o 'n-{}.barecat' a.syr
+    [[ $(awk '$1 == 2' <<<"$output" | wc -l) == 5 ]]
+}
+
+@test "an item that is larger than --size has a part to itself" {
+    make_syrah a.syr "{'x': ('uint8', [1] * 300, [2], [3]), 'y': ('uint8', [4], [5], [6])}"
+    run_ok sb split -n --size=520 -o 'p-{}.barecat' a.syr
+    [[ ${lines[0]} =~ ^' '*'2 '+' '*'557 p-0.barecat'$ ]] || fail 'the first part'
+    [[ ${lines[1]} =~ ^' '*'4 '+' '*'516 p-1.barecat'$ ]] || fail 'the second part'
+    ((${#lines[@]} == 2))
+}
+
+@test "by chance, an item's name decides for all of it" {
+    make_syrah a.syr "{'x': ('int8', *([[1]] * 40)), 'y': ('int8', *([[2]] * 40))}"
+    run_ok sb split --ratio=train=0.5,val=0.5 -o 'p-{}.barecat' a.syr
+    [[ $(items p-train.barecat) && $(items p-val.barecat) ]]
+    ! { items p-train.barecat; items p-val.barecat; } | grep -v '^2 '
+}
+
+@test "lists name items, or what is in them" {
+    make_syrah a.syr "$five"
+    printf '00000003/x.npy\n00000001\n' >list
+    run_ok sb split --by-list=a=list --rest=b -o 'p-{}.barecat' a.syr
+    [[ $(items p-a.barecat) == $'2 00000001\n2 00000003' ]]
+    [[ $(items p-b.barecat) == $'2 00000000\n2 00000002\n2 00000004' ]]
+    printf '00000003/name.txt\n' >other
+    run_fail 2 sb split --by-list=a=list --by-list=b=other -o 'q-{}.barecat' a.syr
+    stderr_has 'other: 00000003 is in the list of a too; a file goes into one part'
+    printf '00000009\n' >missing
+    run_fail 1 sb split --by-list=a=missing -o 'q-{}.barecat' a.syr
+    stderr_has '00000009: is listed, but not there'
+}
+
+@test "items may be chosen first" {
+    make_syrah a.syr "$five"
+    run_ok sb split --records=3: --parts=2 -o 'p-{}.tar' a.syr
+    run_ok tar tf p-0.tar
+    output_is $'00000003/name.txt\n00000003/x.npy'
+}
+
+@test "parts are Syrah files again" {
+    make_syrah a.syr "$five"
+    run_ok sb split --parts=2 -o 'p-{}.syr' a.syr
+    run_ok sb verify -q p-0.syr
+    run_ok sb verify -q p-1.syr
+    run_ok sb convert p-0.syr p-1.syr joined/
+    run_ok sb convert a.syr whole/
+    run_ok diff -r whole joined
+}
