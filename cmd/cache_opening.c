@@ -31,9 +31,33 @@ bool is_parent_of_caches(const char *path, const struct opening *opening)
     return sb_cache_list(path, stop_at_first, NULL, &ignored) == SB_EXISTS;
 }
 
+/* One of its segments, where it has any. */
+static enum sb_code need_segment(struct sb_cache *cache, const char *path, struct sb_error *err)
+{
+    uint32_t count = sb_cache_segment_count(cache);
+    struct sb_cache_segment segment;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (sb_cache_segment(cache, i, &segment, err))
+            return err->code;
+        if (!segment.damaged)
+            return SB_OK;
+    }
+    return count == 0 ? SB_OK
+                      : sb_fail(err, SB_FORMAT, "%s: no segment of this cache can be read", path);
+}
+
 enum sb_code open_cache(struct sb_cache **out, const char *path, struct sb_error *err)
 {
-    return sb_cache_open(out, &path, 1, &message_notify, err);
+    enum sb_code code = sb_cache_open(out, &path, 1, &message_notify, err);
+
+    if (!code)
+        code = need_segment(*out, path, err);
+    if (!code)
+        return SB_OK;
+    sb_cache_free(*out);
+    *out = NULL;
+    return code;
 }
 
 void complain_of_key(const struct sb_cache_key *key, const char *what)

@@ -13,7 +13,7 @@ bool is_cache(const char *path, const struct opening *opening);
 /* Is it no cache itself, but a directory that has some? */
 bool is_parent_of_caches(const char *path, const struct opening *opening);
 
-/* What it has to say is printed. */
+/* What it has to say is printed. SB_FORMAT: it is none, or none of its segments can be read. */
 enum sb_code open_cache(struct sb_cache **out, const char *path, struct sb_error *err) SB_CHECKED;
 
 /* "key 'x': what is wrong", as a problem. */
