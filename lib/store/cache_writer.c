@@ -30,6 +30,7 @@ static enum sb_code write_segment(struct sb_cache_writer *writer, const char *pa
     if (code)
         return code;
     writer->written++;
+    writer->segment_bytes = 0;
     code = sb_outbuf_begin(&out, fd, path, true, 0, err);
     if (!code)
         code = sb_arrow_writer_finish(writer->segment, put_block, &out, err);
@@ -78,8 +79,7 @@ static bool is_full(const struct sb_cache_writer *writer, int64_t bytes)
     int64_t rows = sb_arrow_writer_rows(writer->segment);
 
     return rows >= writer->options.segment_rows ||
-           (rows > 0 &&
-            bytes > writer->options.segment_size - sb_arrow_writer_bytes(writer->segment));
+           (rows > 0 && bytes > writer->options.segment_size - writer->segment_bytes);
 }
 
 /* Rows */
@@ -217,6 +217,7 @@ enum sb_code sb_cache_writer_end_row(struct sb_cache_writer *writer, struct sb_e
         return code;
     sb_arrow_writer_end_row(writer->segment);
     writer->in_row = false;
+    writer->segment_bytes += writer->row_bytes + (int64_t)writer->key.size;
     writer->counts.rows++;
     writer->counts.foreign_keys += is_foreign(writer);
     writer->counts.bytes += writer->row_bytes;

@@ -22,9 +22,10 @@
 
 struct sb_cache_writer_options {
     const char *path;
-    bool append;          /* adds to a cache that is there; makes it where there is none */
-    bool force;           /* replaces a cache that is there, with nothing else in its directory */
-    int64_t segment_size; /* a segment ends before its values pass so many bytes; 0: 64 MiB */
+    bool append; /* adds to a cache that is there; makes it where there is none */
+    bool force;  /* replaces a cache that is there, with nothing else in its directory */
+    int64_t
+        segment_size; /* a segment ends before its values and keys pass so many bytes; 0: 64 MiB */
     int64_t segment_rows; /* 0: 65,536 */
     const struct sb_notify *notify;
 };

@@ -77,6 +77,8 @@ static enum sb_code add_inputs(struct caches *caches, size_t first, size_t count
     const char *const *dirs = (const char *const *)&caches->options->inputs[first];
     struct sb_recache_options wanted = {
         .key_prefix = caches->options->cache.key_prefix,
+        .arrays = caches->options->arrays,
+        .array_count = caches->options->array_count,
         .sequence_given = caches->options->cache.sequence_given,
         .list = caches->options->cache.list,
         .notify = caches->notify,

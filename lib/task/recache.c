@@ -1,6 +1,7 @@
 #include "task/recache.h"
 
 #include "core/interrupt.h"
+#include "task/cache_ask.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +21,20 @@ struct recache {
     struct sb_buf key;
 };
 
-static bool is_wanted(const struct sb_recache_options *options, const char *name)
+static enum sb_code check_arrays(const struct sb_recache_options *options,
+                                 const struct sb_cache_segment *segment, struct sb_error *err)
 {
     for (size_t i = 0; i < options->array_count; i++) {
-        if (strcmp(options->arrays[i], name) == 0)
-            return true;
+        size_t field = 0;
+
+        while (field < segment->field_count &&
+               strcmp(segment->fields[field].name, options->arrays[i]) != 0)
+            field++;
+        if (field == segment->field_count)
+            return sb_fail(err, SB_INVALID, "%s: has no array '%s'", segment->path,
+                           options->arrays[i]);
     }
-    return options->array_count == 0;
+    return SB_OK;
 }
 
 /* What is left of a tuple is a dict, unless it is its beginning. */
@@ -60,7 +68,8 @@ static enum sb_code take_form(struct recache *recache, const struct sb_cache_seg
     if (!recache->fields || !recache->numbers || !recache->arrays)
         return sb_fail_memory(err);
     for (size_t i = 0; i < segment->field_count; i++) {
-        if (!is_wanted(recache->options, segment->fields[i].name))
+        if (!sb_cache_field_is_among(&segment->fields[i], recache->options->arrays,
+                                     recache->options->array_count))
             continue;
         recache->fields[count] = segment->fields[i];
         recache->numbers[count++] = i;
@@ -78,6 +87,8 @@ static enum sb_code enter_segment(struct recache *recache, uint32_t number, stru
     if (recache->segment == number)
         return SB_OK;
     code = sb_cache_segment(recache->cache, number, &segment, err);
+    if (!code)
+        code = check_arrays(recache->options, &segment, err);
     if (!code)
         code = take_form(recache, &segment, err);
     if (!code)

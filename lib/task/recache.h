@@ -9,7 +9,7 @@
 
 struct sb_recache_options {
     const char *key_prefix;    /* of all keys; NULL: none */
-    const char *const *arrays; /* only these fields; */
+    const char *const *arrays; /* only these fields, which must be there; */
     size_t array_count;        /* 0: all */
     bool sequence_given;       /* tuples and lists become */
     bool list;                 /* lists, else tuples */
