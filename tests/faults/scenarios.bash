@@ -1040,3 +1040,126 @@ check_trained() {
         report "not there"
     fi
 }
+
+# Caches. make_keys: trees of arrays, a directory for each key: of the cache before, what is added,
+# and both, where of a key in both the added one counts. make_key DIRECTORY TEXT: an array of 100
+# bytes, and a pickle.
+make_keys() {
+    local i
+    for i in 0 1 2 3 4 5; do
+        [ $i -gt 3 ] || make_key "old.keys/m:$i" "old $i"
+        [ $i -lt 3 ] || make_key "more.keys/m:$i" "new $i"
+    done
+    cp -r old.keys new.keys
+    cp -r more.keys/. new.keys
+}
+make_key() {
+    mkdir -p "$1"
+    printf "\x93NUMPY\1\0v\0%-117s\n%-100s" "{'descr': '|u1', 'fortran_order': False, 'shape': (100,), }" \
+        "$2" >"$1/x.npy"
+    printf '%s' "$2" >"$1/y.pkl"
+}
+
+# make_cache CACHE TREE
+make_cache() {
+    mkdir -p "$(dirname "$1")"
+    "$SHARDBOX" convert -q --to=cache --segment-size=250 "$2" "$1"
+}
+
+# same_keys TREE: whether these are the cache's.
+same_keys() {
+    rm -rf out
+    "$SHARDBOX" convert -q --to=dir at/m out >log 2>&1 && diff -r out "$1" >>log 2>&1
+}
+
+# finished_cache TREE: found by its index, too, and without anything that is not its own.
+finished_cache() {
+    local key
+    same_keys "$1" || report "not the new keys"
+    for key in "$1"/*; do
+        "$SHARDBOX" cat at/m "${key##*/}/y" 2>log | cmp - "$key/y.pkl" >>log 2>&1 ||
+            report "${key##*/}: not found"
+    done
+    only_cache || report "left behind"
+}
+only_cache() {
+    only m segments index.pkl schema.json 'segment_00000[0-9].arrow' "$@"
+}
+
+# What the next run removes or puts back.
+left_of_cache=('.m.shardbox-*' '*.shardbox.tmp')
+
+start_cache() {
+    make_keys
+    mkdir start-cache
+}
+run_cache() {
+    "$@" convert -q --to=cache --segment-size=250 new.keys at/m
+}
+again_cache() {
+    "$@" convert -q --force --to=cache --segment-size=250 new.keys at/m
+}
+check_cache() {
+    case $1 in
+    failed) [ -e at/m ] || only "${left_of_cache[0]}" || report "left behind" ;;
+    ended) [ -e at/m ] || report "lost" ;;
+    finished) finished_cache new.keys ;;
+    esac
+    [ ! -e at/m ] || same_keys new.keys || report "not the new keys"
+}
+
+start_cacheforce() {
+    make_keys
+    make_cache start-cacheforce/m old.keys
+}
+run_cacheforce() {
+    "$@" convert -q --force --to=cache --segment-size=250 new.keys at/m
+}
+check_cacheforce() {
+    case $1 in
+    ended) same_keys new.keys || report "not the new keys" ;;
+    finished) finished_cache new.keys ;;
+    *) same_keys new.keys || same_keys old.keys || report "neither the old keys nor the new" ;;
+    esac
+}
+
+# Segments come one after the other: of the added keys some may be there.
+start_cacheappend() {
+    make_keys
+    make_cache start-cacheappend/m old.keys
+}
+run_cacheappend() {
+    "$@" convert -q --append --segment-size=250 more.keys at/m
+}
+check_cacheappend() {
+    local key
+    case $1 in
+    ended) same_keys new.keys || report "not the new keys" ;;
+    finished) finished_cache new.keys ;;
+    *)
+        same_keys old.keys || same_keys new.keys || {
+            for key in out/*; do
+                diff -r "$key" "old.keys/${key##*/}" >log 2>&1 ||
+                    diff -r "$key" "new.keys/${key##*/}" >>log 2>&1 || report "${key##*/}: neither"
+            done
+            [ -z "$(cd old.keys && find . ! -exec test -e ../out/{} \; -print)" ] || report "keys are lost"
+        }
+        ;;
+    esac
+}
+
+start_recache() {
+    make_keys
+    mkdir start-recache
+    make_cache old/m old.keys
+    make_cache more/m more.keys
+}
+run_recache() {
+    "$@" convert -q --compact --segment-size=250 old/m more/m at/m
+}
+again_recache() {
+    "$@" convert -q --compact --force --segment-size=250 old/m more/m at/m
+}
+check_recache() {
+    check_cache "$1"
+}
