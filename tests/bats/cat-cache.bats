@@ -1,0 +1,208 @@
+# shardbox cat of caches: arrays by their keys, one or many, also for a program that asks as it goes.
+
+load helper
+load cache
+
+@test "a tensor is written as the .npy file that it was made of" {
+    make_tensors t
+    sb cat t t:1 | cmp - tensors/t:1.npy
+    sb cat t t:1 t:0 t:1 | cmp - <(cat tensors/t:{1,0,1}.npy)
+    make_dicts k
+    sb cat k k:0/emb k/2/mask | cmp - <(cat dicts/k:0/emb.npy dicts/k/2/mask.npy)
+}
+
+@test "a key without the name of an array is all of its arrays, in the order of the cache" {
+    make_dicts k
+    sb cat k k:0 k/2 | cmp - <(cat dicts/{k:0,k/2}/{emb.npy,mask.npy,meta.pkl})
+    sb cat --array=meta --array=emb k k:0 k/2/mask |
+        cmp - <(cat dicts/k:0/{emb.npy,meta.pkl} dicts/k/2/mask.npy)
+}
+
+@test "of a key that was written again, the last row counts" {
+    make_dicts k
+    sb cat k k:1 | cmp - <(cat again/k:1/{emb.npy,mask.npy,meta.pkl})
+}
+
+@test "--raw writes values alone: a bool is a byte, and a blob is as it is" {
+    make_dicts k
+    run_ok sb cat --raw k k:0/meta
+    output_is zero
+    [[ $(sb cat --raw k k:0/emb k:0/mask | od -An -tx1 | tr -d '\n') == \
+        ' 00 00 80 3f 00 00 00 40 00 00 40 40 00 00 80 40 01 00 01' ]] || fail 'values'
+}
+
+@test "a blob is bytes of a pickle, which is never executed" {
+    mkdir tree
+    printf 'cos\nsystem\n(S"touch executed"\ntR.' >tree/x.pkl
+    make_cache tree c
+    cp tree/x.pkl c/index.pkl
+    sb cat c x | cmp - tree/x.pkl
+    [[ ! -e executed ]] || fail 'it was executed'
+}
+
+@test "a key is looked for as it stands, before it is cut at its last /" {
+    make_npy <<'END'
+tree/a/emb.npy int8 [1] 1
+tree/a/emb/emb.npy int8 [1] 2
+END
+    make_cache tree c
+    sb cat c a/emb | cmp - tree/a/emb/emb.npy
+    sb cat c a/emb/emb a | cmp - <(cat tree/a/emb/emb.npy tree/a/emb.npy)
+}
+
+@test "keys come from a list, too, whose lines end in a newline or in NUL" {
+    make_tensors t
+    printf 't:1\nt:0' >keys
+    sb cat -T keys t t:0 | cmp - <(cat tensors/t:{0,1,0}.npy)
+    tr '\n' '\0' <keys | sb cat -0 -T - t | cmp - <(cat tensors/t:{1,0}.npy)
+    sb cat --part=2/2 -T keys t t:0 | cmp - tensors/t:1.npy
+}
+
+@test "what is not there is named, and the rest is written" {
+    make_dicts k
+    run_fail 1 sb cat --raw k k:0/meta nobody k:0/nothing k:0/ k:0/meta
+    output_is zerozero
+    stderr_is 'shardbox cat: nobody: no such key in the cache
+shardbox cat: k:0/nothing: the key has no such array; ls tells which it has
+shardbox cat: k:0/: no such key in the cache'
+    run_fail 1 sb cat --array=nothing k k:0
+    stderr_is 'shardbox cat: k:0: the key has no such array; ls tells which it has'
+}
+
+@test "--batch answers each key as it comes, by the names of files" {
+    make_dicts k
+    for threads in 1 3; do
+        coproc CAT { exec "$SHARDBOX" cat --batch --raw -j $threads -T - k 2>said; }
+        pid=$CAT_PID
+        exec 8<&"${CAT[0]}" 9>&"${CAT[1]}"
+        for _ in 1 2; do
+            printf 'k:1/meta\n' >&9
+            IFS= read -r -t 20 line <&8 && [[ $line == 'k:1/meta.pkl 9' ]] || fail "said: $line"
+            IFS= read -r -t 20 line <&8 && [[ $line == 'one again' ]] || fail "said: $line"
+            printf 'no body\n' >&9
+            IFS= read -r -t 20 line <&8 && [[ $line == 'no body missing' ]] || fail "said: $line"
+            printf 'k:0/emb\n' >&9
+            IFS= read -r -t 20 line <&8 && [[ $line == 'k:0/emb.float32 16' ]] || fail "said: $line"
+            head -c 17 <&8 >answer
+            cmp answer <(tail -c 16 dicts/k:0/emb.npy && echo)
+        done
+        exec 9>&-
+        eval "exec ${CAT[1]}>&-" 2>/dev/null || true
+        status=0
+        wait "$pid" || status=$?
+        exec 8<&-
+        ((status == 1)) || fail "status $status"
+        [[ $(cat said) == 'shardbox cat: 2 of the keys asked for are not there' ]] || fail 'said'
+    done
+}
+
+@test "--frame: each array is a record, with the name that it has as a file" {
+    make_dicts k
+    sb cat --frame=tar k k:0 k/2/meta | tar xf - --one-top-level=out
+    cmp out/k:0/emb.npy dicts/k:0/emb.npy
+    cmp out/k:0/meta.pkl dicts/k:0/meta.pkl
+    [[ -e out/k/2/meta.pkl && ! -e out/k/2/emb.npy ]] || fail 'which'
+    run_ok sb cat --frame=jsonl --raw k k:0/meta k/2/meta
+    output_is '{"index":0,"key":"k:0/meta.pkl","data":"emVybw=="}
+{"index":1,"key":"k/2/meta.pkl","data":""}'
+    run_ok sb cat --frame=line --array=meta k k:0 k:1
+    output_is 'zero
+one again'
+    make_tensors t
+    run_ok sb cat --frame=jsonl --raw t t:0
+    output_has '"key":"t:0.int64"'
+    sb cat --frame=batch k k:0 k:1 | sb convert -q --frame=batch - a.barecat
+    sb cat a.barecat k:1/emb.npy | cmp - again/k:1/emb.npy
+}
+
+@test "what a framing cannot hold ends the run, behind what came before" {
+    mkdir tree
+    printf 'a\nb' >tree/two.pkl
+    printf 'one' >tree/one.pkl
+    make_cache tree c
+    run_fail 2 sb cat --frame=line c one two one
+    output_is one
+    stderr_has 'shardbox cat: two.pkl: holds a newline'
+}
+
+@test "an array larger than the memory for it comes whole, in a frame as well" {
+    mkdir tree
+    head -c 5000000 /dev/urandom >tree/large.pkl
+    printf small >tree/small.pkl
+    make_cache tree c
+    sb cat c small large small | cmp - <(cat tree/{small,large,small}.pkl)
+    sb cat --frame=u64 c large small >framed
+    (($(od -An -tu8 -N 8 framed) == 5000000 && $(stat -c %s framed) == 5000021)) || fail 'frame'
+    tail -c +9 framed | head -c 5000000 | cmp - tree/large.pkl
+}
+
+@test "any number of threads writes the same, in the order asked for" {
+    mkdir tree
+    for i in {0..299}; do
+        printf '%06000d' "$i" >tree/k$i.pkl
+    done
+    make_cache tree c --segment-size=100K
+    (($(find c/segments -type f | wc -l) > 10)) || fail 'few segments'
+    seq 0 299 | sort --random-source=/dev/zero -R | sed 's/^/k/' >keys
+    while read -r key; do
+        cat tree/"$key".pkl
+    done <keys >wanted
+    for threads in 1 2 5; do
+        sb cat -j $threads -T keys c | cmp - wanted
+    done
+}
+
+@test "an index.pkl that is missing, old, lies, or is none changes nothing" {
+    make_dicts k
+    sb cat k k:1 k:0 k/2 >wanted
+    cp k/index.pkl new
+    rm k/index.pkl
+    sb cat k k:1 k:0 k/2 | cmp - wanted
+    make_cache dicts first
+    for bad in first/index.pkl new; do
+        cp $bad k/index.pkl
+        sb cat k k:1 k:0 k/2 | cmp - wanted
+    done
+    head -c 20 new >k/index.pkl
+    sb cat k k:1 k:0 k/2 | cmp - wanted
+    make_cache again other
+    cp other/index.pkl k/index.pkl
+    sb cat k k:1 k:0 k/2 | cmp - wanted
+}
+
+@test "a damaged segment is named, once, and what is sound is written" {
+    make_dicts k
+    truncate -s 100 k/segments/segment_000001.arrow
+    run_fail 1 sb cat --raw k k:0/meta k:1/meta k/2/meta
+    output_is zeroone
+    stderr_has 'shardbox cat: k/segments/segment_000001.arrow: '
+    ((${#stderr_lines[@]} == 1)) || fail 'more than one message'
+    truncate -s 100 k/segments/segment_000000.arrow
+    run_fail 2 sb cat --raw k k:0/meta
+}
+
+@test "a shape that does not fit the values is damage of that array alone" {
+    make_tensors t
+    # The shape of t:1 is 1, 3; it becomes 1, 4.
+    at=$(grep -obUaP '\x01\0{7}\x03\0{7}' t/segments/segment_000000.arrow | tail -1 | cut -d: -f1)
+    printf '\4' | dd of=t/segments/segment_000000.arrow bs=1 seek=$((at + 8)) conv=notrunc status=none
+    run_fail 1 sb cat --raw --batch t t:1 t:0
+    [[ ${lines[0]} == 't:1.int64 damaged' ]] || fail 'the answer'
+    stderr_is 'shardbox cat: t:1.int64: t/segments/segment_000000.arrow: a shape does not fit the number of values'
+}
+
+@test "what does not go with a cache is refused, and a directory of caches" {
+    mkdir all
+    make_tensors all/t
+    run_fail 2 sb cat all/t
+    stderr_is "shardbox cat: all/t: no KEY given; 'shardbox ls all/t' lists them; try 'shardbox cat --help'"
+    run_fail 2 sb cat --shuffle all/t t:0
+    stderr_is "shardbox cat: all/t: is a cache, which --shuffle does not go with; try 'shardbox cat --help'"
+    run_fail 2 sb cat --range=0:1 all/t t:0
+    run_fail 2 sb cat --raw --npy all/t t:0
+    run_fail 2 sb cat all t:0
+    stderr_is "shardbox cat: all: holds caches, and keys are those of one of them: 'shardbox ls all' shows which there are; try 'shardbox cat --help'"
+    : >x.bag
+    run_fail 2 sb cat --raw x.bag 0
+    stderr_is "shardbox cat: x.bag: is no Syrah file and no cache, and --raw is for these; try 'shardbox cat --help'"
+}
