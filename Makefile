@@ -110,7 +110,7 @@ static:
 # Tests
 
 # What has threads, and so is worth the time that the thread sanitizer takes.
-THREADED_TESTS = $(addprefix $(BUILD)/tests/unit/,pipeline transfer sink_archive mover throttle) \
+THREADED_TESTS = $(addprefix $(BUILD)/tests/unit/,pipeline transfer sink_archive mover throttle cache_values) \
 	$(wildcard $(addprefix tests/bats/,pack.bats unpack.bats verify.bats cat.bats cat-records.bats \
 	convert.bats convert-wrap.bats convert-bags.bats ls-records.bats verify-bags.bats))
 

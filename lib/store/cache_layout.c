@@ -103,46 +103,54 @@ static bool ends_in(const char *name, const char *end, size_t *size)
     return true;
 }
 
-/* Is it an array, or a blob, by its column of values, which is taken? named: others have a name
- * before '_'. */
-static bool read_field(const struct columns *columns, size_t at, bool named,
-                       struct sb_cache_field *field, size_t *name_size)
+/* Is it a column of values, or of blobs? *name_size: of the name before '_'; what stands alone
+ * (!named) has none. */
+static bool has_values(const struct sb_arrow_column *column, bool named, size_t *name_size)
+{
+    const char *end = column->type == SB_ARROW_BINARY ? "_" BLOB : "_" DATA;
+
+    if (column->type == SB_ARROW_TEXT)
+        return false;
+    return ends_in(column->name, named ? end : end + 1, name_size) && (named || *name_size == 0);
+}
+
+static enum sb_code add_field(const struct columns *columns, size_t at, bool named,
+                              size_t name_size, struct sb_cache_layout *layout,
+                              struct sb_error *err)
 {
     const struct sb_arrow_column *column = sb_arrow_column(columns->arrow, at);
+    struct sb_cache_field field = {
+        .data = at, .dtype = column->dtype, .blob = column->type == SB_ARROW_BINARY};
+    bool whole = field.blob || take(columns, at + 1, column->name, name_size,
+                                    named ? "_" SHAPE : SHAPE, SB_ARROW_LIST, &field.shape);
 
+    if (!whole ||
+        (!field.blob && sb_arrow_column(columns->arrow, field.shape)->dtype != SB_DTYPE_INT64))
+        return sb_fail(err, SB_FORMAT, "column '%s' has no column of shapes", column->name);
     columns->taken[at] = true;
-    field->data = at;
-    if (column->type == SB_ARROW_BINARY) {
-        field->blob = true;
-        return ends_in(column->name, named ? "_" BLOB : BLOB, name_size) && (named || !*name_size);
-    }
-    field->dtype = column->dtype;
-    return column->type == SB_ARROW_LIST &&
-           ends_in(column->name, named ? "_" DATA : DATA, name_size) && (named || !*name_size) &&
-           take(columns, at + 1, column->name, *name_size, named ? "_" SHAPE : SHAPE, SB_ARROW_LIST,
-                &field->shape) &&
-           sb_arrow_column(columns->arrow, field->shape)->dtype == SB_DTYPE_INT64;
+    field.name = strndup(column->name, name_size);
+    if (!field.name)
+        return sb_fail_memory(err);
+    layout->fields[layout->field_count++] = field;
+    return SB_OK;
 }
 
 static enum sb_code read_fields(const struct columns *columns, bool named,
                                 struct sb_cache_layout *layout, struct sb_error *err)
 {
-    for (size_t i = 0; i < columns->count; i++) {
-        const char *name = sb_arrow_column(columns->arrow, i)->name;
-        struct sb_cache_field field = {.dtype = SB_DTYPE_NONE};
-        size_t size = 0;
+    size_t name_size;
 
-        if (columns->taken[i])
-            continue;
-        if (!read_field(columns, i, named, &field, &size))
-            return sb_fail(err, SB_FORMAT,
-                           "column '%s' is none that a cache has, or its other half "
-                           "is missing",
-                           name);
-        field.name = strndup(name, size);
-        if (!field.name)
-            return sb_fail_memory(err);
-        layout->fields[layout->field_count++] = field;
+    for (size_t i = 0; i < columns->count; i++) {
+        const struct sb_arrow_column *column = sb_arrow_column(columns->arrow, i);
+
+        if (!columns->taken[i] && has_values(column, named, &name_size) &&
+            add_field(columns, i, named, name_size, layout, err))
+            return err->code;
+    }
+    for (size_t i = 0; i < columns->count; i++) {
+        if (!columns->taken[i])
+            return sb_fail(err, SB_FORMAT, "column '%s' is none that a cache has",
+                           sb_arrow_column(columns->arrow, i)->name);
     }
     return SB_OK;
 }

@@ -1,0 +1,159 @@
+/*
+ * Caches for unit tests, in an empty directory of their own, and what is told of them.
+ */
+#ifndef TESTS_UNIT_MAKE_CACHE_H
+#define TESTS_UNIT_MAKE_CACHE_H
+
+#include "check.h"
+#include "core/io.h"
+#include "store/arrow_writer.h"
+#include "store/cache.h"
+#include "store/pickle_index.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct sb_error err;
+static char told[4096];
+static const char *test_directory;
+
+static inline void hear(void *context, enum sb_level level, const char *kind, const char *subject,
+                        const char *text)
+{
+    size_t size = strlen(told);
+
+    (void)context;
+    snprintf(told + size, sizeof(told) - size, "%s%s: %s: %s\n", level == SB_PROBLEM ? "" : "?",
+             kind, subject, text);
+}
+
+static const struct sb_notify notify = {.call = hear};
+
+static inline enum sb_code write_block(void *context, const void *data, size_t size,
+                                       struct sb_error *error)
+{
+    return sb_write_full(*(int *)context, data, size, "segment", error);
+}
+
+static inline char *segment_path(const char *dir, int number)
+{
+    static char path[200];
+
+    snprintf(path, sizeof(path), "%s/segments/segment_%06d.arrow", dir, number);
+    return path;
+}
+
+static inline void finish(struct sb_arrow_writer *writer, const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    CHECK(sb_arrow_writer_finish(writer, write_block, &fd, &err) == SB_OK);
+    CHECK(close(fd) == 0);
+    sb_arrow_writer_free(writer);
+}
+
+static inline void add(struct sb_arrow_writer *writer, size_t column, const void *data, size_t size)
+{
+    CHECK(sb_arrow_writer_add(writer, column, data, size, &err) == SB_OK);
+    CHECK(sb_arrow_writer_end_value(writer, column, &err) == SB_OK);
+}
+
+static inline void make_cache(const char *dir)
+{
+    char path[200];
+
+    snprintf(path, sizeof(path), "%s/segments", dir);
+    CHECK(mkdir(dir, 0700) == 0 && mkdir(path, 0700) == 0);
+    told[0] = '\0';
+}
+
+/* Tensors of one int64 each: "key=value key=value". */
+static inline void make_segment(const char *dir, int number, const char *rows)
+{
+    static const struct sb_arrow_column columns[] = {
+        {"key", SB_ARROW_TEXT, SB_DTYPE_NONE},
+        {"data", SB_ARROW_LIST, SB_DTYPE_INT64},
+        {"shape", SB_ARROW_LIST, SB_DTYPE_INT64},
+    };
+    struct sb_arrow_schema schema = {.columns = columns, .column_count = 3, .beside = "."};
+    struct sb_arrow_writer *writer;
+    int64_t value, one = 1;
+    char key[100];
+
+    CHECK(sb_arrow_writer_new(&writer, &schema, &err) == SB_OK);
+    while (sscanf(rows, " %99[^=]=%ld", key, &value) == 2) {
+        add(writer, 0, key, strlen(key));
+        add(writer, 1, &value, sizeof(value));
+        add(writer, 2, &one, sizeof(one));
+        sb_arrow_writer_end_row(writer);
+        rows = strchr(rows, '=') + 1;
+        rows += strcspn(rows, " ");
+    }
+    finish(writer, segment_path(dir, number));
+}
+
+static inline void write_file(const char *dir, const char *name, const void *data, size_t size)
+{
+    char path[200];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    CHECK(sb_write_full(fd, data, size, name, &err) == SB_OK);
+    CHECK(close(fd) == 0);
+}
+
+/* index.pkl: "key=segment:row ..."; `cut` bytes are missing at its end. */
+static inline void make_index(const char *dir, const char *entries, size_t cut)
+{
+    struct sb_pickle_writer writer;
+    struct sb_buf out = {0};
+    long segment, row;
+    char key[100];
+
+    CHECK(sb_pickle_index_begin(&writer, &out) == SB_OK);
+    while (sscanf(entries, " %99[^=]=%ld:%ld", key, &segment, &row) == 3) {
+        struct sb_pickle_entry entry = {key, strlen(key), segment, row};
+
+        CHECK(sb_pickle_index_add(&writer, &out, &entry) == SB_OK);
+        entries = strchr(entries, '=') + 1;
+        entries += strcspn(entries, " ");
+    }
+    CHECK(sb_pickle_index_end(&writer, &out) == SB_OK);
+    write_file(dir, "index.pkl", out.data, out.size - cut);
+    sb_buf_release(&out);
+}
+
+static inline struct sb_cache *open_cache(const char *dir)
+{
+    struct sb_cache *cache = NULL;
+
+    CHECK(sb_cache_open(&cache, &dir, 1, &notify, &err) == SB_OK);
+    return cache;
+}
+
+/* Makes a directory for the test program and goes there; leave_directory removes it. */
+static inline void enter_directory(void)
+{
+    static char path[] = "/tmp/cache.XXXXXX";
+
+    if (!mkdtemp(path) || chdir(path))
+        exit(99);
+    test_directory = path;
+}
+
+static inline int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st, (void)type, (void)at;
+    return remove(path);
+}
+
+static inline void leave_directory(void)
+{
+    nftw(test_directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+#endif
