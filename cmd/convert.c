@@ -40,6 +40,11 @@ static const char *const to_words[] = {
 /* In the order of METHOD_STORE, METHOD_DEFLATE. */
 static const char *const methods[] = {"store", "deflate", NULL};
 
+/* In the order of enum sb_dtype. */
+static const char *const dtypes[] = {"bool",    "int8",    "int16",    "int32",  "int64",
+                                     "uint8",   "uint16",  "uint32",   "uint64", "float16",
+                                     "float32", "float64", "float128", "str",    NULL};
+
 /* What fields called item0, item1, ... are. */
 static const char *const sequences[] = {"tuple", "list", NULL};
 
@@ -81,6 +86,8 @@ static const struct option options[] = {
                 "begin a new shard before one passes SIZE (an archive keeps it for later appends)"),
     OPTIONS_OF_RECORDS(struct convert_settings, records),
     OPTION_ARRAY,
+    OPTION_CHOICE(0, "dtype", struct convert_settings, dtype, "TYPE", dtypes,
+                  "of bags that become arrays: what records are whose bag's name does not say it"),
     OPTION_SIZE(0, "segment-size", struct convert_settings, segment_size, "SIZE",
                 "of a cache: end a segment before its values pass SIZE (default: 64 MiB)"),
     OPTION_FLAG(0, "compact", struct convert_settings, compact,
@@ -198,6 +205,7 @@ static struct sb_convert_options options_of(const struct convert_settings *setti
         .duplicates_given = duplicates_given,
         .shard_size = settings->shard_size,
         .checkpoint = {.size = settings->checkpoint, .resume = settings->resume, .asked = ""},
+        .dtype = (enum sb_dtype)(settings->dtype + 1),
         .cache = {.compact = settings->compact,
                   .segment_size = settings->segment_size,
                   .key_prefix = settings->key_prefix,
@@ -413,6 +421,7 @@ static int run(const struct command *self, int argc, char **argv)
         .duplicates = NOT_GIVEN,
         .compress = NOT_GIVEN,
         .sequence = NOT_GIVEN,
+        .dtype = NOT_GIVEN,
         .threads = sb_default_threads(),
         .records = {.framing = NOT_FRAMED},
     };

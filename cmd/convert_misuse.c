@@ -105,6 +105,22 @@ static const char *misused_options(const struct convert_settings *settings)
     return NULL;
 }
 
+static const char *misused_dtype(const struct convert_settings *settings)
+{
+    enum sb_container_kind kind = settings->output_type.kind;
+    bool of_bags = true;
+
+    if (settings->dtype == NOT_GIVEN)
+        return NULL;
+    for (size_t i = 0; i < settings->input_count; i++)
+        of_bags = of_bags &&
+                  (settings->input_type.kind == SB_BAG ||
+                   (settings->input_type.kind == SB_UNKNOWN && sb_is_bag(settings->inputs[i])));
+    return of_bags && (kind == SB_SYRAH || kind == SB_CACHE)
+               ? NULL
+               : "--dtype is for bags that become the arrays of a Syrah file or a cache";
+}
+
 static const char *misused_cache(const struct convert_settings *settings)
 {
     bool of_caches = true;
@@ -172,6 +188,8 @@ const char *misuse_of_convert(const struct convert_settings *settings)
         wrong = misused_part(settings);
     if (!wrong)
         wrong = misused_cache(settings);
+    if (!wrong)
+        wrong = misused_dtype(settings);
     if (!wrong && settings->from_extents)
         wrong = misused_extents(settings);
     if (!wrong)

@@ -40,6 +40,7 @@ struct convert_settings {
     bool dry_run;
     bool no_check;
     bool no_checksum;
+    int dtype; /* less by one than an enum sb_dtype */
     bool compact;
     int64_t segment_size;
     const char *key_prefix;

@@ -16,7 +16,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= -f --force --append --part= --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --compress= --method= --level= --shard-size= --frame= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --train-dictionary= --count= --name-format= --keys= --limits-only --array= --segment-size= --compact --key-prefix= --sequence= --checkpoint= --resume --existing= -p --preserve --max-size= --no-check --strict --report= -j --threads= --bwlimit= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='--from= --to= -f --force --append --part= --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --compress= --method= --level= --shard-size= --frame= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --train-dictionary= --count= --name-format= --keys= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= --checkpoint= --resume --existing= -p --preserve --max-size= --no-check --strict --report= -j --threads= --bwlimit= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=file others=file
         ;;
     diff)
@@ -138,6 +138,7 @@ _shardbox_value() {
     convert:--name-format) wanted='any' ;;
     convert:--keys) wanted='file' ;;
     convert:--array) wanted='any' ;;
+    convert:--dtype) wanted='words:bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 float128 str' ;;
     convert:--segment-size) wanted='any' ;;
     convert:--key-prefix) wanted='any' ;;
     convert:--sequence) wanted='words:tuple list' ;;

@@ -66,7 +66,7 @@ function __shardbox_takes_value
             return 0
         case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout unpack:-j unpack:--threads unpack:--bwlimit
             return 0
-        case convert:--from convert:--to convert:--part convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--frame convert:--records convert:-T convert:--files-from convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--train-dictionary convert:--count convert:--name-format convert:--keys convert:--array convert:--segment-size convert:--key-prefix convert:--sequence convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads convert:--bwlimit
+        case convert:--from convert:--to convert:--part convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--frame convert:--records convert:-T convert:--files-from convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--train-dictionary convert:--count convert:--name-format convert:--keys convert:--array convert:--dtype convert:--segment-size convert:--key-prefix convert:--sequence convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads convert:--bwlimit
             return 0
         case diff:-C diff:--directory diff:-j diff:--threads diff:--bwlimit diff:--from diff:--compression diff:--dictionary diff:--limits diff:--layout
             return 0
@@ -256,6 +256,7 @@ complete -c shardbox -n '__shardbox_is convert' -l name-format -x -d 'what recor
 complete -c shardbox -n '__shardbox_is convert' -l keys -r -F -d 'names of records: read from BAG for files, written there for records'
 complete -c shardbox -n '__shardbox_is convert' -l limits-only -d 'make a bag of each shard of ARCHIVE, by a file with its limits'
 complete -c shardbox -n '__shardbox_is convert' -l array -x -d 'of a Syrah file or cache: only this array; may be given several times'
+complete -c shardbox -n '__shardbox_is convert' -l dtype -x -a 'bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 float128 str' -d 'of bags that become arrays: what records are whose bag\'s name does not say it'
 complete -c shardbox -n '__shardbox_is convert' -l segment-size -x -d 'of a cache: end a segment before its values pass SIZE (default: 64 MiB)'
 complete -c shardbox -n '__shardbox_is convert' -l compact -d 'of caches that become one: leave out what a later one of them supersedes'
 complete -c shardbox -n '__shardbox_is convert' -l key-prefix -x -d 'of a cache: put TEXT before every key'

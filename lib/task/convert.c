@@ -12,6 +12,7 @@
 #include "task/convert_paths.h"
 #include "task/convert_train.h"
 #include "task/convert_wrap.h"
+#include "task/convert_zipped.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -253,6 +254,21 @@ static enum sb_code convert_inputs(struct convert *convert, struct sb_error *err
     return code;
 }
 
+/* Bags that are read side by side are one source. */
+static enum sb_code convert_zipped(struct convert *convert, struct sb_error *err)
+{
+    struct sb_source *source;
+    enum sb_code code =
+        sb_convert_open_zipped(&source, convert->options, convert->names, &convert->notify, err);
+
+    if (code)
+        return code;
+    code = transfer(convert, source, 0, false, err);
+    convert->first_record = source->records;
+    sb_source_free(source);
+    return code;
+}
+
 static enum sb_code open_output(struct convert *convert, struct sb_error *err)
 {
     const struct sb_convert_output_use use = {
@@ -282,7 +298,8 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
     if (!code && options->archive)
         code = convert_archive(convert, err);
     if (!code)
-        code = convert_inputs(convert, err);
+        code = sb_convert_is_zipped(options) ? convert_zipped(convert, err)
+                                             : convert_inputs(convert, err);
     if (!code)
         code =
             sb_convert_names_end(convert->names, convert->first_record, options->records.keys, err);

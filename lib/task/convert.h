@@ -5,6 +5,7 @@
 #define SB_TASK_CONVERT_H
 
 #include "core/share.h"
+#include "store/dtype.h"
 #include "store/sinks.h"
 #include "task/checkpoint.h"
 #include "task/transfer.h"
@@ -86,6 +87,9 @@ struct sb_convert_options {
     /* Of Syrah files and caches: only these arrays, or fields; none: all. */
     const char *const *arrays;
     size_t array_count;
+
+    /* Of bags that become arrays: what their records are, where nothing else says it. */
+    enum sb_dtype dtype;
 
     /* A directory. */
     enum sb_existing existing;
