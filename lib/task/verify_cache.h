@@ -8,7 +8,8 @@
  * "leftover", "unchecked" (strict). Their paths are keys, of "value"; else files, from the cache's
  * directory on.
  *
- * Memory is some bytes for each segment and left-over, and two bits for each row.
+ * Memory is some bytes for each segment and left-over, two bits for each row, and at most 64 MiB
+ * for keys that index.pkl has in a wrong place.
  */
 #ifndef SB_TASK_VERIFY_CACHE_H
 #define SB_TASK_VERIFY_CACHE_H

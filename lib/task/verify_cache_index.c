@@ -1,3 +1,4 @@
+#include "core/hash64.h"
 #include "core/interrupt.h"
 #include "core/mapping.h"
 #include "store/pickle_index.h"
@@ -10,16 +11,79 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAME "index.pkl"
+#define NAME       "index.pkl"
+#define WRONG_MOST ((size_t)8 << 20) /* hashes, 64 MiB */
 
 struct index_check {
     struct sb_cache_check *check;
     unsigned char *found; /* a bit for each row that the index leads to */
-    int64_t right;        /* entries that lead to where their key counts */
-    int64_t wrong;
-    struct sb_buf first; /* of those: its key, as far as it is shown */
+    int64_t right;        /* of these rows */
     int64_t entries;
+
+    /* Keys that an entry did not lead to: their hashes, of which the lowest bit says that a later
+     * entry did, which is the one that counts to Python. 0: free. */
+    uint64_t *wrong;
+    size_t count, room; /* room: a power of two, or 0 */
+    struct sb_hash_key hash_key;
+    struct sb_buf first; /* that no later one leads to */
 };
+
+static uint64_t hash_of(const struct index_check *index, const struct sb_pickle_entry *entry)
+{
+    return sb_hash64(&index->hash_key, entry->key, entry->key_size) | 2;
+}
+
+/* Where the hash is, or may be put; there is room. */
+static uint64_t *slot_of(const struct index_check *index, uint64_t hash)
+{
+    size_t at = (size_t)(hash >> 2) & (index->room - 1);
+
+    while (index->wrong[at] && (index->wrong[at] | 1) != (hash | 1))
+        at = (at + 1) & (index->room - 1);
+    return &index->wrong[at];
+}
+
+static enum sb_code grow(struct index_check *index, struct sb_error *err)
+{
+    struct index_check old = *index;
+
+    index->room = old.room ? 2 * old.room : 256;
+    if (index->room > WRONG_MOST)
+        return sb_fail(err, SB_FORMAT, "has more keys that are not where it says than can be told");
+    index->wrong = calloc(index->room, sizeof(*index->wrong));
+    if (!index->wrong) {
+        index->wrong = old.wrong;
+        return sb_fail_memory(err);
+    }
+    for (size_t i = 0; i < old.room; i++) {
+        if (old.wrong[i])
+            *slot_of(index, old.wrong[i]) = old.wrong[i];
+    }
+    free(old.wrong);
+    return SB_OK;
+}
+
+static enum sb_code note_wrong(struct index_check *index, const struct sb_pickle_entry *entry,
+                               struct sb_error *err)
+{
+    uint64_t *slot, hash = hash_of(index, entry) & ~UINT64_C(1);
+    enum sb_code code = 2 * index->count >= index->room ? grow(index, err) : SB_OK;
+
+    if (code)
+        return code;
+    slot = slot_of(index, hash);
+    index->count += *slot == 0;
+    *slot = hash;
+    return SB_OK;
+}
+
+static void note_right(struct index_check *index, const struct sb_pickle_entry *entry)
+{
+    uint64_t *slot = index->count > 0 ? slot_of(index, hash_of(index, entry)) : NULL;
+
+    if (slot && *slot)
+        *slot |= 1;
+}
 
 static enum sb_code report(struct sb_cache_check *check, const char *text, struct sb_error *err)
 {
@@ -95,15 +159,31 @@ static enum sb_code take_entry(void *context, const struct sb_pickle_entry *entr
     if (++index->entries % 4096 == 0 && sb_interrupted())
         return sb_fail(err, SB_INTERRUPT, "interrupted");
     code = judge(index, entry, &right, err);
-    if (code || right)
-        return code;
-    if (index->wrong++ == 0 && sb_buf_set(&index->first, entry->key, entry->key_size))
-        return sb_fail_memory(err);
-    return SB_OK;
+    if (!code && right)
+        note_right(index, entry);
+    else if (!code)
+        code = note_wrong(index, entry, err);
+    return code;
+}
+
+/* Ends at the first key that is wrong in the end. */
+static enum sb_code find_first(void *context, const struct sb_pickle_entry *entry,
+                               struct sb_error *err)
+{
+    struct index_check *index = context;
+    uint64_t found = *slot_of(index, hash_of(index, entry));
+
+    if (!found || found & 1)
+        return SB_OK;
+    return sb_buf_set(&index->first, entry->key, entry->key_size) ? sb_fail_memory(err) : SB_END;
 }
 
 /* Of SB_FORMAT err says why. */
-static enum sb_code read_index(struct index_check *index, struct sb_error *err)
+static enum sb_code read_index(struct index_check *index,
+                               enum sb_code (*each)(void *context,
+                                                    const struct sb_pickle_entry *entry,
+                                                    struct sb_error *err),
+                               struct sb_error *err)
 {
     struct sb_mapping *mapping = NULL;
     struct sb_buf path = {0};
@@ -118,7 +198,7 @@ static enum sb_code read_index(struct index_check *index, struct sb_error *err)
     if (fd >= 0)
         close(fd);
     if (!code)
-        code = sb_pickle_index_read(mapping->data, (size_t)mapping->size, take_entry, index, err);
+        code = sb_pickle_index_read(mapping->data, (size_t)mapping->size, each, index, err);
     if (mapping && (!code || code == SB_FORMAT) && sb_mapping_check(mapping, err))
         code = sb_fail(err, SB_FORMAT, "shrank while it was read");
     sb_mapping_free(mapping);
@@ -126,28 +206,45 @@ static enum sb_code read_index(struct index_check *index, struct sb_error *err)
     return code;
 }
 
-static enum sb_code judge_all(struct index_check *index, struct sb_error *err)
+static int64_t count_wrong(const struct index_check *index)
 {
-    struct sb_cache_check *check = index->check;
-    int64_t missing = check->counts->keys - index->right;
-    struct sb_buf text = {0};
+    int64_t count = 0;
+
+    for (size_t i = 0; i < index->room; i++)
+        count += index->wrong[i] && !(index->wrong[i] & 1);
+    return count;
+}
+
+static enum sb_code describe(struct index_check *index, int64_t wrong, int64_t missing,
+                             struct sb_buf *text)
+{
     enum sb_code code = SB_OK;
 
-    if (index->wrong > 0)
+    if (wrong > 0)
         code = sb_buf_add_format(
-            &text, "%" PRId64 " of its %" PRId64 " keys %s not where it says, the first one '%s'",
-            index->wrong, index->entries, index->wrong == 1 ? "is" : "are",
-            index->first.data ? index->first.data : "");
+            text, "%" PRId64 " of its keys %s not where it says, the first one '%s'", wrong,
+            wrong == 1 ? "is" : "are", index->first.data ? index->first.data : "");
     if (!code && missing > 0)
-        code = sb_buf_add_format(&text,
-                                 "%s%" PRId64 " of %" PRId64 " keys of the segments %s not "
-                                 "in it, or not where they count",
-                                 index->wrong > 0 ? "; " : "", missing, check->counts->keys,
+        code = sb_buf_add_format(text,
+                                 "%s%" PRId64 " of %" PRId64 " keys of the segments %s not in it, "
+                                 "or not where they count",
+                                 wrong > 0 ? "; " : "", missing, index->check->counts->keys,
                                  missing == 1 ? "is" : "are");
-    if (code)
+    return code;
+}
+
+static enum sb_code judge_all(struct index_check *index, struct sb_error *err)
+{
+    int64_t wrong = count_wrong(index), missing = index->check->counts->keys - index->right;
+    struct sb_buf text = {0};
+    enum sb_code code = wrong > 0 ? read_index(index, find_first, err) : SB_OK;
+
+    if (code == SB_END)
+        code = SB_OK;
+    if (!code && describe(index, wrong, missing, &text))
         code = sb_fail_memory(err);
-    else if (text.size > 0)
-        code = report(check, text.data, err);
+    if (!code && text.size > 0)
+        code = report(index->check, text.data, err);
     sb_buf_release(&text);
     return code;
 }
@@ -168,13 +265,16 @@ enum sb_code sb_cache_check_index(struct sb_cache_check *check, struct sb_error 
     index.found = calloc((size_t)rows / 8 + 1, 1);
     if (!index.found)
         return sb_fail_memory(err);
-    code = read_index(&index, err);
+    code = sb_hash_key_draw(&index.hash_key, err);
+    if (!code)
+        code = read_index(&index, take_entry, err);
     check->has_index = code != SB_NOENT;
     if (!code)
         code = judge_all(&index, err);
     else if (code == SB_FORMAT)
         code = report_unreadable(check, err);
     sb_buf_release(&index.first);
+    free(index.wrong);
     free(index.found);
     return code == SB_NOENT ? SB_OK : code;
 }
