@@ -3,6 +3,7 @@
 # that need not be, and nothing twice. tests/faults/slow.c counts them.
 
 load helper
+load syrah
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
@@ -130,5 +131,14 @@ a_tree_is_read_by_few_calls() {
             calls_are 1 open "$(basename "$shard")"
             calls_at_most 10 stat "$(basename "$shard")"
         done
+    done
+}
+
+@test "an item of a Syrah file: a look at the header, the header, and its arrays at once, however many items there are" {
+    for items in 200 20000; do
+        make_syrah data/a.syr "{'x': ('uint8',) + (b'1',) * $items, 'n': ('uint8',) + (b'3',) * $items}"
+        counted data cat data/a.syr 1
+        output_is 13
+        calls_are 3 'p?read' a.syr
     done
 }
