@@ -23,7 +23,7 @@ without_bad() {
 }
 
 @test "an archive that is replaced: the old one or the new one" {
-    faults -s 37 -o 9 force share convert tar zip wrap frames unframed
+    faults -s 37 -o 9 force share convert tar zip syrah wrap frames unframed
     faults -s 13 -o 2 extents
 }
 

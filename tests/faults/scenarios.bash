@@ -368,13 +368,13 @@ check_convert() {
     old_or_new "$1" old new
 }
 
-# stream_check PHASE FILE: of one that is a stream: nothing but the old one, or the new one.
+# stream_check PHASE FILE [TREE]: of one that is a stream: nothing but the old one, or the new one.
 stream_check() {
-    local strays
+    local strays tree=${3-new}
     strays=$(find at -mindepth 1 ! -name "$2")
     [ "$1" != failed ] || [ -z "$strays" ] || report "left behind: $strays"
     if [[ $1 == @(finished|ended) ]] || ! cmp -s "at/$2" "start-$scenario/$2"; then
-        same "at/$2" new || report "neither the old one nor the new"
+        same "at/$2" "$tree" || report "neither the old one nor the new"
     fi
 }
 
@@ -400,6 +400,28 @@ run_zip() {
 }
 check_zip() {
     stream_check "$1" a.zip
+}
+
+# Items whose arrays are larger than what is written at once.
+make_items() {
+    local item
+    for item in 00000000 00000001 00000002; do
+        mkdir -p "$1/$item"
+        printf '%s' "$2" >"$1/$item/short.txt"
+        seq "${item}1" 40000 >"$1/$item/long.txt"
+    done
+}
+start_syrah() {
+    mkdir start-syrah
+    make_items items-old old
+    make_items items new
+    "$SHARDBOX" convert -q items-old start-syrah/a.syr
+}
+run_syrah() {
+    "$@" convert -q -j1 --force items at/a.syr
+}
+check_syrah() {
+    stream_check "$1" a.syr items
 }
 
 start_extents() {
