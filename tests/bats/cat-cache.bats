@@ -139,7 +139,7 @@ one again'
 @test "any number of threads writes the same, in the order asked for" {
     mkdir tree
     for i in {0..299}; do
-        printf '%06000d' "$i" >tree/k$i.pkl
+        printf '%06000d' "$i" >tree/k"$i".pkl
     done
     make_cache tree c --segment-size=100K
     (($(find c/segments -type f | wc -l) > 10)) || fail 'few segments'
