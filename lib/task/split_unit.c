@@ -46,8 +46,7 @@ enum sb_code sb_split_unit_count(enum sb_split_unit unit, struct sb_archive *arc
     static const char *const counts[] = {
         [SB_SPLIT_FILES] = "SELECT count(*) FROM main.files",
         [SB_SPLIT_TOPS] = "SELECT num_subdirs + num_files FROM main.dirs WHERE path = ''",
-        [SB_SPLIT_HOMES] = "SELECT sum(CASE path WHEN '' THEN num_files ELSE num_files > 0 END)"
-                           " FROM main.dirs",
+        [SB_SPLIT_HOMES] = "SELECT sum(iif(path = '', num_files, num_files > 0)) FROM main.dirs",
     };
 
     return sb_database_integer(sb_archive_database(archive), counts[unit], 0, count, err);

@@ -1,0 +1,108 @@
+/*
+ * The bytes of a Syrah file. Whatever they say, opening and reading end, extents that are given out
+ * lie within the data section and can be read, names are found again, and verify finds as many bad
+ * extents as are refused.
+ */
+#include "core/io.h"
+#include "task/verify_syrah.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define ITEMS_MAX  200
+#define ARRAYS_MAX 50
+#define ROOM       65536
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char room[ROOM];
+static int64_t refused;  /* extents */
+static int64_t overlaps; /* that verify found, */
+static int64_t others;   /* and defects of extents */
+
+static void count_defect(void *context, const struct sb_defect *defect)
+{
+    (void)context;
+    if (strcmp(defect->kind, "overlap") == 0)
+        overlaps++;
+    else if (strcmp(defect->kind, "bounds") == 0 || strcmp(defect->kind, "size") == 0)
+        others++;
+    else if (strcmp(defect->kind, "damaged") != 0)
+        abort();
+}
+
+static int file_of(const uint8_t *data, size_t size)
+{
+    struct sb_error err;
+    int fd = memfd_create("syrah", MFD_CLOEXEC);
+
+    if (fd < 0 || sb_write_full(fd, data, size, "x", &err))
+        abort();
+    return fd;
+}
+
+static void read_extent(const struct sb_syrah *syrah, const struct sb_syrah_extent *extent)
+{
+    int64_t end = sb_syrah_data_end(syrah);
+    size_t size = extent->size < ROOM ? (size_t)extent->size : ROOM;
+    struct sb_error err;
+
+    if (extent->offset < SB_SYRAH_HEADER || extent->size < 0 || extent->offset > end ||
+        extent->size > end - extent->offset ||
+        sb_syrah_read(syrah, extent->offset, room, size, &err))
+        abort();
+}
+
+static void read_array(const struct sb_syrah *syrah, uint32_t array)
+{
+    const struct sb_syrah_array *said = sb_syrah_array(syrah, array);
+    struct sb_syrah_extent extent;
+    struct sb_error err;
+    size_t good;
+
+    if (said->dtype == SB_DTYPE_NONE ||
+        sb_syrah_find(syrah, said->name, strlen(said->name)) != array)
+        abort();
+    for (int64_t item = 0; item < sb_syrah_count(syrah); item++) {
+        enum sb_code code = sb_syrah_extents(syrah, array, item, 1, &extent, &good, &err);
+
+        if (code && code != SB_DAMAGED)
+            abort();
+        refused += code != SB_OK;
+        if (!code && item < ITEMS_MAX && array < ARRAYS_MAX)
+            read_extent(syrah, &extent);
+    }
+}
+
+static void verify(const uint8_t *data, size_t size, bool opened)
+{
+    const struct sb_verify_options options = {.threads = 1};
+    const struct sb_verify_events events = {.found = count_defect};
+    struct sb_verify_syrah_result counts;
+    struct sb_verify_result result;
+    struct sb_error err;
+    enum sb_code code =
+        sb_verify_syrah(file_of(data, size), "x", &options, &events, &result, &counts, &err);
+
+    if (opened && (code || others != refused || result.defects != others + overlaps))
+        abort();
+    if (!opened && !code && result.defects != 1)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct sb_syrah *syrah;
+    struct sb_error err;
+    bool opened = !sb_syrah_open(&syrah, file_of(data, size), "x", &err);
+
+    refused = others = overlaps = 0;
+    for (uint32_t i = 0; opened && i < sb_syrah_array_count(syrah); i++)
+        read_array(syrah, i);
+    sb_syrah_free(syrah);
+    verify(data, size, opened);
+    return 0;
+}
