@@ -42,7 +42,7 @@ struct cache_sink {
     /* What it comes to, in the order of the form. */
     struct sb_buf key;
     struct sb_cache_field *form;
-    const struct field **parts;
+    size_t *parts;      /* numbers of fields */
     struct sb_buf head; /* of a .npy */
 };
 
@@ -117,26 +117,29 @@ static size_t sequence_number(const char *name)
     return (size_t)number;
 }
 
-static void place_field(struct cache_sink *cache, size_t place, const struct field *field)
+static void place_field(struct cache_sink *cache, size_t place, size_t number)
 {
+    const struct field *field = &cache->fields[number];
+
     cache->form[place] = (struct sb_cache_field){
         .name = cache->alone ? "" : cache->names.data + field->name_at,
         .blob = field->blob,
         .dtype = field->array.dtype,
     };
-    cache->parts[place] = field;
+    cache->parts[place] = number;
 }
 
 /* By their numbers, where they are those of a tuple, without gaps. */
 static bool place_sequence(struct cache_sink *cache)
 {
-    memset(cache->parts, 0, cache->count * sizeof(cache->parts[0]));
+    for (size_t i = 0; i < cache->count; i++)
+        cache->parts[i] = SIZE_MAX;
     for (size_t i = 0; i < cache->count; i++) {
         size_t number = sequence_number(cache->names.data + cache->fields[i].name_at);
 
-        if (number >= cache->count || cache->parts[number])
+        if (number >= cache->count || cache->parts[number] != SIZE_MAX)
             return false;
-        place_field(cache, number, &cache->fields[i]);
+        place_field(cache, number, i);
     }
     return true;
 }
@@ -150,7 +153,7 @@ static struct sb_cache_form make_form(struct cache_sink *cache)
         return form;
     }
     for (size_t i = 0; i < cache->count; i++)
-        place_field(cache, i, &cache->fields[i]);
+        place_field(cache, i, i);
     form.structure = !cache->alone           ? SB_CACHE_DICT
                      : cache->fields[0].blob ? SB_CACHE_BLOB
                                              : SB_CACHE_TENSOR;
@@ -197,7 +200,7 @@ static enum sb_code write_row(struct cache_sink *cache, struct sb_error *err)
     if (!code)
         code = sb_cache_writer_begin_row(cache->writer, &form, &key, bytes, &order, err);
     for (size_t i = 0; !code && i < cache->count; i++)
-        code = write_value(cache, cache->parts[order[i]], err);
+        code = write_value(cache, &cache->fields[cache->parts[order[i]]], err);
     return code ? code : sb_cache_writer_end_row(cache->writer, err);
 }
 
@@ -223,7 +226,7 @@ static enum sb_code add_room(struct cache_sink *cache, struct sb_error *err)
     size_t room = cache->room ? 2 * cache->room : 8;
     struct field *fields = reallocarray(cache->fields, room, sizeof(*fields));
     struct sb_cache_field *form = reallocarray(cache->form, room, sizeof(*form));
-    const struct field **parts = reallocarray(cache->parts, room, sizeof(*parts));
+    size_t *parts = reallocarray(cache->parts, room, sizeof(*parts));
 
     cache->fields = fields ? fields : cache->fields;
     cache->form = form ? form : cache->form;

@@ -1105,7 +1105,7 @@ finished_cache() {
     only_cache || report "left behind"
 }
 only_cache() {
-    only m segments index.pkl schema.json 'segment_00000[0-9].arrow' "$@"
+    only m segments index.pkl schema.json 'segment_00000[0-9].arrow'
 }
 
 # What the next run removes or puts back.
