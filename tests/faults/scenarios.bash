@@ -1102,6 +1102,7 @@ finished_cache() {
         "$SHARDBOX" cat at/m "${key##*/}/y" 2>log | cmp - "$key/y.pkl" >>log 2>&1 ||
             report "${key##*/}: not found"
     done
+    verified at/m || report "verify"
     only_cache || report "left behind"
 }
 only_cache() {
