@@ -1,11 +1,13 @@
 #include "task/cache_ask.h"
 
 #include "task/cache_fetch.h"
+#include "task/cache_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMES_BYTES ((size_t)8 << 20) /* of one look-up */
+#define NAMES_BYTES        ((size_t)8 << 20) /* of one look-up */
+#define FINDS_BEFORE_TABLE 16
 
 bool sb_cache_field_is_among(const struct sb_cache_field *field, const char *const *arrays,
                              size_t array_count)
@@ -19,6 +21,7 @@ bool sb_cache_field_is_among(const struct sb_cache_field *field, const char *con
 
 void sb_cache_asks_release(struct sb_cache_asks *asks)
 {
+    sb_cache_table_free(asks->table);
     sb_buf_release(&asks->names);
     free(asks->asks);
     free(asks->keys);
@@ -85,10 +88,27 @@ static enum sb_code collect(struct sb_cache_asks *asks, const struct sb_fetch_na
     return SB_OK;
 }
 
+/* One look-up goes through all of the index, or of the keys; a table takes several times as long,
+ * and then hardly anything. Where there is no memory for one it goes on as before. */
+static enum sb_code look_up(struct sb_cache_asks *asks, struct sb_cache *cache, size_t count,
+                            struct sb_error *err)
+{
+    if (asks->finds++ == FINDS_BEFORE_TABLE) {
+        enum sb_code code = sb_cache_table_new(&asks->table, cache, err);
+
+        if (code && code != SB_NOMEM)
+            return code;
+    }
+    if (!asks->table)
+        return sb_cache_find(cache, asks->keys, count, asks->places, err);
+    sb_cache_table_find(asks->table, asks->keys, count, asks->places);
+    return SB_OK;
+}
+
 static enum sb_code find(struct sb_cache_asks *asks, struct sb_cache *cache, size_t count,
                          struct sb_error *err)
 {
-    if (count > 0 && sb_cache_find(cache, asks->keys, count, asks->places, err))
+    if (count > 0 && look_up(asks, cache, count, err))
         return err->code;
     for (size_t i = 0; i < count; i++)
         asks->asks[asks->numbers[i]].place = asks->places[i];

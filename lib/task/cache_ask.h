@@ -1,7 +1,8 @@
 /*
  * Names that are asked for, and what they are in a cache: a key, or one array of a key.
  *
- * Belongs to the thread that has the cache. {0} is an empty list of them.
+ * After some look-ups all places are kept in memory (cache_table.h): whoever asks again and again
+ * wants answers at once. Belongs to the thread that has the cache. {0} is an empty list of them.
  */
 #ifndef SB_TASK_CACHE_ASK_H
 #define SB_TASK_CACHE_ASK_H
@@ -29,7 +30,9 @@ struct sb_cache_asks {
     size_t count, room;
     struct sb_cache_key *keys; /* those that are looked up at a time */
     struct sb_cache_place *places;
-    size_t *numbers; /* of these among the asks */
+    size_t *numbers;              /* of these among the asks */
+    unsigned finds;               /* so far */
+    struct sb_cache_table *table; /* NULL: as long as they are few */
 };
 
 void sb_cache_asks_release(struct sb_cache_asks *asks);

@@ -1,0 +1,23 @@
+/*
+ * Where the keys of a cache count, as a table in memory: for keys that come one by one.
+ *
+ * It takes 16 to 32 bytes for each key: their hashes and places. Whatever is found is held against
+ * the segment. Belongs to the thread that has the cache.
+ */
+#ifndef SB_TASK_CACHE_TABLE_H
+#define SB_TASK_CACHE_TABLE_H
+
+#include "store/cache.h"
+
+struct sb_cache_table;
+
+/* Goes through all keys. */
+enum sb_code sb_cache_table_new(struct sb_cache_table **out, struct sb_cache *cache,
+                                struct sb_error *err) SB_CHECKED;
+void sb_cache_table_free(struct sb_cache_table *table); /* NULL is allowed; before its cache */
+
+/* As sb_cache_find. */
+void sb_cache_table_find(struct sb_cache_table *table, const struct sb_cache_key *keys,
+                         size_t count, struct sb_cache_place *places);
+
+#endif
