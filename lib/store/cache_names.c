@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-#define SEGMENT       "segment_"
-#define SUFFIX        ".arrow"
-#define LEFT_OVER     ".tmp"
-#define OUTFILE       ".shardbox-" /* and 16 digits */
-#define OUTFILE_EXTRA 16
-#define DIGITS_MOST   19 /* of an int64_t */
+#define SEGMENT        "segment_"
+#define SUFFIX         ".arrow"
+#define LEFT_OVER      ".tmp"
+#define OUTFILE        ".shardbox-"
+#define OUTFILE_DIGITS 16
+#define DIGITS_MOST    19 /* of an int64_t */
 
 static bool ends_with(const char *name, const char *suffix)
 {
@@ -34,14 +34,22 @@ bool sb_cache_segment_number(const char *name, int64_t *number)
     return sb_parse_integer(digits, 0, INT64_MAX, number);
 }
 
+static bool is_outfile(const char *name)
+{
+    size_t begin = strlen(OUTFILE);
+
+    return strncmp(name, OUTFILE, begin) == 0 &&
+           strspn(name + begin, "0123456789abcdef") == OUTFILE_DIGITS &&
+           name[begin + OUTFILE_DIGITS] == '\0';
+}
+
 bool sb_cache_is_leftover(const char *name)
 {
     static const char *const begins[] = {SEGMENT, "index.pkl.", "schema.json."};
-    const char *extra = strstr(name, OUTFILE);
-    bool ours = extra && strspn(extra + strlen(OUTFILE), "0123456789abcdef") == OUTFILE_EXTRA &&
-                extra[strlen(OUTFILE) + OUTFILE_EXTRA] == '\0';
 
-    if (!ours && !ends_with(name, LEFT_OVER))
+    if (is_outfile(name))
+        return true;
+    if (!ends_with(name, LEFT_OVER))
         return false;
     for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
         if (strncmp(name, begins[i], strlen(begins[i])) == 0)

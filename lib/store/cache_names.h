@@ -13,8 +13,8 @@ bool sb_cache_segment_number(const char *name, int64_t *number);
 
 /*
  * What a writer leaves that was killed: the name of a segment, of index.pkl or schema.json and
- * something behind it that ends in ".tmp", as torchcachex and cache_writer.h have it, or that
- * outfile.h puts behind a name.
+ * something behind it that ends in ".tmp", as torchcachex and cache_writer.h have it; or a name
+ * that outfile.h makes.
  */
 bool sb_cache_is_leftover(const char *name);
 

@@ -1,6 +1,7 @@
 #include "store/cache_writer_private.h"
 
 #include "core/io.h"
+#include "store/cache_lock.h"
 #include "store/cache_names.h"
 
 #include <dirent.h>
@@ -12,9 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NEW_SUFFIX  ".shardbox-new"
-#define OLD_SUFFIX  ".shardbox-old"
-#define LOCK_SUFFIX ".shardbox-lock"
+#define NEW_SUFFIX ".shardbox-new"
+#define OLD_SUFFIX ".shardbox-old"
 
 /* Names */
 
@@ -190,17 +190,6 @@ static enum sb_code take_path(struct sb_cache_writer *writer, struct sb_error *e
     return SB_OK;
 }
 
-static enum sb_code take_lock(struct sb_cache_writer *writer, struct sb_error *err)
-{
-    struct sb_buf name = {0};
-    enum sb_code code = hidden_name(writer, LOCK_SUFFIX, &name, err);
-
-    if (!code)
-        code = sb_bag_lock_take(&writer->lock, name.data, writer->name, err);
-    sb_buf_release(&name);
-    return code;
-}
-
 /* A run that was killed while it replaced the cache may have left none. */
 static enum sb_code recover(const struct sb_cache_writer *writer, struct sb_error *err)
 {
@@ -359,7 +348,7 @@ enum sb_code sb_cache_writer_prepare(struct sb_cache_writer *writer, struct sb_e
     enum sb_code code = take_path(writer, err);
 
     if (!code)
-        code = take_lock(writer, err);
+        code = sb_cache_lock_take(&writer->lock, writer->path, writer->name, err);
     if (!code)
         code = recover(writer, err);
     if (!code)

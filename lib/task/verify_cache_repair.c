@@ -1,8 +1,10 @@
 #include "core/io.h"
+#include "store/cache_lock.h"
 #include "store/cache_writer.h"
 #include "task/verify_cache_impl.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -98,6 +100,40 @@ static enum sb_code remove_leftovers(struct sb_cache_check *check, struct sb_err
     return code;
 }
 
+/* Against other repairs, and our own writers. Where none can be made, as beside a mount point,
+ * there is none, as torchcachex has none either. SB_END: it is held, which is told. */
+static enum sb_code take_lock(struct sb_cache_check *check, struct sb_bag_lock *lock,
+                              struct sb_error *err)
+{
+    char *path = realpath(check->dir, NULL);
+    struct sb_error found;
+    enum sb_code code;
+
+    if (!path)
+        return sb_fail_errno(err, errno, "%s", check->dir);
+    code = sb_cache_lock_take(lock, path, check->dir, &found);
+    free(path);
+    if (code == SB_NOMEM)
+        return sb_fail_memory(err);
+    if (code != SB_LOCKED)
+        return SB_OK;
+    sb_tell(check->notify, SB_PROBLEM, "locked", NULL, "%s; nothing was repaired", found.text);
+    return SB_END;
+}
+
+static enum sb_code put_right(struct sb_cache_check *check, bool index, struct sb_error *err)
+{
+    struct sb_bag_lock lock = {.fd = -1};
+    enum sb_code code = check->options->dry_run ? SB_OK : take_lock(check, &lock, err);
+
+    if (!code && index)
+        code = write_index(check, err);
+    if (!code)
+        code = remove_leftovers(check, err);
+    sb_bag_lock_drop(&lock);
+    return code == SB_END ? SB_OK : code;
+}
+
 enum sb_code sb_cache_repair(struct sb_cache_check *check, struct sb_error *err)
 {
     bool defects = check->stale || check->leftover_count > 0;
@@ -108,11 +144,5 @@ enum sb_code sb_cache_repair(struct sb_cache_check *check, struct sb_error *err)
     if (!index && !defects)
         return SB_OK;
     code = look_at_age(check, defects ? SB_PROBLEM : SB_NOTE, &young, err);
-    if (code || young)
-        return code;
-    if (index)
-        code = write_index(check, err);
-    if (code)
-        return code == SB_END ? SB_OK : code;
-    return remove_leftovers(check, err);
+    return code || young ? code : put_right(check, index, err);
 }

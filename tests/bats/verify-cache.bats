@@ -185,11 +185,11 @@ pickle.dump({"k:0": Evil()}, open("k/index.pkl", "wb"))'
 @test "left-overs are named, and other files that lie there are not" {
     : >k/segments/segment_000099.arrow.tmp
     : >k/index.pkl.tmp
-    : >k/index.pkl.shardbox-0123456789abcdef
+    : >k/.shardbox-0123456789abcdef
     : >k/notes.tmp
     : >k/segments/README
     run_fail 1 sb verify k
-    output_is 'leftover: index.pkl.shardbox-0123456789abcdef: was never finished: its writer was interrupted, or is at work
+    output_is 'leftover: .shardbox-0123456789abcdef: was never finished: its writer was interrupted, or is at work
 leftover: index.pkl.tmp: was never finished: its writer was interrupted, or is at work
 leftover: segments/segment_000099.arrow.tmp: was never finished: its writer was interrupted, or is at work'
     age
@@ -266,6 +266,19 @@ segments/segment_000001.arrow' ]]
     run_ok sb verify -q k
     output_is ''
     [[ $(find k -type f | wc -l) == 4 ]]
+}
+
+@test "--repair waits for no other writer: while one has the lock, nothing is repaired" {
+    write_index '{}'
+    run_fail 1 python3 -c 'import fcntl, subprocess, sys
+lock = open(".k.shardbox-lock", "w")
+fcntl.lockf(lock, fcntl.LOCK_EX)
+sys.exit(subprocess.call(sys.argv[1:]))' "$SHARDBOX" verify --repair --force k
+    stderr_has 'k: another process, perhaps on another machine, is writing it; wait for it; nothing was repaired'
+    index_is '{}'
+    run_ok sb verify --repair --force k
+    index_is "$sound"
+    [[ ! -e .k.shardbox-lock ]]
 }
 
 @test "an index.pkl that is no file is not written to" {

@@ -1171,6 +1171,35 @@ check_cacheappend() {
     esac
 }
 
+# Its index knows nothing of the second segment, and killed jobs have left something.
+start_cacherepair() {
+    make_keys
+    make_cache start-cacherepair/m old.keys
+    cp start-cacherepair/m/index.pkl stale.pkl
+    "$SHARDBOX" convert -q --append more.keys start-cacherepair/m
+    cp stale.pkl start-cacherepair/m/index.pkl
+    printf half >start-cacherepair/m/index.pkl.tmp
+    printf half >start-cacherepair/m/segments/segment_000009.arrow.tmp
+}
+run_cacherepair() {
+    "$@" verify -q --repair --force at/m
+}
+# The index is the old one or the new one, and left-overs are there or not.
+check_cacherepair() {
+    # Where its removal was what failed there is nothing left to be repaired, and to take it over for.
+    [ -s at/.m.shardbox-lock ] || rm -f at/.m.shardbox-lock
+    if [ "$1" = finished ]; then
+        finished_cache new.keys
+        "$SHARDBOX" verify -q at/m >log 2>&1 || report "verify"
+        return
+    fi
+    same_keys new.keys || report "not the keys"
+    "$SHARDBOX" verify -q at/m >log 2>&1
+    [ $? -lt 2 ] || report "cannot be verified"
+    ! grep '^[a-z]*: ' log | grep -Ev '^leftover: |^stale: index.pkl: [0-9]* of' || report "damaged"
+    [ "$1" = ended ] || cmp -s stale.pkl at/m/index.pkl || ! grep -q '^stale: ' log || report "neither index"
+}
+
 start_recache() {
     make_keys
     mkdir start-recache

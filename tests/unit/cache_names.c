@@ -36,8 +36,11 @@ static void other_names_are_no_segments(void)
 static void left_overs_are_what_writers_call_so(void)
 {
     static const char *const left[] = {
-        "segment_000099.arrow.tmp", "segment_000099.arrow.0123456789abcdef.tmp", "index.pkl.tmp",
-        "schema.json.tmp",          "index.pkl.shardbox-0123456789abcdef",
+        "segment_000099.arrow.tmp",
+        "segment_000099.arrow.0123456789abcdef.tmp",
+        "index.pkl.tmp",
+        "schema.json.tmp",
+        ".shardbox-0123456789abcdef",
     };
     static const char *const other[] = {
         "segment_000099.arrow",
@@ -46,8 +49,10 @@ static void left_overs_are_what_writers_call_so(void)
         "notes.tmp",
         "index.tmp",
         ".tmp",
-        "index.pkl.shardbox-0123456789abcde",
-        "index.pkl.shardbox-0123456789abcdef0",
+        ".shardbox-0123456789abcde",
+        ".shardbox-0123456789abcdef0",
+        ".shardbox-0123456789abcdeg",
+        "index.pkl.shardbox-0123456789abcdef",
         "index.pkl.bak",
         "",
     };
