@@ -8,6 +8,7 @@
 
 #define NAMES_BYTES        ((size_t)8 << 20) /* of one look-up */
 #define FINDS_BEFORE_TABLE 16
+#define SUFFIX_SIZE        (sizeof(".npy") - 1)
 
 bool sb_cache_field_is_among(const struct sb_cache_field *field, const char *const *arrays,
                              size_t array_count)
@@ -158,12 +159,51 @@ static enum sb_code find_cut(struct sb_cache_asks *asks, struct sb_cache *cache,
     return find(asks, cache, count, err);
 }
 
+/* What is neither, but the name that a tensor or blob alone has as a file. */
+static enum sb_code find_files(struct sb_cache_asks *asks, struct sb_cache *cache,
+                               struct sb_error *err)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < asks->count; i++) {
+        struct sb_cache_ask *ask = &asks->asks[i];
+        const char *end = asks->names.data + ask->name_at + ask->name_size;
+
+        if (!is_nowhere(ask) || ask->name_size <= SUFFIX_SIZE ||
+            (memcmp(end - SUFFIX_SIZE, ".npy", SUFFIX_SIZE) != 0 &&
+             memcmp(end - SUFFIX_SIZE, ".pkl", SUFFIX_SIZE) != 0))
+            continue;
+        ask->key_size = ask->name_size - SUFFIX_SIZE;
+        want(asks, i, &count);
+    }
+    return find(asks, cache, count, err);
+}
+
+/* Is it what follows a key: '/' and the name of the field, as it is or as a file's, or just the
+ * suffix of such a file? */
+static bool is_called(const struct sb_cache_field *field, const char *rest, size_t size,
+                      bool *as_file)
+{
+    const char *suffix = field->blob ? ".pkl" : ".npy";
+    size_t named = strlen(field->name);
+
+    if (*rest == '/') {
+        rest++;
+        size--;
+        if (named == 0 || size < named || memcmp(rest, field->name, named) != 0)
+            return false;
+    } else if (named > 0) {
+        return false;
+    }
+    *as_file = size == named + SUFFIX_SIZE && memcmp(rest + named, suffix, SUFFIX_SIZE) == 0;
+    return *as_file || size == named;
+}
+
 /* Which fields of its segment it asks for. */
 static void choose(const struct sb_cache_asks *asks, struct sb_cache_ask *ask,
                    const struct sb_cache_segment *segment)
 {
-    const char *name;
-    size_t size;
+    const char *rest = asks->names.data + ask->name_at + ask->key_size;
 
     ask->fields = segment->fields;
     ask->cost = segment->rows > 0 ? segment->bytes / segment->rows : 0;
@@ -172,15 +212,14 @@ static void choose(const struct sb_cache_asks *asks, struct sb_cache_ask *ask,
         ask->count = segment->field_count;
         return;
     }
-    name = asks->names.data + ask->name_at + ask->key_size + 1;
-    size = ask->name_size - ask->key_size - 1;
     for (size_t i = 0; i < segment->field_count; i++) {
-        const char *field = segment->fields[i].name;
+        bool as_file;
 
-        if (strlen(field) == size && memcmp(field, name, size) == 0) {
-            ask->first = i;
-            ask->count = 1;
-        }
+        if (!is_called(&segment->fields[i], rest, ask->name_size - ask->key_size, &as_file) ||
+            (as_file && ask->count > 0))
+            continue;
+        ask->first = i;
+        ask->count = 1;
     }
 }
 
@@ -216,5 +255,7 @@ enum sb_code sb_cache_asks_next(struct sb_cache_asks *asks, struct sb_cache *cac
         code = find_wholes(asks, cache, err);
     if (!code)
         code = find_cut(asks, cache, err);
+    if (!code)
+        code = find_files(asks, cache, err);
     return code ? code : choose_fields(asks, cache, err);
 }

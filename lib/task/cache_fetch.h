@@ -2,10 +2,11 @@
  * Arrays of a cache by their keys, to an output, in the order asked for, read ahead on threads.
  *
  * A name is looked for as a key, as it stands. Where there is none, it is cut at its last '/': what
- * stands before is the key, and the rest the name of one of its arrays. Names are looked up
- * together, as many as can be had without waiting and at most SB_CACHE_FETCH_NAMES; once more have
- * to be waited for, everything asked so far is given out first. Memory is some MB for each thread;
- * values larger than that are streamed.
+ * stands before is the key, and the rest the name of one of its arrays; or it is the name that an
+ * array has as a member (array_name.h), with its suffix. Names are looked up together, as many as
+ * can be had without waiting and at most SB_CACHE_FETCH_NAMES; once more have to be waited for,
+ * everything asked so far is given out first. Memory is some MB for each thread; values larger than
+ * that are streamed.
  */
 #ifndef SB_TASK_CACHE_FETCH_H
 #define SB_TASK_CACHE_FETCH_H

@@ -50,6 +50,19 @@ END
     sb cat c a/emb/emb a | cmp - <(cat tree/a/emb/emb.npy tree/a/emb.npy)
 }
 
+@test "the names that arrays have as files will do as well" {
+    make_dicts k
+    sb find --type=f k >names
+    grep -qx k:0/meta.pkl names
+    sb cat -T names k | cmp - <(sed 's/\.[a-z]*$//' names | sb cat -T - k)
+    run_fail 1 sb cat --raw k k:0/meta.npy k:0/emb.pkl k:0.npy k:0/meta.pkl
+    output_is zero
+    ((${#stderr_lines[@]} == 3)) || fail 'what is not there'
+    make_tensors t
+    sb cat t t:1.npy | cmp - tensors/t:1.npy
+    run_fail 1 sb cat t t:1.pkl
+}
+
 @test "keys come from a list, too, whose lines end in a newline or in NUL" {
     make_tensors t
     printf 't:1\nt:0' >keys
