@@ -10,6 +10,10 @@
 /* NumPy leaves room for the first dimension to grow, in digits. */
 #define GROWTH 21
 
+#define PREFIX         ((size_t)MAGIC_SIZE + 4) /* of version 1.0: magic, version, size */
+#define DIMENSION_MOST 21                       /* of an int64, with what is between two of them */
+#define REST_MOST      256                      /* of a header without dimensions */
+
 #define UNKNOWN_MOST 32 /* bytes of a type that is shown */
 
 /* What a header's dictionary says; a run of its text. */
@@ -44,8 +48,43 @@ enum sb_code sb_npy_data_size(enum sb_dtype dtype, const int64_t *shape, size_t 
 
 /* Writing */
 
+/* A header in the making: nothing is asked of printf, for small arrays come by the million. */
+struct header {
+    char text[SB_NPY_DIMS_MOST * DIMENSION_MOST + REST_MOST];
+    size_t size;
+};
+
+static void put_text(struct header *header, const char *text)
+{
+    size_t size = strlen(text);
+
+    memcpy(header->text + header->size, text, size);
+    header->size += size;
+}
+
+/* Returns how many digits it has; it is not negative. */
+static size_t put_number(struct header *header, int64_t number)
+{
+    char digits[DIMENSION_MOST];
+    size_t begin = sizeof(digits);
+
+    do {
+        digits[--begin] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    memcpy(header->text + header->size, digits + begin, sizeof(digits) - begin);
+    header->size += sizeof(digits) - begin;
+    return sizeof(digits) - begin;
+}
+
+static void put_blanks(struct header *header, size_t count)
+{
+    memset(header->text + header->size, ' ', count);
+    header->size += count;
+}
+
 /* As numpy.dtype has it, "<f4"; what has one byte has no order of bytes. */
-static enum sb_code add_type(struct sb_buf *out, enum sb_dtype dtype)
+static void put_type(struct header *header, enum sb_dtype dtype)
 {
     static const char kinds[] = {
         [SB_DTYPE_BOOL] = 'b',     [SB_DTYPE_INT8] = 'i',    [SB_DTYPE_INT16] = 'i',
@@ -56,51 +95,39 @@ static enum sb_code add_type(struct sb_buf *out, enum sb_dtype dtype)
     };
     size_t size = sb_dtype_size(dtype);
 
-    return sb_buf_add_format(out, "%c%c%zu", size == 1 ? '|' : '<', kinds[dtype], size);
+    put_text(header, (char[]){size == 1 ? '|' : '<', kinds[dtype], '\0'});
+    (void)put_number(header, (int64_t)size);
 }
 
-static enum sb_code add_dictionary(struct sb_buf *out, const struct sb_npy *npy)
+static void put_dictionary(struct header *header, const struct sb_npy *npy)
 {
-    size_t begin, digits = 0; /* of the first dimension */
-    enum sb_code code = sb_buf_add_text(out, "{'descr': '");
+    size_t digits = GROWTH; /* of the first dimension */
 
-    if (!code)
-        code = add_type(out, npy->dtype);
-    if (!code)
-        code = sb_buf_add_text(out, "', 'fortran_order': False, 'shape': (");
-    begin = out->size;
-    for (size_t i = 0; !code && i < npy->dims; i++) {
-        code = sb_buf_add_format(out, i ? ", %lld" : "%lld", (long long)npy->shape[i]);
-        if (i == 0)
-            digits = out->size - begin;
+    put_text(header, "{'descr': '");
+    put_type(header, npy->dtype);
+    put_text(header, "', 'fortran_order': False, 'shape': (");
+    for (size_t i = 0; i < npy->dims; i++) {
+        size_t written;
+
+        if (i > 0)
+            put_text(header, ", ");
+        written = put_number(header, npy->shape[i]);
+        digits = i > 0 ? digits : written;
     }
-    if (!code)
-        code = sb_buf_add_text(out, npy->dims == 1 ? ",), }" : "), }");
-    if (!code && npy->dims > 0)
-        code = sb_buf_add_format(out, "%*s", (int)(GROWTH - digits), "");
-    return code;
+    put_text(header, npy->dims == 1 ? ",), }" : "), }");
+    put_blanks(header, GROWTH - digits);
 }
 
 enum sb_code sb_npy_add_header(struct sb_buf *out, const struct sb_npy *npy, struct sb_error *err)
 {
-    struct sb_buf text = {0};
-    uint8_t prefix[MAGIC_SIZE + 4] = MAGIC;
-    size_t filled, padding;
-    enum sb_code code = add_dictionary(&text, npy);
+    struct header header = {.size = PREFIX};
 
-    filled = sizeof(prefix) + text.size + 1;
-    padding = ALIGNMENT - filled % ALIGNMENT;
-    prefix[MAGIC_SIZE] = 1;
-    /* 64 dimensions of 20 digits are far from the 65,535 bytes that this version has. */
-    sb_put_u16(prefix + MAGIC_SIZE + 2, (unsigned)(text.size + padding + 1));
-    if (!code)
-        code = sb_buf_add_format(&text, "%*s\n", (int)padding, "");
-    if (!code)
-        code = sb_buf_add(out, prefix, sizeof(prefix));
-    if (!code)
-        code = sb_buf_add(out, text.data, text.size);
-    sb_buf_release(&text);
-    return code ? sb_fail_memory(err) : SB_OK;
+    memcpy(header.text, MAGIC "\1\0\0", PREFIX);
+    put_dictionary(&header, npy);
+    put_blanks(&header, ALIGNMENT - (header.size + 1) % ALIGNMENT);
+    put_text(&header, "\n");
+    sb_put_u16((uint8_t *)header.text + PREFIX - 2, (unsigned)(header.size - PREFIX));
+    return sb_buf_add(out, header.text, header.size) ? sb_fail_memory(err) : SB_OK;
 }
 
 /* Reading: as much of Python as a header has */

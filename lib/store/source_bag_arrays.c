@@ -269,17 +269,18 @@ struct beginning {
     size_t size;
 };
 
-/* A sb_each_block, which wants no more than it has room for. */
+/* A sb_each_block, which wants no more than it has room for. What ends a stream goes by its error.
+ */
 static enum sb_code take_beginning(void *context, const void *data, size_t size,
                                    struct sb_error *err)
 {
     struct beginning *beginning = context;
     size_t room = sizeof(beginning->bytes) - beginning->size, part = size < room ? size : room;
 
-    (void)err;
     memcpy(beginning->bytes + beginning->size, data, part);
     beginning->size += part;
-    return beginning->size == sizeof(beginning->bytes) ? SB_END : SB_OK;
+    err->code = beginning->size == sizeof(beginning->bytes) ? SB_END : SB_OK;
+    return err->code;
 }
 
 static enum sb_code begins_as_npy(struct sb_bag *bag, bool *is_npy, struct sb_error *err)
