@@ -293,6 +293,18 @@ END
     told "shardbox convert: m: is input and output at once; choose another output"
 }
 
+@test "where names cannot be exchanged, the old cache is renamed and the new one takes its place" {
+    need_shim
+    make_tree
+    make_files 'other/m:9/x.npy=<f4:1:1'
+    sb convert --to=cache tree m
+    FAULT_CALLS=rename FAULT_AT=2 FAULT_HOW=EINVAL FAULT_MARK=$PWD/mark LD_PRELOAD=$FAULT_SHIM \
+        run_ok sb convert --to=cache --force other m
+    [[ -s mark || -e mark ]]
+    holds m other
+    [[ $(there .) == 'm mark other tree ' ]]
+}
+
 @test "what a killed run left is put back or removed, and another run is waited for" {
     make_tree
     sb convert --to=cache tree m

@@ -42,6 +42,11 @@ without_bad() {
     faults -s 17 -o 5 -p strict bagset bagreset bagforce bagappend bagaside
 }
 
+@test "a cache: nothing or all of it; replaced, the old keys or the new; added to, no key is lost" {
+    faults -s 41 -o 6 cacheforce cacheappend
+    faults -s 23 -o 4 -p strict cacheforce cacheappend
+}
+
 @test "upgrade: the archive or the better one" {
     faults -s 23 -o 2 upgrade
 }

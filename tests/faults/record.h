@@ -14,6 +14,7 @@
  *   symlink DIR FILE 0       name, target
  *   link DIR FILE 0          name
  *   rename DIR DIR 0         old name, new name
+ *   exchange DIR DIR 0       two names, each of which then has what the other had
  *   unlink DIR 0 0           name; also of a directory
  *   sync FILE 0 0            fsync or fdatasync, of a directory too
  *   syncfs 0 0 0
@@ -214,12 +215,13 @@ static inline void record_name(const char *kind, int dir, const char *name, cons
     errno = error_number;
 }
 
-static inline void record_rename(int from_dir, const char *from, int to_dir, const char *to)
+static inline void record_rename(const char *kind, int from_dir, const char *from, int to_dir,
+                                 const char *to)
 {
     const char *old = record_base(from), *new = record_base(to);
 
     if (record_log >= 0)
-        record_entry("rename", record_directory(from_dir, from), record_directory(to_dir, to), old,
+        record_entry(kind, record_directory(from_dir, from), record_directory(to_dir, to), old,
                      strlen(old), new, strlen(new));
 }
 

@@ -1068,6 +1068,7 @@ check_trained() {
 # bytes, and a pickle.
 make_keys() {
     local i
+    rm -rf old.keys more.keys new.keys old.caches
     for i in 0 1 2 3 4 5; do
         [ $i -gt 3 ] || make_key "old.keys/m:$i" "old $i"
         [ $i -lt 3 ] || make_key "more.keys/m:$i" "new $i"
@@ -1203,14 +1204,14 @@ check_cacherepair() {
 start_recache() {
     make_keys
     mkdir start-recache
-    make_cache old/m old.keys
-    make_cache more/m more.keys
+    make_cache old.caches/1 old.keys
+    make_cache old.caches/2 more.keys
 }
 run_recache() {
-    "$@" convert -q --compact --segment-size=250 old/m more/m at/m
+    "$@" convert -q --compact --segment-size=250 old.caches/1 old.caches/2 at/m
 }
 again_recache() {
-    "$@" convert -q --compact --force --segment-size=250 old/m more/m at/m
+    "$@" convert -q --compact --force --segment-size=250 old.caches/1 old.caches/2 at/m
 }
 check_recache() {
     check_cache "$1"

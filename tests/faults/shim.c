@@ -264,7 +264,7 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
     record_begin();
     int result = (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
     if (result == 0)
-        record_rename(from_dir, from, to_dir, to);
+        record_rename(flags & RENAME_EXCHANGE ? "exchange" : "rename", from_dir, from, to_dir, to);
     record_end();
     return result;
 }
