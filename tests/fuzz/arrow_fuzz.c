@@ -124,7 +124,7 @@ static void write_and_read(const struct sb_arrow *arrow, int64_t size)
         .beside = "/dev/shm/x",
     };
     struct sb_buf file = {0};
-    int64_t rows[ROWS_MAX];
+    int64_t rows[ROWS_MAX] = {0};
     struct sb_arrow_writer *writer;
     struct sb_arrow *again;
     struct sb_error err;
