@@ -187,7 +187,8 @@ enum sb_code sb_arrow_writer_add(struct sb_arrow_writer *writer, size_t column, 
     struct column *to = &writer->columns[column];
 
     if (size > (size_t)(MOST * to->value_size - to->now.bytes))
-        return sb_fail(err, SB_LIMIT, "column '%s' would have more than %d bytes or values in one file",
+        return sb_fail(err, SB_LIMIT,
+                       "column '%s' would have more than %d bytes or values in one file",
                        writer->schema.columns[column].name, MOST);
     if (to->packed)
         return add_bools(writer, column, data, size, err);
