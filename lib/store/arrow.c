@@ -1,37 +1,9 @@
-#include "store/arrow.h"
-#include "core/flatbuffer.h"
 #include "core/little_endian.h"
 #include "store/arrow_format.h"
+#include "store/arrow_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* A part of the file; size 0: there is none. */
-struct extent {
-    int64_t offset;
-    int64_t size;
-};
-
-/* Where the values of a column are. */
-struct place {
-    struct extent validity; /* size 0: none is null */
-    struct extent offsets;
-    struct extent values;
-    int64_t most; /* bytes or values: what offsets may say */
-};
-
-struct sb_arrow {
-    const unsigned char *data;
-    int64_t size;
-    unsigned char *footer; /* a copy, which names point into */
-    int64_t rows;
-    int64_t batches;
-    struct sb_arrow_column *columns;
-    struct place *places;
-    size_t column_count;
-    struct sb_arrow_pair *pairs;
-    size_t pair_count;
-};
 
 /* The one batch, as its parts are gone through. */
 struct batch {
@@ -39,13 +11,8 @@ struct batch {
     size_t node;
     struct sb_flat_vector buffers;
     size_t buffer;
-    struct extent body;
+    struct sb_arrow_extent body;
 };
-
-static enum sb_code lead_out(struct sb_error *err, const char *what)
-{
-    return sb_fail(err, SB_DAMAGED, "its %s leads out of the file", what);
-}
 
 void sb_arrow_free(struct sb_arrow *arrow)
 {
@@ -59,7 +26,7 @@ void sb_arrow_free(struct sb_arrow *arrow)
 }
 
 /* A copy of a part, so that a file that changes meanwhile cannot lead out of what was checked. */
-static enum sb_code copy_part(const struct sb_arrow *arrow, const struct extent *part,
+static enum sb_code copy_part(const struct sb_arrow *arrow, const struct sb_arrow_extent *part,
                               struct sb_flat *flat, unsigned char **copy, struct sb_error *err)
 {
     if (part->size > SB_ARROW_METADATA_MOST)
@@ -74,7 +41,7 @@ static enum sb_code copy_part(const struct sb_arrow *arrow, const struct extent 
 }
 
 /* From the end of the file: the size of the footer, and the magic. */
-static enum sb_code find_footer(const struct sb_arrow *arrow, struct extent *footer,
+static enum sb_code find_footer(const struct sb_arrow *arrow, struct sb_arrow_extent *footer,
                                 struct sb_error *err)
 {
     const int64_t tail = sizeof(uint32_t) + SB_ARROW_MAGIC_SIZE;
@@ -88,140 +55,12 @@ static enum sb_code find_footer(const struct sb_arrow *arrow, struct extent *foo
     footer->size = (int32_t)sb_get_u32(arrow->data + arrow->size - tail);
     footer->offset = arrow->size - tail - footer->size;
     if (footer->size <= 0 || footer->offset < SB_ARROW_START)
-        return lead_out(err, "footer");
+        return sb_arrow_lead_out(err, "footer");
     return SB_OK;
-}
-
-static enum sb_dtype int_type(const struct sb_flat_table *type)
-{
-    bool is_signed = sb_flat_number(type, SB_FLAT_INT_IS_SIGNED, 1, 0) != 0;
-
-    switch (sb_flat_number(type, SB_FLAT_INT_BIT_WIDTH, 4, 0)) {
-    case 8:
-        return is_signed ? SB_DTYPE_INT8 : SB_DTYPE_UINT8;
-    case 16:
-        return is_signed ? SB_DTYPE_INT16 : SB_DTYPE_UINT16;
-    case 32:
-        return is_signed ? SB_DTYPE_INT32 : SB_DTYPE_UINT32;
-    case 64:
-        return is_signed ? SB_DTYPE_INT64 : SB_DTYPE_UINT64;
-    default:
-        return SB_DTYPE_NONE;
-    }
-}
-
-static enum sb_dtype float_type(const struct sb_flat_table *type)
-{
-    switch (sb_flat_number(type, SB_FLAT_FLOAT_PRECISION, 2, 0)) {
-    case 0:
-        return SB_DTYPE_FLOAT16;
-    case 1:
-        return SB_DTYPE_FLOAT32;
-    case 2:
-        return SB_DTYPE_FLOAT64;
-    default:
-        return SB_DTYPE_NONE;
-    }
-}
-
-/* The type of a list's only child. */
-static enum sb_dtype child_type(const struct sb_flat_table *field)
-{
-    struct sb_flat_vector children = sb_flat_vector_in(field, SB_FLAT_FIELD_CHILDREN, 4);
-    struct sb_flat_table child, type;
-
-    if (children.count != 1)
-        return SB_DTYPE_NONE;
-    child = sb_flat_item_table(&children, 0);
-    if (sb_flat_table_in(&child, SB_FLAT_FIELD_DICTIONARY).at)
-        return SB_DTYPE_NONE;
-    type = sb_flat_table_in(&child, SB_FLAT_FIELD_TYPE);
-    switch (sb_flat_number(&child, SB_FLAT_FIELD_TYPE_TYPE, 1, 0)) {
-    case SB_ARROW_TYPE_INT:
-        return int_type(&type);
-    case SB_ARROW_TYPE_FLOAT:
-        return float_type(&type);
-    case SB_ARROW_TYPE_BOOL:
-        return SB_DTYPE_BOOL;
-    default:
-        return SB_DTYPE_NONE;
-    }
-}
-
-static enum sb_code read_field(const struct sb_flat_table *field, struct sb_arrow_column *column,
-                               struct sb_error *err)
-{
-    struct sb_flat_text name = sb_flat_text_in(field, SB_FLAT_FIELD_NAME);
-    bool known = !sb_flat_table_in(field, SB_FLAT_FIELD_DICTIONARY).at;
-
-    if (strlen(name.data) != name.size)
-        return sb_fail(err, SB_FORMAT, "the name of a column has a NUL");
-    column->name = name.data;
-    switch (sb_flat_number(field, SB_FLAT_FIELD_TYPE_TYPE, 1, 0)) {
-    case SB_ARROW_TYPE_UTF8:
-        column->type = SB_ARROW_TEXT;
-        break;
-    case SB_ARROW_TYPE_BINARY:
-        column->type = SB_ARROW_BINARY;
-        break;
-    case SB_ARROW_TYPE_LIST:
-        column->type = SB_ARROW_LIST;
-        column->dtype = child_type(field);
-        known = known && column->dtype != SB_DTYPE_NONE;
-        break;
-    default:
-        known = false;
-    }
-    return known ? SB_OK
-                 : sb_fail(err, SB_FORMAT, "column '%s' is of a type that is not read here",
-                           column->name);
-}
-
-static enum sb_code read_pairs(struct sb_arrow *arrow, const struct sb_flat_table *schema,
-                               struct sb_error *err)
-{
-    struct sb_flat_vector pairs = sb_flat_vector_in(schema, SB_FLAT_SCHEMA_METADATA, 4);
-
-    arrow->pairs = calloc(pairs.count + 1, sizeof(*arrow->pairs));
-    if (!arrow->pairs)
-        return sb_fail_memory(err);
-    arrow->pair_count = pairs.count;
-    for (size_t i = 0; i < pairs.count; i++) {
-        struct sb_flat_table pair = sb_flat_item_table(&pairs, i);
-        struct sb_flat_text value = sb_flat_text_in(&pair, SB_FLAT_PAIR_VALUE);
-
-        arrow->pairs[i].key = sb_flat_text_in(&pair, SB_FLAT_PAIR_KEY).data;
-        arrow->pairs[i].value = value.data;
-        arrow->pairs[i].value_size = value.size;
-    }
-    return SB_OK;
-}
-
-static enum sb_code read_schema(struct sb_arrow *arrow, const struct sb_flat_table *schema,
-                                struct sb_error *err)
-{
-    struct sb_flat_vector fields = sb_flat_vector_in(schema, SB_FLAT_SCHEMA_FIELDS, 4);
-
-    if (sb_flat_number(schema, SB_FLAT_SCHEMA_ENDIANNESS, 2, 0) != 0)
-        return sb_fail(err, SB_FORMAT, "its numbers are big-endian");
-    arrow->columns = calloc(fields.count + 1, sizeof(*arrow->columns));
-    arrow->places = calloc(fields.count + 1, sizeof(*arrow->places));
-    if (!arrow->columns || !arrow->places)
-        return sb_fail_memory(err);
-    arrow->column_count = fields.count;
-    for (size_t i = 0; i < fields.count; i++) {
-        struct sb_flat_table field = sb_flat_item_table(&fields, i);
-
-        if (schema->flat->bad)
-            return lead_out(err, "schema");
-        if (read_field(&field, &arrow->columns[i], err))
-            return schema->flat->bad ? lead_out(err, "schema") : err->code;
-    }
-    return read_pairs(arrow, schema, err);
 }
 
 /* The next buffer of the batch, as a part of the file. */
-static bool next_buffer(struct batch *batch, struct extent *out)
+static bool next_buffer(struct batch *batch, struct sb_arrow_extent *out)
 {
     int64_t offset, size;
 
@@ -231,12 +70,12 @@ static bool next_buffer(struct batch *batch, struct extent *out)
     size = sb_flat_item_number(&batch->buffers, batch->buffer++, 8, 8);
     if (offset < 0 || size < 0 || offset > batch->body.size || size > batch->body.size - offset)
         return false;
-    *out = (struct extent){.offset = batch->body.offset + offset, .size = size};
+    *out = (struct sb_arrow_extent){.offset = batch->body.offset + offset, .size = size};
     return true;
 }
 
 /* The next node: how many values there are, and where it is told which of them are null. */
-static bool next_node(struct batch *batch, int64_t *count, struct extent *validity)
+static bool next_node(struct batch *batch, int64_t *count, struct sb_arrow_extent *validity)
 {
     int64_t nulls;
 
@@ -252,40 +91,40 @@ static bool next_node(struct batch *batch, int64_t *count, struct extent *validi
 }
 
 /* Values of a list: how many there are room for is what their buffer says. */
-static enum sb_code place_values(const struct sb_arrow_column *column, struct place *place,
+static enum sb_code place_values(const struct sb_arrow_column *column, struct sb_arrow_place *place,
                                  struct batch *batch, struct sb_error *err)
 {
-    struct extent validity;
+    struct sb_arrow_extent validity;
     int64_t room;
 
     if (column->type != SB_ARROW_LIST) {
         if (!next_buffer(batch, &place->values))
-            return lead_out(err, "batch");
+            return sb_arrow_lead_out(err, "batch");
         place->most = place->values.size;
         return SB_OK;
     }
     if (!next_node(batch, &place->most, &validity) || !next_buffer(batch, &place->values))
-        return lead_out(err, "batch");
+        return sb_arrow_lead_out(err, "batch");
     if (validity.size)
         return sb_fail(err, SB_FORMAT, "a list of column '%s' has nulls", column->name);
     if (column->dtype == SB_DTYPE_BOOL)
         room = place->values.size > INT64_MAX / 8 ? INT64_MAX : place->values.size * 8;
     else
         room = place->values.size / (int64_t)sb_dtype_size(column->dtype);
-    return place->most <= room ? SB_OK : lead_out(err, "batch");
+    return place->most <= room ? SB_OK : sb_arrow_lead_out(err, "batch");
 }
 
 static enum sb_code place_column(struct sb_arrow *arrow, size_t column, struct batch *batch,
                                  struct sb_error *err)
 {
-    struct place *place = &arrow->places[column];
+    struct sb_arrow_place *place = &arrow->places[column];
     int64_t count;
 
     if (!next_node(batch, &count, &place->validity) || count != arrow->rows ||
         !next_buffer(batch, &place->offsets))
-        return lead_out(err, "batch");
+        return sb_arrow_lead_out(err, "batch");
     if (count && place->offsets.size / (int64_t)sizeof(uint32_t) <= count)
-        return lead_out(err, "batch");
+        return sb_arrow_lead_out(err, "batch");
     return place_values(&arrow->columns[column], place, batch, err);
 }
 
@@ -297,14 +136,14 @@ static enum sb_code read_batch(struct sb_arrow *arrow, struct sb_flat *flat, str
     enum sb_code code = SB_OK;
 
     if (sb_flat_number(&message, SB_FLAT_MESSAGE_HEADER_TYPE, 1, 0) != SB_ARROW_RECORD_BATCH)
-        return lead_out(err, "batch");
+        return sb_arrow_lead_out(err, "batch");
     if (sb_flat_table_in(&header, SB_FLAT_BATCH_COMPRESSION).at)
         return sb_fail(err, SB_FORMAT, "its batch is compressed");
     arrow->rows = sb_flat_number(&header, SB_FLAT_BATCH_LENGTH, 8, 0);
     batch->nodes = sb_flat_vector_in(&header, SB_FLAT_BATCH_NODES, 16);
     batch->buffers = sb_flat_vector_in(&header, SB_FLAT_BATCH_BUFFERS, 16);
     if (flat->bad || arrow->rows < 0 || (arrow->column_count == 0 && arrow->rows))
-        return lead_out(err, "batch");
+        return sb_arrow_lead_out(err, "batch");
     for (size_t i = 0; code == SB_OK && i < arrow->column_count; i++)
         code = place_column(arrow, i, batch, err);
     return code;
@@ -317,7 +156,7 @@ static enum sb_code open_batch(struct sb_arrow *arrow, const struct sb_flat_vect
     int64_t offset = sb_flat_item_number(blocks, 0, 0, 8);
     int64_t head = sb_flat_item_number(blocks, 0, 8, 4);
     int64_t body = sb_flat_item_number(blocks, 0, 16, 8);
-    struct extent message;
+    struct sb_arrow_extent message;
     struct batch batch = {.body = {.size = body}};
     unsigned char *copy = NULL;
     struct sb_flat flat;
@@ -325,13 +164,13 @@ static enum sb_code open_batch(struct sb_arrow *arrow, const struct sb_flat_vect
 
     if (offset < SB_ARROW_START || head <= SB_ARROW_PREFIX || body < 0 || offset > arrow->size ||
         head > arrow->size - offset || body > arrow->size - offset - head)
-        return lead_out(err, "batch");
+        return sb_arrow_lead_out(err, "batch");
     if (sb_get_u32(arrow->data + offset) != SB_ARROW_CONTINUATION)
         return sb_fail(err, SB_FORMAT, "its messages are framed as before Arrow 0.15");
     message.offset = offset + SB_ARROW_PREFIX;
     message.size = (int32_t)sb_get_u32(arrow->data + offset + sizeof(uint32_t));
     if (message.size <= 0 || message.size > head - SB_ARROW_PREFIX)
-        return lead_out(err, "batch");
+        return sb_arrow_lead_out(err, "batch");
     batch.body.offset = offset + head;
     code = copy_part(arrow, &message, &flat, &copy, err);
     if (code == SB_OK)
@@ -344,7 +183,7 @@ static enum sb_code read_footer(struct sb_arrow *arrow, struct sb_error *err)
 {
     struct sb_flat_table root, schema;
     struct sb_flat_vector blocks;
-    struct extent footer = {0};
+    struct sb_arrow_extent footer = {0};
     struct sb_flat flat;
 
     if (find_footer(arrow, &footer, err) || copy_part(arrow, &footer, &flat, &arrow->footer, err))
@@ -353,13 +192,13 @@ static enum sb_code read_footer(struct sb_arrow *arrow, struct sb_error *err)
     schema = sb_flat_table_in(&root, SB_FLAT_FOOTER_SCHEMA);
     blocks = sb_flat_vector_in(&root, SB_FLAT_FOOTER_BATCHES, SB_ARROW_BLOCK_SIZE);
     if (flat.bad || !schema.at)
-        return lead_out(err, "footer");
+        return sb_arrow_lead_out(err, "footer");
     if (sb_flat_number(&root, SB_FLAT_FOOTER_VERSION, 2, 0) < SB_ARROW_VERSION_LEAST)
         return sb_fail(err, SB_FORMAT, "is of a version before Arrow 0.8");
-    if (read_schema(arrow, &schema, err))
+    if (sb_arrow_read_schema(arrow, &schema, err))
         return err->code;
     if (flat.bad)
-        return lead_out(err, "schema");
+        return sb_arrow_lead_out(err, "schema");
     if (blocks.count == 0)
         return sb_fail(err, SB_FORMAT, "has no record batch");
     arrow->batches = (int64_t)blocks.count;
@@ -414,7 +253,8 @@ const struct sb_arrow_pair *sb_arrow_pair(const struct sb_arrow *arrow, size_t p
     return &arrow->pairs[pair];
 }
 
-static int64_t offset_at(const struct sb_arrow *arrow, const struct place *place, int64_t row)
+static int64_t offset_at(const struct sb_arrow *arrow, const struct sb_arrow_place *place,
+                         int64_t row)
 {
     return (int32_t)sb_get_u32(arrow->data + place->offsets.offset +
                                row * (int64_t)sizeof(uint32_t));
@@ -429,7 +269,7 @@ enum sb_code sb_arrow_value(const struct sb_arrow *arrow, size_t column, int64_t
                             struct sb_arrow_value *out, struct sb_error *err)
 {
     const struct sb_arrow_column *of = &arrow->columns[column];
-    const struct place *place = &arrow->places[column];
+    const struct sb_arrow_place *place = &arrow->places[column];
     int64_t begin = offset_at(arrow, place, row), end = offset_at(arrow, place, row + 1);
     int64_t at = begin;
 
