@@ -17,16 +17,10 @@ static const char *const options_of_bags[] = {
 static const char *misuse(const struct cat_records_settings *settings,
                           const struct cat_request *request)
 {
-    bool random = settings->sample >= 0 || settings->shuffle || settings->forever;
+    const char *wrong = misused_draw(settings, request);
 
-    if (settings->replace && settings->sample < 0)
-        return "--replace says how --sample draws: give --sample=N, or --shuffle";
-    if (settings->sample >= 0 && settings->shuffle)
-        return "--sample and --shuffle cannot be given together; a sample comes in a random order";
-    if (random && request->files_from)
-        return "--files-from cannot be sampled, shuffled or repeated; give numbers and slices";
-    if (settings->forever && request->framing == SB_FRAMING_TAR)
-        return "--forever and --frame=tar cannot be given together: a tar has an end";
+    if (wrong)
+        return wrong;
     if (request->files_from && strcmp(request->files_from, "-") == 0 &&
         strcmp(request->spec, "-") == 0)
         return "the Syrah file and -T cannot both be standard input";

@@ -43,27 +43,40 @@ static bool is_by_key(const struct cat_records_settings *settings)
     return settings->keys || is_finding();
 }
 
-/* NULL: nothing is wrong. */
-static const char *misuse(const struct cat_records_settings *settings,
-                          const struct cat_request *request)
+static bool is_random(const struct cat_records_settings *settings)
 {
-    bool random = settings->sample >= 0 || settings->shuffle || settings->forever;
+    return settings->sample >= 0 || settings->shuffle || settings->forever;
+}
 
+const char *misused_draw(const struct cat_records_settings *settings,
+                         const struct cat_request *request)
+{
     if (settings->replace && settings->sample < 0)
         return "--replace says how --sample draws: give --sample=N, or --shuffle";
     if (settings->sample >= 0 && settings->shuffle)
         return "--sample and --shuffle cannot be given together; a sample comes in a random order";
-    if (random && request->files_from)
+    if (is_random(settings) && request->files_from)
         return "--files-from cannot be sampled, shuffled or repeated; give numbers and slices";
-    if (random && is_by_key(settings))
+    if (settings->forever && request->framing == SB_FRAMING_TAR)
+        return "--forever and --frame=tar cannot be given together: a tar has an end";
+    return NULL;
+}
+
+/* NULL: nothing is wrong. */
+static const char *misuse(const struct cat_records_settings *settings,
+                          const struct cat_request *request)
+{
+    const char *wrong = misused_draw(settings, request);
+
+    if (wrong)
+        return wrong;
+    if (is_random(settings) && is_by_key(settings))
         return "records by key cannot be sampled, shuffled or repeated";
     if (!settings->keys && is_finding() && request->operand_count > 0)
         return "--find without --keys and record numbers cannot be given together";
     if (is_by_key(settings) && !has_key() && !request->files_from && request->operand_count == 0)
         return settings->keys ? "--keys: no NAME given"
                               : "--find needs a key: --find=KEY, or a list of them by -T";
-    if (settings->forever && request->framing == SB_FRAMING_TAR)
-        return "--forever and --frame=tar cannot be given together: a tar has an end";
     return NULL;
 }
 

@@ -56,6 +56,10 @@ struct cat_request {
 /* Of the options parsed last, one that only means something for a bag, without "--"; or NULL. */
 const char *cat_records_given(void);
 
+/* What is wrong with how records or items are to be drawn, shuffled or repeated; or NULL. */
+const char *misused_draw(const struct cat_records_settings *settings,
+                         const struct cat_request *request);
+
 /* Does all of it; returns the exit status. */
 int cat_records(const struct cat_records_settings *settings, const struct cat_request *request);
 

@@ -24,37 +24,48 @@ struct table {
     struct sb_buf line;
 };
 
-static void add_json_key(struct sb_buf *line, const char *array, const char *what)
-{
-    output_need(sb_buf_add_char(line, '{'));
-    output_need(array ? json_name(line, "array", array, strlen(array))
-                      : sb_buf_add_format(line, "\"%s\":true", what));
-}
-
-/* array NULL: what stands in its place. items -1: none are counted. */
-static void write_line(struct table *table, int64_t items, int64_t bytes,
-                       const struct sb_syrah_array *array, const char *what)
+/* Of an array, or, with dtype NULL, of what is called so. items -1: none are counted. */
+static void write_line(struct table *table, int64_t items, int64_t bytes, const char *dtype,
+                       const char *name)
 {
     bool human = table->wanted->human;
     struct sb_buf *line = &table->line;
     char number[NUMBER_SIZE];
 
     sb_buf_clear(line);
-    if (table->wanted->json) {
-        add_json_key(line, array ? array->name : NULL, what);
-        if (array)
-            output_need(sb_buf_add_format(line, ",\"dtype\":\"%s\"", sb_dtype_word(array->dtype)));
-        if (items >= 0)
-            output_need(sb_buf_add_format(line, ",\"items\":%" PRId64, items));
-        output_need(sb_buf_add_format(line, ",\"bytes\":%" PRId64 "}\n", bytes));
-        output_bytes(line->data, line->size);
-        return;
-    }
     add_cell(line, items < 0 ? "-" : format_number(items, number), 12, true);
     add_cell(line, format_amount(bytes, human, number), human ? 6 : 15, true);
-    add_cell(line, array ? sb_dtype_word(array->dtype) : "-", strlen("float128"), false);
+    add_cell(line, dtype ? dtype : "-", strlen("float128"), false);
     output_bytes(line->data, line->size);
-    output_line(array ? array->name : what, strlen(array ? array->name : what), false);
+    output_line(name, strlen(name), false);
+}
+
+static void write_json(struct table *table, int64_t items, int64_t bytes, const char *dtype,
+                       const char *name)
+{
+    struct sb_buf *line = &table->line;
+
+    sb_buf_clear(line);
+    output_need(sb_buf_add_char(line, '{'));
+    if (dtype) {
+        output_need(json_name(line, "array", name, strlen(name)));
+        output_need(sb_buf_add_format(line, ",\"dtype\":\"%s\"", dtype));
+    } else {
+        output_need(sb_buf_add_format(line, "\"%s\":true", name));
+    }
+    if (items >= 0)
+        output_need(sb_buf_add_format(line, ",\"items\":%" PRId64, items));
+    output_need(sb_buf_add_format(line, ",\"bytes\":%" PRId64 "}\n", bytes));
+    output_bytes(line->data, line->size);
+}
+
+static void show(struct table *table, int64_t items, int64_t bytes, const char *dtype,
+                 const char *name)
+{
+    if (table->wanted->json)
+        write_json(table, items, bytes, dtype, name);
+    else
+        write_line(table, items, bytes, dtype, name);
 }
 
 /* What is no array; returns its bytes. */
@@ -72,8 +83,8 @@ static int64_t write_rest(struct table *table, int64_t used)
     if (table->wanted->summarize)
         return metadata + unused;
     if (unused > 0)
-        write_line(table, -1, unused, NULL, "unused");
-    write_line(table, -1, metadata, NULL, "metadata");
+        show(table, -1, unused, NULL, "unused");
+    show(table, -1, metadata, NULL, "metadata");
     return metadata + unused;
 }
 
@@ -86,14 +97,16 @@ static void write_table(struct table *table, const struct sb_array_usage *arrays
         output_format("%12s %*s %-8s array\n", "items", table->wanted->human ? 6 : 15, "bytes",
                       "dtype");
     for (uint32_t i = 0; i < sb_syrah_set_array_count(set); i++) {
+        const struct sb_syrah_array *array = sb_syrah_set_array(set, i);
+
         if (!table->wanted->summarize && !arrays[i].passed_over)
-            write_line(table, arrays[i].items, arrays[i].bytes, sb_syrah_set_array(set, i), NULL);
+            show(table, arrays[i].items, arrays[i].bytes, sb_dtype_word(array->dtype), array->name);
         if (__builtin_add_overflow(sum, arrays[i].bytes, &sum))
             sum = INT64_MAX;
     }
     if (table->whole && __builtin_add_overflow(sum, write_rest(table, sum), &sum))
         sum = INT64_MAX;
-    write_line(table, sb_syrah_set_count(set), sum, NULL, "total");
+    show(table, sb_syrah_set_count(set), sum, NULL, "total");
 }
 
 static enum sb_code choose_arrays(const struct sb_syrah_set *set, struct sb_array_usage *arrays,
