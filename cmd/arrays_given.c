@@ -25,8 +25,10 @@ size_t arrays_given(const char ***names)
             continue;
         if (!*names)
             *names = calloc(options, sizeof(**names));
-        if (!*names)
+        if (!*names) {
             output_check(ENOMEM);
+            return 0;
+        }
         (*names)[count++] = given[i].value;
     }
     return count;

@@ -114,7 +114,7 @@ enum sb_code sb_cache_give_up(struct sb_cache *cache, uint32_t segment,
                               struct sb_error *err) SB_CHECKED;
 
 /* The key of a row that is there. SB_DAMAGED; the text begins with the segment's path. */
-enum sb_code sb_cache_key(const struct sb_cache_map *map, const struct sb_cache_file *segment,
+enum sb_code sb_cache_key(const struct sb_cache_map *map, const struct sb_cache_file *file,
                           int64_t row, struct sb_cache_key *out, struct sb_error *err) SB_CHECKED;
 
 /* cache_live.c: finds which rows count, once. */

@@ -138,32 +138,6 @@ static enum sb_code take_blob(struct sb_cache_reader *reader, const struct sb_ca
     return SB_OK;
 }
 
-static enum sb_code take_field(struct sb_cache_reader *reader, struct sb_cache_place place,
-                               size_t field, struct sb_cache_value *out, struct sb_error *err)
-{
-    const struct sb_cache_field *of;
-
-    if (go_to(reader, place, err))
-        return err->code;
-    out->array = (struct sb_npy){.dtype = SB_DTYPE_NONE};
-    if (field >= reader->map->layout->field_count)
-        return fail_value(reader, "there is no such array", err);
-    of = &reader->map->layout->fields[field];
-    if (of->blob ? take_blob(reader, of, place.row, out, err)
-                 : take_array(reader, of, place.row, out, err))
-        return judge(reader, err);
-    return SB_OK;
-}
-
-enum sb_code sb_cache_describe(struct sb_cache_reader *reader, struct sb_cache_place place,
-                               size_t field, struct sb_cache_value *out, struct sb_error *err)
-{
-    if (take_field(reader, place, field, out, err))
-        return err->code;
-    out->data = NULL;
-    return sb_cache_reader_check(reader, err);
-}
-
 /* Of a value that was taken; the file may have changed since. */
 static enum sb_code unpack_bools(struct sb_cache_reader *reader, int64_t row, size_t column,
                                  struct sb_cache_value *out, struct sb_error *err)
@@ -184,15 +158,45 @@ static enum sb_code unpack_bools(struct sb_cache_reader *reader, int64_t row, si
     return SB_OK;
 }
 
+/* made: data has the values, also where they lie in the file as bits. */
+static enum sb_code take_field(struct sb_cache_reader *reader, struct sb_cache_place place,
+                               size_t number, bool made, struct sb_cache_value *out,
+                               struct sb_error *err)
+{
+    const struct sb_cache_field *field;
+    enum sb_code code;
+
+    if (go_to(reader, place, err))
+        return err->code;
+    out->array = (struct sb_npy){.dtype = SB_DTYPE_NONE};
+    if (number >= reader->map->layout->field_count)
+        return fail_value(reader, "there is no such array", err);
+    field = &reader->map->layout->fields[number];
+    code = field->blob ? take_blob(reader, field, place.row, out, err)
+                       : take_array(reader, field, place.row, out, err);
+    if (code)
+        return judge(reader, err);
+    if (made && field->dtype == SB_DTYPE_BOOL && !field->blob)
+        return unpack_bools(reader, place.row, field->data, out, err);
+    return SB_OK;
+}
+
 enum sb_code sb_cache_value(struct sb_cache_reader *reader, struct sb_cache_place place,
                             size_t field, struct sb_cache_value *out, struct sb_error *err)
 {
-    if (take_field(reader, place, field, out, err))
+    if (take_field(reader, place, field, true, out, err))
         return err->code;
     reader->touched += out->array.data_size;
-    if (out->array.dtype != SB_DTYPE_BOOL)
-        return SB_OK;
-    return unpack_bools(reader, place.row, reader->map->layout->fields[field].data, out, err);
+    return SB_OK;
+}
+
+enum sb_code sb_cache_describe(struct sb_cache_reader *reader, struct sb_cache_place place,
+                               size_t field, struct sb_cache_value *out, struct sb_error *err)
+{
+    if (take_field(reader, place, field, false, out, err))
+        return err->code;
+    out->data = NULL;
+    return sb_cache_reader_check(reader, err);
 }
 
 enum sb_code sb_cache_reader_check(struct sb_cache_reader *reader, struct sb_error *err)
