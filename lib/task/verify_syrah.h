@@ -26,6 +26,7 @@ struct sb_verify_syrah_result {
  */
 enum sb_code sb_verify_syrah(int fd, const char *name, const struct sb_verify_options *options,
                              const struct sb_verify_events *events, struct sb_verify_result *result,
-                             struct sb_verify_syrah_result *syrah, struct sb_error *err) SB_CHECKED;
+                             struct sb_verify_syrah_result *counts,
+                             struct sb_error *err) SB_CHECKED;
 
 #endif
