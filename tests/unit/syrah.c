@@ -230,7 +230,7 @@ static void headers(void)
     zeros[30] = 1;
     CHECK_TEXT(why_not_bytes(zeros, sizeof(zeros)), NEVER_CLOSED);
     CHECK_TEXT(why_not_bytes("GS\0\0\2\0", 6), NO_HEADER);
-    CHECK_TEXT(why_not_bytes("GS\1\0\2\0 and more than 22", 26), NO_HEADER);
+    CHECK_TEXT(why_not_bytes("GS\1\0\2\0 and more than 22", 24), NO_HEADER);
     CHECK_TEXT(bad_header(22, 5), "it was opened");
     CHECK_TEXT(bad_header(22, 6), OUTSIDE("22", "6"));
     CHECK_TEXT(bad_header(28, 0), OUTSIDE("28", "0"));
