@@ -17,6 +17,7 @@
 #include "part.h"
 #include "store/cache.h"
 #include "store/container.h"
+#include "task/convert_arrays.h"
 #include "task/convert_paths.h"
 #include "task/extents.h"
 
@@ -381,12 +382,27 @@ struct part_names {
     struct sb_buf output, keys, report;
 };
 
+/* Is the output a directory of bags, each of which has parts? */
+static bool makes_bags(const struct convert_settings *settings)
+{
+    struct sb_convert_options wanted = options_of(settings);
+    const char **arrays;
+    bool found;
+
+    wanted.array_count = arrays_given(&arrays);
+    found = settings->records.framing == NOT_FRAMED && sb_convert_is_of_arrays(&wanted);
+    free(arrays);
+    return found;
+}
+
 /* False: after a message. */
 static bool name_part(struct convert_settings *settings, struct part_names *names)
 {
     bool to_bag = settings->output_type.kind == SB_BAG;
 
-    if (!part_parse(settings->part, &settings->share) ||
+    if (!part_parse(settings->part, &settings->share))
+        return false;
+    if (!(settings->share.count > 0 && makes_bags(settings)) &&
         !part_name_output(&settings->output, settings->share, to_bag, &names->output))
         return false;
     if (settings->report &&

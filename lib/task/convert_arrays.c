@@ -1,5 +1,6 @@
 #include "task/convert_arrays.h"
 
+#include "store/part_name.h"
 #include "store/shard_spec.h"
 #include "store/syrah.h"
 #include "task/convert_input.h"
@@ -15,7 +16,8 @@ struct arrays {
     struct sb_convert_result *result;
     struct sb_syrah *first; /* the first input, whose arrays all have */
     bool *wanted;           /* of each of its arrays */
-    struct sb_buf path;     /* of the present bag */
+    struct sb_buf whole;    /* path of the present bag, */
+    struct sb_buf path;     /* and of the share's part of it */
 };
 
 bool sb_convert_is_of_arrays(const struct sb_convert_options *options)
@@ -121,11 +123,13 @@ static enum sb_code name_bag(struct arrays *arrays, uint32_t number, struct sb_e
                        "%s: array '%s': a bag cannot be called so; choose it with --array=NAME, "
                        "then OUTPUT is the bag itself",
                        sb_syrah_name(arrays->first), array->name);
-    sb_buf_clear(&arrays->path);
-    if (sb_buf_add_format(&arrays->path, "%s/%s.%s.%s", options->output, array->name,
+    sb_buf_clear(&arrays->whole);
+    if (sb_buf_add_format(&arrays->whole, "%s/%s.%s.%s", options->output, array->name,
                           sb_dtype_word(array->dtype),
                           options->to.filter == SB_FILTER_ZSTD ? "bagz" : "bag"))
         return sb_fail_memory(err);
+    if (sb_part_name(arrays->whole.data, options->share, true, &arrays->path, err))
+        return err->code;
     if (!options->force && !options->append && access(arrays->path.data, F_OK) == 0)
         return sb_fail(err, SB_EXISTS, "%s: is there already; --force replaces it",
                        arrays->path.data);
@@ -209,6 +213,9 @@ static enum sb_code convert_only(struct arrays *arrays, struct sb_error *err)
     struct sb_convert_options one = *arrays->options;
     const char *name = sb_syrah_array(arrays->first, 0)->name;
 
+    if (sb_part_name(one.output, one.share, true, &arrays->path, err))
+        return err->code;
+    one.output = arrays->path.data;
     one.arrays = &name;
     one.array_count = 1;
     return sb_convert(&one, arrays->result, err);
@@ -232,6 +239,7 @@ enum sb_code sb_convert_arrays(const struct sb_convert_options *options,
                    : convert_each(&arrays, err);
     sb_syrah_free(arrays.first);
     free(arrays.wanted);
+    sb_buf_release(&arrays.whole);
     sb_buf_release(&arrays.path);
     return code;
 }

@@ -140,6 +140,13 @@ out/00000001/x.npy' ]]
     output_is $'00000002/x.npy\n00000002/y.npy'
     run_ok sb convert --part=2/2 --array=x a.syr p@2.bag
     cmp p-00001-of-00002.bag <(printf '\3' && le64 1)
+    run_ok sb convert --part=1/2 --to=bag a.syr bags
+    run_ok sb convert --part=2/2 --to=bag a.syr bags
+    [[ $(ls bags) == 'x.int8-00000-of-00002.bag
+x.int8-00001-of-00002.bag
+y.int8-00000-of-00002.bag
+y.int8-00001-of-00002.bag' ]]
+    cmp <(sb cat --frame=none bags/y.int8@2.bag) <(printf '\4\5\6')
 }
 
 @test "arrays that are damaged are named and left out" {
