@@ -103,10 +103,11 @@ struct sb_source_options {
     struct sb_record_names *names;    /* of records; NULL: SB_RECORD_NAME_FORMAT. Of the caller */
     bool names_chosen;                /* they come before names that records bring along */
     const struct sb_record_choice_options *records; /* which of a bag; NULL: all */
-    bool locate;     /* stored members of a zip, too, are `located`: a read for each; those that
-                        cannot be are told as SB_PROBLEM ("damaged") and left out */
-    bool raw_arrays; /* of Syrah and caches: values alone, which are `located`, as members called
-                        NAME.float32 and (of caches) NAME.shape, instead of .npy files */
+    bool locate;      /* stored members of a zip, too, are `located`: a read for each; those that
+                         cannot be are told as SB_PROBLEM ("damaged") and left out */
+    bool raw_arrays;  /* of Syrah and caches: values alone, which are `located`, as members called
+                         NAME.float32 and (of caches) NAME.shape, instead of .npy files */
+    bool whole_items; /* of Syrah: one with an array that cannot be found is left out as a whole */
     const char *const *arrays; /* of them: only these arrays, or fields; one that the container does
                                   not have is SB_INVALID */
     size_t array_count;        /* 0: all. They stay as long as the source */

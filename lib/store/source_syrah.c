@@ -26,6 +26,7 @@ struct syrah_source {
     int64_t item;
     uint32_t next_array; /* of `arrays`: of the present item */
     bool raw;            /* values alone */
+    bool whole_items;
     bool seekable;
     struct sb_buf item_name;
     struct sb_buf name;
@@ -62,6 +63,20 @@ static enum sb_code next_run(struct syrah_source *source, struct sb_error *err)
     return code;
 }
 
+/* SB_DAMAGED: one of its arrays cannot be read. */
+static enum sb_code check_arrays(const struct syrah_source *source, struct sb_error *err)
+{
+    struct sb_syrah_extent extent;
+    enum sb_code code = SB_OK;
+    size_t good;
+
+    for (uint32_t i = 0; !code && i < source->array_count; i++)
+        code = sb_syrah_extents(source->syrah, source->arrays[i], source->item, 1, &extent, &good,
+                                err);
+    return code;
+}
+
+/* SB_DAMAGED: it is left out as a whole. */
 static enum sb_code next_item(struct syrah_source *source, struct sb_error *err)
 {
     struct sb_record_run *run = &source->run;
@@ -70,10 +85,14 @@ static enum sb_code next_item(struct syrah_source *source, struct sb_error *err)
     if (code)
         return code;
     source->item = run->first;
-    source->next_array = 0;
     if (--run->count > 0)
         run->first += run->step;
-    return sb_record_name(source->names, source->item, &source->item_name, err);
+    code = sb_record_name(source->names, source->item, &source->item_name, err);
+    if (!code && source->whole_items)
+        code = check_arrays(source, err);
+    if (!code)
+        source->next_array = 0;
+    return code;
 }
 
 static enum sb_array_form form_of(const struct syrah_source *source, enum sb_dtype dtype)
@@ -152,7 +171,8 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
         if (!code)
             code = make_member(source, source->arrays[source->next_array++], member, err);
         if (code == SB_DAMAGED)
-            sb_tell(source->notify, SB_PROBLEM, "damaged", base->name, "%s; left out", err->text);
+            sb_tell(source->notify, SB_PROBLEM, "damaged", base->name, "%s; left out%s", err->text,
+                    source->whole_items ? ", with all of its item" : "");
     }
     return code;
 }
@@ -348,6 +368,7 @@ enum sb_code sb_source_open_syrah(struct sb_source **out, struct sb_input *input
     source->base = (struct sb_source){.ops = &syrah_ops, .name = input->name, .loads = true};
     source->notify = notify;
     source->raw = options->raw_arrays;
+    source->whole_items = options->whole_items;
     source->seekable = input->seekable;
     if (begin(source, input, options, err)) {
         free_source(&source->base);

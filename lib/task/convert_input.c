@@ -55,6 +55,7 @@ struct sb_source_options sb_convert_source_options(const struct sb_convert_optio
         .names_chosen = records->name_format || keys_are_read,
         .records = records->choice,
         .raw_arrays = options->wrap || options->to.kind == SB_BAG,
+        .whole_items = options->to.kind == SB_SYRAH || options->to.kind == SB_CACHE,
         .arrays = options->arrays,
         .array_count = options->array_count,
     };

@@ -116,6 +116,18 @@ refute_left_over() {
     stderr_has 'shardbox convert: 4/x.npy: is no .npy file; left out'
 }
 
+@test "an item with an array that lies nowhere is left out as a whole" {
+    make_syrah a.syr "{'x': ('int8', [1], [2], [3]), 'y': ('int8', [4], [5], [6])}" \
+        "offsets['y'][1] = 999999"
+    make_syrah rest.syr "{'x': ('int8', [1], [3]), 'y': ('int8', [4], [6])}"
+    run_fail 1 sb convert a.syr b.syr
+    stderr_has 'item 1'
+    stderr_has '; left out, with all of its item'
+    run_ok sb convert rest.syr rest/
+    run_ok sb convert b.syr b/
+    diff -r rest b
+}
+
 @test "an item that differs from the first is named, and there is no output" {
     npy d/a/x.npy '<i2' '(1,)' '\1\0'
     npy d/b/x.npy '<i4' '(1,)' '\1\0\0\0'
@@ -234,7 +246,6 @@ refute_left_over() {
 
 @test "a record that is damaged costs its item" {
     make_syrah a.syr "{'x': ('int8', [1], [2], [3]), 'y': ('int8', [4], [5], [6])}"
-    make_syrah rest.syr "{'x': ('int8', [1], [3]), 'y': ('int8', [4], [6])}"
     sb convert --to=bag a.syr bags
     # The limit of the first record, beyond that of the second.
     printf '\3' | put bags/y.int8.bag 3
