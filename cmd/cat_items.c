@@ -71,7 +71,7 @@ static enum sb_code open_and_fetch(const struct cat_records_settings *settings,
 
     if (code)
         return code;
-    code = chosen_items_open(&items, request->files_from, request->nul ? '\0' : '\n',
+    code = chosen_items_open(&items, request->spec, request->files_from, request->nul ? '\0' : '\n',
                              request->operands, request->operand_count, err);
     if (!code) {
         add_random(&items.options.records, settings);

@@ -39,16 +39,23 @@ enum sb_code open_items(struct sb_syrah_set **out, const char *path, struct sb_e
     return code;
 }
 
-static enum sb_code add_operand(struct chosen_items *items, const char *text, struct sb_buf *slices,
-                                struct sb_error *err)
+static enum sb_code add_operand(struct chosen_items *items, const char *path, const char *text,
+                                struct sb_buf *slices, struct sb_error *err)
 {
     const char *slash = strchr(text, '/');
     size_t before = items->records.options.slice_count;
+    enum sb_code code;
 
     if (sb_buf_set(slices, text, slash ? (size_t)(slash - text) : strlen(text)))
         return sb_fail_memory(err);
-    if (chosen_records_add(&items->records, slices->data, err))
-        return err->code;
+    code = chosen_records_add(&items->records, slices->data, err);
+    if (code == SB_INVALID)
+        return sb_fail(err, code,
+                       "%s: '%s' is no number of an item, and no START:STOP:STEP with a step other "
+                       "than 0; an array follows one behind a '/', or is in --array=NAME",
+                       path, text);
+    if (code)
+        return code;
     items->groups[items->options.group_count++] = (struct sb_item_group){
         .words = text,
         .slice_count = items->records.options.slice_count - before,
@@ -57,8 +64,8 @@ static enum sb_code add_operand(struct chosen_items *items, const char *text, st
     return SB_OK;
 }
 
-enum sb_code chosen_items_open(struct chosen_items *out, const char *files_from, char end,
-                               char *const *operands, size_t count, struct sb_error *err)
+enum sb_code chosen_items_open(struct chosen_items *out, const char *path, const char *files_from,
+                               char end, char *const *operands, size_t count, struct sb_error *err)
 {
     struct sb_buf slices = {0};
     enum sb_code code;
@@ -74,7 +81,7 @@ enum sb_code chosen_items_open(struct chosen_items *out, const char *files_from,
         out->groups[out->options.group_count++] = (struct sb_item_group){
             .words = "--records", .slice_count = out->records.options.slice_count};
     for (size_t i = 0; i < count && !code; i++)
-        code = add_operand(out, operands[i], &slices, err);
+        code = add_operand(out, path, operands[i], &slices, err);
     sb_buf_release(&slices);
     out->options.records = out->records.options;
     out->options.groups = out->groups;

@@ -27,9 +27,10 @@ struct chosen_items {
 };
 
 /* What the options parsed last say, and then the operands: numbers and slices, ',' between several,
- * behind them '/' and an array where only that is wanted. As chosen_records_open. */
-enum sb_code chosen_items_open(struct chosen_items *out, const char *files_from, char end,
-                               char *const *operands, size_t count,
+ * behind them '/' and an array where only that is wanted. As chosen_records_open; path is for
+ * messages. */
+enum sb_code chosen_items_open(struct chosen_items *out, const char *path, const char *files_from,
+                               char end, char *const *operands, size_t count,
                                struct sb_error *err) SB_CHECKED;
 void chosen_items_close(struct chosen_items *items);
 

@@ -190,8 +190,8 @@ static enum sb_code list_items(struct list *list, char *const *operands, size_t 
     struct sb_item_choice *choice;
     struct chosen_items chosen;
     char number[NUMBER_SIZE];
-    enum sb_code code = chosen_items_open(&chosen, wanted->files_from, wanted->nul ? '\0' : '\n',
-                                          operands, count, err);
+    enum sb_code code = chosen_items_open(&chosen, sb_syrah_set_name(list->set), wanted->files_from,
+                                          wanted->nul ? '\0' : '\n', operands, count, err);
 
     if (code)
         return code;
