@@ -125,8 +125,10 @@ static enum sb_code exchange(const struct sb_cache_writer *writer, struct sb_buf
 {
     enum sb_code code;
 
+    if (sb_buf_set(old, writer->work.data, writer->work.size))
+        return sb_fail_memory(err);
     if (renameat2(AT_FDCWD, writer->work.data, AT_FDCWD, writer->path, RENAME_EXCHANGE) == 0)
-        return sb_buf_set(old, writer->work.data, writer->work.size) ? sb_fail_memory(err) : SB_OK;
+        return SB_OK;
     if (errno != EINVAL && errno != ENOSYS)
         return sb_fail_errno(err, errno, "%s: cannot be replaced", writer->name);
     code = sb_cache_old_name(writer, old, err);
