@@ -1,6 +1,7 @@
 #include "task/recache.h"
 
 #include "core/interrupt.h"
+#include "core/name.h"
 #include "task/cache_ask.h"
 
 #include <stdlib.h>
@@ -158,13 +159,23 @@ static enum sb_code copy_values(struct recache *recache, struct sb_cache_place p
     return code ? code : sb_cache_writer_end_row(recache->writer, err);
 }
 
+/* A column of keys is of texts: what is none is damaged. */
+static enum sb_code check_key(const struct recache *recache, struct sb_error *err)
+{
+    if (sb_is_utf8(recache->key.data, recache->key.size))
+        return SB_OK;
+    return sb_fail(err, SB_DAMAGED, "is a key that is not UTF-8");
+}
+
 static enum sb_code copy_row(struct recache *recache, struct sb_cache_place place,
                              struct sb_error *err)
 {
     struct sb_error why;
-    int64_t bytes;
-    enum sb_code code = measure(recache, place, &bytes, &why);
+    int64_t bytes = 0;
+    enum sb_code code = check_key(recache, &why);
 
+    if (!code)
+        code = measure(recache, place, &bytes, &why);
     if (!code)
         code = sb_cache_reader_check(recache->reader, &why);
     if (!code)
