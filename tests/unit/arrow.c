@@ -1,7 +1,9 @@
 /* lib/store/arrow.h, lib/store/arrow_writer.h */
 #include "check.h"
 #include "core/buf.h"
+#include "core/flatbuffer.h"
 #include "core/little_endian.h"
+#include "store/arrow_format.h"
 #include "store/arrow_writer.h"
 
 #include <stdlib.h>
@@ -352,6 +354,69 @@ static void values_that_lead_out_of_their_column_are_damaged(void)
     sb_buf_release(&file);
 }
 
+/* Where the batch of a file has its nodes and buffers: two int64 each. */
+static void find_batch(struct sb_buf *file, uint8_t **nodes, uint8_t **buffers)
+{
+    uint8_t *data = (uint8_t *)file->data, *end = data + file->size - 10;
+    size_t footer_size = sb_get_u32(end);
+    struct sb_flat footer = {.data = end - footer_size, .size = footer_size};
+    struct sb_flat_table root = sb_flat_root(&footer), header;
+    struct sb_flat_vector blocks =
+        sb_flat_vector_in(&root, SB_FLAT_FOOTER_BATCHES, SB_ARROW_BLOCK_SIZE);
+    uint8_t *start = data + sb_flat_item_number(&blocks, 0, 0, 8) + SB_ARROW_PREFIX;
+    struct sb_flat message = {.data = start, .size = sb_get_u32(start - 4)};
+    struct sb_flat_vector vector;
+
+    root = sb_flat_root(&message);
+    header = sb_flat_table_in(&root, SB_FLAT_MESSAGE_HEADER);
+    vector = sb_flat_vector_in(&header, SB_FLAT_BATCH_NODES, 16);
+    *nodes = start + vector.at;
+    vector = sb_flat_vector_in(&header, SB_FLAT_BATCH_BUFFERS, 16);
+    *buffers = start + vector.at;
+    CHECK(!footer.bad && !message.bad);
+}
+
+/* Which values are null is in bits of their own, where a column has any: here those are the bits
+ * of the offsets, of which the lowest of 0, 5, 10 and so on say 0 0 0 0 0. */
+static void values_may_be_null(void)
+{
+    struct sb_buf file = {0};
+    uint8_t *nodes, *buffers;
+    struct sb_arrow *arrow;
+
+    make_file(&file, ROWS);
+    find_batch(&file, &nodes, &buffers);
+    sb_put_u64(nodes + 8, ROWS);
+    sb_put_u64(buffers + 8, 1);
+    CHECK(sb_arrow_open(&arrow, file.data, (int64_t)file.size, &err) == SB_OK);
+    for (int row = 0; arrow && row < ROWS; row++) {
+        struct sb_arrow_value value = value_of(arrow, 0, row);
+
+        CHECK(value.null && value.count == 0);
+        CHECK(!value_of(arrow, 1, row).null);
+    }
+    sb_arrow_free(arrow);
+    sb_put_u64(buffers + 8, 0);
+    CHECK(read_all(file.data, file.size) == SB_DAMAGED);
+    CHECK_TEXT(err.text, "its batch leads out of the file");
+    sb_buf_release(&file);
+}
+
+/* The values of x_data, which are the third node, with a byte that says which are null. */
+static void lists_have_no_nulls(void)
+{
+    struct sb_buf file = {0};
+    uint8_t *nodes, *buffers;
+
+    make_file(&file, ROWS);
+    find_batch(&file, &nodes, &buffers);
+    sb_put_u64(nodes + 2 * 16 + 8, 1);
+    sb_put_u64(buffers + 5 * 16 + 8, 8);
+    CHECK(read_all(file.data, file.size) == SB_FORMAT);
+    CHECK_TEXT(err.text, "a list of column 'x_data' has nulls");
+    sb_buf_release(&file);
+}
+
 int main(void)
 {
     RUN(what_is_written_is_read);
@@ -364,6 +429,8 @@ int main(void)
     RUN(a_column_has_at_most_2_to_the_31_bytes);
     RUN(a_file_that_is_cut_is_refused);
     RUN(words_that_are_spoiled_lead_nowhere);
+    RUN(values_may_be_null);
+    RUN(lists_have_no_nulls);
     RUN(values_that_lead_out_of_their_column_are_damaged);
     return check_end();
 }
