@@ -342,3 +342,14 @@ enum sb_code sb_framer_finish(struct sb_framer *framer, struct sb_buf *out, stru
 {
     return framer->framing == SB_FRAMING_TAR ? add(out, zeros, sizeof(zeros), err) : SB_OK;
 }
+
+enum sb_code sb_framing_finish(enum sb_framing framing, struct sb_buf *out, struct sb_error *err)
+{
+    struct sb_framer *framer;
+    enum sb_code code = sb_framer_new(&framer, framing, err);
+
+    if (!code)
+        code = sb_framer_finish(framer, out, err);
+    sb_framer_free(framer);
+    return code;
+}

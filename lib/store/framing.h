@@ -74,6 +74,10 @@ enum sb_code sb_framer_end(struct sb_framer *framer, struct sb_buf *out,
 enum sb_code sb_framer_finish(struct sb_framer *framer, struct sb_buf *out,
                               struct sb_error *err) SB_CHECKED; /* behind the last record */
 
+/* The same of a framing of which there is no framer at hand. */
+enum sb_code sb_framing_finish(enum sb_framing framing, struct sb_buf *out,
+                               struct sb_error *err) SB_CHECKED;
+
 /* Does the framing add nothing at all, so that records may be copied in runs? */
 bool sb_framing_is_bare(enum sb_framing framing);
 

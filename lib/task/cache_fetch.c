@@ -228,14 +228,10 @@ static enum sb_code drain(void *context, void *slot_context, struct sb_error *er
 static enum sb_code finish(struct fetch *f, struct sb_error *err)
 {
     struct sb_buf out = {0};
-    struct sb_framer *framer;
-    enum sb_code code = sb_framer_new(&framer, f->options->framing, err);
+    enum sb_code code = sb_framing_finish(f->options->framing, &out, err);
 
     if (!code)
-        code = sb_framer_finish(framer, &out, err);
-    if (!code)
         code = give(f, out.data, out.size, err);
-    sb_framer_free(framer);
     sb_buf_release(&out);
     return code;
 }

@@ -195,6 +195,27 @@ one again'
     run_fail 2 sb cat --raw k k:0/meta
 }
 
+@test "a segment that shrinks while it is mapped is damage" {
+    make_dicts k
+    coproc CAT { exec "$SHARDBOX" cat --batch --raw -T - k 2>said; }
+    pid=$CAT_PID
+    exec 8<&"${CAT[0]}" 9>&"${CAT[1]}"
+    eval "exec ${CAT[1]}>&-"
+    printf 'k:0/meta\n' >&9
+    IFS= read -r -t 20 line <&8 && [[ $line == 'k:0/meta.pkl 4' ]] || fail "said: $line"
+    IFS= read -r -t 20 line <&8
+    truncate -s 100 k/segments/segment_000000.arrow
+    printf 'k:0/emb\nk:1/meta\n' >&9
+    IFS= read -r -t 20 line <&8 && [[ $line == 'k:0/emb missing' ]] || fail "said: $line"
+    IFS= read -r -t 20 line <&8 && [[ $line == 'k:1/meta.pkl 9' ]] || fail "said: $line"
+    exec 9>&-
+    status=0
+    wait "$pid" || status=$?
+    exec 8<&-
+    ((status == 1)) || fail "status $status"
+    grep -q '^shardbox cat: k/segments/segment_000000.arrow: has become shorter' said
+}
+
 @test "a shape that does not fit the values is damage of that array alone" {
     make_tensors t
     # The shape of t:1 is 1, 3; it becomes 1, 4.
