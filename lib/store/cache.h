@@ -88,7 +88,8 @@ struct sb_cache_place {
 /*
  * Where these keys count: by index.pkl where there is one, whose every answer is held against the
  * segment, and by a look through key columns for what it does not know or what proves wrong; so
- * that a stale index costs time alone.
+ * that a stale index costs time alone. One that names an earlier row of a key than the one that
+ * counts, though it knows the segment that has that, may be believed, as the original does.
  */
 struct sb_cache_key {
     const char *text;
