@@ -139,57 +139,64 @@ static enum sb_code read_indexes(struct search *search, struct sb_error *err)
     return code;
 }
 
-static int compare_places(const void *a, const void *b)
-{
-    const struct sb_cache_place *left = *(struct sb_cache_place *const *)a;
-    const struct sb_cache_place *right = *(struct sb_cache_place *const *)b;
+/* What an index says of a key. */
+struct hint {
+    struct sb_cache_place place;
+    size_t key;
+};
 
-    if (left->segment != right->segment)
-        return left->segment < right->segment ? -1 : 1;
-    return left->row < right->row ? -1 : left->row > right->row;
+static int compare_hints(const void *a, const void *b)
+{
+    const struct hint *left = a, *right = b;
+
+    if (left->place.segment != right->place.segment)
+        return left->place.segment < right->place.segment ? -1 : 1;
+    return left->place.row < right->place.row ? -1 : left->place.row > right->place.row;
 }
 
-static enum sb_code check_place(struct search *search, struct sb_cache_place *place,
-                                struct sb_error *err)
+/* SB_END: it does not stand there. */
+static enum sb_code check_hint(const struct search *search, const struct hint *hint,
+                               struct sb_error *err)
 {
-    const struct sb_cache_key *wanted = &search->keys[place - search->places];
+    const struct sb_cache_key *wanted = &search->keys[hint->key];
     struct sb_cache *cache = search->cache;
+    const struct sb_cache_file *file = &cache->segments[hint->place.segment];
     struct sb_cache_map *map;
     struct sb_cache_key key;
     bool holds;
-    enum sb_code code = sb_cache_hold(cache, place->segment, &map, err);
+    enum sb_code code = sb_cache_hold(cache, hint->place.segment, &map, err);
 
-    if (!code) {
-        const struct sb_cache_file *file = &cache->segments[place->segment];
-
-        holds = place->row < file->rows && !sb_cache_key(map, file, place->row, &key, err) &&
-                key.size == wanted->size && memcmp(key.text, wanted->text, key.size) == 0;
-        sb_cache_unpin(cache, map);
-        if (holds)
-            return SB_OK;
-    }
-    *place = nowhere;
-    return code == SB_END ? SB_OK : code;
+    if (code)
+        return code;
+    holds = hint->place.row < file->rows && !sb_cache_key(map, file, hint->place.row, &key, err) &&
+            key.size == wanted->size && memcmp(key.text, wanted->text, key.size) == 0;
+    sb_cache_unpin(cache, map);
+    return holds ? SB_OK : SB_END;
 }
 
-/* Holds what the indexes say against the segments. */
-static enum sb_code check_places(struct search *search, struct sb_error *err)
+/* Holds what the indexes say against the segments, in their order. */
+static enum sb_code check_hints(struct search *search, struct sb_error *err)
 {
-    struct sb_cache_place **order = malloc((search->count + 1) * sizeof(*order));
+    struct hint *hints = reallocarray(NULL, search->count + 1, sizeof(*hints));
     enum sb_code code = SB_OK;
     size_t count = 0;
 
-    if (!order)
+    if (!hints)
         return sb_fail_memory(err);
     for (size_t i = 0; i < search->count; i++) {
         if (search->places[i].segment != SB_CACHE_NOWHERE)
-            order[count++] = &search->places[i];
+            hints[count++] = (struct hint){.place = search->places[i], .key = i};
     }
     if (count > 0)
-        qsort(order, count, sizeof(*order), compare_places);
-    for (size_t i = 0; !code && i < count; i++)
-        code = check_place(search, order[i], err);
-    free(order);
+        qsort(hints, count, sizeof(*hints), compare_hints);
+    for (size_t i = 0; !code && i < count; i++) {
+        code = check_hint(search, &hints[i], err);
+        if (code == SB_END) {
+            search->places[hints[i].key] = nowhere;
+            code = SB_OK;
+        }
+    }
+    free(hints);
     return code;
 }
 
@@ -285,7 +292,7 @@ static enum sb_code scan(struct search *search, struct sb_error *err)
 
 static enum sb_code look_everywhere(struct search *search, struct sb_error *err)
 {
-    if (read_indexes(search, err) || check_places(search, err) || scan(search, err))
+    if (read_indexes(search, err) || check_hints(search, err) || scan(search, err))
         return err->code;
     for (size_t i = 0; i < search->count; i++) {
         const struct sb_cache_key *key = &search->keys[i];

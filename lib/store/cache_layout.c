@@ -138,21 +138,21 @@ static enum sb_code add_field(const struct columns *columns, size_t at, bool nam
 static enum sb_code read_fields(const struct columns *columns, bool named,
                                 struct sb_cache_layout *layout, struct sb_error *err)
 {
+    enum sb_code code = SB_OK;
     size_t name_size;
 
-    for (size_t i = 0; i < columns->count; i++) {
+    for (size_t i = 0; !code && i < columns->count; i++) {
         const struct sb_arrow_column *column = sb_arrow_column(columns->arrow, i);
 
-        if (!columns->taken[i] && has_values(column, named, &name_size) &&
-            add_field(columns, i, named, name_size, layout, err))
-            return err->code;
+        if (!columns->taken[i] && has_values(column, named, &name_size))
+            code = add_field(columns, i, named, name_size, layout, err);
     }
-    for (size_t i = 0; i < columns->count; i++) {
+    for (size_t i = 0; !code && i < columns->count; i++) {
         if (!columns->taken[i])
             return sb_fail(err, SB_FORMAT, "column '%s' is none that a cache has",
                            sb_arrow_column(columns->arrow, i)->name);
     }
-    return SB_OK;
+    return code;
 }
 
 /* item0, item1, ...: as tuples and lists have it. */
@@ -254,6 +254,7 @@ enum sb_code sb_cache_layout_make(const struct sb_arrow *arrow, const char *dir,
     if (columns.count > COLUMNS_MOST)
         return sb_fail(err, SB_FORMAT, "has more than %d columns", COLUMNS_MOST);
     columns.taken = calloc(columns.count + 1, sizeof(*columns.taken));
+    layout->field_count = 0;
     layout->fields = calloc(columns.count + 1, sizeof(*layout->fields));
     if (!columns.taken || !layout->fields) {
         code = sb_fail_memory(err);

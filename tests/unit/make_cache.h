@@ -70,6 +70,15 @@ static inline void make_cache(const char *dir)
     told[0] = '\0';
 }
 
+/* What stands before a '=', which is passed over. */
+static inline void take_word(char word[100], const char **text)
+{
+    size_t size = strcspn(*text, "=");
+
+    snprintf(word, 100, "%.*s", (int)size, *text);
+    *text += size + 1;
+}
+
 /* Tensors of one int64 each: "key=value key=value". */
 static inline void make_segment(const char *dir, int number, const char *rows)
 {
@@ -81,16 +90,17 @@ static inline void make_segment(const char *dir, int number, const char *rows)
     struct sb_arrow_schema schema = {.columns = columns, .column_count = 3, .beside = "."};
     struct sb_arrow_writer *writer;
     int64_t value, one = 1;
-    char key[100];
+    char key[100], *end;
 
     CHECK(sb_arrow_writer_new(&writer, &schema, &err) == SB_OK);
-    while (sscanf(rows, " %99[^=]=%ld", key, &value) == 2) {
+    while (*(rows += strspn(rows, " "))) {
+        take_word(key, &rows);
+        value = strtol(rows, &end, 10);
+        rows = end;
         add(writer, 0, key, strlen(key));
         add(writer, 1, &value, sizeof(value));
         add(writer, 2, &one, sizeof(one));
         sb_arrow_writer_end_row(writer);
-        rows = strchr(rows, '=') + 1;
-        rows += strcspn(rows, " ");
     }
     finish(writer, segment_path(dir, number));
 }
@@ -111,16 +121,18 @@ static inline void make_index(const char *dir, const char *entries, size_t cut)
 {
     struct sb_pickle_writer writer;
     struct sb_buf out = {0};
-    long segment, row;
-    char key[100];
+    char key[100], *end;
 
     CHECK(sb_pickle_index_begin(&writer, &out) == SB_OK);
-    while (sscanf(entries, " %99[^=]=%ld:%ld", key, &segment, &row) == 3) {
-        struct sb_pickle_entry entry = {key, strlen(key), segment, row};
+    while (*(entries += strspn(entries, " "))) {
+        struct sb_pickle_entry entry = {.key = key};
 
+        take_word(key, &entries);
+        entry.key_size = strlen(key);
+        entry.segment = strtol(entries, &end, 10);
+        entry.row = strtol(end + 1, &end, 10);
+        entries = end;
         CHECK(sb_pickle_index_add(&writer, &out, &entry) == SB_OK);
-        entries = strchr(entries, '=') + 1;
-        entries += strcspn(entries, " ");
     }
     CHECK(sb_pickle_index_end(&writer, &out) == SB_OK);
     write_file(dir, "index.pkl", out.data, out.size - cut);
