@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# split of Syrah files: items are never torn apart.
+# split of Syrah files, and of caches: items, and keys, are never torn apart.
 
 load helper
 load syrah
@@ -64,4 +64,15 @@ items() {
     run_ok sb convert p-0.syr p-1.syr joined/
     run_ok sb convert a.syr whole/
     run_ok diff -r whole joined
+}
+
+@test "so are keys of caches" {
+    make_syrah a.syr "{'x': ('int8', *([[1]] * 20)), 'y': ('int8', *([[2]] * 20))}"
+    sb convert -q --to=cache --key-prefix=c: a.syr c
+    for how in --parts=2 --size=1000 --ratio=a=0.5,b=0.5; do
+        run_ok sb split --force "$how" -o 'p-{}.barecat' c
+        for part in p-*.barecat; do
+            ! items "$part" | grep -v '^2 ' || fail "$how: torn apart"
+        done
+    done
 }
