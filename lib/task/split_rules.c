@@ -6,6 +6,7 @@
 #include "core/list.h"
 #include "core/name.h"
 #include "core/share.h"
+#include "task/split_fill.h"
 #include "task/split_output.h"
 
 #include <inttypes.h>
@@ -28,11 +29,7 @@ struct sb_split_rules {
     sqlite3_stmt *add_part;
     sqlite3_stmt *find_listed;
 
-    /* By size: what is in the part at hand, and what was not in those before it */
-    int64_t at_hand;
-    int64_t bytes, files;
-    int64_t bytes_ahead, files_ahead;
-    bool by_number; /* there are no bytes to divide, but files */
+    struct sb_split_fill fill; /* by size */
 
     /* By directory: the last one */
     struct sb_buf top;
@@ -128,65 +125,13 @@ int64_t sb_split_rules_parts(const struct sb_split_rules *rules)
 
 /* By size */
 
-static enum sb_code measure(struct sb_split_rules *rules, struct sb_archive *archive,
-                            struct sb_error *err)
-{
-    sqlite3 *db = sb_archive_database(archive);
-    enum sb_code code;
-
-    code = sb_database_integer(db,
-                               "SELECT sum(size) FROM main.files"
-                               " WHERE typeof(size) = 'integer' AND size > 0",
-                               0, &rules->bytes_ahead, err);
-    if (!code)
-        code = sb_split_unit_count(rules->scheme->unit, archive, &rules->files_ahead, err);
-    rules->by_number = rules->bytes_ahead == 0;
-    if (rules->by_number)
-        rules->bytes_ahead = rules->files_ahead;
-    return code;
-}
-
-/*
- * Is the part at hand nearer to its share without this file? Its share is an equal one of all that
- * the parts before it have left; and one for each part that is yet to come is kept where there are
- * enough.
- */
-static bool share_is_full(const struct sb_split_rules *rules, int64_t size)
-{
-    int64_t parts_ahead = rules->scheme->amount - rules->at_hand;
-    double share = (double)rules->bytes_ahead / (double)parts_ahead;
-
-    if (rules->files_ahead - rules->files < parts_ahead)
-        return true;
-    return (double)rules->bytes + (double)size / 2 > share;
-}
-
-static bool is_full(const struct sb_split_rules *rules, int64_t size)
-{
-    if (rules->files == 0)
-        return false;
-    if (rules->scheme->rule == SB_SPLIT_SIZE)
-        return size > rules->scheme->amount - rules->bytes;
-    return rules->at_hand + 1 < rules->scheme->amount && share_is_full(rules, size);
-}
-
 static int64_t choose_by_size(struct sb_split_rules *rules, const struct sb_entry *entry)
 {
-    int64_t size = rules->by_number ? 1 : entry->size;
+    int64_t part = entry->type == SB_DIR ? 0 : sb_split_fill_next(&rules->fill, entry->size);
 
-    if (entry->type == SB_DIR)
-        return 0;
-    if (is_full(rules, size)) {
-        rules->at_hand++;
-        rules->bytes_ahead -= rules->bytes;
-        rules->files_ahead -= rules->files;
-        rules->bytes = rules->files = 0;
-        if (rules->parts <= rules->at_hand)
-            rules->parts = rules->at_hand + 1;
-    }
-    rules->bytes += size;
-    rules->files++;
-    return rules->at_hand;
+    if (rules->parts <= part)
+        rules->parts = part + 1;
+    return part;
 }
 
 /* By ratio */
@@ -445,7 +390,7 @@ static enum sb_code begin(struct sb_split_rules *rules, struct sb_archive *archi
     switch (scheme->rule) {
     case SB_SPLIT_PARTS:
         rules->parts = scheme->amount;
-        return measure(rules, archive, err);
+        return sb_split_fill_measure(&rules->fill, scheme->unit, archive, err);
     case SB_SPLIT_SIZE:
         rules->parts = 1;
         return SB_OK;
@@ -473,6 +418,10 @@ enum sb_code sb_split_rules_new(struct sb_split_rules **out, const struct sb_spl
         return sb_fail_memory(err);
     rules->scheme = scheme;
     rules->archive = archive;
+    rules->fill = (struct sb_split_fill){
+        .by_size = scheme->rule == SB_SPLIT_SIZE,
+        .amount = scheme->amount,
+    };
     code = open_tables(rules, beside, err);
     if (!code && scheme->unit != SB_SPLIT_FILES)
         code = sb_split_units_new(&rules->units, beside, err);
