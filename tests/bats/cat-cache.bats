@@ -129,6 +129,19 @@ one again'
     sb cat a.barecat k:1/emb.npy | cmp - again/k:1/emb.npy
 }
 
+@test "a key that no file may be called is none of a tar, and any other is brought in order" {
+    make_npy <<<'tree/a/emb.npy int8 [1] 1'
+    make_cache tree up --key-prefix=../
+    make_cache tree root --key-prefix=/
+    run_ok sb cat --frame=jsonl --raw up ../a
+    output_is '{"index":0,"key":"../a/emb.int8","data":"AQ=="}'
+    run_fail 2 sb cat --frame=tar up ../a
+    output_is ''
+    stderr_is 'shardbox cat: ../a/emb.npy: its name has a .. component, which no file may have; choose jsonl'
+    sb cat --frame=tar root /a | tar tf - >names
+    [[ $(cat names) == a/emb.npy ]] || fail 'names'
+}
+
 @test "what a framing cannot hold ends the run, behind what came before" {
     mkdir tree
     printf 'a\nb' >tree/two.pkl
