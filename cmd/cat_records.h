@@ -27,15 +27,15 @@ struct cat_records_settings {
 /* For a settings struct with a struct cat_records_settings `field`. */
 #define OPTIONS_CAT_RECORDS(settings, field)                                                       \
     OPTION_INTEGER(0, "sample", settings, field.sample, "N", 0, INT64_MAX,                         \
-                   "of a bag: N of the records, at random"),                                       \
+                   "of a bag or Syrah file: N of the records or items, at random"),                \
         OPTION_FLAG(0, "replace", settings, field.replace,                                         \
                     "--sample may draw a record more than once"),                                  \
         OPTION_FLAG(0, "shuffle", settings, field.shuffle,                                         \
-                    "of a bag: all of the records, in a random order"),                            \
+                    "of a bag or Syrah file: all of the records or items, in a random order"),     \
         OPTION_INTEGER(0, "seed", settings, field.seed, "N", 0, INT64_MAX,                         \
                        "which order that is (default: 0)"),                                        \
         OPTION_FLAG(0, "forever", settings, field.forever,                                         \
-                    "of a bag: again and again, without end; with --shuffle each time anew"),      \
+                    "likewise: again and again, without end; with --shuffle each time anew"),      \
         OPTION_TEXT(0, "keys", settings, field.keys, "BAG",                                        \
                     "of a bag: records by names, which are the records of BAG", OPERAND_FILE),     \
         OPTION_FIND, OPTIONS_BAG("", settings, field.bag)

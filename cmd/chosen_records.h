@@ -17,7 +17,7 @@
 /* May be given several times. */
 #define OPTION_RECORDS                                                                             \
     OPTION_CALL(0, "records", "SLICES", records_are_valid,                                         \
-                "of a bag: only these records, like 7,-1,10:20:2", OPERAND_NONE)
+                "only these records of a bag, or items, like 7,-1,10:20:2", OPERAND_NONE)
 
 /* The same, and -T, where that letter is free; files_from is a const char * of the settings. */
 #define OPTIONS_RECORDS(settings, files_from)                                                      \

@@ -22,11 +22,12 @@ struct ls_records {
 
 /* For a settings struct with a struct ls_records `field`. */
 #define OPTIONS_LS_RECORDS(settings, field)                                                        \
-    OPTION_FLAG(0, "count", settings, field.count, "of a bag: just how many records it has"),      \
+    OPTION_FLAG(0, "count", settings, field.count,                                                 \
+                "just how many records, items or keys there are"),                                 \
         OPTION_RECORDS, OPTIONS_FIND,                                                              \
         OPTION_TEXT('T', "files-from", settings, field.files_from, "FILE",                         \
-                    "of a bag: also the numbers in FILE, a line each; with --find, keys; - is "    \
-                    "standard input",                                                              \
+                    "also the numbers in FILE, a line each; with --find, or of a cache, keys; - "  \
+                    "is standard input",                                                           \
                     OPERAND_FILE),                                                                 \
         OPTIONS_BAG("", settings, field.bag),                                                      \
         OPTION_INTEGER('j', "threads", settings, field.threads, "N", 1, 256,                       \
