@@ -3,6 +3,7 @@
 # /backup, /var/lib and /usr/local/bin become directories of the test.
 
 load helper
+load cache
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
@@ -142,6 +143,21 @@ status_in_metrics() {
     ((status == 0)) || fail 'alarm'
     grep -q 'did not verify storage@example.org$' mail
     grep -q '"kind":"checksum","path":"one"' mail
+}
+
+@test "crontab-caches: what killed jobs left is put right, and one line says so" {
+    mkdir data/caches
+    make_dicts data/caches/k
+    run_crontab crontab-caches
+    ((status == 0)) && [[ -z $output$stderr ]] || fail 'a mail'
+    printf 'half' >data/caches/k/index.pkl
+    run_crontab crontab-caches
+    ((status == 1 && $(wc -l <<<"$output$stderr") == 1)) || fail 'written to a moment ago'
+    find data/caches -type f -exec touch -d '7 hours ago' {} +
+    run_crontab crontab-caches
+    ((status == 0)) && [[ $output$stderr == *'/data/caches: 1 defect was put right' ]] || fail 'not told'
+    run_crontab crontab-caches
+    ((status == 0)) && [[ -z $output$stderr ]] || fail 'a mail'
 }
 
 @test "systemd takes the units" {
