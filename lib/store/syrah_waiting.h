@@ -3,7 +3,8 @@
  * item by item, and go array by array.
  *
  * Some MB of them are held, those of neighbouring items of one array side by side; when that is
- * full it goes to a temporary file without a name as one block. Belongs to one thread. {.fd = -1}
+ * full it goes to a temporary file without a name as one block: so there may be very many arrays,
+ * while column_spool.h is for few columns of any length. Belongs to one thread. {.fd = -1}
  * is empty.
  */
 #ifndef SB_STORE_SYRAH_WAITING_H
