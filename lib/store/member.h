@@ -58,6 +58,8 @@ struct sb_member {
     bool located;
     int64_t at;
 
+    bool numbered; /* its name was made of the number of a record or item */
+
     /* The source's own, for its loaders. */
     struct sb_tree_dir *dir; /* a tree's: a reference is taken with sb_tree_dir_ref when copied */
     int dir_fd;

@@ -100,7 +100,7 @@ static enum sb_code enter_item(struct sb_syrah_items *items, struct sb_item *ite
     code = end_item(items, err);
     if (!code && sb_buf_set(&items->item, name.item, name.item_size))
         code = sb_fail_memory(err);
-    if (!code && !is_number(items))
+    if (!code && !item->member.numbered && !is_number(items))
         item->member.has |= SB_KEEPS_ITEM_NAME;
     return code;
 }

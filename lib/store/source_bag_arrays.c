@@ -125,6 +125,7 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
                   .path_size = source->name.size,
                   .type = SB_FILE,
                   .size = -1},
+        .numbered = !source->names || sb_record_names_count(source->names) < 0,
         .dir_fd = -1,
     };
     member->place[PLACE_ARRAY] = source->next++;

@@ -150,6 +150,7 @@ static enum sb_code make_member(struct syrah_source *source, uint32_t array,
                   .size = (int64_t)source->header.size + extent.size},
         .located = source->seekable && source->raw,
         .at = extent.offset,
+        .numbered = sb_record_names_count(source->names) < 0,
         .dir_fd = -1,
     };
     member->place[PLACE_OFFSET] = (uint64_t)extent.offset;

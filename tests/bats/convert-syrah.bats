@@ -39,8 +39,9 @@ refute_left_over() {
 @test "items and arrays are chosen, and several files are joined" {
     make_syrah a.syr "{'x': ('int8', [1], [2], [3]), 'y': ('int8', [4], [5], [6])}"
     make_syrah chosen.syr "{'y': ('int8', [6], [4])}"
-    run_ok sb convert --records=2,0 --array=y a.syr b.syr
+    run_ok sb convert --strict --records=2,0 --array=y a.syr b.syr
     cmp b.syr chosen.syr
+    stderr_is ''
     make_syrah b.syr "{'x': ('int8', [7]), 'y': ('int8', [8])}"
     make_syrah both.syr "{'x': ('int8', [1], [2], [3], [7]), 'y': ('int8', [4], [5], [6], [8])}"
     run_ok sb convert a.syr b.syr c.syr
