@@ -298,8 +298,24 @@ void sb_arrow_span(const struct sb_arrow *arrow, size_t column, int64_t *offset,
     *size = arrow->places[column].values.size;
 }
 
+/* The bits of a byte as bytes of 0 and 1, the lowest first: each byte keeps its own bit of a copy,
+ * and what is not 0 then carries into the highest. */
+static uint64_t spread(unsigned char byte)
+{
+    uint64_t bits = byte * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
+
+    return (bits + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & UINT64_C(0x0101010101010101);
+}
+
 void sb_arrow_unpack_bits(const struct sb_arrow_value *value, unsigned char *out)
 {
-    for (int64_t i = 0; i < value->count; i++)
-        out[i] = bit_at(value->data, value->bit + i);
+    const unsigned char *bits = value->data;
+    int64_t at = value->bit, end = at + value->count;
+
+    for (; at < end && at % 8; at++)
+        *out++ = bit_at(bits, at);
+    for (; end - at >= 8; at += 8)
+        out = sb_put_u64(out, spread(bits[at / 8]));
+    for (; at < end; at++)
+        *out++ = bit_at(bits, at);
 }

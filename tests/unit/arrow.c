@@ -354,6 +354,25 @@ static void values_that_lead_out_of_their_column_are_damaged(void)
     sb_buf_release(&file);
 }
 
+static void bits_are_unpacked_from_any_to_any(void)
+{
+    unsigned char bits[16], out[100];
+
+    for (size_t i = 0; i < sizeof(bits); i++)
+        bits[i] = (unsigned char)(i * 37 + 11);
+    for (unsigned bit = 0; bit < 8; bit++) {
+        for (int64_t count = 0; count < 99; count++) {
+            const struct sb_arrow_value value = {.data = bits, .bit = bit, .count = count};
+
+            out[count] = 7;
+            sb_arrow_unpack_bits(&value, out);
+            for (size_t i = 0; i < (size_t)count; i++)
+                CHECK(out[i] == (bits[(bit + i) / 8] >> (bit + i) % 8 & 1));
+            CHECK(out[count] == 7);
+        }
+    }
+}
+
 /* Where the batch of a file has its nodes and buffers: two int64 each. */
 static void find_batch(struct sb_buf *file, uint8_t **nodes, uint8_t **buffers)
 {
@@ -429,6 +448,7 @@ int main(void)
     RUN(a_column_has_at_most_2_to_the_31_bytes);
     RUN(a_file_that_is_cut_is_refused);
     RUN(words_that_are_spoiled_lead_nowhere);
+    RUN(bits_are_unpacked_from_any_to_any);
     RUN(values_may_be_null);
     RUN(lists_have_no_nulls);
     RUN(values_that_lead_out_of_their_column_are_damaged);
