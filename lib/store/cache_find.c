@@ -1,5 +1,6 @@
 #include "store/cache_impl.h"
 
+#include "core/interrupt.h"
 #include "store/cache_wanted.h"
 #include "store/pickle_index.h"
 
@@ -284,6 +285,8 @@ static enum sb_code scan(struct search *search, struct sb_error *err)
             search->open++;
     }
     for (uint32_t i = search->cache->segment_count; !code && i > 0; i--) {
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
         if (search->open > 0 || (i - 1 > lowest && !is_indexed(search, i - 1)))
             code = scan_segment(search, i - 1, err);
     }

@@ -1,6 +1,7 @@
 #include "store/cache_impl.h"
 
 #include "core/hash64.h"
+#include "core/interrupt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,7 @@ static enum sb_code pass_rows(struct pass *pass, struct sb_cache_file *file,
                               const struct sb_cache_map *map, struct sb_error *err)
 {
     int64_t touched = 0;
-    enum sb_code code = check_keys(file, map, err);
+    enum sb_code code = SB_OK;
 
     for (int64_t row = file->rows - 1; !code && row >= 0; row--)
         code = pass_row(pass, file, map, row, &touched, err);
@@ -116,16 +117,25 @@ static enum sb_code pass_segment(struct pass *pass, uint32_t segment, struct sb_
 {
     struct sb_cache_file *file = &pass->cache->segments[segment];
     struct sb_cache_map *map;
+    bool begun = pass->part > 0;
     enum sb_code code;
 
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
     if (file->rows == 0)
         return SB_OK;
     code = sb_cache_hold(pass->cache, segment, &map, err);
-    if (code)
-        return code;
-    code = pass_rows(pass, file, map, err);
-    sb_cache_unpin(pass->cache, map);
-    return code ? sb_cache_give_up(pass->cache, segment, err) : SB_OK;
+    if (!code) {
+        code = check_keys(file, map, err);
+        if (!code) {
+            begun = true;
+            code = pass_rows(pass, file, map, err);
+        }
+        sb_cache_unpin(pass->cache, map);
+        if (code)
+            code = sb_cache_give_up(pass->cache, segment, err);
+    }
+    return code == SB_END && !begun ? SB_OK : code;
 }
 
 /* All segments are mapped once, so that it is known how many rows there are. */

@@ -181,7 +181,7 @@ static enum sb_code compare(void *context, const struct sb_pickle_entry *entry,
                             struct sb_error *error)
 {
     struct expected *expected = context;
-    char key[400];
+    char key[400] = "";
     size_t size = make_key(key, expected->entries);
 
     (void)error;
@@ -201,7 +201,7 @@ static void what_is_written_is_read(void)
         struct expected expected = {0};
         struct sb_pickle_writer writer;
         struct sb_buf out = {0};
-        char key[400];
+        char key[400] = "";
 
         CHECK(sb_pickle_index_begin(&writer, &out) == SB_OK);
         for (int64_t n = 0; n < counts[i]; n++) {
