@@ -5,23 +5,11 @@
  * the next key begins.
  */
 #include "store/array_name.h"
-#include "store/row_spool.h"
+#include "store/row_parts.h"
 #include "store/sinks.h"
 
-#include "core/number.h"
-
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define ITEM "item"
-
-struct field {
-    size_t name_at; /* in names */
-    bool blob;
-    struct sb_npy array;
-    int64_t at; /* of its values in the spool */
-};
 
 struct cache_sink {
     struct sb_sink sink;
@@ -30,20 +18,12 @@ struct cache_sink {
 
     /* Of the turn: the row that is put together. */
     bool open;
-    bool alone;   /* it is a file outside of any directory */
-    bool spoiled; /* something of it cannot be read */
-    struct sb_buf item;
-    struct sb_row_spool bytes;
-    int64_t member_at; /* where the present member begins in them */
-    struct sb_buf names;
-    struct field *fields;
-    size_t count, room;
-
-    /* What it comes to, in the order of the form. */
+    bool alone;         /* it is a file outside of any directory */
+    bool spoiled;       /* something of it cannot be read */
+    int64_t dropped;    /* rows that were left out for that */
+    struct sb_buf item; /* its key without the prefix */
+    struct sb_row_parts row;
     struct sb_buf key;
-    struct sb_cache_field *form;
-    size_t *parts;      /* numbers of fields */
-    struct sb_buf head; /* of a .npy */
 };
 
 static struct cache_sink *to_cache(struct sb_sink *sink)
@@ -56,14 +36,9 @@ static void free_sink(struct sb_sink *sink)
     struct cache_sink *cache = to_cache(sink);
 
     sb_cache_writer_free(cache->writer);
-    sb_row_spool_release(&cache->bytes);
+    sb_row_parts_release(&cache->row);
     sb_buf_release(&cache->item);
-    sb_buf_release(&cache->names);
     sb_buf_release(&cache->key);
-    sb_buf_release(&cache->head);
-    free(cache->fields);
-    free(cache->form);
-    free(cache->parts);
     free(cache);
 }
 
@@ -105,77 +80,6 @@ static enum sb_code tell_spoiled(const struct cache_sink *cache, struct sb_batch
 
 /* The row */
 
-/* SIZE_MAX: it is not the name of a tuple's field. */
-static size_t sequence_number(const char *name)
-{
-    const char *digits = name + strlen(ITEM);
-    int64_t number;
-
-    if (strncmp(name, ITEM, strlen(ITEM)) != 0 || *digits < '0' || *digits > '9' ||
-        (*digits == '0' && digits[1]) || !sb_parse_integer(digits, 0, INT32_MAX, &number))
-        return SIZE_MAX;
-    return (size_t)number;
-}
-
-static void place_field(struct cache_sink *cache, size_t place, size_t number)
-{
-    const struct field *field = &cache->fields[number];
-
-    cache->form[place] = (struct sb_cache_field){
-        .name = cache->alone ? "" : cache->names.data + field->name_at,
-        .blob = field->blob,
-        .dtype = field->array.dtype,
-    };
-    cache->parts[place] = number;
-}
-
-/* By their numbers, where they are those of a tuple, without gaps. */
-static bool place_sequence(struct cache_sink *cache)
-{
-    for (size_t i = 0; i < cache->count; i++)
-        cache->parts[i] = SIZE_MAX;
-    for (size_t i = 0; i < cache->count; i++) {
-        size_t number = sequence_number(cache->names.data + cache->fields[i].name_at);
-
-        if (number >= cache->count || cache->parts[number] != SIZE_MAX)
-            return false;
-        place_field(cache, number, i);
-    }
-    return true;
-}
-
-static struct sb_cache_form make_form(struct cache_sink *cache)
-{
-    struct sb_cache_form form = {.fields = cache->form, .field_count = cache->count};
-
-    if (!cache->alone && place_sequence(cache)) {
-        form.structure = cache->options.list ? SB_CACHE_LIST : SB_CACHE_TUPLE;
-        return form;
-    }
-    for (size_t i = 0; i < cache->count; i++)
-        place_field(cache, i, i);
-    form.structure = !cache->alone           ? SB_CACHE_DICT
-                     : cache->fields[0].blob ? SB_CACHE_BLOB
-                                             : SB_CACHE_TENSOR;
-    return form;
-}
-
-/* A sb_each_block. */
-static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
-{
-    return sb_cache_writer_write(context, data, size, err);
-}
-
-static enum sb_code write_value(const struct cache_sink *cache, const struct field *field,
-                                struct sb_error *err)
-{
-    enum sb_code code = sb_cache_writer_value(cache->writer, &field->array, err);
-
-    return code ? code
-                : sb_row_spool_feed(&cache->bytes, field->at, field->array.data_size, write_block,
-                                    cache->writer, err);
-}
-
 static enum sb_code make_key(struct cache_sink *cache, struct sb_error *err)
 {
     const char *prefix = cache->options.key_prefix ? cache->options.key_prefix : "";
@@ -188,20 +92,13 @@ static enum sb_code make_key(struct cache_sink *cache, struct sb_error *err)
 
 static enum sb_code write_row(struct cache_sink *cache, struct sb_error *err)
 {
-    struct sb_cache_form form = make_form(cache);
     struct sb_cache_key key;
-    const size_t *order = NULL;
-    int64_t bytes = 0;
     enum sb_code code = make_key(cache, err);
 
-    for (size_t i = 0; i < cache->count; i++)
-        bytes += cache->fields[i].array.data_size;
     key = (struct sb_cache_key){cache->key.data, cache->key.size};
-    if (!code)
-        code = sb_cache_writer_begin_row(cache->writer, &form, &key, bytes, &order, err);
-    for (size_t i = 0; !code && i < cache->count; i++)
-        code = write_value(cache, &cache->fields[cache->parts[order[i]]], err);
-    return code ? code : sb_cache_writer_end_row(cache->writer, err);
+    return code ? code
+                : sb_row_parts_write(&cache->row, cache->alone, cache->options.list, &key,
+                                     cache->writer, err);
 }
 
 static enum sb_code end_row(struct cache_sink *cache, struct sb_batch *batch, struct sb_error *err)
@@ -212,30 +109,13 @@ static enum sb_code end_row(struct cache_sink *cache, struct sb_batch *batch, st
         code = tell_spoiled(cache, batch, err);
     else if (cache->open)
         code = write_row(cache, err);
+    cache->dropped += cache->open && cache->spoiled;
     cache->open = cache->spoiled = false;
-    cache->count = 0;
-    sb_buf_clear(&cache->names);
-    sb_row_spool_clear(&cache->bytes);
+    sb_row_parts_clear(&cache->row);
     return code;
 }
 
 /* Members */
-
-static enum sb_code add_room(struct cache_sink *cache, struct sb_error *err)
-{
-    size_t room = cache->room ? 2 * cache->room : 8;
-    struct field *fields = reallocarray(cache->fields, room, sizeof(*fields));
-    struct sb_cache_field *form = reallocarray(cache->form, room, sizeof(*form));
-    size_t *parts = reallocarray(cache->parts, room, sizeof(*parts));
-
-    cache->fields = fields ? fields : cache->fields;
-    cache->form = form ? form : cache->form;
-    cache->parts = parts ? parts : cache->parts;
-    if (!fields || !form || !parts)
-        return sb_fail_memory(err);
-    cache->room = room;
-    return SB_OK;
-}
 
 static bool is_same_row(const struct cache_sink *cache, const struct sb_array_name *name,
                         bool alone)
@@ -274,58 +154,15 @@ static enum sb_code begin_member(struct cache_sink *cache, struct sb_batch *batc
     if (!sb_array_name_parse(&name, entry->path, entry->path_size))
         return sb_fail(err, SB_INVALID, "%s: is no array", entry->path);
     code = take_row(cache, batch, &name, err);
-    if (!code && cache->count > SB_CACHE_FIELDS_MOST)
-        code = sb_fail(err, SB_INVALID,
-                       "%s: has more than %d arrays; put them into directories of their own",
-                       cache->item.data, SB_CACHE_FIELDS_MOST);
-    if (!code && cache->count == cache->room)
-        code = add_room(cache, err);
-    if (code)
-        return code;
-    cache->member_at = sb_row_spool_size(&cache->bytes);
-    cache->fields[cache->count] = (struct field){
-        .name_at = cache->names.size, .blob = name.form == SB_FORM_PICKLE, .at = cache->member_at};
-    if (sb_buf_add(&cache->names, name.array, name.array_size) || sb_buf_add(&cache->names, "", 1))
-        return sb_fail_memory(err);
-    return SB_OK;
-}
-
-/* SB_FORMAT: it is none. */
-static enum sb_code read_head(struct cache_sink *cache, struct field *field, int64_t size,
-                              struct sb_error *err)
-{
-    size_t head = size < (int64_t)SB_NPY_HEADER_MOST ? (size_t)size : SB_NPY_HEADER_MOST;
-    enum sb_code code;
-
-    sb_buf_clear(&cache->head);
-    if (sb_buf_reserve(&cache->head, head + 1))
-        return sb_fail_memory(err);
-    code = sb_row_spool_get(&cache->bytes, cache->member_at, cache->head.data, head, err);
-    if (!code)
-        code = sb_npy_parse(&field->array, cache->head.data, head, err);
-    if (code)
-        return code;
-    if (field->array.data_size != size - (int64_t)field->array.header_size)
-        return sb_fail(err, SB_FORMAT, "has %lld bytes of values, where its shape says %lld",
-                       (long long)size - (long long)field->array.header_size,
-                       (long long)field->array.data_size);
-    field->at = cache->member_at + (int64_t)field->array.header_size;
-    return SB_OK;
+    return code ? code : sb_row_parts_begin(&cache->row, &name, err);
 }
 
 static enum sb_code end_member(struct cache_sink *cache, struct sb_batch *batch,
                                struct sb_item *item, struct sb_error *err)
 {
-    struct field *field = &cache->fields[cache->count];
-    int64_t size = sb_row_spool_size(&cache->bytes) - cache->member_at;
     struct sb_error why = {0};
-    enum sb_code code = SB_OK;
+    enum sb_code code = sb_row_parts_end(&cache->row, &why);
 
-    if (field->blob)
-        field->array.data_size = size;
-    else
-        code = read_head(cache, field, size, &why);
-    cache->count++;
     if (code == SB_FORMAT || code == SB_DAMAGED) {
         cache->spoiled = true;
         return sb_item_fail(batch, item, "damaged", why.text, err);
@@ -342,7 +179,7 @@ static enum sb_code add_block(void *context, const void *data, size_t size, stru
 {
     struct cache_sink *cache = context;
 
-    return sb_row_spool_add(&cache->bytes, data, size, err);
+    return sb_row_spool_add(&cache->row.bytes, data, size, err);
 }
 
 /* The turn */
@@ -409,13 +246,16 @@ static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct s
 
         if (item->state == SB_ITEM_FAILED)
             continue;
-        if (item->state != SB_ITEM_PART || item->part_last)
+        if (item->state != SB_ITEM_PART || item->part_last) {
+            sink->counts.files++;
             sink->counts.unchecked += !(item->member.entry.has & SB_HAS_CRC);
+        }
         item->state = SB_ITEM_STORED;
     }
     return SB_OK;
 }
 
+/* From here on it is keys that are counted, which only now are known. */
 static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
 {
     struct cache_sink *cache = to_cache(sink);
@@ -425,6 +265,9 @@ static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
     if (code)
         return code;
     counts = sb_cache_writer_counts(cache->writer);
+    if (counts.rows == 0 && cache->dropped > 0)
+        return sb_fail(err, SB_DAMAGED, "%s: is not written, for no key can be read as a whole",
+                       sink->name);
     sink->counts.files = counts.rows;
     sink->counts.bytes = counts.bytes;
     return sb_cache_writer_commit(cache->writer, err);
@@ -448,7 +291,7 @@ enum sb_code sb_sink_open_cache(struct sb_sink **out, const struct sb_cache_sink
     if (!cache)
         return sb_fail_memory(err);
     cache->options = *options;
-    cache->bytes = (struct sb_row_spool){.beside = options->writer.path, .fd = -1};
+    cache->row = (struct sb_row_parts){.bytes = {.beside = options->writer.path, .fd = -1}};
     cache->sink =
         (struct sb_sink){.ops = &cache_ops, .name = options->writer.path, .any_names = true};
     code = sb_cache_writer_open(&cache->writer, &options->writer, err);

@@ -178,6 +178,12 @@ END
     [[ $(keys m) == $'m:0 0 0\nm:3 0 1' ]]
     run_fail 2 sb convert --strict --force --to=cache tree m
     [[ $(keys m) == $'m:0 0 0\nm:3 0 1' ]]
+    run_fail 2 sb convert --force --to=cache --exclude='m:[03]/**' tree m
+    stderr_has "tree: nothing of it could be read; m is left as it is"
+    run_fail 2 sb convert --to=cache --exclude='m:[03]/**' tree n
+    stderr_has "n: is not written, for no key can be read as a whole"
+    [[ ! -e n ]]
+    [[ $(keys m) == $'m:0 0 0\nm:3 0 1' ]]
 }
 
 @test "--segment-size ends a segment before it passes SIZE; a row alone may be larger" {
