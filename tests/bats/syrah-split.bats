@@ -32,7 +32,7 @@ items() {
     make_syrah a.syr "{'x': ('int8', *([[1]] * 40)), 'y': ('int8', *([[2]] * 40))}"
     run_ok sb split --ratio=train=0.5,val=0.5 -o 'p-{}.barecat' a.syr
     [[ $(items p-train.barecat) && $(items p-val.barecat) ]]
-    ! { items p-train.barecat; items p-val.barecat; } | grep -v '^2 '
+    run ! grep -v '^2 ' <(items p-train.barecat; items p-val.barecat)
 }
 
 @test "lists name items, or what is in them" {
