@@ -60,6 +60,10 @@ struct sb_member {
 
     bool numbered; /* its name was made of the number of a record or item */
 
+    /* Of an array of an item: bytes at the end of its name that are the array's, also where they
+     * have a '/'; 0: what is behind the last one. */
+    size_t array_size;
+
     /* The source's own, for its loaders. */
     struct sb_tree_dir *dir; /* a tree's: a reference is taken with sb_tree_dir_ref when copied */
     int dir_fd;

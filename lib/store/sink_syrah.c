@@ -47,7 +47,7 @@ static const char *misfit(const struct sb_member *member)
 
     if (member->hard_link || entry->type == SB_LINK)
         return "is a link, which a Syrah file cannot hold; left out";
-    if (!sb_array_name_parse(&name, entry->path, entry->path_size) || name.form == SB_FORM_PICKLE ||
+    if (!sb_syrah_name_of(&name, member) || name.form == SB_FORM_PICKLE ||
         name.form == SB_FORM_SHAPE)
         return "is no array (.npy, or .txt for text), which is all that a Syrah file holds; left "
                "out";

@@ -4,11 +4,28 @@
 
 #include <string.h>
 
+bool sb_syrah_name_of(struct sb_array_name *out, const struct sb_member *member)
+{
+    const char *path = member->entry.path;
+    size_t size = member->entry.path_size, array = member->array_size, suffix;
+
+    if (!sb_array_name_parse(out, path, size))
+        return false;
+    /* The name may have been made clean meanwhile, and be shorter. */
+    if (array == 0 || array >= size || path[size - array - 1] != '/')
+        return true;
+    suffix = (size_t)(path + size - (out->array + out->array_size));
+    out->item_size = size - array - 1;
+    out->array = path + size - array;
+    out->array_size = array - suffix;
+    return true;
+}
+
 static struct sb_array_name name_of(const struct sb_item *item)
 {
     struct sb_array_name name;
 
-    (void)sb_array_name_parse(&name, item->member.entry.path, item->member.entry.path_size);
+    (void)sb_syrah_name_of(&name, &item->member);
     return name;
 }
 

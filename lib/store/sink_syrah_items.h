@@ -2,7 +2,7 @@
  * Items of a Syrah file that is written, out of the arrays in batches: where one ends is known by
  * the names of arrays, and arrays that are large come in pieces.
  *
- * A part of sink_syrah.c. All but the first two is of the turn, which belongs to one thread at a
+ * A part of sink_syrah.c. All but the first three is of the turn, which belongs to one thread at a
  * time.
  */
 #ifndef SB_STORE_SINK_SYRAH_ITEMS_H
@@ -32,6 +32,9 @@ struct sb_syrah_items {
     int64_t left;          /* of its values; -1: all that comes */
     struct sb_error unfit; /* its code: why it cannot be used */
 };
+
+/* What the name of a member says; false: it is no array. */
+bool sb_syrah_name_of(struct sb_array_name *out, const struct sb_member *member);
 
 /* As sb_array_file_look; a shape that is lost is a property of the item's member. */
 enum sb_code sb_syrah_look(struct sb_item *item, const char *data, size_t have, int64_t size,

@@ -151,6 +151,7 @@ static enum sb_code make_member(struct syrah_source *source, uint32_t array,
         .located = source->seekable && source->raw,
         .at = extent.offset,
         .numbered = sb_record_names_count(source->names) < 0,
+        .array_size = source->name.size - source->item_name.size - 1,
         .dir_fd = -1,
     };
     member->place[PLACE_OFFSET] = (uint64_t)extent.offset;

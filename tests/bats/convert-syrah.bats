@@ -30,6 +30,14 @@ refute_left_over() {
     cmp a.syr copy.syr
 }
 
+@test "an array whose name has a slash stays what it is" {
+    make_syrah a.syr "{'x': ('int8', [1], [2]), 'a name/of its own': ('int8', [3], [4]), 'x/x': ('str', '', 'b')}"
+    run_ok sb convert a.syr b.syr
+    cmp a.syr b.syr
+    run_ok sb convert --prefix=deep/er --strict a.syr c.syr
+    cmp a.syr c.syr
+}
+
 @test "a pipe gets it too" {
     make_syrah a.syr "$two"
     sb convert --to=syrah a.syr - | cmp - a.syr
