@@ -24,7 +24,16 @@ struct value_check {
     struct sb_cache_check *check;
     uint32_t segment; /* that comes next, */
     int64_t row;      /* from this row on */
+    bool has_lost;    /* a segment shrank or vanished meanwhile, and was told: */
+    uint32_t lost;
 };
+
+/* What concerns a value, or its segment, but not the work as a whole. */
+static bool is_damage(const struct sb_error *err)
+{
+    return err->code == SB_DAMAGED || err->code == SB_FORMAT || err->code == SB_NOENT ||
+           (err->code == SB_SYSTEM && !sb_ends_work(err));
+}
 
 static enum sb_code fill(void *context, void *slot, struct sb_error *err)
 {
@@ -66,7 +75,6 @@ static void touch(const struct sb_cache_value *value)
         (void)data[size - 1];
 }
 
-/* All values of a row; SB_DAMAGED: one is not sound. */
 static enum sb_code read_row(struct sb_cache_reader *reader, struct sb_cache_place place,
                              size_t fields, int64_t *bytes, struct sb_error *err)
 {
@@ -95,7 +103,7 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     for (int64_t i = 0; i < now->rows; i++, place.row++) {
         enum sb_code code = read_row(now->reader, place, now->fields, &now->bytes, err);
 
-        if (code == SB_DAMAGED)
+        if (code && is_damage(err))
             now->bad[i / 8] |= (unsigned char)(1 << i % 8);
         else if (code)
             return code;
@@ -103,19 +111,38 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     return SB_OK;
 }
 
-/* Reads it again, for what is wrong and its key. */
-static enum sb_code tell_row(struct sb_cache_check *check, struct sb_cache_place place,
-                             size_t fields, struct sb_error *err)
+/* What was a sound segment a moment ago is told once, not for each of its rows. */
+static enum sb_code tell_lost(struct value_check *values, uint32_t number, struct sb_error *err)
 {
-    struct sb_error found = {.text = "could not be read once"}, ignored;
+    struct sb_cache_check *check = values->check;
+    struct sb_cache_segment segment;
+    const char *path;
+
+    values->has_lost = true;
+    values->lost = number;
+    if (sb_cache_segment(check->cache, number, &segment, err))
+        return err->code;
+    path = sb_cache_path_within(check, segment.path);
+    sb_cache_defect(check, SB_REMEDY_REPAIR, "damaged", path, strlen(path),
+                    "has become shorter, or cannot be read any longer");
+    return SB_OK;
+}
+
+/* Reads it again, for what is wrong and its key. */
+static enum sb_code tell_row(struct value_check *values, struct sb_cache_place place, size_t fields,
+                             struct sb_error *err)
+{
+    struct sb_cache_check *check = values->check;
+    struct sb_error found = {.text = "could not be read once"}, inner;
     struct sb_cache_key key = {0};
     int64_t bytes = 0;
     enum sb_code code = read_row(check->reader, place, fields, &bytes, &found);
 
-    if (code && code != SB_DAMAGED)
+    if (code && !is_damage(&found))
         return sb_fail(err, code, "%s", found.text);
-    if (sb_cache_key_at(check->reader, place, &key, &ignored))
-        key = (struct sb_cache_key){.text = "", .size = 0};
+    if (sb_cache_key_at(check->reader, place, &key, &inner) ||
+        sb_cache_reader_check(check->reader, &inner))
+        return tell_lost(values, place.segment, err);
     sb_cache_defect(check, SB_REMEDY_REPAIR, "value", key.text, key.size, "%s", found.text);
     return SB_OK;
 }
@@ -129,8 +156,8 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     enum sb_code code = SB_OK;
 
     for (int64_t i = 0; !code && i < now->rows; i++, place.row++) {
-        if (now->bad[i / 8] >> i % 8 & 1)
-            code = tell_row(check, place, now->fields, err);
+        if ((now->bad[i / 8] >> i % 8 & 1) && !(values->has_lost && values->lost == place.segment))
+            code = tell_row(values, place, now->fields, err);
     }
     check->result->bytes_read += now->bytes;
     check->result->files_read += now->rows;
