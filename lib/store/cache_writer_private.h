@@ -52,7 +52,7 @@ struct sb_cache_writer {
     struct sb_cache_columns columns;
     struct sb_buf tensor_keys; /* the metadata of a dict */
     struct sb_arrow_writer *segment;
-    int64_t segment_bytes; /* of its values and keys */
+    int64_t segment_bytes;        /* of its values and keys */
     struct sb_cache_pickle index; /* of the new rows */
 
     /* The present row. */

@@ -35,17 +35,28 @@ void sb_row_parts_release(struct sb_row_parts *row)
 
 /* Files */
 
+/* *array is kept where it cannot grow. */
+static bool grow(void **array, size_t count, size_t size)
+{
+    void *grown = reallocarray(*array, count, size);
+
+    if (grown)
+        *array = grown;
+    return grown;
+}
+
 static enum sb_code add_room(struct sb_row_parts *row, struct sb_error *err)
 {
     size_t room = row->room ? 2 * row->room : 8;
-    struct sb_row_part *parts = reallocarray(row->parts, room, sizeof(*parts));
-    struct sb_cache_field *fields = reallocarray(row->fields, room, sizeof(*fields));
-    size_t *numbers = reallocarray(row->numbers, room, sizeof(*numbers));
+    void *parts = row->parts, *fields = row->fields, *numbers = row->numbers;
+    bool grown = grow(&parts, room, sizeof(*row->parts)) &&
+                 grow(&fields, room, sizeof(*row->fields)) &&
+                 grow(&numbers, room, sizeof(*row->numbers));
 
-    row->parts = parts ? parts : row->parts;
-    row->fields = fields ? fields : row->fields;
-    row->numbers = numbers ? numbers : row->numbers;
-    if (!parts || !fields || !numbers)
+    row->parts = parts;
+    row->fields = fields;
+    row->numbers = numbers;
+    if (!grown)
         return sb_fail_memory(err);
     row->room = room;
     return SB_OK;

@@ -34,7 +34,7 @@ static enum sb_code compare(void *context, const void *data, size_t size, struct
 
 static void add(struct sb_row_spool *spool, size_t blocks)
 {
-    char *block = malloc(BLOCK);
+    char *block = calloc(1, BLOCK);
     int64_t at = sb_row_spool_size(spool);
 
     CHECK(block);
