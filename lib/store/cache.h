@@ -141,6 +141,15 @@ enum sb_code sb_cache_describe(struct sb_cache_reader *reader, struct sb_cache_p
                                size_t field, struct sb_cache_value *out,
                                struct sb_error *err) SB_CHECKED;
 
+/*
+ * Copies `size` bytes of a value, from the byte `at` on, and sees that they were all there: bools,
+ * too, are bytes, and take no memory but these. SB_DAMAGED as of sb_cache_value; or there are not
+ * so many.
+ */
+enum sb_code sb_cache_copy(struct sb_cache_reader *reader, struct sb_cache_place place,
+                           size_t field, int64_t at, size_t size, void *out,
+                           struct sb_error *err) SB_CHECKED;
+
 enum sb_code sb_cache_reader_check(struct sb_cache_reader *reader, struct sb_error *err) SB_CHECKED;
 
 /* The key of a row. */

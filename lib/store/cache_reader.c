@@ -3,6 +3,7 @@
 #include "core/little_endian.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Bytes of values that may stay in memory once they were read. */
 #define TOUCHED_MOST ((int64_t)16 << 20)
@@ -196,6 +197,43 @@ enum sb_code sb_cache_describe(struct sb_cache_reader *reader, struct sb_cache_p
     if (take_field(reader, place, field, false, out, err))
         return err->code;
     out->data = NULL;
+    return sb_cache_reader_check(reader, err);
+}
+
+static void copy_bits(const struct sb_arrow_value *value, int64_t at, size_t size, void *out)
+{
+    const unsigned char *data = value->data;
+    int64_t first = value->bit + at;
+    struct sb_arrow_value part = {
+        .data = data + first / 8, .bit = (unsigned)(first % 8), .count = (int64_t)size};
+
+    sb_arrow_unpack_bits(&part, out);
+}
+
+enum sb_code sb_cache_copy(struct sb_cache_reader *reader, struct sb_cache_place place,
+                           size_t number, int64_t at, size_t size, void *out, struct sb_error *err)
+{
+    const struct sb_cache_field *field;
+    struct sb_arrow_value value;
+    int64_t bytes;
+
+    if (go_to(reader, place, err))
+        return err->code;
+    if (number >= reader->map->layout->field_count)
+        return fail_value(reader, "there is no such array", err);
+    field = &reader->map->layout->fields[number];
+    if (take(reader, field->data, place.row, &value, err))
+        return judge(reader, err);
+    bytes = field->blob ? value.count : value.count * (int64_t)sb_dtype_size(field->dtype);
+    if (at < 0 || at > bytes || (uint64_t)size > (uint64_t)(bytes - at)) {
+        (void)fail_value(reader, "a value has become shorter", err);
+        return judge(reader, err);
+    }
+    if (field->dtype == SB_DTYPE_BOOL)
+        copy_bits(&value, at, size, out);
+    else if (size > 0)
+        memcpy(out, (const unsigned char *)value.data + at, size);
+    reader->touched += (int64_t)size;
     return sb_cache_reader_check(reader, err);
 }
 

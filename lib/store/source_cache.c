@@ -64,8 +64,7 @@ struct part {
     enum sb_array_form form;
     struct sb_cache_value value;
     unsigned char shape[SB_NPY_DIMS_MOST * sizeof(uint64_t)];
-    const unsigned char *data; /* behind the header */
-    int64_t size;
+    int64_t size; /* behind the header */
 };
 
 /* A row has one for each field; two, values and shape, where they stand alone. */
@@ -99,15 +98,13 @@ static enum sb_code read_part(struct sb_cache_reader *reader, struct sb_cache_pl
     const struct sb_npy *array = &part->value.array;
     uint8_t *at = part->shape;
 
-    if (sb_cache_value(reader, place, part->field, &part->value, err))
+    if (sb_cache_describe(reader, place, part->field, &part->value, err))
         return err->code;
-    part->data = part->value.data;
     part->size = array->data_size;
     if (part->form != SB_FORM_SHAPE)
         return SB_OK;
     for (size_t i = 0; i < array->dims; i++)
         at = sb_put_u64(at, (uint64_t)array->shape[i]);
-    part->data = part->shape;
     part->size = at - part->shape;
     return SB_OK;
 }
@@ -143,7 +140,7 @@ static enum sb_code make_member(struct cache_source *source, struct part *part,
     int64_t at;
 
     if (read_part(source->reader, place, part, err) || name_part(source, part, err) ||
-        make_header(part, &source->header, err) || sb_cache_reader_check(source->reader, err))
+        make_header(part, &source->header, err))
         return err->code;
     at = part->form == SB_FORM_SHAPE ? part->value.shape_offset : part->value.offset;
     *member = (struct sb_member){
@@ -286,19 +283,34 @@ static enum sb_code judge(const struct sb_member *member, struct sb_events *even
     return SB_END;
 }
 
-/* The member's values, which live until the next call on the loader. */
+static struct sb_cache_place place_of(const struct sb_member *member)
+{
+    return (struct sb_cache_place){.segment = (uint32_t)member->place[PLACE_SEGMENT],
+                                   .row = (int64_t)member->place[PLACE_ROW]};
+}
+
 static enum sb_code find_part(struct cache_loader *loader, const struct sb_member *member,
                               struct part *part, struct sb_error *err)
 {
-    struct sb_cache_place place = {.segment = (uint32_t)member->place[PLACE_SEGMENT],
-                                   .row = (int64_t)member->place[PLACE_ROW]};
-
     part->field = (size_t)(member->place[PLACE_PART] >> FORM_BITS);
     part->form = member->place[PLACE_PART] & ((1U << FORM_BITS) - 1);
-    if (read_part(loader->reader, place, part, err) || make_header(part, &loader->header, err))
+    if (read_part(loader->reader, place_of(member), part, err) ||
+        make_header(part, &loader->header, err))
         return err->code;
     if ((int64_t)loader->header.size + part->size != member->entry.size)
         return sb_fail(err, SB_DAMAGED, "%s: has become another", loader->base.source->name);
+    return SB_OK;
+}
+
+/* Some of what is behind the header. By way of a copy: what is mapped may go away in the middle of
+ * a system call. */
+static enum sb_code copy_values(struct cache_loader *loader, const struct sb_member *member,
+                                const struct part *part, int64_t at, size_t size, void *out,
+                                struct sb_error *err)
+{
+    if (part->form != SB_FORM_SHAPE)
+        return sb_cache_copy(loader->reader, place_of(member), part->field, at, size, out, err);
+    memcpy(out, part->shape + at, size);
     return SB_OK;
 }
 
@@ -306,22 +318,21 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
                          struct sb_events *events, struct sb_error *err)
 {
     struct cache_loader *loader = (struct cache_loader *)base;
+    const struct sb_buf *header = &loader->header;
     struct part part = {0};
 
     if (member->entry.size > (int64_t)room)
         return SB_LIMIT;
     if (find_part(loader, member, &part, err))
         return judge(member, events, err);
-    if (loader->header.size > 0)
-        memcpy(data, loader->header.data, loader->header.size);
-    if (part.size > 0)
-        memcpy((char *)data + loader->header.size, part.data, (size_t)part.size);
-    if (sb_cache_reader_check(loader->reader, err))
+    if (header->size > 0)
+        memcpy(data, header->data, header->size);
+    if (part.size > 0 &&
+        copy_values(loader, member, &part, 0, (size_t)part.size, (char *)data + header->size, err))
         return judge(member, events, err);
     return SB_OK;
 }
 
-/* By way of a block: what is mapped may go away in the middle of a system call. */
 static enum sb_code stream_values(struct cache_loader *loader, const struct sb_member *member,
                                   const struct part *part, sb_each_block *each, void *context,
                                   struct sb_events *events, struct sb_error *err)
@@ -332,8 +343,7 @@ static enum sb_code stream_values(struct cache_loader *loader, const struct sb_m
 
     for (int64_t at = 0; !code && at < part->size; at += (int64_t)size) {
         size = part->size - at < (int64_t)BLOCK ? (size_t)(part->size - at) : BLOCK;
-        memcpy(block, part->data + at, size);
-        if (sb_cache_reader_check(loader->reader, err))
+        if (copy_values(loader, member, part, at, size, block, err))
             code = judge(member, events, err);
         else
             code = each(context, block, size, err);

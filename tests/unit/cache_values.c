@@ -239,6 +239,7 @@ static void values_come_with_their_shapes(void)
     struct sb_cache_value value;
     struct sb_cache_key key;
     struct sb_cache *cache;
+    unsigned char byte = 9;
     float number;
 
     make_cache("values");
@@ -252,6 +253,12 @@ static void values_come_with_their_shapes(void)
     CHECK(sb_cache_value(reader, place, 1, &value, &err) == SB_OK);
     CHECK(value.array.dtype == SB_DTYPE_BOOL && value.array.data_size == 1 && value.data[0] == 1);
     CHECK(value.offset == -1 && value.shape_offset > 0);
+    CHECK(sb_cache_copy(reader, place, 0, 0, sizeof(number), &number, &err) == SB_OK);
+    CHECK(number == 0.5F);
+    CHECK(sb_cache_copy(reader, place, 1, 0, 1, &byte, &err) == SB_OK && byte == 1);
+    CHECK(sb_cache_copy(reader, place, 1, 1, 0, &byte, &err) == SB_OK);
+    CHECK(sb_cache_copy(reader, place, 1, 1, 1, &byte, &err) == SB_DAMAGED);
+    CHECK(sb_cache_copy(reader, place, 0, 2, SIZE_MAX, &byte, &err) == SB_DAMAGED);
     CHECK(sb_cache_value(reader, place, 2, &value, &err) == SB_OK);
     CHECK(value.array.data_size == 1 && value.data[0] == 'k' && value.offset > 0);
     CHECK(sb_cache_key_at(reader, place, &key, &err) == SB_OK && key.size == 1 && *key.text == 'k');
@@ -260,6 +267,45 @@ static void values_come_with_their_shapes(void)
     CHECK(sb_cache_value(reader, place, 0, &value, &err) == SB_DAMAGED);
     place.segment = 1;
     CHECK(sb_cache_key_at(reader, place, &key, &err) == SB_DAMAGED);
+    sb_cache_reader_free(reader);
+    sb_cache_free(cache);
+}
+
+/* Bits, of which a row's begin and end anywhere in a byte. */
+static void bools_are_copied_from_anywhere(void)
+{
+    static const struct sb_arrow_column columns[] = {
+        {"key", SB_ARROW_TEXT, SB_DTYPE_NONE},
+        {"data", SB_ARROW_LIST, SB_DTYPE_BOOL},
+        {"shape", SB_ARROW_LIST, SB_DTYPE_INT64},
+    };
+    struct sb_arrow_schema schema = {.columns = columns, .column_count = 3, .beside = "."};
+    static const unsigned char bools[21] = {1, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1,
+                                            1, 1, 0, 1, 0, 1, 1, 1, 1, 1};
+    struct sb_cache_place place = {.row = 1};
+    struct sb_arrow_writer *writer;
+    struct sb_cache_reader *reader;
+    struct sb_cache *cache;
+
+    make_cache("bools");
+    CHECK(sb_arrow_writer_new(&writer, &schema, &err) == SB_OK);
+    for (int64_t count = 3; count <= 21; count += 18) {
+        add(writer, 0, "k", 1);
+        add(writer, 1, bools, (size_t)count);
+        add(writer, 2, &count, sizeof(count));
+        sb_arrow_writer_end_row(writer);
+    }
+    finish(writer, segment_path("bools", 0));
+    cache = open_cache("bools");
+    CHECK(sb_cache_reader_new(&reader, cache, &err) == SB_OK);
+    for (size_t at = 0; at <= sizeof(bools); at++) {
+        for (size_t size = 0; size <= sizeof(bools) - at; size++) {
+            unsigned char copy[sizeof(bools)];
+
+            CHECK(sb_cache_copy(reader, place, 0, (int64_t)at, size, copy, &err) == SB_OK);
+            CHECK(memcmp(copy, bools + at, size) == 0);
+        }
+    }
     sb_cache_reader_free(reader);
     sb_cache_free(cache);
 }
@@ -454,6 +500,7 @@ int main(void)
     RUN(damaged_segments_among_sound_ones_are_told_once);
     RUN(keys_that_lead_out_cost_their_segment);
     RUN(values_come_with_their_shapes);
+    RUN(bools_are_copied_from_anywhere);
     RUN(shapes_must_fit);
     RUN(a_segment_may_shrink_while_it_is_mapped);
     RUN(readers_on_threads_share_what_is_mapped);
