@@ -211,25 +211,25 @@ static void copy_bits(const struct sb_arrow_value *value, int64_t at, size_t siz
 }
 
 enum sb_code sb_cache_copy(struct sb_cache_reader *reader, struct sb_cache_place place,
-                           size_t number, int64_t at, size_t size, void *out, struct sb_error *err)
+                           size_t field, int64_t at, size_t size, void *out, struct sb_error *err)
 {
-    const struct sb_cache_field *field;
+    const struct sb_cache_field *of;
     struct sb_arrow_value value;
     int64_t bytes;
 
     if (go_to(reader, place, err))
         return err->code;
-    if (number >= reader->map->layout->field_count)
+    if (field >= reader->map->layout->field_count)
         return fail_value(reader, "there is no such array", err);
-    field = &reader->map->layout->fields[number];
-    if (take(reader, field->data, place.row, &value, err))
+    of = &reader->map->layout->fields[field];
+    if (take(reader, of->data, place.row, &value, err))
         return judge(reader, err);
-    bytes = field->blob ? value.count : value.count * (int64_t)sb_dtype_size(field->dtype);
+    bytes = of->blob ? value.count : value.count * (int64_t)sb_dtype_size(of->dtype);
     if (at < 0 || at > bytes || (uint64_t)size > (uint64_t)(bytes - at)) {
         (void)fail_value(reader, "a value has become shorter", err);
         return judge(reader, err);
     }
-    if (field->dtype == SB_DTYPE_BOOL)
+    if (of->dtype == SB_DTYPE_BOOL)
         copy_bits(&value, at, size, out);
     else if (size > 0)
         memcpy(out, (const unsigned char *)value.data + at, size);
