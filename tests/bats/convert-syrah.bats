@@ -41,7 +41,7 @@ refute_left_over() {
 @test "a pipe gets it too" {
     make_syrah a.syr "$two"
     sb convert --to=syrah a.syr - | cmp - a.syr
-    cat a.syr | sb convert --from=syrah --to=syr - - >b.syr
+    sb convert --from=syrah --to=syr - - < <(cat a.syr) >b.syr
     cmp a.syr b.syr
 }
 
