@@ -108,6 +108,11 @@ struct sb_source_options {
     bool raw_arrays;  /* of Syrah and caches: values alone, which are `located`, as members called
                          NAME.float32 and (of caches) NAME.shape, instead of .npy files */
     bool whole_items; /* of Syrah: one with an array that cannot be found is left out as a whole */
+    const char *const *item_arrays; /* whole_items: the arrays in question, of which each becomes an
+                                       output of its own; items that are left out are told by the
+                                       source of the first, and one whose values cannot be read
+                                       ends the work. NULL: those that are given out */
+    size_t item_array_count;
     const char *const *arrays; /* of them: only these arrays, or fields; one that the container does
                                   not have is SB_INVALID */
     size_t array_count;        /* 0: all. They stay as long as the source */

@@ -19,6 +19,8 @@ struct syrah_source {
     struct sb_syrah *syrah;
     uint32_t *arrays; /* those that are wanted, in the order of the file */
     uint32_t array_count;
+    uint32_t *checked; /* those that an item must have; NULL: no item is left out as a whole */
+    uint32_t checked_count;
     struct sb_record_names *names;
     struct sb_record_names *own_names; /* NULL where they are of the caller */
     struct sb_record_choice *choice;   /* NULL: all */
@@ -26,7 +28,8 @@ struct syrah_source {
     int64_t item;
     uint32_t next_array; /* of `arrays`: of the present item */
     bool raw;            /* values alone */
-    bool whole_items;
+    bool shared;         /* the items' other arrays become other outputs */
+    bool silent;         /* ... of which one tells what is left out */
     bool seekable;
     struct sb_buf item_name;
     struct sb_buf name;
@@ -44,6 +47,7 @@ static void free_source(struct sb_source *base)
     sb_record_names_free(source->own_names);
     sb_syrah_free(source->syrah);
     free(source->arrays);
+    free(source->checked);
     sb_buf_release(&source->item_name);
     sb_buf_release(&source->name);
     sb_buf_release(&source->header);
@@ -63,15 +67,15 @@ static enum sb_code next_run(struct syrah_source *source, struct sb_error *err)
     return code;
 }
 
-/* SB_DAMAGED: one of its arrays cannot be read. */
+/* SB_DAMAGED: one of its arrays cannot be found. */
 static enum sb_code check_arrays(const struct syrah_source *source, struct sb_error *err)
 {
     struct sb_syrah_extent extent;
     enum sb_code code = SB_OK;
     size_t good;
 
-    for (uint32_t i = 0; !code && i < source->array_count; i++)
-        code = sb_syrah_extents(source->syrah, source->arrays[i], source->item, 1, &extent, &good,
+    for (uint32_t i = 0; !code && i < source->checked_count; i++)
+        code = sb_syrah_extents(source->syrah, source->checked[i], source->item, 1, &extent, &good,
                                 err);
     return code;
 }
@@ -88,7 +92,7 @@ static enum sb_code next_item(struct syrah_source *source, struct sb_error *err)
     if (--run->count > 0)
         run->first += run->step;
     code = sb_record_name(source->names, source->item, &source->item_name, err);
-    if (!code && source->whole_items)
+    if (!code)
         code = check_arrays(source, err);
     if (!code)
         source->next_array = 0;
@@ -172,20 +176,21 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
         code = source->next_array < source->array_count ? SB_OK : next_item(source, err);
         if (!code)
             code = make_member(source, source->arrays[source->next_array++], member, err);
-        if (code == SB_DAMAGED)
+        if (code == SB_DAMAGED && !source->silent)
             sb_tell(source->notify, SB_PROBLEM, "damaged", base->name, "%s; left out%s", err->text,
-                    source->whole_items ? ", with all of its item" : "");
+                    source->checked_count > 0 ? ", with all of its item" : "");
     }
     return code;
 }
 
-/* What is wrong with the array alone does not end the work. */
+/* What is wrong with the array alone does not end the work, unless others go on without it. */
 static enum sb_code judge(const struct sb_loader *loader, const struct sb_member *member,
                           struct sb_events *events, struct sb_error *err)
 {
+    const struct syrah_source *source = (const struct syrah_source *)loader->source;
     struct sb_error left_out;
 
-    if (err->code != SB_DAMAGED)
+    if (err->code != SB_DAMAGED || source->shared)
         return err->code;
     sb_fail(&left_out, SB_DAMAGED, "%s: %s; left out", loader->source->name, err->text);
     if (sb_events_add(events, SB_PROBLEM, "damaged", member->entry.path, left_out.text, err))
@@ -276,19 +281,37 @@ enum sb_code sb_input_open_syrah(struct sb_syrah **out, struct sb_input *input, 
     return sb_syrah_open(out, fd, input->name, err);
 }
 
-static bool is_wanted(const struct sb_source_options *options, const char *array)
+static bool is_among(const char *const *names, size_t count, const char *array)
 {
-    bool found = options->array_count == 0;
+    bool found = false;
 
-    for (size_t i = 0; !found && i < options->array_count; i++)
-        found = strcmp(options->arrays[i], array) == 0;
+    for (size_t i = 0; !found && i < count; i++)
+        found = strcmp(names[i], array) == 0;
     return found;
+}
+
+/* Their numbers, in the order of the file; no names: all. */
+static enum sb_code number_arrays(const struct syrah_source *source, const char *const *names,
+                                  size_t name_count, uint32_t **out, uint32_t *out_count,
+                                  struct sb_error *err)
+{
+    uint32_t count = sb_syrah_array_count(source->syrah);
+
+    *out = calloc((size_t)count + 1, sizeof(**out));
+    if (!*out)
+        return sb_fail_memory(err);
+    for (uint32_t i = 0; i < count; i++) {
+        if (name_count == 0 || is_among(names, name_count, sb_syrah_array(source->syrah, i)->name))
+            (*out)[(*out_count)++] = i;
+    }
+    return SB_OK;
 }
 
 static enum sb_code choose_arrays(struct syrah_source *source,
                                   const struct sb_source_options *options, struct sb_error *err)
 {
-    uint32_t count = sb_syrah_array_count(source->syrah);
+    const char *const *checked = options->item_arrays ? options->item_arrays : options->arrays;
+    size_t count = options->item_arrays ? options->item_array_count : options->array_count;
 
     for (size_t i = 0; i < options->array_count; i++) {
         const char *wanted = options->arrays[i];
@@ -297,14 +320,14 @@ static enum sb_code choose_arrays(struct syrah_source *source,
             return sb_fail(err, SB_INVALID, "%s: has no array '%s'; ls shows which it has",
                            source->base.name, wanted);
     }
-    source->arrays = calloc((size_t)count + 1, sizeof(*source->arrays));
-    if (!source->arrays)
-        return sb_fail_memory(err);
-    for (uint32_t i = 0; i < count; i++) {
-        if (is_wanted(options, sb_syrah_array(source->syrah, i)->name))
-            source->arrays[source->array_count++] = i;
-    }
+    if (number_arrays(source, options->arrays, options->array_count, &source->arrays,
+                      &source->array_count, err) ||
+        (options->whole_items &&
+         number_arrays(source, checked, count, &source->checked, &source->checked_count, err)))
+        return err->code;
     source->next_array = source->array_count;
+    source->shared = options->item_arrays;
+    source->silent = source->shared && source->arrays[0] != source->checked[0];
     return SB_OK;
 }
 
@@ -370,7 +393,6 @@ enum sb_code sb_source_open_syrah(struct sb_source **out, struct sb_input *input
     source->base = (struct sb_source){.ops = &syrah_ops, .name = input->name, .loads = true};
     source->notify = notify;
     source->raw = options->raw_arrays;
-    source->whole_items = options->whole_items;
     source->seekable = input->seekable;
     if (begin(source, input, options, err)) {
         free_source(&source->base);

@@ -88,6 +88,11 @@ struct sb_convert_options {
     const char *const *arrays;
     size_t array_count;
 
+    /* Filled in by sb_convert: the arrays of a Syrah file of which each becomes a bag; an item is
+     * in all of these bags, or in none. */
+    const char *const *item_arrays;
+    size_t item_array_count;
+
     /* Of bags that become arrays: what their records are, where nothing else says it. */
     enum sb_dtype dtype;
 

@@ -15,9 +15,10 @@ struct arrays {
     const struct sb_convert_options *options;
     struct sb_convert_result *result;
     struct sb_syrah *first; /* the first input, whose arrays all have */
-    bool *wanted;           /* of each of its arrays */
-    struct sb_buf whole;    /* path of the present bag, */
-    struct sb_buf path;     /* and of the share's part of it */
+    const char **names;     /* of those that are wanted, in the order of that input */
+    size_t count;
+    struct sb_buf whole; /* path of the present bag, */
+    struct sb_buf path;  /* and of the share's part of it */
 };
 
 bool sb_convert_is_of_arrays(const struct sb_convert_options *options)
@@ -85,25 +86,36 @@ static enum sb_code compare_inputs(const struct arrays *arrays, struct sb_error 
     return code;
 }
 
+static bool is_wanted(const struct sb_convert_options *options, const char *name)
+{
+    bool found = options->array_count == 0;
+
+    for (size_t i = 0; !found && i < options->array_count; i++)
+        found = strcmp(options->arrays[i], name) == 0;
+    return found;
+}
+
 static enum sb_code choose(struct arrays *arrays, struct sb_error *err)
 {
     const struct sb_convert_options *options = arrays->options;
     uint32_t count = sb_syrah_array_count(arrays->first);
 
-    arrays->wanted = calloc((size_t)count + 1, sizeof(*arrays->wanted));
-    if (!arrays->wanted)
-        return sb_fail_memory(err);
     for (size_t i = 0; i < options->array_count; i++) {
         const char *name = options->arrays[i];
-        int64_t found = sb_syrah_find(arrays->first, name, strlen(name));
 
-        if (found < 0)
+        if (sb_syrah_find(arrays->first, name, strlen(name)) < 0)
             return sb_fail(err, SB_INVALID, "%s: has no array '%s'; ls shows which it has",
                            sb_syrah_name(arrays->first), name);
-        arrays->wanted[found] = true;
     }
-    for (uint32_t i = 0; i < count; i++)
-        arrays->wanted[i] = arrays->wanted[i] || options->array_count == 0;
+    arrays->names = calloc((size_t)count + 1, sizeof(*arrays->names));
+    if (!arrays->names)
+        return sb_fail_memory(err);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = sb_syrah_array(arrays->first, i)->name;
+
+        if (is_wanted(options, name))
+            arrays->names[arrays->count++] = name;
+    }
     return SB_OK;
 }
 
@@ -113,10 +125,11 @@ static bool is_bag_name(const char *name)
     return *name && *name != '.' && !strpbrk(name, "/@,");
 }
 
-static enum sb_code name_bag(struct arrays *arrays, uint32_t number, struct sb_error *err)
+static enum sb_code name_bag(struct arrays *arrays, const char *name, struct sb_error *err)
 {
     const struct sb_convert_options *options = arrays->options;
-    const struct sb_syrah_array *array = sb_syrah_array(arrays->first, number);
+    int64_t number = sb_syrah_find(arrays->first, name, strlen(name));
+    const struct sb_syrah_array *array = sb_syrah_array(arrays->first, (uint32_t)number);
 
     if (!is_bag_name(array->name))
         return sb_fail(err, SB_INVALID,
@@ -145,18 +158,19 @@ static void add_result(struct sb_convert_result *sum, const struct sb_convert_re
     sum->problems += one->problems;
 }
 
-static enum sb_code convert_array(struct arrays *arrays, uint32_t number, struct sb_error *err)
+static enum sb_code convert_array(struct arrays *arrays, const char *name, struct sb_error *err)
 {
-    const char *name = sb_syrah_array(arrays->first, number)->name;
     struct sb_convert_options one = *arrays->options;
     struct sb_convert_result result = {0};
-    enum sb_code code = name_bag(arrays, number, err);
+    enum sb_code code = name_bag(arrays, name, err);
 
     if (code)
         return code;
     one.output = arrays->path.data;
     one.arrays = &name;
     one.array_count = 1;
+    one.item_arrays = arrays->names;
+    one.item_array_count = arrays->count;
     code = sb_convert(&one, &result, err);
     add_result(arrays->result, &result);
     return code;
@@ -185,23 +199,18 @@ static enum sb_code check_output(const struct sb_convert_options *options, struc
 static enum sb_code convert_each(struct arrays *arrays, struct sb_error *err)
 {
     const struct sb_convert_options *options = arrays->options;
-    uint32_t count = sb_syrah_array_count(arrays->first);
     bool made = false;
     enum sb_code code = check_output(options, err);
 
-    for (uint32_t i = 0; !code && i < count; i++) {
-        if (arrays->wanted[i])
-            code = name_bag(arrays, i, err);
-    }
+    for (size_t i = 0; !code && i < arrays->count; i++)
+        code = name_bag(arrays, arrays->names[i], err);
     if (!code && !options->transfer.dry_run) {
         made = mkdir(options->output, 0777) == 0;
         if (!made && errno != EEXIST)
             code = sb_fail_errno(err, errno, "%s", options->output);
     }
-    for (uint32_t i = 0; !code && i < count; i++) {
-        if (arrays->wanted[i])
-            code = convert_array(arrays, i, err);
-    }
+    for (size_t i = 0; !code && i < arrays->count; i++)
+        code = convert_array(arrays, arrays->names[i], err);
     if (code && made)
         rmdir(options->output);
     return code;
@@ -238,7 +247,7 @@ enum sb_code sb_convert_arrays(const struct sb_convert_options *options,
                    ? convert_only(&arrays, err)
                    : convert_each(&arrays, err);
     sb_syrah_free(arrays.first);
-    free(arrays.wanted);
+    free(arrays.names);
     sb_buf_release(&arrays.whole);
     sb_buf_release(&arrays.path);
     return code;

@@ -55,7 +55,10 @@ struct sb_source_options sb_convert_source_options(const struct sb_convert_optio
         .names_chosen = records->name_format || keys_are_read,
         .records = records->choice,
         .raw_arrays = options->wrap || options->to.kind == SB_BAG,
-        .whole_items = options->to.kind == SB_SYRAH || options->to.kind == SB_CACHE,
+        .whole_items = options->to.kind == SB_SYRAH || options->to.kind == SB_CACHE ||
+                       options->item_array_count > 0,
+        .item_arrays = options->item_arrays,
+        .item_array_count = options->item_array_count,
         .arrays = options->arrays,
         .array_count = options->array_count,
     };

@@ -102,6 +102,17 @@ out/00000001/x.npy' ]]
     cmp bags/x.float32.bag <(printf '\0\0\x40\x40' && le64 4)
 }
 
+@test "an item with a damaged array is in none of the bags, so that their records still match" {
+    make_syrah a.syr "{'x': ('int8', [1], [2], [3]), 'y': ('int8', [4], [5], [6])}" \
+        "offsets['y'][1] = 9000"
+    run_fail 1 sb convert --to=bag a.syr bags
+    stderr_is "shardbox convert: a.syr: item 1, array 'y': lies outside the data section (offset 9000, 1 bytes); left out, with all of its item
+shardbox convert: bags: done in part; problems, named above: 1"
+    cmp bags/x.int8.bag <(printf '\1\3' && le64 1 2)
+    cmp bags/y.int8.bag <(printf '\4\6' && le64 1 2)
+    run_ok sb convert --to=bag --array=x a.syr only
+}
+
 @test "one array that is chosen, or the only one, may be the output itself" {
     make_syrah a.syr "$two"
     run_ok sb convert --array=name a.syr b.bag
