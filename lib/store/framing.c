@@ -4,6 +4,7 @@
 #include "core/crc32c.h"
 #include "core/name.h"
 #include "store/frame_numbers.h"
+#include "store/naming.h"
 #include "store/tar_header.h"
 
 #include <inttypes.h>
@@ -24,6 +25,7 @@ struct sb_framer {
     int64_t left;  /* of that */
     uint32_t crc;
     struct sb_base64 base64;
+    struct sb_buf name; /* of a member of a tar */
 };
 
 enum sb_code sb_framer_new(struct sb_framer **out, enum sb_framing framing, struct sb_error *err)
@@ -40,6 +42,8 @@ enum sb_code sb_framer_new(struct sb_framer **out, enum sb_framing framing, stru
 
 void sb_framer_free(struct sb_framer *framer)
 {
+    if (framer)
+        sb_buf_release(&framer->name);
     free(framer);
 }
 
@@ -190,14 +194,20 @@ static enum sb_code add_batch(const struct sb_framer *framer, struct sb_buf *out
     return SB_OK;
 }
 
-static enum sb_code add_tar(struct sb_buf *out, const struct sb_framed *record,
-                            struct sb_error *err)
+/* It may be unpacked as a file: no name that leads elsewhere will do. */
+static enum sb_code add_tar(struct sb_framer *framer, struct sb_buf *out,
+                            const struct sb_framed *record, struct sb_error *err)
 {
-    const char *name = name_of(record);
-    struct sb_member member = {
-        .entry = {.path = name, .path_size = strlen(name), .type = SB_FILE, .size = record->size},
-    };
+    const char *name = name_of(record), *problem;
+    struct sb_member member = {.entry = {.type = SB_FILE, .size = record->size}};
 
+    if (sb_naming_clean(name, strlen(name), false, &framer->name, &problem))
+        return sb_fail_memory(err);
+    if (problem)
+        return sb_fail(err, SB_INVALID, "its name %s, which no file may have; choose jsonl",
+                       problem);
+    member.entry.path = framer->name.data;
+    member.entry.path_size = framer->name.size;
     return sb_tar_add_header(out, &member, NULL, 0, err);
 }
 
@@ -222,7 +232,7 @@ enum sb_code sb_framer_begin(struct sb_framer *framer, const struct sb_framed *r
     case SB_FRAMING_BATCH:
         return add_batch(framer, out, record, err);
     case SB_FRAMING_TAR:
-        return add_tar(out, record, err);
+        return add_tar(framer, out, record, err);
     default:
         return SB_OK;
     }

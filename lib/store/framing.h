@@ -11,7 +11,8 @@
  *   jsonl     a line with a JSON object, {"index":N,"key":"...","data":"BASE64"}; of input only
  *             "data" must be there
  *   batch     a line "NAME SIZE", the bytes, a newline: as `cat --batch` writes it
- *   tar       a member of a tar for each; as input a tar
+ *   tar       a member of a tar for each, its name brought in order as naming.h has it; as input a
+ *             tar
  *
  * Input that ends within a record, or whose lengths or checksums are wrong, is SB_DAMAGED, and says
  * at which record and byte: a short record is never passed off as a whole one. A last line without

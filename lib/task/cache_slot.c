@@ -1,7 +1,6 @@
 #include "task/cache_slot.h"
 
 #include "store/array_name.h"
-#include "store/naming.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,6 @@ void sb_cache_slot_release(struct sb_cache_slot *slot)
     sb_buf_release(&slot->defects);
     sb_buf_release(&slot->head);
     sb_buf_release(&slot->name);
-    sb_buf_release(&slot->clean);
 }
 
 void sb_cache_slot_clear(struct sb_cache_slot *slot)
@@ -163,23 +161,6 @@ static enum sb_code make_name(struct sb_cache_slot *slot, const struct sb_cache_
     return sb_array_name_make(&slot->name, &name, err);
 }
 
-/* A member of a tar is unpacked as a file: no other name will do. */
-static enum sb_code clean_name(struct sb_cache_slot *slot, struct sb_error *err)
-{
-    const char *problem;
-
-    if (slot->options->framing != SB_FRAMING_TAR)
-        return SB_OK;
-    sb_buf_clear(&slot->clean);
-    if (sb_naming_clean(slot->name.data, slot->name.size, false, &slot->clean, &problem))
-        return sb_fail_memory(err);
-    if (problem)
-        return sb_fail(err, SB_INVALID, "its name %s, which no file may have; choose jsonl",
-                       problem);
-    return sb_buf_set(&slot->name, slot->clean.data, slot->clean.size) ? sb_fail_memory(err)
-                                                                       : SB_OK;
-}
-
 static bool same_shape(const struct sb_npy *a, const struct sb_npy *b)
 {
     return a->dtype == b->dtype && a->dims == b->dims &&
@@ -294,10 +275,6 @@ static enum sb_code lay_out_field(struct sb_cache_slot *slot, const struct sb_ca
         return SB_END;
     if (make_name(slot, ask, err))
         return err->code;
-    if (clean_name(slot, &cause)) {
-        slot->failure = cause;
-        return SB_END;
-    }
     code = sb_cache_slot_value(slot, &answer, &cause);
     if (code == SB_DAMAGED)
         return sb_cache_slot_refuse(slot, cause.text, err);

@@ -48,7 +48,6 @@ struct sb_cache_slot {
     struct sb_npy shape; /* what `head` is the header of */
     struct sb_buf head;
     struct sb_buf name; /* of the array at hand */
-    struct sb_buf clean;
 };
 
 void sb_cache_slot_release(struct sb_cache_slot *slot);

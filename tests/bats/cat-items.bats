@@ -20,6 +20,20 @@ make_four() {
     stderr_is ''
 }
 
+@test "a name that no file may have is none of a tar" {
+    make_syrah a.syr "{'../../x': ('int8', [1]), 'a//b': ('int8', [2])}"
+    run_fail 2 sb cat --frame=tar a.syr 0/../../x
+    output_is ''
+    stderr_is "shardbox cat: a.syr: item 0, array '../../x': its name has a .. component, which no file may have; choose jsonl"
+    run_ok sb cat --frame=jsonl a.syr 0/../../x
+    output_is '{"index":0,"key":"00000000/../../x.int8","data":"AQ=="}'
+    sb cat --frame=tar a.syr 0/a//b | tar tf - | cmp - <(echo 00000000/a/b.int8)
+    printf '../k\nfine\n' | sb convert -q --frame=line - keys.bag
+    printf '1\n2\n' | sb convert -q --frame=line - a.bag
+    run_fail 2 sb cat --frame=tar --keys=keys.bag a.bag ../k
+    stderr_has 'its name has a .. component, which no file may have; choose jsonl'
+}
+
 @test "numbers, slices and lists of them come in the order asked for" {
     make_four
     run_ok sb cat a.syr -1/text 1:3/pair 2,0/n ::-2/pair
