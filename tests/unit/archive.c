@@ -3,7 +3,6 @@
 #include "archive/writer.h"
 #include "check.h"
 
-#include <ftw.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,12 +258,6 @@ static void without_an_end_a_range_is_the_shard(void)
     CHECK_TEXT(within(0, 0, 0), "f0 f1 f2 f3 f4 f5 twin f6 f7 f8 f9 ");
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
 int main(void)
 {
     if (!mkdtemp(top) || chdir(top))
@@ -278,6 +271,6 @@ int main(void)
     RUN(a_range_of_addresses_has_its_first_and_not_its_end);
     RUN(without_an_end_a_range_is_the_shard);
     close(ask[1]);
-    nftw(top, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    CHECK(check_remove_tree(top));
     return check_end();
 }

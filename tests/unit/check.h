@@ -10,9 +10,11 @@
 #ifndef TESTS_UNIT_CHECK_H
 #define TESTS_UNIT_CHECK_H
 
+#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int check_tests;
 static int check_failed_tests;
@@ -44,6 +46,19 @@ static inline void check_run(void (*test)(void), const char *name)
     check_failed_tests += check_failed;
     printf("%s %d - %s\n", check_failed ? "not ok" : "ok", ++check_tests, name);
     fflush(stdout);
+}
+
+static inline int check_remove_entry(const char *path, const struct stat *st, int type,
+                                     struct FTW *place)
+{
+    (void)st, (void)type, (void)place;
+    return remove(path);
+}
+
+/* Removes the directory of a test program, with all in it; false: something is still there. */
+static inline bool check_remove_tree(const char *top)
+{
+    return nftw(top, check_remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0;
 }
 
 /* Prints the plan; the exit status of main. */

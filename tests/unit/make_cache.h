@@ -11,7 +11,6 @@
 #include "store/pickle_index.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -157,15 +156,9 @@ static inline void enter_directory(void)
     test_directory = path;
 }
 
-static inline int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    (void)st, (void)type, (void)at;
-    return remove(path);
-}
-
 static inline void leave_directory(void)
 {
-    nftw(test_directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    (void)check_remove_tree(test_directory);
 }
 
 #endif

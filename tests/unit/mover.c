@@ -10,7 +10,6 @@
 #include "task/verify.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -485,12 +484,6 @@ static void shards_that_nothing_explains_are_the_archives_by_force(void)
     CHECK(try_open("strange") == SB_OK);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
 int main(void)
 {
     if (!mkdtemp(top) || chdir(top))
@@ -510,6 +503,6 @@ int main(void)
     RUN(what_cannot_be_moved_safely_is_refused);
     RUN(shards_that_nothing_explains_are_the_archives_by_force);
     sb_buf_release(&told);
-    nftw(top, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    CHECK(check_remove_tree(top));
     return check_end();
 }

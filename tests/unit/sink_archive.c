@@ -7,7 +7,6 @@
 #include "task/transfer.h"
 #include "task/verify.h"
 
-#include <ftw.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -408,12 +407,6 @@ static void strict_commits_nothing_when_a_file_is_left_out(void)
     CHECK_TEXT(listing("strict"), "a=bx2 ");
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
 int main(void)
 {
     CHECK(mkdtemp(top) && chdir(top) == 0);
@@ -429,7 +422,7 @@ int main(void)
     RUN(what_is_there_may_stay);
     RUN(strict_commits_nothing_when_a_file_is_left_out);
     CHECK(chdir("/") == 0);
-    nftw(top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    CHECK(check_remove_tree(top));
     sb_buf_release(&told);
     return check_end();
 }

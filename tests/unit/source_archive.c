@@ -6,7 +6,6 @@
 #include "store/container.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -113,18 +112,12 @@ static void bytes_that_are_back_when_they_are_read_again_keep_their_metadata(voi
     sb_events_release(&events);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *place)
-{
-    (void)st, (void)type, (void)place;
-    return remove(path);
-}
-
 int main(void)
 {
     if (!mkdtemp(top) || chdir(top))
         return 1;
     RUN(bytes_that_are_back_when_they_are_read_again_keep_their_metadata);
-    if (chdir("/") || nftw(top, remove_one, 8, FTW_DEPTH | FTW_PHYS))
+    if (chdir("/") || !check_remove_tree(top))
         return 1;
     return check_end();
 }

@@ -6,7 +6,6 @@
 #include "archive/writer.h"
 #include "check.h"
 
-#include <ftw.h>
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -132,12 +131,6 @@ static void what_was_bad_comes_first_and_whatever_it_takes(void)
     CHECK_TEXT(dealt(&choice, -1), "1:1! 0:0 0:3 ");
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
 int main(void)
 {
     if (!mkdtemp(top) || chdir(top))
@@ -152,6 +145,6 @@ int main(void)
     RUN(what_was_bad_comes_first_and_whatever_it_takes);
     sb_shards_free(shards);
     sb_archive_free(archive);
-    nftw(top, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    CHECK(check_remove_tree(top));
     return check_end();
 }

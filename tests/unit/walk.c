@@ -3,7 +3,6 @@
 #include "check.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -129,12 +128,6 @@ static void a_component_has_a_limit(void)
     sb_walk_release(&walk);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *place)
-{
-    (void)st, (void)type, (void)place;
-    return remove(path);
-}
-
 int main(void)
 {
     CHECK(mkdtemp(top) != NULL);
@@ -148,6 +141,6 @@ int main(void)
     RUN(what_is_no_directory_is_no_way);
     RUN(a_component_has_a_limit);
     close(root);
-    CHECK(nftw(top, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0);
+    CHECK(check_remove_tree(top));
     return check_end();
 }
