@@ -201,7 +201,6 @@ static enum sb_code read_footer(struct sb_arrow *arrow, struct sb_error *err)
         return sb_arrow_lead_out(err, "schema");
     if (blocks.count == 0)
         return sb_fail(err, SB_FORMAT, "has no record batch");
-    arrow->batches = (int64_t)blocks.count;
     return open_batch(arrow, &blocks, err);
 }
 
@@ -226,11 +225,6 @@ enum sb_code sb_arrow_open(struct sb_arrow **out, const void *data, int64_t size
 int64_t sb_arrow_rows(const struct sb_arrow *arrow)
 {
     return arrow->rows;
-}
-
-int64_t sb_arrow_more_batches(const struct sb_arrow *arrow)
-{
-    return arrow->batches - 1;
 }
 
 size_t sb_arrow_column_count(const struct sb_arrow *arrow)
@@ -290,12 +284,6 @@ enum sb_code sb_arrow_value(const struct sb_arrow *arrow, size_t column, int64_t
     out->offset = place->values.offset + at;
     out->data = arrow->data + out->offset;
     return SB_OK;
-}
-
-void sb_arrow_span(const struct sb_arrow *arrow, size_t column, int64_t *offset, int64_t *size)
-{
-    *offset = arrow->places[column].values.offset;
-    *size = arrow->places[column].values.size;
 }
 
 /* The bits of a byte as bytes of 0 and 1, the lowest first: each byte keeps its own bit of a copy,

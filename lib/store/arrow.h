@@ -45,10 +45,8 @@ enum sb_code sb_arrow_open(struct sb_arrow **out, const void *data, int64_t size
                            struct sb_error *err) SB_CHECKED;
 void sb_arrow_free(struct sb_arrow *arrow); /* NULL is allowed */
 
+/* Of the first batch: those of others are not seen here. */
 int64_t sb_arrow_rows(const struct sb_arrow *arrow);
-
-/* Further batches, whose rows are not seen here. */
-int64_t sb_arrow_more_batches(const struct sb_arrow *arrow);
 
 size_t sb_arrow_column_count(const struct sb_arrow *arrow);
 const struct sb_arrow_column *sb_arrow_column(const struct sb_arrow *arrow, size_t column);
@@ -67,10 +65,6 @@ struct sb_arrow_value {
 /* The row must be there. SB_DAMAGED: its offsets decrease, or lead out of the column. */
 enum sb_code sb_arrow_value(const struct sb_arrow *arrow, size_t column, int64_t row,
                             struct sb_arrow_value *out, struct sb_error *err) SB_CHECKED;
-
-/* All bytes that a column's values lie in, without their offsets and nulls: offset and size in the
- * file. */
-void sb_arrow_span(const struct sb_arrow *arrow, size_t column, int64_t *offset, int64_t *size);
 
 /* Copies `count` bits to bytes of 0 and 1. */
 void sb_arrow_unpack_bits(const struct sb_arrow_value *value, unsigned char *out);

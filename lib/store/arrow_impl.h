@@ -27,7 +27,6 @@ struct sb_arrow {
     int64_t size;
     unsigned char *footer; /* a copy, which names point into */
     int64_t rows;
-    int64_t batches;
     struct sb_arrow_column *columns;
     struct sb_arrow_place *places;
     size_t column_count;

@@ -239,15 +239,6 @@ int64_t sb_arrow_writer_rows(const struct sb_arrow_writer *writer)
     return writer->rows;
 }
 
-int64_t sb_arrow_writer_bytes(const struct sb_arrow_writer *writer)
-{
-    int64_t bytes = 0;
-
-    for (size_t i = 0; i < writer->schema.column_count; i++)
-        bytes += writer->columns[i].now.bytes;
-    return bytes;
-}
-
 static int64_t padded(int64_t size)
 {
     return (size + SB_ARROW_ALIGNMENT - 1) / SB_ARROW_ALIGNMENT * SB_ARROW_ALIGNMENT;

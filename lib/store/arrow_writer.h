@@ -13,16 +13,16 @@
 
 struct sb_arrow_writer;
 
-/* What describes the file; copied. beside: where temporary files are made, unless TMPDIR says.
- * SB_INVALID: a list of a type that Arrow does not have (float128, str). */
+/* What describes the file. */
 struct sb_arrow_schema {
     const struct sb_arrow_column *columns;
     size_t column_count;
     const struct sb_arrow_pair *pairs;
     size_t pair_count;
-    const char *beside;
+    const char *beside; /* where temporary files are made, unless TMPDIR says */
 };
 
+/* The schema is copied. SB_INVALID: a list of a type that Arrow does not have (float128, str). */
 enum sb_code sb_arrow_writer_new(struct sb_arrow_writer **out, const struct sb_arrow_schema *schema,
                                  struct sb_error *err) SB_CHECKED;
 void sb_arrow_writer_free(struct sb_arrow_writer *writer); /* NULL is allowed */
@@ -44,9 +44,7 @@ void sb_arrow_writer_end_row(struct sb_arrow_writer *writer);
 /* Forgets what came since the last complete row. */
 void sb_arrow_writer_cut(struct sb_arrow_writer *writer);
 
-int64_t sb_arrow_writer_rows(const struct sb_arrow_writer *writer);
-int64_t
-sb_arrow_writer_bytes(const struct sb_arrow_writer *writer); /* of values, so far; a bool is one */
+int64_t sb_arrow_writer_rows(const struct sb_arrow_writer *writer); /* that are complete */
 
 /* Feeds the whole file to `each`, without a row that is not complete, and forgets all rows: the
  * next file begins. */

@@ -57,11 +57,6 @@ int64_t sb_syrah_writer_count(const struct sb_syrah_writer *writer)
     return writer->items;
 }
 
-size_t sb_syrah_writer_array_count(const struct sb_syrah_writer *writer)
-{
-    return writer->array_count;
-}
-
 static void forget_arrays(struct sb_syrah_writer *writer)
 {
     for (size_t i = 0; i < writer->array_count; i++)

@@ -49,8 +49,7 @@ enum sb_code sb_syrah_writer_end_item(struct sb_syrah_writer *writer,
 enum sb_code sb_syrah_writer_drop_item(struct sb_syrah_writer *writer,
                                        struct sb_error *err) SB_CHECKED;
 
-int64_t sb_syrah_writer_count(const struct sb_syrah_writer *writer);      /* complete items */
-size_t sb_syrah_writer_array_count(const struct sb_syrah_writer *writer); /* of an item */
+int64_t sb_syrah_writer_count(const struct sb_syrah_writer *writer); /* complete items */
 
 /* SB_INVALID: there is no item, which the original could not read. */
 enum sb_code sb_syrah_writer_commit(struct sb_syrah_writer *writer,
