@@ -147,8 +147,10 @@ static void remove_old(const struct sb_cache_writer *writer, const char *old)
 static enum sb_code replace(struct sb_cache_writer *writer, struct sb_error *err)
 {
     struct sb_buf old = {0};
-    enum sb_code code = exchange(writer, &old, err);
+    enum sb_code code = sb_cache_vet(writer, err); /* something may have come meanwhile */
 
+    if (!code)
+        code = exchange(writer, &old, err);
     if (!code) {
         writer->done = true;
         code = sb_sync_directory_of(writer->path, err);

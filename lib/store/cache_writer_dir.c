@@ -62,18 +62,24 @@ enum sb_code sb_cache_create_file(int *fd, const char *path, struct sb_error *er
 
 /* Directories */
 
-/* What `each` returns other than SB_OK ends it. SB_NOENT: there is no such directory. */
-static enum sb_code each_name(const char *path,
+/* What `each` returns other than SB_OK ends it. SB_NOENT: there is no such directory. A link to one
+ * is followed where flags do not say O_NOFOLLOW. */
+static enum sb_code each_name(const char *path, int flags,
                               enum sb_code (*each)(void *context, const char *directory,
                                                    const char *name, struct sb_error *err),
                               void *context, struct sb_error *err)
 {
-    DIR *directory = opendir(path);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
     enum sb_code code = SB_OK;
     struct dirent *entry;
 
-    if (!directory)
-        return sb_fail_errno(err, errno, "%s", path);
+    if (!directory) {
+        code = sb_fail_errno(err, errno, "%s", path);
+        if (fd >= 0)
+            close(fd);
+        return code;
+    }
     for (;;) {
         errno = 0;
         entry = readdir(directory);
@@ -115,27 +121,47 @@ enum sb_code sb_cache_remove_all(const char *path, struct sb_error *err)
 {
     char within[] = "segments";
     struct sb_buf segments = {0};
-    enum sb_code code = sb_cache_join(&segments, path, within, err);
+    struct stat st;
+    enum sb_code code;
 
+    if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+        return sb_fail(err, SB_EXISTS, "%s: is in the way, and no directory; move it away", path);
+    code = sb_cache_join(&segments, path, within, err);
     if (code)
         return code;
-    code = each_name(segments.data, remove_name, NULL, err);
+    code = each_name(segments.data, O_NOFOLLOW, remove_name, NULL, err);
     if (!code || code == SB_NOENT)
         code = remove_directory(segments.data, err);
     if (!code)
-        code = each_name(path, remove_name, within, err);
+        code = each_name(path, O_NOFOLLOW, remove_name, within, err);
     if (!code || code == SB_NOENT)
         code = remove_directory(path, err);
     sb_buf_release(&segments);
     return code;
 }
 
-static enum sb_code refuse_foreign(const char *directory, const char *name, struct sb_error *err)
+static const char no_part[] = "no part of a cache";
+
+static enum sb_code refuse(const char *directory, const char *name, const char *what,
+                           struct sb_error *err)
 {
     return sb_fail(err, SB_EXISTS,
-                   "%s: holds %s, which is no part of a cache; move it away, or choose another "
-                   "name",
-                   directory, name);
+                   "%s: holds %s, which is %s; move it away, or choose another name", directory,
+                   name, what);
+}
+
+/* Only what a cache can hold is ever removed with one. */
+static enum sb_code vet_type(const char *directory, const char *name, bool wanted,
+                             struct sb_error *err)
+{
+    struct sb_buf path = {0};
+    struct stat st;
+    enum sb_code code = sb_cache_join(&path, directory, name, err);
+
+    if (!code && lstat(path.data, &st) == 0 && S_ISDIR(st.st_mode) != wanted)
+        code = refuse(directory, name, wanted ? "no directory" : "a directory", err);
+    sb_buf_release(&path);
+    return code;
 }
 
 static enum sb_code vet_segment(void *context, const char *directory, const char *name,
@@ -145,8 +171,8 @@ static enum sb_code vet_segment(void *context, const char *directory, const char
 
     (void)context;
     if (sb_cache_segment_number(name, &number) || sb_cache_is_leftover(name))
-        return SB_OK;
-    return refuse_foreign(directory, name, err);
+        return vet_type(directory, name, false, err);
+    return refuse(directory, name, no_part, err);
 }
 
 static enum sb_code vet_name(void *context, const char *directory, const char *name,
@@ -158,14 +184,21 @@ static enum sb_code vet_name(void *context, const char *directory, const char *n
     (void)context;
     if (strcmp(name, "index.pkl") == 0 || strcmp(name, "schema.json") == 0 ||
         sb_cache_is_leftover(name))
-        return SB_OK;
+        return vet_type(directory, name, false, err);
     if (strcmp(name, "segments") != 0)
-        return refuse_foreign(directory, name, err);
-    code = sb_cache_join(&segments, directory, name, err);
+        return refuse(directory, name, no_part, err);
+    code = vet_type(directory, name, true, err);
     if (!code)
-        code = each_name(segments.data, vet_segment, NULL, err);
+        code = sb_cache_join(&segments, directory, name, err);
+    if (!code)
+        code = each_name(segments.data, O_NOFOLLOW, vet_segment, NULL, err);
     sb_buf_release(&segments);
     return code;
+}
+
+enum sb_code sb_cache_vet(const struct sb_cache_writer *writer, struct sb_error *err)
+{
+    return each_name(writer->path, O_NOFOLLOW, vet_name, NULL, err);
 }
 
 /* What stands */
@@ -219,7 +252,7 @@ static bool is_empty_cache(const struct sb_cache_writer *writer)
     struct stat st;
     bool empty = sb_cache_join(&path, writer->path, "segments", &ignored) == SB_OK &&
                  stat(path.data, &st) == 0 && S_ISDIR(st.st_mode) &&
-                 each_name(writer->path, vet_name, NULL, &ignored) == SB_OK;
+                 sb_cache_vet(writer, &ignored) == SB_OK;
 
     sb_buf_release(&path);
     return empty;
@@ -241,7 +274,7 @@ static enum sb_code look(struct sb_cache_writer *writer, struct sb_error *err)
                        writer->name);
     writer->standing = options->append;
     writer->replaces = !options->append;
-    return writer->standing ? SB_OK : each_name(writer->path, vet_name, NULL, err);
+    return writer->standing ? SB_OK : sb_cache_vet(writer, err);
 }
 
 /* Adding to one */
@@ -285,7 +318,7 @@ static enum sb_code take_segments(struct sb_cache_writer *writer, struct sb_erro
     enum sb_code code = sb_cache_join(&path, writer->path, "segments", err);
 
     if (!code)
-        code = each_name(path.data, take_segment, writer, err);
+        code = each_name(path.data, 0, take_segment, writer, err);
     if (!code && writer->number_count > 0)
         qsort(writer->numbers, writer->number_count, sizeof(*writer->numbers), compare);
     sb_buf_release(&path);

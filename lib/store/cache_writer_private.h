@@ -115,6 +115,9 @@ enum sb_code sb_cache_extend_index(struct sb_cache_writer *writer, struct sb_err
 enum sb_code sb_cache_writer_prepare(struct sb_cache_writer *writer,
                                      struct sb_error *err) SB_CHECKED;
 
+/* SB_EXISTS: there is something in the directory of the standing one that is not a cache's. */
+enum sb_code sb_cache_vet(const struct sb_cache_writer *writer, struct sb_error *err) SB_CHECKED;
+
 /* Removes the directory of a cache, with all that may be in one. What is not there is no error. */
 enum sb_code sb_cache_remove_all(const char *path, struct sb_error *err) SB_CHECKED;
 

@@ -299,6 +299,28 @@ END
     told "shardbox convert: m: is input and output at once; choose another output"
 }
 
+@test "--force removes no directories in a cache, and nothing that a link leads to" {
+    make_tree
+    sb convert --to=cache tree m
+    mkdir m/index.pkl.tmp
+    run_fail 2 sb convert --to=cache --force tree m
+    told "shardbox convert: $PWD/m: holds index.pkl.tmp, which is a directory; move it away, or choose another name"
+    rmdir m/index.pkl.tmp
+    mv m/segments elsewhere
+    ln -s ../elsewhere m/segments
+    run_fail 2 sb convert --to=cache --force tree m
+    told "shardbox convert: $PWD/m: holds segments, which is no directory; move it away, or choose another name"
+    [[ -e elsewhere/segment_000000.arrow ]]
+    run_ok sb convert --to=cache --append tree m
+    holds m tree
+    mkdir -p mine/segments
+    touch mine/notes mine/segments/notes
+    ln -s mine .n.shardbox-new
+    run_fail 2 sb convert --to=cache tree n
+    told "shardbox convert: $PWD/.n.shardbox-new: is in the way, and no directory; move it away"
+    [[ -e mine/notes && -e mine/segments/notes && ! -e n ]]
+}
+
 @test "where names cannot be exchanged, the old cache is renamed and the new one takes its place" {
     need_shim
     make_tree
