@@ -4,7 +4,7 @@
  * In their turn the batches' members are put together to rows, one at a time; a row is written when
  * the next key begins.
  */
-#include "store/array_name.h"
+#include "store/array_file.h"
 #include "store/row_parts.h"
 #include "store/sinks.h"
 
@@ -70,7 +70,7 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
 static enum sb_code tell_spoiled(const struct cache_sink *cache, struct sb_batch *batch,
                                  struct sb_error *err)
 {
-    static const char text[] = "is left out, for not all of it can be read";
+    static const char text[] = "is left out, for not all of it can be used";
 
     if (batch)
         return sb_events_add(&batch->events, SB_PROBLEM, "damaged", cache->item.data, text, err);
@@ -163,12 +163,10 @@ static enum sb_code end_member(struct cache_sink *cache, struct sb_batch *batch,
     struct sb_error why = {0};
     enum sb_code code = sb_row_parts_end(&cache->row, &why);
 
-    if (code == SB_FORMAT || code == SB_DAMAGED) {
+    if (sb_concerns_array(code)) {
         cache->spoiled = true;
         return sb_item_fail(batch, item, "damaged", why.text, err);
     }
-    if (code == SB_INVALID)
-        return sb_fail(err, code, "%s: %s", item->member.entry.path, why.text);
     if (code)
         *err = why;
     return code;
@@ -266,7 +264,7 @@ static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
         return code;
     counts = sb_cache_writer_counts(cache->writer);
     if (counts.rows == 0 && cache->dropped > 0)
-        return sb_fail(err, SB_DAMAGED, "%s: is not written, for no key can be read as a whole",
+        return sb_fail(err, SB_DAMAGED, "%s: is not written, for no key can be used as a whole",
                        sink->name);
     sink->counts.files = counts.rows;
     sink->counts.bytes = counts.bytes;

@@ -159,6 +159,7 @@ END
     run_fail 2 sb convert --to=cache b m
     stderr_has "m:0/x.npy: "
     stderr_has "c8"
+    stderr_has "m: is not written, for no key can be used as a whole"
     run_fail 2 sb convert --to=cache c m
     told "shardbox convert: m:0: has 'x' twice; leave one of them out"
     printf 'x' >$'c/m:0/\xff.pkl'
@@ -169,11 +170,13 @@ END
 
 @test "what is no array is left out, and so is a key of which something cannot be read" {
     make_files 'tree/m:0/x.npy=<f4:1:1' 'tree/m:1/x.npy=<f4:2:1' 'tree/m:2/x.npy=no array' \
-        'tree/m:3/x.npy=<f4:1:3' 'tree/m:3/readme=text'
+        'tree/m:3/x.npy=<f4:1:3' 'tree/m:3/readme=text' 'tree/m:4/x.npy=>f4:1:4'
     run_fail 1 sb convert --to=cache tree m
     stderr_has "m:1/x.npy: has 4 bytes of values, where its shape says 8"
-    stderr_has "m:1: is left out, for not all of it can be read"
-    stderr_has "m:2: is left out, for not all of it can be read"
+    stderr_has "m:1: is left out, for not all of it can be used"
+    stderr_has "m:2: is left out, for not all of it can be used"
+    stderr_has "m:4/x.npy: has big-endian values"
+    stderr_has "m:4: is left out, for not all of it can be used"
     stderr_has "m:3/readme: is no .npy or .pkl, which is all that a cache can hold; left out"
     [[ $(keys m) == $'m:0 0 0\nm:3 0 1' ]]
     run_fail 2 sb convert --strict --force --to=cache tree m
@@ -181,7 +184,7 @@ END
     run_fail 2 sb convert --force --to=cache --exclude='m:[03]/**' tree m
     stderr_has "tree: nothing of it could be read; m is left as it is"
     run_fail 2 sb convert --to=cache --exclude='m:[03]/**' tree n
-    stderr_has "n: is not written, for no key can be read as a whole"
+    stderr_has "n: is not written, for no key can be used as a whole"
     [[ ! -e n ]]
     [[ $(keys m) == $'m:0 0 0\nm:3 0 1' ]]
 }
