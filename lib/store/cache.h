@@ -27,8 +27,8 @@
 
 struct sb_cache;
 
-/* Is it the directory of a cache: one with a directory `segments` that has a segment, or an
- * index.pkl or schema.json beside it? */
+/* Is it the directory of a cache: one with a directory `segments` that has a segment, or nothing but
+ * left-overs and an index.pkl or schema.json beside it? */
 bool sb_is_cache(const char *path);
 
 /* Gives `each` the directories in path that are caches, by their paths and names, sorted. SB_END:

@@ -262,7 +262,7 @@ bool sb_is_bag(const char *path)
 /* A pipe is not opened: its writer would see that, and end. */
 bool sb_is_syrah(const char *path)
 {
-    unsigned char head[SB_SYRAH_HEADER];
+    unsigned char head[HEAD_BYTES];
     struct sb_error ignored;
     bool found = false;
     struct stat st;
@@ -271,7 +271,7 @@ bool sb_is_syrah(const char *path)
 
     if (stat(path, &st))
         return sb_syrah_set_is_spec(path);
-    if (!S_ISREG(st.st_mode))
+    if (!S_ISREG(st.st_mode) || sb_is_bag(path))
         return false;
     fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)

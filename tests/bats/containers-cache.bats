@@ -139,3 +139,21 @@ k:1\nk:1/emb.float32\nk:1/emb.shape\nk:1/mask.shape\nk:1/meta.pkl'
     stderr_is 'shardbox convert: k/2/mask.bool: is stored compressed, in pieces, as bits or with a sum of its own, so that no index can point at its bytes; convert without --wrap, or leave it out with --exclude'
     [[ ! -e w.barecat && ! -e w.barecat-shard-00000 ]]
 }
+
+@test "a directory that has segments of its own, and a schema.json, is no cache" {
+    mkdir -p project/segments
+    echo '{}' >project/schema.json
+    echo text >project/segments/readme
+    run_ok sb convert -q project a.barecat
+    run_ok sb diff -C project a.barecat
+    run_fail 2 sb ls project
+    stderr_has 'project: is a directory, not a container'
+}
+
+@test "a cache without segments yet is one, also with what a killed job left there" {
+    mkdir -p new/segments
+    echo '{}' >new/schema.json
+    run_ok sb ls new
+    touch new/segments/segment_000000.arrow.tmp
+    run_ok sb ls new
+}

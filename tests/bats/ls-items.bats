@@ -192,3 +192,14 @@ a-00001-of-00002.syr'
     run_fail 2 sb ls --array=x empty.bag
     stderr_has 'empty.bag: is no Syrah file and no cache, and --array is for these'
 }
+
+@test "a tar or a bag that begins like a Syrah file is none" {
+    echo x >GS
+    tar -cf a.tar GS
+    run_ok sb ls a.tar
+    output_is GS
+    printf 'GS\0\0\2\0 and then text' >record
+    { cat record && printf '\24\0\0\0\0\0\0\0'; } >a.bag
+    run_ok sb cat a.bag 0
+    cmp record <(sb cat a.bag 0)
+}
