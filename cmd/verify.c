@@ -42,7 +42,7 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static const char *const synopsis[] = {"ARCHIVE [PATH|GLOB...]", "BAG", "CACHE", NULL};
+static const char *const synopsis[] = {"ARCHIVE [PATH|GLOB...]", "BAG|SYRAH", "CACHE", NULL};
 
 static void warn_of_newer(struct verify_run *run, const struct sb_archive *archive)
 {

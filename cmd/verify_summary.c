@@ -111,11 +111,14 @@ void verify_summarize_container(struct verify_run *run)
     bool quick = run->settings->quick;
 
     if (result->defects > 0)
-        message_problem("%s: %" PRId64 " %s%s%s%s; take it from another copy, or keep what is "
-                        "sound with 'shardbox unpack'",
-                        run->name, result->defects, result->defects == 1 ? "defect" : "defects",
-                        verify_run_named(run), verify_run_report(run),
-                        quick ? "; no file's bytes were read (--quick)" : "");
+        message_problem("%s: %" PRId64 " %s%s%s%s; %s", run->name, result->defects,
+                        result->defects == 1 ? "defect" : "defects", verify_run_named(run),
+                        verify_run_report(run),
+                        quick ? "; no file's bytes were read (--quick)" : "",
+                        result->remedies == SB_REMEDY_SUMS
+                            ? "an archive has checksums: 'shardbox convert' makes one of it"
+                            : "take it from another copy, or keep what is sound with 'shardbox "
+                              "unpack'");
     else if (quick)
         verify_run_warn(run, "quick", "the structure is sound; --quick has read no file's bytes");
     else if (result->unchecked > 0)

@@ -18,6 +18,7 @@ unproved='a Syrah file has no checksums: bytes that changed go unnoticed'
     output_is '{"kind":"summary","container":"Syrah file","defects":0,"items":2,"arrays":2,"bytes_read":16,"unchecked":4,"unproved":"'"$unproved"'"}'
     run_fail 1 sb verify -q --strict a.syr
     output_is "unchecked: $unproved"
+    stderr_is "shardbox verify: a.syr: 1 defect; an archive has checksums: 'shardbox convert' makes one of it"
 }
 
 @test "through a pipe, too" {
