@@ -2,6 +2,7 @@
 
 #include "item_opening.h"
 #include "message.h"
+#include "options.h"
 #include "output.h"
 
 #include "task/item_fetch.h"
@@ -21,6 +22,9 @@ static const char *misuse(const struct cat_records_settings *settings,
 
     if (wrong)
         return wrong;
+    if (options_given_of((const char *const[]){"raw", NULL}) &&
+        options_given_of((const char *const[]){"npy", NULL}))
+        return "--raw and --npy cannot be given together";
     if (request->files_from && strcmp(request->files_from, "-") == 0 &&
         strcmp(request->spec, "-") == 0)
         return "the Syrah file and -T cannot both be standard input";

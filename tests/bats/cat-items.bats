@@ -233,6 +233,8 @@ shardbox cat: a.syr: item 2, array 'n': has 1 bytes, no multiple of 2"
         run_fail 2 sb cat $option a.syr
         stderr_has "a.syr: is a Syrah file, and ${option%=0:1} is for files of archives"
     done
+    run_fail 2 sb cat --raw --npy a.syr 0
+    stderr_has '--raw and --npy cannot be given together'
     run_fail 2 sb cat --sample=1 -T list a.syr
     stderr_has '--files-from cannot be sampled'
     run_fail 2 sb cat --shuffle a.syr 0/n 1/text
