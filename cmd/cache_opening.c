@@ -1,7 +1,9 @@
 #include "cache_opening.h"
+#include "arrays_given.h"
 #include "message.h"
 #include "output.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -57,6 +59,18 @@ enum sb_code open_cache(struct sb_cache **out, const char *path, struct sb_error
         return SB_OK;
     sb_cache_free(*out);
     *out = NULL;
+    return code;
+}
+
+enum sb_code need_given_arrays(struct sb_cache *cache, const char *path, struct sb_error *err)
+{
+    const char **arrays;
+    size_t count = arrays_given(&arrays);
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; i < count && !code; i++)
+        code = sb_cache_need_array(cache, arrays[i], path, err);
+    free(arrays);
     return code;
 }
 

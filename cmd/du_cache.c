@@ -128,6 +128,8 @@ int du_cache(const struct du_cache *wanted, const char *path, int operands)
         return message_usage("%s: is a cache, and has no PATHs", path);
     code = open_cache(&cache, path, &err);
     if (!code)
+        code = need_given_arrays(cache, path, &err);
+    if (!code)
         code = measure(cache, &segments, &sum, &err);
     if (!code)
         code = write_table(wanted, cache, segments, &sum, &err);

@@ -16,6 +16,8 @@
 #include "message.h"
 
 #include <stddef.h>
+#include <string.h>
+#include <unistd.h>
 
 static const char *const synopsis[] = {
     "ARCHIVE [PATH|GLOB]...",
@@ -83,11 +85,12 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static int check_usage(const struct ls_settings *settings, int operands)
+static int check_usage(const struct ls_settings *settings, const char *path, int operands)
 {
     const char *other = options_given_of(ls_options_of_bags);
 
-    if (other)
+    /* That there is no such file is what to say of it. */
+    if (other && (strcmp(path, "-") == 0 || access(path, F_OK) == 0))
         return message_usage("--%s goes with bags; --from=bag takes what is not called so for one",
                              other);
     if ((settings->shards || settings->rsync_list || settings->at) && operands > 1)
@@ -175,7 +178,7 @@ static int run(const struct command *self, int argc, char **argv)
     if (settings.by_time)
         settings.sort = LS_BY_TIME;
     settings.opening.places = settings.json || settings.at;
-    status = check_usage(&settings, argc - first);
+    status = check_usage(&settings, argv[first], argc - first);
     if (status)
         return status;
     if (ls_entries(&settings, argv[first], argv + first + 1, (size_t)(argc - first - 1), &err))

@@ -155,6 +155,8 @@ int ls_cache(const struct ls_cache *wanted, const char *path, char **keys, size_
     if (!code && wanted->files_from)
         code = sb_list_open(&given.list, wanted->files_from, wanted->nul ? '\0' : '\n', &err);
     if (!code)
+        code = need_given_arrays(cache, path, &err);
+    if (!code)
         code = list(wanted, cache, &given, &err);
     sb_list_free(given.list);
     sb_cache_free(cache);

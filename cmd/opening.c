@@ -84,7 +84,7 @@ void explain_failure(const char *path, struct sb_error *err)
     struct sb_error ignored;
     struct sb_input input;
 
-    if ((err->code != SB_FORMAT && err->code != SB_EXISTS) ||
+    if ((err->code != SB_FORMAT && err->code != SB_EXISTS && !sb_is_cache(path)) ||
         sb_input_open(&input, path, SB_UNKNOWN, &ignored))
         return;
     if (input.type.kind != SB_ARCHIVE && input.type.kind != SB_DIRECTORY)

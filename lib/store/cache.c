@@ -99,3 +99,23 @@ enum sb_code sb_cache_count(struct sb_cache *cache, int64_t *rows, int64_t *live
     *live = cache->live;
     return SB_OK;
 }
+
+enum sb_code sb_cache_need_array(struct sb_cache *cache, const char *name, const char *subject,
+                                 struct sb_error *err)
+{
+    const struct sb_cache_field *last = NULL;
+    struct sb_cache_segment segment;
+
+    for (uint32_t i = 0; i < sb_cache_segment_count(cache); i++) {
+        if (sb_cache_segment(cache, i, &segment, err))
+            return err->code;
+        if (segment.fields == last)
+            continue;
+        last = segment.fields;
+        for (size_t field = 0; field < segment.field_count; field++) {
+            if (strcmp(segment.fields[field].name, name) == 0)
+                return SB_OK;
+        }
+    }
+    return sb_fail(err, SB_INVALID, "%s: has no array '%s'; ls shows which it has", subject, name);
+}

@@ -79,6 +79,11 @@ uint32_t sb_cache_segment_count(const struct sb_cache *cache);
 enum sb_code sb_cache_segment(struct sb_cache *cache, uint32_t segment,
                               struct sb_cache_segment *out, struct sb_error *err) SB_CHECKED;
 
+/* SB_INVALID: no segment has an array of that name; `subject` is what the message calls the cache.
+ */
+enum sb_code sb_cache_need_array(struct sb_cache *cache, const char *name, const char *subject,
+                                 struct sb_error *err) SB_CHECKED;
+
 struct sb_cache_place {
     uint32_t segment; /* in the order of the cache, not its number */
     int64_t row;

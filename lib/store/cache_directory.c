@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static enum sb_code add(struct sb_cache *cache, size_t *room, size_t dir, const char *path,
                         const char *name, int64_t number, struct sb_error *err)
@@ -53,7 +54,9 @@ enum sb_code sb_cache_list_segments(struct sb_cache *cache, size_t dir, struct s
     if (asprintf(&path, "%s/segments", cache->dirs[dir]) < 0)
         return sb_fail_memory(err);
     stream = opendir(path);
-    if (!stream && (errno == ENOENT || errno == ENOTDIR))
+    if (!stream && errno == ENOENT && access(cache->dirs[dir], F_OK))
+        code = sb_fail_errno(err, ENOENT, "%s", cache->dirs[dir]);
+    else if (!stream && (errno == ENOENT || errno == ENOTDIR))
         code = sb_fail(err, SB_FORMAT,
                        "%s: is no cache of torchcachex: it has no directory "
                        "segments",

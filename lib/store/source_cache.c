@@ -375,27 +375,6 @@ static const struct sb_source_ops cache_ops = {
     .stream = stream,
 };
 
-/* Is there an array of that name in any segment? */
-static enum sb_code find_array(struct cache_source *source, const char *name, struct sb_error *err)
-{
-    const struct sb_cache_field *last = NULL;
-    struct sb_cache_segment segment;
-
-    for (uint32_t i = 0; i < sb_cache_segment_count(source->cache); i++) {
-        if (sb_cache_segment(source->cache, i, &segment, err))
-            return err->code;
-        if (segment.fields == last)
-            continue;
-        last = segment.fields;
-        for (size_t field = 0; field < segment.field_count; field++) {
-            if (strcmp(segment.fields[field].name, name) == 0)
-                return SB_OK;
-        }
-    }
-    return sb_fail(err, SB_INVALID, "%s: has no array '%s'; ls shows which it has",
-                   source->base.name, name);
-}
-
 static enum sb_code begin(struct cache_source *source, struct sb_error *err)
 {
     struct sb_cache_segment segment;
@@ -405,7 +384,7 @@ static enum sb_code begin(struct cache_source *source, struct sb_error *err)
         sb_cache_count(source->cache, &rows, &live, err))
         return err->code;
     for (size_t i = 0; i < source->array_count; i++) {
-        if (find_array(source, source->arrays[i], err))
+        if (sb_cache_need_array(source->cache, source->arrays[i], source->base.name, err))
             return err->code;
     }
     if (source->only != SB_CACHE_NOWHERE) {

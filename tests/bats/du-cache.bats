@@ -32,6 +32,8 @@ load cache
     [[ $(jq -c '[.keys, .bytes, .superseded]' <<<"$output") == '[3,13,3]' ]] || fail 'meta'
     run_ok sb du -s --json --array=emb --array=mask k
     [[ $(jq -c '[.keys, .bytes, .superseded]' <<<"$output") == '[3,25,18]' ]] || fail 'emb and mask'
+    run_fail 2 sb du --array=emb --array=nothing k
+    stderr_is "shardbox du: k: has no array 'nothing'; ls shows which it has"
 }
 
 @test "what is superseded is gone from a compact cache" {

@@ -170,3 +170,22 @@ shardbox ls: k:0/nothing: the key has no such array'
     run_fail 2 sb ls --array=emb x.bag
     stderr_is "shardbox ls: x.bag: is no Syrah file and no cache, and --array is for these; try 'shardbox ls --help'"
 }
+
+@test "an array that no segment has is refused, and a directory that is not there" {
+    make_dicts k
+    run_fail 2 sb ls --array=emb --array=nothing k
+    output_is ''
+    stderr_is "shardbox ls: k: has no array 'nothing'; ls shows which it has"
+    run_fail 2 sb ls --from=cache nowhere
+    stderr_is 'shardbox ls: nowhere: No such file or directory'
+    run_fail 2 sb ls --count nowhere
+    stderr_is 'shardbox ls: nowhere: No such file or directory'
+}
+
+@test "a cache is not changed in place, as archives are" {
+    make_dicts k
+    for command in 'rm k k:0' 'mv k k:0 k:9' 'defrag k' 'upgrade k' 'pack --append k .'; do
+        run_fail 2 sb $command
+        stderr_has "k: is a cache, and only archives can be changed; 'shardbox convert' makes one of it"
+    done
+}
