@@ -15,7 +15,8 @@ struct arrays {
     const struct sb_convert_options *options;
     struct sb_convert_result *result;
     struct sb_syrah *first; /* the first input, whose arrays all have */
-    const char **names;     /* of those that are wanted, in the order of that input */
+    uint32_t *wanted;       /* numbers of those that are wanted, */
+    const char **names;     /* and their names */
     size_t count;
     struct sb_buf whole; /* path of the present bag, */
     struct sb_buf path;  /* and of the share's part of it */
@@ -107,14 +108,17 @@ static enum sb_code choose(struct arrays *arrays, struct sb_error *err)
             return sb_fail(err, SB_INVALID, "%s: has no array '%s'; ls shows which it has",
                            sb_syrah_name(arrays->first), name);
     }
+    arrays->wanted = calloc((size_t)count + 1, sizeof(*arrays->wanted));
     arrays->names = calloc((size_t)count + 1, sizeof(*arrays->names));
-    if (!arrays->names)
+    if (!arrays->wanted || !arrays->names)
         return sb_fail_memory(err);
     for (uint32_t i = 0; i < count; i++) {
         const char *name = sb_syrah_array(arrays->first, i)->name;
 
-        if (is_wanted(options, name))
-            arrays->names[arrays->count++] = name;
+        if (!is_wanted(options, name))
+            continue;
+        arrays->wanted[arrays->count] = i;
+        arrays->names[arrays->count++] = name;
     }
     return SB_OK;
 }
@@ -125,11 +129,10 @@ static bool is_bag_name(const char *name)
     return *name && *name != '.' && !strpbrk(name, "/@,");
 }
 
-static enum sb_code name_bag(struct arrays *arrays, const char *name, struct sb_error *err)
+static enum sb_code name_bag(struct arrays *arrays, uint32_t number, struct sb_error *err)
 {
     const struct sb_convert_options *options = arrays->options;
-    int64_t number = sb_syrah_find(arrays->first, name, strlen(name));
-    const struct sb_syrah_array *array = sb_syrah_array(arrays->first, (uint32_t)number);
+    const struct sb_syrah_array *array = sb_syrah_array(arrays->first, number);
 
     if (!is_bag_name(array->name))
         return sb_fail(err, SB_INVALID,
@@ -158,11 +161,12 @@ static void add_result(struct sb_convert_result *sum, const struct sb_convert_re
     sum->problems += one->problems;
 }
 
-static enum sb_code convert_array(struct arrays *arrays, const char *name, struct sb_error *err)
+static enum sb_code convert_array(struct arrays *arrays, uint32_t number, struct sb_error *err)
 {
+    const char *name = sb_syrah_array(arrays->first, number)->name;
     struct sb_convert_options one = *arrays->options;
     struct sb_convert_result result = {0};
-    enum sb_code code = name_bag(arrays, name, err);
+    enum sb_code code = name_bag(arrays, number, err);
 
     if (code)
         return code;
@@ -203,14 +207,14 @@ static enum sb_code convert_each(struct arrays *arrays, struct sb_error *err)
     enum sb_code code = check_output(options, err);
 
     for (size_t i = 0; !code && i < arrays->count; i++)
-        code = name_bag(arrays, arrays->names[i], err);
+        code = name_bag(arrays, arrays->wanted[i], err);
     if (!code && !options->transfer.dry_run) {
         made = mkdir(options->output, 0777) == 0;
         if (!made && errno != EEXIST)
             code = sb_fail_errno(err, errno, "%s", options->output);
     }
     for (size_t i = 0; !code && i < arrays->count; i++)
-        code = convert_array(arrays, arrays->names[i], err);
+        code = convert_array(arrays, arrays->wanted[i], err);
     if (code && made)
         rmdir(options->output);
     return code;
@@ -247,6 +251,7 @@ enum sb_code sb_convert_arrays(const struct sb_convert_options *options,
                    ? convert_only(&arrays, err)
                    : convert_each(&arrays, err);
     sb_syrah_free(arrays.first);
+    free(arrays.wanted);
     free(arrays.names);
     sb_buf_release(&arrays.whole);
     sb_buf_release(&arrays.path);
