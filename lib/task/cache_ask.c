@@ -90,20 +90,21 @@ static enum sb_code collect(struct sb_cache_asks *asks, const struct sb_fetch_na
 }
 
 /* One look-up goes through all of the index, or of the keys; a table takes several times as long,
- * and then hardly anything. Where there is no memory for one it goes on as before. */
+ * and then hardly anything. Where there can be none it goes on as before. */
 static enum sb_code look_up(struct sb_cache_asks *asks, struct sb_cache *cache, size_t count,
                             struct sb_error *err)
 {
     if (asks->finds++ == FINDS_BEFORE_TABLE) {
         enum sb_code code = sb_cache_table_new(&asks->table, cache, err);
 
-        if (code && code != SB_NOMEM)
+        if (code && code != SB_NOMEM && code != SB_LIMIT)
             return code;
     }
-    if (!asks->table)
-        return sb_cache_find(cache, asks->keys, count, asks->places, err);
-    sb_cache_table_find(asks->table, asks->keys, count, asks->places);
-    return SB_OK;
+    if (asks->table && sb_cache_table_find(asks->table, asks->keys, count, asks->places))
+        return SB_OK;
+    sb_cache_table_free(asks->table);
+    asks->table = NULL;
+    return sb_cache_find(cache, asks->keys, count, asks->places, err);
 }
 
 static enum sb_code find(struct sb_cache_asks *asks, struct sb_cache *cache, size_t count,

@@ -7,12 +7,13 @@
 #include <string.h>
 
 #define INTERRUPTS_LOOKED_FOR 65536 /* rows */
+#define ENTRIES_MOST          (SB_CACHE_TABLE_BYTES / sizeof(struct entry))
 
 /* One that is free has SB_CACHE_NOWHERE as its segment. */
 struct entry {
     uint32_t hash; /* some bits of it, which leave hardly a key to be compared in vain */
     uint32_t segment;
-    int64_t row;
+    uint32_t row;
 };
 
 struct sb_cache_table {
@@ -28,22 +29,30 @@ static uint64_t hash_of(const struct sb_cache_table *table, const struct sb_cach
     return sb_hash64(&table->seed, key->text, key->size);
 }
 
-static void add(struct sb_cache_table *table, const struct sb_cache_row *row)
+/* SB_LIMIT: a row has a number beyond those that are kept. */
+static enum sb_code add(struct sb_cache_table *table, const struct sb_cache_row *row,
+                        struct sb_error *err)
 {
     uint64_t hash = hash_of(table, &row->key);
     size_t at = hash & (table->room - 1);
 
+    if (row->place.row > UINT32_MAX)
+        return sb_fail(err, SB_LIMIT, "a segment has too many keys for a table");
     while (table->entries[at].segment != SB_CACHE_NOWHERE)
         at = (at + 1) & (table->room - 1);
-    table->entries[at] = (struct entry){
-        .hash = (uint32_t)(hash >> 32), .segment = row->place.segment, .row = row->place.row};
+    table->entries[at] = (struct entry){.hash = (uint32_t)(hash >> 32),
+                                        .segment = row->place.segment,
+                                        .row = (uint32_t)row->place.row};
+    return SB_OK;
 }
 
 static enum sb_code make_room(struct sb_cache_table *table, int64_t keys, struct sb_error *err)
 {
     table->room = 16;
-    while (table->room < (size_t)keys + (size_t)keys / 2)
+    while (table->room < ENTRIES_MOST && table->room - table->room / 3 <= (uint64_t)keys)
         table->room *= 2;
+    if (table->room > ENTRIES_MOST)
+        return sb_fail(err, SB_LIMIT, "there are too many keys for a table");
     table->entries = reallocarray(NULL, table->room, sizeof(*table->entries));
     if (!table->entries)
         return sb_fail_memory(err);
@@ -67,7 +76,8 @@ static enum sb_code fill(struct sb_cache_table *table, struct sb_error *err)
     while (!(code = sb_cache_next(table->cache, &row, err))) {
         if (row.superseded || left == 0)
             continue;
-        add(table, &row);
+        if (add(table, &row, err))
+            return err->code;
         if (--left % INTERRUPTS_LOOKED_FOR == 0 && sb_interrupted())
             return sb_fail(err, SB_INTERRUPT, "interrupted");
     }
@@ -105,35 +115,45 @@ void sb_cache_table_free(struct sb_cache_table *table)
     free(table);
 }
 
-/* A row that can no longer be read is none. */
-static bool is_key(struct sb_cache_table *table, const struct entry *entry,
-                   const struct sb_cache_key *key)
+/* false: the row can no longer be read. */
+static bool compare(struct sb_cache_table *table, const struct entry *entry,
+                    const struct sb_cache_key *key, bool *same)
 {
     struct sb_cache_place place = {.segment = entry->segment, .row = entry->row};
     struct sb_cache_key found;
     struct sb_error ignored;
 
-    return !sb_cache_key_at(table->reader, place, &found, &ignored) && found.size == key->size &&
-           memcmp(found.text, key->text, key->size) == 0;
+    if (sb_cache_key_at(table->reader, place, &found, &ignored))
+        return false;
+    *same = found.size == key->size && memcmp(found.text, key->text, key->size) == 0;
+    return !sb_cache_reader_check(table->reader, &ignored);
 }
 
-static struct sb_cache_place place_of(struct sb_cache_table *table, const struct sb_cache_key *key)
+static bool find(struct sb_cache_table *table, const struct sb_cache_key *key,
+                 struct sb_cache_place *place)
 {
     uint64_t hash = hash_of(table, key);
     size_t at = hash & (table->room - 1);
     const struct entry *entry = &table->entries[at];
+    bool same = false;
 
-    while (entry->segment != SB_CACHE_NOWHERE &&
-           (entry->hash != (uint32_t)(hash >> 32) || !is_key(table, entry, key))) {
+    for (; entry->segment != SB_CACHE_NOWHERE; entry = &table->entries[at]) {
+        if (entry->hash == (uint32_t)(hash >> 32) && !compare(table, entry, key, &same))
+            return false;
+        if (same)
+            break;
         at = (at + 1) & (table->room - 1);
-        entry = &table->entries[at];
     }
-    return (struct sb_cache_place){.segment = entry->segment, .row = entry->row};
+    *place = (struct sb_cache_place){.segment = entry->segment, .row = entry->row};
+    return true;
 }
 
-void sb_cache_table_find(struct sb_cache_table *table, const struct sb_cache_key *keys,
+bool sb_cache_table_find(struct sb_cache_table *table, const struct sb_cache_key *keys,
                          size_t count, struct sb_cache_place *places)
 {
-    for (size_t i = 0; i < count; i++)
-        places[i] = place_of(table, &keys[i]);
+    bool readable = true;
+
+    for (size_t i = 0; readable && i < count; i++)
+        readable = find(table, &keys[i], &places[i]);
+    return readable;
 }

@@ -1,23 +1,26 @@
 /*
  * Where the keys of a cache count, as a table in memory: for keys that come one by one.
  *
- * It takes 16 to 32 bytes for each key: their hashes and places. Whatever is found is held against
- * the segment. Belongs to the thread that has the cache.
+ * It takes 18 to 36 bytes for each key, hashes and places, and at most SB_CACHE_TABLE_BYTES in
+ * all. Whatever is found is held against the segment. Belongs to the thread that has the cache.
  */
 #ifndef SB_TASK_CACHE_TABLE_H
 #define SB_TASK_CACHE_TABLE_H
 
 #include "store/cache.h"
 
+#define SB_CACHE_TABLE_BYTES ((size_t)64 << 20) /* enough for 2.7 million keys */
+
 struct sb_cache_table;
 
-/* Goes through all keys. */
+/* Goes through all keys. SB_LIMIT: they are too many. */
 enum sb_code sb_cache_table_new(struct sb_cache_table **out, struct sb_cache *cache,
                                 struct sb_error *err) SB_CHECKED;
 void sb_cache_table_free(struct sb_cache_table *table); /* NULL is allowed; before its cache */
 
-/* As sb_cache_find. */
-void sb_cache_table_find(struct sb_cache_table *table, const struct sb_cache_key *keys,
+/* As sb_cache_find; false: a row can no longer be read, and what the table says is of no more use.
+ */
+bool sb_cache_table_find(struct sb_cache_table *table, const struct sb_cache_key *keys,
                          size_t count, struct sb_cache_place *places);
 
 #endif

@@ -110,6 +110,28 @@ shardbox cat: k:0/: no such key in the cache'
     done
 }
 
+@test "a segment that is lost while its places are kept in memory counts as damaged, as ever" {
+    make_dicts k
+    coproc CAT { exec "$SHARDBOX" cat --batch --raw -j 1 -T - k 2>said; }
+    pid=$CAT_PID
+    exec 8<&"${CAT[0]}" 9>&"${CAT[1]}"
+    for _ in {1..20}; do
+        printf 'k:1/meta\n' >&9
+        IFS= read -r -t 20 line <&8 && [[ $line == 'k:1/meta.pkl 9' ]] || fail "said: $line"
+        IFS= read -r -t 20 line <&8 && [[ $line == 'one again' ]] || fail "said: $line"
+    done
+    : >k/segments/segment_000001.arrow
+    printf 'k:1/meta\n' >&9
+    IFS= read -r -t 20 line <&8 && [[ $line == 'k:1/meta.pkl 3' ]] || fail "said: $line"
+    exec 9>&-
+    eval "exec ${CAT[1]}>&-" 2>/dev/null || true
+    status=0
+    wait "$pid" || status=$?
+    exec 8<&-
+    ((status == 1)) || fail "status $status"
+    [[ $(cat said) == *'segment_000001.arrow: '*'; left out' ]] || fail 'said'
+}
+
 @test "--frame: each array is a record, with the name that it has as a file" {
     make_dicts k
     sb cat --frame=tar k k:0 k/2/meta | tar xf - --one-top-level=out
