@@ -3,7 +3,7 @@
 #include "cells.h"
 #include "output.h"
 
-#include "task/cache_ask.h"
+#include "store/array_name.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ void cache_rows_release(struct cache_rows *rows)
 
 static bool is_shown(const struct cache_rows *rows, const struct sb_cache_field *field)
 {
-    return sb_cache_field_is_among(field, rows->arrays, rows->array_count);
+    return sb_array_is_among(field->name, rows->arrays, rows->array_count);
 }
 
 static void add_number(struct sb_buf *out, int64_t value)

@@ -59,3 +59,12 @@ bool sb_array_name_parse(struct sb_array_name *out, const char *path, size_t siz
     out->array_size = (size_t)(dot - array);
     return true;
 }
+
+bool sb_array_is_among(const char *array, const char *const *names, size_t count)
+{
+    bool found = count == 0;
+
+    for (size_t i = 0; !found && i < count; i++)
+        found = strcmp(names[i], array) == 0;
+    return found;
+}

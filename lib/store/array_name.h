@@ -31,6 +31,9 @@ struct sb_array_name {
 enum sb_code sb_array_name_make(struct sb_buf *out, const struct sb_array_name *name,
                                 struct sb_error *err) SB_CHECKED;
 
+/* Is it one of these names of arrays, of which none stand for all? */
+bool sb_array_is_among(const char *array, const char *const *names, size_t count);
+
 /* Takes a member's name apart, which it points into; false: no suffix of an array. */
 bool sb_array_name_parse(struct sb_array_name *out, const char *path, size_t size);
 

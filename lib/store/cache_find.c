@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Bytes of keys that may stay in memory while they are passed over. */
-#define TOUCHED_MOST ((int64_t)16 << 20)
-
 static const struct sb_cache_place nowhere = {.segment = SB_CACHE_NOWHERE};
 
 struct search {
@@ -228,11 +225,7 @@ static enum sb_code scan_rows(struct search *search, uint32_t segment,
         wanted = sb_cache_wanted_look(&search->wanted, key.text, key.size);
         if (wanted != SB_CACHE_UNWANTED)
             note_row(search, wanted, segment, row);
-        touched += (int64_t)key.size;
-        if (touched > TOUCHED_MOST) {
-            sb_cache_map_forget(map);
-            touched = 0;
-        }
+        sb_cache_map_touch(map, &touched, key.size);
     }
     return sb_mapping_check(map->mapping, err);
 }

@@ -99,8 +99,14 @@ enum sb_code sb_cache_pin(struct sb_cache *cache, uint32_t segment, struct sb_ca
 void sb_cache_unpin(struct sb_cache *cache, struct sb_cache_map *map); /* NULL is allowed */
 void sb_cache_free_maps(struct sb_cache *cache);
 
+/* Bytes of a segment that may stay in memory once they were read. */
+#define SB_CACHE_TOUCHED_MOST ((int64_t)16 << 20)
+
 /* The pages of it are no longer needed, and count as no memory until they are read again. */
 void sb_cache_map_forget(const struct sb_cache_map *map);
+
+/* Counts bytes that were read, and forgets them where they have become too many. */
+void sb_cache_map_touch(const struct sb_cache_map *map, int64_t *touched, size_t size);
 
 /*
  * As sb_cache_pin, for the thread that the cache belongs to: what is wrong with the segment is

@@ -14,9 +14,6 @@
 #define TABLE_BYTES ((size_t)64 << 20)
 #define TABLE_LEAST ((size_t)1 << 12)
 
-/* Bytes of keys that may stay in memory while they are passed over. */
-#define TOUCHED_MOST ((int64_t)16 << 20)
-
 struct known_key {
     uint64_t first; /* both 0: none */
     uint64_t second;
@@ -77,11 +74,7 @@ static enum sb_code pass_row(struct pass *pass, struct sb_cache_file *file,
 
     if (sb_cache_key(map, file, row, &key, err))
         return err->code;
-    *touched += (int64_t)key.size;
-    if (*touched > TOUCHED_MOST) {
-        sb_cache_map_forget(map);
-        *touched = 0;
-    }
+    sb_cache_map_touch(map, touched, key.size);
     hash = hash_key(pass, &key);
     /* The table is entered by the low bits. */
     if (pass->parts > 1 && (hash.second >> 32) * pass->parts >> 32 != pass->part)

@@ -242,6 +242,15 @@ void sb_cache_map_forget(const struct sb_cache_map *map)
         (void)madvise((void *)map->mapping->data, (size_t)map->mapping->size, MADV_DONTNEED);
 }
 
+void sb_cache_map_touch(const struct sb_cache_map *map, int64_t *touched, size_t size)
+{
+    *touched += (int64_t)size;
+    if (*touched <= SB_CACHE_TOUCHED_MOST)
+        return;
+    sb_cache_map_forget(map);
+    *touched = 0;
+}
+
 enum sb_code sb_cache_give_up(struct sb_cache *cache, uint32_t segment, struct sb_error *err)
 {
     struct sb_cache_file *file = &cache->segments[segment];

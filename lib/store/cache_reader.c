@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of values that may stay in memory once they were read. */
-#define TOUCHED_MOST ((int64_t)16 << 20)
-#define LEFT_MOST    ((int64_t)1 << 20) /* of a segment that is left */
+/* As SB_CACHE_TOUCHED_MOST, of a segment that is left. */
+#define LEFT_MOST ((int64_t)1 << 20)
 
 struct sb_cache_reader {
     struct sb_cache *cache;
@@ -41,7 +40,7 @@ static enum sb_code go_to(struct sb_cache_reader *reader, struct sb_cache_place 
 {
     bool stays = reader->map && reader->map->segment == place.segment;
 
-    if (reader->touched > (stays ? TOUCHED_MOST : LEFT_MOST)) {
+    if (reader->touched > (stays ? SB_CACHE_TOUCHED_MOST : LEFT_MOST)) {
         sb_cache_map_forget(reader->map);
         reader->touched = 0;
     }

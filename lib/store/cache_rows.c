@@ -1,8 +1,5 @@
 #include "store/cache_impl.h"
 
-/* Bytes of keys that may stay in memory while they are passed over. */
-#define TOUCHED_MOST ((int64_t)16 << 20)
-
 void sb_cache_seek(struct sb_cache *cache, uint32_t segment)
 {
     sb_cache_unpin(cache, cache->map);
@@ -61,7 +58,7 @@ enum sb_code sb_cache_next(struct sb_cache *cache, struct sb_cache_row *row, str
         return err->code;
     do {
         /* What was given out lives until now. */
-        if (cache->touched > TOUCHED_MOST) {
+        if (cache->touched > SB_CACHE_TOUCHED_MOST) {
             sb_cache_map_forget(cache->map);
             cache->touched = 0;
         }

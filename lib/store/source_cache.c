@@ -49,15 +49,6 @@ static void free_source(struct sb_source *base)
     free(source);
 }
 
-static bool is_wanted(const struct cache_source *source, const char *array)
-{
-    bool found = source->array_count == 0;
-
-    for (size_t i = 0; !found && i < source->array_count; i++)
-        found = strcmp(source->arrays[i], array) == 0;
-    return found;
-}
-
 /* One member, and its values. */
 struct part {
     size_t field;
@@ -89,7 +80,8 @@ static bool tell_part(const struct cache_source *source, size_t number, struct p
         part->form = SB_FORM_SHAPE;
     else
         part->form = source->raw ? SB_FORM_RAW : SB_FORM_NPY;
-    return !(field->blob && second) && is_wanted(source, field->name);
+    return !(field->blob && second) &&
+           sb_array_is_among(field->name, source->arrays, source->array_count);
 }
 
 static enum sb_code read_part(struct sb_cache_reader *reader, struct sb_cache_place place,

@@ -281,15 +281,6 @@ enum sb_code sb_input_open_syrah(struct sb_syrah **out, struct sb_input *input, 
     return sb_syrah_open(out, fd, input->name, err);
 }
 
-static bool is_among(const char *const *names, size_t count, const char *array)
-{
-    bool found = false;
-
-    for (size_t i = 0; !found && i < count; i++)
-        found = strcmp(names[i], array) == 0;
-    return found;
-}
-
 /* Their numbers, in the order of the file; no names: all. */
 static enum sb_code number_arrays(const struct syrah_source *source, const char *const *names,
                                   size_t name_count, uint32_t **out, uint32_t *out_count,
@@ -301,7 +292,7 @@ static enum sb_code number_arrays(const struct syrah_source *source, const char 
     if (!*out)
         return sb_fail_memory(err);
     for (uint32_t i = 0; i < count; i++) {
-        if (name_count == 0 || is_among(names, name_count, sb_syrah_array(source->syrah, i)->name))
+        if (sb_array_is_among(sb_syrah_array(source->syrah, i)->name, names, name_count))
             (*out)[(*out_count)++] = i;
     }
     return SB_OK;

@@ -10,16 +10,6 @@
 #define FINDS_BEFORE_TABLE 16
 #define SUFFIX_SIZE        (sizeof(".npy") - 1)
 
-bool sb_cache_field_is_among(const struct sb_cache_field *field, const char *const *arrays,
-                             size_t array_count)
-{
-    for (size_t i = 0; i < array_count; i++) {
-        if (strcmp(field->name, arrays[i]) == 0)
-            return true;
-    }
-    return array_count == 0;
-}
-
 void sb_cache_asks_release(struct sb_cache_asks *asks)
 {
     sb_cache_table_free(asks->table);

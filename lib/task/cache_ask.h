@@ -46,8 +46,4 @@ enum sb_code sb_cache_asks_next(struct sb_cache_asks *asks, struct sb_cache *cac
                                 const struct sb_fetch_names *names, bool *ended,
                                 struct sb_error *err) SB_CHECKED;
 
-/* Is it a field that these arrays, or without any all, stand for? */
-bool sb_cache_field_is_among(const struct sb_cache_field *field, const char *const *arrays,
-                             size_t array_count);
-
 #endif

@@ -35,7 +35,7 @@ static bool is_wanted(const struct sb_cache_slot *slot, const struct sb_cache_as
     const struct sb_cache_fetch_options *options = slot->options;
 
     return ask->alone ||
-           sb_cache_field_is_among(&ask->fields[field], options->arrays, options->array_count);
+           sb_array_is_among(ask->fields[field].name, options->arrays, options->array_count);
 }
 
 static int64_t arrays_of(const struct sb_cache_slot *slot, const struct sb_cache_ask *ask)

@@ -1,7 +1,7 @@
 #include "task/cache_usage.h"
 
 #include "core/interrupt.h"
-#include "task/cache_ask.h"
+#include "store/array_name.h"
 
 void sb_cache_usage_add(struct sb_cache_usage *sum, const struct sb_cache_usage *usage)
 {
@@ -42,7 +42,7 @@ static enum sb_code measure_row(struct measure *measure, const struct sb_cache_r
         struct sb_cache_value value;
         enum sb_code code;
 
-        if (!sb_cache_field_is_among(field, options->arrays, options->array_count))
+        if (!sb_array_is_among(field->name, options->arrays, options->array_count))
             continue;
         code = sb_cache_describe(measure->reader, row->place, i, &value, err);
         if (code == SB_DAMAGED) {

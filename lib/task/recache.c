@@ -2,7 +2,7 @@
 
 #include "core/interrupt.h"
 #include "core/name.h"
-#include "task/cache_ask.h"
+#include "store/array_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +69,8 @@ static enum sb_code take_form(struct recache *recache, const struct sb_cache_seg
     if (!recache->fields || !recache->numbers || !recache->arrays)
         return sb_fail_memory(err);
     for (size_t i = 0; i < segment->field_count; i++) {
-        if (!sb_cache_field_is_among(&segment->fields[i], recache->options->arrays,
-                                     recache->options->array_count))
+        if (!sb_array_is_among(segment->fields[i].name, recache->options->arrays,
+                               recache->options->array_count))
             continue;
         recache->fields[count] = segment->fields[i];
         recache->numbers[count++] = i;
