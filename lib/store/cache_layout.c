@@ -1,17 +1,14 @@
 #include "store/cache_impl.h"
 
 #include "archive/database.h"
-#include "core/io.h"
+#include "store/cache_json.h"
 
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define COLUMNS_MOST 16384
-#define SCHEMA_MOST  ((size_t)1 << 20) /* bytes of schema.json that is looked at */
 
 #define KEY   "key"
 #define DATA  "data"
@@ -168,29 +165,6 @@ static bool are_numbered(const struct sb_cache_layout *layout)
     return true;
 }
 
-/* The text of schema.json; SB_END: there is none to be read. */
-static enum sb_code read_schema(const char *dir, struct sb_buf *text, struct sb_error *err)
-{
-    enum sb_code code = sb_buf_add_format(text, "%s/schema.json", dir);
-    size_t got = 0;
-    int fd;
-
-    if (code)
-        return sb_fail_memory(err);
-    fd = open(text->data, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return SB_END;
-    sb_buf_clear(text);
-    code = sb_buf_reserve(text, SCHEMA_MOST);
-    if (!code)
-        code = sb_read_full(fd, text->data, SCHEMA_MOST, &got, dir, err);
-    close(fd);
-    if (code == SB_NOMEM)
-        return sb_fail_memory(err);
-    text->size = got;
-    return code || got == SCHEMA_MOST ? SB_END : SB_OK;
-}
-
 /* JSON that is none says nothing. */
 static enum sb_code ask_schema(sqlite3 *db, const struct sb_buf *text, bool *list,
                                struct sb_error *err)
@@ -209,20 +183,24 @@ static enum sb_code ask_schema(sqlite3 *db, const struct sb_buf *text, bool *lis
     return result == SQLITE_NOMEM ? sb_fail_memory(err) : SB_OK;
 }
 
+/* What cannot be read says nothing, either. */
 static enum sb_code is_list(const char *dir, bool *list, struct sb_error *err)
 {
     struct sb_buf text = {0};
     sqlite3 *db = NULL;
-    enum sb_code code = read_schema(dir, &text, err);
+    enum sb_code code = sb_cache_load_schema(dir, &text, err);
 
     *list = false;
-    if (!code)
-        code = sb_database_open_private(&db, dir, err);
+    if (code) {
+        sb_buf_release(&text);
+        return code == SB_NOMEM ? code : SB_OK;
+    }
+    code = sb_database_open_private(&db, dir, err);
     if (!code)
         code = ask_schema(db, &text, list, err);
     sb_database_close(db);
     sb_buf_release(&text);
-    return code == SB_END ? SB_OK : code;
+    return code;
 }
 
 static enum sb_code tell_structure(const struct sb_arrow *arrow, const char *dir, bool named,

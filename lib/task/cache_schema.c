@@ -1,20 +1,16 @@
 #include "task/cache_schema.h"
 
 #include "archive/database.h"
-#include "core/io.h"
 #include "core/mapping.h"
 #include "store/arrow.h"
+#include "store/cache_json.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#define NAME        "schema.json"
-#define SCHEMA_MOST (1 << 20) /* bytes; of ten thousand columns */
 
 void sb_cache_schema_release(struct sb_cache_schema *schema)
 {
@@ -205,43 +201,12 @@ static enum sb_code parse(sqlite3 *db, const struct sb_buf *text, struct sb_cach
     return SB_OK;
 }
 
-/* SB_NOENT: there is none. SB_FORMAT: it cannot be read; the text does not name it. */
-static enum sb_code load(const char *dir, struct sb_buf *text, struct sb_error *err)
-{
-    enum sb_code code;
-    struct stat st;
-    size_t got;
-    int fd;
-
-    if (sb_buf_add_format(text, "%s/" NAME, dir))
-        return sb_fail_memory(err);
-    fd = open(text->data, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return errno == ENOENT ? sb_fail_errno(err, errno, "%s", text->data)
-                               : sb_fail(err, SB_FORMAT, "cannot be read: %s", strerror(errno));
-    sb_buf_clear(text);
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-        code = sb_fail(err, SB_FORMAT, "is not a regular file");
-    else if (st.st_size >= SCHEMA_MOST)
-        code = sb_fail(err, SB_FORMAT, "is larger than any that a cache has");
-    else if (sb_buf_reserve(text, SCHEMA_MOST))
-        code = sb_fail_memory(err);
-    else
-        code = sb_read_full(fd, text->data, SCHEMA_MOST, &got, NAME, err);
-    close(fd);
-    if (code)
-        return code;
-    text->size = got;
-    text->data[got] = '\0';
-    return SB_OK;
-}
-
 enum sb_code sb_cache_schema_read(struct sb_cache_schema *schema, const char *dir,
                                   struct sb_error *err)
 {
     struct sb_buf text = {0};
     sqlite3 *db = NULL;
-    enum sb_code code = load(dir, &text, err);
+    enum sb_code code = sb_cache_load_schema(dir, &text, err);
 
     if (!code)
         code = sb_database_open_private(&db, dir, err);
