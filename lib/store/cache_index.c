@@ -60,6 +60,11 @@ static enum sb_code note_segments(struct index_writer *writer, struct sb_error *
     for (uint32_t i = 0; !code && i < writer->segments; i++) {
         code = sb_cache_segment(writer->cache, i, &segment, err);
         writer->numbers[i] = segment.number;
+        /* Who may not read it does not know that its keys are lost. */
+        if (!code && segment.damaged && access(segment.path, R_OK))
+            code = sb_fail_errno(err, errno,
+                                 "%s: cannot be read, and index.pkl would be without its keys",
+                                 segment.path);
     }
     return code;
 }

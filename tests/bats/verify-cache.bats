@@ -215,6 +215,19 @@ segments/segment_000001.arrow' ]]
     stderr_lacks 'was written'
 }
 
+@test "--repair makes no index without the keys of a segment that may not be read" {
+    local plainly=()
+    ((EUID != 0)) || plainly=(setpriv --bounding-set=-dac_override,-dac_read_search)
+    write_index '{}'
+    chmod 000 k/segments/segment_000001.arrow
+    run_fail 2 "${plainly[@]}" "$SHARDBOX" verify --repair --force k
+    stderr_has "k/segments/segment_000001.arrow: cannot be read, and index.pkl would be without its keys: Permission denied"
+    index_is '{}'
+    chmod 600 k/segments/segment_000001.arrow
+    run_ok sb verify --repair --force k
+    index_is "$sound"
+}
+
 @test "--repair leaves a cache alone whose newest file is young, or in the future, without --force" {
     write_index '{}'
     run_fail 1 sb verify --repair k
