@@ -102,18 +102,25 @@ static enum sb_code find(struct sb_cache_asks *asks, struct sb_cache *cache, siz
 {
     if (count > 0 && look_up(asks, cache, count, err))
         return err->code;
-    for (size_t i = 0; i < count; i++)
-        asks->asks[asks->numbers[i]].place = asks->places[i];
+    for (size_t i = 0; i < count; i++) {
+        struct sb_cache_ask *ask = &asks->asks[asks->numbers[i]];
+
+        if (asks->places[i].segment == SB_CACHE_NOWHERE)
+            continue;
+        ask->place = asks->places[i];
+        ask->key_size = asks->keys[i].size;
+    }
     return SB_OK;
 }
 
-static void want(struct sb_cache_asks *asks, size_t number, size_t *count)
+/* The key that the first `size` bytes of a name are. */
+static void want(struct sb_cache_asks *asks, size_t number, size_t size, size_t *count)
 {
     const struct sb_cache_ask *ask = &asks->asks[number];
 
     asks->numbers[*count] = number;
     asks->keys[(*count)++] =
-        (struct sb_cache_key){.text = asks->names.data + ask->name_at, .size = ask->key_size};
+        (struct sb_cache_key){.text = asks->names.data + ask->name_at, .size = size};
 }
 
 static bool is_nowhere(const struct sb_cache_ask *ask)
@@ -127,7 +134,7 @@ static enum sb_code find_wholes(struct sb_cache_asks *asks, struct sb_cache *cac
     size_t count = 0;
 
     for (size_t i = 0; i < asks->count; i++)
-        want(asks, i, &count);
+        want(asks, i, asks->asks[i].name_size, &count);
     return find(asks, cache, count, err);
 }
 
@@ -138,14 +145,13 @@ static enum sb_code find_cut(struct sb_cache_asks *asks, struct sb_cache *cache,
     size_t count = 0;
 
     for (size_t i = 0; i < asks->count; i++) {
-        struct sb_cache_ask *ask = &asks->asks[i];
+        const struct sb_cache_ask *ask = &asks->asks[i];
         const char *name = asks->names.data + ask->name_at;
         const char *slash = memrchr(name, '/', ask->name_size);
 
         if (!is_nowhere(ask) || !slash || slash + 1 == name + ask->name_size)
             continue;
-        ask->key_size = (size_t)(slash - name);
-        want(asks, i, &count);
+        want(asks, i, (size_t)(slash - name), &count);
     }
     return find(asks, cache, count, err);
 }
@@ -157,15 +163,14 @@ static enum sb_code find_files(struct sb_cache_asks *asks, struct sb_cache *cach
     size_t count = 0;
 
     for (size_t i = 0; i < asks->count; i++) {
-        struct sb_cache_ask *ask = &asks->asks[i];
+        const struct sb_cache_ask *ask = &asks->asks[i];
         const char *end = asks->names.data + ask->name_at + ask->name_size;
 
-        if (!is_nowhere(ask) || ask->name_size <= SUFFIX_SIZE ||
+        if (ask->count > 0 || ask->name_size <= SUFFIX_SIZE ||
             (memcmp(end - SUFFIX_SIZE, ".npy", SUFFIX_SIZE) != 0 &&
              memcmp(end - SUFFIX_SIZE, ".pkl", SUFFIX_SIZE) != 0))
             continue;
-        ask->key_size = ask->name_size - SUFFIX_SIZE;
-        want(asks, i, &count);
+        want(asks, i, ask->name_size - SUFFIX_SIZE, &count);
     }
     return find(asks, cache, count, err);
 }
@@ -223,10 +228,8 @@ static enum sb_code choose_fields(struct sb_cache_asks *asks, struct sb_cache *c
     for (size_t i = 0; i < asks->count; i++) {
         struct sb_cache_ask *ask = &asks->asks[i];
 
-        if (is_nowhere(ask)) {
-            ask->key_size = ask->name_size;
+        if (is_nowhere(ask) || ask->count > 0)
             continue;
-        }
         if (ask->place.segment != last &&
             sb_cache_segment(cache, ask->place.segment, &segment, err))
             return err->code;
@@ -246,6 +249,8 @@ enum sb_code sb_cache_asks_next(struct sb_cache_asks *asks, struct sb_cache *cac
         code = find_wholes(asks, cache, err);
     if (!code)
         code = find_cut(asks, cache, err);
+    if (!code)
+        code = choose_fields(asks, cache, err);
     if (!code)
         code = find_files(asks, cache, err);
     return code ? code : choose_fields(asks, cache, err);

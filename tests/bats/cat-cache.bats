@@ -61,6 +61,14 @@ END
     make_tensors t
     sb cat t t:1.npy | cmp - tensors/t:1.npy
     run_fail 1 sb cat t t:1.pkl
+    make_npy <<<'tree/a.npy int8 [1] 1'
+    make_npy <<<'more/b.npy int8 [1] 2'
+    make_cache tree u
+    make_cache more u --append --key-prefix=a/
+    sb cat u a/b.npy | cmp - more/b.npy
+    sb cat u a/b a.npy | cmp - <(cat more/b.npy tree/a.npy)
+    run_fail 1 sb cat u a/c.npy
+    stderr_is 'shardbox cat: a/c.npy: the key has no such array; ls tells which it has'
 }
 
 @test "keys come from a list, too, whose lines end in a newline or in NUL" {
