@@ -62,7 +62,8 @@ static enum sb_code next_run(struct syrah_source *source, struct sb_error *err)
         return SB_END;
     while ((code = sb_record_choice_next(source->choice, &source->run, err)) == SB_INVALID) {
         source->run.count = 0;
-        sb_tell(source->notify, SB_PROBLEM, "missing", source->base.name, "%s", err->text);
+        if (!source->silent)
+            sb_tell(source->notify, SB_PROBLEM, "missing", source->base.name, "%s", err->text);
     }
     return code;
 }

@@ -111,6 +111,9 @@ shardbox convert: bags: done in part; problems, named above: 1"
     cmp bags/x.int8.bag <(printf '\1\3' && le64 1 2)
     cmp bags/y.int8.bag <(printf '\4\6' && le64 1 2)
     run_ok sb convert --to=bag --array=x a.syr only
+    run_fail 1 sb convert --to=bag --records=0,9 a.syr some
+    stderr_is "shardbox convert: a.syr: record 9: there are 3
+shardbox convert: some: done in part; problems, named above: 1"
 }
 
 @test "one array that is chosen, or the only one, may be the output itself" {
