@@ -41,11 +41,6 @@ static const char *const to_words[] = {
 /* In the order of METHOD_STORE, METHOD_DEFLATE. */
 static const char *const methods[] = {"store", "deflate", NULL};
 
-/* In the order of enum sb_dtype. */
-static const char *const dtypes[] = {"bool",    "int8",    "int16",    "int32",  "int64",
-                                     "uint8",   "uint16",  "uint32",   "uint64", "float16",
-                                     "float32", "float64", "float128", "str",    NULL};
-
 /* What fields called item0, item1, ... are. */
 static const char *const sequences[] = {"tuple", "list", NULL};
 
@@ -87,7 +82,7 @@ static const struct option options[] = {
                 "begin a new shard before one passes SIZE (an archive keeps it for later appends)"),
     OPTIONS_OF_RECORDS(struct convert_settings, records),
     OPTION_ARRAY,
-    OPTION_CHOICE(0, "dtype", struct convert_settings, dtype, "TYPE", dtypes,
+    OPTION_CHOICE(0, "dtype", struct convert_settings, dtype, "TYPE", sb_dtype_words,
                   "of bags that become arrays: what records are whose bag's name does not say it"),
     OPTION_SIZE(0, "segment-size", struct convert_settings, segment_size, "SIZE",
                 "of a cache: end a segment before its values pass SIZE (default: 64 MiB)"),

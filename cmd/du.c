@@ -355,21 +355,39 @@ static int run_records(struct settings *settings, const char *path, int operands
     return du_records(&settings->records, path, operands);
 }
 
+/* Options that mean nothing where there are arrays. */
+static int refuse_others(const char *path, const char *what)
+{
+    static const char *const others[] = {
+        "all",         "max-depth",  "count",  "sort",   "export",  "gaps",
+        "compression", "dictionary", "limits", "layout", "threads", NULL,
+    };
+    const char *other = options_given_of(others);
+
+    if (other)
+        return message_usage("%s: %s, which --%s does not go with", path, what, other);
+    return STATUS_CLEAN;
+}
+
 static int run_cache(const struct settings *settings, const char *path, int operands)
 {
     struct du_cache wanted = {
         .human = settings->human, .json = settings->json, .summarize = settings->summarize};
+    bool one = is_cache(path, &settings->opening);
+    int status = refuse_others(path, one ? "is a cache" : "holds caches");
 
-    return is_cache(path, &settings->opening) ? du_cache(&wanted, path, operands)
-                                              : du_caches(&wanted, path, operands);
+    if (status)
+        return status;
+    return one ? du_cache(&wanted, path, operands) : du_caches(&wanted, path, operands);
 }
 
 static int run_items(const struct settings *settings, const char *path, int operands)
 {
     const struct du_items wanted = {
         .human = settings->human, .json = settings->json, .summarize = settings->summarize};
+    int status = refuse_others(path, "is a Syrah file");
 
-    return du_items(&wanted, path, operands);
+    return status ? status : du_items(&wanted, path, operands);
 }
 
 static int run(const struct command *self, int argc, char **argv)

@@ -12,16 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *clash(void)
-{
-    static const char *const others[] = {
-        "all",         "max-depth",  "count",  "sort",   "export",  "gaps",
-        "compression", "dictionary", "limits", "layout", "threads", NULL,
-    };
-
-    return options_given_of(others);
-}
-
 static void write_json(const struct sb_cache_usage *usage, const char *path, struct sb_buf *line)
 {
     output_need(sb_buf_add_char(line, '{'));
@@ -116,14 +106,11 @@ static enum sb_code write_table(const struct du_cache *wanted, struct sb_cache *
 
 int du_cache(const struct du_cache *wanted, const char *path, int operands)
 {
-    const char *other = clash();
     struct sb_cache_usage *segments = NULL, sum;
     struct sb_cache *cache = NULL;
     struct sb_error err;
     enum sb_code code;
 
-    if (other)
-        return message_usage("%s: is a cache, which --%s does not go with", path, other);
     if (operands > 1)
         return message_usage("%s: is a cache, and has no PATHs", path);
     code = open_cache(&cache, path, &err);
@@ -171,11 +158,8 @@ static enum sb_code measure_one(void *context, const char *path, const char *nam
 int du_caches(const struct du_cache *wanted, const char *path, int operands)
 {
     struct caches caches = {.wanted = wanted};
-    const char *other = clash();
     struct sb_error err;
 
-    if (other)
-        return message_usage("%s: holds caches, which --%s does not go with", path, other);
     if (operands > 1)
         return message_usage("%s: holds caches, and has no PATHs", path);
     write_heading(wanted);

@@ -12,11 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const options_of_others[] = {
-    "all",         "max-depth",  "count",  "sort",   "export",  "gaps",
-    "compression", "dictionary", "limits", "layout", "threads", NULL,
-};
-
 struct table {
     const struct du_items *wanted;
     const struct sb_syrah_set *set;
@@ -149,13 +144,10 @@ static enum sb_code measure(const struct du_items *wanted, const struct sb_syrah
 
 int du_items(const struct du_items *wanted, const char *path, int operands)
 {
-    const char *other = options_given_of(options_of_others);
     struct sb_syrah_set *set;
     struct sb_error err;
     enum sb_code code;
 
-    if (other)
-        return message_usage("%s: is a Syrah file, which --%s does not go with", path, other);
     if (operands > 1)
         return message_usage("%s: is a Syrah file, and has no PATHs; several of them are one "
                              "argument, with commas between",

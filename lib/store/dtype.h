@@ -27,6 +27,9 @@ enum sb_dtype {
 /* "float32", "str", ...; "none". */
 const char *sb_dtype_word(enum sb_dtype dtype);
 
+/* The words of all but SB_DTYPE_NONE, in their order; NULL at the end. */
+extern const char *const sb_dtype_words[];
+
 /* SB_DTYPE_NONE where the word is none of them. */
 enum sb_dtype sb_dtype_named(const char *word, size_t size);
 

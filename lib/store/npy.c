@@ -3,16 +3,14 @@
 
 #include <string.h>
 
-#define MAGIC      "\x93NUMPY"
-#define MAGIC_SIZE 6
-#define ALIGNMENT  64
+#define ALIGNMENT 64
 
 /* NumPy leaves room for the first dimension to grow, in digits. */
 #define GROWTH 21
 
-#define PREFIX         ((size_t)MAGIC_SIZE + 4) /* of version 1.0: magic, version, size */
-#define DIMENSION_MOST 21                       /* of an int64, with what is between two of them */
-#define REST_MOST      256                      /* of a header without dimensions */
+#define PREFIX         (SB_NPY_MAGIC_SIZE + 4) /* of version 1.0: magic, version, size */
+#define DIMENSION_MOST 21                      /* of an int64, with what is between two of them */
+#define REST_MOST      256                     /* of a header without dimensions */
 
 #define UNKNOWN_MOST 32 /* bytes of a type that is shown */
 
@@ -122,7 +120,7 @@ enum sb_code sb_npy_add_header(struct sb_buf *out, const struct sb_npy *npy, str
 {
     struct header header = {.size = PREFIX};
 
-    memcpy(header.text, MAGIC "\1\0\0", PREFIX);
+    memcpy(header.text, SB_NPY_MAGIC "\1\0\0", PREFIX);
     put_dictionary(&header, npy);
     put_blanks(&header, ALIGNMENT - (header.size + 1) % ALIGNMENT);
     put_text(&header, "\n");
@@ -335,15 +333,18 @@ static enum sb_code find_dictionary(struct sb_npy *out, const char *data, size_t
 {
     size_t prefix, length;
 
-    if (size < MAGIC_SIZE + 2 || memcmp(data, MAGIC, MAGIC_SIZE) != 0)
+    if (size < SB_NPY_MAGIC_SIZE + 2 || memcmp(data, SB_NPY_MAGIC, SB_NPY_MAGIC_SIZE) != 0)
         return sb_fail(err, SB_FORMAT, "is no .npy file");
-    if (data[MAGIC_SIZE] < 1 || data[MAGIC_SIZE] > 3 || data[MAGIC_SIZE + 1] != 0)
+    if (data[SB_NPY_MAGIC_SIZE] < 1 || data[SB_NPY_MAGIC_SIZE] > 3 ||
+        data[SB_NPY_MAGIC_SIZE + 1] != 0)
         return sb_fail(err, SB_FORMAT, "is a .npy file of version %d.%d, which is not known",
-                       (unsigned char)data[MAGIC_SIZE], (unsigned char)data[MAGIC_SIZE + 1]);
-    prefix = MAGIC_SIZE + 2 + (data[MAGIC_SIZE] == 1 ? 2 : 4);
+                       (unsigned char)data[SB_NPY_MAGIC_SIZE],
+                       (unsigned char)data[SB_NPY_MAGIC_SIZE + 1]);
+    prefix = SB_NPY_MAGIC_SIZE + 2 + (data[SB_NPY_MAGIC_SIZE] == 1 ? 2 : 4);
     if (size < prefix)
         return sb_fail(err, SB_FORMAT, "ends within its .npy header");
-    length = data[MAGIC_SIZE] == 1 ? sb_get_u16(data + prefix - 2) : sb_get_u32(data + prefix - 4);
+    length = data[SB_NPY_MAGIC_SIZE] == 1 ? sb_get_u16(data + prefix - 2)
+                                          : sb_get_u32(data + prefix - 4);
     if (length > SB_NPY_HEADER_MOST - prefix)
         return sb_fail(err, SB_FORMAT, "has a .npy header of more than %zu bytes",
                        SB_NPY_HEADER_MOST);

@@ -21,6 +21,9 @@ struct sb_npy {
     int64_t data_size;  /* bytes of values */
 };
 
+#define SB_NPY_MAGIC      "\x93NUMPY" /* what one begins with */
+#define SB_NPY_MAGIC_SIZE (sizeof(SB_NPY_MAGIC) - 1)
+
 /* Bytes of values that a shape comes to. SB_DAMAGED: a dimension is negative, or they are more than
  * 2^63. */
 enum sb_code sb_npy_data_size(enum sb_dtype dtype, const int64_t *shape, size_t dims, int64_t *size,

@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAGIC      "\x93NUMPY"
-#define MAGIC_SIZE (sizeof(MAGIC) - 1)
-
 struct bag_array {
     struct sb_bag *bag;
     struct sb_array_name name; /* points into the spec */
@@ -42,7 +39,7 @@ bool sb_bag_array_name(struct sb_array_name *out, const char *spec)
     const char *dot;
 
     /* Of a list it is the first that says it. */
-    if (name[set] == ',' && set < size) {
+    if (set < size && name[set] == ',') {
         dot = memrchr(name, '.', set);
         size = dot ? (size_t)(dot - name) : set;
     } else if (set < size) {
@@ -266,7 +263,7 @@ static const struct sb_source_ops arrays_ops = {
 /* Opening */
 
 struct beginning {
-    char bytes[MAGIC_SIZE];
+    char bytes[SB_NPY_MAGIC_SIZE];
     size_t size;
 };
 
@@ -301,7 +298,8 @@ static enum sb_code begins_as_npy(struct sb_bag *bag, bool *is_npy, struct sb_er
     if (!code)
         code = sb_bag_stream(reader, &extent, take_beginning, &beginning, err);
     sb_bag_reader_free(reader);
-    *is_npy = beginning.size == MAGIC_SIZE && memcmp(beginning.bytes, MAGIC, MAGIC_SIZE) == 0;
+    *is_npy = beginning.size == SB_NPY_MAGIC_SIZE &&
+              memcmp(beginning.bytes, SB_NPY_MAGIC, SB_NPY_MAGIC_SIZE) == 0;
     return code == SB_END ? SB_OK : code;
 }
 
