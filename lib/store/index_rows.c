@@ -135,7 +135,10 @@ enum sb_code sb_index_rows_add(struct sb_index_rows *rows, int64_t id, const str
     sb_database_bind_file(add, 2, entry);
     sqlite3_bind_text(add, 11, hard_link, -1, SQLITE_STATIC);
     rows->any_link |= hard_link != NULL;
-    rows->bytes += entry->size;
+    /* Files may lie over each other, and come to more than the input has. */
+    if (__builtin_add_overflow(rows->bytes, entry->size, &rows->bytes))
+        return sb_fail(err, SB_LIMIT, "%.*s: with it, files are of more bytes than can be counted",
+                       (int)entry->path_size, entry->path);
     return sb_database_step(add, err);
 }
 

@@ -147,7 +147,8 @@ static enum sb_code make_member(struct syrah_source *source, uint32_t array,
         name_member(source, sb_syrah_array(source->syrah, array), err) ||
         make_header(source, array, extent.size, &source->header, err))
         return err->code;
-    source->base.done += extent.size;
+    if (__builtin_add_overflow(source->base.done, extent.size, &source->base.done))
+        source->base.done = INT64_MAX;
     *member = (struct sb_member){
         .entry = {.path = source->name.data,
                   .path_size = source->name.size,

@@ -115,7 +115,9 @@ static enum sb_code check_item(struct check *check, int64_t item, struct sb_erro
             continue;
         if (code)
             return code;
-        check->result->bytes += placed->extent.size;
+        if (__builtin_add_overflow(check->result->bytes, placed->extent.size,
+                                   &check->result->bytes))
+            check->result->bytes = INT64_MAX;
         check->row_count += placed->extent.size > 0;
     }
     if (!check->out_of_order)
