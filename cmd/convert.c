@@ -18,6 +18,7 @@
 #include "store/cache.h"
 #include "store/container.h"
 #include "task/convert_arrays.h"
+#include "task/convert_cache.h"
 #include "task/convert_paths.h"
 #include "task/extents.h"
 
@@ -309,6 +310,8 @@ static int convert(const struct convert_settings *settings)
     wanted.arrays = arrays;
     if (wanted.to.kind == SB_BAG || wanted.records.framed_output)
         message_progress_counts("records");
+    else if (sb_convert_is_of_caches(&wanted))
+        message_progress_counts("rows");
     if (!code)
         code = sb_convert(&wanted, &result, &err);
     message_progress_end();

@@ -1,4 +1,5 @@
 #include "convert_settings.h"
+#include "options.h"
 #include "store/cache.h"
 
 #include <string.h>
@@ -90,6 +91,9 @@ static const char *misused_options(const struct convert_settings *settings)
         return "--existing and --preserve are for a directory";
     if (kind == SB_DIRECTORY && settings->force)
         return "a directory is not replaced; see --existing";
+    if ((kind == SB_SYRAH || kind == SB_CACHE) && settings->compress != NOT_GIVEN)
+        return "--compress makes files that are no arrays any longer, and a Syrah file and a cache "
+               "hold arrays";
     if (!is_zip && settings->method != NOT_GIVEN)
         return "--method is for a zip";
     if (settings->level && !compresses)
@@ -105,18 +109,34 @@ static const char *misused_options(const struct convert_settings *settings)
     return NULL;
 }
 
-static const char *misused_dtype(const struct convert_settings *settings)
+static bool reads_bags_alone(const struct convert_settings *settings)
 {
-    enum sb_container_kind kind = settings->output_type.kind;
     bool of_bags = true;
 
-    if (settings->dtype == NOT_GIVEN)
-        return NULL;
     for (size_t i = 0; i < settings->input_count; i++)
         of_bags = of_bags &&
                   (settings->input_type.kind == SB_BAG ||
                    (settings->input_type.kind == SB_UNKNOWN && sb_is_bag(settings->inputs[i])));
-    return of_bags && (kind == SB_SYRAH || kind == SB_CACHE)
+    return of_bags;
+}
+
+/* What has no arrays among other inputs is told when it is opened. */
+static const char *misused_array(const struct convert_settings *settings)
+{
+    bool given = options_given_of((const char *const[]){"array", NULL});
+
+    return given && (settings->from_extents || reads_bags_alone(settings))
+               ? "--array is for Syrah files and caches"
+               : NULL;
+}
+
+static const char *misused_dtype(const struct convert_settings *settings)
+{
+    enum sb_container_kind kind = settings->output_type.kind;
+
+    if (settings->dtype == NOT_GIVEN)
+        return NULL;
+    return reads_bags_alone(settings) && (kind == SB_SYRAH || kind == SB_CACHE)
                ? NULL
                : "--dtype is for bags that become the arrays of a Syrah file or a cache";
 }
@@ -190,6 +210,8 @@ const char *misuse_of_convert(const struct convert_settings *settings)
         wrong = misused_cache(settings);
     if (!wrong)
         wrong = misused_dtype(settings);
+    if (!wrong)
+        wrong = misused_array(settings);
     if (!wrong && settings->from_extents)
         wrong = misused_extents(settings);
     if (!wrong)

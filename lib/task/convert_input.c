@@ -15,19 +15,32 @@ static enum sb_container_kind forced_kind(const struct sb_convert_options *optio
     return options->records.framing == SB_FRAMING_TAR ? SB_TAR : SB_FRAMES;
 }
 
+/* What is chosen of it must be something that it has. */
+static enum sb_code refuse_choice(const struct sb_input *input,
+                                  const struct sb_convert_options *options, struct sb_error *err)
+{
+    enum sb_container_kind kind = input->type.kind;
+
+    if (options->records.choice && kind != SB_BAG && kind != SB_SYRAH)
+        return sb_fail(err, SB_INVALID,
+                       "%s: has no numbered records: --records and -T are for bags and Syrah files",
+                       input->name);
+    if (options->array_count > 0 && kind != SB_SYRAH && kind != SB_CACHE)
+        return sb_fail(err, SB_INVALID, "%s: has no arrays: --array is for Syrah files and caches",
+                       input->name);
+    return SB_OK;
+}
+
 enum sb_code sb_convert_open_input(struct sb_input *input, const struct sb_convert_options *options,
                                    const char *path, struct sb_error *err)
 {
     enum sb_code code = sb_input_open(input, path, forced_kind(options), err);
 
-    if (code || !options->records.choice || input->type.kind == SB_BAG ||
-        input->type.kind == SB_SYRAH)
-        return code;
-    sb_fail(err, SB_INVALID,
-            "%s: has no numbered records: --records and -T are for bags and Syrah files",
-            input->name);
-    sb_input_close(input);
-    return SB_INVALID;
+    if (!code)
+        code = refuse_choice(input, options, err);
+    if (code)
+        sb_input_close(input);
+    return code;
 }
 
 bool sb_convert_depth_first(const struct sb_convert_options *options)

@@ -396,4 +396,22 @@ END
     stderr_has "cannot be written to a pipe"
     run_fail 2 sb convert --to=cache --append --force tree m
     stderr_has "--append and --force exclude each other"
+    run_fail 2 sb convert --to=cache --compress=gz tree m
+    stderr_has "--compress makes files that are no arrays any longer"
+}
+
+@test "--array is refused for what has no arrays" {
+    make_tree
+    sb convert -q tree a.barecat
+    run_fail 2 sb convert --array=x a.barecat a.tar
+    stderr_is 'shardbox convert: a.barecat: has no arrays: --array is for Syrah files and caches'
+    sb convert -q a.barecat a.bag
+    for output in b.bag b.syr b.barecat; do
+        run_fail 2 sb convert --array=x a.bag $output
+        stderr_is "shardbox convert: --array is for Syrah files and caches; try 'shardbox convert --help'"
+    done
+    sb find --json a.barecat >list
+    run_fail 2 sb convert --array=x --from=extents list b.barecat
+    stderr_has '--array is for Syrah files and caches'
+    [[ ! -e b.barecat ]]
 }
