@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define INTERRUPTS_LOOKED_FOR 65536 /* rows */
-#define ENTRIES_MOST          (SB_CACHE_TABLE_BYTES / sizeof(struct entry))
 
 /* One that is free has SB_CACHE_NOWHERE as its segment. */
 struct entry {
@@ -29,30 +28,39 @@ static uint64_t hash_of(const struct sb_cache_table *table, const struct sb_cach
     return sb_hash64(&table->seed, key->text, key->size);
 }
 
-/* SB_LIMIT: a row has a number beyond those that are kept. */
-static enum sb_code add(struct sb_cache_table *table, const struct sb_cache_row *row,
-                        struct sb_error *err)
+static void add(struct sb_cache_table *table, const struct sb_cache_row *row)
 {
     uint64_t hash = hash_of(table, &row->key);
     size_t at = hash & (table->room - 1);
 
-    if (row->place.row > UINT32_MAX)
-        return sb_fail(err, SB_LIMIT, "a segment has too many keys for a table");
     while (table->entries[at].segment != SB_CACHE_NOWHERE)
         at = (at + 1) & (table->room - 1);
     table->entries[at] = (struct entry){.hash = (uint32_t)(hash >> 32),
                                         .segment = row->place.segment,
                                         .row = (uint32_t)row->place.row};
+}
+
+/* Before it is known how many of them count, which takes a look at all keys. SB_LIMIT: even if all
+ * did, there would be no room. */
+static enum sb_code check_rows(struct sb_cache *cache, struct sb_error *err)
+{
+    struct sb_cache_segment segment;
+    int64_t rows = 0;
+
+    for (uint32_t i = 0; i < sb_cache_segment_count(cache); i++) {
+        if (sb_cache_segment(cache, i, &segment, err))
+            return err->code;
+        if (__builtin_add_overflow(rows, segment.rows, &rows) || rows > SB_CACHE_TABLE_ROWS)
+            return sb_fail(err, SB_LIMIT, "there are too many rows for a table");
+    }
     return SB_OK;
 }
 
 static enum sb_code make_room(struct sb_cache_table *table, int64_t keys, struct sb_error *err)
 {
     table->room = 16;
-    while (table->room < ENTRIES_MOST && table->room - table->room / 3 <= (uint64_t)keys)
+    while (table->room - table->room / 3 <= (uint64_t)keys)
         table->room *= 2;
-    if (table->room > ENTRIES_MOST)
-        return sb_fail(err, SB_LIMIT, "there are too many keys for a table");
     table->entries = reallocarray(NULL, table->room, sizeof(*table->entries));
     if (!table->entries)
         return sb_fail_memory(err);
@@ -65,8 +73,10 @@ static enum sb_code fill(struct sb_cache_table *table, struct sb_error *err)
 {
     int64_t rows, keys, left;
     struct sb_cache_row row;
-    enum sb_code code = sb_cache_count(table->cache, &rows, &keys, err);
+    enum sb_code code = check_rows(table->cache, err);
 
+    if (!code)
+        code = sb_cache_count(table->cache, &rows, &keys, err);
     if (!code)
         code = make_room(table, keys, err);
     if (code)
@@ -76,8 +86,7 @@ static enum sb_code fill(struct sb_cache_table *table, struct sb_error *err)
     while (!(code = sb_cache_next(table->cache, &row, err))) {
         if (row.superseded || left == 0)
             continue;
-        if (add(table, &row, err))
-            return err->code;
+        add(table, &row);
         if (--left % INTERRUPTS_LOOKED_FOR == 0 && sb_interrupted())
             return sb_fail(err, SB_INTERRUPT, "interrupted");
     }

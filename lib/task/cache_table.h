@@ -1,19 +1,19 @@
 /*
  * Where the keys of a cache count, as a table in memory: for keys that come one by one.
  *
- * It takes 18 to 36 bytes for each key, hashes and places, and at most SB_CACHE_TABLE_BYTES in
- * all. Whatever is found is held against the segment. Belongs to the thread that has the cache.
+ * It takes 18 to 36 bytes for each key, hashes and places: at most 48 MiB, of SB_CACHE_TABLE_ROWS.
+ * Whatever is found is held against the segment. Belongs to the thread that has the cache.
  */
 #ifndef SB_TASK_CACHE_TABLE_H
 #define SB_TASK_CACHE_TABLE_H
 
 #include "store/cache.h"
 
-#define SB_CACHE_TABLE_BYTES ((size_t)64 << 20) /* enough for 2.7 million keys */
+#define SB_CACHE_TABLE_ROWS 2750000
 
 struct sb_cache_table;
 
-/* Goes through all keys. SB_LIMIT: they are too many. */
+/* Goes through all keys. SB_LIMIT: there are more rows than that. */
 enum sb_code sb_cache_table_new(struct sb_cache_table **out, struct sb_cache *cache,
                                 struct sb_error *err) SB_CHECKED;
 void sb_cache_table_free(struct sb_cache_table *table); /* NULL is allowed; before its cache */
