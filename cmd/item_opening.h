@@ -10,8 +10,7 @@
 #include "task/item_choice.h"
 
 /* Is path to be read as Syrah files? --from says so; or, without it, it is one, or the spec of
- * some.
- * "-" only with --from. */
+ * some. "-" only with --from. */
 bool is_syrah(const char *path, const struct opening *opening);
 
 /* What is a pipe is spooled. */
