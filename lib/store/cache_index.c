@@ -1,6 +1,7 @@
+#include "store/cache_index.h"
+
 #include "core/interrupt.h"
 #include "store/cache_names.h"
-#include "store/cache_writer.h"
 #include "store/outfile.h"
 #include "store/pickle_index.h"
 

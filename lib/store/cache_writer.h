@@ -22,10 +22,9 @@
 
 struct sb_cache_writer_options {
     const char *path;
-    bool append; /* adds to a cache that is there; makes it where there is none */
-    bool force;  /* replaces a cache that is there, with nothing else in its directory */
-    int64_t
-        segment_size; /* a segment ends before its values and keys pass so many bytes; 0: 64 MiB */
+    bool append;          /* adds to a cache that is there; makes it where there is none */
+    bool force;           /* replaces a cache that is there, with nothing else in its directory */
+    int64_t segment_size; /* bytes of values and keys, before which a segment ends; 0: 64 MiB */
     int64_t segment_rows; /* 0: 65,536 */
     const struct sb_notify *notify;
 };
@@ -79,9 +78,5 @@ struct sb_cache_writer_counts sb_cache_writer_counts(const struct sb_cache_write
 /* Keys that are foreign are told, once, as SB_WARNING ("key"). */
 enum sb_code sb_cache_writer_commit(struct sb_cache_writer *writer,
                                     struct sb_error *err) SB_CHECKED;
-
-/* Writes index.pkl of a cache anew, from its segments: atomically. cache: that one directory. */
-enum sb_code sb_cache_write_index(struct sb_cache *cache, const char *dir,
-                                  struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "core/io.h"
 #include "core/mapping.h"
+#include "store/cache_index.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "core/io.h"
+#include "store/cache_index.h"
 #include "store/cache_lock.h"
-#include "store/cache_writer.h"
 #include "task/verify_cache_impl.h"
 
 #include <errno.h>

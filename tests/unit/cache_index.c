@@ -1,7 +1,7 @@
-/* lib/store/cache_writer.h: sb_cache_write_index */
+/* lib/store/cache_index.h */
 #include "make_cache.h"
 
-#include "store/cache_writer.h"
+#include "store/cache_index.h"
 
 static enum sb_code add_entry(void *context, const struct sb_pickle_entry *entry,
                               struct sb_error *error)
