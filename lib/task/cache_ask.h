@@ -14,8 +14,7 @@
 struct sb_cache_ask {
     size_t name_at;
     size_t name_size;
-    size_t
-        key_size; /* less than name_size: then '/' and the name of an array, or a file's suffix */
+    size_t key_size; /* behind it: '/' and the name of an array, or the suffix of a file */
     struct sb_cache_place place; /* SB_CACHE_NOWHERE: there is none */
 
     /* Of the segment; alone: a single one was asked for. count 0: it has none of that name. */

@@ -28,8 +28,7 @@ struct sb_item_choice {
 
     /* Of what is random, comes for ever, or is a share: instead of the above. */
     struct sb_record_choice *drawn;
-    struct sb_limit_spool
-        numbers; /* each is item * (arrays + 1), + 1 + the array if one is named */
+    struct sb_limit_spool numbers; /* item * (arrays + 1), + 1 + the array if one is named */
     bool counted;
     struct sb_record_run codes; /* such numbers that are under way */
 

@@ -14,8 +14,7 @@ struct sb_array_usage {
 };
 
 /* Adds to one for each array, by its number. Those that lie where they cannot are told as
- * SB_PROBLEM
- * ("damaged"), and left out. SB_INTERRUPT. */
+ * SB_PROBLEM ("damaged"), and left out. SB_INTERRUPT. */
 enum sb_code sb_item_usage(const struct sb_syrah_set *set, struct sb_array_usage *arrays,
                            const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
