@@ -107,7 +107,7 @@ struct sb_source_options {
                          cannot be are told as SB_PROBLEM ("damaged") and left out */
     bool raw_arrays;  /* of Syrah and caches: values alone, which are `located`, as members called
                          NAME.float32 and (of caches) NAME.shape, instead of .npy files */
-    bool whole_items; /* of Syrah: one with an array that cannot be found is left out as a whole */
+    bool whole_items; /* of them: an item with an array that cannot be found is left out wholly */
     const char *const *item_arrays; /* whole_items: the arrays in question, of which each becomes an
                                        output of its own; items that are left out are told by the
                                        source of the first, and one whose values cannot be read

@@ -20,6 +20,7 @@ struct cache_source {
     const char *const *arrays; /* of the caller: those that are wanted */
     size_t array_count;        /* 0: all */
     bool raw;                  /* values alone, and their shapes */
+    bool whole_rows;           /* one with a value that cannot be read is left out as a whole */
     uint32_t only;             /* segment; SB_CACHE_NOWHERE: all */
 
     struct sb_cache_row row;
@@ -168,8 +169,7 @@ static void note_progress(struct cache_source *source)
         source->base.done = source->bytes_before + (int64_t)(share * (double)source->segment.bytes);
 }
 
-/* The next row that counts. */
-static enum sb_code next_row(struct cache_source *source, struct sb_error *err)
+static enum sb_code next_live_row(struct cache_source *source, struct sb_error *err)
 {
     struct sb_cache_row *row = &source->row;
     enum sb_code code;
@@ -189,6 +189,48 @@ static enum sb_code next_row(struct cache_source *source, struct sb_error *err)
     return code;
 }
 
+static void tell_left_out(const struct cache_source *source, const char *why)
+{
+    size_t size = source->key.size < KEY_SHOWN ? source->key.size : KEY_SHOWN;
+
+    sb_tell(source->notify, SB_PROBLEM, "damaged", source->base.name, "key '%.*s': %s; left out",
+            (int)size, source->key.data, why);
+}
+
+/* SB_DAMAGED: types and shapes of what is wanted of the row cannot all be read. */
+static enum sb_code check_row(const struct cache_source *source, struct sb_error *err)
+{
+    struct part part = {0};
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < part_count(source); i++) {
+        if (tell_part(source, i, &part))
+            code = read_part(source->reader, source->row.place, &part, err);
+    }
+    return code;
+}
+
+/* The next row that counts, and can be given out. */
+static enum sb_code next_row(struct cache_source *source, struct sb_error *err)
+{
+    enum sb_code code;
+
+    for (;;) {
+        code = next_live_row(source, err);
+        if (!code && source->whole_rows)
+            code = check_row(source, err);
+        if (code && code != SB_DAMAGED)
+            return code;
+        if (code)
+            tell_left_out(source, err->text);
+        else if (source->segment.field_count == 0)
+            tell_left_out(source, "has no arrays, so that no file stands for it");
+        else
+            return SB_OK;
+        source->next_part = part_count(source);
+    }
+}
+
 static enum sb_code next_part(struct cache_source *source, struct part *part, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -201,14 +243,6 @@ static enum sb_code next_part(struct cache_source *source, struct part *part, st
         code = next_row(source, err);
     }
     return code;
-}
-
-static void tell_damage(const struct cache_source *source, const struct sb_error *err)
-{
-    size_t size = source->key.size < KEY_SHOWN ? source->key.size : KEY_SHOWN;
-
-    sb_tell(source->notify, SB_PROBLEM, "damaged", source->base.name, "key '%.*s': %s; left out",
-            (int)size, source->key.data, err->text);
 }
 
 static enum sb_code next_member(struct sb_source *base, struct sb_member *member,
@@ -224,7 +258,7 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
             return code;
         code = make_member(source, &part, member, err);
         if (code == SB_DAMAGED)
-            tell_damage(source, err);
+            tell_left_out(source, err->text);
     } while (code == SB_DAMAGED);
     return code;
 }
@@ -400,6 +434,7 @@ static enum sb_code open_source(struct sb_source **out, struct cache_source *sou
     source->arrays = options->arrays;
     source->array_count = options->array_count;
     source->raw = options->raw_arrays;
+    source->whole_rows = options->whole_items;
     source->entered = SB_CACHE_NOWHERE;
     if (begin(source, err)) {
         free_source(&source->base);

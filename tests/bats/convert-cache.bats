@@ -189,6 +189,32 @@ END
     [[ $(keys m) == $'m:0 0 0\nm:3 0 1' ]]
 }
 
+# shorten_shapes FILE: where shapes are 2, 3 and 5, that of the second is made wrong.
+shorten_shapes() {
+    python3 - "$1" <<'END'
+import struct, sys
+data = open(sys.argv[1], 'rb').read()
+shapes = struct.pack('<3q', 2, 3, 5)
+assert data.count(shapes) == 1
+open(sys.argv[1], 'wb').write(data.replace(shapes, struct.pack('<3q', 2, 4, 5)))
+END
+}
+
+@test "a key of a cache with a damaged value is left out of what wants all arrays, and nothing else is" {
+    make_files 'tree/m:0/x.npy=<f4:2:1 2' 'tree/m:1/x.npy=<f4:3:1 2 3' 'tree/m:2/x.npy=<f4:5:1 2 3 4 5' \
+        'tree/m:0/y.npy=<f4:1:1' 'tree/m:1/y.npy=<f4:1:1' 'tree/m:2/y.npy=<f4:1:1'
+    sb convert --to=cache tree m
+    shorten_shapes m/segments/segment_000000.arrow
+    run_fail 1 sb convert --to=cache --exclude=none m new
+    stderr_has "m: key 'm:1': "
+    [[ $(keys new) == $'m:0 0 0\nm:2 0 1' ]]
+    run_fail 1 sb convert m new.syr
+    [[ $(sb ls --count new.syr) == 2 ]]
+    run_fail 1 sb convert --to=dir m out
+    [[ ! -e out/m:1/x.npy ]]
+    cmp out/m:1/y.npy tree/m:1/y.npy
+}
+
 @test "--segment-size ends a segment before it passes SIZE; a row alone may be larger" {
     make_tree
     sb convert --to=cache --segment-size=120 tree m
