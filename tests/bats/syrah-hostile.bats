@@ -9,11 +9,16 @@ two="{'x': ('float32', [1, 2], [3]), 'name': ('str', 'abc', 'd')}"
 
 # little COMMAND...: with so little memory that none can be taken on a file's word.
 little() {
-    if grep -qE '__(asan|tsan)_init' "$SHARDBOX"; then
+    if [[ $SANITIZED ]]; then
         "$@"
     else
         (ulimit -v 100000 && "$@")
     fi
+}
+
+setup_file() {
+    export SANITIZED=
+    ! grep -qE '__(asan|tsan)_init' "$SHARDBOX" || SANITIZED=yes
 }
 
 # ends COMMAND...: it must do so by itself, with 0, 1 or 2.
