@@ -24,10 +24,12 @@ static const char *const to_words[] = {
     "tbz2",    "txz", "tzst",   "zip",     "bag",    "bagz",     "syrah",   "syr",     NULL,
 };
 
-/* Items are never torn apart. */
-static enum sb_split_unit unit_of(enum sb_container_kind kind)
+/* Items and keys are never torn apart. */
+static enum sb_code find_unit(enum sb_split_unit *out, const struct container *whole,
+                              const char *path, struct sb_error *err)
 {
-    return kind == SB_SYRAH ? SB_SPLIT_TOPS : kind == SB_CACHE ? SB_SPLIT_HOMES : SB_SPLIT_FILES;
+    *out = whole->kind == SB_SYRAH ? SB_SPLIT_TOPS : SB_SPLIT_FILES;
+    return whole->kind == SB_CACHE ? sb_split_unit_of_cache(out, path, err) : SB_OK;
 }
 
 static bool parse_ratios(void *context, const char *value)
@@ -303,8 +305,9 @@ static enum sb_code split_files(struct run *run, const struct sb_container_type 
     enum sb_code code = open_whole(&whole, settings, records, err);
 
     wanted.archive = whole.archive;
-    wanted.scheme.unit = unit_of(whole.kind);
     wanted.convert.records.choice = NULL;
+    if (!code)
+        code = find_unit(&wanted.scheme.unit, &whole, settings->path, err);
     if (!code)
         code = sb_split(&wanted, result, err);
     close_container(&whole);

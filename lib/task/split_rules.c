@@ -202,7 +202,7 @@ static enum sb_code read_list(struct sb_split_rules *rules, sqlite3_stmt *add,
         if (!code && sb_name_normalize(name, &clean, &stripped))
             code = sb_fail_memory(err);
         if (!code)
-            sb_buf_cut(&clean, sb_split_unit_listed(rules->scheme->unit, clean.data, clean.size));
+            code = sb_split_unit_listed(rules->scheme->unit, rules->archive, &clean, err);
         if (!code && size > 0)
             code = add_listed(rules, add, share, part, &clean, err);
     }
@@ -351,7 +351,7 @@ enum sb_code sb_split_rules_choose(struct sb_split_rules *rules, const struct sb
 {
     const struct sb_split_scheme *scheme = rules->scheme;
 
-    if (scheme->unit == SB_SPLIT_FILES || scheme->rule == SB_SPLIT_DIRS || entry->type == SB_DIR)
+    if (!rules->units || scheme->rule == SB_SPLIT_DIRS || entry->type == SB_DIR)
         return choose_or_rest(rules, entry, part, err);
     return choose_unit(rules, entry->path,
                        sb_split_unit_size(scheme->unit, entry->path, entry->path_size), part, err);
@@ -423,7 +423,7 @@ enum sb_code sb_split_rules_new(struct sb_split_rules **out, const struct sb_spl
         .amount = scheme->amount,
     };
     code = open_tables(rules, beside, err);
-    if (!code && scheme->unit != SB_SPLIT_FILES)
+    if (!code && scheme->unit != SB_SPLIT_FILES && scheme->unit != SB_SPLIT_KEYS)
         code = sb_split_units_new(&rules->units, beside, err);
     if (!code)
         code = begin(rules, archive, err);

@@ -1,9 +1,9 @@
 #include "task/split_unit.h"
 
 #include "archive/database.h"
-#include "core/buf.h"
 #include "core/name.h"
 #include "store/array_name.h"
+#include "store/cache.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -26,18 +26,62 @@ size_t sb_split_unit_size(enum sb_split_unit unit, const char *path, size_t size
     case SB_SPLIT_HOMES:
         return home > 0 ? home : size;
     case SB_SPLIT_FILES:
+    case SB_SPLIT_KEYS:
         break;
     }
     return size;
 }
 
-size_t sb_split_unit_listed(enum sb_split_unit unit, const char *path, size_t size)
+/* A key by its file's name: that which is there. */
+static enum sb_code complete(struct sb_archive *archive, struct sb_buf *name, struct sb_error *err)
 {
-    struct sb_array_name name;
+    static const char *const suffixes[] = {"", ".npy", ".pkl"};
+    size_t size = name->size;
 
-    if (unit == SB_SPLIT_HOMES && !sb_array_name_parse(&name, path, size))
-        return size;
-    return sb_split_unit_size(unit, path, size);
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+        struct sb_entry entry;
+        enum sb_code code;
+
+        sb_buf_cut(name, size);
+        if (sb_buf_add_text(name, suffixes[i]))
+            return sb_fail_memory(err);
+        code = sb_archive_lookup(archive, name->data, name->size, &entry, err);
+        if (code != SB_NOENT && (code || entry.type != SB_DIR))
+            return code;
+    }
+    sb_buf_cut(name, size);
+    return SB_OK;
+}
+
+enum sb_code sb_split_unit_listed(enum sb_split_unit unit, struct sb_archive *archive,
+                                  struct sb_buf *name, struct sb_error *err)
+{
+    struct sb_array_name ignored;
+
+    if (unit == SB_SPLIT_KEYS)
+        return complete(archive, name, err);
+    if (unit != SB_SPLIT_HOMES || sb_array_name_parse(&ignored, name->data, name->size))
+        sb_buf_cut(name, sb_split_unit_size(unit, name->data, name->size));
+    return SB_OK;
+}
+
+enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, const char *path, struct sb_error *err)
+{
+    struct sb_cache_segment segment;
+    struct sb_cache *cache;
+    enum sb_code code = sb_cache_open(&cache, &path, 1, NULL, err);
+
+    *out = SB_SPLIT_KEYS;
+    if (code)
+        return code;
+    for (uint32_t i = 0; !code && i < sb_cache_segment_count(cache); i++) {
+        code = sb_cache_segment(cache, i, &segment, err);
+        if (!code && !segment.damaged && segment.structure != SB_CACHE_TENSOR &&
+            segment.structure != SB_CACHE_BLOB)
+            *out = SB_SPLIT_HOMES;
+    }
+    sb_cache_free(cache);
+    return code;
 }
 
 enum sb_code sb_split_unit_count(enum sb_split_unit unit, struct sb_archive *archive,
@@ -45,6 +89,7 @@ enum sb_code sb_split_unit_count(enum sb_split_unit unit, struct sb_archive *arc
 {
     static const char *const counts[] = {
         [SB_SPLIT_FILES] = "SELECT count(*) FROM main.files",
+        [SB_SPLIT_KEYS] = "SELECT count(*) FROM main.files",
         [SB_SPLIT_TOPS] = "SELECT num_subdirs + num_files FROM main.dirs WHERE path = ''",
         [SB_SPLIT_HOMES] = "SELECT sum(iif(path = '', num_files, num_files > 0)) FROM main.dirs",
     };

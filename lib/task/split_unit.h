@@ -5,19 +5,28 @@
 #define SB_TASK_SPLIT_UNIT_H
 
 #include "archive/archive.h"
+#include "core/buf.h"
 
 enum sb_split_unit {
     SB_SPLIT_FILES, /* each by itself */
     SB_SPLIT_TOPS,  /* what is below one directory at the top: items of a Syrah file */
-    SB_SPLIT_HOMES, /* files of one directory: keys of a cache */
+    SB_SPLIT_HOMES, /* files of one directory: keys of a cache, which lead to several arrays */
+    SB_SPLIT_KEYS,  /* each by itself, too: keys that lead to one array alone, whose directories, if
+                       the key has any, mean nothing */
 };
+
+/* How keys of this cache are kept together. */
+enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, const char *path,
+                                    struct sb_error *err) SB_CHECKED;
 
 /* How much of the path of a file is its unit's name: the whole path of one that is in no directory.
  */
 size_t sb_split_unit_size(enum sb_split_unit unit, const char *path, size_t size);
 
-/* The same of a name in a list, which may be that of the unit itself. */
-size_t sb_split_unit_listed(enum sb_split_unit unit, const char *path, size_t size);
+/* Makes of a name in a list the name of its unit, which it may be already: a key, or a file of one,
+ * of a cache. */
+enum sb_code sb_split_unit_listed(enum sb_split_unit unit, struct sb_archive *archive,
+                                  struct sb_buf *name, struct sb_error *err) SB_CHECKED;
 
 /* Units in the archive. */
 enum sb_code sb_split_unit_count(enum sb_split_unit unit, struct sb_archive *archive,

@@ -3,6 +3,7 @@
 
 load helper
 load syrah
+load cache
 
 five="{'x': ('int16', [1, 2], [3], [], [4, 5, 6], [7]), 'name': ('str', 'abc', 'd', 'e', '', 'f')}"
 
@@ -75,4 +76,19 @@ items() {
             ! items "$part" | grep -v '^2 ' || fail "$how: torn apart"
         done
     done
+}
+
+@test "keys with a slash that lead to one array alone are keys of their own" {
+    make_npy < <(for i in {0..9}; do echo "tree/$i.npy int8 [1] $i"; done)
+    make_cache tree t --key-prefix=t:dir/
+    run_ok sb split --parts=2 -o 'p-{}.barecat' t
+    [[ $(sb find --type=f p-0.barecat | wc -l) == 5 ]] || fail 'not halved'
+    run_ok sb split --force --size=300 -o 'p-{}.barecat' t
+    [[ $(sb find --type=f p-0.barecat | wc -l) == 2 ]] || fail 'no size'
+    printf '%s\n' t:dir/3 t:dir/7.npy >some
+    run_ok sb split --by-list=some=some --rest=rest -o '{}.barecat' t
+    [[ $(sb find --type=f some.barecat | xargs) == 't:dir/3.npy t:dir/7.npy' ]] || fail 'not the list'
+    echo t:dir/99 >>some
+    run_fail 1 sb split --force --by-list=some=some -o '{}.barecat' t
+    stderr_has 't:dir/99: is listed, but not there'
 }
