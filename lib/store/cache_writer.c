@@ -316,8 +316,8 @@ static void undo(struct sb_cache_writer *writer)
         return;
     if (writer->standing)
         remove_segments(writer);
-    else if (writer->made && sb_cache_remove_all(writer->work.data, &ignored))
-        return; /* the next run removes it */
+    else if (writer->made) /* What is left the next run removes. */
+        (void)!sb_cache_remove_all(writer->work.data, &ignored);
 }
 
 void sb_cache_writer_free(struct sb_cache_writer *writer)

@@ -114,8 +114,8 @@ static enum sb_code exchange_in_steps(const struct sb_cache_writer *writer, cons
         return code;
     code = sb_rename_new(writer->work.data, writer->path, err);
     /* Where it cannot be put back, the next run does it. */
-    if (code && sb_rename_new(old, writer->path, &ignored))
-        return code;
+    if (code)
+        (void)!sb_rename_new(old, writer->path, &ignored);
     return code;
 }
 

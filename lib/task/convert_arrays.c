@@ -1,5 +1,6 @@
 #include "task/convert_arrays.h"
 
+#include "store/array_name.h"
 #include "store/part_name.h"
 #include "store/shard_spec.h"
 #include "store/syrah.h"
@@ -87,15 +88,6 @@ static enum sb_code compare_inputs(const struct arrays *arrays, struct sb_error 
     return code;
 }
 
-static bool is_wanted(const struct sb_convert_options *options, const char *name)
-{
-    bool found = options->array_count == 0;
-
-    for (size_t i = 0; !found && i < options->array_count; i++)
-        found = strcmp(options->arrays[i], name) == 0;
-    return found;
-}
-
 static enum sb_code choose(struct arrays *arrays, struct sb_error *err)
 {
     const struct sb_convert_options *options = arrays->options;
@@ -115,7 +107,7 @@ static enum sb_code choose(struct arrays *arrays, struct sb_error *err)
     for (uint32_t i = 0; i < count; i++) {
         const char *name = sb_syrah_array(arrays->first, i)->name;
 
-        if (!is_wanted(options, name))
+        if (!sb_array_is_among(name, options->arrays, options->array_count))
             continue;
         arrays->wanted[arrays->count] = i;
         arrays->names[arrays->count++] = name;

@@ -21,7 +21,7 @@ struct sb_stored_record {
 struct sb_record_store_ops {
     enum sb_code (*reader_new)(const struct sb_record_store *store, void **out,
                                struct sb_error *err);
-    void (*reader_free)(void *reader); /* NULL is allowed */
+    void (*reader_free)(void *reader);
 
     struct sb_bag_place (*place_of)(const struct sb_record_store *store, int64_t record);
 
