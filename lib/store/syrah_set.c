@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SUFFIX ".syr"
+#define SUFFIX     ".syr"
+#define SPEC_SHOWN 100 /* bytes of a list of files, of which there are too many */
 
 struct file {
     struct sb_syrah *syrah;
@@ -129,8 +130,10 @@ enum sb_code sb_syrah_set_open(struct sb_syrah_set **out, const char *spec, stru
 
     *out = NULL;
     if (!code && files.count > SB_SYRAH_SET_MOST)
-        code = sb_fail(err, SB_LIMIT, "%s: stands for %zu files, and at most %d are read as one",
-                       spec, files.count, SB_SYRAH_SET_MOST);
+        code =
+            sb_fail(err, SB_LIMIT, "%.*s%s: stands for %zu files, and at most %d are read as one",
+                    SPEC_SHOWN, spec, strlen(spec) > SPEC_SHOWN ? "..." : "", files.count,
+                    SB_SYRAH_SET_MOST);
     if (!code && files.count == 0)
         code = sb_fail(err, SB_NOENT, "%s: names no file", spec);
     if (!code) {

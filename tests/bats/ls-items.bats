@@ -203,3 +203,8 @@ a-00001-of-00002.syr'
     run_ok sb cat a.bag 0
     cmp record <(sb cat a.bag 0)
 }
+
+@test "what is too many for a set is said, however long the list of them" {
+    run_fail 2 sb ls "$(printf 'a-name-of-some-length.syr,%.0s' {1..129})"
+    stderr_has '...: stands for 129 files, and at most 128 are read as one'
+}

@@ -107,6 +107,9 @@ static void a_tar_has_whole_blocks(void)
     CHECK(memcmp(out.data, "a\0", 2) == 0 && memcmp(out.data + 512, "first\0", 6) == 0);
     CHECK(sb_framer_finish(framer, &out, &err) == SB_OK && out.size == 2048);
     sb_framer_free(framer);
+    CHECK(frame_once(SB_FRAMING_TAR, "/a//./b", "", 0) == SB_OK);
+    CHECK(memcmp(out.data, "a/b\0", 4) == 0);
+    CHECK(frame_once(SB_FRAMING_TAR, "a/../b", "", 0) == SB_INVALID && out.size == 0);
 }
 
 static void what_would_end_a_record_is_refused(void)
