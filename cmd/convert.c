@@ -416,7 +416,7 @@ out:
 
 const struct command convert_command = {
     .name = "convert",
-    .summary = "turn tars, zips, bags, directories and archives into one another",
+    .summary = "turn tars, zips, bags, arrays, directories and archives into one another",
     .synopsis = synopsis,
     .options = options,
     .notes = notes,

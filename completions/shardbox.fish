@@ -4,7 +4,7 @@ function __shardbox_commands
     printf '%s\t%s\n' help 'show the options of a command' \
         pack 'pack files into an archive, or add them to one' \
         unpack 'write the files of an archive, tar or zip to a directory' \
-        convert 'turn tars, zips, bags, directories and archives into one another' \
+        convert 'turn tars, zips, bags, arrays, directories and archives into one another' \
         diff 'compare an archive with a directory or another archive' \
         cat 'write files of an archive, records of a bag, or arrays to standard output' \
         ls 'list a directory of an archive, the records of a bag, or arrays' \
