@@ -161,8 +161,8 @@ static enum sb_code fail_too_large(const struct sb_cache_writer *writer,
                                    const struct sb_cache_field *field, struct sb_error *err)
 {
     return sb_fail(err, SB_LIMIT,
-                   "%s: '%s' has more than the %d values that a cache can hold; cut it into pieces",
-                   writer->key.data, field->name, SEGMENT_MOST);
+                   "%s: '%s' has more than the %d %s that a cache can hold; cut it into pieces",
+                   writer->key.data, field->name, SEGMENT_MOST, field->blob ? "bytes" : "values");
 }
 
 enum sb_code sb_cache_writer_value(struct sb_cache_writer *writer, const struct sb_npy *array,

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define TEXT_BYTES ((size_t)32 << 10)
@@ -82,10 +83,24 @@ static enum sb_code begin_replacement(struct replacement *new, const char *dir,
     return code ? code : sb_cache_pickle_begin(&new->index, fd, new->temporary.data, err);
 }
 
+/* The job that the cache belongs to reads it as its own user. */
+static void take_owner_and_mode(const struct replacement *new)
+{
+    int fd = new->index.fd;
+    struct stat st;
+
+    if (stat(new->path.data, &st) || !S_ISREG(st.st_mode))
+        return;
+    if (st.st_uid != geteuid())
+        (void)!fchown(fd, st.st_uid, st.st_gid);
+    (void)!fchmod(fd, st.st_mode & 0777);
+}
+
 static enum sb_code commit_replacement(struct replacement *new, struct sb_error *err)
 {
     enum sb_code code = sb_cache_pickle_end(&new->index, err);
 
+    take_owner_and_mode(new);
     if (!code)
         code = sb_fsync(new->index.fd, new->temporary.data, err);
     if (!code)

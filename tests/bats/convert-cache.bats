@@ -350,6 +350,16 @@ END
     [[ -e mine/notes && -e mine/segments/notes && ! -e n ]]
 }
 
+@test "--append leaves index.pkl to whom it belongs" {
+    make_tree
+    sb convert --to=cache tree m
+    chmod 664 m/index.pkl
+    ((EUID != 0)) || chown 65534:65534 m/index.pkl
+    (umask 077 && run_ok sb convert --to=cache --append tree m)
+    [[ $(stat -c %a m/index.pkl) == 664 ]]
+    ((EUID != 0)) || [[ $(stat -c %u:%g m/index.pkl) == 65534:65534 ]]
+}
+
 @test "where names cannot be exchanged, the old cache is renamed and the new one takes its place" {
     need_shim
     make_tree
