@@ -27,7 +27,7 @@
 
 struct sb_cache;
 
-/* Is it the directory of a cache: one with a directory `segments` that has a segment, or nothing but
+/* Is it the directory of a cache: one whose directory `segments` has a segment, or nothing but
  * left-overs and an index.pkl or schema.json beside it? */
 bool sb_is_cache(const char *path);
 
