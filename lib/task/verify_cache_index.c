@@ -178,6 +178,17 @@ static enum sb_code find_first(void *context, const struct sb_pickle_entry *entr
     return sb_buf_set(&index->first, entry->key, entry->key_size) ? sb_fail_memory(err) : SB_END;
 }
 
+/* One that may not be read, or is a link to itself, is of no use; what is beside it is. */
+static enum sb_code open_index(const char *path, int *fd, struct sb_error *err)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd >= 0)
+        return SB_OK;
+    if (errno == ELOOP || errno == EACCES || errno == EIO)
+        return sb_fail(err, SB_FORMAT, "cannot be read: %s", strerror(errno));
+    return sb_fail_errno(err, errno, "%s", path);
+}
+
 /* Of SB_FORMAT err says why. */
 static enum sb_code read_index(struct index_check *index,
                                enum sb_code (*each)(void *context,
@@ -192,9 +203,9 @@ static enum sb_code read_index(struct index_check *index,
 
     if (sb_buf_add_format(&path, "%s/" NAME, index->check->dir))
         return sb_fail_memory(err);
-    fd = open(path.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    code = fd < 0 ? sb_fail_errno(err, errno, "%s", path.data)
-                  : sb_mapping_open(&mapping, fd, path.data, err);
+    code = open_index(path.data, &fd, err);
+    if (!code)
+        code = sb_mapping_open(&mapping, fd, path.data, err);
     if (fd >= 0)
         close(fd);
     if (!code)

@@ -145,6 +145,10 @@ schema: segments/segment_000001.arrow: has no column 'amb_data', which schema.js
     : >k/index.pkl
     run_fail 1 sb verify k
     output_has 'stale: index.pkl: '
+    ln -sf index.pkl k/index.pkl
+    run_fail 1 sb verify k
+    output_is 'stale: index.pkl: cannot be read: Too many levels of symbolic links'
+    rm k/index.pkl
     write_index "{'k:1': (1, 0), 'k/2': (0, 0), 'k:0': (0, 1)}"
     run_ok sb verify k
 }
