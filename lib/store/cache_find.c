@@ -249,7 +249,7 @@ static enum sb_code scan_segment(struct search *search, uint32_t segment, struct
     if (code)
         return code == SB_END ? SB_OK : code;
     code = scan_rows(search, segment, map, err);
-    sb_cache_unpin(search->cache, map);
+    sb_cache_leave(search->cache, map);
     if (!code)
         return SB_OK;
     forget_segment(search, segment);

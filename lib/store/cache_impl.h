@@ -108,6 +108,9 @@ void sb_cache_map_forget(const struct sb_cache_map *map);
 /* Counts bytes that were read, and forgets them where they have become too many. */
 void sb_cache_map_touch(const struct sb_cache_map *map, int64_t *touched, size_t size);
 
+/* Unpins one whose rows were passed over, and forgets it. NULL is allowed. */
+void sb_cache_leave(struct sb_cache *cache, struct sb_cache_map *map);
+
 /*
  * As sb_cache_pin, for the thread that the cache belongs to: what is wrong with the segment is
  * told, once, and it has no rows from now on. Then it is SB_END.

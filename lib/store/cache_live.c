@@ -124,7 +124,7 @@ static enum sb_code pass_segment(struct pass *pass, uint32_t segment, struct sb_
             begun = true;
             code = pass_rows(pass, file, map, err);
         }
-        sb_cache_unpin(pass->cache, map);
+        sb_cache_leave(pass->cache, map);
         if (code)
             code = sb_cache_give_up(pass->cache, segment, err);
     }
@@ -144,7 +144,7 @@ static enum sb_code count_rows(struct sb_cache *cache, struct sb_error *err)
             continue;
         if (code)
             return code;
-        sb_cache_unpin(cache, map);
+        sb_cache_leave(cache, map);
         if (__builtin_add_overflow(cache->rows, cache->segments[i].rows, &cache->rows))
             return sb_fail(err, SB_LIMIT, "%s: has too many rows", cache->dirs[0]);
     }

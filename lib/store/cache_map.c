@@ -251,6 +251,13 @@ void sb_cache_map_touch(const struct sb_cache_map *map, int64_t *touched, size_t
     *touched = 0;
 }
 
+void sb_cache_leave(struct sb_cache *cache, struct sb_cache_map *map)
+{
+    if (map)
+        sb_cache_map_forget(map);
+    sb_cache_unpin(cache, map);
+}
+
 enum sb_code sb_cache_give_up(struct sb_cache *cache, uint32_t segment, struct sb_error *err)
 {
     struct sb_cache_file *file = &cache->segments[segment];

@@ -2,7 +2,7 @@
 
 void sb_cache_seek(struct sb_cache *cache, uint32_t segment)
 {
-    sb_cache_unpin(cache, cache->map);
+    sb_cache_leave(cache, cache->map);
     cache->map = NULL;
     cache->touched = 0;
     cache->segment = segment;
@@ -25,7 +25,7 @@ static enum sb_code next_segment(struct sb_cache *cache, struct sb_error *err)
             continue;
         if (cache->map && cache->map->segment == cache->segment)
             return SB_OK;
-        sb_cache_unpin(cache, cache->map);
+        sb_cache_leave(cache, cache->map);
         cache->map = NULL;
         cache->touched = 0;
         code = sb_cache_hold(cache, cache->segment, &cache->map, err);

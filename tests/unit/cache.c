@@ -195,6 +195,47 @@ static void several_directories_are_one_cache(void)
     sb_cache_free(cache);
 }
 
+/* Bytes of segments that are in this program's memory. */
+static long bytes_in_memory(void)
+{
+    FILE *maps = fopen("/proc/self/smaps", "re");
+    char line[1000];
+    bool segment = false;
+    long sum = 0;
+
+    if (!CHECK(maps != NULL))
+        return -1;
+    while (fgets(line, sizeof(line), maps)) {
+        /* Of each mapping a line with its addresses comes first. */
+        if (strchr(line, '-') && strchr(line, '-') < strchr(line, ' '))
+            segment = strstr(line, "/segments/segment_") != NULL;
+        else if (segment && strncmp(line, "Rss:", 4) == 0)
+            sum += strtol(line + 4, NULL, 10) << 10;
+    }
+    (void)fclose(maps);
+    return sum;
+}
+
+static void segments_that_were_passed_over_take_no_memory(void)
+{
+    struct sb_cache *cache;
+    struct sb_cache_row row;
+    int64_t rows, live;
+
+    make_cache("memory");
+    for (int i = 0; i < 50; i++)
+        make_segment("memory", i, "a=1 b=2");
+    cache = open_cache("memory");
+    CHECK(sb_cache_count(cache, &rows, &live, &err) == SB_OK && rows == 100 && live == 2);
+    CHECK(bytes_in_memory() == 0);
+    while (sb_cache_next(cache, &row, &err) == SB_OK)
+        continue;
+    CHECK(bytes_in_memory() <= 64 << 10); /* the last one, in pages of any machine */
+    CHECK_TEXT(find(cache, "c"), "c=none");
+    CHECK(bytes_in_memory() <= 64 << 10);
+    sb_cache_free(cache);
+}
+
 int main(void)
 {
     enter_directory();
@@ -205,6 +246,7 @@ int main(void)
     RUN(an_index_that_is_wrong_costs_time_alone);
     RUN(an_index_that_cannot_be_read_says_nothing);
     RUN(several_directories_are_one_cache);
+    RUN(segments_that_were_passed_over_take_no_memory);
     leave_directory();
     return check_end();
 }
