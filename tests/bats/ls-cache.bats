@@ -185,6 +185,7 @@ shardbox ls: k:0/nothing: the key has no such array'
 @test "a cache is not changed in place, as archives are" {
     make_dicts k
     for command in 'rm k k:0' 'mv k k:0 k:9' 'defrag k' 'upgrade k' 'pack --append k .'; do
+        # shellcheck disable=SC2086 # words of a command
         run_fail 2 sb $command
         stderr_has "k: is a cache, and only archives can be changed; 'shardbox convert' makes one of it"
     done

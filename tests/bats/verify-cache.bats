@@ -221,7 +221,7 @@ segments/segment_000001.arrow' ]]
 
 @test "--repair makes no index without the keys of a segment that may not be read" {
     local plainly=()
-    ((EUID != 0)) || plainly=(setpriv --bounding-set=-dac_override,-dac_read_search)
+    ((EUID != 0)) || plainly=(setpriv '--bounding-set=-dac_override,-dac_read_search')
     write_index '{}'
     chmod 000 k/segments/segment_000001.arrow
     run_fail 2 "${plainly[@]}" "$SHARDBOX" verify --repair --force k
