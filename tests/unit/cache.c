@@ -203,7 +203,8 @@ static long bytes_in_memory(void)
     bool segment = false;
     long sum = 0;
 
-    if (!CHECK(maps != NULL))
+    CHECK(maps != NULL);
+    if (!maps)
         return -1;
     while (fgets(line, sizeof(line), maps)) {
         /* Of each mapping a line with its addresses comes first. */
