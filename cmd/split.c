@@ -20,16 +20,23 @@
 #include <string.h>
 
 static const char *const to_words[] = {
-    "archive", "tar", "tar.gz", "tar.bz2", "tar.xz", "tar.lzma", "tar.zst", "tar.lz4", "tgz",
-    "tbz2",    "txz", "tzst",   "zip",     "bag",    "bagz",     "syrah",   "syr",     NULL,
+    "archive", "tar",   "tar.gz", "tar.bz2", "tar.xz",      "tar.lzma", "tar.zst",
+    "tar.lz4", "tgz",   "tbz2",   "txz",     "tzst",        "zip",      "bag",
+    "bagz",    "syrah", "syr",    "cache",   "torchcachex", NULL,
 };
 
 /* Items and keys are never torn apart. */
-static enum sb_code find_unit(enum sb_split_unit *out, const struct container *whole,
+static enum sb_code find_unit(struct sb_split_options *wanted, const struct container *whole,
                               const char *path, struct sb_error *err)
 {
-    *out = whole->kind == SB_SYRAH ? SB_SPLIT_TOPS : SB_SPLIT_FILES;
-    return whole->kind == SB_CACHE ? sb_split_unit_of_cache(out, path, err) : SB_OK;
+    enum sb_split_unit *unit = &wanted->scheme.unit;
+    struct sb_convert_cache *cache = &wanted->convert.cache;
+
+    *unit = whole->kind == SB_SYRAH ? SB_SPLIT_TOPS : SB_SPLIT_FILES;
+    if (whole->kind == SB_CACHE && sb_split_unit_of_cache(unit, &cache->list, path, err))
+        return err->code;
+    cache->single = *unit == SB_SPLIT_KEYS;
+    return SB_OK;
 }
 
 static bool parse_ratios(void *context, const char *value)
@@ -307,7 +314,7 @@ static enum sb_code split_files(struct run *run, const struct sb_container_type 
     wanted.archive = whole.archive;
     wanted.convert.records.choice = NULL;
     if (!code)
-        code = find_unit(&wanted.scheme.unit, &whole, settings->path, err);
+        code = find_unit(&wanted, &whole, settings->path, err);
     if (!code)
         code = sb_split(&wanted, result, err);
     close_container(&whole);

@@ -252,7 +252,7 @@ _shardbox_value() {
     split:--seed) wanted='any' ;;
     split:--by-list) wanted='any' ;;
     split:--rest) wanted='any' ;;
-    split:--to) wanted='words:archive tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr' ;;
+    split:--to) wanted='words:archive tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr cache torchcachex' ;;
     split:--shard-size) wanted='any' ;;
     split:--level) wanted='any' ;;
     split:--records) wanted='none' ;;

@@ -498,7 +498,7 @@ complete -c shardbox -n '__shardbox_is split' -l by-dir -d 'a part for each dire
 complete -c shardbox -n '__shardbox_is split' -l rest -x -d 'a part for all that is in no other'
 complete -c shardbox -n '__shardbox_is split' -l symlink -d 'copy nothing: parts are indexes, and links to the shards of the archive'
 complete -c shardbox -n '__shardbox_is split' -l absolute -d 'with --symlink: links are absolute, not relative to the parts'
-complete -c shardbox -n '__shardbox_is split' -l to -x -a 'archive tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr' -d 'what parts become (default: by the suffix of OUTPUT, else archives)'
+complete -c shardbox -n '__shardbox_is split' -l to -x -a 'archive tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr cache torchcachex' -d 'what parts become (default: by the suffix of OUTPUT, else archives)'
 complete -c shardbox -n '__shardbox_is split' -l shard-size -x -d 'begin a new shard before one passes SIZE (0: never): of parts or, without -o, of ARCHIVE'
 complete -c shardbox -n '__shardbox_is split' -l level -x -d 'how hard to compress'
 complete -c shardbox -n '__shardbox_is split' -l records -x -d 'only these records of a bag, or items, like 7,-1,10:20:2'

@@ -192,7 +192,7 @@ static void tell_foreign(const struct sb_cache_writer *writer)
     if (writer->counts.foreign_keys > 0)
         sb_tell(writer->options.notify, SB_WARNING, "key", writer->name,
                 "keys that do not begin with '%s:', and which a cache of that name does not look "
-                "for: %" PRId64 "; --key-prefix=%s: puts it before all",
+                "for: %" PRId64 "; 'convert --key-prefix=%s:' puts it before all",
                 writer->title, writer->counts.foreign_keys, writer->title);
 }
 

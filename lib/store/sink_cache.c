@@ -144,6 +144,15 @@ static enum sb_code take_row(struct cache_sink *cache, struct sb_batch *batch,
     return SB_OK;
 }
 
+static void take_as_key(struct sb_array_name *name)
+{
+    if (name->item_size == 0)
+        return;
+    name->array = name->item;
+    name->array_size += name->item_size + 1;
+    name->item_size = 0;
+}
+
 static enum sb_code begin_member(struct cache_sink *cache, struct sb_batch *batch,
                                  const struct sb_item *item, struct sb_error *err)
 {
@@ -153,6 +162,8 @@ static enum sb_code begin_member(struct cache_sink *cache, struct sb_batch *batc
 
     if (!sb_array_name_parse(&name, entry->path, entry->path_size))
         return sb_fail(err, SB_INVALID, "%s: is no array", entry->path);
+    if (cache->options.single)
+        take_as_key(&name);
     code = take_row(cache, batch, &name, err);
     return code ? code : sb_row_parts_begin(&cache->row, &name, err);
 }

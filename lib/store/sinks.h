@@ -152,6 +152,7 @@ struct sb_cache_sink_options {
     struct sb_cache_writer_options writer;
     const char *key_prefix; /* of all keys; NULL: none */
     bool list;              /* what would be a tuple is a list */
+    bool single;            /* each file is a key of its own, '/' and all, but for its suffix */
     const struct sb_notify *notify;
 };
 enum sb_code sb_sink_open_cache(struct sb_sink **out, const struct sb_cache_sink_options *options,

@@ -39,6 +39,7 @@ struct sb_convert_cache {
     const char *key_prefix; /* of all keys; NULL: none */
     bool sequence_given;    /* tuples and lists of caches become what `list` says */
     bool list;              /* item0, item1, ... are a list, else a tuple */
+    bool single;            /* as sb_cache_sink_options has it; not of caches to a cache */
 };
 
 struct sb_convert_options {

@@ -55,6 +55,7 @@ enum sb_code sb_convert_open_cache(struct sb_sink **out, const struct sb_convert
         .writer = writer_of(options, notify),
         .key_prefix = options->cache.key_prefix,
         .list = options->cache.list,
+        .single = options->cache.single,
         .notify = notify,
     };
 

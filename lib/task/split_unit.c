@@ -65,13 +65,15 @@ enum sb_code sb_split_unit_listed(enum sb_split_unit unit, struct sb_archive *ar
     return SB_OK;
 }
 
-enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, const char *path, struct sb_error *err)
+enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, bool *lists, const char *path,
+                                    struct sb_error *err)
 {
     struct sb_cache_segment segment;
     struct sb_cache *cache;
     enum sb_code code = sb_cache_open(&cache, &path, 1, NULL, err);
 
     *out = SB_SPLIT_KEYS;
+    *lists = false;
     if (code)
         return code;
     for (uint32_t i = 0; !code && i < sb_cache_segment_count(cache); i++) {
@@ -79,6 +81,7 @@ enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, const char *path, s
         if (!code && !segment.damaged && segment.structure != SB_CACHE_TENSOR &&
             segment.structure != SB_CACHE_BLOB)
             *out = SB_SPLIT_HOMES;
+        *lists = *lists || (!code && segment.structure == SB_CACHE_LIST);
     }
     sb_cache_free(cache);
     return code;

@@ -15,8 +15,8 @@ enum sb_split_unit {
                        the key has any, mean nothing */
 };
 
-/* How keys of this cache are kept together. */
-enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, const char *path,
+/* How keys of this cache are kept together; and are they lists, and no tuples? */
+enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, bool *lists, const char *path,
                                     struct sb_error *err) SB_CHECKED;
 
 /* How much of the path of a file is its unit's name: the whole path of one that is in no directory.

@@ -127,7 +127,7 @@ END
 @test "keys that the cache of that name would not look for are counted; --key-prefix mends it" {
     make_files 'tree/a/x.npy=<f4:1:1' 'tree/b/x.npy=<f4:1:2'
     run_ok sb convert --to=cache tree m
-    told "shardbox convert: m: keys that do not begin with 'm:', and which a cache of that name does not look for: 2; --key-prefix=m: puts it before all"
+    told "shardbox convert: m: keys that do not begin with 'm:', and which a cache of that name does not look for: 2; 'convert --key-prefix=m:' puts it before all"
     run_ok sb convert --force --to=cache --key-prefix=m: tree m
     told ""
     holds m tree m:

@@ -455,7 +455,7 @@ shardbox split: x1.barecat: 1 file (2)'
     refused "--seed is for --ratio" --parts=2 --seed=1 -o '{}' a.barecat
     refused "--rest is for --ratio" --parts=2 --rest=x -o '{}' a.barecat
     refused "--force and --skip-existing" --parts=2 -f --skip-existing -o '{}' a.barecat
-    refused "parts can be archives, tars, zips or bags" --parts=2 -o '{}.cpio' a.barecat
+    refused "parts can be archives, tars, zips, bags, Syrah files or caches" --parts=2 -o '{}.cpio' a.barecat
     refused "--shard-size is for parts that are archives" --parts=2 --shard-size=1M -o '{}.tar' a.barecat
     refused "missing: No such file" --by-list=a=missing -o '{}' a.barecat
     refused "nothing: No such file" --parts=2 -o '{}' nothing

@@ -78,6 +78,31 @@ items() {
     done
 }
 
+@test "parts of a cache are caches with --to=cache, whose keys are as they were" {
+    make_npy < <(for i in {0..9}; do echo "tree/$i/x.npy int8 [1] $i"; echo "tree/$i/y.npy int8 [1] $i"; done)
+    make_cache tree c --key-prefix=t:dir/
+    run_ok sb split -q --ratio=a=0.5,b=0.5 --to=cache -o '{}' c
+    run_ok sb verify -q a
+    run_ok sb verify -q b
+    run_ok sb convert -q --to=cache --compact a b joined
+    diff <(sb ls --json c | jq -c 'del(.file, .row, .segment, .arrays[].offset)' | sort) \
+        <(sb ls --json joined | jq -c 'del(.file, .row, .segment, .arrays[].offset)' | sort)
+    [[ $(sb cat --raw joined t:dir/7/y | xxd -p) == 07 ]] || fail 'not its value'
+    run_fail 2 sb split --ratio=a=0.5,b=0.5 --to=cache -o '{}' c
+    stderr_has 'a: exists already'
+}
+
+@test "so are keys of tensors alone, slashes and all, and lists remain lists" {
+    make_npy < <(for i in {0..9}; do echo "tree/$i.npy int8 [1] $i"; done)
+    make_cache tree t --key-prefix=t:dir/
+    run_ok sb split -q --parts=2 --to=cache -o '{}' t
+    diff <(sb ls t | sed 's/.* //' | sort) <({ sb ls 0 && sb ls 1; } | sed 's/.* //' | sort)
+    make_npy < <(for i in {0..3}; do echo "lists/$i/item0.npy int8 [1] $i"; done)
+    make_cache lists l --sequence=list
+    run_ok sb split -q --parts=1 --to=cache -o 'l-{}' l
+    [[ $(sb ls --json l-0 | jq -r .structure | sort -u) == list ]] || fail 'no lists'
+}
+
 @test "keys with a slash that lead to one array alone are keys of their own" {
     make_npy < <(for i in {0..9}; do echo "tree/$i.npy int8 [1] $i"; done)
     make_cache tree t --key-prefix=t:dir/
