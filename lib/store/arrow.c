@@ -201,6 +201,9 @@ static enum sb_code read_footer(struct sb_arrow *arrow, struct sb_error *err)
         return sb_arrow_lead_out(err, "schema");
     if (blocks.count == 0)
         return sb_fail(err, SB_FORMAT, "has no record batch");
+    if (blocks.count > 1)
+        return sb_fail(err, SB_FORMAT, "has %zu record batches, and is read where it has one alone",
+                       blocks.count);
     return open_batch(arrow, &blocks, err);
 }
 

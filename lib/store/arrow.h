@@ -39,8 +39,8 @@ struct sb_arrow_pair {
 struct sb_arrow;
 
 /* SB_FORMAT: it is none, or of a kind that is not read here (compressed, other columns, nulls
- * within a list, no batch, messages framed as before Arrow 0.15); SB_DAMAGED: it is one whose
- * metadata lead out of it. Texts name neither the file nor the like. */
+ * within a list, no batch or several, messages framed as before Arrow 0.15); SB_DAMAGED: it is one
+ * whose metadata lead out of it. Texts name neither the file nor the like. */
 enum sb_code sb_arrow_open(struct sb_arrow **out, const void *data, int64_t size,
                            struct sb_error *err) SB_CHECKED;
 void sb_arrow_free(struct sb_arrow *arrow); /* NULL is allowed */

@@ -35,6 +35,7 @@ dictionary column 'key' is of a type that is not read here
 nulls a list of column 'data' has nulls
 stream is not an Arrow file
 none has no record batch
+several has 2 record batches, and is read where it has one alone
 EOF_TEXTS
 }
 

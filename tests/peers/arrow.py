@@ -123,6 +123,11 @@ def odd(directory):
     os.makedirs(f"{directory}/none/segments")
     with pa.OSFile(f"{directory}/none/segments/segment_000000.arrow", "wb") as file:
         pa.ipc.new_file(file, good.schema).close()
+    os.makedirs(f"{directory}/several/segments")
+    with pa.OSFile(f"{directory}/several/segments/segment_000000.arrow", "wb") as file:
+        with pa.ipc.new_file(file, good.schema) as writer:
+            writer.write_batch(good)
+            writer.write_batch(good)
 
 
 def tree(directory):
