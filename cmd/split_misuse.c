@@ -71,7 +71,8 @@ static const char *misused_output(const struct split_settings *settings,
                                   const struct sb_container_type *type)
 {
     if (type->kind == SB_CPIO || type->kind == SB_DIRECTORY)
-        return "parts can be archives, tars, zips, bags, Syrah files or caches; choose another OUTPUT, or say --to";
+        return "parts can be archives, tars, zips, bags, Syrah files or caches; choose another "
+               "OUTPUT, or say --to";
     if (type->kind != SB_ARCHIVE && settings->shard_size != NOT_GIVEN)
         return "--shard-size is for parts that are archives";
     if (type->kind != SB_ARCHIVE && settings->symlink)
