@@ -14,7 +14,7 @@ without_bad() {
     if [[ $(basename "$(dirname "$SHARDBOX")") == @(sanitize|thread) ]]; then
         skip "not under a sanitizer; make test-faults fails allocations under one"
     fi
-    run_ok "$PROJECT/tests/faults/$1" "${@:2}"
+    TMPDIR=$BATS_TEST_TMPDIR run_ok "$PROJECT/tests/faults/$1" "${@:2}"
     output_has ' 0 bad'
 }
 
