@@ -3,24 +3,15 @@
  * file, and a file that our writer makes of what was read has the same columns and values again.
  */
 #include "core/buf.h"
+#include "require.h"
 #include "store/arrow_writer.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ROWS_MAX 500
 
 /* Bytes of values that one input may make: overlaps must not take the time of others. */
 #define OUTPUT_MAX ((int64_t)4 << 20)
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,6 +5,7 @@
  *
  * tests/fuzz/seeds makes the containers that it starts from.
  */
+#include "require.h"
 #include "store/container.h"
 #include "store/sinks.h"
 #include "task/transfer.h"
@@ -22,14 +23,6 @@
 
 /* Of a loader: less than most members have, so that both ways of reading are taken. */
 #define LOAD_ROOM 4096
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

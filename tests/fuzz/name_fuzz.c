@@ -5,22 +5,14 @@
  */
 #include "core/glob.h"
 #include "core/name.h"
+#include "require.h"
 
 #include <sqlite3.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NAME_MAX_SIZE 4096
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static void try_problem(const char *name, size_t size)
 {
