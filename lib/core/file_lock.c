@@ -1,14 +1,39 @@
 #include "core/file_lock.h"
 
+#include "core/number.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+#define WAIT_SECONDS_MOST 86400
+
+static int set_first_byte(int fd, short type)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : errno;
+}
 
 int sb_lock_first_byte(int fd)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+    return set_first_byte(fd, F_WRLCK);
+}
 
-    return fcntl(fd, F_OFD_SETLK, &lock) == 0 ? 0 : errno;
+void sb_unlock_first_byte(int fd)
+{
+    (void)set_first_byte(fd, F_UNLCK);
+}
+
+int sb_lock_wait(int usual)
+{
+    const char *text = getenv("SHARDBOX_LOCK_WAIT");
+    int64_t seconds;
+
+    if (!text || !sb_parse_integer(text, 0, WAIT_SECONDS_MOST, &seconds))
+        return usual;
+    return (int)seconds * 1000;
 }
 
 bool sb_locks_are_missing(int error_number)

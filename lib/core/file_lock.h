@@ -16,6 +16,15 @@
  */
 int sb_lock_first_byte(int fd);
 
+/* Lets go of it, where descriptors of the open file may stay. */
+void sb_unlock_first_byte(int fd);
+
+/*
+ * How long to wait for a lock that another has, in milliseconds: `usual`, or what the environment
+ * variable SHARDBOX_LOCK_WAIT says in seconds.
+ */
+int sb_lock_wait(int usual);
+
 /* Is that the error of a file system without locks? */
 bool sb_locks_are_missing(int error_number);
 
