@@ -75,9 +75,9 @@ static void say_count(const struct settings *settings, const char *done, const c
 
 static bool did_nothing(const struct sb_upgrade_result *result)
 {
-    return !result->rebuilt && !result->renamed && !result->removed && !result->triggers &&
-           !result->limit && !result->shard_count && result->objects == 0 &&
-           result->statistics == 0 && result->parents == 0 && result->checksums == 0;
+    return !result->rebuilt && !result->renamed && !result->triggers && !result->limit &&
+           !result->shard_count && result->objects == 0 && result->statistics == 0 &&
+           result->parents == 0 && result->checksums == 0;
 }
 
 static void describe(const struct settings *settings, const struct sb_upgrade_result *result)
@@ -89,8 +89,6 @@ static void describe(const struct settings *settings, const struct sb_upgrade_re
             result->minor);
     if (result->renamed)
         say(settings, "named", "name", "the index as the archive, without '-sqlite-index'");
-    if (result->removed)
-        say(settings, "removed", "remove", "an old '-sqlite-index' that no longer counts");
     say_count(settings, "made", "make", result->objects, "missing standard index or trigger",
               "missing standard indexes and triggers");
     say_count(settings, "corrected", "correct", result->statistics, "directory's tree statistics",

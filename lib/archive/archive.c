@@ -11,6 +11,7 @@
 #include "archive/shards.h"
 #include "archive/unlocked.h"
 #include "core/io.h"
+#include "core/kept_open.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -39,7 +40,7 @@ static bool begins_like_sqlite(const char *path)
     same = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
            read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
            memcmp(head, magic, sizeof(magic)) == 0;
-    close(fd);
+    sb_close_kept(fd, NULL);
     return same;
 }
 

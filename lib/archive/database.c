@@ -1,9 +1,11 @@
 #include "archive/database.h"
 
 #include "archive/entry.h"
+#include "archive/own_names.h"
 #include "archive/unlocked.h"
 #include "core/file_lock.h"
 #include "core/io.h"
+#include "core/kept_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -199,7 +201,7 @@ static int harden(sqlite3 *db, enum sb_database_mode mode)
     sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, 100);
     sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000);
     sqlite3_limit(db, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
-    sqlite3_busy_timeout(db, BUSY_MILLISECONDS);
+    sqlite3_busy_timeout(db, sb_lock_wait(BUSY_MILLISECONDS));
     rc |= sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     rc |= sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
     rc |= sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -399,9 +401,9 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
         code = sb_fail_errno(err, EACCES, "%s", file);
         goto fail;
     }
-    if (rc == SQLITE_OK)
+    code = rc == SQLITE_OK ? sb_keep_open(*out, &st, err) : fail_open(*out, file, rc, err);
+    if (code == SB_OK)
         return SB_OK;
-    code = fail_open(*out, file, rc, err);
 fail:
     sb_database_close(*out);
     *out = NULL;
@@ -437,6 +439,8 @@ void sb_database_shrink(struct sqlite3 *db)
 void sb_database_close(struct sqlite3 *db)
 {
     sqlite3_close_v2(db);
+    if (db)
+        sb_keep_no_longer(db);
 }
 
 char *sb_index_file(const char *archive, struct sb_error *err)
@@ -452,7 +456,7 @@ char *sb_index_file(const char *archive, struct sb_error *err)
             sb_fail_errno(err, errno, "%s", archive);
         return resolved;
     }
-    if (asprintf(&name, "%s-sqlite-index", archive) < 0) {
+    if (asprintf(&name, "%s" SB_OLD_INDEX, archive) < 0) {
         sb_fail_memory(err);
         return NULL;
     }
@@ -465,8 +469,7 @@ char *sb_index_file(const char *archive, struct sb_error *err)
 
 size_t sb_index_base_size(const char *name)
 {
-    static const char suffix[] = "-sqlite-index";
-    size_t size = strlen(name), end = sizeof(suffix) - 1;
+    size_t size = strlen(name), end = strlen(SB_OLD_INDEX);
 
-    return size > end && strcmp(name + size - end, suffix) == 0 ? size - end : size;
+    return size > end && strcmp(name + size - end, SB_OLD_INDEX) == 0 ? size - end : size;
 }

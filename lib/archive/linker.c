@@ -136,7 +136,7 @@ static enum sb_code add_all_standing(struct sb_linker *linker, struct sb_error *
     enum sb_code code = SB_OK;
 
     for (uint32_t number = 0; !code && number < count; number++) {
-        char *path = sb_shard_name(linker->writer->path, number, err);
+        char *path = sb_shard_name(linker->writer->hold.path, number, err);
 
         code = path ? add_standing(linker, number, path, err) : err->code;
         free(path);

@@ -3,9 +3,9 @@
 #include "archive/database.h"
 #include "archive/parent.h"
 #include "archive/schema.h"
+#include "archive/settle.h"
 #include "archive/shardcount.h"
 #include "archive/shards.h"
-#include "archive/standing.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -17,27 +17,11 @@
 
 static enum sb_code find_archive(struct sb_mover *mover, const char *archive, struct sb_error *err)
 {
-    enum sb_code code;
+    enum sb_code code = sb_hold_find(&mover->hold, archive, mover->options.follow, err);
 
-    mover->path = sb_standing_path(archive, err);
-    if (!mover->path)
-        return err->code;
-    if (asprintf(&mover->new_path, "%s.new", mover->path) < 0) {
-        mover->new_path = NULL;
-        return sb_fail_memory(err);
-    }
-    code = sb_standing_index(&mover->file, mover->path, err);
-    if (code == SB_OK && !mover->file)
-        return err->code;
-    return code || mover->options.follow ? code : sb_standing_refuse_links(mover->file, err);
-}
-
-/* What a run left that was killed while it made another archive of this name, or more shards. */
-static enum sb_code clear_leftovers(struct sb_mover *mover, struct sb_error *err)
-{
-    if (mover->lock.was_there && ftruncate(mover->lock.fd, 0))
-        return sb_fail_errno(err, errno, "%s", mover->new_path);
-    return sb_pending_remove_shards(mover->path, err);
+    if (code == SB_OK && !mover->hold.file)
+        code = sb_fail_errno(err, ENOENT, "%s", archive);
+    return code;
 }
 
 /*
@@ -52,18 +36,22 @@ static enum sb_code sync_index(struct sb_mover *mover, struct sb_error *err)
     sqlite3_file_control(mover->db, "main", SQLITE_FCNTL_FILE_POINTER, &handle);
     rc = handle->pMethods->xSync(handle, SQLITE_SYNC_NORMAL);
     if (rc != SQLITE_OK)
-        return sb_fail(err, SB_SYSTEM, "%s: %s", mover->file, sqlite3_errstr(rc));
-    return sb_sync_directory_of(mover->file, err);
+        return sb_fail(err, SB_SYSTEM, "%s: %s", mover->hold.file, sqlite3_errstr(rc));
+    return sb_sync_directory_of(mover->hold.file, err);
 }
 
 static enum sb_code open_to_write(struct sb_mover *mover, struct sb_error *err)
 {
-    enum sb_code code = sb_standing_open(&mover->db, mover->path, mover->file, true, err);
+    static const struct sb_hold_options options = {.to_change = true};
+    struct sb_hold *hold = &mover->hold;
+    enum sb_code code = sb_hold_take(hold, err);
 
     if (code == SB_OK)
-        code = sb_new_lock_take(&mover->lock, mover->new_path, err);
-    if (code == SB_OK)
-        code = clear_leftovers(mover, err);
+        code = sb_hold_open(hold, &mover->db, &options, err);
+    if (code == SB_OK) {
+        mover->settled = true;
+        code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index, err);
+    }
     if (code == SB_OK)
         code = sync_index(mover, err);
     if (code == SB_OK)
@@ -73,20 +61,20 @@ static enum sb_code open_to_write(struct sb_mover *mover, struct sb_error *err)
 
 static enum sb_code open_to_look(struct sb_mover *mover, struct sb_error *err)
 {
-    enum sb_code code = sb_database_open(&mover->db, mover->file, SB_DB_READ, err);
-    bool renaming;
+    enum sb_code code = sb_database_open(&mover->db, mover->hold.file, SB_DB_READ, err);
+    struct sb_pending pending = {0};
 
     if (code == SB_OK)
-        code = sb_standing_vet(mover->db, mover->path, mover->file, err);
+        code = sb_hold_vet(mover->db, mover->hold.path, mover->hold.file, err);
     if (code == SB_OK)
         code = sb_database_run(mover->db, "BEGIN", err);
     if (code == SB_OK)
-        code = sb_pending_is_complete(mover->db, mover->path, &renaming, err);
-    if (code == SB_OK && renaming)
+        code = sb_pending_read(mover->db, mover->hold.path, &pending, err);
+    if (code == SB_OK && pending.suffix)
         code = sb_fail(err, SB_LOCKED,
                        "%s: its last writer has not finished; when none is at work, the next one "
                        "finishes for it",
-                       mover->path);
+                       mover->hold.path);
     return code;
 }
 
@@ -99,7 +87,7 @@ static enum sb_code find_address_index(struct sb_mover *mover, struct sb_error *
     if (code == SB_OK && layout.files_by_address.size == 0)
         code = sb_fail(err, SB_FORMAT,
                        "%s: its index by address is missing; run 'shardbox upgrade %s' first",
-                       mover->file, mover->path);
+                       mover->hold.file, mover->hold.path);
     if (code == SB_OK &&
         sb_buf_set(&mover->by_address, layout.files_by_address.data, layout.files_by_address.size))
         code = sb_fail_memory(err);
@@ -159,7 +147,7 @@ static enum sb_code prepare(struct sb_mover *mover, struct sb_error *err)
 
 char *sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard, struct sb_error *err)
 {
-    return sb_shard_name(mover->path, shard, err);
+    return sb_shard_name(mover->hold.path, shard, err);
 }
 
 /* Those that stand in a row from 0 on, and their sizes. */
@@ -195,7 +183,7 @@ static enum sb_code count_shards(struct sb_mover *mover, struct sb_error *err)
 static enum sb_code look_at_shards(struct sb_mover *mover, struct sb_error *err)
 {
     uint32_t in_use;
-    enum sb_code code = sb_shard_count_standing(mover->db, mover->path, &in_use, err);
+    enum sb_code code = sb_shard_count_standing(mover->db, mover->hold.path, &in_use, err);
 
     if (code == SB_OK)
         code = count_shards(mover, err);
@@ -204,11 +192,11 @@ static enum sb_code look_at_shards(struct sb_mover *mover, struct sb_error *err)
     if (mover->shard_count < in_use || mover->shard_count == 0)
         return sb_fail(err, SB_NOENT,
                        "%s-shard-%05u: not there; every shard must be, for files to be moved",
-                       mover->path, mover->shard_count);
+                       mover->hold.path, mover->shard_count);
     if (mover->options.force)
         in_use = mover->shard_count;
     /* An archive without files has a shard all the same. */
-    code = sb_pending_refuse_shards(mover->path, in_use ? in_use : 1, err);
+    code = sb_pending_refuse_shards(mover->hold.path, in_use ? in_use : 1, err);
     return code ? code : sb_mover_reopen_shards(mover, err);
 }
 
@@ -216,7 +204,7 @@ enum sb_code sb_mover_reopen_shards(struct sb_mover *mover, struct sb_error *err
 {
     sb_shards_free(mover->reading);
     mover->reading = NULL;
-    return sb_shards_open_at(&mover->reading, mover->path, err);
+    return sb_shards_open_at(&mover->reading, mover->hold.path, err);
 }
 
 enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
@@ -228,7 +216,7 @@ enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
     *out = NULL;
     if (!mover)
         return sb_fail_memory(err);
-    mover->lock.fd = -1;
+    mover->hold = SB_HOLD_NONE;
     for (size_t i = 0; i < TARGETS_MOST; i++)
         mover->targets[i].fd = -1;
     mover->options = *options;
@@ -268,12 +256,16 @@ static void cut_back(struct sb_mover *mover)
 
 void sb_mover_free(struct sb_mover *mover)
 {
+    bool done = false;
+
     if (!mover)
         return;
     /* After some failures SQLite rolls back by itself and lets go of its lock: then the end of a
      * shard may be another program's. */
-    if (!mover->broken && mover->lock.fd >= 0 && !sqlite3_get_autocommit(mover->db))
+    if (mover->settled && !mover->broken && !sqlite3_get_autocommit(mover->db))
         cut_back(mover);
+    if (mover->settled && !mover->broken)
+        done = sb_settle_undo(&mover->hold);
     sb_mover_close_targets(mover);
     sb_shards_free(mover->reading);
     for (size_t i = 0; i < 2; i++) {
@@ -283,17 +275,12 @@ void sb_mover_free(struct sb_mover *mover)
     sqlite3_finalize(mover->end_before);
     sqlite3_finalize(mover->path_of);
     sqlite3_finalize(mover->update);
-    if (mover->lock.fd >= 0)
-        unlink(mover->new_path);
-    sb_new_lock_drop(&mover->lock);
     sb_database_close(mover->db);
+    sb_hold_drop(&mover->hold, !done);
     sb_buf_release(&mover->by_address);
     free(mover->told);
     free(mover->queue);
     free(mover->shards);
-    free(mover->file);
-    free(mover->new_path);
-    free(mover->path);
     free(mover);
 }
 

@@ -51,7 +51,7 @@ static enum sb_code fail_about(struct pass *pass, int64_t row, const char *defec
     if (code == SB_OK)
         code = sb_fail(err, SB_DAMAGED,
                        "%s: %s: %s, so nothing is moved; 'shardbox verify' names all such files",
-                       pass->mover->path, name.data ? name.data : "", defect);
+                       pass->mover->hold.path, name.data ? name.data : "", defect);
     sb_buf_release(&name);
     return code;
 }
@@ -101,12 +101,12 @@ static enum sb_code fail_shared(struct pass *pass, const struct sb_extent *exten
                        "%s: %s and %s are the same bytes of shard %05u, as hard links of a wrapped "
                        "tar are, so nothing is moved; 'shardbox convert' makes an archive that has "
                        "bytes for each",
-                       pass->mover->path, first.data, second.data, extent->shard);
+                       pass->mover->hold.path, first.data, second.data, extent->shard);
     else if (code == SB_OK)
         code = sb_fail(err, SB_DAMAGED,
                        "%s: %s and %s share bytes of shard %05u from %lld on, so nothing is moved; "
                        "'shardbox verify' names all such files",
-                       pass->mover->path, first.data, second.data, extent->shard,
+                       pass->mover->hold.path, first.data, second.data, extent->shard,
                        (long long)extent->offset);
     sb_buf_release(&first);
     sb_buf_release(&second);
@@ -125,7 +125,7 @@ static enum sb_code check_extent(struct pass *pass, struct sb_error *err)
 
     if (extent.shard < pass->shard || (extent.shard == pass->shard && extent.offset < pass->offset))
         return sb_fail(err, SB_DAMAGED, "%s: index '%s' is damaged, it is not in order",
-                       pass->mover->file, pass->mover->by_address.data);
+                       pass->mover->hold.file, pass->mover->by_address.data);
     pass->shard = extent.shard;
     pass->offset = extent.offset;
     if (extent.size == 0)
@@ -179,6 +179,6 @@ enum sb_code sb_mover_check(struct sb_mover *mover, struct sb_error *err)
         code = sb_fail(err, SB_DAMAGED,
                        "%s: index '%s' is damaged, it does not fit the table; run 'shardbox "
                        "verify'",
-                       mover->file, mover->by_address.data);
+                       mover->hold.file, mover->by_address.data);
     return code;
 }

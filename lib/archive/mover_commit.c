@@ -90,7 +90,7 @@ static enum sb_code refuse_taken(struct sb_mover *mover, struct sb_error *err)
         if (code == SB_OK && end > ranges[i].begin)
             code = sb_fail(err, SB_INVALID,
                            "%s: shard %05u, byte %lld: taken, so nothing is moved there",
-                           mover->path, ranges[i].shard, (long long)ranges[i].begin);
+                           mover->hold.path, ranges[i].shard, (long long)ranges[i].begin);
     }
     free(ranges);
     return code;
@@ -108,8 +108,8 @@ static enum sb_code update_rows(struct sb_mover *mover, struct sb_error *err)
         sqlite3_bind_int64(mover->update, 3, move->offset);
         code = sb_database_step(mover->update, err);
         if (code == SB_OK && sqlite3_changes(mover->db) != 1)
-            code =
-                sb_fail(err, SB_DAMAGED, "%s: a row is gone; run 'shardbox verify'", mover->file);
+            code = sb_fail(err, SB_DAMAGED, "%s: a row is gone; run 'shardbox verify'",
+                           mover->hold.file);
     }
     return code;
 }
@@ -130,7 +130,7 @@ static enum sb_code begin_again(struct sb_mover *mover, struct sb_error *err)
         return SB_OK;
     return sb_fail(err, SB_CHANGED,
                    "%s: another program changed it meanwhile; it is whole, so run this again",
-                   mover->file);
+                   mover->hold.file);
 }
 
 enum sb_code sb_mover_commit_index(struct sb_mover *mover, struct sb_error *err)
@@ -191,7 +191,7 @@ enum sb_code sb_mover_commit(struct sb_mover *mover, struct sb_error *err)
     if (code == SB_OK)
         code = sb_mover_sync(mover, err);
     if (code == SB_OK)
-        code = sb_exclude_readers(mover->db, mover->file, err);
+        code = sb_exclude_readers(mover->db, mover->hold.file, err);
     if (code == SB_OK)
         code = update_rows(mover, err);
     if (code == SB_OK)
@@ -208,7 +208,7 @@ enum sb_code sb_mover_commit(struct sb_mover *mover, struct sb_error *err)
 /* Records in a transaction of its own how many shards are the archive's. */
 static enum sb_code commit_count(struct sb_mover *mover, uint32_t count, struct sb_error *err)
 {
-    enum sb_code code = sb_exclude_readers(mover->db, mover->file, err);
+    enum sb_code code = sb_exclude_readers(mover->db, mover->hold.file, err);
 
     if (code == SB_OK)
         code = sb_shard_count_record(mover->db, count, err);
@@ -285,7 +285,7 @@ enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count, struct 
     for (uint32_t i = old; code == SB_OK && i < old + count; i++)
         code = make_shard(mover, i, mode, err);
     if (code == SB_OK)
-        code = sb_sync_directory_of(mover->path, err);
+        code = sb_sync_directory_of(mover->hold.path, err);
     if (code == SB_OK)
         code = commit_count(mover, old + count, err);
     if (code == SB_OK)
@@ -295,7 +295,7 @@ enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count, struct 
 
 enum sb_code sb_mover_shards_filled(struct sb_mover *mover, uint32_t *count, struct sb_error *err)
 {
-    enum sb_code code = sb_shard_count_filled(mover->db, mover->path, count, err);
+    enum sb_code code = sb_shard_count_filled(mover->db, mover->hold.path, count, err);
 
     if (code == SB_OK && *count == 0)
         *count = 1;
@@ -328,6 +328,6 @@ enum sb_code sb_mover_drop_empty_shards(struct sb_mover *mover, uint32_t keep, s
             mover->shard_count--;
     }
     if (code == SB_OK)
-        code = sb_sync_directory_of(mover->path, err);
+        code = sb_sync_directory_of(mover->hold.path, err);
     return code ? code : sb_mover_reopen_shards(mover, err);
 }

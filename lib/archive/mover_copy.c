@@ -179,8 +179,8 @@ static enum sb_code copy(void *context, void *slot, struct sb_pipeline *turns, s
             check_files(mover, block);
     }
     if (code == SB_OK)
-        code =
-            sb_pwrite_full(block->fd, block->data, (size_t)block->size, offset, mover->path, err);
+        code = sb_pwrite_full(block->fd, block->data, (size_t)block->size, offset, mover->hold.path,
+                              err);
     /* So that the sync before the commit has little left to do. */
     if (code == SB_OK && block->size >= WRITE_BEHIND_BYTES)
         sync_file_range(block->fd, offset, block->size, SYNC_FILE_RANGE_WRITE);

@@ -4,7 +4,7 @@
 #ifndef SB_ARCHIVE_MOVER_PRIVATE_H
 #define SB_ARCHIVE_MOVER_PRIVATE_H
 
-#include "archive/lock.h"
+#include "archive/hold.h"
 #include "archive/mover.h"
 #include "archive/pending.h"
 #include "core/buf.h"
@@ -40,14 +40,12 @@ struct target {
 
 struct sb_mover {
     struct sb_mover_options options;
-    char *path;               /* of the archive: its directory resolved */
-    char *new_path;           /* path.new: the lock */
-    char *file;               /* the index */
+    struct sb_hold hold;      /* only found, not taken, where nothing is to be written */
     struct sb_buf by_address; /* the name of its index on shard and offset */
 
     sqlite3 *db; /* in a write transaction from open to free, but for the instant after a commit */
     int64_t version; /* PRAGMA data_version: moves when somebody else commits */
-    struct sb_new_lock lock;
+    bool settled;    /* the note is this run's own */
     bool broken; /* the lock may be lost, or what is on disk is not known: nothing may be undone */
 
     struct mover_shard *shards;
@@ -91,6 +89,10 @@ enum sb_code sb_mover_check(struct sb_mover *mover, struct sb_error *err) SB_CHE
 enum sb_code sb_mover_target(struct sb_mover *mover, uint32_t shard, int *fd,
                              struct sb_error *err) SB_CHECKED;
 void sb_mover_close_targets(struct sb_mover *mover);
+
+/* Puts an empty file in the place of a shard. Not synced. */
+enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path,
+                                struct sb_error *err) SB_CHECKED;
 
 /* Syncs every shard that was written to. */
 enum sb_code sb_mover_sync(struct sb_mover *mover, struct sb_error *err) SB_CHECKED;

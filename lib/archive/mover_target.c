@@ -122,24 +122,31 @@ static bool is_shared(const char *path)
     return lstat(path, &st) || !S_ISREG(st.st_mode) || st.st_nlink > 1;
 }
 
-/* An empty file in place of a link, whose own bytes stay. */
-static enum sb_code replace_by_empty(struct sb_mover *mover, uint32_t shard, const char *path,
-                                     struct sb_error *err)
+enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, struct sb_error *err)
 {
-    char *made = sb_shard_name(mover->new_path, shard, err);
-    enum sb_code code = SB_OK;
+    char *made = sb_shard_name(hold->note.path, 0, err);
+    enum sb_code code;
     int fd;
 
     if (!made)
         return err->code;
-    fd = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 || close(fd))
+    code = sb_hold_make_file(made, &fd, err);
+    if (code == SB_OK && close(fd))
         code = sb_fail_errno(err, errno, "%s", made);
     if (code == SB_OK)
         code = sb_rename(made, path, err);
+    free(made);
+    return code;
+}
+
+/* An empty file in place of a link, whose own bytes stay. */
+static enum sb_code replace_by_empty(struct sb_mover *mover, uint32_t shard, const char *path,
+                                     struct sb_error *err)
+{
+    enum sb_code code = sb_mover_put_empty(&mover->hold, path, err);
+
     if (code == SB_OK)
         code = sb_sync_directory_of(path, err);
-    free(made);
     if (code)
         return code;
     mover->shards[shard].writable = false;
@@ -155,7 +162,7 @@ static enum sb_code unwatch(struct sb_mover *mover, uint32_t shard, struct sb_er
 
     if (code || !linked.watched)
         return code;
-    code = sb_exclude_readers(mover->db, mover->file, err);
+    code = sb_exclude_readers(mover->db, mover->hold.file, err);
     if (code == SB_OK)
         code = sb_linked_unwatch(mover->db, shard, err);
     return code ? code : sb_mover_commit_index(mover, err);
@@ -184,8 +191,8 @@ enum sb_code sb_mover_shorten(struct sb_mover *mover, uint32_t shard, int64_t si
 
     code = sb_mover_end_before(mover, shard, INT64_MAX, &end, err);
     if (code == SB_OK && (mover->queued > 0 || end > size))
-        code = sb_fail(err, SB_INVALID, "%s: shard %05u has files behind byte %lld", mover->path,
-                       shard, (long long)size);
+        code = sb_fail(err, SB_INVALID, "%s: shard %05u has files behind byte %lld",
+                       mover->hold.path, shard, (long long)size);
     if (code || size >= mover->shards[shard].size)
         return code;
     path = sb_mover_shard_path(mover, shard, err);

@@ -1,26 +1,22 @@
 #include "archive/part.h"
 
 #include "archive/database.h"
-#include "archive/lock.h"
-#include "archive/pending.h"
-#include "archive/standing.h"
+#include "archive/hold.h"
+#include "archive/own_names.h"
+#include "archive/shardcount.h"
 #include "core/io.h"
 
 #include <errno.h>
 #include <sqlite3.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 char *sb_part_path(const char *archive, struct sb_error *err)
 {
-    char *path = sb_standing_path(archive, err), *part = NULL;
+    char *path = sb_hold_path(archive, err);
+    char *part = path ? sb_own_name(path, SB_PART, err) : NULL;
 
-    if (path && asprintf(&part, "%s.part", path) < 0) {
-        part = NULL;
-        sb_fail_memory(err);
-    }
     free(path);
     return part;
 }
@@ -49,55 +45,65 @@ enum sb_code sb_part_look(const char *part, bool *there, struct sb_progress *pro
 }
 
 /* That it goes is on disk before any of it does: half of it is not to be gone on with. */
-static enum sb_code discard(sqlite3 *db, const char *part, struct sb_error *err)
+static enum sb_code discard(struct sb_hold *hold, sqlite3 *db, struct sb_error *err)
 {
     struct sb_progress progress = {0};
     enum sb_code code = sb_progress_load(db, &progress, err);
 
     progress.state = SB_PROGRESS_DISCARDED;
     if (code == SB_NOENT)
-        code = refuse_stranger(part, err);
+        code = refuse_stranger(hold->path, err);
     if (code == SB_OK)
         code = sb_progress_save(db, &progress, err);
     if (code == SB_OK)
         code = sb_database_run(db, "COMMIT", err);
     sb_progress_release(&progress);
-    return code == SB_OK ? sb_lock_index(db, part, err) : code;
+    return code ? code : sb_hold_begin(hold, db, err);
 }
 
-static enum sb_code remove_files(const char *part, struct sb_error *err)
+static enum sb_code remove_file(const char *path, struct sb_error *err)
 {
-    enum sb_code code = sb_pending_remove_shards(part, err);
+    return unlink(path) && errno != ENOENT ? sb_fail_errno(err, errno, "%s", path) : SB_OK;
+}
 
+/* The shards that its index counts, then the index. */
+static enum sb_code remove_files(const struct sb_hold *hold, sqlite3 *db, struct sb_error *err)
+{
+    uint32_t count;
+    enum sb_code code = sb_shard_count_in_use(db, hold->path, &count, err);
+
+    /* One without files has a shard all the same. */
+    for (uint32_t i = count > 0 ? count : 1; code == SB_OK && i > 0; i--) {
+        char *path = sb_shard_name(hold->path, i - 1, err);
+
+        code = path ? remove_file(path, err) : err->code;
+        free(path);
+    }
     if (code == SB_OK)
-        code = sb_pending_remove_from(part, 0, err);
+        code = sb_sync_directory_of(hold->path, err);
     if (code == SB_OK)
-        code = sb_sync_directory_of(part, err);
-    if (code == SB_OK && unlink(part))
-        code = sb_fail_errno(err, errno, "%s", part);
-    return code == SB_OK ? sb_sync_directory_of(part, err) : code;
+        code = remove_file(hold->file, err);
+    return code ? code : sb_sync_directory_of(hold->path, err);
 }
 
 enum sb_code sb_part_remove(const char *part, struct sb_error *err)
 {
-    struct sb_new_lock lock = {.fd = -1};
+    static const struct sb_hold_options options = {.to_change = true};
+    struct sb_hold hold;
     sqlite3 *db = NULL;
-    char *new_path;
-    enum sb_code code;
+    enum sb_code code = sb_hold_find(&hold, part, false, err);
 
-    if (asprintf(&new_path, "%s.new", part) < 0)
-        return sb_fail_memory(err);
-    code = sb_standing_open(&db, part, part, true, err);
+    if (code == SB_OK && !hold.file)
+        code = sb_fail(err, SB_NOENT, "%s: is not there any more", part);
     if (code == SB_OK)
-        code = sb_new_lock_take(&lock, new_path, err);
+        code = sb_hold_take(&hold, err);
     if (code == SB_OK)
-        code = discard(db, part, err);
+        code = sb_hold_open(&hold, &db, &options, err);
     if (code == SB_OK)
-        code = remove_files(part, err);
+        code = discard(&hold, db, err);
+    if (code == SB_OK)
+        code = remove_files(&hold, db, err);
     sb_database_close(db);
-    if (lock.fd >= 0)
-        unlink(new_path);
-    sb_new_lock_drop(&lock);
-    free(new_path);
+    sb_hold_drop(&hold, code != SB_OK);
     return code;
 }

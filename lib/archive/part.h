@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-/* "ARCHIVE.part", as sb_standing_path has it; caller frees. */
+/* "ARCHIVE.part", as sb_hold_path has it; caller frees. */
 char *sb_part_path(const char *archive, struct sb_error *err);
 
 /*

@@ -4,9 +4,9 @@
 #include "archive/database.h"
 #include "archive/linked.h"
 #include "archive/mover_private.h"
+#include "archive/own_names.h"
+#include "archive/settle.h"
 #include "archive/shardcount.h"
-#include "archive/shards.h"
-#include "archive/standing.h"
 #include "core/interrupt.h"
 #include "core/io.h"
 #include "core/number.h"
@@ -34,19 +34,16 @@ enum sb_code sb_renumbering_read(struct sqlite3 *db, struct sb_renumbering *renu
     return code;
 }
 
-/* A shard under one number that is to have another, or has it: its names, and one by which the
- * second is made whole in an instant, and that every writer clears up. */
+/* A shard under one number that is to have another, or has it. */
 struct names {
     char *first;
     char *second;
-    char *through;
 };
 
 static void release_names(struct names *names)
 {
     free(names->first);
     free(names->second);
-    free(names->through);
 }
 
 /* The names are the caller's to release also after an error. */
@@ -57,25 +54,39 @@ static enum sb_code make_names(struct names *names, const char *archive, uint32_
         .first = sb_shard_name(archive, first, err),
         .second = sb_shard_name(archive, second, err),
     };
-    if (asprintf(&names->through, "%s.new-shard-%05u", archive, second) < 0)
-        names->through = NULL;
-    return names->first && names->second && names->through ? SB_OK : sb_fail_memory(err);
+    return names->first && names->second ? SB_OK : sb_fail_memory(err);
 }
 
-/* Better known before all is moved than after. The lock is a file of ours to ask with. */
-static enum sb_code need_hard_links(const struct sb_mover *mover, struct sb_error *err)
+/* The name by which a second one is made whole in an instant, and that the next writer clears up.
+ */
+static char *name_through(const struct sb_mover *mover, struct sb_error *err)
 {
-    struct names names;
-    enum sb_code code = make_names(&names, mover->path, 0, 0, err);
+    return sb_shard_name(mover->hold.note.path, 0, err);
+}
 
-    if (code == SB_OK && link(mover->new_path, names.through))
+static enum sb_code note_links(struct sb_mover *mover, struct sb_error *err)
+{
+    enum sb_code code = sb_note_links(&mover->hold.note, 0, err);
+
+    return code ? code : sb_note_sync(&mover->hold.note, err);
+}
+
+/* Better known before all is moved than after. */
+static enum sb_code need_hard_links(struct sb_mover *mover, struct sb_error *err)
+{
+    char *through = name_through(mover, err);
+    char *shard = sb_shard_name(mover->hold.path, 0, err);
+    enum sb_code code = through && shard ? note_links(mover, err) : err->code;
+
+    if (code == SB_OK && linkat(AT_FDCWD, shard, AT_FDCWD, through, 0))
         code = sb_fail_errno(err, errno,
                              "%s: shards get their numbers by hard links, which cannot be made "
                              "here; 'shardbox convert --shard-size' makes a new archive",
-                             mover->path);
-    else if (code == SB_OK && unlink(names.through))
-        code = sb_fail_errno(err, errno, "%s", names.through);
-    release_names(&names);
+                             mover->hold.path);
+    else if (code == SB_OK && unlink(through))
+        code = sb_fail_errno(err, errno, "%s", through);
+    free(shard);
+    free(through);
     return code;
 }
 
@@ -96,7 +107,7 @@ enum sb_code sb_renumbering_begin(struct sb_mover *mover, const struct sb_renumb
     enum sb_code code = need_hard_links(mover, err);
 
     if (code == SB_OK)
-        code = sb_exclude_readers(mover->db, mover->file, err);
+        code = sb_exclude_readers(mover->db, mover->hold.file, err);
     if (code == SB_OK)
         code = put_rows(mover->db, renumbering, shard_size, err);
     return code ? code : sb_mover_commit_index(mover, err);
@@ -116,8 +127,8 @@ static enum sb_code refuse_lost(struct sb_mover *mover, const struct sb_renumber
              renumbering->from, renumbering->to, renumbering->to + count);
     code = sb_database_integer(mover->db, query, -1, &shard, err);
     if (code == SB_OK && shard >= 0)
-        code = sb_fail(err, SB_INVALID, "%s: shard %05lld has files and cannot go", mover->path,
-                       (long long)shard);
+        code = sb_fail(err, SB_INVALID, "%s: shard %05lld has files and cannot go",
+                       mover->hold.path, (long long)shard);
     return code;
 }
 
@@ -125,14 +136,18 @@ static enum sb_code refuse_lost(struct sb_mover *mover, const struct sb_renumber
 static enum sb_code link_shard(const struct sb_mover *mover, uint32_t shard, uint32_t number,
                                struct sb_error *err)
 {
+    char *through = name_through(mover, err);
     struct names names;
-    enum sb_code code = make_names(&names, mover->path, shard, number, err);
+    enum sb_code code = make_names(&names, mover->hold.path, shard, number, err);
 
-    if (code == SB_OK && link(names.first, names.through))
+    if (!through)
+        code = err->code;
+    if (code == SB_OK && link(names.first, through))
         code = sb_fail_errno(err, errno, "%s", names.second);
     if (code == SB_OK)
-        code = sb_rename(names.through, names.second, err);
+        code = sb_rename(through, names.second, err);
     release_names(&names);
+    free(through);
     return code;
 }
 
@@ -150,7 +165,7 @@ static enum sb_code renumber_some(struct renumbering_rows *rows, bool *all, stru
     enum sb_code code = SB_OK;
 
     if (rows->changed == 0)
-        code = sb_exclude_readers(mover->db, mover->file, err);
+        code = sb_exclude_readers(mover->db, mover->hold.file, err);
     if (code)
         return code;
     sqlite3_bind_int64(rows->update, 3, SB_MOVER_FILES - rows->changed);
@@ -196,44 +211,67 @@ static enum sb_code renumber_rows(struct sb_mover *mover, const struct sb_renumb
     return code;
 }
 
-/* What is pending then is that the surplus is removed, by the next writer if need be; and whatever
- * stands under the names of new shards would take the place of old ones: nothing may. */
+/* From here on the index counts them no more, and the note says that they go. */
+static enum sb_code note_surplus(struct sb_mover *mover, uint32_t count, struct sb_error *err)
+{
+    struct sb_note *note = &mover->hold.note;
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = count; code == SB_OK && i < mover->shard_count; i++) {
+        char *path = sb_shard_name(mover->hold.path, i, err);
+        struct sb_look look = {0};
+
+        code = path ? sb_look_at(path, &look, err) : err->code;
+        if (code == SB_OK && look.there)
+            code = sb_note_claim(note, SB_CLAIM_GONE, i, &look.identity, err);
+        free(path);
+    }
+    return code ? code : sb_note_sync(note, err);
+}
+
 static enum sb_code put_end(struct sb_mover *mover, uint32_t count, struct sb_error *err)
 {
-    enum sb_code code = sb_pending_remove_shards(mover->path, err);
+    enum sb_code code = note_surplus(mover, count, err);
 
     if (code == SB_OK)
-        code = sb_exclude_readers(mover->db, mover->file, err);
+        code = sb_exclude_readers(mover->db, mover->hold.file, err);
     if (code == SB_OK)
         code = sb_config_drop(mover->db, SB_CONFIG_RENUMBER, err);
-    if (code == SB_OK)
-        code = sb_pending_record(mover->db, mover->new_path, count, err);
     return code ? code : sb_shard_count_record(mover->db, count, err);
 }
 
 enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renumbering *renumbering,
                                    uint32_t count, struct sb_error *err)
 {
+    uint32_t left = renumbering->from + count;
     enum sb_code code = refuse_lost(mover, renumbering, count, err);
 
     sb_mover_close_targets(mover);
+    /* Also of a run that goes on where another was killed. */
+    if (code == SB_OK)
+        code = note_links(mover, err);
     for (uint32_t i = 0; code == SB_OK && i < count; i++)
         code = link_shard(mover, renumbering->to + i, renumbering->from + i, err);
     if (code == SB_OK)
-        code = sb_sync_directory_of(mover->path, err);
+        code = sb_sync_directory_of(mover->hold.path, err);
     if (code == SB_OK)
-        code = sb_exclude_readers(mover->db, mover->file, err);
+        code = sb_exclude_readers(mover->db, mover->hold.file, err);
     if (code == SB_OK)
         code = sb_linked_drop_from(mover->db, renumbering->from, err);
     if (code == SB_OK)
         code = renumber_rows(mover, renumbering, count, err);
     if (code == SB_OK)
-        code = put_end(mover, renumbering->from + count, err);
+        code = put_end(mover, left, err);
     if (code == SB_OK)
         code = sb_mover_commit_index(mover, err);
+    if (code)
+        return code;
+    code = sb_settle_remove_gone(&mover->hold, left, err);
     if (code == SB_OK)
-        code = sb_database_run(mover->db, "ROLLBACK", err);
-    return code ? code : sb_pending_finish_own(mover->db, mover->path, mover->file, err);
+        code = sb_sync_directory_of(mover->hold.path, err);
+    /* What the note says is for the next writer to do. */
+    mover->broken = code != SB_OK;
+    return code;
 }
 
 static enum sb_code has_files(struct sqlite3 *db, uint32_t shard, bool *has, struct sb_error *err)
@@ -257,24 +295,14 @@ static bool is_same_file(const char *a, const char *b)
            x.st_ino == y.st_ino;
 }
 
-/* Puts an empty file in the place of the one that has the second name. */
-static enum sb_code replace_by_empty(const struct names *names, struct sb_error *err)
-{
-    int fd = open(names->through, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-
-    if (fd < 0 || close(fd))
-        return sb_fail_errno(err, errno, "%s", names->through);
-    return sb_rename(names->through, names->second, err);
-}
-
 /* When some rows of a shard have its new number, all get it. */
-static enum sb_code complete_rows(struct sqlite3 *db, const char *archive, uint32_t shard,
+static enum sb_code complete_rows(const struct sb_hold *hold, struct sqlite3 *db, uint32_t shard,
                                   uint32_t number, struct sb_error *err)
 {
     struct names names;
     bool begun = false;
     char sql[80];
-    enum sb_code code = make_names(&names, archive, shard, number, err);
+    enum sb_code code = make_names(&names, hold->path, shard, number, err);
 
     if (code == SB_OK && is_same_file(names.first, names.second))
         code = has_files(db, number, &begun, err);
@@ -288,12 +316,12 @@ static enum sb_code complete_rows(struct sqlite3 *db, const char *archive, uint3
 }
 
 /* Leaves the file to the number that rows have. */
-static enum sb_code part_names(struct sqlite3 *db, const char *archive, uint32_t shard,
+static enum sb_code part_names(const struct sb_hold *hold, struct sqlite3 *db, uint32_t shard,
                                uint32_t number, struct sb_error *err)
 {
     struct names names;
     bool first_used = true, second_used = true;
-    enum sb_code code = make_names(&names, archive, shard, number, err);
+    enum sb_code code = make_names(&names, hold->path, shard, number, err);
 
     if (code || !is_same_file(names.first, names.second))
         goto out;
@@ -302,63 +330,47 @@ static enum sb_code part_names(struct sqlite3 *db, const char *archive, uint32_t
         code = has_files(db, number, &second_used, err);
     if (code == SB_OK && second_used && !first_used) {
         release_names(&names);
-        code = make_names(&names, archive, number, shard, err);
+        code = make_names(&names, hold->path, number, shard, err);
     }
     if (code == SB_OK && !(first_used && second_used))
-        code = replace_by_empty(&names, err);
+        code = sb_mover_put_empty(hold, names.second, err);
 out:
     release_names(&names);
     return code;
 }
 
 /* For each new shard that may have two names. */
-static enum sb_code
-for_each_pair(struct sqlite3 *db, const char *archive, const struct sb_renumbering *renumbering,
-              enum sb_code (*each)(struct sqlite3 *db, const char *archive, uint32_t shard,
-                                   uint32_t number, struct sb_error *err),
-              struct sb_error *err)
+static enum sb_code for_each_pair(const struct sb_hold *hold, struct sqlite3 *db,
+                                  const struct sb_renumbering *renumbering,
+                                  enum sb_code (*each)(const struct sb_hold *hold,
+                                                       struct sqlite3 *db, uint32_t shard,
+                                                       uint32_t number, struct sb_error *err),
+                                  struct sb_error *err)
 {
     uint32_t distance = renumbering->to - renumbering->from;
     enum sb_code code = SB_OK;
 
     for (uint32_t i = renumbering->from; code == SB_OK && i < renumbering->to; i++)
-        code = each(db, archive, i + distance, i, err);
+        code = each(hold, db, i + distance, i, err);
     return code;
-}
-
-/* Between two commits of a run that is at work the index is not locked, but ARCHIVE.new is. */
-static enum sb_code lock_idle(struct sqlite3 *db, const char *archive, const char *file,
-                              struct sb_error *err)
-{
-    enum sb_code code = sb_lock_index(db, file, err);
-
-    return code ? code : sb_pending_clear(archive, err);
 }
 
 /* Rows are committed before a name that they had is taken away. */
-enum sb_code sb_renumbering_part_names(struct sqlite3 *db, const char *archive, const char *file,
+enum sb_code sb_renumbering_part_names(struct sb_hold *hold, struct sqlite3 *db,
                                        struct sb_error *err)
 {
     struct sb_renumbering renumbering;
-    enum sb_code code;
     bool there;
+    enum sb_code code = sb_renumbering_read(db, &renumbering, &there, err);
 
-    code = sb_renumbering_read(db, &renumbering, &there, err);
     if (code || !there)
         return code;
-    code = sb_standing_refuse_links(file, err);
-    if (code == SB_OK)
-        code = lock_idle(db, archive, file, err);
-    if (code == SB_OK)
-        code = for_each_pair(db, archive, &renumbering, complete_rows, err);
+    code = for_each_pair(hold, db, &renumbering, complete_rows, err);
     if (code == SB_OK)
         code = sb_database_run(db, "COMMIT", err);
     if (code == SB_OK)
-        code = lock_idle(db, archive, file, err);
+        code = sb_hold_begin(hold, db, err);
     if (code == SB_OK)
-        code = for_each_pair(db, archive, &renumbering, part_names, err);
-    if (code == SB_OK)
-        code = sb_sync_directory_of(archive, err);
-    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    return code;
+        code = for_each_pair(hold, db, &renumbering, part_names, err);
+    return code ? code : sb_sync_directory_of(hold->path, err);
 }

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct sb_hold;
 struct sb_mover;
 struct sqlite3;
 
@@ -51,9 +52,9 @@ enum sb_code sb_renumbering_begin(struct sb_mover *mover, const struct sb_renumb
 enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renumbering *renumbering,
                                    uint32_t count, struct sb_error *err) SB_CHECKED;
 
-/* What the next writer does about a run that was killed, as said above, in transactions of its own.
- * file is the index. SB_LOCKED also where the run is at work. */
-enum sb_code sb_renumbering_part_names(struct sqlite3 *db, const char *archive, const char *file,
+/* What the next writer does about a run that was killed, as said above, in the write transaction of
+ * db, which is there afterwards too. */
+enum sb_code sb_renumbering_part_names(struct sb_hold *hold, struct sqlite3 *db,
                                        struct sb_error *err) SB_CHECKED;
 
 #endif

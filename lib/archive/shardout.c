@@ -1,6 +1,7 @@
 #include "archive/shardout.h"
 
-#include "archive/shards.h"
+#include "archive/hold.h"
+#include "archive/own_names.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ struct sb_shard_out {
     pthread_mutex_t writing; /* one write at a time; guards the descriptors of the list's shards */
     struct shard_file *open;
     struct shard_file *current; /* in the list; extents go here; NULL before the first */
+    struct sb_hold *hold;
     char *prefix;
     uint32_t first;
     uint32_t next;
@@ -53,7 +55,7 @@ static void free_file(struct shard_file *file)
     free(file);
 }
 
-enum sb_code sb_shard_out_new(struct sb_shard_out **out, const char *prefix, uint32_t first,
+enum sb_code sb_shard_out_new(struct sb_shard_out **out, struct sb_hold *hold, uint32_t first,
                               int64_t limit, struct sb_error *err)
 {
     struct sb_shard_out *made = calloc(1, sizeof(*made));
@@ -61,10 +63,11 @@ enum sb_code sb_shard_out_new(struct sb_shard_out **out, const char *prefix, uin
     *out = NULL;
     if (!made)
         return sb_fail_memory(err);
-    made->prefix = strdup(prefix);
+    made->hold = hold;
+    made->prefix = sb_own_name(hold->path, SB_NEW_SUFFIX, err);
     if (!made->prefix) {
         free(made);
-        return sb_fail_memory(err);
+        return err->code;
     }
     pthread_mutex_init(&made->mutex, NULL);
     pthread_mutex_init(&made->writing, NULL);
@@ -92,23 +95,31 @@ void sb_shard_out_free(struct sb_shard_out *out)
     free(out);
 }
 
-/* Takes over `path`, also when it fails. */
-static enum sb_code open_file(struct sb_shard_out *out, char *path, uint32_t number, int flags,
+static enum sb_code ensure_open(struct shard_file *file, struct sb_error *err)
+{
+    if (file->fd < 0)
+        file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    return file->fd < 0 ? sb_fail_errno(err, errno, "%s", file->path) : SB_OK;
+}
+
+/* Takes over `path`, also when it fails. `made`: it is a new one. */
+static enum sb_code open_file(struct sb_shard_out *out, char *path, uint32_t number, bool made,
                               struct sb_error *err)
 {
     struct shard_file *file = calloc(1, sizeof(*file));
+    enum sb_code code = SB_OK;
 
     if (!file || !path) {
         free(file);
         free(path);
         return sb_fail_memory(err);
     }
-    file->number = number;
-    file->path = path;
-    file->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
-    if (file->fd < 0) {
-        enum sb_code code = sb_fail_errno(err, errno, "%s", path);
-
+    *file = (struct shard_file){.number = number, .path = path, .fd = -1};
+    if (made)
+        code = sb_hold_make_file(path, &file->fd, err);
+    else
+        code = ensure_open(file, err);
+    if (code) {
         free_file(file);
         return code;
     }
@@ -140,7 +151,7 @@ enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path, i
     out->continued_path = strdup(path);
     if (!out->continued_path)
         return sb_fail_memory(err);
-    code = open_file(out, strdup(path), out->first - 1, 0, err);
+    code = open_file(out, strdup(path), out->first - 1, false, err);
     if (code)
         return code;
     code = set_length(out->current, end, err);
@@ -154,13 +165,6 @@ static enum sb_code close_file(struct shard_file *file, struct sb_error *err)
 
     file->fd = -1;
     return fd >= 0 && close(fd) ? sb_fail_errno(err, errno, "%s", file->path) : SB_OK;
-}
-
-static enum sb_code ensure_open(struct shard_file *file, struct sb_error *err)
-{
-    if (file->fd < 0)
-        file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-    return file->fd < 0 ? sb_fail_errno(err, errno, "%s", file->path) : SB_OK;
 }
 
 static enum sb_code finish_file(struct shard_file *file, struct sb_error *err)
@@ -204,6 +208,50 @@ static struct shard_file *detach_if_done(struct sb_shard_out *out, struct shard_
     return file;
 }
 
+/*
+ * That its lasting name is to be had is better known now than at the commit. An empty file there is
+ * what a killed run left, and goes. An archive that is replaced says itself which shards go.
+ */
+static enum sb_code look_at_name(struct sb_shard_out *out, struct sb_error *err)
+{
+    struct sb_note *note = &out->hold->note;
+    struct sb_look look = {0};
+    enum sb_code code;
+    char *path;
+
+    if (note->text.aim == SB_AIM_REPLACE)
+        return SB_OK;
+    path = sb_shard_name(out->hold->path, out->next, err);
+    code = path ? sb_look_at(path, &look, err) : err->code;
+    if (code == SB_OK && sb_is_empty_file(&look))
+        code = sb_note_claim(note, SB_CLAIM_GONE, out->next, &look.identity, err);
+    else if (code == SB_OK && look.there)
+        code = sb_fail(err, SB_EXISTS,
+                       "%s: in the way of the next shard, and no index says what is in it; move it "
+                       "away",
+                       path);
+    free(path);
+    return code;
+}
+
+static enum sb_code note_made(struct sb_shard_out *out, const struct sb_look *look,
+                              struct sb_error *err)
+{
+    return sb_note_claim(&out->hold->note, SB_CLAIM_MADE, out->next, &look->identity, err);
+}
+
+/* Before it holds anything, or the next writer could not tell whose it is. */
+static enum sb_code note_file(struct sb_shard_out *out, int fd, const char *path,
+                              struct sb_error *err)
+{
+    struct sb_look look;
+    enum sb_code code = sb_look_into(fd, path, &look, err);
+
+    if (code == SB_OK)
+        code = note_made(out, &look, err);
+    return code ? code : sb_note_sync(&out->hold->note, err);
+}
+
 static enum sb_code begin_shard(struct sb_shard_out *out, struct sb_error *err)
 {
     struct shard_file *full = out->current, *done = NULL;
@@ -213,10 +261,15 @@ static enum sb_code begin_shard(struct sb_shard_out *out, struct sb_error *err)
     if (out->next > SB_SHARD_MAX)
         return sb_fail(err, SB_LIMIT, "more than %d shards; give a larger shard size",
                        SB_SHARD_MAX + 1);
+    code = look_at_name(out, err);
+    if (code)
+        return code;
     path = sb_shard_name(out->prefix, out->next, err);
     if (!path)
         return SB_NOMEM;
-    code = open_file(out, path, out->next, O_CREAT | O_EXCL, err);
+    code = open_file(out, path, out->next, true, err);
+    if (code == SB_OK)
+        code = note_file(out, out->current->fd, out->current->path, err);
     if (code)
         return code;
     out->next++;
@@ -232,20 +285,21 @@ static enum sb_code begin_shard(struct sb_shard_out *out, struct sb_error *err)
 }
 
 /* A file that has the bytes of another without taking up space for them. */
-static enum sb_code share_blocks(const char *target, const char *path, struct sb_error *err)
+static enum sb_code share_blocks(struct sb_shard_out *out, const char *target, const char *path,
+                                 struct sb_error *err)
 {
     int from = open(target, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), to = -1;
     enum sb_code code = SB_OK;
 
     if (from < 0)
         return sb_fail_errno(err, errno, "%s", target);
-    to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (to < 0) {
-        code = sb_fail_errno(err, errno, "%s", path);
+    code = sb_hold_make_file(path, &to, err);
+    if (code) {
         close(from);
         return code;
     }
-    if (ioctl(to, FICLONE, from))
+    code = note_file(out, to, path, err);
+    if (code == SB_OK && ioctl(to, FICLONE, from))
         code = sb_fail_errno(err, errno,
                              "%s: its blocks cannot be shared here; make symbolic links instead",
                              target);
@@ -254,22 +308,32 @@ static enum sb_code share_blocks(const char *target, const char *path, struct sb
     if (close(to) && code == SB_OK)
         code = sb_fail_errno(err, errno, "%s", path);
     close(from);
-    if (code)
-        unlink(path);
     return code;
 }
 
-static enum sb_code make_link(enum sb_link_kind kind, const char *target, const char *path,
-                              struct sb_error *err)
+/* Their lines in the note wait for the commit to be synced; until then, where they begin is enough.
+ */
+static enum sb_code make_link(struct sb_shard_out *out, enum sb_link_kind kind, const char *target,
+                              const char *path, struct sb_error *err)
 {
-    if (kind == SB_LINK_REFLINK)
-        return share_blocks(target, path, err);
-    if (kind != SB_LINK_HARD)
-        return symlink(target, path) ? sb_fail_errno(err, errno, "%s", path) : SB_OK;
-    if (link(target, path) == 0)
-        return SB_OK;
-    return sb_fail_errno(err, errno,
-                         "%s: no hard link to it can be made; make symbolic ones instead", target);
+    struct sb_note *note = &out->hold->note;
+    struct sb_look look;
+    enum sb_code code = SB_OK;
+
+    if (note->text.links_from == UINT32_MAX) {
+        code = sb_note_links(note, out->next, err);
+        if (code == SB_OK)
+            code = sb_note_sync(note, err);
+    }
+    if (code)
+        return code;
+    if (kind != SB_LINK_HARD && symlink(target, path))
+        return sb_fail_errno(err, errno, "%s", path);
+    if (kind == SB_LINK_HARD && link(target, path))
+        return sb_fail_errno(
+            err, errno, "%s: no hard link to it can be made; make symbolic ones instead", target);
+    code = sb_look_at(path, &look, err);
+    return code ? code : note_made(out, &look, err);
 }
 
 enum sb_code sb_shard_out_link(struct sb_shard_out *out, enum sb_link_kind kind, const char *target,
@@ -281,10 +345,14 @@ enum sb_code sb_shard_out_link(struct sb_shard_out *out, enum sb_link_kind kind,
     if (out->next > SB_SHARD_MAX)
         return sb_fail(err, SB_LIMIT, "more than %d shards; link fewer files under one index",
                        SB_SHARD_MAX + 1);
+    code = look_at_name(out, err);
+    if (code)
+        return code;
     path = sb_shard_name(out->prefix, out->next, err);
     if (!path)
         return err->code;
-    code = make_link(kind, target, path, err);
+    code = kind == SB_LINK_REFLINK ? share_blocks(out, target, path, err)
+                                   : make_link(out, kind, target, path, err);
     if (code == SB_OK)
         *shard = out->next++;
     free(path);
@@ -431,16 +499,8 @@ enum sb_code sb_shard_out_finish(struct sb_shard_out *out, struct sb_error *err)
 
 void sb_shard_out_undo(struct sb_shard_out *out)
 {
-    struct sb_error ignored;
     struct stat st;
 
-    for (uint32_t number = out->first; number < out->next; number++) {
-        char *path = sb_shard_name(out->prefix, number, &ignored);
-
-        if (path)
-            unlink(path);
-        free(path);
-    }
     if (!out->continued_path ||
         (stat(out->continued_path, &st) == 0 && st.st_size == out->continued_end))
         return;

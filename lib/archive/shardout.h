@@ -1,10 +1,10 @@
 /*
  * The shards a writer fills: extents are handed out in order, their bytes come in any order.
  *
- * New shards are made under a temporary prefix (PREFIX-shard-NNNNN); the writer renames them at its
- * commit. A shard that is full and completely written is synced and closed at once, so that few
- * are open whatever their number. place and resize belong to one thread at a time; write and skip
- * may be called from any thread.
+ * New shards are made as ARCHIVE.new-shard-NNNNN, and the note (note.h) names each before it holds
+ * anything; the writer gives them their lasting names. A shard that is full and completely written
+ * is synced and closed at once, so that few are open whatever their number. place and resize belong
+ * to one thread at a time; write and skip may be called from any thread.
  */
 #ifndef SB_ARCHIVE_SHARDOUT_H
 #define SB_ARCHIVE_SHARDOUT_H
@@ -16,10 +16,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct sb_hold;
 struct sb_shard_out;
 
-/* limit: bytes in a shard before the next begins. first: number of the first shard to be made. */
-enum sb_code sb_shard_out_new(struct sb_shard_out **out, const char *prefix, uint32_t first,
+/*
+ * limit: bytes in a shard before the next begins. first: number of the first shard to be made. The
+ * hold, whose note it writes, is the caller's and outlives it.
+ */
+enum sb_code sb_shard_out_new(struct sb_shard_out **out, struct sb_hold *hold, uint32_t first,
                               int64_t limit, struct sb_error *err) SB_CHECKED;
 
 /* Closes; new shards stay where they are. */
@@ -66,7 +70,7 @@ uint32_t sb_shard_out_made(const struct sb_shard_out *out);
 /* Cuts unused ends, syncs and closes all of them. At least one shard exists afterwards. */
 enum sb_code sb_shard_out_finish(struct sb_shard_out *out, struct sb_error *err) SB_CHECKED;
 
-/* Removes the shards it made, and gives an existing one its former length back. */
+/* Gives a shard that existed its former length back. Those that it made are for sb_settle_undo. */
 void sb_shard_out_undo(struct sb_shard_out *out);
 
 #endif

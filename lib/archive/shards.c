@@ -134,22 +134,9 @@ void sb_shards_free(struct sb_shards *shards)
     free(shards);
 }
 
-char *sb_shard_name(const char *prefix, uint32_t shard, struct sb_error *err)
-{
-    char *name;
-
-    if (asprintf(&name, "%s-shard-%05u", prefix, shard) >= 0)
-        return name;
-    sb_fail_memory(err);
-    return NULL;
-}
-
 enum sb_code sb_shard_refuse_unnamed(const char *path, struct sb_error *err)
 {
-    size_t size = strlen(path), tail = strlen(".new-shard-00000");
-
-    if (size <= tail || strncmp(path + size - tail, ".new-shard-", strlen(".new-shard-")) != 0 ||
-        strspn(path + size - 5, "0123456789") != 5)
+    if (!sb_is_new_shard(path))
         return SB_OK;
     return sb_fail(err, SB_LOCKED,
                    "%s: is about to be renamed, or was when a run was killed; wait for its "

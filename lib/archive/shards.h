@@ -10,6 +10,7 @@
 #ifndef SB_ARCHIVE_SHARDS_H
 #define SB_ARCHIVE_SHARDS_H
 
+#include "archive/own_names.h"
 #include "core/buf.h"
 #include "core/error.h"
 #include "core/io.h"
@@ -18,13 +19,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#define SB_SHARD_MAX 99999 /* five digits in the name */
-
 struct sb_archive;
 struct sb_shards;
-
-/* PREFIX-shard-NNNNN; of the caller. NULL when there is no memory, which err says. */
-char *sb_shard_name(const char *prefix, uint32_t shard, struct sb_error *err);
 
 /* SB_LOCKED for the path of a shard that waits for its writer to give it its lasting name. */
 enum sb_code sb_shard_refuse_unnamed(const char *path, struct sb_error *err) SB_CHECKED;

@@ -4,27 +4,24 @@
 #include "archive/config.h"
 #include "archive/database.h"
 #include "archive/progress.h"
+#include "archive/settle.h"
 #include "archive/shardcount.h"
 #include "archive/shards.h"
-#include "archive/standing.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
                             const struct sb_writer_options *options, struct sb_error *err)
 {
     struct sb_writer *writer = calloc(1, sizeof(*writer));
-    enum sb_code code = SB_NOMEM;
+    enum sb_code code;
 
     *out = NULL;
     if (!writer)
         return sb_fail_memory(err);
-    writer->lock.fd = -1;
+    writer->hold = SB_HOLD_NONE;
+    writer->made = SB_NEW_INDEX_NONE;
     writer->mode = options->mode;
     writer->seal = options->seal;
     writer->in_place = options->in_place;
@@ -33,17 +30,7 @@ enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
     writer->strict = options->strict;
     writer->notify = options->notify;
     writer->limit = options->shard_size;
-    writer->path = sb_standing_path(path, err);
-    if (!writer->path) {
-        code = err->code;
-        goto fail;
-    }
-    if (asprintf(&writer->new_path, "%s.new", writer->path) < 0) {
-        writer->new_path = NULL;
-        code = sb_fail_memory(err);
-        goto fail;
-    }
-    code = sb_standing_index(&writer->file, writer->path, err);
+    code = sb_hold_find(&writer->hold, path, false, err);
     if (code)
         goto fail;
     code = writer->mode == SB_APPEND ? sb_writer_open_append(writer, err)
@@ -58,31 +45,31 @@ fail:
 }
 
 /*
- * After some failures SQLite rolls back by itself and lets go of the lock; from then on another
- * writer may be at work, and what is left is for it to clear up.
+ * After some failures SQLite rolls back by itself and lets go of its lock; from then on Barecat may
+ * be at work, and the end of a shard is for the next writer to cut.
  */
 static bool is_locked(const struct sb_writer *writer)
 {
     return writer->mode != SB_APPEND || !writer->db || !sqlite3_get_autocommit(writer->db);
 }
 
+/* While the locks are still held: what is undone is nobody else's. */
+static bool undo(struct sb_writer *writer)
+{
+    if (writer->committed)
+        return writer->finished;
+    if (writer->shards && is_locked(writer))
+        sb_shard_out_undo(writer->shards);
+    return writer->settled && sb_settle_undo(&writer->hold);
+}
+
 void sb_writer_free(struct sb_writer *writer)
 {
-    struct sb_error ignored;
-    bool removed = true;
+    bool done;
 
     if (!writer)
         return;
-    if (!writer->committed && is_locked(writer)) {
-        /* While the locks are still held: what is undone is nobody else's. */
-        if (writer->shards)
-            sb_shard_out_undo(writer->shards);
-        if (writer->renaming)
-            removed = sb_pending_remove_from(writer->path, 0, &ignored) == SB_OK;
-        /* As long as renamed shards stand, the index beside them says whose they are. */
-        if (removed && writer->new_path && writer->lock.fd >= 0)
-            unlink(writer->new_path);
-    }
+    done = undo(writer);
     sb_shard_out_free(writer->shards);
     sb_tally_free(writer->tally);
     sqlite3_finalize(writer->add_file);
@@ -91,25 +78,25 @@ void sb_writer_free(struct sb_writer *writer)
     sqlite3_finalize(writer->find_file);
     sqlite3_finalize(writer->find_dir);
     sb_database_close(writer->staging);
-    sb_database_close(writer->db);
-    sb_new_lock_drop(&writer->lock);
+    if (writer->db != writer->made.db)
+        sb_database_close(writer->db);
+    sb_new_index_release(&writer->made);
     sb_database_close(writer->replaced);
-    free(writer->file);
-    free(writer->new_path);
-    free(writer->path);
+    /* What was left behind is for the next writer, who knows it by the note. */
+    sb_hold_drop(&writer->hold, !done);
     free(writer);
 }
 
 enum sb_code sb_writer_refuse_strangers(struct sb_writer *writer, sqlite3 *db, struct sb_error *err)
 {
     uint32_t in_use;
-    enum sb_code code = sb_shard_count_standing(db, writer->path, &in_use, err);
+    enum sb_code code = sb_shard_count_standing(db, writer->hold.path, &in_use, err);
 
     if (code)
         return code;
     writer->shards_in_use = in_use;
     /* An archive without files has a shard all the same. */
-    return sb_pending_refuse_shards(writer->path, in_use ? in_use : 1, err);
+    return sb_pending_refuse_shards(writer->hold.path, in_use ? in_use : 1, err);
 }
 
 enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count, bool pending,
@@ -120,7 +107,7 @@ enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count
     if (code == SB_OK)
         code = sb_config_put(writer->db, SB_CONFIG_SHARD_SIZE, NULL, &writer->limit, err);
     if (code == SB_OK && pending)
-        code = sb_pending_record(writer->db, writer->new_path, shard_count, err);
+        code = sb_pending_record(writer->db, writer->hold.note.path, shard_count, err);
     return code;
 }
 
@@ -185,7 +172,7 @@ enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer, struct sb_er
 {
     if (writer->shards)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: was opened to change its index alone", writer->path);
+    return sb_fail(err, SB_INVALID, "%s: was opened to change its index alone", writer->hold.path);
 }
 
 enum sb_code sb_writer_place(struct sb_writer *writer, int64_t size, uint32_t *shard,
@@ -261,7 +248,12 @@ enum sb_code sb_writer_heed_strict(const struct sb_writer *writer, struct sb_err
     if (!writer->strict || !writer->left_out)
         return SB_OK;
     return sb_fail(err, SB_INVALID, "%s: not everything can be held; given up, as --strict asks",
-                   writer->path);
+                   writer->hold.path);
+}
+
+uint32_t sb_writer_shards_before(const struct sb_writer *writer)
+{
+    return writer->shards_in_use;
 }
 
 struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer)

@@ -110,6 +110,9 @@ enum sb_code sb_writer_link_shard(struct sb_writer *writer, enum sb_link_kind ki
 enum sb_code sb_writer_open_shards(struct sb_writer *writer, struct sb_shards **out,
                                    struct sb_error *err) SB_CHECKED;
 
+/* How many shards the archive has that is added to or replaced. */
+uint32_t sb_writer_shards_before(const struct sb_writer *writer);
+
 /* Of in_place: how many there are. */
 uint32_t sb_writer_shard_count(const struct sb_writer *writer);
 

@@ -8,9 +8,9 @@
 #include "archive/database.h"
 #include "archive/linked.h"
 #include "archive/parent.h"
+#include "archive/settle.h"
 #include "archive/shardcount.h"
 #include "archive/shards.h"
-#include "archive/standing.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
     if (code == SB_OK)
         code = sb_database_run(writer->db, "PRAGMA cache_size=-24576", err);
     if (code == SB_OK)
-        code = sb_database_open_private(&writer->staging, writer->path, err);
+        code = sb_database_open_private(&writer->staging, writer->hold.path, err);
     if (code == SB_OK)
         code = sb_database_run(writer->staging, tables, err);
     if (code == SB_OK)
@@ -92,7 +92,7 @@ static enum sb_code used_end(struct sb_writer *writer, uint32_t shard, int64_t f
     if (code == SB_OK && (*end < 0 || *end > file_size))
         code = sb_fail(err, SB_DAMAGED,
                        "%s: shard %05u is shorter than the index says; run 'shardbox verify'",
-                       writer->path, shard);
+                       writer->hold.path, shard);
     return code;
 }
 
@@ -117,7 +117,7 @@ static enum sb_code open_shards(struct sb_writer *writer, struct sb_error *err)
     int64_t end;
 
     for (;; count++) {
-        path = sb_shard_name(writer->path, count, err);
+        path = sb_shard_name(writer->hold.path, count, err);
         if (!path) {
             code = err->code;
             goto out;
@@ -132,14 +132,14 @@ static enum sb_code open_shards(struct sb_writer *writer, struct sb_error *err)
         code = sb_fail_errno(err, errno, "%s", path);
         goto out;
     }
-    code = sb_shard_out_new(&writer->shards, writer->new_path, count < own ? count : own,
+    code = sb_shard_out_new(&writer->shards, &writer->hold, count < own ? count : own,
                             writer->limit, err);
     if (code || !last || count > own || !may_continue(writer, &last_st, last))
         goto out;
     code = used_end(writer, count - 1, last_st.st_size, &end, err);
     /* A commit that freed the bytes behind `end` must be on disk before they are cut off. */
     if (code == SB_OK && end < last_st.st_size)
-        code = sb_sync_directory_of(writer->file, err);
+        code = sb_sync_directory_of(writer->hold.file, err);
     if (code == SB_OK)
         code = sb_shard_out_continue(writer->shards, last, end, err);
     writer->continues = code == SB_OK;
@@ -149,28 +149,37 @@ out:
     return code;
 }
 
-enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *err)
+/* With nothing left of earlier runs; the note is this run's from here on. */
+static enum sb_code look_at_archive(struct sb_writer *writer, struct sb_error *err)
 {
+    struct sb_hold *hold = &writer->hold;
     int64_t limit;
-    enum sb_code code = SB_OK;
+    enum sb_code code = sb_config_number(writer->db, SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit, err);
 
-    if (!writer->file)
-        code = sb_writer_roll_forward(writer, err);
-    if (code == SB_OK)
-        code = sb_standing_refuse_links(writer->file, err);
-    if (code == SB_OK)
-        code = sb_standing_open(&writer->db, writer->path, writer->file, true, err);
-    if (code == SB_OK)
-        code = sb_config_number(writer->db, SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit, err);
     if (code == SB_OK)
         code = writer->index_only
-                   ? sb_shard_count_in_use(writer->db, writer->file, &writer->shards_in_use, err)
+                   ? sb_shard_count_in_use(writer->db, hold->file, &writer->shards_in_use, err)
                    : sb_writer_refuse_strangers(writer, writer->db, err);
     if (code)
         return code;
     if (writer->limit <= 0)
         writer->limit = limit > 0 ? limit : INT64_MAX;
-    code = sb_pending_clear(writer->path, err);
+    code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index, err);
+    writer->settled = true;
+    return code;
+}
+
+enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *err)
+{
+    static const struct sb_hold_options options = {.to_change = true};
+    enum sb_code code = sb_hold_take(&writer->hold, err);
+
+    if (code == SB_OK && !writer->hold.file)
+        code = sb_writer_roll_forward(writer, err);
+    if (code == SB_OK)
+        code = sb_hold_open(&writer->hold, &writer->db, &options, err);
+    if (code == SB_OK)
+        code = look_at_archive(writer, err);
     if (code == SB_OK)
         code = prepare(writer, err);
     if (code == SB_OK && !writer->index_only)
@@ -227,20 +236,15 @@ static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
     if (code || writer->index_only)
         return code;
     code = sb_shard_out_finish(writer->shards, err);
-    return code ? code : sb_sync_directory_of(writer->path, err);
+    return code ? code : sb_sync_directory_of(writer->hold.path, err);
 }
 
-/* Within the transaction; *made tells how many shards wait for their names. */
-static enum sb_code change_index(struct sb_writer *writer, uint32_t *made, struct sb_error *err)
+/* Within the transaction. */
+static enum sb_code change_index(struct sb_writer *writer, struct sb_error *err)
 {
-    uint32_t count = writer->shards_in_use;
+    uint32_t count = writer->shards ? sb_shard_out_count(writer->shards) : writer->shards_in_use;
     enum sb_code code;
 
-    *made = 0;
-    if (writer->shards) {
-        *made = sb_shard_out_made(writer->shards);
-        count = sb_shard_out_count(writer->shards);
-    }
     code = move_rows(writer, "SELECT path FROM dropped ORDER BY path",
                      "DELETE FROM files WHERE path = ?1", err);
     if (code == SB_OK)
@@ -256,19 +260,31 @@ static enum sb_code change_index(struct sb_writer *writer, uint32_t *made, struc
     if (code == SB_OK && writer->shards)
         code = move_records(writer, err);
     if (code == SB_OK)
-        code = sb_writer_put_config(writer, count, *made > 0, err);
+        code = sb_writer_put_config(writer, count, false, err);
     return code;
+}
+
+/* New shards have their names before any row speaks of them. */
+static enum sb_code name_shards(struct sb_writer *writer, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (!writer->shards || sb_shard_out_made(writer->shards) == 0)
+        return SB_OK;
+    code = sb_note_sync(&writer->hold.note, err);
+    return code ? code : sb_settle_name_shards(&writer->hold, err);
 }
 
 enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *err)
 {
-    uint32_t made;
     enum sb_code code = finish_files(writer, err);
 
     if (code == SB_OK)
-        code = sb_exclude_readers(writer->db, writer->file, err);
+        code = name_shards(writer, err);
     if (code == SB_OK)
-        code = change_index(writer, &made, err);
+        code = sb_exclude_readers(writer->db, writer->hold.file, err);
+    if (code == SB_OK)
+        code = change_index(writer, err);
     if (code)
         return code;
     /*
@@ -277,7 +293,6 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
      */
     writer->committed = true;
     code = sb_database_run(writer->db, "COMMIT", err);
-    if (code)
-        return code;
-    return made ? sb_pending_finish_own(writer->db, writer->path, writer->file, err) : SB_OK;
+    writer->finished = code == SB_OK;
+    return code;
 }

@@ -137,7 +137,8 @@ static enum sb_code shards_of(struct copier *copier, uint32_t number, struct sb_
     enum sb_code code = SB_OK;
 
     if (!*shards)
-        code = sb_shards_open_at(shards, number < first ? writer->path : writer->new_path, err);
+        code = sb_shards_open_at(shards,
+                                 number < first ? writer->hold.path : writer->hold.note.path, err);
     *out = *shards;
     return code;
 }

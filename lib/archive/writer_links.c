@@ -50,13 +50,9 @@ static bool in_same_directory(const char *a, const char *b)
 /* Would the archive's own files come to stand where it is? */
 static bool is_in_the_way(const struct sb_writer *writer, const char *file)
 {
-    const char *own = strrchr(writer->path, '/') + 1, *name = strrchr(file, '/') + 1;
-    size_t size = strlen(own);
+    const char *own = strrchr(writer->hold.path, '/') + 1, *name = strrchr(file, '/') + 1;
 
-    return strncmp(name, own, size) == 0 &&
-           (name[size] == '\0' || strncmp(name + size, "-shard-", 7) == 0 ||
-            strncmp(name + size, ".new", 4) == 0) &&
-           in_same_directory(writer->path, file);
+    return sb_own_of(name, own).kind != SB_OWN_NONE && in_same_directory(writer->hold.path, file);
 }
 
 /* What sb_shard_out_link takes for it. */
@@ -64,7 +60,7 @@ static enum sb_code link_text(const struct sb_writer *writer, enum sb_link_kind 
                               const char *file, const char *resolved, struct sb_buf *out)
 {
     if (kind == SB_LINK_RELATIVE)
-        return make_relative(out, writer->path, resolved);
+        return make_relative(out, writer->hold.path, resolved);
     return sb_buf_add_text(out, *file == '/' ? file : resolved);
 }
 
@@ -105,7 +101,7 @@ enum sb_code sb_writer_count_shards(struct sb_writer *writer, uint32_t *count, s
     struct stat st;
 
     for (*count = 0; *count <= SB_SHARD_MAX; (*count)++) {
-        char *path = sb_shard_name(writer->path, *count, err);
+        char *path = sb_shard_name(writer->hold.path, *count, err);
         bool there;
 
         if (!path)
@@ -117,7 +113,7 @@ enum sb_code sb_writer_count_shards(struct sb_writer *writer, uint32_t *count, s
     }
     if (*count == 0)
         return sb_fail(err, SB_NOENT, "%s-shard-00000: not there; shards are numbered from 0",
-                       writer->path);
+                       writer->hold.path);
     return SB_OK;
 }
 
@@ -129,5 +125,6 @@ uint32_t sb_writer_shard_count(const struct sb_writer *writer)
 enum sb_code sb_writer_open_shards(struct sb_writer *writer, struct sb_shards **out,
                                    struct sb_error *err)
 {
-    return sb_shards_open_at(out, writer->in_place ? writer->path : writer->new_path, err);
+    return sb_shards_open_at(out, writer->in_place ? writer->hold.path : writer->hold.note.path,
+                             err);
 }

@@ -1,111 +1,78 @@
 /*
- * A new archive, or one in place of an old one: built as ARCHIVE.new beside it.
+ * A new archive, or one in place of an old one: built as ARCHIVE.new-index beside it.
  */
 #include "archive/writer_private.h"
 
 #include "archive/database.h"
 #include "archive/ddl.h"
-#include "archive/parent.h"
-#include "archive/standing.h"
+#include "archive/own_names.h"
+#include "archive/settle.h"
 #include "core/io.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/*
- * Under the lock of path.new: what a killed run left there goes. Shards that it had renamed already
- * are known to be its own by the complete index that it left.
- */
-static enum sb_code clear_leftover(struct sb_writer *writer, struct sb_error *err)
+/* What a killed run left, and what is in the way of this one. */
+static enum sb_code clear_the_way(struct sb_writer *writer, struct sb_error *err)
 {
-    struct sb_error ignored;
-    bool complete = false;
-    sqlite3 *db = NULL;
+    static const struct sb_hold_options to_be_replaced = {.to_change = false};
+    struct sb_hold *hold = &writer->hold;
     enum sb_code code;
 
-    if (writer->lock.was_there && !writer->file &&
-        sb_database_open(&db, writer->new_path, SB_DB_READ, &ignored) == SB_OK &&
-        sb_pending_is_complete(db, writer->path, &complete, &ignored))
-        complete = false;
-    sb_database_close(db);
-    if (complete && writer->in_place)
-        return sb_fail(err, SB_EXISTS,
-                       "%s: an interrupted run left this index, which may be that of the shards; "
-                       "finish it with 'pack --append', or remove it",
-                       writer->new_path);
-    if (complete) {
-        /* From here on path.new may only go when they are gone: it says whose they are. */
-        writer->renaming = true;
-        code = sb_pending_remove_from(writer->path, 0, err);
-        if (code == SB_OK)
-            code = sb_sync_directory_of(writer->path, err);
-        if (code)
-            return code;
+    /* Only what is an archive is replaced: --force must not cost a stranger's database. */
+    if (hold->file) {
+        code = sb_hold_open(hold, &writer->replaced, &to_be_replaced, err);
+        return code || writer->in_place ? code
+                                        : sb_writer_refuse_strangers(writer, writer->replaced, err);
     }
-    writer->renaming = false;
-    if (ftruncate(writer->lock.fd, 0))
-        return sb_fail_errno(err, errno, "%s", writer->new_path);
-    return sb_pending_remove_shards(writer->path, err);
+    if (writer->in_place && hold->note.text.whole)
+        return sb_fail(err, SB_EXISTS,
+                       "%s" SB_NEW_INDEX ": an interrupted run left this index, which may be that "
+                       "of the shards; finish it with 'pack --append', or remove it",
+                       hold->path);
+    code = sb_settle_missing(hold, err);
+    return code || writer->in_place ? code : sb_pending_refuse_shards(hold->path, 0, err);
 }
 
 /*
- * Nobody reads this index before it is whole, and a killed run starts over: no syncs until the end,
- * and a journal only in memory. That one is for an index that cannot be made, names being repeated;
- * it holds the few pages that were there when the transaction began.
+ * The journal is in memory, and for an index that cannot be made, names being repeated; it holds
+ * the few pages that were there when the transaction began.
  */
 static enum sb_code make_index(struct sb_writer *writer, struct sb_error *err)
 {
-    enum sb_code code;
+    struct sb_hold *hold = &writer->hold;
+    enum sb_code code = sb_note_begin(&hold->note, hold->file ? SB_AIM_REPLACE : SB_AIM_MAKE,
+                                      hold->file ? &hold->index : NULL, err);
 
-    code = sb_database_open(&writer->db, writer->new_path, SB_DB_CREATE, err);
+    writer->settled = true;
     if (code == SB_OK)
-        code = sb_register_parent_functions(writer->db, err);
-    if (code == SB_OK)
-        code = sb_database_run(writer->db,
-                               "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF;"
-                               "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-24576",
-                               err);
-    if (code == SB_OK)
-        code = sb_new_index_begin(writer->db, err);
-    if (code == SB_OK)
-        code = sb_writer_prepare_rows(writer, writer->db, err);
-    return code;
+        code = sb_new_index_make(&writer->made, hold, "MEMORY", err);
+    writer->db = writer->made.db;
+    return code ? code : sb_writer_prepare_rows(writer, writer->db, err);
 }
 
 enum sb_code sb_writer_open_new(struct sb_writer *writer, struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
     uint32_t standing = 0;
+    enum sb_code code;
 
-    if (writer->file && writer->mode == SB_CREATE)
+    if (writer->hold.file && writer->mode == SB_CREATE)
         return sb_fail(err, SB_EXISTS,
                        "%s: there is an archive already; use --append to add to it, or --force to "
                        "replace it",
-                       writer->path);
+                       writer->hold.path);
     if (writer->limit <= 0)
         writer->limit = INT64_MAX;
-    /* Only what is an archive is replaced: --force must not cost a stranger's database. */
-    if (writer->file)
-        code = sb_standing_open(&writer->replaced, writer->path, writer->file, false, err);
-    if (code == SB_OK && writer->file && !writer->in_place)
-        code = sb_writer_refuse_strangers(writer, writer->replaced, err);
+    code = sb_hold_take(&writer->hold, err);
     if (code == SB_OK)
-        code = sb_new_lock_take(&writer->lock, writer->new_path, err);
-    if (code == SB_OK)
-        code = clear_leftover(writer, err);
+        code = clear_the_way(writer, err);
     if (code == SB_OK && writer->in_place)
         code = sb_writer_count_shards(writer, &standing, err);
-    else if (code == SB_OK && !writer->file)
-        code = sb_pending_refuse_shards(writer->path, 0, err);
     if (code == SB_OK)
         code = make_index(writer, err);
-    if (code == SB_OK)
-        code = sb_shard_out_new(&writer->shards, writer->new_path, standing, writer->limit, err);
-    return code;
+    return code ? code
+                : sb_shard_out_new(&writer->shards, &writer->hold, standing, writer->limit, err);
 }
 
 struct sync_job {
@@ -161,49 +128,83 @@ static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
         *err = job.error;
         return job.code;
     }
+    writer->has_row = writer->replaced && !writer->in_place;
     code = sb_writer_put_progress(writer, err);
-    /* The row that calls it complete goes to disk after all that it speaks of. */
-    if (code == SB_OK)
-        code = sb_database_run(writer->db, "COMMIT", err);
-    if (code == SB_OK)
-        code = sb_fsync(writer->lock.fd, writer->new_path, err);
     if (code == SB_OK)
         code =
             sb_writer_put_config(writer, writer->in_place ? 0 : sb_shard_out_count(writer->shards),
-                                 !writer->in_place, err);
-    if (code == SB_OK)
-        code = sb_fsync(writer->lock.fd, writer->new_path, err);
-    return code;
+                                 writer->has_row, err);
+    /* Goes to disk after all that it speaks of. */
+    return code ? code : sb_new_index_complete(&writer->made, &writer->hold, err);
 }
 
-static enum sb_code rename_into_place(struct sb_writer *writer, struct sb_error *err)
+/* One that is a stranger's by now is not claimed. */
+static enum sb_code note_gone(struct sb_writer *writer, uint32_t number, struct sb_error *err)
 {
-    enum sb_code code;
+    char *path = sb_shard_name(writer->hold.path, number, err);
+    struct sb_look look = {0};
+    enum sb_code code = path ? sb_look_at(path, &look, err) : err->code;
 
-    code = sb_pending_refuse_journal(writer->path, err);
-    /* Over an old archive the index goes first: its config row leads to the shards meanwhile. */
-    if (code == SB_OK && !writer->file && !writer->in_place) {
-        writer->renaming = true;
-        code = sb_pending_rename_shards(writer->path, err);
-    }
-    return code ? code : sb_writer_rename_index(writer, writer->new_path, err);
+    free(path);
+    if (code || !look.there)
+        return code;
+    return sb_note_claim(&writer->hold.note, SB_CLAIM_GONE, number, &look.identity, err);
 }
 
-enum sb_code sb_writer_rename_index(struct sb_writer *writer, const char *from,
-                                    struct sb_error *err)
+enum sb_code sb_writer_note_gone(struct sb_writer *writer, struct sb_error *err)
 {
-    enum sb_code code = sb_sync_directory_of(writer->path, err);
+    uint32_t count = writer->shards_in_use;
+    enum sb_code code = SB_OK;
 
-    if (code == SB_OK)
-        code = sb_rename(from, writer->path, err);
+    /* An archive without files has a shard all the same. */
+    if (count == 0 && writer->replaced)
+        count = 1;
+    for (uint32_t i = 0; code == SB_OK && i < count; i++)
+        code = note_gone(writer, i, err);
+    return code ? code : sb_note_sync(&writer->hold.note, err);
+}
+
+/*
+ * The row leads readers to the shards until they have their names. Where another program came
+ * first, the next writer of ours does it.
+ */
+static enum sb_code finish(struct sb_writer *writer, struct sb_error *err)
+{
+    static const struct sb_hold_options options = {.to_change = true};
+    struct sqlite3 *db = NULL;
+    enum sb_code code = sb_hold_open(&writer->hold, &db, &options, err);
+
+    sb_database_close(db);
+    writer->finished = code == SB_OK;
+    return code == SB_LOCKED || code == SB_CHANGED ? SB_OK : code;
+}
+
+enum sb_code sb_writer_put_in_place(struct sb_writer *writer, const char *from, int *fd,
+                                    const struct sb_identity *identity, struct sb_error *err)
+{
+    enum sb_code code =
+        sb_new_index_place(&writer->hold, from, fd, identity, &writer->committed, err);
+
     if (code)
         return code;
-    writer->committed = true;
-    code = sb_sync_directory_of(writer->path, err);
-    if (code == SB_OK && writer->file && strcmp(writer->file, writer->path) != 0 &&
-        unlink(writer->file))
-        code = sb_fail_errno(err, errno, "%s", writer->file);
-    return code;
+    sb_database_close(writer->replaced);
+    writer->replaced = NULL;
+    if (writer->has_row)
+        return finish(writer, err);
+    writer->finished = true;
+    return SB_OK;
+}
+
+/*
+ * Shards of a new archive have their names before the index has its own; those of one that replaces
+ * another get them afterwards, for until then they are the other's.
+ */
+static enum sb_code name_shards(struct sb_writer *writer, struct sb_error *err)
+{
+    if (writer->in_place)
+        return SB_OK;
+    return writer->replaced ? sb_writer_note_gone(writer, err)
+                            : sb_settle_name_shards(&writer->hold, err);
 }
 
 void sb_writer_close_index(struct sb_writer *writer)
@@ -214,50 +215,36 @@ void sb_writer_close_index(struct sb_writer *writer)
     writer->add_copy = NULL;
     sb_tally_free(writer->tally);
     writer->tally = NULL;
-    sb_database_close(writer->db);
+    sb_new_index_close(&writer->made);
     writer->db = NULL;
 }
 
 enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err)
 {
-    enum sb_code code;
+    enum sb_code code = finish_files(writer, err);
 
-    code = finish_files(writer, err);
-    if (code == SB_OK)
-        code = rename_into_place(writer, err);
     if (code)
         return code;
     sb_writer_close_index(writer);
-    sb_new_lock_drop(&writer->lock);
-    return sb_pending_tidy_up(writer->path, err);
+    code = name_shards(writer, err);
+    return code ? code
+                : sb_writer_put_in_place(writer, writer->made.path, &writer->made.fd,
+                                         &writer->made.identity, err);
 }
 
 enum sb_code sb_writer_roll_forward(struct sb_writer *writer, struct sb_error *err)
 {
-    bool complete = false;
-    sqlite3 *db = NULL;
-    enum sb_code code;
+    struct sb_hold *hold = &writer->hold;
+    bool done;
+    enum sb_code code = sb_settle_forward(hold, &done, err);
 
-    if (access(writer->new_path, F_OK))
-        return sb_fail(err, SB_NOENT, "%s: no such archive", writer->path);
-    code = sb_new_lock_take(&writer->lock, writer->new_path, err);
     if (code)
         return code;
-    code = sb_database_open(&db, writer->new_path, SB_DB_READ, err);
-    if (code == SB_OK)
-        code = sb_pending_is_complete(db, writer->path, &complete, err);
-    sb_database_close(db);
-    if (code == SB_OK && complete)
-        code = sb_pending_rename_shards(writer->path, err);
-    if (code == SB_OK && complete)
-        code = sb_rename(writer->new_path, writer->path, err);
-    sb_new_lock_drop(&writer->lock);
-    if (code)
-        return code;
-    if (!complete)
+    if (!done && hold->note.text.aim == SB_AIM_NONE)
+        return sb_fail(err, SB_NOENT, "%s: no such archive", hold->path);
+    if (!done)
         return sb_fail(err, SB_NOENT,
                        "%s: no such archive; an interrupted pack left %s, pack it again",
-                       writer->path, writer->new_path);
-    writer->file = strdup(writer->path);
-    return writer->file ? sb_sync_directory_of(writer->path, err) : sb_fail_memory(err);
+                       hold->path, hold->note.path);
+    return sb_hold_take_index(hold, &hold->note.text.index, err);
 }

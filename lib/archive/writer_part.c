@@ -5,91 +5,98 @@
 #include "archive/writer_private.h"
 
 #include "archive/database.h"
+#include "archive/own_names.h"
 #include "archive/part.h"
 #include "archive/shardcount.h"
-#include "archive/standing.h"
 #include "core/io.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The row that leads to the shards under the part's name. */
-static enum sb_code put_prefix(struct sqlite3 *db, const char *part, struct sb_error *err)
+/* The part while it becomes an archive. */
+struct becoming {
+    struct sb_hold hold;
+    sqlite3 *db;
+    uint32_t count; /* of shards; one without files has a shard all the same */
+};
+
+static enum sb_code count_shards(struct becoming *part, struct sb_error *err)
 {
-    uint32_t count;
-    enum sb_code code = sb_shard_count_in_use(db, part, &count, err);
+    enum sb_code code = sb_shard_count_in_use(part->db, part->hold.path, &part->count, err);
 
-    /* An archive without files has a shard all the same. */
-    return code ? code : sb_pending_record(db, part, count > 0 ? count : 1, err);
-}
-
-static enum sb_code call_whole(struct sqlite3 *db, const char *part, struct sb_error *err)
-{
-    struct sb_progress progress = {0};
-    enum sb_code code = sb_progress_load(db, &progress, err);
-
-    progress.state = SB_PROGRESS_WHOLE;
-    if (code == SB_OK)
-        code = sb_progress_save(db, &progress, err);
-    sb_progress_release(&progress);
-    if (code == SB_OK)
-        code = put_prefix(db, part, err);
-    return code == SB_OK ? sb_database_run(db, "COMMIT", err) : code;
-}
-
-/* The renames of its shards are for sb_pending_finish: the row leads to them meanwhile. */
-static enum sb_code rename_index(struct sb_writer *writer, const char *part, struct sb_error *err)
-{
-    enum sb_code code = sb_pending_refuse_journal(writer->path, err);
-
-    if (code == SB_OK)
-        code = sb_pending_refuse_journal(part, err);
-    if (code == SB_OK && !writer->file)
-        code = sb_pending_refuse_shards(writer->path, 0, err);
-    return code ? code : sb_writer_rename_index(writer, part, err);
-}
-
-/* The index that this writer began, and its lock. */
-static enum sb_code let_go(struct sb_writer *writer, struct sb_error *err)
-{
-    enum sb_code code = SB_OK;
-
-    sb_writer_close_index(writer);
-    if (unlink(writer->new_path))
-        code = sb_fail_errno(err, errno, "%s", writer->new_path);
-    sb_new_lock_drop(&writer->lock);
+    if (code == SB_OK && part->count == 0)
+        part->count = 1;
     return code;
 }
 
-enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part, struct sb_error *err)
+/* With the row that leads to the shards under the part's name. */
+static enum sb_code call_whole(struct becoming *part, struct sb_error *err)
 {
-    struct sb_new_lock lock = {.fd = -1};
-    char *new_path;
-    sqlite3 *db = NULL;
-    enum sb_code code;
+    struct sb_progress progress = {0};
+    enum sb_code code = sb_progress_load(part->db, &progress, err);
 
-    if (asprintf(&new_path, "%s.new", part) < 0)
-        return sb_fail_memory(err);
-    code = sb_standing_open(&db, part, part, true, err);
-    /* As a lock, it keeps writers of the part out between the transactions. */
+    progress.state = SB_PROGRESS_WHOLE;
     if (code == SB_OK)
-        code = sb_new_lock_take(&lock, new_path, err);
+        code = sb_progress_save(part->db, &progress, err);
+    sb_progress_release(&progress);
     if (code == SB_OK)
-        code = call_whole(db, part, err);
+        code = count_shards(part, err);
     if (code == SB_OK)
-        code = sb_lock_index(db, part, err);
-    /* Before the rename, or a kill could leave it beside an archive that has no part. */
-    if (lock.fd >= 0 && unlink(new_path) && code == SB_OK)
-        code = sb_fail_errno(err, errno, "%s", new_path);
+        code = sb_pending_record(part->db, part->hold.path, part->count, err);
+    return code == SB_OK ? sb_database_run(part->db, "COMMIT", err) : code;
+}
+
+/* The index that this writer began; the part's takes its place in the note. */
+static enum sb_code let_go(struct sb_writer *writer, const struct becoming *part,
+                           struct sb_error *err)
+{
+    sb_writer_close_index(writer);
+    if (unlink(writer->made.path))
+        return sb_fail_errno(err, errno, "%s", writer->made.path);
+    return sb_note_index(&writer->hold.note, &part->hold.index, err);
+}
+
+static enum sb_code place(struct sb_writer *writer, struct becoming *part, struct sb_error *err)
+{
+    enum sb_code code = sb_pending_refuse_journal(part->hold.path, err);
+
+    if (code == SB_OK && !writer->replaced)
+        code = sb_pending_refuse_shards(writer->hold.path, 0, err);
     if (code == SB_OK)
-        code = rename_index(writer, part, err);
-    sb_database_close(db);
-    sb_new_lock_drop(&lock);
-    free(new_path);
+        code = let_go(writer, part, err);
+    if (code == SB_OK)
+        code = sb_writer_note_gone(writer, err);
     if (code)
         return code;
-    code = let_go(writer, err);
-    return code ? code : sb_pending_tidy_up(writer->path, err);
+    sb_database_close(part->db);
+    part->db = NULL;
+    writer->has_row = true;
+    return sb_writer_put_in_place(writer, part->hold.path, &part->hold.fd, &part->hold.index, err);
+}
+
+enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *path, struct sb_error *err)
+{
+    static const struct sb_hold_options options = {.to_change = true};
+    struct becoming part = {.hold = SB_HOLD_NONE};
+    enum sb_code code = sb_hold_find(&part.hold, path, false, err);
+
+    if (code == SB_OK && !part.hold.file)
+        code = sb_fail(err, SB_NOENT, "%s: no such archive", part.hold.path);
+    if (code == SB_OK)
+        code = sb_hold_take(&part.hold, err);
+    if (code == SB_OK)
+        code = sb_hold_open(&part.hold, &part.db, &options, err);
+    if (code == SB_OK)
+        code = call_whole(&part, err);
+    if (code == SB_OK)
+        code = sb_hold_begin(&part.hold, part.db, err);
+    /* Before the rename, or a kill could leave it beside an archive that has no part. */
+    if (code == SB_OK)
+        sb_note_drop(&part.hold.note, false);
+    if (code == SB_OK)
+        code = place(writer, &part, err);
+    sb_database_close(part.db);
+    sb_hold_drop(&part.hold, code != SB_OK);
+    return code;
 }

@@ -4,7 +4,7 @@
 #ifndef SB_ARCHIVE_WRITER_PRIVATE_H
 #define SB_ARCHIVE_WRITER_PRIVATE_H
 
-#include "archive/lock.h"
+#include "archive/new_index.h"
 #include "archive/pending.h"
 #include "archive/shardout.h"
 #include "archive/tally.h"
@@ -22,18 +22,18 @@ struct sb_writer {
     bool continues; /* SB_APPEND: bytes go into the last shard that stood there */
     bool left_out;  /* files that were added, by the commit */
     bool committed; /* or perhaps so: nothing may be undone */
-    bool renaming;  /* shards of a new archive may have their final names already */
+    bool has_row;   /* shards of the new index have their names only after the commit */
+    bool settled;   /* the note is this run's own */
+    bool finished;  /* committed, and nothing is left for another writer to do */
     int64_t limit;  /* bytes in a shard */
 
-    char *path;     /* of the archive: its directory resolved, its own name as given */
-    char *new_path; /* path.new */
-    char *file;     /* the index that stands there (absolute); NULL where there is none */
+    struct sb_hold hold;
+    struct sb_new_index made; /* not for SB_APPEND */
 
-    sqlite3 *db;       /* path.new's index, or for SB_APPEND the archive's */
+    sqlite3 *db;       /* made.db, or for SB_APPEND the archive's */
     sqlite3 *replaced; /* SB_REPLACE: the old index, locked */
     sqlite3 *staging;  /* SB_APPEND: rows wait here, so that no failure of theirs costs db's lock */
     sqlite3 *rows;     /* whichever of db and staging has the table `files` that rows go to */
-    struct sb_new_lock lock;
     uint32_t shards_in_use; /* of an existing archive, see shardcount.h */
 
     struct sb_shard_out *shards;
@@ -53,11 +53,12 @@ struct sb_writer {
 enum sb_code sb_writer_open_new(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 
-/*
- * The commit of an index that is whole: `from` gets the archive's name, and one that an old release
- * named goes. Synced.
- */
-enum sb_code sb_writer_rename_index(struct sb_writer *writer, const char *from,
+/* Says in the note which shards the archive that is replaced has: they go with it. Synced. */
+enum sb_code sb_writer_note_gone(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* The commit, see sb_new_index_place; then shards get their lasting names. */
+enum sb_code sb_writer_put_in_place(struct sb_writer *writer, const char *from, int *fd,
+                                    const struct sb_identity *identity,
                                     struct sb_error *err) SB_CHECKED;
 
 /* The index that is being made, with what was prepared on it; its file stays. */

@@ -239,7 +239,7 @@ enum sb_code sb_writer_rename(struct sb_writer *writer, const char *from_text, s
     enum sb_code code = look(writer, &from, &to, &entry, &replaced, &is_replaced, err);
 
     if (code == SB_OK)
-        code = sb_exclude_readers(writer->db, writer->file, err);
+        code = sb_exclude_readers(writer->db, writer->hold.file, err);
     if (code == SB_OK && is_replaced)
         code = remove_replaced(writer, &to, &replaced, err);
     if (code == SB_OK)

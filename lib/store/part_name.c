@@ -1,5 +1,6 @@
 #include "store/part_name.h"
 
+#include "archive/own_names.h"
 #include "store/container.h"
 #include "store/shard_spec.h"
 
@@ -75,19 +76,16 @@ static const char *find_number(const char *base, struct sb_share share)
     return found;
 }
 
-static bool begins_with(const char *text, const char *beginning)
-{
-    return strncmp(text, beginning, strlen(beginning)) == 0;
-}
-
 bool sb_is_part_file(const char *name, const char *base, struct sb_share share)
 {
     const char *number = share.count > 0 ? find_number(base, share) : NULL;
     size_t before = number ? (size_t)(number - base) : 0;
+    const char *suffix = number ? number + SB_PART_DIGITS : base;
 
-    if (!number)
-        return begins_with(name, base);
-    return strncmp(name, base, before) == 0 &&
-           strspn(name + before, "0123456789") == SB_PART_DIGITS &&
-           begins_with(name + before + SB_PART_DIGITS, number + SB_PART_DIGITS);
+    if (strncmp(name, base, before) != 0)
+        return false;
+    name += before;
+    if (number && strspn(name, "0123456789") != SB_PART_DIGITS)
+        return false;
+    return sb_own_of(name + (number ? SB_PART_DIGITS : 0), suffix).kind != SB_OWN_NONE;
 }

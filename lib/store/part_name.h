@@ -25,8 +25,9 @@ enum sb_code sb_part_name(const char *path, struct sb_share share, bool bag, str
                           struct sb_error *err) SB_CHECKED;
 
 /*
- * Does the name of a file, without directories, begin as `base`, which sb_part_name made, or as
- * that of another part of the same work would? Where nothing is cut, as base itself.
+ * Is the name of a file, without directories, one that the archive called `base`, which
+ * sb_part_name made, has for its own (own_names.h), or another part of the same work would? Where
+ * nothing is cut, of base itself.
  */
 bool sb_is_part_file(const char *name, const char *base, struct sb_share share);
 

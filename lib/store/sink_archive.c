@@ -494,3 +494,10 @@ struct sb_address sb_sink_address(const struct sb_sink *sink)
     sb_writer_address(self->writer, &shard, &offset);
     return (struct sb_address){.shard = shard, .offset = offset};
 }
+
+uint32_t sb_sink_shards(const struct sb_sink *sink)
+{
+    const struct archive_sink *self = (const struct archive_sink *)sink;
+
+    return self->writer ? sb_writer_shards_before(self->writer) : 0;
+}

@@ -66,6 +66,9 @@ void sb_sink_set_progress(struct sb_sink *sink, const struct sb_progress *progre
 /* As sb_writer_address, between two transfers. */
 struct sb_address sb_sink_address(const struct sb_sink *sink);
 
+/* How many shards the archive has that is added to or replaced: those and no others are its own. */
+uint32_t sb_sink_shards(const struct sb_sink *sink);
+
 /*
  * sink_tree.c: a directory. Files appear one by one, each whole; the metadata of directories is set
  * by the commit. While it is open the process' umask is 0 (store/target.h).

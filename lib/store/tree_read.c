@@ -1,6 +1,8 @@
 #include "store/tree_read.h"
 
+#include "archive/own_names.h"
 #include "core/interrupt.h"
+#include "core/kept_open.h"
 #include "core/throttle.h"
 #include "store/part_name.h"
 #include "store/tree.h"
@@ -92,9 +94,16 @@ static enum sb_code leave_out_errno(const struct sb_member *member, int error_nu
 
 static bool has_own_name(const struct sb_tree_read *how, const char *name)
 {
-    return how->own_base && sb_is_part_file(name, how->own_base, how->own_share);
+    struct sb_own own;
+
+    if (how->own_share.count > 0)
+        return sb_is_part_file(name, how->own_base, how->own_share);
+    own = sb_own_of(name, how->own_base);
+    return own.kind == SB_OWN_SHARD ? own.shard < *how->own_shards
+                                    : own.kind == SB_OWN_INDEX || own.kind == SB_OWN_NEW;
 }
 
+/* The index is known by whatever name: it is open. */
 static bool is_own_file(const struct sb_tree_read *how, const char *component,
                         const struct stat *st)
 {
@@ -103,6 +112,10 @@ static bool is_own_file(const struct sb_tree_read *how, const char *component,
     char *path;
     bool same;
 
+    if (!how->own_base)
+        return false;
+    if (sb_is_kept_open(st))
+        return true;
     if (!has_own_name(how, last) || asprintf(&path, "%s/%s", how->own_dir, last) < 0)
         return false;
     same = lstat(path, &ours) == 0 && ours.st_dev == st->st_dev && ours.st_ino == st->st_ino;
@@ -118,7 +131,7 @@ static bool was_own_file(const struct sb_tree_read *how, const struct sb_member 
     char *dir;
     bool same;
 
-    if (!has_own_name(how, last) ||
+    if (!how->own_base || !has_own_name(how, last) ||
         asprintf(&dir, "%.*s.", (int)(last - member->component), member->component) < 0)
         return false;
     same = fstatat(member->dir_fd, dir, &theirs, 0) == 0 && stat(how->own_dir, &ours) == 0 &&
@@ -136,36 +149,57 @@ static enum sb_code leave_out_self(const struct sb_member *member, struct sb_eve
     return code ? code : SB_END;
 }
 
-static enum sb_code check_file(const struct sb_tree_read *how, struct sb_member *member, int fd,
-                               struct sb_events *events, struct sb_error *err)
+/* By links the index may be met any number of times; each time that it is opened costs a descriptor
+ * until the end (core/kept_open.h). */
+static bool leads_to_self(const struct sb_tree_read *how, const struct sb_member *member)
 {
     struct stat st;
 
-    if (fstat(fd, &st))
-        return leave_out_errno(member, errno, events, err);
-    if (!S_ISREG(st.st_mode))
+    return how->dereference && how->own_base &&
+           fstatat(member->dir_fd, member->component, &st, 0) == 0 && sb_is_kept_open(&st);
+}
+
+static enum sb_code check_file(const struct sb_tree_read *how, struct sb_member *member,
+                               const struct stat *st, struct sb_events *events,
+                               struct sb_error *err)
+{
+    if (!S_ISREG(st->st_mode))
         return leave_out(member, "changed", "is no longer a regular file; left out", events, err);
-    if (is_own_file(how, member->component, &st))
+    if (is_own_file(how, member->component, st))
         return leave_out_self(member, events, err);
-    sb_tree_metadata(member, &st);
-    member->entry.size = st.st_size;
+    sb_tree_metadata(member, st);
+    member->entry.size = st->st_size;
     return SB_OK;
 }
 
-static enum sb_code open_file(const struct sb_tree_read *how, struct sb_member *member, int *fd,
-                              struct sb_events *events, struct sb_error *err)
+/* To be closed by sb_close_kept, for it may be an index. */
+struct opened {
+    int fd;
+    struct stat st;
+};
+
+static enum sb_code open_file(const struct sb_tree_read *how, struct sb_member *member,
+                              struct opened *out, struct sb_events *events, struct sb_error *err)
 {
     int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
     enum sb_code code;
 
-    *fd = openat(member->dir_fd, member->component, how->dereference ? flags : flags | O_NOFOLLOW);
-    if (*fd < 0 && errno == ENOENT && was_own_file(how, member))
+    if (leads_to_self(how, member))
         return leave_out_self(member, events, err);
-    if (*fd < 0)
+    out->fd =
+        openat(member->dir_fd, member->component, how->dereference ? flags : flags | O_NOFOLLOW);
+    if (out->fd < 0 && errno == ENOENT && was_own_file(how, member))
+        return leave_out_self(member, events, err);
+    if (out->fd < 0)
         return leave_out_errno(member, errno, events, err);
-    code = check_file(how, member, *fd, events, err);
+    if (fstat(out->fd, &out->st)) {
+        code = leave_out_errno(member, errno, events, err);
+        sb_close_kept(out->fd, NULL);
+        return code;
+    }
+    code = check_file(how, member, &out->st, events, err);
     if (code)
-        close(*fd);
+        sb_close_kept(out->fd, &out->st);
     return code;
 }
 
@@ -237,16 +271,16 @@ static enum sb_code load_link(struct sb_member *member, char *data, size_t room,
 enum sb_code sb_tree_load(const struct sb_tree_read *how, struct sb_member *member, char *data,
                           size_t room, struct sb_events *events, struct sb_error *err)
 {
+    struct opened file;
     enum sb_code code;
-    int fd;
 
     if (member->entry.type == SB_LINK)
         return load_link(member, data, room, events, err);
-    code = open_file(how, member, &fd, events, err);
+    code = open_file(how, member, &file, events, err);
     if (code)
         return code;
-    code = load_file(member, fd, data, room, events, err);
-    close(fd);
+    code = load_file(member, file.fd, data, room, events, err);
+    sb_close_kept(file.fd, &file.st);
     return code;
 }
 
@@ -295,20 +329,20 @@ enum sb_code sb_tree_stream(const struct sb_tree_read *how, struct sb_member *me
     char *block = malloc(BLOCK);
     enum sb_code code;
     int64_t promised = member->entry.size;
-    int fd;
+    struct opened file;
 
     if (!block)
         return sb_fail_memory(err);
     if (member->entry.type == SB_LINK) {
         code = stream_link(member, block, each, context, events, err);
     } else {
-        code = open_file(how, member, &fd, events, err);
+        code = open_file(how, member, &file, events, err);
         if (!code) {
             /* A place of this size was made for it. */
             if (promised >= 0)
                 member->entry.size = promised;
-            code = feed(member, fd, block, each, context, events, err);
-            close(fd);
+            code = feed(member, file.fd, block, each, context, events, err);
+            sb_close_kept(file.fd, &file.st);
         }
     }
     free(block);

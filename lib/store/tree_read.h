@@ -13,6 +13,7 @@
 #include "core/share.h"
 #include "store/source.h"
 
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 struct sb_tree_item;
@@ -20,11 +21,16 @@ struct sb_tree_item;
 struct sb_tree_read {
     bool dereference; /* follow links */
 
-    /* An output that may stand in the tree: the files DIR/BASE... are left out, told as
-     * SB_WARNING ("self"). NULL: none. Where BASE is the name of a part (part_name.h), those of the
-     * other parts, which other processes write meanwhile, are too. */
+    /*
+     * An archive that is written meanwhile, and may stand in the tree: its files, which are in
+     * own_dir, are left out, told as SB_WARNING ("self"), and so is its index under any other name.
+     * own_shards: how many shards it has. own_base NULL: none. Where own_base is the name of a part
+     * (part_name.h), those of the other parts, which other processes write meanwhile, are left out
+     * too, by their names.
+     */
     const char *own_dir;
     const char *own_base;
+    const atomic_uint *own_shards;
     struct sb_share own_share;
 };
 

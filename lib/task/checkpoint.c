@@ -1,13 +1,11 @@
 #include "task/checkpoint.h"
 
 #include "archive/archive.h"
-#include "archive/lock.h"
+#include "archive/hold.h"
+#include "archive/own_names.h"
 #include "archive/part.h"
-#include "archive/pending.h"
-#include "archive/standing.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,6 +23,8 @@ struct sb_checkpoint {
     struct sb_transfer_place place; /* of the present input */
     const int64_t *problems;
     int64_t problems_before; /* of *problems: what the record does not count */
+
+    atomic_uint *shards; /* of the caller: how many are the archive's; NULL: he does not ask */
 
     struct sb_sink *sink; /* NULL: no stretch is open */
     struct sb_sink_counts counts;
@@ -97,37 +97,22 @@ static enum sb_code take_guard(struct sb_checkpoint *run, struct sb_error *err)
     return sb_writer_open(&run->guard, run->archive.path, &options, err);
 }
 
-/* What a run left that was killed behind the last rename of the archive's index. */
-static enum sb_code tidy_up(const char *path, struct sb_error *err)
-{
-    char *lock;
-    enum sb_code code = sb_pending_tidy_up(path, err);
-
-    if (code)
-        return code;
-    if (asprintf(&lock, "%s.new", path) < 0)
-        return sb_fail_memory(err);
-    sb_new_lock_clear(lock);
-    free(lock);
-    return SB_OK;
-}
-
 /* Stands the archive, and no part beside it? Then an earlier run came to its end. */
 static enum sb_code heed_archive(const struct sb_checkpoint *run, struct sb_error *err)
 {
-    char *path = sb_standing_path(run->archive.path, err), *file = NULL;
-    enum sb_code code = path ? sb_standing_index(&file, path, err) : err->code;
+    struct sb_hold hold;
+    enum sb_code code = sb_hold_find(&hold, run->archive.path, false, err);
+    bool there = code == SB_OK && hold.file;
 
-    if (!code && file && strcmp(path, file) == 0)
-        code = tidy_up(path, err);
-    if (!code && file) {
-        sb_tell(run->archive.notify, SB_WARNING, "done", run->archive.path,
-                "is there already, and no interrupted run to go on with; nothing was done");
-        code = SB_END;
-    }
-    free(file);
-    free(path);
-    return code;
+    /* It may have been killed behind the last rename of the index. */
+    if (there && strcmp(hold.path, hold.file) == 0)
+        code = sb_hold_settle(hold.path, err);
+    sb_hold_drop(&hold, true);
+    if (code || !there)
+        return code;
+    sb_tell(run->archive.notify, SB_WARNING, "done", run->archive.path,
+            "is there already, and no interrupted run to go on with; nothing was done");
+    return SB_END;
 }
 
 static enum sb_code go_on(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish,
@@ -189,10 +174,10 @@ static enum sb_code open_part(struct sb_checkpoint *run, const struct sb_checkpo
 static enum sb_code refuse_unfinished(const struct sb_checkpoint *run, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
-    char *part;
+    char *part = sb_own_name(run->path, SB_PART, err);
 
-    if (asprintf(&part, "%s.part", run->path) < 0)
-        return sb_fail_memory(err);
+    if (!part)
+        return err->code;
     if (sb_archive_looks_like(part))
         code = sb_fail(err, SB_INVALID,
                        "%s: no such archive, but %s is there: complete it first, with --resume in "
@@ -205,16 +190,16 @@ static enum sb_code refuse_unfinished(const struct sb_checkpoint *run, struct sb
 static enum sb_code open_appended(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish,
                                   struct sb_error *err)
 {
-    char *file = NULL;
-    enum sb_code code = sb_standing_index(&file, run->path, err);
+    struct sb_hold hold;
+    enum sb_code code = sb_hold_find(&hold, run->path, false, err);
 
-    if (!code && !file)
-        return refuse_unfinished(run, err);
-    if (!code && wish->resume)
-        code = sb_progress_read(file, &run->progress, err);
-    if (!code && wish->resume)
+    if (!code && !hold.file)
+        code = refuse_unfinished(run, err);
+    else if (!code && wish->resume)
+        code = sb_progress_read(hold.file, &run->progress, err);
+    if (!code && hold.file && wish->resume)
         code = go_on(run, wish, err);
-    free(file);
+    sb_hold_drop(&hold, true);
     /* The writer has more to say of what is no archive, or an older one. */
     return code == SB_NOENT || code == SB_FORMAT ? SB_OK : code;
 }
@@ -235,8 +220,7 @@ enum sb_code sb_checkpoint_open(struct sb_checkpoint **out,
         return sb_fail_memory(err);
     run->archive = *archive;
     run->appends = archive->writer.mode == SB_APPEND;
-    run->path =
-        run->appends ? sb_standing_path(archive->path, err) : sb_part_path(archive->path, err);
+    run->path = run->appends ? sb_hold_path(archive->path, err) : sb_part_path(archive->path, err);
     code = !run->path     ? err->code
            : run->appends ? open_appended(run, wish, err)
                           : open_part(run, wish, err);
@@ -282,6 +266,8 @@ static enum sb_code open_stretch(struct sb_checkpoint *run, struct sb_error *err
     code = sb_sink_open_archive(&run->sink, &options, err);
     if (!code && !run->begun)
         run->progress.begin = sb_sink_address(run->sink);
+    if (!code && run->appends && run->shards)
+        *run->shards = sb_sink_shards(run->sink);
     run->left = run->progress.checkpoint;
     return code;
 }
@@ -382,6 +368,13 @@ enum sb_code sb_checkpoint_begin(struct sb_checkpoint *run, size_t input, bool b
     return run->goes_on && (int64_t)input == run->progress.input
                ? come_again(run, by_name, source, err)
                : come_first(run, input, by_name, err);
+}
+
+void sb_checkpoint_watch_shards(struct sb_checkpoint *run, atomic_uint *shards)
+{
+    run->shards = shards;
+    if (run->guard)
+        *shards = sb_writer_shards_before(run->guard);
 }
 
 struct sb_sink *sb_checkpoint_sink(struct sb_checkpoint *run)

@@ -12,6 +12,8 @@
 #include "store/sinks.h"
 #include "task/transfer.h"
 
+#include <stdatomic.h>
+
 struct sb_checkpoint;
 
 struct sb_checkpoint_wish {
@@ -51,6 +53,10 @@ enum sb_code sb_checkpoint_see(const struct sb_checkpoint *run, struct sb_seen *
  */
 enum sb_code sb_checkpoint_begin(struct sb_checkpoint *run, size_t input, bool by_name,
                                  struct sb_source *source, struct sb_error *err) SB_CHECKED;
+
+/* *shards is from now on what sb_sink_shards says, for each stretch anew, and may be read from any
+ * thread. */
+void sb_checkpoint_watch_shards(struct sb_checkpoint *run, atomic_uint *shards);
 
 /* The sink of the present stretch, from the first begin on until the commit. */
 struct sb_sink *sb_checkpoint_sink(struct sb_checkpoint *run);

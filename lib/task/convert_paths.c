@@ -17,8 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SHARD_END "-shard-#####"
-
 /* Where the output is or will be, absolute and without links above it. NULL: nowhere. */
 static char *resolve(const char *path)
 {
@@ -243,57 +241,36 @@ bool sb_convert_replaces(const char *output, const char *file)
            (there && is_limits_of(file, &target)) || is_shard_of(file, output);
 }
 
-/* Does the name end so? A '#' stands for a digit. */
-static bool ends_with(const char *name, const char *end)
+/*
+ * The archive that has, or would have, a file of this name for its own, and is there: by its index,
+ * or for a shard by a file of its name, though that be damaged. NULL: none.
+ */
+static char *archive_of_part(const char *path, bool *shard)
 {
-    size_t size = strlen(name), tail = strlen(end);
-
-    if (size <= tail)
-        return false;
-    for (size_t i = 0; i < tail; i++) {
-        unsigned char c = (unsigned char)name[size - tail + i];
-
-        if (end[i] == '#' ? !isdigit(c) : c != (unsigned char)end[i])
-            return false;
-    }
-    return true;
-}
-
-static bool cut_end(char *name, const char *end)
-{
-    bool cut = ends_with(name, end);
-
-    if (cut)
-        name[strlen(name) - strlen(end)] = '\0';
-    return cut;
-}
-
-/* The archive that has, or would have, a shard of this name, though its index be damaged, or
- * something of its index or of a writer; NULL: none. */
-static char *archive_of_part(const char *path)
-{
-    static const char *const ends[] = {"-journal", "-wal", "-shm", ".new", ".part"};
-    char *name = strdup(path);
-    bool cut = name && cut_end(name, SHARD_END);
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     struct stat st;
 
-    for (size_t i = 0; name && i < sizeof(ends) / sizeof(ends[0]); i++)
-        cut = cut_end(name, ends[i]) || cut;
-    if (cut && (sb_archive_looks_like(name) ||
-                (ends_with(path, SHARD_END) && stat(name, &st) == 0 && S_ISREG(st.st_mode))))
-        return name;
-    free(name);
+    for (const char *rest = name + 1; *name && *rest; rest++) {
+        struct sb_own own = sb_own_of_rest(rest);
+        char *archive = own.kind == SB_OWN_NONE ? NULL : strndup(path, (size_t)(rest - path));
+
+        *shard = own.kind == SB_OWN_SHARD;
+        if (archive && (sb_archive_looks_like(archive) ||
+                        (*shard && stat(archive, &st) == 0 && S_ISREG(st.st_mode))))
+            return archive;
+        free(archive);
+    }
     return NULL;
 }
 
 enum sb_code sb_convert_spare_parts(const char *output, struct sb_error *err)
 {
     struct stat st;
-    bool there = stat(output, &st) == 0;
-    char *archive = there && !S_ISREG(st.st_mode) ? NULL : archive_of_part(output);
+    bool there = stat(output, &st) == 0, shard = false;
+    char *archive = there && !S_ISREG(st.st_mode) ? NULL : archive_of_part(output, &shard);
     enum sb_code code = SB_OK;
 
-    if (archive && there && ends_with(output, SHARD_END))
+    if (archive && there && shard)
         code = sb_fail(err, SB_EXISTS, "%s: is a shard of the archive %s; choose another output",
                        output, archive);
     else if (archive)

@@ -103,10 +103,9 @@ static bool is_own_file(struct diff *diff, const struct sb_child *child)
 {
     const struct stat *index = sb_archive_index_stat(diff->archive);
     const char *name = child->entry.path;
-    size_t base_size = strlen(diff->base);
     struct sb_error ignored;
+    struct sb_own own;
     struct stat st;
-    int64_t shard;
 
     if (child->inode == 0)
         return false;
@@ -114,11 +113,9 @@ static bool is_own_file(struct diff *diff, const struct sb_child *child)
         return true;
     name += sb_parent_size(name, child->entry.path_size);
     name += *name == '/';
-    if (strncmp(name, diff->base, base_size) != 0 || strncmp(name + base_size, "-shard-", 7) != 0 ||
-        strlen(name + base_size) != 12 ||
-        !sb_parse_integer(name + base_size + 7, 0, SB_SHARD_MAX, &shard))
-        return false;
-    return sb_shards_stat(diff->shards, (uint32_t)shard, &st, &ignored) == SB_OK &&
+    own = sb_own_of(name, diff->base);
+    return own.kind == SB_OWN_SHARD &&
+           sb_shards_stat(diff->shards, own.shard, &st, &ignored) == SB_OK &&
            st.st_dev == child->device && st.st_ino == child->inode;
 }
 

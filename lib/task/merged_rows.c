@@ -1,6 +1,7 @@
 #include "task/merged_rows.h"
 
 #include "archive/archive.h"
+#include "archive/hold.h"
 #include "archive/pending.h"
 #include "archive/shards.h"
 #include "core/buf.h"
@@ -144,8 +145,12 @@ static enum sb_code compare_stamp(const struct input *input, struct sb_error *er
 /* Do shards wait for their lasting names? The links would lead nowhere once they have them. */
 static enum sb_code is_renaming(const struct input *input, bool *renaming, struct sb_error *err)
 {
-    return sb_pending_is_complete(sb_archive_database(input->archive),
-                                  sb_archive_index_path(input->archive), renaming, err);
+    struct sb_pending pending;
+    enum sb_code code = sb_pending_read(sb_archive_database(input->archive),
+                                        sb_archive_index_path(input->archive), &pending, err);
+
+    *renaming = pending.suffix != NULL;
+    return code;
 }
 
 static enum sb_code settle(struct input *input, bool finish, struct sb_error *err)
@@ -160,7 +165,7 @@ static enum sb_code settle(struct input *input, bool finish, struct sb_error *er
     code = is_renaming(input, &renaming, err);
     if (code || !renaming)
         return code;
-    if (finish && sb_pending_tidy_up(sb_archive_index_path(input->archive), &ignored) == SB_OK) {
+    if (finish && sb_hold_settle(sb_archive_index_path(input->archive), &ignored) == SB_OK) {
         close_input(input);
         code = sb_archive_open(&input->archive, input->given->path, err);
         if (code == SB_OK)

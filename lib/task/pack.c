@@ -21,6 +21,7 @@ struct packer {
     struct sb_checkpoint *run;
     char *own_dir; /* copies of the archive's name, for its directory and its name in there */
     char *own_base;
+    atomic_uint own_shards;
 };
 
 static void pass_progress(void *context, int64_t bytes, int64_t total, int64_t files)
@@ -91,6 +92,7 @@ static enum sb_code open_files(struct packer *packer, const struct sb_pack_input
     members.read.own_dir = dirname(packer->own_dir);
     members.read.own_base = basename(packer->own_base);
     source.threads = options->threads;
+    members.read.own_shards = &packer->own_shards;
     members.read.own_share = source.share;
     source.others = &packer->others;
     source.beside = packer->archive;
@@ -126,9 +128,13 @@ static enum sb_code open_archive(struct packer *packer, bool *done, struct sb_er
         code =
             sb_checkpoint_open(&packer->run, &sink, &options->checkpoint, &packer->problems, err);
     *done = code == SB_END;
-    if (code || packer->run)
-        return code;
-    return sb_sink_open_archive(&packer->sink, &sink, err);
+    if (!code && !packer->run)
+        code = sb_sink_open_archive(&packer->sink, &sink, err);
+    if (!code && packer->run)
+        sb_checkpoint_watch_shards(packer->run, &packer->own_shards);
+    else if (!code)
+        packer->own_shards = sb_sink_shards(packer->sink);
+    return code;
 }
 
 static enum sb_code transfer(struct packer *packer, const struct sb_transfer_options *options,

@@ -2,15 +2,11 @@
 
 #include "archive/archive.h"
 #include "archive/database.h"
-#include "archive/pending.h"
-#include "archive/schema.h"
 #include "archive/shards.h"
-#include "archive/standing.h"
 #include "core/file_lock.h"
 #include "task/restore_impl.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,18 +68,13 @@ static enum sb_code prepare(struct sb_restore *restore, struct sb_error *err)
     char *base;
     enum sb_code code;
 
-    restore->path = sb_standing_path(sb_archive_path(restore->archive), err);
-    if (!restore->path)
-        return err->code;
-    code = sb_standing_index(&restore->file, restore->path, err);
-    if (code || !restore->file)
-        return err->code;
-    if (!options->dry_run && access(restore->file, W_OK))
-        return sb_fail_errno(err, errno, "%s", restore->file);
-    if (asprintf(&restore->new_path, "%s.new", restore->path) < 0) {
-        restore->new_path = NULL;
-        return sb_fail_memory(err);
-    }
+    code = sb_hold_find(&restore->hold, sb_archive_path(restore->archive), true, err);
+    if (code == SB_OK && !restore->hold.file)
+        code = sb_fail_errno(err, ENOENT, "%s", restore->hold.path);
+    if (code)
+        return code;
+    if (!options->dry_run && access(restore->hold.file, W_OK))
+        return sb_fail_errno(err, errno, "%s", restore->hold.file);
     base = strndup(index, sb_index_base_size(index));
     if (!base)
         return sb_fail_memory(err);
@@ -91,7 +82,7 @@ static enum sb_code prepare(struct sb_restore *restore, struct sb_error *err)
         sb_restore_target_new(&restore->target, base, sb_archive_database(restore->archive), err);
     free(base);
     if (code == SB_OK)
-        code = sb_restore_list_new(&restore->list, restore->path, err);
+        code = sb_restore_list_new(&restore->list, restore->hold.path, err);
     if (code == SB_OK)
         code = sb_restore_copy_open(&restore->copy, options->copy, options->prefix,
                                     restore->archive, restore->notify, err);
@@ -106,45 +97,20 @@ static void release(struct sb_restore *restore)
     sb_restore_target_free(restore->target);
     /* Before the connection that can write: the last one to be closed removes a WAL. */
     sb_archive_free(restore->archive);
-    if (restore->new_path && restore->lock.fd >= 0)
-        unlink(restore->new_path);
-    sb_new_lock_drop(&restore->lock);
     sb_database_close(restore->db);
-    free(restore->new_path);
-    free(restore->file);
-    free(restore->path);
+    sb_hold_drop(&restore->hold, !restore->locked);
 }
 
-/*
- * As sb_standing_open, of any schema that is read, but the index stays in the journal mode that it
- * has: it is not changed, and is open to be read meanwhile.
- */
-static enum sb_code lock_index(struct sb_restore *restore, struct sb_error *err)
-{
-    enum sb_schema schema = SB_SCHEMA_OLD;
-    int major, minor;
-    enum sb_code code = sb_database_open(&restore->db, restore->file, SB_DB_WRITE, err);
-
-    if (code == SB_OK)
-        code = sb_schema_vet(restore->db, &schema, &major, &minor, false, err);
-    if (code == SB_OK)
-        code = sb_database_run(restore->db, "PRAGMA synchronous=EXTRA", err);
-    if (code == SB_OK && schema != SB_SCHEMA_OLD)
-        code = sb_pending_finish(restore->db, restore->path, restore->file, err);
-    return code == SB_OK ? sb_lock_index(restore->db, restore->file, err) : code;
-}
-
-/* Keeps other writers out, and finishes what one that was killed has left. */
+/* Keeps other writers out, and finishes what one that was killed has left. The index is not changed
+ * and is open to be read meanwhile, so it stays in the journal mode that it has. */
 static enum sb_code lock(struct sb_restore *restore, struct sb_error *err)
 {
-    enum sb_code code = lock_index(restore, err);
+    static const struct sb_hold_options options = {.keeps_mode = true};
+    enum sb_code code = sb_hold_take(&restore->hold, err);
 
     if (code == SB_OK)
-        code = sb_new_lock_take(&restore->lock, restore->new_path, err);
-    if (code == SB_OK && restore->lock.was_there && ftruncate(restore->lock.fd, 0))
-        code = sb_fail_errno(err, errno, "%s", restore->new_path);
-    if (code == SB_OK)
-        code = sb_pending_remove_shards(restore->path, err);
+        code = sb_hold_open(&restore->hold, &restore->db, &options, err);
+    restore->locked = code == SB_OK;
     return code == SB_OK ? sb_archive_still_current(restore->archive, err) : code;
 }
 
@@ -278,7 +244,7 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
         .notify = options->notify,
         .events = events,
         .result = result,
-        .lock.fd = -1,
+        .hold = SB_HOLD_NONE,
         .state_file = verify->choice.state,
         .state.fd = -1,
     };

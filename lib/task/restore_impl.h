@@ -4,7 +4,7 @@
 #ifndef SB_TASK_RESTORE_IMPL_H
 #define SB_TASK_RESTORE_IMPL_H
 
-#include "archive/lock.h"
+#include "archive/hold.h"
 #include "core/buf.h"
 #include "task/restore.h"
 #include "task/restore_copy.h"
@@ -30,11 +30,9 @@ struct sb_restore {
     int64_t wanted_bytes;   /* of all items, and */
     int64_t done_bytes;     /* of those that were looked for */
 
-    char *path;     /* of the archive: its directory resolved */
-    char *new_path; /* path.new: the lock */
-    char *file;     /* the index */
+    struct sb_hold hold;
+    bool locked; /* and nothing of an earlier run is left */
     struct sqlite3 *db;
-    struct sb_new_lock lock;
     const char *state_file; /* of verify --state; NULL: none */
     struct sb_verify_state state;
 };

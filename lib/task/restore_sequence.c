@@ -169,7 +169,7 @@ enum sb_code sb_restore_sequence(struct sb_restore *restore, struct sb_error *er
 {
     struct sequence sequence = {
         .restore = restore,
-        .piece = {.beside = restore->path, .fd = -1},
+        .piece = {.beside = restore->hold.path, .fd = -1},
     };
     enum sb_code code = read_copy(&sequence, err);
 

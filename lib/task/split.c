@@ -1,6 +1,8 @@
 #include "task/split.h"
 
 #include "archive/archive.h"
+#include "archive/hold.h"
+#include "archive/own_names.h"
 #include "core/buf.h"
 #include "task/convert_paths.h"
 #include "task/split_link.h"
@@ -73,8 +75,19 @@ static bool output_exists(const struct split *split)
     if (stands(path, ""))
         return true;
     return split->options->convert.to.kind == SB_ARCHIVE &&
-           (stands(path, "-sqlite-index") ||
-            (stands(path, "-shard-00000") && !stands(path, ".new")));
+           (stands(path, SB_OLD_INDEX) ||
+            (stands(path, "-shard-00000") && !stands(path, SB_NEW_SUFFIX)));
+}
+
+/* A part that is kept may be whole but for what its run, when it was killed, left to the next. */
+static enum sb_code keep_part(const struct split *split, struct sb_error *err)
+{
+    const char *path = split->output.data;
+
+    if (split->options->convert.to.kind != SB_ARCHIVE || split->options->dry_run ||
+        !stands(path, "") || !stands(path, SB_NEW_SUFFIX))
+        return SB_OK;
+    return sb_hold_settle(path, err);
 }
 
 static enum sb_code check_output(struct split *split, struct sb_error *err)
@@ -187,7 +200,9 @@ static enum sb_code make_part(struct split *split, int64_t part, struct sb_error
         .bytes = bytes,
         .skipped = options->existing == SB_SPLIT_SKIP && output_exists(split),
     };
-    if (!options->dry_run && !made.skipped)
+    if (made.skipped)
+        code = keep_part(split, err);
+    else if (!options->dry_run)
         code = options->link ? link_part(split, part, err) : convert_part(split, part, &made, err);
     split->files_done += files;
     split->bytes_done += bytes;

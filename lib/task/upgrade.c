@@ -2,51 +2,25 @@
 
 #include "archive/config.h"
 #include "archive/database.h"
-#include "archive/lock.h"
+#include "archive/own_names.h"
 #include "archive/parent.h"
 #include "archive/pending.h"
 #include "archive/schema.h"
-#include "archive/standing.h"
+#include "core/file_lock.h"
 #include "core/io.h"
 #include "task/upgrade_impl.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#define OLD_SUFFIX "-sqlite-index"
 
 /* How long a commit waits for readers to let go of the index. */
 #define COMMIT_WAIT_MILLISECONDS 60000
 
-/* Finds the index, and the name that it is to have. */
-static enum sb_code locate(struct upgrade *upgrade, const char *path, struct sb_error *err)
+static bool has_old_name(const struct upgrade *upgrade)
 {
-    struct stat status;
-    char *old_name = NULL;
-    bool is_old, is_link;
-
-    upgrade->file = sb_index_file(path, err);
-    if (!upgrade->file)
-        return err->code;
-    if (asprintf(&old_name, "%s" OLD_SUFFIX, path) < 0)
-        return sb_fail_memory(err);
-    is_old = stat(path, &status) != 0 || S_ISDIR(status.st_mode);
-    is_link = lstat(is_old ? old_name : path, &status) == 0 && S_ISLNK(status.st_mode);
-    free(old_name);
-    if (is_link)
-        return sb_fail(err, SB_INVALID,
-                       "%s: a symbolic link; give the name of the archive itself to write to it",
-                       path);
-    upgrade->target = strdup(upgrade->file);
-    if (!upgrade->target)
-        return sb_fail_memory(err);
-    if (is_old)
-        upgrade->target[strlen(upgrade->target) - strlen(OLD_SUFFIX)] = '\0';
-    return SB_OK;
+    return strcmp(upgrade->hold.file, upgrade->hold.path) != 0;
 }
 
 static enum sb_code vet(struct upgrade *upgrade, enum sb_schema *schema, struct sb_error *err)
@@ -60,36 +34,50 @@ static enum sb_code vet(struct upgrade *upgrade, enum sb_schema *schema, struct 
     if (*schema == SB_SCHEMA_NEWER)
         return sb_fail(err, SB_FORMAT,
                        "%s: schema %d.%d is newer than this program, which can only read it",
-                       upgrade->file, result->major, result->minor);
+                       upgrade->hold.file, result->major, result->minor);
     if (*schema != SB_SCHEMA_03 || upgrade->options->dry_run)
         return SB_OK;
     return sb_schema_vet(upgrade->db, schema, &result->major, &result->minor, true, err);
 }
 
-static enum sb_code open_index(struct upgrade *upgrade, enum sb_schema *schema,
-                               struct sb_error *err)
+/* One of an older schema is replaced, and its other names keep what they have. */
+static enum sb_code open_to_write(struct upgrade *upgrade, enum sb_schema *schema,
+                                  struct sb_error *err)
 {
-    bool dry_run = upgrade->options->dry_run;
-    enum sb_code code =
-        sb_database_open(&upgrade->db, upgrade->file, dry_run ? SB_DB_READ : SB_DB_WRITE, err);
+    static const struct sb_hold_options options = {.to_change = false};
+    struct sb_hold *hold = &upgrade->hold;
+    enum sb_code code = sb_hold_take(hold, err);
 
+    upgrade->kept = true;
+    if (code == SB_OK)
+        code = sb_hold_open(hold, &upgrade->db, &options, err);
     if (code == SB_OK)
         code = vet(upgrade, schema, err);
-    if (code == SB_OK)
-        code = sb_register_parent_functions(upgrade->db, err);
-    if (code == SB_OK && !dry_run && *schema == SB_SCHEMA_03)
-        code = sb_standing_refuse_links(upgrade->file, err);
-    if (code != SB_OK || dry_run)
-        return code;
-    code =
-        sb_database_run(upgrade->db, "PRAGMA journal_mode=DELETE; PRAGMA synchronous=EXTRA", err);
     if (code == SB_OK && *schema == SB_SCHEMA_03)
-        code = sb_pending_finish(upgrade->db, upgrade->target, upgrade->file, err);
+        code = sb_hold_refuse_links(hold, err);
     if (code == SB_OK)
-        code = sb_lock_index(upgrade->db, upgrade->file, err);
-    if (code == SB_OK && *schema == SB_SCHEMA_03)
-        code = sb_pending_clear(upgrade->target, err);
+        code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index, err);
+    upgrade->kept = code != SB_OK;
     return code;
+}
+
+static enum sb_code open_index(struct upgrade *upgrade, const char *path, enum sb_schema *schema,
+                               struct sb_error *err)
+{
+    enum sb_code code = sb_hold_find(&upgrade->hold, path, true, err);
+
+    if (code == SB_OK && !upgrade->hold.file)
+        code = sb_fail_errno(err, ENOENT, "%s", path);
+    if (code)
+        return code;
+    if (!upgrade->options->dry_run) {
+        code = open_to_write(upgrade, schema, err);
+    } else {
+        code = sb_database_open(&upgrade->db, upgrade->hold.file, SB_DB_READ, err);
+        if (code == SB_OK)
+            code = vet(upgrade, schema, err);
+    }
+    return code ? code : sb_register_parent_functions(upgrade->db, err);
 }
 
 /* Of schema 0.3 already: whatever the index itself tells is put right, in one transaction. */
@@ -111,29 +99,30 @@ static enum sb_code repair(struct upgrade *upgrade, struct sb_error *err)
         upgrade->checksums = true;
     if (dry_run)
         return SB_OK;
-    sqlite3_busy_timeout(upgrade->db, COMMIT_WAIT_MILLISECONDS);
+    sqlite3_busy_timeout(upgrade->db, sb_lock_wait(COMMIT_WAIT_MILLISECONDS));
     return sb_database_run(upgrade->db, "COMMIT", err);
 }
 
-/* An index of schema 0.3 under the old name takes the new one. */
+/* An index of schema 0.3 under the old name takes the new one, which no other file may have. */
 static enum sb_code rename_index(struct upgrade *upgrade, struct sb_error *err)
 {
+    struct sb_hold *hold = &upgrade->hold;
     enum sb_code code;
 
     upgrade->result->renamed = true;
     if (upgrade->options->dry_run)
         return SB_OK;
-    code = sb_lock_index(upgrade->db, upgrade->file, err);
+    code = sb_hold_begin(hold, upgrade->db, err);
     if (code == SB_OK)
-        code = sb_pending_refuse_journal(upgrade->file, err);
+        code = sb_pending_refuse_journal(hold->file, err);
     if (code == SB_OK)
-        code = sb_pending_refuse_journal(upgrade->target, err);
-    if (code == SB_OK && access(upgrade->target, F_OK) == 0)
-        code = sb_fail(err, SB_CHANGED, "%s: was made by another process just now; try again",
-                       upgrade->target);
+        code = sb_pending_refuse_journal(hold->path, err);
     if (code == SB_OK)
-        code = sb_rename(upgrade->file, upgrade->target, err);
-    return code == SB_OK ? sb_sync_directory_of(upgrade->target, err) : code;
+        code = sb_rename_new(hold->file, hold->path, err);
+    if (code)
+        return code;
+    strcpy(hold->file, hold->path);
+    return sb_sync_directory_of(hold->path, err);
 }
 
 /* Is it an index of an older schema? */
@@ -151,47 +140,37 @@ static bool is_outdated(const char *file)
     return outdated;
 }
 
-/* A run that was killed behind its rename left the index that it had copied. */
-static enum sb_code remove_outdated(struct upgrade *upgrade, struct sb_error *err)
+/* One that a run of ours left, killed behind its rename, was seen to when the note was. */
+static enum sb_code warn_of_old_name(const struct upgrade *upgrade, struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
-    char *old_name;
+    char *old = sb_own_name(upgrade->hold.path, SB_OLD_INDEX, err);
+    struct sb_look look = {0};
+    enum sb_code code = old ? sb_look_at(old, &look, err) : err->code;
 
-    if (asprintf(&old_name, "%s" OLD_SUFFIX, upgrade->target) < 0)
-        return sb_fail_memory(err);
-    if (access(old_name, F_OK) != 0)
-        goto out;
-    if (!is_outdated(old_name)) {
-        sb_tell(upgrade->notify, SB_WARNING, "index", old_name,
-                "does not count beside the archive's index; remove it if nobody needs it");
-        goto out;
-    }
-    upgrade->result->removed = true;
-    if (!upgrade->options->dry_run && unlink(old_name) != 0)
-        code = sb_fail_errno(err, errno, "%s", old_name);
-    if (code == SB_OK && !upgrade->options->dry_run)
-        code = sb_sync_directory_of(old_name, err);
-out:
-    free(old_name);
+    if (code == SB_OK && look.there)
+        sb_tell(upgrade->notify, SB_WARNING, "index", old,
+                "%sdoes not count beside the archive's index; remove it if nobody needs it",
+                S_ISREG(look.mode) && is_outdated(old) ? "an older index, " : "");
+    free(old);
     return code;
 }
 
 static enum sb_code bring_up(struct upgrade *upgrade, enum sb_schema schema, struct sb_error *err)
 {
-    bool has_old_name = strcmp(upgrade->file, upgrade->target) != 0;
+    bool renames = has_old_name(upgrade);
     enum sb_code code;
 
     if (schema != SB_SCHEMA_03) {
         upgrade->checksums = true;
         upgrade->result->rebuilt = true;
-        upgrade->result->renamed = has_old_name;
+        upgrade->result->renamed = renames;
         code = upgrade->options->dry_run ? SB_OK : sb_upgrade_rebuild(upgrade, schema, err);
     } else {
         code = repair(upgrade, err);
-        if (code == SB_OK && has_old_name)
+        if (code == SB_OK && renames)
             code = rename_index(upgrade, err);
     }
-    return code == SB_OK && !has_old_name ? remove_outdated(upgrade, err) : code;
+    return code == SB_OK && !renames ? warn_of_old_name(upgrade, err) : code;
 }
 
 /* Under dry_run they are only counted; the oldest layout has no column for them. */
@@ -220,15 +199,12 @@ enum sb_code sb_upgrade(const char *path, const struct sb_upgrade_options *optio
     enum sb_code code;
 
     *result = (struct sb_upgrade_result){0};
-    code = locate(&upgrade, path, err);
-    if (code == SB_OK)
-        code = open_index(&upgrade, &schema, err);
+    code = open_index(&upgrade, path, &schema, err);
     if (code == SB_OK)
         code = bring_up(&upgrade, schema, err);
     if (code == SB_OK)
         code = sums(&upgrade, schema, err);
     sb_database_close(upgrade.db);
-    free(upgrade.file);
-    free(upgrade.target);
+    sb_hold_drop(&upgrade.hold, upgrade.kept);
     return code;
 }

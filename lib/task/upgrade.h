@@ -33,7 +33,6 @@ struct sb_upgrade_result {
     int major, minor;   /* the schema that was found; 0, 0 from before versions */
     bool rebuilt;       /* a new index was built */
     bool renamed;       /* ARCHIVE-sqlite-index became ARCHIVE */
-    bool removed;       /* an ARCHIVE-sqlite-index that no longer counts was removed */
     bool triggers;      /* config.use_triggers was set to 1 */
     bool limit;         /* config.shard_size_limit was set to none */
     bool shard_count;   /* a config.shardbox_shard_count that makes no sense was dropped */

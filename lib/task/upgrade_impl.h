@@ -5,6 +5,7 @@
 #define SB_TASK_UPGRADE_IMPL_H
 
 #include "archive/archive.h"
+#include "archive/hold.h"
 #include "task/upgrade.h"
 
 #include <sqlite3.h>
@@ -13,10 +14,10 @@ struct upgrade {
     const struct sb_upgrade_options *options;
     const struct sb_notify *notify;
     struct sb_upgrade_result *result;
-    char *file;     /* the index that stands there: absolute, links resolved */
-    char *target;   /* where an index of schema 0.3 belongs; may be the same */
-    sqlite3 *db;    /* file; for writing and locked unless this is a dry run */
-    bool checksums; /* they are asked for, or due since a run that was killed */
+    struct sb_hold hold; /* hold.path is where an index of schema 0.3 belongs */
+    sqlite3 *db;         /* hold.file; for writing and locked unless this is a dry run */
+    bool checksums;      /* they are asked for, or due since a run that was killed */
+    bool kept;           /* the note is for the next writer: not all was settled */
 };
 
 /* upgrade_repair.c. In the caller's transaction on db, which holds tables of schema 0.3. */
@@ -30,7 +31,7 @@ enum sb_code sb_upgrade_config(struct upgrade *upgrade, struct sb_error *err) SB
 enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema,
                                 struct sb_error *err) SB_CHECKED;
 
-/* upgrade_sums.c: opens the archive at upgrade->target anew. */
+/* upgrade_sums.c: opens the archive at upgrade->hold.path anew. */
 enum sb_code sb_upgrade_sums(struct upgrade *upgrade, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -1,16 +1,12 @@
 #include "archive/config.h"
 #include "archive/database.h"
 #include "archive/ddl.h"
-#include "archive/lock.h"
-#include "archive/parent.h"
-#include "archive/pending.h"
+#include "archive/new_index.h"
+#include "archive/settle.h"
 #include "core/interrupt.h"
-#include "core/io.h"
 #include "task/upgrade_impl.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,20 +44,18 @@ static const struct tables {
 struct copy {
     struct upgrade *upgrade;
     const struct tables *tables;
-    char *path; /* the archive's name with .new */
-    struct sb_new_lock lock;
-    sqlite3 *db;
-    bool renamed;
+    struct sb_new_index made;
+    bool committed;
 };
 
 static enum sb_code fail_row(struct copy *copy, sqlite3_stmt *from, struct sb_error *err)
 {
     const char *name = (const char *)sqlite3_column_text(from, 0);
 
-    if ((sqlite3_errcode(copy->db) & 0xff) != SQLITE_CONSTRAINT)
-        return sb_database_fail(copy->db, err);
+    if ((sqlite3_errcode(copy->made.db) & 0xff) != SQLITE_CONSTRAINT)
+        return sb_database_fail(copy->made.db, err);
     return sb_fail(err, SB_DAMAGED, "%s: the row of %.300s cannot be taken over (%s)",
-                   copy->upgrade->file, name ? name : "?", sqlite3_errmsg(copy->db));
+                   copy->upgrade->hold.file, name ? name : "?", sqlite3_errmsg(copy->made.db));
 }
 
 /* Every value as it is, of whatever type. */
@@ -74,7 +68,7 @@ static enum sb_code copy_rows(struct copy *copy, const char *read, const char *w
     enum sb_code code = sb_database_prepare(copy->upgrade->db, &from, read, err);
 
     if (code == SB_OK)
-        code = sb_database_prepare(copy->db, &to, write, err);
+        code = sb_database_prepare(copy->made.db, &to, write, err);
     while (code == SB_OK && (rc = sqlite3_step(from)) == SQLITE_ROW) {
         code = sb_database_bind_row(to, 1, from, 0, columns, err);
         if (code == SB_OK && sqlite3_step(to) != SQLITE_DONE)
@@ -112,7 +106,7 @@ static enum sb_code copy_tables(struct copy *copy, struct sb_error *err)
     if (code == SB_OK)
         code = sb_database_integer(copy->upgrade->db, tables->nameless, 0, &nameless, err);
     if (code == SB_OK && nameless > 0)
-        sb_tell(copy->upgrade->notify, SB_PROBLEM, "row", copy->upgrade->file,
+        sb_tell(copy->upgrade->notify, SB_PROBLEM, "row", copy->upgrade->hold.file,
                 "%lld rows without a name were left out", (long long)nameless);
     return code;
 }
@@ -130,10 +124,10 @@ static bool is_standard(const char *name)
 static enum sb_code make_index(struct copy *copy, const char *sql, struct sb_error *err)
 {
     sqlite3_stmt *statement;
-    enum sb_code code = sb_database_prepare(copy->db, &statement, sql, err);
+    enum sb_code code = sb_database_prepare(copy->made.db, &statement, sql, err);
 
     if (code == SB_OK && sqlite3_step(statement) != SQLITE_DONE)
-        code = sb_database_fail(copy->db, err);
+        code = sb_database_fail(copy->made.db, err);
     sqlite3_finalize(statement);
     return code;
 }
@@ -173,43 +167,30 @@ static enum sb_code copy_analysis(struct copy *copy, struct sb_error *err)
         copy->upgrade->db, "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'", 0,
         &has, err);
 
-    return code == SB_OK && has ? sb_database_run(copy->db, "ANALYZE", err) : code;
+    return code == SB_OK && has ? sb_database_run(copy->made.db, "ANALYZE", err) : code;
 }
 
-/*
- * Nobody reads it before it is whole, and a killed run starts over: no journal, no syncs until the
- * end.
- */
+/* A run that fails starts over: no journal. */
 static enum sb_code build(struct copy *copy, struct sb_error *err)
 {
     struct upgrade *upgrade = copy->upgrade;
-    enum sb_code code = sb_database_open(&copy->db, copy->path, SB_DB_CREATE, err);
+    enum sb_code code = sb_new_index_make(&copy->made, &upgrade->hold, "OFF", err);
 
-    if (code == SB_OK)
-        code = sb_register_parent_functions(copy->db, err);
-    if (code == SB_OK)
-        code = sb_database_run(copy->db,
-                               "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-                               "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-24576",
-                               err);
-    if (code == SB_OK)
-        code = sb_new_index_begin(copy->db, err);
     if (code == SB_OK)
         code = copy_tables(copy, err);
     if (code == SB_OK)
-        code = sb_upgrade_objects(upgrade, copy->db, err);
+        code = sb_upgrade_objects(upgrade, copy->made.db, err);
     if (code == SB_OK)
-        code = sb_upgrade_statistics(upgrade, copy->db, false, err);
+        code = sb_upgrade_statistics(upgrade, copy->made.db, false, err);
     if (code == SB_OK)
         code = copy_user_indexes(copy, err);
     if (code == SB_OK)
         code = copy_analysis(copy, err);
     if (code == SB_OK)
         code = sb_database_run(
-            copy->db,
+            copy->made.db,
             "INSERT INTO config (key, value_int) SELECT '" SB_CONFIG_CHECKSUMS_DUE "', 1"
-            " WHERE EXISTS (SELECT 1 FROM files WHERE crc32c IS NULL);"
-            "COMMIT",
+            " WHERE EXISTS (SELECT 1 FROM files WHERE crc32c IS NULL)",
             err);
     /* Not repairs, but how the new one is made. */
     upgrade->result->objects = 0;
@@ -219,36 +200,30 @@ static enum sb_code build(struct copy *copy, struct sb_error *err)
 /* Whoever could read or write the old one shall the new one. */
 static enum sb_code copy_permissions(const struct copy *copy, struct sb_error *err)
 {
+    const struct sb_new_index *made = &copy->made;
     struct stat status;
 
-    if (stat(copy->upgrade->file, &status) != 0)
-        return sb_fail_errno(err, errno, "%s", copy->upgrade->file);
-    if (fchown(copy->lock.fd, status.st_uid, status.st_gid) != 0 && geteuid() == 0)
-        return sb_fail_errno(err, errno, "%s: cannot give it the old index's owner", copy->path);
-    if (fchmod(copy->lock.fd, status.st_mode & 0777) != 0)
-        return sb_fail_errno(err, errno, "%s", copy->path);
-    return sb_fsync(copy->lock.fd, copy->path, err);
+    if (fstat(copy->upgrade->hold.fd, &status) != 0)
+        return sb_fail_errno(err, errno, "%s", copy->upgrade->hold.file);
+    if (fchown(made->fd, status.st_uid, status.st_gid) != 0 && geteuid() == 0)
+        return sb_fail_errno(err, errno, "%s: cannot give it the old index's owner", made->path);
+    if (fchmod(made->fd, status.st_mode & 0777) != 0)
+        return sb_fail_errno(err, errno, "%s", made->path);
+    return SB_OK;
 }
 
+/* The old one is locked until the new one has its place. */
 static enum sb_code put_in_place(struct copy *copy, struct sb_error *err)
 {
+    struct sb_new_index *made = &copy->made;
     struct upgrade *upgrade = copy->upgrade;
-    enum sb_code code = sb_pending_refuse_journal(upgrade->target, err);
+    enum sb_code code = sb_new_index_complete(made, &upgrade->hold, err);
 
-    if (code == SB_OK)
-        code = sb_sync_directory_of(upgrade->target, err);
-    if (code == SB_OK)
-        code = sb_rename(copy->path, upgrade->target, err);
-    if (code != SB_OK)
+    if (code)
         return code;
-    copy->renamed = true;
-    code = sb_sync_directory_of(upgrade->target, err);
-    if (code != SB_OK || strcmp(upgrade->file, upgrade->target) == 0)
-        return code;
-    if (unlink(upgrade->file) != 0)
-        return sb_fail_errno(err, errno, "%s: cannot remove the old index", upgrade->file);
-    upgrade->result->renamed = true;
-    return sb_sync_directory_of(upgrade->target, err);
+    sb_new_index_close(made);
+    return sb_new_index_place(&upgrade->hold, made->path, &made->fd, &made->identity,
+                              &copy->committed, err);
 }
 
 enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema,
@@ -257,33 +232,19 @@ enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema,
     struct copy copy = {
         .upgrade = upgrade,
         .tables = schema == SB_SCHEMA_OLD ? &before_versions : &versions_01_and_02,
-        .lock = {.fd = -1},
+        .made = SB_NEW_INDEX_NONE,
     };
-    enum sb_code code;
+    struct sb_hold *hold = &upgrade->hold;
+    enum sb_code code = sb_note_begin(&hold->note, SB_AIM_REPLACE, &hold->index, err);
 
-    if (asprintf(&copy.path, "%s.new", upgrade->target) < 0)
-        return sb_fail_memory(err);
-    code = sb_new_lock_take(&copy.lock, copy.path, err);
-    if (code != SB_OK)
-        goto out;
-    /* What a killed run left there is of no use. */
-    code = sb_pending_remove_shards(upgrade->target, err);
-    if (code == SB_OK && ftruncate(copy.lock.fd, 0) != 0)
-        code = sb_fail_errno(err, errno, "%s", copy.path);
     if (code == SB_OK)
         code = build(&copy, err);
     if (code == SB_OK)
         code = copy_permissions(&copy, err);
     if (code == SB_OK)
         code = put_in_place(&copy, err);
-    if (!copy.renamed)
-        unlink(copy.path);
-    upgrade->result->rebuilt = copy.renamed;
-    sb_database_close(copy.db);
-    if (code == SB_OK)
-        code = sb_pending_tidy_up(upgrade->target, err);
-out:
-    sb_new_lock_drop(&copy.lock);
-    free(copy.path);
+    upgrade->kept = copy.committed ? code != SB_OK : !sb_settle_undo(hold);
+    upgrade->result->rebuilt = copy.committed;
+    sb_new_index_release(&copy.made);
     return code;
 }

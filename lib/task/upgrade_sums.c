@@ -1,8 +1,6 @@
 #include "archive/checksum.h"
 #include "archive/config.h"
 #include "archive/database.h"
-#include "archive/lock.h"
-#include "archive/pending.h"
 #include "archive/schema.h"
 #include "archive/shards.h"
 #include "task/upgrade_impl.h"
@@ -143,16 +141,14 @@ static enum sb_code run_batch(struct batch *batch, struct sb_error *err)
     struct upgrade *upgrade = batch->upgrade;
     struct sb_archive *archive = NULL;
     struct sb_shards *shards = NULL;
-    enum sb_code code = sb_lock_index(batch->db, upgrade->target, err);
+    enum sb_code code = sb_hold_begin(&upgrade->hold, batch->db, err);
 
     if (code != SB_OK)
         return code;
     batch->more = false;
     batch->files = 0;
     batch->bytes = 0;
-    code = sb_pending_clear(upgrade->target, err);
-    if (code == SB_OK)
-        code = sb_archive_open(&archive, upgrade->target, err);
+    code = sb_archive_open(&archive, upgrade->hold.path, err);
     if (code == SB_OK)
         code = sb_shards_open(&shards, archive, err);
     sqlite3_bind_int64(batch->rows, 1, batch->last);
@@ -180,13 +176,13 @@ enum sb_code sb_upgrade_sums(struct upgrade *upgrade, struct sb_error *err)
     struct batch batch = {.upgrade = upgrade, .last = INT64_MIN, .more = true};
     enum sb_schema schema;
     int major, minor;
-    enum sb_code code = sb_database_open(&batch.db, upgrade->target, SB_DB_WRITE, err);
+    enum sb_code code = sb_database_open(&batch.db, upgrade->hold.path, SB_DB_WRITE, err);
 
     if (code == SB_OK)
         code = sb_schema_vet(batch.db, &schema, &major, &minor, true, err);
     if (code == SB_OK && schema != SB_SCHEMA_03)
         code = sb_fail(err, SB_CHANGED, "%s: was replaced by another process just now; try again",
-                       upgrade->target);
+                       upgrade->hold.path);
     if (code == SB_OK)
         code = prepare(&batch, err);
     while (code == SB_OK && batch.more)

@@ -11,9 +11,12 @@ setup() {
     "$SHARDBOX" pack a.barecat -C t .
 }
 
-# leftover FILE: marks an index as one that is being made, as pack does; makes an empty one.
-leftover() {
-    sql "$1" "PRAGMA application_id = 1935830647; CREATE TABLE IF NOT EXISTS config (x)"
+# killed CALLS AT COMMAND...: kills the command before that call, of those kinds.
+killed() {
+    local status=0
+    LD_PRELOAD=$FAULT_SHIM FAULT_HOW=kill FAULT_CALLS=$1 FAULT_AT=$2 \
+        "$SHARDBOX" "${@:3}" || status=$?
+    ((status == 137)) || fail "not killed at call $2 of $1: ${*:3}"
 }
 
 paths() {
@@ -128,10 +131,11 @@ f|0|0|0|0"
 }
 
 @test "what a killed run left behind the last file is cut off" {
-    printf 'orphan bytes' >>a.barecat-shard-00000
-    printf 'orphan' >a.barecat.new-shard-00001
-    leftover a.barecat.new
+    need_shim
     echo 3 >3
+    killed rename 1 pack --append --seal a.barecat 3
+    [[ -s a.barecat.new && -s a.barecat.new-shard-00001 ]]
+    printf 'orphan bytes' >>a.barecat-shard-00000
     run_ok sb pack --append a.barecat 3
     [[ $(cat a.barecat-shard-00000) == $'one\ntwo\n3' ]]
     [[ $(echo a.barecat*) == 'a.barecat a.barecat-shard-00000' ]]
@@ -317,37 +321,43 @@ shard_count() {
 }
 
 @test "an interrupted first pack is completed by --append" {
-    mv a.barecat a.barecat.new
-    mv a.barecat-shard-00000 a.barecat.new-shard-00000
-    sql a.barecat.new "INSERT INTO config VALUES ('shardbox_shard_prefix', 'a.barecat.new', 1)"
-    leftover a.barecat.new
-    run_fail 2 sb ls a.barecat
-    stderr_has "a.barecat.new"
+    need_shim
     echo 3 >3
-    run_ok sb pack --append a.barecat 3
-    [[ $(paths) == $'3\nd/1\nd/2' ]]
-    run_ok sb verify a.barecat
+    for at in 1 2; do
+        rm -f b.barecat*
+        killed rename $at pack b.barecat t
+        run_fail 2 sb ls b.barecat
+        stderr_has "b.barecat.new"
+        run_ok sb pack --append b.barecat 3
+        [[ $(sb find --type=f b.barecat) == $'3\nt/d/1\nt/d/2' ]]
+        [[ $(echo b.barecat*) == 'b.barecat b.barecat-shard-00000' ]]
+        run_ok sb verify b.barecat
+    done
 }
 
 @test "an interrupted first pack is started over by pack, shards renamed already too" {
-    mv a.barecat a.barecat.new
-    sql a.barecat.new "INSERT INTO config VALUES ('shardbox_shard_prefix', 'a.barecat.new', 1)"
-    leftover a.barecat.new
-    run_ok sb pack a.barecat t/d/1
-    [[ $(paths) == t/d/1 ]]
-    [[ $(ls a.barecat*) == $'a.barecat\na.barecat-shard-00000' ]]
+    need_shim
+    for at in 1 2; do
+        killed rename $at pack b.barecat t
+        run_ok sb pack b.barecat t/d/1
+        [[ $(sb find --type=f b.barecat) == t/d/1 ]]
+        [[ $(echo b.barecat*) == 'b.barecat b.barecat-shard-00000' ]]
+        rm b.barecat*
+    done
 }
 
-@test "a half-made ARCHIVE.new is taken over when nobody holds it" {
-    leftover b.barecat.new
-    truncate -s 5000 b.barecat.new
-    echo rubbish >b.barecat.new-shard-00007
+@test "a half-made archive is cleared up when nobody is at it, and nothing else" {
+    need_shim
+    killed write 4 pack b.barecat t
+    [[ -e b.barecat.new && -e b.barecat.new-index ]]
+    echo mine >b.barecat.new-shard-00007
+    echo mine >b.barecat.new.bak
     run_ok sb pack b.barecat t
-    [[ $(echo b.barecat*) == 'b.barecat b.barecat-shard-00000' ]]
+    [[ $(echo b.barecat*) == 'b.barecat b.barecat-shard-00000 b.barecat.new-shard-00007 b.barecat.new.bak' ]]
+    [[ $(cat b.barecat.new*) == $'mine\nmine' ]]
     : >c.barecat.new
     run_ok sb pack c.barecat t
-    run_ok sql c.barecat "PRAGMA application_id"
-    output_is 0
+    run_ok sb verify c.barecat
 }
 
 @test "an index under its old name is read through renames too" {

@@ -395,11 +395,33 @@ mtime_ns|0"
 }
 
 @test "shards that no index explains are named and not touched" {
-    echo data >a.barecat-shard-00003
     touch f
-    run_fail 2 sb pack a.barecat f
-    stderr_has "no index says what is in a.barecat-shard-00003, and it may be data"
-    [[ $(echo a.*) == a.barecat-shard-00003 ]]
+    for stranger in a.barecat-shard-0000{0,1}; do
+        echo data >$stranger
+        run_fail 2 sb pack a.barecat f
+        stderr_has "no index says what is in $stranger, and it may be data"
+        [[ $(echo a.*) == "$stranger" ]]
+        rm $stranger
+    done
+}
+
+@test "files whose names begin as the archive's do are nobody's business" {
+    local -a near=(a.txt a.new.bak a-shard-7 a-shard-00099 a-shard-000001 a.part.bak a.newer a-index)
+    mkdir t
+    for name in "${near[@]}"; do
+        echo "$name" >"t/$name"
+    done
+    run_ok sb pack t/a -C t .
+    for name in "${near[@]}"; do
+        stderr_lacks "$name"
+    done
+    [[ $(sb ls t/a) == $(printf '%s\n' "${near[@]}" | LC_ALL=C sort) ]]
+    run_ok sb pack --append --update --seal t/a -C t .
+    run_ok sb pack --force t/a -C t .
+    run_ok sb verify t/a
+    for name in "${near[@]}"; do
+        [[ $(cat "t/$name") == "$name" && $(sb cat t/a "$name") == "$name" ]] || fail "$name"
+    done
 }
 
 @test "--force does not take shards along that the old archive does not explain" {

@@ -90,18 +90,33 @@ use_triggers|1' ]] || fail 'config'
     stderr_is 'shardbox upgrade: a.barecat: nothing to do'
 }
 
-@test "where both indexes stand, the archive's own counts, and the other goes" {
+@test "where both indexes stand, the archive's own counts, and the other is nobody's to remove" {
     make_archive
     cp a.barecat kept
     make_schema_02
     cp kept a.barecat
     sql $old "DELETE FROM files"
-    run_ok sb upgrade -n a.barecat
-    output_is "would remove an old '-sqlite-index' that no longer counts"
-    [[ -e $old ]] || fail 'removed in a dry run'
-    run_ok sb upgrade a.barecat
-    [[ ! -e $old ]] || fail 'still there'
+    cp $old other
+    for option in -n -v; do
+        run_ok sb upgrade $option a.barecat
+        stderr_has "$old: an older index, does not count beside the archive's index; remove it if nobody needs it"
+    done
+    cmp other $old
     cmp kept a.barecat
+}
+
+@test "the old index goes once the new one stands, though the run was killed between" {
+    need_shim
+    make_archive
+    make_schema_02
+    status=0
+    LD_PRELOAD=$FAULT_SHIM FAULT_HOW=kill FAULT_CALLS=unlink FAULT_AT=1 "$SHARDBOX" upgrade a.barecat ||
+        status=$?
+    ((status == 137))
+    [[ -e $old && -e a.barecat && -s a.barecat.new ]]
+    run_ok sb rm -f a.barecat nothing
+    [[ ! -e $old && ! -e a.barecat.new ]]
+    run_ok sb verify a.barecat
 }
 
 @test "an index of 0.3 under the old name takes the new one" {
@@ -233,11 +248,14 @@ would compute 1 checksum"
     printf 'somebody else' >a.barecat.new
     run_fail 2 sb upgrade a.barecat
     stderr_has 'a.barecat.new: in the way, and nothing that an interrupted run left'
+    [[ $(cat a.barecat.new) == 'somebody else' ]]
     rm a.barecat.new
-    sql a.barecat.new 'PRAGMA application_id = 1935830647; CREATE TABLE half (x)'
+    need_shim
+    LD_PRELOAD=$FAULT_SHIM FAULT_HOW=kill FAULT_CALLS=write FAULT_AT=5 run sb upgrade a.barecat
+    ((status == 137))
+    [[ -s a.barecat.new && -e a.barecat.new-index ]]
     run_ok sb upgrade a.barecat
-    [[ ! -e a.barecat.new ]] || fail 'still there'
-    [[ $(sql a.barecat 'PRAGMA application_id') == 0 ]] || fail 'marked as being made'
+    [[ ! -e a.barecat.new && ! -e a.barecat.new-index ]] || fail 'still there'
     run_ok sb verify a.barecat
 }
 

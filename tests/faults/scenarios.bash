@@ -46,12 +46,12 @@ verified() {
 }
 
 # No file beside the archive but its index and shards, under their final names; and what SQLite made and
-# removed at once, which a power failure may bring back, and a lock that is empty, whose removal may
-# have been what failed.
+# removed at once, which a power failure may bring back, and the note, whose removal may have been what
+# failed.
 tidy() {
     find at -mindepth 1 ! -name a.barecat ! -name 'a.barecat-shard-[0-9][0-9][0-9][0-9][0-9]' \
-        ! -name 'etilqs_*' ! \( -name a.barecat.new -size 0 \) >log
-    [ ! -s log ]
+        ! -name 'etilqs_*' >log
+    [ ! -s log ] || { [ "${calls-}" = unlink ] && ! grep -qv '\.new$' log; }
 }
 
 # is TREE: all that a run that finished must leave.
@@ -91,9 +91,9 @@ old_or_new() {
 }
 
 # A commit in place that failed half-way may turn out to have happened, when its journal is lost: the
-# shards that it speaks of stay for the next writer, who knows.
+# note of it stays for the next writer, who can tell.
 commit_failed() {
-    [[ $scenario == @(append|stream|viewmore|mergemore) ]] && ! grep -qv '\.new-shard-[0-9]*$' log
+    [[ $scenario == @(append|stream|viewmore|mergemore|reshard) ]] && ! grep -qv '\.new$' log
 }
 
 # What a run of verify remembers: the state before, or a later one. It is of an archive by its path.
@@ -486,7 +486,7 @@ whole() {
     verified at/a.barecat || report "verify"
     same at/a.barecat "$2" || report "does not hold the tree $2"
     case $1 in
-    failed) tidy || [[ $calls == @(rename|unlink) ]] || report "left behind" ;;
+    failed) tidy || commit_failed || [[ $calls == @(rename|unlink) ]] || report "left behind" ;;
     finished) tidy || report "left behind" ;;
     esac
 }

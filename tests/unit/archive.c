@@ -127,7 +127,7 @@ static int watch_commits(sqlite3 *db)
     return sqlite3_trace_v2(db, SQLITE_TRACE_PROFILE, lock_behind_commit, db);
 }
 
-static void an_append_is_done_though_another_writer_comes_before_its_renames(void)
+static void an_appended_shard_has_its_name_before_the_commit(void)
 {
     const struct sb_writer_options options = {.mode = SB_APPEND, .seal = true};
     struct sb_entry file = {.path = "f", .path_size = 1, .size = 1};
@@ -143,10 +143,10 @@ static void an_append_is_done_though_another_writer_comes_before_its_renames(voi
     sqlite3_reset_auto_extension();
 
     CHECK(waiting != NULL);
-    CHECK(access("a.new-shard-00001", F_OK) == 0);
+    CHECK(access("a-shard-00001", F_OK) == 0);
+    CHECK(access("a.new-shard-00001", F_OK) != 0 && access("a.new", F_OK) != 0);
     sqlite3_close(waiting);
     CHECK(append_elsewhere() == SB_OK);
-    CHECK(access("a-shard-00001", F_OK) == 0);
 }
 
 /* Another writer's commit, which comes when a reader asks for the row that counts the shards. */
@@ -266,7 +266,7 @@ int main(void)
     RUN(allocations_of_sqlite_are_not_counted);
     RUN(an_archive_that_is_closed_leaves_a_writer_its_lock);
     RUN(a_commit_is_seen_in_the_generation);
-    RUN(an_append_is_done_though_another_writer_comes_before_its_renames);
+    RUN(an_appended_shard_has_its_name_before_the_commit);
     RUN(shards_that_come_while_the_row_of_renames_is_read_are_no_damage);
     RUN(a_range_of_addresses_has_its_first_and_not_its_end);
     RUN(without_an_end_a_range_is_the_shard);

@@ -93,8 +93,11 @@ static void the_files_of_all_parts_are_known(void)
     CHECK(!is_of_the_work("out-0003-of-00004.barecat"));
     CHECK(!is_of_the_work("out-"));
     CHECK(!is_of_the_work(""));
-    CHECK(sb_is_part_file("out.zip.new", "out.zip", (struct sb_share){0}));
-    CHECK(!sb_is_part_file("out.zi", "out.zip", (struct sb_share){0}));
+    CHECK(!is_of_the_work("out-00003-of-00004.barecat.bak"));
+    CHECK(!is_of_the_work("out-00003-of-00004.barecat-shard-7"));
+    CHECK(sb_is_part_file("out.new", "out", (struct sb_share){0}));
+    CHECK(!sb_is_part_file("out.csv", "out", (struct sb_share){0}));
+    CHECK(!sb_is_part_file("ou", "out", (struct sb_share){0}));
 }
 
 int main(void)

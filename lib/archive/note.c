@@ -1,0 +1,399 @@
+#include "archive/note.h"
+
+#include "archive/own_names.h"
+#include "core/buf.h"
+#include "core/file_lock.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define MARK       "shardbox 1 by "
+#define PAGE_BYTES 4096
+#define TEXT_MOST  (64 << 20)
+#define LINE_ROOM  160
+
+/* Whoever held the lock may have removed the file before it let go; that it always does so just
+ * now is not to be believed. */
+#define TRIES 100
+
+static const char *const claim_words[SB_CLAIM_KINDS] = {"made", "gone"};
+
+static const struct sb_note_text nothing = {.links_from = UINT32_MAX};
+
+static void release_text(struct sb_note_text *text)
+{
+    for (size_t i = 0; i < SB_CLAIM_KINDS; i++)
+        free(text->claims[i].at);
+    *text = nothing;
+}
+
+/* What a line says */
+
+static enum sb_code put_claim(struct sb_claims *claims, uint32_t number,
+                              const struct sb_identity *file, struct sb_error *err)
+{
+    if (number >= claims->count) {
+        uint32_t count = number < SB_SHARD_MAX / 2 ? (number + 8) * 2 : SB_SHARD_MAX + 1;
+        struct sb_identity *at = reallocarray(claims->at, count, sizeof(*at));
+
+        if (!at)
+            return sb_fail_memory(err);
+        memset(at + claims->count, 0, (count - claims->count) * sizeof(*at));
+        claims->at = at;
+        claims->count = count;
+    }
+    claims->at[number] = *file;
+    return SB_OK;
+}
+
+/* Reads "INODE.BORN" to the end of the line. */
+static bool take_identity(const char *text, struct sb_identity *out)
+{
+    int end = 0;
+
+    return sscanf(text, "%" SCNu64 ".%" SCNd64 "%n", &out->inode, &out->born, &end) == 2 &&
+           text[end] == '\0' && out->inode != 0;
+}
+
+static bool take_numbered(const char *text, uint32_t *number, struct sb_identity *out)
+{
+    int end = 0;
+
+    return sscanf(text, "%" SCNu32 " %n", number, &end) == 1 && end > 0 &&
+           *number <= SB_SHARD_MAX && take_identity(text + end, out);
+}
+
+/* The rest of the line behind a word; NULL for another word. */
+static const char *after(const char *line, const char *word)
+{
+    size_t size = strlen(word);
+
+    return strncmp(line, word, size) == 0 && line[size] == ' ' ? line + size + 1 : NULL;
+}
+
+static bool take_aim(const char *line, struct sb_note_text *text)
+{
+    const char *rest;
+
+    if (strcmp(line, "make") == 0)
+        text->aim = SB_AIM_MAKE;
+    else if ((rest = after(line, "replace")) && take_identity(rest, &text->subject))
+        text->aim = SB_AIM_REPLACE;
+    else if ((rest = after(line, "change")) && take_identity(rest, &text->subject))
+        text->aim = SB_AIM_CHANGE;
+    else
+        return false;
+    return true;
+}
+
+/* SB_END for a line that makes no sense. */
+static enum sb_code take_line(const char *line, struct sb_note_text *text, struct sb_error *err)
+{
+    struct sb_identity file;
+    uint32_t number;
+    const char *rest;
+
+    if (take_aim(line, text))
+        return SB_OK;
+    if (strcmp(line, "whole") == 0) {
+        text->whole = true;
+        return SB_OK;
+    }
+    rest = after(line, "index");
+    if (rest)
+        return take_identity(rest, &text->index) ? SB_OK : SB_END;
+    rest = after(line, "links");
+    if (rest)
+        return sscanf(rest, "%" SCNu32, &text->links_from) == 1 ? SB_OK : SB_END;
+    for (size_t i = 0; i < SB_CLAIM_KINDS; i++) {
+        rest = after(line, claim_words[i]);
+        if (rest)
+            return take_numbered(rest, &number, &file)
+                       ? put_claim(&text->claims[i], number, &file, err)
+                       : SB_END;
+    }
+    return SB_END;
+}
+
+/* Changes the text that it reads. A last line without its end was not written. */
+static enum sb_code parse(struct sb_note *note, char *lines, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    char *end;
+
+    for (; code == SB_OK && (end = strchr(lines, '\n')); lines = end + 1) {
+        *end = '\0';
+        if (strncmp(lines, MARK, strlen(MARK)) != 0)
+            code = take_line(lines, &note->text, err);
+    }
+    if (code == SB_END)
+        code =
+            sb_fail(err, SB_FORMAT,
+                    "%s: was left by a run of another release, which must finish it", note->path);
+    return code;
+}
+
+/* The file stays. */
+static void let_go(struct sb_note *note)
+{
+    if (note->fd >= 0)
+        close(note->fd);
+    release_text(&note->text);
+    free(note->path);
+    *note = (struct sb_note){.fd = -1, .text = nothing};
+}
+
+/* Taking it */
+
+static enum sb_code refuse_stranger(const char *path, struct sb_error *err)
+{
+    return sb_fail(err, SB_EXISTS,
+                   "%s: in the way, and nothing that an interrupted run left; move it, or choose "
+                   "another name for the archive",
+                   path);
+}
+
+enum sb_code sb_note_fail_locked(const char *note_path, const char *path, struct sb_error *err)
+{
+    char text[LINE_ROOM] = "", host[65] = "";
+    struct utsname here;
+    long pid = 0;
+    int fd = open(note_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd >= 0) {
+        if (pread(fd, text, sizeof(text) - 1, 0) > 0 &&
+            sscanf(text, MARK "%ld %64s", &pid, host) != 2)
+            pid = 0;
+        close(fd);
+    }
+    if (pid == 0)
+        return sb_fail(err, SB_LOCKED,
+                       "%s: another process, perhaps on another machine, is writing this archive; "
+                       "wait for it",
+                       path);
+    if (uname(&here) == 0 && strncmp(here.nodename, host, sizeof(host) - 1) == 0)
+        return sb_fail(err, SB_LOCKED, "%s: process %ld is writing this archive; wait for it", path,
+                       pid);
+    return sb_fail(err, SB_LOCKED, "%s: process %ld on %s is writing this archive; wait for it",
+                   path, pid, host);
+}
+
+static bool is_all_zeros(const struct sb_buf *bytes)
+{
+    static const char zeros[PAGE_BYTES];
+
+    return bytes->size <= PAGE_BYTES && memcmp(bytes->data, zeros, bytes->size) == 0;
+}
+
+/*
+ * Nothing is lost when an empty file is taken over, or one of zeros, which is what a power failure
+ * may leave of a first page. Anything else must begin as a note.
+ */
+static enum sb_code read_text(struct sb_note *note, const struct sb_look *look,
+                              struct sb_error *err)
+{
+    struct sb_buf bytes = {0};
+    size_t got = 0;
+    enum sb_code code;
+
+    if (look->size == 0)
+        return SB_OK;
+    if (look->size > TEXT_MOST)
+        return refuse_stranger(note->path, err);
+    if (sb_buf_reserve(&bytes, (size_t)look->size))
+        return sb_fail_memory(err);
+    code = sb_pread_full(note->fd, bytes.data, (size_t)look->size, 0, &got, note->path, err);
+    bytes.size = got;
+    bytes.data[got] = '\0';
+    if (code == SB_OK && !is_all_zeros(&bytes))
+        code = strncmp(bytes.data, MARK, strlen(MARK)) == 0 ? parse(note, bytes.data, err)
+                                                            : refuse_stranger(note->path, err);
+    sb_buf_release(&bytes);
+    return code;
+}
+
+static enum sb_code lock(struct sb_note *note, bool was_there, struct sb_error *err)
+{
+    int error_number = sb_lock_first_byte(note->fd);
+
+    if (error_number == 0)
+        return SB_OK;
+    if (error_number == EACCES || error_number == EAGAIN)
+        return sb_note_fail_locked(note->path, note->path, err);
+    if (!was_there)
+        unlink(note->path);
+    if (sb_locks_are_missing(error_number))
+        return sb_fail_without_locks(err, note->path);
+    return sb_fail_errno(err, error_number, "%s: cannot be locked", note->path);
+}
+
+/* SB_END: the file that was opened is no more the one of this name. */
+static enum sb_code try_to_take(struct sb_note *note, struct sb_error *err)
+{
+    struct sb_look before, opened, after_lock;
+    enum sb_code code = sb_look_at(note->path, &before, err);
+
+    if (code)
+        return code;
+    if (before.there && !S_ISREG(before.mode))
+        return sb_fail(err, SB_EXISTS, "%s: in the way, and not a file of ours; remove it",
+                       note->path);
+    note->fd = open(note->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (note->fd < 0)
+        return sb_fail_errno(err, errno, "%s", note->path);
+    code = lock(note, before.there, err);
+    if (code == SB_OK)
+        code = sb_look_into(note->fd, note->path, &opened, err);
+    if (code == SB_OK)
+        code = sb_look_at(note->path, &after_lock, err);
+    if (code)
+        return code;
+    if (!sb_is_identical(&opened.identity, &after_lock.identity))
+        return SB_END;
+    if (opened.links != 1)
+        return refuse_stranger(note->path, err);
+    note->empty = opened.size == 0;
+    return read_text(note, &opened, err);
+}
+
+enum sb_code sb_note_take(struct sb_note *note, const char *archive, struct sb_error *err)
+{
+    enum sb_code code = SB_END;
+
+    *note = (struct sb_note){.fd = -1, .text = nothing};
+    note->path = sb_own_name(archive, SB_NEW_SUFFIX, err);
+    if (!note->path)
+        return err->code;
+    for (int i = 0; code == SB_END && i < TRIES; i++) {
+        if (note->fd >= 0)
+            close(note->fd);
+        note->fd = -1;
+        code = try_to_take(note, err);
+    }
+    if (code == SB_END)
+        code =
+            sb_fail(err, SB_LOCKED,
+                    "%s: other processes make and remove it all the time; try again", note->path);
+    if (code)
+        let_go(note);
+    return code;
+}
+
+void sb_note_drop(struct sb_note *note, bool keep)
+{
+    if (note->fd >= 0 && (!keep || !sb_note_has_claims(note)))
+        unlink(note->path);
+    let_go(note);
+}
+
+/* Writing it */
+
+static enum sb_code add(struct sb_note *note, const char *line, struct sb_error *err)
+{
+    return sb_write_full(note->fd, line, strlen(line), note->path, err);
+}
+
+/* The line counts here, too, as it would for the next run. */
+static enum sb_code say(struct sb_note *note, const char *line, struct sb_error *err)
+{
+    char whole[LINE_ROOM];
+    enum sb_code code = take_line(line, &note->text, err);
+
+    if (code)
+        return code;
+    snprintf(whole, sizeof(whole), "%s\n", line);
+    return add(note, whole, err);
+}
+
+enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
+                           const struct sb_identity *subject, struct sb_error *err)
+{
+    struct utsname here;
+    char lines[LINE_ROOM];
+    int size;
+
+    release_text(&note->text);
+    note->text.aim = aim;
+    if (subject)
+        note->text.subject = *subject;
+    if (uname(&here))
+        snprintf(here.nodename, sizeof(here.nodename), "?");
+    size = snprintf(lines, sizeof(lines), MARK "%ld %.64s\n", (long)getpid(),
+                    *here.nodename ? here.nodename : "?");
+    if (aim == SB_AIM_MAKE)
+        snprintf(lines + size, sizeof(lines) - (size_t)size, "make\n");
+    else
+        snprintf(lines + size, sizeof(lines) - (size_t)size, "%s %" PRIu64 ".%" PRId64 "\n",
+                 aim == SB_AIM_REPLACE ? "replace" : "change", note->text.subject.inode,
+                 note->text.subject.born);
+    if (!note->empty && (ftruncate(note->fd, 0) || lseek(note->fd, 0, SEEK_SET) < 0))
+        return sb_fail_errno(err, errno, "%s", note->path);
+    note->empty = false;
+    return add(note, lines, err);
+}
+
+enum sb_code sb_note_index(struct sb_note *note, const struct sb_identity *index,
+                           struct sb_error *err)
+{
+    char line[LINE_ROOM];
+
+    snprintf(line, sizeof(line), "index %" PRIu64 ".%" PRId64, index->inode, index->born);
+    return say(note, line, err);
+}
+
+enum sb_code sb_note_whole(struct sb_note *note, struct sb_error *err)
+{
+    return say(note, "whole", err);
+}
+
+enum sb_code sb_note_links(struct sb_note *note, uint32_t number, struct sb_error *err)
+{
+    char line[LINE_ROOM];
+
+    snprintf(line, sizeof(line), "links %" PRIu32, number);
+    return say(note, line, err);
+}
+
+enum sb_code sb_note_claim(struct sb_note *note, enum sb_claim_kind kind, uint32_t number,
+                           const struct sb_identity *file, struct sb_error *err)
+{
+    char line[LINE_ROOM];
+
+    snprintf(line, sizeof(line), "%s %" PRIu32 " %" PRIu64 ".%" PRId64, claim_words[kind], number,
+             file->inode, file->born);
+    return say(note, line, err);
+}
+
+enum sb_code sb_note_sync(struct sb_note *note, struct sb_error *err)
+{
+    return sb_fsync(note->fd, note->path, err);
+}
+
+/* Asking it */
+
+bool sb_note_claims(const struct sb_note *note, enum sb_claim_kind kind, uint32_t number,
+                    const struct sb_identity *file)
+{
+    const struct sb_claims *claims = &note->text.claims[kind];
+
+    return number < claims->count && sb_is_identical(&claims->at[number], file);
+}
+
+bool sb_note_has_claims(const struct sb_note *note)
+{
+    if (note->text.index.inode != 0 || note->text.links_from != UINT32_MAX)
+        return true;
+    for (size_t i = 0; i < SB_CLAIM_KINDS; i++) {
+        if (note->text.claims[i].count > 0)
+            return true;
+    }
+    return false;
+}

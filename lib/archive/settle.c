@@ -1,0 +1,481 @@
+#include "archive/settle.h"
+
+#include "archive/config.h"
+#include "archive/database.h"
+#include "archive/own_names.h"
+#include "archive/pending.h"
+#include "archive/progress.h"
+#include "archive/shardcount.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A file by its name, and what stands there. */
+struct named {
+    char *path; /* NULL: not made */
+    struct sb_look look;
+};
+
+static void release(struct named *named)
+{
+    free(named->path);
+    *named = (struct named){0};
+}
+
+/* Takes over the path, also when it fails. */
+static enum sb_code look(struct named *named, char *path, struct sb_error *err)
+{
+    *named = (struct named){.path = path};
+    return path ? sb_look_at(path, &named->look, err) : err->code;
+}
+
+static enum sb_code look_at_shard(struct named *named, const char *archive, const char *suffix,
+                                  uint32_t number, struct sb_error *err)
+{
+    char *prefix = sb_own_name(archive, suffix, err), *path;
+    enum sb_code code;
+
+    path = prefix ? sb_shard_name(prefix, number, err) : NULL;
+    code = look(named, path, err);
+    free(prefix);
+    return code;
+}
+
+static enum sb_code look_at_new_index(struct named *named, const struct sb_hold *hold,
+                                      struct sb_error *err)
+{
+    return look(named, sb_own_name(hold->path, SB_NEW_INDEX, err), err);
+}
+
+static enum sb_code remove_named(const struct named *named, struct sb_error *err)
+{
+    if (unlink(named->path) && errno != ENOENT)
+        return sb_fail_errno(err, errno, "%s: cannot be removed", named->path);
+    return SB_OK;
+}
+
+static enum sb_code sync_directory(const struct sb_hold *hold, struct sb_error *err)
+{
+    return sb_sync_directory_of(hold->path, err);
+}
+
+/* Undoing */
+
+/* Removes what stands under a name if it is the file that was claimed so. */
+static enum sb_code remove_claimed(const struct sb_hold *hold, const char *suffix,
+                                   enum sb_claim_kind kind, uint32_t number, struct sb_error *err)
+{
+    struct named file;
+    enum sb_code code = look_at_shard(&file, hold->path, suffix, number, err);
+
+    if (code == SB_OK && sb_note_claims(&hold->note, kind, number, &file.look.identity))
+        code = remove_named(&file, err);
+    release(&file);
+    return code;
+}
+
+/* A shard that was made as a link: with the name nothing is lost of what it led to. */
+static bool is_link(const struct sb_look *look)
+{
+    return look->there && (S_ISLNK(look->mode) || (S_ISREG(look->mode) && look->links > 1));
+}
+
+/*
+ * From this number on: links that were not noted one by one, as far as they go; and what a run had
+ * just made when it was killed, before it could note it: a file without a byte.
+ */
+static enum sb_code remove_unnoted(const struct sb_hold *hold, uint32_t number,
+                                   struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    bool again = true;
+
+    for (; code == SB_OK && again && number <= SB_SHARD_MAX; number++) {
+        struct named file;
+
+        code = look_at_shard(&file, hold->path, SB_NEW_SUFFIX, number, err);
+        again = number >= hold->note.text.links_from && is_link(&file.look);
+        if (code == SB_OK && (again || sb_is_empty_file(&file.look)))
+            code = remove_named(&file, err);
+        release(&file);
+    }
+    return code;
+}
+
+/* Where the first shard that is not claimed would be, of those that the run made. */
+static uint32_t first_unnoted(const struct sb_hold *hold, uint32_t counted)
+{
+    const struct sb_claims *made = &hold->note.text.claims[SB_CLAIM_MADE];
+
+    for (uint32_t i = made->count; i > 0; i--) {
+        if (made->at[i - 1].inode != 0)
+            return i;
+    }
+    return counted;
+}
+
+static enum sb_code remove_new_index(const struct sb_hold *hold, struct sb_error *err)
+{
+    const struct sb_note_text *said = &hold->note.text;
+    struct named index;
+    enum sb_code code = look_at_new_index(&index, hold, err);
+
+    /* One that was made a moment ago, and not noted yet, has no byte. */
+    if (code == SB_OK && (sb_is_identical(&index.look.identity, &said->index) ||
+                          (said->aim != SB_AIM_CHANGE && sb_is_empty_file(&index.look))))
+        code = remove_named(&index, err);
+    release(&index);
+    return code;
+}
+
+/* `counted`: shards of the index that stands, 0 without one. */
+static enum sb_code undo_shards(const struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+{
+    const struct sb_note_text *said = &hold->note.text;
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0; code == SB_OK && i < said->claims[SB_CLAIM_MADE].count; i++) {
+        code = remove_claimed(hold, SB_NEW_SUFFIX, SB_CLAIM_MADE, i, err);
+        /* A run that replaces an archive names no shard before its commit. */
+        if (code == SB_OK && i >= counted && said->aim != SB_AIM_REPLACE)
+            code = remove_claimed(hold, "", SB_CLAIM_MADE, i, err);
+    }
+    if (code == SB_OK && said->links_from != UINT32_MAX)
+        code = remove_unnoted(hold, said->links_from, err);
+    if (code == SB_OK)
+        code = remove_unnoted(hold, 0, err);
+    return code ? code : remove_unnoted(hold, first_unnoted(hold, counted), err);
+}
+
+/* The run did not commit. As long as the new index is there it is known that the rest may go. */
+static enum sb_code undo(const struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+{
+    enum sb_code code = undo_shards(hold, counted, err);
+
+    if (code == SB_OK)
+        code = sync_directory(hold, err);
+    return code ? code : remove_new_index(hold, err);
+}
+
+bool sb_settle_undo(struct sb_hold *hold)
+{
+    struct sb_error ignored;
+    bool undone = undo_shards(hold, 0, &ignored) == SB_OK;
+
+    /* A disk that fails is no reason to leave more behind. */
+    (void)!sync_directory(hold, &ignored);
+    return undone && remove_new_index(hold, &ignored) == SB_OK;
+}
+
+/* What cannot be told */
+
+static enum sb_code refuse(const struct sb_hold *hold, const char *path, struct sb_error *err)
+{
+    return sb_fail(err, SB_EXISTS,
+                   "%s: a run that was killed left this, and nothing proves that it is of the "
+                   "archive that stands here now, which was moved, replaced or copied since; put "
+                   "back what belongs together, or, if 'shardbox verify' finds nothing missing, "
+                   "remove this and %s",
+                   path, hold->note.path);
+}
+
+static enum sb_code refuse_standing(const struct sb_hold *hold, const char *suffix, uint32_t number,
+                                    struct sb_error *err)
+{
+    struct named file;
+    enum sb_code code = look_at_shard(&file, hold->path, suffix, number, err);
+
+    if (code == SB_OK && file.look.there)
+        code = refuse(hold, file.path, err);
+    release(&file);
+    return code;
+}
+
+/*
+ * The note speaks of an index that is not here. Whether its run came to a commit nobody can tell,
+ * and its shards may be all that is left of an archive: as long as any stands where the run had it,
+ * no writer may begin. `counted`: shards of the index that stands are its own.
+ */
+static enum sb_code refuse_untold(const struct sb_hold *hold, uint32_t counted,
+                                  struct sb_error *err)
+{
+    const struct sb_note_text *said = &hold->note.text;
+    struct named index;
+    enum sb_code code = look_at_new_index(&index, hold, err);
+
+    if (code == SB_OK && index.look.there)
+        code = refuse(hold, index.path, err);
+    release(&index);
+    for (int kind = 0; code == SB_OK && kind < SB_CLAIM_KINDS; kind++) {
+        for (uint32_t i = 0; code == SB_OK && i < said->claims[kind].count; i++) {
+            if (said->claims[kind].at[i].inode == 0)
+                continue;
+            code = refuse_standing(hold, SB_NEW_SUFFIX, i, err);
+            if (code == SB_OK && kind == SB_CLAIM_MADE && i >= counted)
+                code = refuse_standing(hold, "", i, err);
+        }
+    }
+    if (code == SB_OK && said->links_from <= SB_SHARD_MAX)
+        code = refuse_standing(hold, SB_NEW_SUFFIX, said->links_from, err);
+    return code;
+}
+
+/* Naming shards */
+
+static enum sb_code refuse_in_the_way(const struct named *from, const struct named *to,
+                                      struct sb_error *err)
+{
+    return sb_fail(err, SB_EXISTS, "%s: in the way of %s, which is to have this name; move it away",
+                   to->path, from->path);
+}
+
+static enum sb_code give_name(const struct sb_hold *hold, const struct named *from,
+                              const struct named *to, uint32_t number, struct sb_error *err)
+{
+    if (!to->look.there)
+        return sb_rename_new(from->path, to->path, err);
+    /* Where a file system cannot rename without replacing, a kill leaves both names. */
+    if (sb_is_identical(&from->look.identity, &to->look.identity))
+        return remove_named(from, err);
+    if (sb_note_claims(&hold->note, SB_CLAIM_GONE, number, &to->look.identity))
+        return sb_rename(from->path, to->path, err);
+    return refuse_in_the_way(from, to, err);
+}
+
+/* Its lasting name for a shard under the suffix. `must`: it stands under one of the two. */
+static enum sb_code name_shard(const struct sb_hold *hold, const char *suffix, uint32_t number,
+                               bool must, struct sb_error *err)
+{
+    struct named from, to = {0};
+    enum sb_code code = look_at_shard(&from, hold->path, suffix, number, err);
+
+    if (code == SB_OK)
+        code = look_at_shard(&to, hold->path, "", number, err);
+    if (code == SB_OK && from.look.there)
+        code = give_name(hold, &from, &to, number, err);
+    else if (code == SB_OK && must &&
+             (!to.look.there ||
+              sb_note_claims(&hold->note, SB_CLAIM_GONE, number, &to.look.identity)))
+        code = sb_fail(err, SB_NOENT,
+                       "%s: not there; put it back, or, if it is lost, make an empty file of the "
+                       "name %s",
+                       from.path, to.path);
+    release(&from);
+    release(&to);
+    return code;
+}
+
+enum sb_code sb_settle_name_shards(struct sb_hold *hold, struct sb_error *err)
+{
+    const struct sb_claims *made = &hold->note.text.claims[SB_CLAIM_MADE];
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0; code == SB_OK && i < made->count; i++) {
+        if (made->at[i].inode != 0)
+            code = name_shard(hold, SB_NEW_SUFFIX, i, true, err);
+    }
+    return code ? code : sync_directory(hold, err);
+}
+
+enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count, struct sb_error *err)
+{
+    const struct sb_claims *gone = &hold->note.text.claims[SB_CLAIM_GONE];
+    enum sb_code code = SB_OK;
+
+    /* The last one first: Barecat counts the shards that it finds. */
+    for (uint32_t i = gone->count; code == SB_OK && i > count; i--)
+        code = remove_claimed(hold, "", SB_CLAIM_GONE, i - 1, err);
+    return code;
+}
+
+/* After the commit */
+
+/* Shards that the row of config leads to. The note, if it is of this index, says what they replace.
+ */
+static enum sb_code finish_row(const struct sb_hold *hold, const struct sb_pending *pending,
+                               struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0; code == SB_OK && i < pending->count; i++)
+        code = name_shard(hold, pending->suffix, i, true, err);
+    return code;
+}
+
+/* A part that became this archive is there no more: shards of one that is are its own. */
+static enum sb_code refuse_part(const struct sb_hold *hold, struct sb_error *err)
+{
+    struct named part;
+    enum sb_code code = look(&part, sb_own_name(hold->path, SB_PART, err), err);
+
+    if (code == SB_OK && part.look.there)
+        code = sb_fail(err, SB_EXISTS,
+                       "%s: shards of this archive have names that are those of %s; move that away",
+                       hold->path, part.path);
+    release(&part);
+    return code;
+}
+
+static enum sb_code drop_row(struct sb_hold *hold, struct sqlite3 *db, bool part,
+                             struct sb_error *err)
+{
+    /* What was a part is one no more. */
+    enum sb_code code = part ? sb_progress_save(db, NULL, err) : SB_OK;
+
+    if (code == SB_OK)
+        code = sb_config_drop(db, SB_CONFIG_SHARD_PREFIX, err);
+    if (code == SB_OK)
+        code = sb_database_run(db, "COMMIT", err);
+    return code ? code : sb_hold_begin(hold, db, err);
+}
+
+/* The index under its old name goes once the new one stands. */
+static enum sb_code remove_replaced(const struct sb_hold *hold, struct sb_error *err)
+{
+    struct named old;
+    enum sb_code code = look(&old, sb_own_name(hold->path, SB_OLD_INDEX, err), err);
+
+    if (code == SB_OK && sb_is_identical(&old.look.identity, &hold->note.text.subject))
+        code = remove_named(&old, err);
+    release(&old);
+    return code;
+}
+
+/* The index of the run stands. One that it replaced may have changed places with it. */
+static enum sb_code finish_committed(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+{
+    struct named index;
+    enum sb_code code = look_at_new_index(&index, hold, err);
+
+    if (code == SB_OK && (sb_is_identical(&index.look.identity, &hold->index) ||
+                          sb_is_identical(&index.look.identity, &hold->note.text.subject)))
+        code = remove_named(&index, err);
+    release(&index);
+    if (code == SB_OK && hold->note.text.aim == SB_AIM_REPLACE)
+        code = remove_replaced(hold, err);
+    if (code == SB_OK)
+        code = sb_settle_remove_gone(hold, counted, err);
+    return code ? code : sync_directory(hold, err);
+}
+
+/* Of a run that changed an archive in place its index says what counts. */
+static enum sb_code settle_change(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+{
+    enum sb_code code = undo(hold, counted, err);
+
+    return code ? code : finish_committed(hold, counted, err);
+}
+
+static bool is_at_new_index(const struct sb_hold *hold, bool *is, struct sb_error *err)
+{
+    struct named index;
+    enum sb_code code = look_at_new_index(&index, hold, err);
+
+    *is = code == SB_OK && (sb_is_identical(&index.look.identity, &hold->note.text.index) ||
+                            (hold->note.text.index.inode == 0 && !index.look.there) ||
+                            sb_is_empty_file(&index.look));
+    release(&index);
+    return code == SB_OK;
+}
+
+static enum sb_code settle_note(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+{
+    const struct sb_note_text *said = &hold->note.text;
+    bool waits;
+
+    if (said->aim == SB_AIM_NONE)
+        return SB_OK;
+    if (said->aim == SB_AIM_CHANGE)
+        return sb_is_identical(&said->subject, &hold->index) ? settle_change(hold, counted, err)
+                                                             : refuse_untold(hold, counted, err);
+    if (sb_is_identical(&said->index, &hold->index))
+        return finish_committed(hold, counted, err);
+    if (!is_at_new_index(hold, &waits, err))
+        return err->code;
+    /* As long as the new index waits under its own name, nothing was replaced by it. */
+    if (waits || sb_is_identical(&said->subject, &hold->index))
+        return undo(hold, counted, err);
+    return refuse_untold(hold, counted, err);
+}
+
+/* The row, and what it leads to; SB_OK also without one. */
+static enum sb_code settle_row(struct sb_hold *hold, struct sqlite3 *db, struct sb_error *err)
+{
+    struct sb_pending pending;
+    enum sb_code code = sb_pending_read(db, hold->path, &pending, err);
+    bool part;
+
+    if (code || !pending.suffix)
+        return code;
+    /* Under its other names, as after cp -al, shards have the names that the row says. */
+    code = sb_hold_refuse_links(hold, err);
+    if (code)
+        return code;
+    part = strcmp(pending.suffix, SB_PART) == 0;
+    if (part)
+        code = refuse_part(hold, err);
+    if (code == SB_OK)
+        code = finish_row(hold, &pending, err);
+    if (code == SB_OK)
+        code = sb_settle_remove_gone(hold, pending.count, err);
+    if (code == SB_OK)
+        code = sync_directory(hold, err);
+    return code ? code : drop_row(hold, db, part, err);
+}
+
+enum sb_code sb_settle(struct sb_hold *hold, struct sqlite3 *db, struct sb_error *err)
+{
+    uint32_t counted = 0;
+    enum sb_code code = settle_row(hold, db, err);
+
+    if (code == SB_OK && hold->note.text.aim != SB_AIM_NONE)
+        code = sb_shard_count_in_use(db, hold->path, &counted, err);
+    /* An archive without files has a shard all the same. */
+    return code ? code : settle_note(hold, counted > 0 ? counted : 1, err);
+}
+
+enum sb_code sb_settle_oldest(struct sb_hold *hold, struct sb_error *err)
+{
+    return settle_note(hold, SB_SHARD_MAX + 1, err);
+}
+
+/* Without an index */
+
+enum sb_code sb_settle_missing(struct sb_hold *hold, struct sb_error *err)
+{
+    const struct sb_note_text *said = &hold->note.text;
+    bool waits = false;
+
+    if (said->aim == SB_AIM_NONE)
+        return SB_OK;
+    if (said->aim != SB_AIM_CHANGE && !is_at_new_index(hold, &waits, err))
+        return err->code;
+    return waits ? undo(hold, 0, err) : refuse_untold(hold, 0, err);
+}
+
+enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done, struct sb_error *err)
+{
+    const struct sb_note_text *said = &hold->note.text;
+    struct named index;
+    enum sb_code code;
+
+    *done = false;
+    if (said->aim != SB_AIM_MAKE || !said->whole)
+        return SB_OK;
+    code = look_at_new_index(&index, hold, err);
+    if (code == SB_OK && sb_is_identical(&index.look.identity, &said->index)) {
+        code = sb_settle_name_shards(hold, err);
+        if (code == SB_OK)
+            code = sb_rename_new(index.path, hold->path, err);
+        if (code == SB_OK)
+            code = sync_directory(hold, err);
+        *done = code == SB_OK;
+    }
+    release(&index);
+    return code;
+}
