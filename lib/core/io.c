@@ -215,26 +215,124 @@ enum sb_code sb_rename(const char *from, const char *to, struct sb_error *err)
     return SB_OK;
 }
 
-enum sb_code sb_rename_new(const char *from, const char *to, struct sb_error *err)
+static enum sb_code fail_exists(const char *path, struct sb_error *err)
 {
-    struct stat st;
-
-    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
-        return SB_OK;
-    /* Some network file systems cannot do it in one step. */
-    if (errno != EEXIST && errno != EINVAL && errno != ENOSYS)
-        return sb_fail_errno(err, errno, "%s: cannot be renamed to", to);
-    if (errno == EEXIST || lstat(to, &st) == 0)
-        return sb_fail(err, SB_EXISTS, "%s: was made by another program meanwhile", to);
-    return sb_rename(from, to, err);
+    return sb_fail(err, SB_EXISTS, "%s: was made by another program meanwhile", path);
 }
 
-bool sb_is_named(int fd, const char *path)
+static enum sb_code fail_rename(const char *from, const char *to, struct sb_error *err)
 {
-    struct stat opened, named;
+    return sb_fail_errno(err, errno, "%s: cannot rename to %s", from, to);
+}
 
-    return fstat(fd, &opened) == 0 && lstat(path, &named) == 0 && opened.st_dev == named.st_dev &&
-           opened.st_ino == named.st_ino;
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Two names of one file: a run that was killed left them, or a link that a server made twice. */
+static bool is_linked(const char *from, const char *to)
+{
+    struct stat old, new;
+
+    return strcmp(from, to) != 0 && lstat(from, &old) == 0 && lstat(to, &new) == 0 &&
+           is_same(&old, &new) && !S_ISDIR(old.st_mode) && old.st_nlink > 1;
+}
+
+static enum sb_code finish_link(const char *from, const char *to, struct sb_error *err)
+{
+    if (unlink(from) == 0 || errno == ENOENT)
+        return SB_OK;
+    return fail_rename(from, to, err);
+}
+
+static enum sb_code taken(const char *from, const char *to, struct sb_error *err)
+{
+    return is_linked(from, to) ? finish_link(from, to, err) : fail_exists(to, err);
+}
+
+static enum sb_code replace_directory(const char *from, const char *to, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (mkdir(to, 0700))
+        return errno == EEXIST ? fail_exists(to, err) : fail_rename(from, to, err);
+    if (rename(from, to) == 0)
+        return SB_OK;
+    code = fail_rename(from, to, err);
+    rmdir(to);
+    return code;
+}
+
+/* Whoever takes the name in the very moment between the look and the renaming loses it. */
+static enum sb_code replace_empty(const char *from, const char *to, struct sb_error *err)
+{
+    int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    enum sb_code code;
+    bool ours;
+
+    if (fd < 0)
+        return errno == EEXIST ? fail_exists(to, err) : fail_rename(from, to, err);
+    code = sb_is_named(fd, to, &ours, err);
+    if (code == SB_OK && !ours)
+        code = fail_exists(to, err);
+    else if (code == SB_OK && rename(from, to)) {
+        code = fail_rename(from, to, err);
+        unlink(to);
+    }
+    close(fd);
+    return code;
+}
+
+static bool has_no_links(int error_number)
+{
+    return error_number == EPERM || error_number == EOPNOTSUPP || error_number == EMLINK ||
+           error_number == ENOSYS;
+}
+
+static enum sb_code rename_by_link(const char *from, const char *to, struct sb_error *err)
+{
+    enum sb_code code;
+    struct stat st;
+
+    if (lstat(from, &st))
+        return fail_rename(from, to, err);
+    if (S_ISDIR(st.st_mode))
+        return replace_directory(from, to, err);
+    if (link(from, to)) {
+        if (has_no_links(errno))
+            return replace_empty(from, to, err);
+        return errno == EEXIST ? taken(from, to, err) : fail_rename(from, to, err);
+    }
+    code = finish_link(from, to, err);
+    if (code && is_linked(from, to))
+        unlink(to);
+    return code;
+}
+
+enum sb_code sb_rename_new(const char *from, const char *to, struct sb_error *err)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return SB_OK;
+    if (errno == EEXIST)
+        return taken(from, to, err);
+    if (errno == EINVAL || errno == ENOSYS)
+        return rename_by_link(from, to, err);
+    return fail_rename(from, to, err);
+}
+
+enum sb_code sb_is_named(int fd, const char *path, bool *named, struct sb_error *err)
+{
+    struct stat opened, found;
+
+    *named = false;
+    if (fstat(fd, &opened))
+        return sb_fail_errno(err, errno, "%s: cannot be looked at", path);
+    if (lstat(path, &found) == 0)
+        *named = is_same(&opened, &found);
+    else if (errno != ENOENT && errno != ENOTDIR)
+        return sb_fail_errno(err, errno, "%s: cannot be looked at", path);
+    return SB_OK;
 }
 
 /* Where the kernel does not copy, for whatever reason, this does, or says why it cannot. */

@@ -39,11 +39,20 @@ enum sb_code sb_sync_directory_of(const char *path, struct sb_error *err) SB_CHE
 enum sb_code sb_fsync(int fd, const char *what, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_rename(const char *from, const char *to, struct sb_error *err) SB_CHECKED;
 
-/* Replaces nothing: SB_EXISTS when `to` is there. */
+/*
+ * Replaces nothing: SB_EXISTS when `to` is there, which the renaming itself finds. For a file or a
+ * directory; both names are on one file system.
+ *
+ * Where a file system has no such renaming (NFS), `to` is made as a link of the file, and `from` is
+ * removed. A kill in between leaves both names, of one inode: called again, this removes `from`
+ * (SB_OK). A caller that looks for `to` first, and may be run again, has to take that for its own.
+ * For a directory, and where there are no links either, `to` is made empty, and replaced; a kill in
+ * between leaves it so.
+ */
 enum sb_code sb_rename_new(const char *from, const char *to, struct sb_error *err) SB_CHECKED;
 
-/* Is the open file still the one that the name means? */
-bool sb_is_named(int fd, const char *path);
+/* Is the open file still the one that the name means? An error where that cannot be told. */
+enum sb_code sb_is_named(int fd, const char *path, bool *named, struct sb_error *err) SB_CHECKED;
 
 /*
  * Copies size bytes of the file `from` to the position of `to`, within the kernel where it can.

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Each means that another process had the file, and removed it, since it was opened. */
+#define TRIES 1000
+
 /* Where locks do not work, the file itself is one: nobody else can have made it. */
 static enum sb_code lock_file(int fd, const char *path, bool made, const char *name,
                               struct sb_error *err)
@@ -44,34 +47,42 @@ static enum sb_code open_file(const char *path, bool *made, int *fd, const char 
     return sb_fail_errno(err, errno, "%s: cannot be written, for %s cannot be made", name, path);
 }
 
+/* *fd: -1 when whoever held it removed the file before it let go. */
+static enum sb_code try(const char *path, int *fd, const char *name, struct sb_error *err)
+{
+    bool made, named = false;
+    enum sb_code code = open_file(path, &made, fd, name, err);
+
+    if (code == SB_OK)
+        code = lock_file(*fd, path, made, name, err);
+    if (code == SB_OK)
+        code = sb_is_named(*fd, path, &named, err);
+    if ((code || !named) && *fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    return code;
+}
+
 enum sb_code sb_bag_lock_take(struct sb_bag_lock *lock, const char *path, const char *name,
                               struct sb_error *err)
 {
-    enum sb_code code;
-    bool made;
-    int fd;
+    enum sb_code code = SB_OK;
 
     lock->fd = -1;
     lock->path = strdup(path);
     if (!lock->path)
         return sb_fail_memory(err);
-    for (;;) {
-        code = open_file(path, &made, &fd, name, err);
-        if (code == SB_OK)
-            code = lock_file(fd, path, made, name, err);
-        /* Whoever held it may have removed it before it let go. */
-        if (code == SB_OK && sb_is_named(fd, path)) {
-            lock->fd = fd;
-            return SB_OK;
-        }
-        if (fd >= 0)
-            close(fd);
-        if (code) {
-            free(lock->path);
-            lock->path = NULL;
-            return code;
-        }
+    for (int i = 0; code == SB_OK && lock->fd < 0 && i < TRIES; i++)
+        code = try(path, &lock->fd, name, err);
+    if (code == SB_OK && lock->fd < 0)
+        code = sb_fail(err, SB_LOCKED, "%s: other processes write it all the time; wait for them",
+                       name);
+    if (code) {
+        free(lock->path);
+        lock->path = NULL;
     }
+    return code;
 }
 
 void sb_bag_lock_drop(struct sb_bag_lock *lock)

@@ -83,7 +83,7 @@ static enum sb_code lock(const struct sb_verify_state *state, const char *file, 
 static enum sb_code take(struct sb_verify_state *state, const char *file, struct sb_error *err)
 {
     struct stat st;
-    bool stands = stat(file, &st) == 0;
+    bool stands = stat(file, &st) == 0, named;
     enum sb_code code;
 
     if (stands && !S_ISREG(st.st_mode))
@@ -95,7 +95,9 @@ static enum sb_code take(struct sb_verify_state *state, const char *file, struct
     if (!state->file)
         return sb_fail_errno(err, errno, "%s", file);
     code = lock(state, file, !stands, err);
-    if (code == SB_OK && !sb_is_named(state->fd, state->file))
+    if (code == SB_OK)
+        code = sb_is_named(state->fd, state->file, &named, err);
+    if (code == SB_OK && !named)
         return sb_fail(err, SB_CHANGED, "%s: was replaced while it was opened; run again", file);
     return code;
 }

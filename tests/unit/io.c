@@ -7,10 +7,49 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static char directory[] = "/tmp/shardbox-io-XXXXXX";
+
+/* What a file system says that cannot do it; 0: these are libc's own. */
+static int rename_error, link_error;
+static bool appears; /* another program makes "other" right before it is renamed to */
+
+static void let_appear(void)
+{
+    if (appears)
+        close(open("other", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
+static int fail_with(int error_number)
+{
+    errno = error_number;
+    return -1;
+}
+
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): libc's names are reserved */
+int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+    if (rename_error)
+        return fail_with(rename_error);
+    return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+}
+
+int rename(const char *from, const char *to)
+{
+    let_appear();
+    return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int link(const char *from, const char *to)
+{
+    let_appear();
+    return link_error ? fail_with(link_error)
+                      : (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 
 static int new_file(void)
 {
@@ -156,28 +195,119 @@ static void check_temp_directory(const char *beside, const char *wanted)
     free(chosen);
 }
 
+static bool is_there(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
 static void a_rename_may_be_bound_to_replace_nothing(void)
 {
     struct sb_error err;
 
     close(new_file());
-    CHECK(link("file", "other") == 0);
+    close(open("other", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     CHECK(sb_rename_new("file", "other", &err) == SB_EXISTS);
     CHECK_TEXT(err.text, "other: was made by another program meanwhile");
+    CHECK(is_there("file"));
     CHECK(unlink("other") == 0 && sb_rename_new("file", "other", &err) == SB_OK);
-    CHECK(access("file", F_OK) != 0 && unlink("other") == 0);
+    CHECK(!is_there("file") && unlink("other") == 0);
+    CHECK(sb_rename_new("absent", "other", &err) == SB_NOENT);
+}
+
+static void it_is_without_the_kernels_help_too(void)
+{
+    struct sb_error err;
+    struct stat before, after;
+
+    rename_error = EINVAL;
+    close(new_file());
+    close(open("other", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    CHECK(sb_rename_new("file", "other", &err) == SB_EXISTS && is_there("file"));
+    CHECK(unlink("other") == 0 && stat("file", &before) == 0);
+    appears = true;
+    CHECK(sb_rename_new("file", "other", &err) == SB_EXISTS && is_there("file"));
+    appears = false;
+    CHECK(unlink("other") == 0);
+    CHECK(sb_rename_new("file", "other", &err) == SB_OK && !is_there("file"));
+    CHECK(stat("other", &after) == 0 && before.st_ino == after.st_ino && unlink("other") == 0);
+    CHECK(sb_rename_new("absent", "other", &err) == SB_NOENT);
+    rename_error = 0;
+}
+
+static void it_is_without_links_too(void)
+{
+    static const int errors[] = {EPERM, EOPNOTSUPP, EMLINK};
+    struct sb_error err;
+    struct stat before, after;
+
+    rename_error = ENOSYS;
+    for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+        link_error = errors[i];
+        close(new_file());
+        close(open("other", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        CHECK(sb_rename_new("file", "other", &err) == SB_EXISTS && is_there("file"));
+        CHECK(unlink("other") == 0 && stat("file", &before) == 0);
+        CHECK(sb_rename_new("file", "other", &err) == SB_OK && !is_there("file"));
+        CHECK(stat("other", &after) == 0 && before.st_ino == after.st_ino && unlink("other") == 0);
+    }
+    link_error = EACCES;
+    close(new_file());
+    CHECK(sb_rename_new("file", "other", &err) == SB_SYSTEM && err.sys_errno == EACCES);
+    CHECK(is_there("file") && !is_there("other"));
+    rename_error = link_error = 0;
+}
+
+static void what_a_killed_rename_left_is_finished(void)
+{
+    struct sb_error err;
+
+    for (int i = 0; i < 2; i++) {
+        rename_error = i ? EINVAL : 0;
+        close(new_file());
+        CHECK(link("file", "other") == 0);
+        CHECK(sb_rename_new("file", "file", &err) == SB_EXISTS && is_there("file"));
+        CHECK(sb_rename_new("file", "other", &err) == SB_OK);
+        CHECK(!is_there("file") && unlink("other") == 0);
+    }
+    rename_error = 0;
+}
+
+static void directories_replace_nothing_either(void)
+{
+    struct sb_error err;
+
+    for (int i = 0; i < 2; i++) {
+        rename_error = i ? EINVAL : 0;
+        CHECK(mkdir("from", 0755) == 0 && mkdir("from/a", 0755) == 0 && mkdir("to", 0755) == 0);
+        CHECK(sb_rename_new("from", "to", &err) == SB_EXISTS && is_there("from/a"));
+        CHECK(rmdir("to") == 0 && sb_rename_new("from", "to", &err) == SB_OK);
+        CHECK(!is_there("from") && rmdir("to/a") == 0 && rmdir("to") == 0);
+    }
+    rename_error = 0;
+}
+
+static bool is_named(int fd, const char *path)
+{
+    struct sb_error err;
+    bool named;
+
+    CHECK(sb_is_named(fd, path, &named, &err) == SB_OK);
+    return named;
 }
 
 static void an_open_file_knows_its_name(void)
 {
+    struct sb_error err;
     int fd = new_file();
+    bool named = true;
 
-    CHECK(sb_is_named(fd, "file"));
-    CHECK(rename("file", "other") == 0 && !sb_is_named(fd, "file"));
+    CHECK(is_named(fd, "file"));
+    CHECK(rename("file", "other") == 0 && !is_named(fd, "file"));
     close(new_file());
-    CHECK(!sb_is_named(fd, "file") && sb_is_named(fd, "other"));
+    CHECK(!is_named(fd, "file") && is_named(fd, "other") && !is_named(fd, "other/x"));
     unlink("other");
     close(fd);
+    CHECK(sb_is_named(-1, "file", &named, &err) == SB_SYSTEM && err.sys_errno == EBADF && !named);
 }
 
 static void a_range_is_copied_to_files_and_pipes(void)
@@ -247,6 +377,10 @@ int main(void)
     RUN(directories_are_synced);
     RUN(a_rename_replaces);
     RUN(a_rename_may_be_bound_to_replace_nothing);
+    RUN(it_is_without_the_kernels_help_too);
+    RUN(it_is_without_links_too);
+    RUN(what_a_killed_rename_left_is_finished);
+    RUN(directories_replace_nothing_either);
     RUN(an_open_file_knows_its_name);
     RUN(a_range_is_copied_to_files_and_pipes);
     RUN(temporary_files_go_to_tmpdir_or_beside);
