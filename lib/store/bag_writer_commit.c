@@ -31,11 +31,14 @@ static enum sb_code remove_if_there(const char *path, struct sb_error *err)
     return sb_fail_errno(err, errno, "%s: cannot be removed", path);
 }
 
-static bool is_there(const char *path)
+static enum sb_code look_for(const char *path, bool *there, struct sb_error *err)
 {
     struct stat st;
 
-    return lstat(path, &st) == 0;
+    *there = lstat(path, &st) == 0;
+    if (*there || errno == ENOENT)
+        return SB_OK;
+    return sb_fail_errno(err, errno, "%s", path);
 }
 
 static enum sb_code sync_directory(const struct sb_bag_writer *writer, struct sb_error *err)
@@ -65,12 +68,15 @@ static enum sb_code rename_shard(const struct sb_bag_writer *writer, uint32_t sh
                                  struct names *names, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
+    bool there = false;
 
     if (writer->separate)
         code = rename_one(writer, shard, true, names, err);
     else if (writer->options.force) {
         code = sb_bag_final_name(writer, shard, writer->shards, true, &names->final, err);
-        if (code == SB_OK && is_there(names->final.data)) {
+        if (code == SB_OK)
+            code = look_for(names->final.data, &there, err);
+        if (code == SB_OK && there) {
             names->changed = true;
             code = remove_if_there(names->final.data, err);
         }
@@ -110,8 +116,11 @@ static enum sb_code set_aside(struct sb_bag_writer *writer, struct names *names,
                               struct sb_error *err)
 {
     enum sb_code code = find_aside(writer, names, err);
+    bool there = false;
 
-    if (code == SB_OK && is_there(names->final.data)) {
+    if (code == SB_OK)
+        code = look_for(names->final.data, &there, err);
+    if (code == SB_OK && there) {
         writer->made = writer->shards + 1;
         code = sb_rename(names->final.data, names->temporary.data, err);
     }
@@ -131,7 +140,7 @@ static void put_back(struct sb_bag_writer *writer, struct names *names)
 {
     struct sb_error ignored;
 
-    if (find_aside(writer, names, &ignored) == SB_OK && is_there(names->temporary.data) &&
+    if (find_aside(writer, names, &ignored) == SB_OK &&
         sb_rename_new(names->temporary.data, names->final.data, &ignored) == SB_OK)
         ignored.code = sync_directory(writer, &ignored);
 }
@@ -230,8 +239,11 @@ static enum sb_code replace_file(const struct sb_bag_writer *writer, struct name
 {
     struct sb_buf limits = {0};
     enum sb_code code = sb_bag_final_name(writer, 0, 1, true, &limits, err);
+    bool there = false;
 
-    if (code == SB_OK && is_there(limits.data))
+    if (code == SB_OK)
+        code = look_for(limits.data, &there, err);
+    if (code == SB_OK && there)
         code = fold_old_limits(writer, limits.data, err);
     if (code == SB_OK)
         code = rename_one(writer, 0, false, names, err);

@@ -90,7 +90,9 @@ static enum sb_code follow_link(struct sb_bag_writer *writer, struct sb_error *e
     struct stat st;
     char *target;
 
-    if (lstat(path, &st) || !S_ISLNK(st.st_mode))
+    if (lstat(path, &st))
+        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", path);
+    if (!S_ISLNK(st.st_mode))
         return SB_OK;
     if (writer->options.limits == SB_LIMITS_SEPARATE || writer->options.append)
         return sb_fail(err, SB_INVALID,

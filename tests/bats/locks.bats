@@ -179,6 +179,23 @@ which cannot be told apart where locks do not work; wait for it, or open it once
 locks do not work; if none runs, remove "
 }
 
+@test "a bag whose files cannot be looked at is refused, and soon" {
+    seq 100 >lines
+    for ((n = 1; ; n++)); do
+        rm -f mark
+        run --separate-stderr timeout -s KILL 9 env LD_PRELOAD="$FAULT_SHIM" FAULT_CALLS=stat \
+            FAULT_AT=$n FAULT_ONWARD=1 FAULT_HOW=EIO FAULT_MARK=mark \
+            "$SHARDBOX" convert -q --frame=line lines b.bagz
+        refuse_crash "call $n"
+        [[ -e mark ]] || break
+        ((status == 2)) || fail "call $n"
+        [[ ! -e b.bagz ]] || fail "call $n: a bag"
+    done
+    ((n > 4 && status == 0))
+    run_ok sb verify b.bagz
+    [[ ! -e .b.bagz.shardbox-lock && ! -e .b.bagz.shardbox-new ]]
+}
+
 # A sample of `make test-faults`; there all calls fail.
 @test "locks that stop working: the old archive or the new one" {
     run_ok "$PROJECT/tests/faults/run" -l -s 23 append rm defrag pack

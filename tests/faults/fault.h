@@ -35,11 +35,13 @@ enum fault_kind {
     FAULT_UNLINK,
     FAULT_MALLOC,
     FAULT_LOCK,
+    FAULT_STAT,
     FAULT_KINDS
 };
 
 static const char *const fault_names[FAULT_KINDS] = {
-    "write", "read", "sync", "rename", "close", "truncate", "create", "unlink", "malloc", "lock",
+    "write",  "read",   "sync",   "rename", "close", "truncate",
+    "create", "unlink", "malloc", "lock",   "stat",
 };
 
 enum fault_action {

@@ -397,6 +397,47 @@ int open(const char *name, int flags, ...)
 int openat64(int, const char *, int, ...) __attribute__((alias("openat")));
 int open64(const char *, int, ...) __attribute__((alias("open")));
 
+/* What a file is, by its descriptor or its name. */
+
+static int stat_at(int dir, const char *name, struct stat *out, int flags)
+{
+    if (fault_due(FAULT_STAT, false))
+        return failed();
+    return (int)syscall(SYS_newfstatat, dir, name, out, flags);
+}
+
+int fstatat(int dir, const char *name, struct stat *out, int flags)
+{
+    return stat_at(dir, name, out, flags);
+}
+
+int stat(const char *name, struct stat *out)
+{
+    return stat_at(AT_FDCWD, name, out, 0);
+}
+
+int lstat(const char *name, struct stat *out)
+{
+    return stat_at(AT_FDCWD, name, out, AT_SYMLINK_NOFOLLOW);
+}
+
+int fstat(int fd, struct stat *out)
+{
+    return stat_at(fd, "", out, AT_EMPTY_PATH);
+}
+
+int fstatat64(int, const char *, struct stat64 *, int) __attribute__((alias("fstatat")));
+int stat64(const char *, struct stat64 *) __attribute__((alias("stat")));
+int lstat64(const char *, struct stat64 *) __attribute__((alias("lstat")));
+int fstat64(int, struct stat64 *) __attribute__((alias("fstat")));
+
+int statx(int dir, const char *name, int flags, unsigned mask, struct statx *out)
+{
+    if (fault_due(FAULT_STAT, false))
+        return failed();
+    return (int)syscall(SYS_statx, dir, name, flags, mask, out);
+}
+
 /* Memory. glibc keeps its own functions under these names. */
 
 void *__libc_malloc(size_t size);
