@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Each means that another process had the file, and removed it, since it was opened. */
@@ -33,6 +34,14 @@ static enum sb_code lock_file(int fd, const char *path, bool made, const char *n
                    name, path);
 }
 
+static enum sb_code fail_foreign(const char *path, const char *name, struct sb_error *err)
+{
+    return sb_fail(err, SB_EXISTS,
+                   "%s: cannot be written, for %s is in the way, and nothing that an interrupted "
+                   "run left; move it away",
+                   name, path);
+}
+
 static enum sb_code open_file(const char *path, bool *made, int *fd, const char *name,
                               struct sb_error *err)
 {
@@ -44,19 +53,37 @@ static enum sb_code open_file(const char *path, bool *made, int *fd, const char 
     }
     if (*fd >= 0)
         return SB_OK;
+    if (errno == ELOOP || errno == EISDIR)
+        return fail_foreign(path, name, err);
     return sb_fail_errno(err, errno, "%s: cannot be written, for %s cannot be made", name, path);
 }
 
-/* *fd: -1 when whoever held it removed the file before it let go. */
-static enum sb_code try(const char *path, int *fd, const char *name, struct sb_error *err)
+static enum sb_code refuse_foreign(int fd, const char *path, const char *name, struct sb_error *err)
 {
-    bool made, named = false;
-    enum sb_code code = open_file(path, &made, fd, name, err);
+    struct stat st;
 
+    if (fstat(fd, &st))
+        return sb_fail_errno(err, errno, "%s: cannot be looked at", path);
+    if (S_ISREG(st.st_mode) && st.st_nlink <= 1)
+        return SB_OK;
+    return fail_foreign(path, name, err);
+}
+
+/* *fd: -1 when whoever held it removed the file before it let go. */
+static enum sb_code try(const char *path, int *fd, bool *made, const char *name,
+                        struct sb_error *err)
+{
+    bool named = false;
+    enum sb_code code = open_file(path, made, fd, name, err);
+
+    if (code == SB_OK && !*made)
+        code = refuse_foreign(*fd, path, name, err);
     if (code == SB_OK)
-        code = lock_file(*fd, path, made, name, err);
+        code = lock_file(*fd, path, *made, name, err);
     if (code == SB_OK)
         code = sb_is_named(*fd, path, &named, err);
+    if (code && code != SB_LOCKED && *fd >= 0 && *made)
+        unlink(path);
     if ((code || !named) && *fd >= 0) {
         close(*fd);
         *fd = -1;
@@ -74,7 +101,7 @@ enum sb_code sb_bag_lock_take(struct sb_bag_lock *lock, const char *path, const 
     if (!lock->path)
         return sb_fail_memory(err);
     for (int i = 0; code == SB_OK && lock->fd < 0 && i < TRIES; i++)
-        code = try(path, &lock->fd, name, err);
+        code = try(path, &lock->fd, &lock->made, name, err);
     if (code == SB_OK && lock->fd < 0)
         code = sb_fail(err, SB_LOCKED, "%s: other processes write it all the time; wait for them",
                        name);
@@ -85,9 +112,37 @@ enum sb_code sb_bag_lock_take(struct sb_bag_lock *lock, const char *path, const 
     return code;
 }
 
+static enum sb_code vet_journal(const struct sb_bag_lock *lock, const char *name,
+                                struct sb_error *err)
+{
+    static const char begin[] = SB_BAG_JOURNAL, zeros[sizeof(begin)];
+    char head[sizeof(begin) - 1];
+    size_t got;
+    enum sb_code code = sb_pread_full(lock->fd, head, sizeof(head), 0, &got, lock->path, err);
+
+    if (code || memcmp(head, begin, got) == 0 || memcmp(head, zeros, got) == 0)
+        return code;
+    return fail_foreign(lock->path, name, err);
+}
+
+enum sb_code sb_bag_lock_take_journal(struct sb_bag_lock *lock, const char *path, const char *name,
+                                      struct sb_error *err)
+{
+    enum sb_code code = sb_bag_lock_take(lock, path, name, err);
+
+    if (code == SB_OK)
+        code = vet_journal(lock, name, err);
+    if (code)
+        sb_bag_lock_leave(lock);
+    return code;
+}
+
 void sb_bag_lock_drop(struct sb_bag_lock *lock)
 {
-    if (lock->fd >= 0)
+    struct sb_error ignored;
+    bool named;
+
+    if (lock->fd >= 0 && sb_is_named(lock->fd, lock->path, &named, &ignored) == SB_OK && named)
         unlink(lock->path);
     sb_bag_lock_leave(lock);
 }

@@ -115,7 +115,7 @@ enum sb_code sb_bag_take_lock(const struct sb_bag_writer *writer, struct sb_bag_
     enum sb_code code = lock_name(writer, &name, err);
 
     if (code == SB_OK)
-        code = sb_bag_lock_take(lock, name.data, writer->name, err);
+        code = sb_bag_lock_take_journal(lock, name.data, writer->name, err);
     sb_buf_release(&name);
     return code;
 }

@@ -19,8 +19,8 @@
 
 #define LIMIT_BYTES ((int64_t)sizeof(uint64_t))
 /* The journal, between the numbers. */
-#define TO_TAIL     "shardbox append to tail: records end at "
-#define TO_LIMITS   "shardbox append to limits: records end at "
+#define TO_TAIL     SB_BAG_JOURNAL "tail: records end at "
+#define TO_LIMITS   SB_BAG_JOURNAL "limits: records end at "
 #define LIMITS_TAKE ", limits take "
 #define END         "\n"
 #define JOURNAL_MAX 128

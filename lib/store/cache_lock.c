@@ -15,7 +15,7 @@ enum sb_code sb_cache_lock_take(struct sb_bag_lock *lock, const char *path, cons
     lock->path = NULL;
     code = sb_buf_add_format(&file, "%.*s.%s.shardbox-lock", (int)(title - path), path, title)
                ? sb_fail_memory(err)
-               : sb_bag_lock_take(lock, file.data, name, err);
+               : sb_bag_lock_take_journal(lock, file.data, name, err);
     sb_buf_release(&file);
     return code;
 }

@@ -1,22 +1,15 @@
 #include "store/cache_names.h"
 
 #include "core/number.h"
+#include "store/out_temporary.h"
 
 #include <string.h>
 
-#define SEGMENT        "segment_"
-#define SUFFIX         ".arrow"
-#define LEFT_OVER      ".tmp"
-#define OUTFILE        ".shardbox-"
-#define OUTFILE_DIGITS 16
-#define DIGITS_MOST    19 /* of an int64_t */
-
-static bool ends_with(const char *name, const char *suffix)
-{
-    size_t size = strlen(name), more = strlen(suffix);
-
-    return size >= more && memcmp(name + size - more, suffix, more) == 0;
-}
+#define SEGMENT      "segment_"
+#define SUFFIX       ".arrow"
+#define OLDER        ".shardbox-" /* of earlier versions, and digits */
+#define OLDER_DIGITS 16
+#define DIGITS_MOST  19 /* of an int64_t */
 
 bool sb_cache_segment_number(const char *name, int64_t *number)
 {
@@ -34,26 +27,54 @@ bool sb_cache_segment_number(const char *name, int64_t *number)
     return sb_parse_integer(digits, 0, INT64_MAX, number);
 }
 
-static bool is_outfile(const char *name)
+static size_t digits_at(const char *text)
 {
-    size_t begin = strlen(OUTFILE);
+    return strspn(text, "0123456789abcdef");
+}
 
-    return strncmp(name, OUTFILE, begin) == 0 &&
-           strspn(name + begin, "0123456789abcdef") == OUTFILE_DIGITS &&
-           name[begin + OUTFILE_DIGITS] == '\0';
+static bool is_older(const char *name)
+{
+    size_t begin = strlen(OLDER);
+
+    return strncmp(name, OLDER, begin) == 0 && digits_at(name + begin) == OLDER_DIGITS &&
+           name[begin + OLDER_DIGITS] == '\0';
+}
+
+/* ".tmp", ".shardbox.tmp", or a number of 16 digits between the two dots. */
+static bool is_end(const char *end)
+{
+    if (strcmp(end, ".tmp") == 0 || strcmp(end, ".shardbox.tmp") == 0)
+        return true;
+    return *end == '.' && digits_at(end + 1) == OLDER_DIGITS &&
+           strcmp(end + 1 + OLDER_DIGITS, ".tmp") == 0;
+}
+
+/* The name of a file of a cache, and what follows it. NULL: it begins with none. */
+static const char *skip_own(const char *name)
+{
+    static const char *const whole[] = {"index.pkl", "schema.json"};
+    char segment[sizeof(SEGMENT SUFFIX) + DIGITS_MOST];
+    const char *end = strstr(name, SUFFIX);
+    int64_t number;
+
+    for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
+        if (strncmp(name, whole[i], strlen(whole[i])) == 0)
+            return name + strlen(whole[i]);
+    }
+    if (!end || (size_t)(end - name) + strlen(SUFFIX) >= sizeof(segment))
+        return NULL;
+    end += strlen(SUFFIX);
+    memcpy(segment, name, (size_t)(end - name));
+    segment[end - name] = '\0';
+    return sb_cache_segment_number(segment, &number) ? end : NULL;
 }
 
 bool sb_cache_is_leftover(const char *name)
 {
-    static const char *const begins[] = {SEGMENT, "index.pkl.", "schema.json."};
+    const char *end;
 
-    if (is_outfile(name))
+    if (is_older(name) || strcmp(name, ".index.pkl" SB_OUT_SUFFIX) == 0)
         return true;
-    if (!ends_with(name, LEFT_OVER))
-        return false;
-    for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
-        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
-            return true;
-    }
-    return false;
+    end = skip_own(name);
+    return end && is_end(end);
 }

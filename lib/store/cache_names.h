@@ -12,9 +12,9 @@
 bool sb_cache_segment_number(const char *name, int64_t *number);
 
 /*
- * What a writer leaves that was killed: the name of a segment, of index.pkl or schema.json and
- * something behind it that ends in ".tmp", as torchcachex and cache_writer.h have it; or a name
- * that outfile.h makes.
+ * What a writer leaves that was killed: the name of a segment, of index.pkl or schema.json with
+ * ".tmp" after it, as torchcachex has it, or ".shardbox.tmp", as cache_writer.h has it; or the
+ * temporary name of index.pkl (out_temporary.h), or one that earlier versions made.
  */
 bool sb_cache_is_leftover(const char *name);
 

@@ -1,28 +1,25 @@
 #include "store/outfile.h"
 
 #include "core/io.h"
+#include "store/out_temporary.h"
 #include "store/outbuf.h"
 #include "store/outfilter.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PIPE_BYTES      (1 << 20)
-#define TEMPORARY_TRIES 100
+#define PIPE_BYTES (1 << 20)
 
 struct sb_outfile {
-    char *name;      /* for messages */
-    char *path;      /* with links followed; NULL where fd is written directly */
-    char *temporary; /* NULL once it is renamed, and where there is none */
-    int fd;
-    bool borrowed; /* fd is standard output */
+    char *name;                   /* for messages */
+    char *path;                   /* with links followed; NULL where fd is written directly */
+    struct sb_bag_lock temporary; /* path NULL: it is renamed, or there is none */
+    int fd;                       /* of the temporary file that one */
+    bool borrowed;                /* fd is standard output */
     bool force;
     int64_t size;
     struct sb_outfilter *filter; /* NULL: none */
@@ -51,7 +48,6 @@ static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bo
                                    struct sb_error *err)
 {
     struct stat st;
-    enum sb_code code;
 
     *direct = false;
     if (!*path)
@@ -60,11 +56,11 @@ static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bo
         *direct = is_written_directly(&st);
         if (*direct)
             return SB_OK;
-        code = exists(path, &st, file->force, err);
-        if (code)
-            return code;
         file->path = realpath(path, NULL);
-        return file->path ? SB_OK : sb_fail_errno(err, errno, "%s", path);
+        if (!file->path)
+            return sb_fail_errno(err, errno, "%s", path);
+        sb_out_temporary_finish(file->path);
+        return exists(path, &st, file->force, err);
     }
     if (errno != ENOENT)
         return sb_fail_errno(err, errno, "%s", path);
@@ -83,27 +79,12 @@ static enum sb_code set_mode(struct sb_outfile *file, unsigned mode, struct sb_e
 
 static enum sb_code create_temporary(struct sb_outfile *file, unsigned mode, struct sb_error *err)
 {
-    const char *slash = strrchr(file->path, '/');
-    int directory = slash ? (int)(slash + 1 - file->path) : 0;
-    uint64_t random;
+    enum sb_code code = sb_out_temporary_make(&file->temporary, file->path, file->name, err);
 
-    for (int i = 0; i < TEMPORARY_TRIES; i++) {
-        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-            return sb_fail_errno(err, errno, "random number");
-        if (asprintf(&file->temporary, "%.*s.shardbox-%016" PRIx64, directory, file->path, random) <
-            0) {
-            file->temporary = NULL;
-            return sb_fail_memory(err);
-        }
-        file->fd = open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (file->fd >= 0)
-            return set_mode(file, mode, err);
-        free(file->temporary);
-        file->temporary = NULL;
-        if (errno != EEXIST)
-            break;
-    }
-    return sb_fail_errno(err, errno, "%s: cannot be created", file->name);
+    file->fd = file->temporary.fd;
+    if (code == SB_SYSTEM || code == SB_NOENT)
+        return sb_fail_errno(err, err->sys_errno, "%s: cannot be created", file->name);
+    return code ? code : set_mode(file, mode, err);
 }
 
 static enum sb_code open_target(struct sb_outfile *file,
@@ -167,12 +148,12 @@ enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sin
     *out = NULL;
     if (!file)
         return sb_fail_memory(err);
-    file->fd = -1;
+    file->fd = file->temporary.fd = -1;
     file->force = options->force;
     file->name = strdup(standard ? "standard output" : options->path);
     code = file->name ? open_target(file, options, err) : sb_fail_memory(err);
     if (code == SB_OK)
-        code = sb_outbuf_begin(&file->out, file->fd, file->name, file->temporary, 0, err);
+        code = sb_outbuf_begin(&file->out, file->fd, file->name, file->temporary.path, 0, err);
     if (code == SB_OK)
         code = open_filter(file, options, err);
     if (code) {
@@ -218,7 +199,7 @@ int64_t sb_outfile_size(const struct sb_outfile *file)
 
 bool sb_outfile_goes_back(const struct sb_outfile *file)
 {
-    return !file->filter && file->temporary;
+    return !file->filter && file->temporary.path;
 }
 
 static enum sb_code check_seekable(const struct sb_outfile *file, struct sb_error *err)
@@ -274,18 +255,39 @@ static enum sb_code close_file(struct sb_outfile *file, struct sb_error *err)
     return close(fd) ? sb_fail_errno(err, errno, "%s: cannot close", file->name) : SB_OK;
 }
 
+/* A network file system reports a failing write as late as this; the lock stays. */
+static enum sb_code close_temporary(struct sb_outfile *file, struct sb_error *err)
+{
+    int lock = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+
+    if (lock < 0)
+        return sb_fail_errno(err, errno, "%s", file->name);
+    file->temporary.fd = lock;
+    return close_file(file, err);
+}
+
+/* Where locks do not work, a user may have taken it for what a killed run left. */
+static enum sb_code refuse_other(const struct sb_outfile *file, struct sb_error *err)
+{
+    bool named;
+    enum sb_code code = sb_is_named(file->temporary.fd, file->temporary.path, &named, err);
+
+    if (code || named)
+        return code;
+    return sb_fail(err, SB_CHANGED, "%s: somebody removed %s, in which it was made; run again",
+                   file->name, file->temporary.path);
+}
+
 static enum sb_code give_name(struct sb_outfile *file, struct sb_error *err)
 {
-    enum sb_code code;
+    enum sb_code code = refuse_other(file, err);
 
-    if (file->force)
-        code = sb_rename(file->temporary, file->path, err);
-    else
-        code = sb_rename_new(file->temporary, file->path, err);
+    if (code == SB_OK)
+        code = file->force ? sb_rename(file->temporary.path, file->path, err)
+                           : sb_rename_new(file->temporary.path, file->path, err);
     if (code)
         return code;
-    free(file->temporary);
-    file->temporary = NULL;
+    sb_bag_lock_leave(&file->temporary);
     return sb_sync_directory_of(file->path, err);
 }
 
@@ -297,11 +299,12 @@ enum sb_code sb_outfile_commit(struct sb_outfile *file, struct sb_error *err)
         code = sb_outfilter_finish(file->filter, err);
     if (code == SB_OK)
         code = sb_outbuf_flush(&file->out, err);
-    if (code == SB_OK && file->temporary)
-        code = sb_fsync(file->fd, file->name, err);
+    if (code || !file->temporary.path)
+        return code ? code : close_file(file, err);
+    code = sb_fsync(file->fd, file->name, err);
     if (code == SB_OK)
-        code = close_file(file, err);
-    if (code == SB_OK && file->temporary)
+        code = close_temporary(file, err);
+    if (code == SB_OK)
         code = give_name(file, err);
     return code;
 }
@@ -312,12 +315,12 @@ void sb_outfile_free(struct sb_outfile *file)
 
     if (!file)
         return;
-    if (file->temporary)
-        unlink(file->temporary);
     /* Its thread uses the rest. */
     sb_outfilter_free(file->filter);
+    if (file->fd == file->temporary.fd)
+        file->fd = -1;
+    sb_bag_lock_drop(&file->temporary);
     (void)!close_file(file, &ignored);
-    free(file->temporary);
     sb_outbuf_release(&file->out);
     free(file->path);
     free(file->name);

@@ -2,9 +2,10 @@
  * A file that appears whole or not at all, or standard output: where the streaming sinks write.
  *
  * Bytes go through the filter that was asked for (outfilter.h), in the order of the calls. A file
- * stands under a temporary name beside its own until the commit has synced and renamed it; free
- * removes it. A FIFO or a character device, such as /dev/stdout, is written directly, as standard
- * output is. Belongs to one thread at a time.
+ * stands under a temporary name beside its own (out_temporary.h), locked, until the commit has
+ * synced and renamed it; free removes it, and after a kill the next run to the same output. A FIFO
+ * or a character device, such as /dev/stdout, is written directly, as standard output is. Belongs
+ * to one thread at a time.
  */
 #ifndef SB_STORE_OUTFILE_H
 #define SB_STORE_OUTFILE_H
@@ -17,7 +18,8 @@ struct sb_outfile;
 
 /*
  * SB_EXISTS when something is there and !force, or when it is not a regular file; SB_INVALID for a
- * terminal. A symbolic link to a regular file stays, and the file is replaced.
+ * terminal; SB_LOCKED: another process makes it. A symbolic link to a regular file stays, and the
+ * file is replaced.
  */
 enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sink_options *options,
                              struct sb_error *err) SB_CHECKED;

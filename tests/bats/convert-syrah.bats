@@ -16,7 +16,7 @@ npy() {
 
 # What a run that failed has made under another name is gone.
 refute_left_over() {
-    [[ -z $(find . -name '.shardbox-*') ]]
+    [[ -z $(find . -name '.*.shardbox-out') ]]
 }
 
 @test "what the reader of items wrote comes back byte for byte" {

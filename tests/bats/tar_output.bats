@@ -124,7 +124,7 @@ PYTHON
     run_fail 2 sb convert --force --to=tar a.barecat dir.tar
     run_fail 2 sb convert --force a.barecat link.tar
     [[ -d dir.tar && -L link.tar ]]
-    [[ $(find . -name '.shardbox-*') == "" ]]
+    [[ $(find . -name '.*.shardbox-out') == "" ]]
 }
 
 @test "a reader that goes away is no error, a full disk is" {

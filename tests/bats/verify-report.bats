@@ -44,7 +44,7 @@ metrics_are_well_formed() {
 # Nothing temporary is left beside the report or the metrics.
 nothing_else_is_here() {
     local found
-    found=$(find . -name '.shardbox-*')
+    found=$(find . -name '.*.shardbox-out')
     [[ -z $found ]] || fail "left behind: $found"
 }
 
@@ -157,7 +157,7 @@ nothing_else_is_here() {
     flip a.txt
     "$SHARDBOX" verify -j1 --bwlimit=8K --report=r.jsonl --prom=m.prom a.barecat &
     local pid=$!
-    until grep -q checksum .shardbox-* 2>/dev/null || ! kill -0 $pid; do
+    until grep -q checksum .r.jsonl.shardbox-out 2>/dev/null || ! kill -0 $pid; do
         sleep 0.05
         readlink /proc/$pid/fd/* | grep -q shard-00000 && break
     done

@@ -313,7 +313,7 @@ run_reported() {
 check_reported() {
     verified at/a.barecat || report "the archive was touched"
     [ "$1" = killed ] || [ "$1" = ended ] ||
-        only a.barecat 'a.barecat-shard-*' r.jsonl m.prom "$(unnamed_of "$1")" || report "left behind"
+        only a.barecat 'a.barecat-shard-*' r.jsonl m.prom || report "left behind"
     if ! jq -e . at/r.jsonl >log 2>&1 || ! tail -n 1 at/r.jsonl | grep -q '^{"kind":"summary",'; then
         report "the report is not whole"
     fi
@@ -1004,11 +1004,6 @@ check_bagkeys() {
     fi
 }
 
-# What a kill leaves of a file that is written by itself has a name that no later run knows.
-unnamed_of() {
-    [ "$1" = failed ] || echo '.shardbox-*'
-}
-
 # The limits of the shards of an archive: each file is whole, or not there.
 start_limits() {
     make_old start-limits 6k
@@ -1025,8 +1020,8 @@ check_limits() {
     local file
     case $1 in
     failed | finished)
-        only a.barecat 'a.barecat-shard-*' 'limits.a.barecat-shard-0000?' keys.bag \
-            "$(unnamed_of "$1")" || report "left behind"
+        only a.barecat 'a.barecat-shard-*' 'limits.a.barecat-shard-0000?' keys.bag ||
+            report "left behind"
         ;;
     esac
     for file in whole/*; do
@@ -1054,7 +1049,7 @@ check_trained() {
     case $1 in
     failed) [ -e at/a.bagz ] || only d || report "left behind" ;;
     ended) [ -e at/a.bagz ] || report "lost" ;;
-    finished) only a.bagz d "$(unnamed_of "$1")" || report "left behind" ;;
+    finished) only a.bagz d || report "left behind" ;;
     esac
     if [ -e at/a.bagz ]; then
         records at/a.bagz new.lines --dictionary=at/d || report "not the new records"

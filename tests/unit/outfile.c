@@ -37,7 +37,7 @@ static const char *text_of(const char *path)
 static bool nothing_temporary(void)
 {
     glob_t found;
-    bool none = glob(".shardbox-*", 0, NULL, &found) == GLOB_NOMATCH;
+    bool none = glob(".*.shardbox-out", 0, NULL, &found) == GLOB_NOMATCH;
 
     globfree(&found);
     return none;
@@ -126,6 +126,109 @@ static void what_came_meanwhile_is_not_replaced(void)
     sb_outfile_free(file);
     CHECK_TEXT(text_of("raced"), "theirs");
     CHECK(nothing_temporary());
+}
+
+/* Two at once, then one of which the maker was killed. */
+static void an_output_is_made_once_at_a_time(void)
+{
+    struct sb_stream_sink_options options = {.path = "shared"};
+    struct sb_outfile *file, *second;
+    struct sb_error err;
+    struct stat st;
+
+    CHECK(sb_outfile_open(&file, &options, &err) == SB_OK);
+    CHECK(sb_outfile_open(&second, &options, &err) == SB_LOCKED);
+    CHECK_TEXT(err.text, "shared: another process, perhaps on another machine, is writing it; "
+                         "wait for it");
+    CHECK(sb_outfile_commit(file, &err) == SB_OK);
+    sb_outfile_free(file);
+    CHECK(nothing_temporary() && unlink("shared") == 0);
+    put_file(".shared.shardbox-out", "half of what was writ");
+    CHECK(chmod(".shared.shardbox-out", 0600) == 0);
+    CHECK(write_text(&options, "whole", &err) == SB_OK);
+    CHECK_TEXT(text_of("shared"), "whole");
+    CHECK(stat("shared", &st) == 0 && (st.st_mode & 0777) == 0644 && nothing_temporary());
+}
+
+static void what_no_run_left_is_in_the_way(void)
+{
+    static const char in_the_way[] = "mine: cannot be written, for .mine.shardbox-out is in the "
+                                     "way, and nothing that an interrupted run left; move it away";
+    struct sb_stream_sink_options options = {.path = "mine"};
+    struct sb_error err;
+
+    put_file("precious", "theirs");
+    CHECK(link("precious", ".mine.shardbox-out") == 0);
+    CHECK(write_text(&options, "x", &err) == SB_EXISTS);
+    CHECK_TEXT(err.text, in_the_way);
+    CHECK(unlink(".mine.shardbox-out") == 0 && symlink("precious", ".mine.shardbox-out") == 0);
+    CHECK(write_text(&options, "x", &err) == SB_EXISTS);
+    CHECK_TEXT(err.text, in_the_way);
+    CHECK(unlink(".mine.shardbox-out") == 0 && mkdir(".mine.shardbox-out", 0755) == 0);
+    CHECK(write_text(&options, "x", &err) == SB_EXISTS);
+    CHECK_TEXT(err.text, in_the_way);
+    CHECK(rmdir(".mine.shardbox-out") == 0 && mkfifo(".mine.shardbox-out", 0600) == 0);
+    CHECK(write_text(&options, "x", &err) == SB_EXISTS);
+    CHECK_TEXT(err.text, in_the_way);
+    CHECK(unlink(".mine.shardbox-out") == 0);
+    CHECK_TEXT(text_of("precious"), "theirs");
+    CHECK(access("mine", F_OK) != 0);
+}
+
+/* As where a kill came between link and unlink. */
+static void a_second_name_of_the_output_goes(void)
+{
+    struct sb_stream_sink_options options = {.path = "twice"};
+    struct sb_error err;
+
+    for (int i = 0; i < 2; i++) {
+        put_file("twice", "whole");
+        CHECK(link("twice", ".twice.shardbox-out") == 0);
+        options.force = i;
+        CHECK(write_text(&options, "new", &err) == (i ? SB_OK : SB_EXISTS));
+        CHECK_TEXT(text_of("twice"), i ? "new" : "whole");
+        CHECK(nothing_temporary());
+    }
+}
+
+static void what_was_taken_away_is_not_committed(void)
+{
+    struct sb_stream_sink_options options = {.path = "taken"};
+    struct sb_outfile *file;
+    struct sb_error err;
+
+    CHECK(sb_outfile_open(&file, &options, &err) == SB_OK);
+    CHECK(unlink(".taken.shardbox-out") == 0);
+    put_file(".taken.shardbox-out", "half of another run's");
+    CHECK(sb_outfile_commit(file, &err) == SB_CHANGED);
+    sb_outfile_free(file);
+    CHECK(access("taken", F_OK) != 0);
+    CHECK_TEXT(text_of(".taken.shardbox-out"), "half of another run's");
+    unlink(".taken.shardbox-out");
+}
+
+static void names_may_be_as_long_as_they_can_be(void)
+{
+    struct sb_stream_sink_options options;
+    struct sb_outfile *file, *other;
+    struct sb_error err;
+    char name[256], next[256];
+
+    for (size_t size = 235; size <= 255; size++) {
+        memset(name, 'x', size);
+        memcpy(name + size - 2, "\xc3\xa4", 2);
+        name[size] = '\0';
+        memcpy(next, name, size + 1);
+        next[size - 3] = 'y';
+        options = (struct sb_stream_sink_options){.path = name};
+        CHECK(sb_outfile_open(&file, &options, &err) == SB_OK);
+        options.path = next;
+        CHECK(sb_outfile_open(&other, &options, &err) == SB_OK);
+        CHECK(sb_outfile_commit(file, &err) == SB_OK && sb_outfile_commit(other, &err) == SB_OK);
+        sb_outfile_free(file);
+        sb_outfile_free(other);
+        CHECK(unlink(name) == 0 && unlink(next) == 0 && nothing_temporary());
+    }
 }
 
 static void links_and_directories(void)
@@ -328,6 +431,11 @@ int main(void)
     RUN(what_is_there_is_replaced_only_by_force);
     RUN(the_mode_is_the_umasks_or_the_one_asked_for);
     RUN(what_came_meanwhile_is_not_replaced);
+    RUN(an_output_is_made_once_at_a_time);
+    RUN(what_no_run_left_is_in_the_way);
+    RUN(a_second_name_of_the_output_goes);
+    RUN(what_was_taken_away_is_not_committed);
+    RUN(names_may_be_as_long_as_they_can_be);
     RUN(links_and_directories);
     RUN(a_full_device_and_a_terminal);
     RUN(errors_come_through_the_filter);
