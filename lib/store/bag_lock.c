@@ -142,7 +142,7 @@ void sb_bag_lock_drop(struct sb_bag_lock *lock)
     struct sb_error ignored;
     bool named;
 
-    if (lock->fd >= 0 && sb_is_named(lock->fd, lock->path, &named, &ignored) == SB_OK && named)
+    if (lock->fd >= 0 && (sb_is_named(lock->fd, lock->path, &named, &ignored) || named))
         unlink(lock->path);
     sb_bag_lock_leave(lock);
 }

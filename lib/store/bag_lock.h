@@ -35,7 +35,7 @@ enum sb_code sb_bag_lock_take_journal(struct sb_bag_lock *lock, const char *path
 /* What every journal begins with. */
 #define SB_BAG_JOURNAL "shardbox append to "
 
-/* Removes the file, if it still has its name. A lock that is not held is allowed. */
+/* Removes the file, unless its name is another one's by now. A lock that is not held is allowed. */
 void sb_bag_lock_drop(struct sb_bag_lock *lock);
 
 /* Leaves the file to the next writer. */

@@ -14,14 +14,15 @@
 #define LIMIT_BYTES ((int64_t)sizeof(uint64_t))
 
 /* Left-over limits under a temporary name are nobody's: who holds the lock removes them. */
-static void remove_left_over(const struct sb_bag_writer *writer)
+static enum sb_code remove_left_over(const struct sb_bag_writer *writer, struct sb_error *err)
 {
     struct sb_buf name = {0};
-    struct sb_error ignored;
+    enum sb_code code = sb_bag_temporary_name(writer, 0, true, &name, err);
 
-    if (sb_bag_temporary_name(writer, 0, true, &name, &ignored) == SB_OK)
-        unlink(name.data);
+    if (code == SB_OK)
+        code = sb_bag_remove_left_over(AT_FDCWD, name.data, err);
     sb_buf_release(&name);
+    return code;
 }
 
 /* Of a set the last shard grows. */
@@ -167,10 +168,10 @@ enum sb_code sb_bag_append_open(struct sb_bag_writer *writer, struct sb_error *e
         code = sb_bag_undo_append(writer, err);
     if (code == SB_OK)
         code = sb_bag_find_old_limits(writer, append, err);
-    if (code)
-        return code;
-    remove_left_over(writer);
-    code = open_file(writer, &size, err);
+    if (code == SB_OK)
+        code = remove_left_over(writer, err);
+    if (code == SB_OK)
+        code = open_file(writer, &size, err);
     if (code == SB_OK)
         code = look(writer, size, err);
     writer->separate = append->separate;

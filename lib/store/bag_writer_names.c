@@ -1,9 +1,11 @@
 #include "store/bag_writer_private.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define DIGITS 5 /* of each number in the name of a shard */
 
@@ -156,6 +158,21 @@ static bool is_temporary(const char *file)
     return size >= end && strcmp(file + size - end, SB_BAG_NEW_SUFFIX) == 0;
 }
 
+enum sb_code sb_bag_remove_left_over(int directory, const char *name, struct sb_error *err)
+{
+    struct stat st;
+
+    if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW))
+        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", name);
+    if (!S_ISREG(st.st_mode))
+        return sb_fail(err, SB_EXISTS,
+                       "%s: is in the way, and nothing that an interrupted run left; move it away",
+                       name);
+    if (unlinkat(directory, name, 0) && errno != ENOENT)
+        return sb_fail_errno(err, errno, "%s: cannot be removed", name);
+    return SB_OK;
+}
+
 struct sb_bag_found sb_bag_recognize(const struct sb_bag_writer *writer, const char *file)
 {
     const struct sb_shard_pattern *pattern = &writer->pattern;
@@ -173,7 +190,8 @@ struct sb_bag_found sb_bag_recognize(const struct sb_bag_writer *writer, const c
     if (!skip(&at, prefix, prefix_size) || !skip(&at, "-", 1) || !skip_number(&at, &found.shard))
         return found;
     if (hidden) {
-        if (skip(&at, pattern->suffix, strlen(pattern->suffix)) && is_temporary(at))
+        if (skip(&at, pattern->suffix, strlen(pattern->suffix)) &&
+            strcmp(at, SB_BAG_NEW_SUFFIX) == 0)
             found.what = SB_FOUND_TEMPORARY;
     } else if (skip(&at, "-of-", 4) && skip_number(&at, &found.shards) &&
                strcmp(at, pattern->suffix) == 0) {

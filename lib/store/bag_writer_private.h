@@ -93,6 +93,14 @@ struct sb_bag_found {
 };
 struct sb_bag_found sb_bag_recognize(const struct sb_bag_writer *writer, const char *file);
 
+/*
+ * Removes a temporary file, by its exact name, in a directory or AT_FDCWD: for who holds the lock.
+ * None is there: SB_OK. It may have a second name, given by a run that was killed before it took
+ * this one away (sb_rename_new); SB_EXISTS: it is no regular file, and so nobody's of ours.
+ */
+enum sb_code sb_bag_remove_left_over(int directory, const char *name,
+                                     struct sb_error *err) SB_CHECKED;
+
 /* bag_writer_standing.c: SB_EXISTS unless force; removes what killed runs left. */
 enum sb_code sb_bag_look_at_target(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static enum sb_code refuse_standing(const char *path, bool force, struct sb_error *err)
 {
@@ -54,7 +53,7 @@ static enum sb_code look_at_file(struct sb_bag_writer *writer, struct sb_error *
     for (int limits = 0; code == SB_OK && limits < 2; limits++) {
         code = sb_bag_temporary_name(writer, 0, limits, &name, err);
         if (code == SB_OK)
-            unlink(name.data);
+            code = sb_bag_remove_left_over(AT_FDCWD, name.data, err);
     }
     sb_buf_release(&name);
     return code;
@@ -102,10 +101,10 @@ static enum sb_code scan(const struct sb_bag_writer *writer, struct standing *st
         struct sb_bag_found found = sb_bag_recognize(writer, file->d_name);
 
         if (found.what == SB_FOUND_TEMPORARY && writer->made == 0)
-            unlinkat(dirfd(dir), file->d_name, 0);
+            code = sb_bag_remove_left_over(dirfd(dir), file->d_name, err);
         if (found.what == SB_FOUND_SHARD || found.what == SB_FOUND_LIMITS)
             note_file(standing, writer, &found);
-        if (sb_interrupted())
+        if (code == SB_OK && sb_interrupted())
             code = sb_fail(err, SB_INTERRUPT, "interrupted");
     }
     if (code == SB_OK && errno)
