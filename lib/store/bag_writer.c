@@ -366,8 +366,10 @@ enum sb_code sb_bag_writer_finish(struct sb_bag_writer *writer, struct sb_error 
         return sb_bag_begin(writer, err);
     if (writer->in_record)
         return sb_fail(err, SB_DAMAGED, "%s: the last record is not whole", writer->name);
-    if (writer->stream || writer->append || writer->finished)
+    if (writer->stream || writer->finished)
         return SB_OK;
+    if (writer->append)
+        return sb_bag_settle(writer, sb_bag_append_prepare(writer, err));
     code = writer->dealing ? sb_bag_deal_end(writer, err) : sb_bag_end_shards(writer, err);
     writer->finished = code == SB_OK;
     return code;

@@ -21,7 +21,8 @@
  * the old state or the new one. With separate limits: records, synced, then a new limits.NAME is
  * renamed over the old. By the journal the next writer undoes an append that was killed; a
  * limits.NAME that does not fit, without a journal, is another program's, and SB_DAMAGED. Of a set
- * the last shard grows (concatenated).
+ * the last shard grows (concatenated). Where keys are added with the records, either journal names
+ * the other bag: the next writer of one of them puts both right (sb_bag_writer_commit_pair).
  */
 #ifndef SB_STORE_BAG_WRITER_H
 #define SB_STORE_BAG_WRITER_H
@@ -102,6 +103,16 @@ int64_t sb_bag_writer_bytes(const struct sb_bag_writer *writer);
  * commit, and those of several bags change one right after the other. Optional. */
 enum sb_code sb_bag_writer_finish(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_bag_writer_commit(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/*
+ * Commits records and the keys of them, each with a writer of its own: both, or neither. Of two new
+ * bags the keys come first; without force they are taken away again when the records fail, and a
+ * kill in between leaves them. Of two that are added to, all is written and synced before the
+ * records have their commit; from there on the keys' one needs no room on disk, and what is left of
+ * it the next writer of either bag does.
+ */
+enum sb_code sb_bag_writer_commit_pair(struct sb_bag_writer *records, struct sb_bag_writer *keys,
+                                       struct sb_error *err) SB_CHECKED;
 void sb_bag_writer_free(struct sb_bag_writer *writer); /* NULL is allowed */
 
 #endif

@@ -210,8 +210,7 @@ static enum sb_code name_limits(struct sb_bag_writer *writer, struct sb_error *e
     enum sb_code code = sb_bag_temporary_name(writer, 0, true, &name, err);
 
     if (code == SB_OK)
-        code = append->separate ? sb_rename(name.data, append->limits, err)
-                                : sb_rename_new(name.data, append->limits, err);
+        code = sb_rename_new(name.data, append->limits, err);
     sb_buf_release(&name);
     return code ? code : sb_sync_directory_of(append->limits, err);
 }
@@ -258,7 +257,7 @@ static enum sb_code flush_synced(struct sb_bag_writer *writer, struct sb_error *
 }
 
 /* The old limits come back out of limits.NAME, the new ones follow. */
-static enum sb_code end_tail(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code prepare_tail(struct sb_bag_writer *writer, struct sb_error *err)
 {
     struct sb_bag_append *append = writer->append;
     int old = open(append->limits, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -272,14 +271,10 @@ static enum sb_code end_tail(struct sb_bag_writer *writer, struct sb_error *err)
         close(old);
     if (code == SB_OK)
         code = add_limits(writer, err);
-    if (code == SB_OK)
-        code = flush_synced(writer, err);
-    if (code == SB_OK && unlink(append->limits))
-        code = sb_fail_errno(err, errno, "%s: cannot be removed", append->limits);
-    return code ? code : sb_sync_directory_of(append->limits, err);
+    return code ? code : flush_synced(writer, err);
 }
 
-static enum sb_code end_separate(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code prepare_separate(struct sb_bag_writer *writer, struct sb_error *err)
 {
     enum sb_code code = flush_synced(writer, err);
 
@@ -292,9 +287,21 @@ static enum sb_code end_separate(struct sb_bag_writer *writer, struct sb_error *
         code = add_limits(writer, err);
     if (code == SB_OK)
         code = sb_outbuf_flush(&writer->out, err);
-    if (code == SB_OK)
-        code = sb_fsync(writer->fd, writer->name, err);
-    return code ? code : name_limits(writer, err);
+    return code ? code : sb_fsync(writer->fd, writer->name, err);
+}
+
+enum sb_code sb_bag_append_prepare(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    struct sb_bag_append *append = writer->append;
+    enum sb_code code;
+
+    if (!append->begun || append->prepared)
+        return SB_OK;
+    append->new_end = writer->shard_bytes;
+    append->new_limits_size = append->limits_size + writer->records * LIMIT_BYTES;
+    code = append->separate ? prepare_separate(writer, err) : prepare_tail(writer, err);
+    append->prepared = code == SB_OK;
+    return code;
 }
 
 enum sb_code sb_bag_append_commit(struct sb_bag_writer *writer, struct sb_error *err)
@@ -304,7 +311,7 @@ enum sb_code sb_bag_append_commit(struct sb_bag_writer *writer, struct sb_error 
 
     if (!append->begun)
         return SB_OK;
-    code = append->separate ? end_separate(writer, err) : end_tail(writer, err);
+    code = sb_bag_append_finish(writer, append, err);
     if (code == SB_OK)
         append->begun = false;
     return code;
@@ -316,7 +323,7 @@ void sb_bag_append_free(struct sb_bag_writer *writer)
     struct sb_bag_append *append = writer->append;
     struct sb_error ignored;
 
-    if (append->begun && sb_bag_restore(writer, append, &ignored))
+    if (append->left || (append->begun && sb_bag_restore(writer, append, &ignored)))
         sb_bag_lock_leave(&writer->lock);
     if (append->fd >= 0)
         close(append->fd);

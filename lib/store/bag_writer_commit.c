@@ -275,3 +275,15 @@ enum sb_code sb_bag_give_names(struct sb_bag_writer *writer, struct sb_error *er
     release_names(&names);
     return code;
 }
+
+void sb_bag_take_names(struct sb_bag_writer *writer)
+{
+    struct names names = {0};
+    struct sb_error ignored;
+
+    if (writer->options.force || writer->append || writer->stream)
+        return;
+    take_names_back(writer, writer->shards, &names);
+    ignored.code = sync_directory(writer, &ignored);
+    release_names(&names);
+}

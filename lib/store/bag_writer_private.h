@@ -9,6 +9,8 @@
 #include "store/limit_spool.h"
 #include "store/outbuf.h"
 
+#include <limits.h>
+
 struct sb_outfile;
 struct sb_bag_dealing;
 struct sb_bag_append;
@@ -141,27 +143,58 @@ enum sb_code sb_bag_deal_drop_record(struct sb_bag_writer *writer, int64_t size,
 enum sb_code sb_bag_deal_end(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 void sb_bag_deal_free(struct sb_bag_writer *writer);
 
-/* bag_writer_commit.c: final names for all shards, whose temporary files are whole. */
+/* bag_writer_commit.c: final names for all shards, whose temporary files are whole; and no names
+ * at all for what a run without force made. */
 enum sb_code sb_bag_give_names(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+void sb_bag_take_names(struct sb_bag_writer *writer);
 
 /* bag_writer_append.c */
 enum sb_code sb_bag_append_open(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_bag_append_begin(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* All is on disk and synced then, but for the last step, which needs no room there. */
+enum sb_code sb_bag_append_prepare(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_bag_append_commit(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 void sb_bag_append_free(struct sb_bag_writer *writer);
 
-/* bag_writer_undo.c */
-
-/* A bag as it was before. */
+/* A bag as it was before, and as it is to become. */
 struct sb_bag_append {
     int fd;       /* of NAME */
     char *limits; /* DIR/limits.NAME */
     bool begun;
+    bool prepared;
+    bool left; /* with its journal, to the next writer */
     bool separate;
     int64_t records_end;
     int64_t limits_size;
+    int64_t new_end;
+    int64_t new_limits_size;
 };
 
+/* bag_writer_journal.c */
+
+/* The other bag of two that are added to at once. */
+struct sb_bag_partner {
+    enum { SB_PARTNER_NONE, SB_PARTNER_KEYS, SB_PARTNER_RECORDS } what;
+    int64_t end;         /* of the records in it, when it has grown; */
+    int64_t limits_size; /* likewise */
+    char path[PATH_MAX];
+};
+
+/* From here on the next writer can undo; or this one, by sb_bag_restore. */
+enum sb_code sb_bag_write_journal(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* Both are prepared: what is left of one says so of the other. */
+enum sb_code sb_bag_tie(struct sb_bag_writer *records, struct sb_bag_writer *keys,
+                        struct sb_error *err) SB_CHECKED;
+
+/* *there: is there one? One that is not whole was never acted upon. */
+enum sb_code sb_bag_read_journal(struct sb_bag_writer *writer, struct sb_bag_append *append,
+                                 struct sb_bag_partner *partner, bool *there,
+                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_clear_journal(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* bag_writer_undo.c */
 enum sb_code sb_bag_find_old_limits(struct sb_bag_writer *writer, struct sb_bag_append *append,
                                     struct sb_error *err) SB_CHECKED;
 
@@ -169,12 +202,21 @@ enum sb_code sb_bag_find_old_limits(struct sb_bag_writer *writer, struct sb_bag_
 enum sb_code sb_bag_read_last_limit(int fd, int64_t end, uint64_t *last, const char *path,
                                     struct sb_error *err) SB_CHECKED;
 
-/* From here on the next writer can undo; or this one, by sb_bag_restore. */
-enum sb_code sb_bag_write_journal(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+/* As it was before. */
 enum sb_code sb_bag_restore(const struct sb_bag_writer *writer, const struct sb_bag_append *append,
                             struct sb_error *err) SB_CHECKED;
 
-/* Undoes what a killed append left of the file, by the journal in the lock's file. */
+/* Undoes what a killed append left of the file, by the journal in the lock's file; or finishes it,
+ * where it is one of keys whose records are there. */
 enum sb_code sb_bag_undo_append(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* The last step of an append that is prepared, on disk. */
+enum sb_code sb_bag_append_finish(const struct sb_bag_writer *writer,
+                                  const struct sb_bag_append *append,
+                                  struct sb_error *err) SB_CHECKED;
+
+/* *grown: do the limits that a reader of the file believes say so? */
+enum sb_code sb_bag_has_grown(const char *path, int64_t end, int64_t limits_size, bool *grown,
+                              struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -351,19 +351,15 @@ static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct s
     return SB_OK;
 }
 
-/* Keys first: a bag is there with them, or not at all. */
 static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
 {
     struct bag_sink *bag = (struct bag_sink *)sink;
-    enum sb_code code = SB_OK;
 
     if (bag->open)
         return sb_fail(err, SB_DAMAGED, "%s: the last record ends before its size", sink->name);
     if (bag->keys)
-        code = sb_bag_writer_finish(bag->writer, err);
-    if (!code && bag->keys)
-        code = sb_bag_writer_commit(bag->keys, err);
-    return code ? code : sb_bag_writer_commit(bag->writer, err);
+        return sb_bag_writer_commit_pair(bag->writer, bag->keys, err);
+    return sb_bag_writer_commit(bag->writer, err);
 }
 
 static const struct sb_sink_ops bag_ops = {

@@ -89,7 +89,7 @@ static int64_t count_standing(const char *path, const struct sb_bag_writer_optio
     return count;
 }
 
-/* Keys are committed before their records: a kill in between leaves more of them. */
+/* Once they are open for writing, which puts right what a killed run left of the two. */
 static enum sb_code check_pair(const struct sb_convert_options *options,
                                const struct sb_bag_writer_options *keys, struct sb_error *err)
 {
@@ -108,8 +108,7 @@ static enum sb_code check_pair(const struct sb_convert_options *options,
                        keys->path, names, options->output, records);
     return sb_fail(err, SB_INVALID,
                    "%s: has %" PRId64 " keys, and %s %" PRId64
-                   " records, as an append that was killed leaves them; make it anew by convert "
-                   "--records=:%" PRId64,
+                   " records; make it anew by convert --records=:%" PRId64,
                    keys->path, names, options->output, records, records);
 }
 
@@ -126,12 +125,19 @@ enum sb_code sb_convert_open_bag(struct sb_sink **out, struct sb_dictionary **di
         return code;
     if (options->records.keys) {
         code = keys_of(&keys, options, notify, err);
-        if (!code)
-            code = check_pair(options, &keys, err);
         wanted.keys = &keys;
     }
     wanted.dictionary = *dictionary;
-    return code ? code : sb_sink_open_bag(out, &wanted, err);
+    if (!code)
+        code = sb_sink_open_bag(out, &wanted, err);
+    if (!code && wanted.keys) {
+        code = check_pair(options, &keys, err);
+        if (code) {
+            sb_sink_free(*out);
+            *out = NULL;
+        }
+    }
+    return code;
 }
 
 static void report_progress(void *context, int64_t bytes, int64_t total, int64_t records)

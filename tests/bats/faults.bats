@@ -40,6 +40,8 @@ without_bad() {
     faults -s 29 -o 3 bag bagset bagdeal
     faults -s 29 -o 11 bagforce bagfold bagreset bagappend bagaside
     faults -s 17 -o 5 -p strict bagset bagreset bagforce bagappend bagaside
+    faults -s 19 -o 2 bagpair bagpairaside
+    faults -s 13 -o 5 -p strict bagpair bagpairaside
 }
 
 @test "a cache: nothing or all of it; replaced, the old keys or the new; added to, no key is lost" {
