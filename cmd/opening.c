@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define TARGET_MAX 65536 /* bytes */
@@ -83,7 +84,11 @@ void explain_failure(const char *path, struct sb_error *err)
 {
     struct sb_error ignored;
     struct sb_input input;
+    struct stat st;
 
+    /* What a pipe holds is not used up for the sake of a message. */
+    if (stat(path, &st) || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+        return;
     if ((err->code != SB_FORMAT && err->code != SB_EXISTS && !sb_is_cache(path)) ||
         sb_input_open(&input, path, SB_UNKNOWN, &ignored))
         return;

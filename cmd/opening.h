@@ -49,7 +49,10 @@ bool looked_for_as_archive(const char *path, const struct opening *opening);
  */
 bool may_be_other(const char *path, const struct opening *opening, struct sb_error *err);
 
-/* A command that changes archives failed with err at path: if it is a tar, cpio or zip, says so. */
+/*
+ * A command that changes archives failed with err at path: if it is a tar, cpio or zip, says so.
+ * Nothing is read from a pipe.
+ */
 void explain_failure(const char *path, struct sb_error *err);
 
 /* What is no archive, told apart; the caller closes and frees it. */

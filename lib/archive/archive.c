@@ -32,9 +32,13 @@ static bool begins_like_sqlite(const char *path)
     static const char magic[] = "SQLite format 3";
     char head[sizeof(magic)];
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     bool same;
+    int fd;
 
+    /* A pipe is not opened: its writer would take that for its reader, and lose what it writes. */
+    if (stat(path, &st) || !S_ISREG(st.st_mode))
+        return false;
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return false;
     same = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&

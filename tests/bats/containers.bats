@@ -522,3 +522,57 @@ sub/file -rwxr-xr-x '
         output_is zeros
     done
 }
+
+# opened COUNT FILE COMMAND...: how often the command opens the pipe that FILE is written to.
+opened() {
+    local writer count
+    rm -f pipe
+    mkfifo pipe
+    cat "$2" >pipe 2>/dev/null 3>&- &
+    writer=$!
+    # Leaks cannot be looked for under strace.
+    ASAN_OPTIONS=detect_leaks=0:$ASAN_OPTIONS run --separate-stderr within 20 \
+        strace -f -o trace -e trace=openat,open "$SHARDBOX" "${@:3}"
+    refuse_crash "${@:3}"
+    kill "$writer" 2>/dev/null || true
+    wait "$writer" 2>/dev/null || true
+    count=$(grep -cE '[/"]pipe", .* = [0-9]+$' trace || true)
+    ((count == $1)) || fail "opened $count times, not $1: ${*:3}"
+}
+
+# By then its writer has been taken for one that nobody reads, or what it wrote is gone.
+@test "a pipe that is a container is opened once" {
+    local kind command from
+    strace -o /dev/null true || skip "strace cannot trace here"
+    make_archive
+    tar cf t.tar tree
+    gzip -k t.tar
+    sb convert -q tree t.zip
+    sb convert -q t.tar t.bag
+    for kind in tar tar.gz zip bag; do
+        from=()
+        [[ $kind != bag ]] || from=(--from=bag)
+        for command in ls 'ls -l' find du verify 'diff -C tree' 'unpack -n'; do
+            # shellcheck disable=SC2086 # words
+            opened 1 "t.$kind" $command "${from[@]}" pipe
+        done
+        opened 1 "t.$kind" cat "${from[@]}" pipe 0
+        opened 1 "t.$kind" convert -q -n "${from[@]}" pipe out.barecat
+    done
+    opened 1 t.tar merge -n -o out.barecat a.barecat pipe
+    opened 1 t.tar diff -C pipe a.barecat
+    opened 1 t.tar split --parts=2 -o 'out-{}.tar' pipe
+}
+
+@test "a pipe is not read by commands that only change archives" {
+    local command
+    strace -o /dev/null true || skip "strace cannot trace here"
+    mkdir tree
+    tar cf t.tar tree
+    for command in 'rm pipe x' 'mv pipe x y' 'defrag pipe' \
+        'upgrade pipe' 'pack --append pipe tree' 'pack --force pipe tree'; do
+        # shellcheck disable=SC2086 # words
+        opened 0 t.tar $command
+        ((status == 2))
+    done
+}
