@@ -16,6 +16,7 @@ struct record_use record_use_of(const struct convert_settings *settings)
         .shard_size = settings->shard_size,
         .level = settings->level,
         .append = settings->append,
+        .force = settings->force,
     };
 }
 

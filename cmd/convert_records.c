@@ -1,5 +1,7 @@
 #include "convert_records.h"
 
+#include "core/list.h"
+
 #include <string.h>
 
 bool writes_frames(const struct record_settings *settings, const struct record_use *use)
@@ -149,6 +151,8 @@ enum sb_code records_open(struct records *records, const struct record_settings 
     if (to_bag)
         fill_output(&records->wanted, settings, use);
     code = chosen_records_open(&records->chosen, settings->files_from, '\n', err);
+    if (!code && records->chosen.options.list && use->force)
+        sb_list_must_name(records->chosen.options.list);
     if (!code && records->chosen.given)
         records->wanted.choice = &records->chosen.options;
     return code ? code : bag_options_of(&words, use->from, &records->read, err);

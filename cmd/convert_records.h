@@ -62,6 +62,7 @@ struct record_use {
     int64_t shard_size;
     int64_t level; /* 0: not said */
     bool append;
+    bool force; /* a list of records must name some: see sb_list_must_name */
 };
 
 /* Are records, of a bag that is written, compressed? */

@@ -151,6 +151,7 @@ static struct sb_split_scheme scheme_of(const struct split_settings *settings)
         .shares = settings->shares.all,
         .share_count = settings->shares.count,
         .seed = settings->seed == NOT_GIVEN ? 0 : settings->seed,
+        .lists_must_name = settings->force,
         .list_end = settings->null ? '\0' : '\n',
         .rest = settings->rest,
     };
@@ -208,7 +209,8 @@ static void lose(void *context, const char *name, unsigned properties)
 }
 
 /* Parts are read one after the other: bytes that come in sequence are there only once. */
-static enum sb_code open_whole(struct container *out, const struct split_settings *settings,
+static enum sb_code open_whole(struct container *out, bool *streamed,
+                               const struct split_settings *settings,
                                const struct sb_convert_records *records, struct sb_error *err)
 {
     const char *path = settings->path;
@@ -225,6 +227,7 @@ static enum sb_code open_whole(struct container *out, const struct split_setting
         return sb_fail(err, SB_INVALID,
                        "%s: is no archive, and has no shards to link to; leave out --symlink",
                        path);
+    *streamed = sb_input_is_stream(out->input);
     code = catalog_container(out, &wanted, &result, err);
     if (!code && result.in_sequence)
         code = sb_fail(err, SB_INVALID,
@@ -309,7 +312,7 @@ static enum sb_code split_files(struct run *run, const struct sb_container_type 
         .context = run,
     };
     struct container whole = {0};
-    enum sb_code code = open_whole(&whole, settings, records, err);
+    enum sb_code code = open_whole(&whole, &wanted.streamed, settings, records, err);
 
     wanted.archive = whole.archive;
     wanted.convert.records.choice = NULL;
@@ -328,7 +331,8 @@ static void split(const struct split_settings *settings)
                              .to = type,
                              .to_given = settings->to != NOT_GIVEN,
                              .from = settings->opening.from,
-                             .level = settings->level};
+                             .level = settings->level,
+                             .force = settings->force};
     struct run run = {.settings = settings, .records = type.kind == SB_BAG};
     struct records records = {0};
     struct sb_split_result result = {0};

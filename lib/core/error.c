@@ -3,6 +3,7 @@
 #undef sb_fail
 #undef sb_fail_errno
 #undef sb_fail_memory
+#undef sb_fail_empty
 
 #include <errno.h>
 #include <stdio.h>
@@ -46,6 +47,14 @@ enum sb_code sb_fail_errno(struct sb_error *err, int error_number, const char *f
     snprintf(err->text + used, sizeof(err->text) - used, ": %s",
              strerror_r(error_number, reason, sizeof(reason)));
     return code;
+}
+
+enum sb_code sb_fail_empty(struct sb_error *err, const char *subject)
+{
+    return sb_fail(err, SB_FORMAT,
+                   "%s: is empty, and --force does not replace what is there by nothing; see what "
+                   "makes it, or do without --force",
+                   subject);
 }
 
 enum sb_code sb_fail_memory(struct sb_error *err)

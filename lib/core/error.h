@@ -53,6 +53,12 @@ enum sb_code sb_fail_errno(struct sb_error *err, int error_number, const char *f
 enum sb_code sb_fail_memory(struct sb_error *err);
 
 /*
+ * SB_FORMAT: subject, a list or a stream, has nothing in it, as where the program that makes it
+ * failed, and with --force that would replace something.
+ */
+enum sb_code sb_fail_empty(struct sb_error *err, const char *subject);
+
+/*
  * Does it end the work as a whole (no memory, no space, a failing disk, a container that is none),
  * or does it only concern the one thing that was at hand?
  */
@@ -63,6 +69,7 @@ bool sb_ends_work(const struct sb_error *err);
 #define sb_fail(err, code, ...)       ((void)(sb_fail)(err, code, __VA_ARGS__), (code))
 #define sb_fail_errno(err, code, ...) ((void)(sb_fail_errno)(err, code, __VA_ARGS__), SB_SYSTEM)
 #define sb_fail_memory(err)           ((void)(sb_fail_memory)(err), SB_NOMEM)
+#define sb_fail_empty(err, subject)   ((void)(sb_fail_empty)(err, subject), SB_FORMAT)
 #endif
 
 /* How bad an event is that does not end the work. */

@@ -16,6 +16,7 @@ struct sb_list {
     bool owns_fd;
     char end;
     bool at_eof;
+    bool must_name;      /* something, before it ends */
     const char *what;    /* for messages */
     char *data;          /* room bytes, and one for the NUL of the last name */
     size_t room;         /* without that one */
@@ -137,6 +138,11 @@ static char *find_end(struct sb_list *list)
     return end;
 }
 
+void sb_list_must_name(struct sb_list *list)
+{
+    list->must_name = true;
+}
+
 enum sb_code sb_list_next(struct sb_list *list, const char **name, size_t *size,
                           struct sb_error *err)
 {
@@ -151,7 +157,7 @@ enum sb_code sb_list_next(struct sb_list *list, const char **name, size_t *size,
             return err->code;
     }
     if (!end && list->begin == list->size)
-        return SB_END;
+        return list->must_name ? sb_fail_empty(err, list->what) : SB_END;
     if (!end)
         end = list->data + list->size;
     *end = '\0';
@@ -164,6 +170,8 @@ enum sb_code sb_list_next(struct sb_list *list, const char **name, size_t *size,
     if (*size > SB_LIST_NAME_MAX)
         return sb_fail(err, SB_LIMIT, "%s: a name of more than %d bytes", list->what,
                        SB_LIST_NAME_MAX);
+    if (*size > 0)
+        list->must_name = false;
     return SB_OK;
 }
 

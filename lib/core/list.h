@@ -29,6 +29,12 @@ void sb_list_free(struct sb_list *list);
 enum sb_code sb_list_next(struct sb_list *list, const char **name, size_t *size,
                           struct sb_error *err) SB_CHECKED;
 
+/*
+ * What the list names is going to replace something: where it ends and has named nothing, as that
+ * of a program that failed, it is sb_fail_empty instead of SB_END. Before the first sb_list_next.
+ */
+void sb_list_must_name(struct sb_list *list);
+
 /* Whether sb_list_next would return without waiting. */
 bool sb_list_ready(struct sb_list *list);
 

@@ -383,6 +383,11 @@ void sb_input_close(struct sb_input *input)
     *input = (struct sb_input){.fd = -1};
 }
 
+bool sb_input_is_stream(const struct sb_input *input)
+{
+    return input->fd >= 0 && (!input->seekable || input->type.kind == SB_FRAMES);
+}
+
 enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
                             const struct sb_source_options *options, const struct sb_notify *notify,
                             struct sb_error *err)

@@ -93,6 +93,10 @@ enum sb_code sb_input_open(struct sb_input *input, const char *path, enum sb_con
                            struct sb_error *err) SB_CHECKED;
 void sb_input_close(struct sb_input *input);
 
+/* Does another program make it, on a pipe or as framed records? Then nothing in it may mean that
+ * that one failed. */
+bool sb_input_is_stream(const struct sb_input *input);
+
 /* How a container is read. */
 struct sb_source_options {
     int64_t max_size; /* bytes that may come out of filters, or be spooled; 0: any number */

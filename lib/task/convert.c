@@ -26,6 +26,7 @@ struct convert {
     struct sb_convert_output output;
     struct sb_convert_part part;
     struct sb_record_names *names;
+    bool streamed;        /* an input was a stream */
     int64_t first_record; /* number of the next input's first record */
     bool said_front;      /* what is said once for a source is said once for all */
     bool said_encoding;
@@ -182,6 +183,7 @@ static enum sb_code convert_input(struct convert *convert, size_t number, struct
 
     if (code)
         return code;
+    convert->streamed = convert->streamed || sb_input_is_stream(&input);
     code = convert_opened(convert, &input, number, &records, err);
     pass_records(convert, records);
     sb_input_close(&input);
@@ -209,6 +211,20 @@ static bool replaces_by_nothing(const struct convert *convert)
     return convert->options->force && !convert->transfer.dry_run && !convert->options->wrap &&
            convert->result->problems > 0 && sb_convert_output_counts(&convert->output).files == 0 &&
            !(convert->output.run && sb_checkpoint_kept(convert->output.run));
+}
+
+/* An empty tree or tar that was given by its name is taken at its word. */
+static enum sb_code refuse_empty_stream(const struct convert *convert, struct sb_error *err)
+{
+    const struct sb_convert_options *options = convert->options;
+    bool kept = convert->output.run && sb_checkpoint_kept(convert->output.run);
+
+    if (!options->force || !convert->streamed || convert->result->members > 0 || kept ||
+        strcmp(options->output, "-") == 0)
+        return SB_OK;
+    return sb_fail_empty(err, options->input_count > 1               ? "what INPUTs hold"
+                              : strcmp(options->inputs[0], "-") == 0 ? "standard input"
+                                                                     : options->inputs[0]);
 }
 
 static void release_output(struct convert *convert, bool failed)
@@ -309,6 +325,8 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
         code = sb_fail(err, SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
                        options->archive ? sb_archive_path(options->archive) : options->inputs[0],
                        options->output);
+    if (!code)
+        code = refuse_empty_stream(convert, err);
     if (!code && !convert->transfer.dry_run)
         code = sb_convert_output_commit(&convert->output, err);
     release_output(convert, code != SB_OK && !convert->result->done);

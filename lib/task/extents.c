@@ -80,6 +80,8 @@ static enum sb_code read_list(struct extents *extents, struct sb_error *err)
 
     if (!code)
         code = sb_list_open(&list, extents->options->list, '\n', err);
+    if (!code && extents->options->force)
+        sb_list_must_name(list);
     for (int64_t number = 1; !code; number++) {
         code = sb_list_next(list, &line, &size, err);
         if (code || size == 0)

@@ -70,7 +70,8 @@ static enum sb_code open_stdin(struct packer *packer, struct sb_error *err)
     enum sb_code code = name_stdin(packer, &name, err);
 
     if (code == SB_OK)
-        code = sb_pack_stdin_open(&packer->source, name.data, name.size, err);
+        code = sb_pack_stdin_open(&packer->source, name.data, name.size,
+                                  packer->options->writer.mode == SB_REPLACE, err);
     sb_buf_release(&name);
     return code;
 }
@@ -93,6 +94,7 @@ static enum sb_code open_files(struct packer *packer, const struct sb_pack_input
     members.read.own_base = basename(packer->own_base);
     source.threads = options->threads;
     members.read.own_shards = &packer->own_shards;
+    source.lists_must_name = options->writer.mode == SB_REPLACE;
     members.read.own_share = source.share;
     source.others = &packer->others;
     source.beside = packer->archive;
@@ -204,22 +206,34 @@ static void take_counts(const struct packer *packer, bool failed, struct sb_pack
     counts->kept = failed && packer->run && sb_checkpoint_kept(packer->run);
 }
 
+/* Then an empty list must be known before anything is cleared away. */
+static bool replaces_by_list(const struct sb_pack_input *inputs, size_t count,
+                             const struct sb_pack_options *options)
+{
+    for (size_t i = 0; options->writer.mode == SB_REPLACE && i < count; i++) {
+        if (inputs[i].kind == SB_INPUT_LIST || inputs[i].kind == SB_INPUT_LIST_NUL)
+            return true;
+    }
+    return false;
+}
+
 enum sb_code sb_pack(const char *archive, const struct sb_pack_input *inputs, size_t count,
                      const struct sb_pack_options *options, struct sb_pack_counts *counts,
                      struct sb_error *err)
 {
     struct packer packer = {.options = options, .archive = archive};
-    bool strict = options->source.strict && !options->stdin_name;
+    bool first = !options->stdin_name &&
+                 (options->source.strict || replaces_by_list(inputs, count, options));
     enum sb_code code = sb_recode_check(&options->recode, err);
 
     *counts = (struct sb_pack_counts){0};
     sb_count_problems(&packer.counter, options->notify, &packer.problems);
     /* Strict promises that nothing is written before everything was looked at. */
-    if (code == SB_OK && strict)
+    if (code == SB_OK && first)
         code = open_files(&packer, inputs, count, err);
     if (code == SB_OK)
         code = open_archive(&packer, &counts->done, err);
-    if (code == SB_OK && !strict)
+    if (code == SB_OK && !first)
         code = options->stdin_name ? open_stdin(&packer, err)
                                    : open_files(&packer, inputs, count, err);
     if (code == SB_OK)

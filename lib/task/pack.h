@@ -19,7 +19,8 @@
 
 struct sb_pack_options {
     struct sb_writer_options writer;
-    struct sb_pack_source_options source; /* threads, beside and notify: by sb_pack */
+    struct sb_pack_source_options
+        source; /* threads, beside, lists_must_name and notify: by sb_pack */
     struct sb_recode recode;
     unsigned threads;
 

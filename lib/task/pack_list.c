@@ -90,6 +90,8 @@ enum sb_code sb_pack_list_read(const struct sb_pack_list *list, struct sb_error 
 
     if (code)
         return code;
+    if (list->must_name)
+        sb_list_must_name(run.list);
     slots = calloc(count, sizeof(*slots));
     if (slots)
         code = sb_pipeline_run(&ops, &run, slots, sizeof(*slots), count, list->threads, err);

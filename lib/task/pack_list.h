@@ -15,6 +15,7 @@ struct sb_pack_list {
     char end;         /* of each path in it: '\n' or '\0' */
     int base_fd;      /* what paths are relative to */
     unsigned threads;
+    bool must_name; /* see sb_list_must_name */
     void *context;
 
     /* The calling thread, in the order of the list; empty ones do not come. found is what lstat

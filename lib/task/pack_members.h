@@ -18,8 +18,11 @@ enum sb_code sb_pack_members_open(struct sb_source **out, struct sb_pack_source 
                                   const struct sb_pack_members_options *options,
                                   struct sb_error *err) SB_CHECKED;
 
-/* Standard input as the only member, of unknown size. Copies the name. */
+/*
+ * Standard input as the only member, of unknown size. Copies the name. must_have: it is
+ * sb_fail_empty that there are no bytes.
+ */
 enum sb_code sb_pack_stdin_open(struct sb_source **out, const char *name, size_t name_size,
-                                struct sb_error *err) SB_CHECKED;
+                                bool must_have, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -226,6 +226,7 @@ static enum sb_code spool_list(struct sb_pack_source *source, const struct sb_pa
         .end = input->kind == SB_INPUT_LIST_NUL ? '\0' : '\n',
         .base_fd = source->bases[source->base_count - 1],
         .threads = source->options.threads,
+        .must_name = source->options.lists_must_name,
         .context = source,
         .each = spool_listed,
     };

@@ -47,11 +47,12 @@ struct sb_pack_source_options {
     bool dereference;
     bool one_file_system;
     bool no_recursion;
-    bool strict;         /* look at everything first; anything that would be lost is SB_INVALID */
-    unsigned threads;    /* that read the files: see sb_tree_options */
-    const char *prefix;  /* put before every name; NULL: nothing */
-    unsigned strip;      /* components taken off first */
-    const char *charset; /* names are in this character set and become UTF-8; NULL: bytes */
+    bool strict;          /* look at everything first; anything that would be lost is SB_INVALID */
+    bool lists_must_name; /* something: see sb_list_must_name */
+    unsigned threads;     /* that read the files: see sb_tree_options */
+    const char *prefix;   /* put before every name; NULL: nothing */
+    unsigned strip;       /* components taken off first */
+    const char *charset;  /* names are in this character set and become UTF-8; NULL: bytes */
     const struct sb_filter *filter; /* over names as they are before strip and prefix */
     struct sb_share share;
     int64_t *others;    /* NULL, or where things of other shares are counted */

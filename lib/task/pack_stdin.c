@@ -15,6 +15,7 @@ struct input {
     size_t name_size;
     char *block;
     bool given;
+    bool must_have; /* any bytes, and none came yet */
 };
 
 static void free_input(struct sb_source *source)
@@ -61,11 +62,14 @@ static enum sb_code block(struct sb_source *source, const void **data, size_t *s
     enum sb_code code = sb_read_full(STDIN_FILENO, self->block, BLOCK, size, "standard input", err);
 
     *data = self->block;
+    if (!code && *size == 0 && self->must_have)
+        return sb_fail_empty(err, source->name);
+    self->must_have = false;
     return code ? code : *size > 0 ? SB_OK : SB_END;
 }
 
 enum sb_code sb_pack_stdin_open(struct sb_source **out, const char *name, size_t name_size,
-                                struct sb_error *err)
+                                bool must_have, struct sb_error *err)
 {
     static const struct sb_source_ops ops = {.free = free_input, .next = next, .block = block};
     struct input *self = calloc(1, sizeof(*self));
@@ -76,6 +80,7 @@ enum sb_code sb_pack_stdin_open(struct sb_source **out, const char *name, size_t
     self->source = (struct sb_source){.ops = &ops, .name = "standard input", .unique = true};
     self->name = strndup(name, name_size);
     self->name_size = name_size;
+    self->must_have = must_have;
     self->block = malloc(BLOCK);
     if (!self->name || !self->block) {
         free_input(&self->source);

@@ -242,7 +242,11 @@ enum sb_code sb_split(const struct sb_split_options *options, struct sb_split_re
     if (!code) {
         split.totals = sb_split_plan_totals(split.plan);
         result->files_left = split.totals.files_left;
-        code = check_outputs(&split, err);
+        if (options->streamed && options->existing == SB_SPLIT_REPLACE &&
+            split.totals.files + split.totals.files_left == 0)
+            code = sb_fail_empty(err, sb_archive_path(options->archive));
+        else
+            code = check_outputs(&split, err);
     }
     if (!code)
         code = make_parts(&split, err);

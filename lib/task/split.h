@@ -34,6 +34,8 @@ struct sb_split_options {
      * more than one. */
     const char *output;
     enum sb_split_existing existing;
+    bool streamed; /* the archive came as a stream (sb_input_is_stream): empty, it replaces nothing
+                    */
 
     /*
      * How a part is written: to, transfer.threads, transfer.strict, no_check, shard_size, lost,

@@ -197,6 +197,8 @@ static enum sb_code read_list(struct sb_split_rules *rules, sqlite3_stmt *add,
     code = find_or_add_part(rules, share->name, strlen(share->name), &part, err);
     if (!code)
         code = sb_list_open(&list, share->list, rules->scheme->list_end, err);
+    if (!code && rules->scheme->lists_must_name)
+        sb_list_must_name(list);
     while (!code) {
         code = sb_list_next(list, &name, &size, err);
         if (!code && sb_name_normalize(name, &clean, &stripped))

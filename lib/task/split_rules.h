@@ -38,9 +38,10 @@ struct sb_split_scheme {
      * of SB_SPLIT_DIRS. */
     enum sb_split_unit unit;
 
-    char list_end;    /* of names in lists: '\n' or '\0' */
-    const char *rest; /* the part of what is in no other; NULL: that is left out or, by
-                         SB_SPLIT_DIRS, refused */
+    bool lists_must_name; /* something: see sb_list_must_name */
+    char list_end;        /* of names in lists: '\n' or '\0' */
+    const char *rest;     /* the part of what is in no other; NULL: that is left out or, by
+                             SB_SPLIT_DIRS, refused */
 };
 
 /*

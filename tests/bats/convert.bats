@@ -828,3 +828,41 @@ PYTHON
     run_fail 2 sb pack --prefix=x/.. a.barecat tree
     [[ ! -e a.barecat ]]
 }
+
+# empty_is_refused COMMAND...: nothing comes on its standard input, and what there is stays.
+empty_is_refused() {
+    local before
+    before=$(find . -type f ! -name 'separate-*' -exec sha256sum {} + | sort)
+    run_fail 2 bash -c '"$@" < <(:)' bash "$SHARDBOX" "$@"
+    stderr_has "is empty, and --force does not replace what is there by nothing"
+    [[ $(find . -type f ! -name 'separate-*' -exec sha256sum {} + | sort) == "$before" ]]
+}
+
+@test "--force replaces nothing by an empty stream or list" {
+    local out
+    make_archive
+    sb convert -q a.barecat a.tar
+    sb convert -q a.barecat a.zip
+    sb convert -q a.barecat a.bag
+    cp a.bag b.bag
+    tar cf none.tar -T /dev/null
+    : >empty
+    for out in a.barecat a.tar a.zip a.bag; do
+        empty_is_refused convert -f --frame=line - "$out"
+        empty_is_refused convert -f --from=bag - "$out"
+        empty_is_refused convert -f <(cat none.tar) "$out"
+    done
+    empty_is_refused convert -f --frame=u32 empty a.barecat
+    empty_is_refused convert -f -T - b.bag a.bag
+    empty_is_refused convert -f -T - b.bag a.barecat
+    empty_is_refused convert -f --from=extents - a.barecat
+    empty_is_refused merge -f -o a.barecat <(cat none.tar)
+    sb split -q --by-list=one=<(echo a.txt) --rest=two -o 'part-{}.barecat' a.barecat
+    empty_is_refused split -f --by-list=one=- --rest=two -o 'part-{}.barecat' a.barecat
+    empty_is_refused split -f --parts=2 --from=bag -o 'part-{}.barecat' -
+    # What is given by its name is taken at its word.
+    mkdir none
+    run_ok sb convert -f none a.tar
+    run_ok sb convert -f none.tar a.barecat
+    [[ -z $(sb find --type=f a.barecat) ]]
+}

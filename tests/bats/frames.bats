@@ -233,7 +233,8 @@ y"
     for framing in $TELLING; do
         sb convert --frame="$framing" records all
         for ((size = 0; size < $(stat -c %s all); size++)); do
-            run --separate-stderr sb convert --force --frame="$framing" <(head -c "$size" all) cut.tar
+            rm -f cut.tar
+            run --separate-stderr sb convert --frame="$framing" <(head -c "$size" all) cut.tar
             refuse_crash
             if ((status == 0)); then
                 rm -rf out

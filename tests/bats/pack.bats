@@ -608,3 +608,45 @@ mtime_ns|0"
     stderr_has '--level needs --compress'
     [[ ! -e a.barecat ]]
 }
+
+# empty_is_refused COMMAND...: nothing comes on its standard input, and what there is stays.
+empty_is_refused() {
+    cp a.barecat before
+    cp a.barecat-shard-00000 before-shard
+    run_fail 2 bash -c '"$@" < <(:)' bash "$SHARDBOX" "$@"
+    stderr_has "is empty, and --force does not replace what is there by nothing"
+    cmp a.barecat before
+    cmp a.barecat-shard-00000 before-shard
+}
+
+@test "--force replaces nothing by an empty list or an empty standard input" {
+    make_archive
+    printf '\n\n' >no-names
+    empty_is_refused pack -f -T - a.barecat
+    empty_is_refused pack -f -0 -T - a.barecat
+    empty_is_refused pack -f -n -T - a.barecat
+    empty_is_refused pack -f --strict -T - a.barecat
+    empty_is_refused pack -f --checkpoint=1M -T - a.barecat
+    empty_is_refused pack -f -T no-names a.barecat tree
+    empty_is_refused pack -f --stdin-name=in a.barecat -
+    empty_is_refused pack -f --stdin-name=in --compress=zst a.barecat -
+    run_ok sb pack -f -T <(echo tree/a.txt) a.barecat
+    [[ $(sb find --type=f a.barecat) == tree/a.txt ]]
+}
+
+@test "--force with an empty list leaves what an interrupted run committed" {
+    make_archive
+    sb pack a.barecat.part tree
+    empty_is_refused pack -f --checkpoint=1M -T - a.barecat
+    run_ok sb verify a.barecat.part
+}
+
+@test "an empty directory, or an empty list without --force, makes an empty archive" {
+    make_archive
+    mkdir empty
+    run_ok sb pack -f a.barecat -C empty .
+    run_ok sb verify a.barecat
+    [[ -z $(sb find --type=f a.barecat) ]]
+    run_ok sb pack -T /dev/null b.barecat
+    run_ok sb pack --append -T /dev/null b.barecat
+}
