@@ -38,6 +38,7 @@ struct settings {
     bool batch;
     bool no_check;
     bool decompress;
+    bool decompress_all; /* then decompress is set too */
     int order;
     int64_t threads;
     bool ranged;
@@ -108,7 +109,9 @@ static const struct option options[] = {
                 "part I of N: every N-th name, or of records and items a run; 'auto'"),
     OPTION_FLAG(0, "no-check", struct settings, no_check, "do not check the bytes' CRC32C"),
     OPTION_FLAG(0, "decompress", struct settings, decompress,
-                "write files called .gz, .bz2, .xz and .zst decompressed"),
+                "write files called .gz, .bz2, .xz or .zst decompressed"),
+    OPTION_FLAG(0, "decompress-all", struct settings, decompress_all,
+                "the same, also where several are stacked"),
     OPTION_FROM,
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "threads that read ahead (default: the cores, at most 4)"),
@@ -136,6 +139,7 @@ static enum sb_code fetch_from_archive(const struct settings *settings, struct s
         .by_address = settings->order == ORDER_ADDRESS,
         .no_check = settings->no_check,
         .decompress = settings->decompress,
+        .decompress_all = settings->decompress_all,
         .ranged = settings->ranged,
         .range_offset = settings->range_offset,
         .range_size = settings->range_size,
@@ -168,6 +172,7 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
 {
     struct sb_fetch_names asked = given_names_of(names);
     const struct sb_fetch_options wanted = {.decompress = settings->decompress,
+                                            .decompress_all = settings->decompress_all,
                                             .framing = (enum sb_framing)settings->framing};
     int64_t written = 0;
     struct sb_fetch_output output = {.write = output_directly, .context = &written};
@@ -379,6 +384,7 @@ static int run(const struct command *self, int argc, char **argv)
     status = options_parse(self, argc, argv, &settings, &first, NULL);
     if (status != OPTIONS_RUN)
         return status;
+    settings.decompress |= settings.decompress_all;
     if (first == argc)
         return message_usage("no archive given");
     if (settings.batch && settings.framing)

@@ -11,7 +11,8 @@
 
 const char *cat_cache_clash(void)
 {
-    static const char *const others[] = {"range", "no-check", "decompress", "order", NULL};
+    static const char *const others[] = {"range",          "no-check", "decompress",
+                                         "decompress-all", "order",    NULL};
     const char *of_bags = cat_records_given();
 
     return of_bags ? of_bags : options_given_of(others);

@@ -72,7 +72,9 @@ static const struct option options[] = {
     OPTION_CHOICE(0, "duplicates", struct convert_settings, duplicates, "WHICH", sb_duplicate_words,
                   "of members with one name: take the last or the first, or call it an error"),
     OPTION_FLAG(0, "decompress", struct convert_settings, decompress,
-                "take .gz, .bz2, .xz and .zst off files and their names"),
+                "take .gz, .bz2, .xz or .zst off files and their names"),
+    OPTION_FLAG(0, "decompress-all", struct convert_settings, decompress_all,
+                "the same, also where several are stacked"),
     OPTION_CHOICE(0, "compress", struct convert_settings, compress, "CODING", sb_coding_words,
                   "store each file compressed, its suffix added"),
     OPTION_CHOICE(0, "method", struct convert_settings, method, "METHOD", methods,
@@ -187,6 +189,7 @@ static struct sb_convert_options options_of(const struct convert_settings *setti
                      .duplicates = duplicates_given ? (enum sb_duplicates)settings->duplicates
                                                     : SB_DUPLICATE_LAST,
                      .recode = {.decompress = settings->decompress,
+                                .all_layers = settings->decompress_all,
                                 .compress = settings->compress == NOT_GIVEN
                                                 ? SB_FILTER_NONE
                                                 : (enum sb_filter_kind)(settings->compress +
@@ -386,6 +389,7 @@ static int run(const struct command *self, int argc, char **argv)
     status = options_parse(self, argc, argv, &settings, &first, NULL);
     if (status != OPTIONS_RUN)
         goto out;
+    settings.decompress |= settings.decompress_all;
     if (settings.records.limits_only && settings.part) {
         status = message_usage("--part and --limits-only exclude each other");
         goto out;

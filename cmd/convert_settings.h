@@ -35,6 +35,7 @@ struct convert_settings {
     bool resume;
     bool wrap;
     bool decompress;
+    bool decompress_all; /* then decompress is set too */
     bool preserve;
     bool strict;
     bool dry_run;

@@ -59,6 +59,10 @@ void convert_conclude(const struct convert_settings *settings,
             message_error("%s: converted in part; go on with --existing=skip", output);
         return;
     }
+    if (result->kept_stored > 0)
+        message_warning("%s: files that are not decompressed, as their name without its suffix is "
+                        "another's: %" PRId64 "; --verbose names them",
+                        output, result->kept_stored);
     if (result->problems > 0)
         message_problem("%s: done in part; problems, named above: %" PRId64, output,
                         result->problems);

@@ -30,6 +30,7 @@ struct settings {
     bool dry_run;
     bool no_check;
     bool decompress;
+    bool decompress_all; /* then decompress is set too */
 };
 
 static const char *const synopsis[] = {
@@ -58,7 +59,9 @@ static const struct option options[] = {
                 "write nothing, list what would be written"),
     OPTION_FLAG(0, "no-check", struct settings, no_check, "do not check the bytes' checksums"),
     OPTION_FLAG(0, "decompress", struct settings, decompress,
-                "take .gz, .bz2, .xz and .zst off files and their names"),
+                "take .gz, .bz2, .xz or .zst off files and their names"),
+    OPTION_FLAG(0, "decompress-all", struct settings, decompress_all,
+                "the same, also where several are stacked"),
     OPTION_SIZE(0, "max-size", struct settings, max_size, "SIZE",
                 "give up when more bytes than this come out of it"),
     OPTION_FROM,
@@ -153,7 +156,9 @@ static enum sb_code unpack_members(struct work *work, struct sb_error *err)
         .choice = work->choice,
         .stored_names = work->archive_members != NULL,
         .strip = (unsigned)settings->strip,
-        .recode = {.decompress = settings->decompress, .max_size = settings->max_size},
+        .recode = {.decompress = settings->decompress,
+                   .all_layers = settings->decompress_all,
+                   .max_size = settings->max_size},
         .max_size = settings->max_size,
         .existing = (enum sb_existing)settings->existing,
         .preserve = settings->preserve,
@@ -185,9 +190,10 @@ static void summarize(const struct work *work)
     if (work->archive_members && result->unchecked > 0)
         message_note("%s: files without a checksum, unpacked unchecked: %" PRId64, work->name,
                      result->unchecked);
-    if (result->superseded > 0 && (work->settings->strip > 0 || work->settings->decompress))
-        message_warning("%s: files that got the name of an earlier one, and replaced it: %" PRId64,
-                        work->name, result->superseded);
+    if (result->kept > 0)
+        message_warning("%s: files that are not decompressed, as their name without its suffix is "
+                        "another's: %" PRId64 "; --verbose names them",
+                        work->name, result->kept);
     if (problems->count == 0)
         return;
     if (problems->existing == problems->count)
@@ -236,6 +242,7 @@ static int run(const struct command *self, int argc, char **argv)
 
     work.notify = (struct sb_notify){.call = tell, .context = &work.problems};
     status = options_parse(self, argc, argv, &settings, &first, NULL);
+    settings.decompress |= settings.decompress_all;
     if (status == OPTIONS_RUN && first == argc)
         status = message_usage("no archive given");
     if (status == OPTIONS_RUN) {

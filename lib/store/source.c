@@ -14,6 +14,13 @@ enum sb_code sb_source_next(struct sb_source *source, struct sb_member *member,
     return source->ops->next(source, member, err);
 }
 
+enum sb_code sb_source_holds(struct sb_source *source, const char *name, size_t size,
+                             enum sb_holding *holding, struct sb_error *err)
+{
+    *holding = SB_HOLDS_NOTHING;
+    return source->ops->holds ? source->ops->holds(source, name, size, holding, err) : SB_OK;
+}
+
 enum sb_code sb_source_block(struct sb_source *source, const void **data, size_t *size,
                              struct sb_error *err)
 {

@@ -22,9 +22,20 @@
 struct sb_source;
 struct sb_loader;
 
+/* What a source has under a name. */
+enum sb_holding {
+    SB_HOLDS_NOTHING, /* or only reading on would tell */
+    SB_HOLDS_FILE,
+    SB_HOLDS_OTHER, /* a directory or a link */
+};
+
 struct sb_source_ops {
     void (*free)(struct sb_source *source);
     enum sb_code (*next)(struct sb_source *source, struct sb_member *member, struct sb_error *err);
+
+    /* NULL where only reading on would tell. */
+    enum sb_code (*holds)(struct sb_source *source, const char *name, size_t size,
+                          enum sb_holding *holding, struct sb_error *err);
 
     /* NULL where members have no bytes in sequence: those of a tree, an archive. */
     enum sb_code (*block)(struct sb_source *source, const void **data, size_t *size,
@@ -67,6 +78,10 @@ void sb_source_free(struct sb_source *source); /* NULL is allowed */
  */
 enum sb_code sb_source_next(struct sb_source *source, struct sb_member *member,
                             struct sb_error *err) SB_CHECKED;
+
+/* Also of what does not come. The member that came last, and its strings, stay as they are. */
+enum sb_code sb_source_holds(struct sb_source *source, const char *name, size_t size,
+                             enum sb_holding *holding, struct sb_error *err) SB_CHECKED;
 
 /*
  * The next bytes of the member that sb_source_next gave last, never none; SB_END after its last.

@@ -216,6 +216,17 @@ static enum sb_code next(struct sb_source *base, struct sb_member *member, struc
     return SB_OK;
 }
 
+static enum sb_code holds(struct sb_source *base, const char *name, size_t size,
+                          enum sb_holding *holding, struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code = sb_archive_lookup(source_of(base)->archive, name, size, &entry, err);
+
+    if (!code)
+        *holding = entry.type == SB_FILE ? SB_HOLDS_FILE : SB_HOLDS_OTHER;
+    return code == SB_NOENT ? SB_OK : code;
+}
+
 /* Bytes */
 
 static enum sb_code open_loader(struct sb_source *source, struct sb_loader **out,
@@ -466,6 +477,7 @@ enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *a
     static const struct sb_source_ops ops = {
         .free = free_source,
         .next = next,
+        .holds = holds,
         .open_loader = open_loader,
         .free_loader = free_loader,
         .load = load,

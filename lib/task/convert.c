@@ -13,6 +13,7 @@
 #include "task/convert_train.h"
 #include "task/convert_wrap.h"
 #include "task/convert_zipped.h"
+#include "task/taken.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -365,8 +366,14 @@ static enum sb_code run_once(struct convert *convert, bool dry, struct sb_error 
     if (looks_up)
         code = sb_seen_new(&seen, convert->options->output, err);
     convert->transfer.seen = seen;
+    if (!code && (convert->transfer.strip > 0 || convert->transfer.recode.decompress))
+        code = sb_taken_new(&convert->transfer.taken, convert->options->output, err);
     if (!code)
         code = run(convert, err);
+    if (convert->transfer.taken)
+        convert->result->kept_stored = sb_taken_kept(convert->transfer.taken);
+    sb_taken_free(convert->transfer.taken);
+    convert->transfer.taken = NULL;
     sb_seen_free(seen);
     return code;
 }
@@ -443,6 +450,7 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
     convert.transfer.problems = &result->problems;
     convert.transfer.max_size = options->max_size;
     convert.transfer.recode.max_size = options->max_size;
+    convert.transfer.meeting_names = options->duplicates_given;
     convert.transfer.beside = options->output;
     convert.transfer.lost = lose;
     convert.transfer.progress = progress;

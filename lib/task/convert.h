@@ -114,10 +114,11 @@ struct sb_convert_options {
 struct sb_convert_result {
     struct sb_sink_counts counts;
     int64_t members;
-    int64_t problems; /* told as SB_PROBLEM */
-    bool kept;        /* it failed, and what was committed by then is there, to be gone on with */
-    bool done;        /* the archive was there already, and there was nothing to go on with */
-    bool begun;       /* a directory: something may have been written */
+    int64_t problems;    /* told as SB_PROBLEM */
+    int64_t kept_stored; /* not decompressed, for their shorter name is another's */
+    bool kept;  /* it failed, and what was committed by then is there, to be gone on with */
+    bool done;  /* the archive was there already, and there was nothing to go on with */
+    bool begun; /* a directory: something may have been written */
 };
 
 /*

@@ -47,8 +47,10 @@ struct sb_fetch_options {
 
     bool no_check;
 
-    /* Files called .gz, .bz2, .xz and .zst are given out decompressed; then neither of the next. */
+    /* Files called .gz, .bz2, .xz and .zst are given out decompressed, where several are stacked
+     * only by the last, unless decompress_all; then neither of the next. */
     bool decompress;
+    bool decompress_all;
 
     /* Only these bytes of each file, as far as it has them; they are not checked. */
     bool ranged;

@@ -87,7 +87,7 @@ static enum sb_code stream_file(struct sb_fetch *f, struct stream *stream, sb_ea
 
 static enum sb_code stream_decoded(struct sb_fetch *f, struct stream *stream, struct sb_error *err)
 {
-    const struct sb_recode recode = {.decompress = true};
+    const struct sb_recode recode = {.decompress = true, .all_layers = f->options->decompress_all};
     enum sb_code code = SB_OK;
 
     if (!f->recoder)

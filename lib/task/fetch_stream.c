@@ -16,6 +16,7 @@ struct fetch_stream {
     const struct sb_notify *notify;
     struct sb_fetch_counts *counts;
     bool decompress;
+    bool decompress_all;
     struct sb_fetch_frames frames;
     const char *asked;          /* the file that is given out */
     struct sb_recoder *recoder; /* made for the first file that is decompressed */
@@ -103,7 +104,7 @@ static enum sb_code give(struct fetch_stream *fetch, struct sb_error *err)
 static enum sb_code give_decoded(struct fetch_stream *fetch, const char *name, size_t name_size,
                                  int64_t file_size, bool *bad, struct sb_error *err)
 {
-    const struct sb_recode recode = {.decompress = true};
+    const struct sb_recode recode = {.decompress = true, .all_layers = fetch->decompress_all};
     const void *data;
     size_t size;
     enum sb_code code = SB_OK;
@@ -241,7 +242,8 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
                                  .output = output,
                                  .notify = notify,
                                  .counts = counts,
-                                 .decompress = options->decompress};
+                                 .decompress = options->decompress,
+                                 .decompress_all = options->decompress_all};
     enum sb_code code;
 
     *counts = (struct sb_fetch_counts){0};

@@ -63,9 +63,9 @@ static enum sb_filter_kind suffix_of(const char *name, size_t size)
 static unsigned find_layers(const struct sb_recode *recode, const char *name, size_t *size,
                             enum sb_filter_kind layers[SB_RECODE_LAYERS])
 {
-    unsigned count = 0;
+    unsigned count = 0, most = recode->all_layers ? SB_RECODE_LAYERS : 1;
 
-    while (recode->decompress && count < SB_RECODE_LAYERS) {
+    while (recode->decompress && count < most) {
         enum sb_filter_kind coding = suffix_of(name, *size);
 
         if (coding == SB_FILTER_NONE)

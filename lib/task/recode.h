@@ -13,13 +13,14 @@
 extern const char *const sb_coding_words[];
 
 struct sb_recode {
-    bool decompress;              /* .gz, .bz2, .xz and .zst are taken off, stacked ones too */
+    bool decompress;              /* .gz, .bz2, .xz or .zst is taken off, */
+    bool all_layers;              /* and stacked ones too */
     enum sb_filter_kind compress; /* each file is compressed, and its name gets the suffix */
     int level;                    /* 0: the usual one */
     int64_t max_size;             /* that one file may become; 0: any */
 };
 
-/* Suffixes that are taken off one name; further ones stay. */
+/* Suffixes that are taken off one name with all_layers; further ones stay. */
 #define SB_RECODE_LAYERS 4
 
 /* Does it change anything at all? */

@@ -1,10 +1,13 @@
 #include "task/transfer.h"
 
+#include "core/name.h"
 #include "task/stored_names.h"
+#include "task/taken.h"
 #include "task/transfer_impl.h"
 #include "task/transfer_recode.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 /* A batch of few items at first, and as long as files are large: every thread gets some of them. */
@@ -104,6 +107,79 @@ static enum sb_code tell_all_lost(const struct sb_transfer_run *transfer,
     return code;
 }
 
+/* Where a symbolic link leads by its names alone; false: out of the tree, or to its root. */
+static bool resolve(const struct sb_entry *link, const char *target, size_t size,
+                    struct sb_buf *out, struct sb_error *err)
+{
+    size_t at = 0;
+
+    err->code = SB_OK;
+    if (size == 0 || target[0] == '/')
+        return false;
+    if (sb_buf_set(out, link->path, sb_parent_size(link->path, link->path_size))) {
+        sb_fail_memory(err);
+        return false;
+    }
+    for (size_t end; at < size; at = end + 1) {
+        const char *slash = memchr(target + at, '/', size - at);
+        bool up;
+
+        end = slash ? (size_t)(slash - target) : size;
+        up = end - at == 2 && memcmp(target + at, "..", 2) == 0;
+        if (up && out->size == 0)
+            return false;
+        if (up)
+            out->size = sb_parent_size(out->data, out->size);
+        if (up || end == at || (end - at == 1 && target[at] == '.'))
+            continue;
+        if ((out->size > 0 && sb_buf_add_char(out, '/')) ||
+            sb_buf_add(out, target + at, end - at)) {
+            sb_fail_memory(err);
+            return false;
+        }
+    }
+    return out->size > 0;
+}
+
+/* Does a link lead to a file that has lost its suffix, or may one yet lose it? */
+static enum sb_code heed_link(struct sb_transfer_run *transfer, const struct sb_batch *batch,
+                              const struct sb_item *item, struct sb_error *err)
+{
+    const struct sb_transfer_options *options = transfer->options;
+    const struct sb_entry *entry = &item->member.entry;
+    struct sb_buf *target = &transfer->link_target;
+    bool shortened = false, comes = false;
+    enum sb_code code;
+
+    if (!resolve(entry, batch->data + item->data_at, item->data_size, target, err))
+        return err->code;
+    code = sb_taken_has(options->taken, SB_TAKEN_SHORTENED, target->data, target->size, &shortened,
+                        err);
+    if (!code && shortened)
+        code = sb_transfer_comes(transfer, target, &comes, err);
+    if (!code && shortened && !comes)
+        sb_tell(options->notify, SB_PROBLEM, "link", entry->path,
+                "links to %.*s, which has lost its suffix here", (int)target->size, target->data);
+    return code ? code
+                : sb_taken_add(options->taken, SB_TAKEN_LINKED, target->data, target->size, err);
+}
+
+static enum sb_code heed_links(struct sb_transfer_run *transfer, const struct sb_batch *batch,
+                               struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (!transfer->options->taken || !transfer->options->recode.decompress)
+        return SB_OK;
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        const struct sb_item *item = &batch->items[i];
+
+        if (item->member.entry.type == SB_LINK && item->state != SB_ITEM_FAILED)
+            code = heed_link(transfer, batch, item, err);
+    }
+    return code;
+}
+
 static void adapt(struct sb_transfer_run *transfer, const struct sb_batch *batch)
 {
     int64_t bytes = 0;
@@ -136,6 +212,8 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     code = count_loaded(transfer, batch, err);
     if (!code)
         code = transfer->sink->ops->drain(transfer->sink, batch, err);
+    if (!code)
+        code = heed_links(transfer, batch, err);
     if (!code)
         code = tell_all_lost(transfer, batch, err);
     adapt(transfer, batch);
@@ -209,5 +287,6 @@ enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
     sb_buf_release(&transfer.path);
     sb_buf_release(&transfer.hard_link);
     sb_buf_release(&transfer.recoded);
+    sb_buf_release(&transfer.link_target);
     return code;
 }

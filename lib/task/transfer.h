@@ -18,6 +18,7 @@
 #include "task/seen.h"
 
 struct sb_filter;
+struct sb_taken;
 struct sb_choice;
 
 /*
@@ -65,6 +66,17 @@ struct sb_transfer_options {
     size_t merged_number;
 
     struct sb_recode recode;
+
+    /*
+     * Needed where recode decompresses or names are stripped; kept by the caller from one source to
+     * the next. A file whose name without its suffix is another's is left as it is stored, which is
+     * told as SB_NOTE ("kept") and counted there. What gets the name of another one is left out and
+     * told as SB_PROBLEM ("taken"), unless meeting_names: then it is what `duplicates` is about. A
+     * symbolic link to a file that lost its suffix is told as SB_PROBLEM ("link").
+     */
+    struct sb_taken *taken;
+    bool meeting_names;
+
     int64_t max_size; /* bytes that may come out of the source; 0: any number. Then SB_LIMIT */
     bool strict;      /* anything that is told as a problem ends the work: SB_INVALID */
     const int64_t *problems; /* strict: where the caller's notify counts them */

@@ -42,7 +42,8 @@ struct sb_transfer_run {
     struct sb_error why;
     struct sb_buf path; /* names that were made of its own */
     struct sb_buf hard_link;
-    struct sb_buf recoded; /* what original points into */
+    struct sb_buf recoded;     /* what original points into */
+    struct sb_buf link_target; /* where a symbolic link leads */
 };
 
 /* The next batch. As sb_pipeline_ops has it: context is the run, slot the struct sb_batch. */
@@ -50,6 +51,11 @@ enum sb_code sb_transfer_fill(void *context, void *slot, struct sb_error *err) S
 
 /* Gives the member at hand its names in the sink. SB_END: it is left out. */
 enum sb_code sb_transfer_name(struct sb_transfer_run *transfer, struct sb_error *err) SB_CHECKED;
+
+/* Has something this name in the sink, or is going to, by losing a suffix? As far as that is known.
+ */
+enum sb_code sb_transfer_comes(struct sb_transfer_run *transfer, const struct sb_buf *name,
+                               bool *comes, struct sb_error *err) SB_CHECKED;
 
 /* Asks the sink, and who looks for duplicates. SB_END: the member is left out, or passed over. */
 enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item *item,

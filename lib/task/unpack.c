@@ -1,6 +1,7 @@
 #include "task/unpack.h"
 
 #include "store/sinks.h"
+#include "task/taken.h"
 #include "task/transfer.h"
 
 static enum sb_code open_sink(struct sb_sink **out, const struct sb_source *source,
@@ -24,7 +25,8 @@ static enum sb_code open_sink(struct sb_sink **out, const struct sb_source *sour
 }
 
 static enum sb_code transfer(struct sb_source *source, struct sb_sink *sink,
-                             const struct sb_unpack_options *options, struct sb_error *err)
+                             const struct sb_unpack_options *options, int64_t *kept,
+                             struct sb_error *err)
 {
     struct sb_transfer_options wanted = {
         .stored_names = options->stored_names,
@@ -43,8 +45,16 @@ static enum sb_code transfer(struct sb_source *source, struct sb_sink *sink,
         .context = options->context,
     };
     int64_t members = 0;
+    enum sb_code code = SB_OK;
 
-    return sb_transfer(source, sink, &wanted, &members, err);
+    if (options->strip > 0 || options->recode.decompress)
+        code = sb_taken_new(&wanted.taken, options->directory, err);
+    if (!code)
+        code = sb_transfer(source, sink, &wanted, &members, err);
+    if (wanted.taken)
+        *kept = sb_taken_kept(wanted.taken);
+    sb_taken_free(wanted.taken);
+    return code;
 }
 
 enum sb_code sb_unpack(struct sb_source *source, const struct sb_unpack_options *options,
@@ -57,7 +67,7 @@ enum sb_code sb_unpack(struct sb_source *source, const struct sb_unpack_options 
     if (open_sink(&sink, source, options, err))
         return err->code;
     result->begun = true;
-    code = transfer(source, sink, options, err);
+    code = transfer(source, sink, options, &result->kept, err);
     if (!code)
         code = sb_sink_commit(sink, err);
     result->files = sink->counts.files;

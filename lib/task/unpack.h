@@ -27,9 +27,10 @@ struct sb_unpack_options {
     unsigned threads;
 
     /*
-     * "exists", "special", "name" (one that cannot be had below a directory), "write", "owner",
-     * "metadata", "row" (a target that no link can have), "missing" (what a hard link links to):
-     * all SB_PROBLEM, by name below directory.
+     * "exists", "taken" (the name of another member, without what is stripped or its suffix),
+     * "link" (to a file that lost its suffix), "special", "name" (one that cannot be had below a
+     * directory), "write", "owner", "metadata", "row" (a target that no link can have), "missing"
+     * (what a hard link links to): all SB_PROBLEM, by name below directory.
      */
     const struct sb_notify *notify;
 
@@ -45,6 +46,7 @@ struct sb_unpack_result {
     int64_t bytes;
     int64_t left;       /* that are there already and stay */
     int64_t superseded; /* written, and then replaced by a later one of the same name */
+    int64_t kept;       /* not decompressed, for their shorter name is another's */
     int64_t unchecked;  /* that have no checksum in the source */
 };
 

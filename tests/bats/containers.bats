@@ -322,8 +322,10 @@ missing: one"
     (cd tree && zip -qr0 ../a.zip .)
     for container in a.barecat a.tar a.zip a.tar.gz; do
         for name in plain a.gz b.gz.zst; do
-            sb cat --decompress "$container" "$name" | cmp - tree/plain
+            sb cat --decompress-all "$container" "$name" | cmp - tree/plain
         done
+        sb cat --decompress "$container" a.gz | cmp - tree/plain
+        sb cat --decompress "$container" b.gz.zst | cmp - tree/a.gz
         sb cat "$container" a.gz | cmp - tree/a.gz
         run_fail 1 sb cat --decompress "$container" cut.gz plain
         stderr_has 'cut.gz: '

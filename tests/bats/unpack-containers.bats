@@ -470,7 +470,7 @@ PYTHON
     tar -czf a.tar.gz -C tree .
     for from in a.barecat a.tar a.tar.gz; do
         rm -rf out
-        run_fail 1 sb unpack --decompress -C out "$from"
+        run_fail 1 sb unpack --decompress-all -C out "$from"
         stderr_has 'g.gz: is not gzip data, whatever its name says; left out'
         [[ $(ls -A out) == $'a\nb\nbig\nc\nd\ne\nf.txt' ]]
         [[ $(cat out/{a,b,c,d,e,f.txt}) == $'a\nb\nc\nd\ne\nplain' ]]
@@ -479,21 +479,8 @@ PYTHON
         echo mine >out/b
         local untouched
         untouched=$(stat -c '%i %z' out/c out/big)
-        run_fail 1 sb unpack --decompress --existing=skip -C out "$from"
+        run_fail 1 sb unpack --decompress-all --existing=skip -C out "$from"
         [[ $(<out/a) == a && $(<out/b) == b && $(stat -c '%i %z' out/c out/big) == "$untouched" ]]
-    done
-}
-
-@test "--decompress: of files that get one name the last one counts" {
-    mkdir one
-    echo plain >one/a
-    echo packed | gzip >one/a.gz
-    sb pack a.barecat -C one .
-    for threads in 1 4; do
-        rm -rf out
-        run_ok sb unpack -j$threads --decompress -C out a.barecat
-        stderr_has 'replaced it: 1'
-        [[ $(<out/a) == packed && $(ls -A out) == a ]]
     done
 }
 

@@ -151,12 +151,13 @@ one() {
     [[ $(readlink out/up) == .. ]]
 }
 
-@test "--strip-components: of files that get one name the last one counts, on any threads" {
+@test "--strip-components: of files that get one name the first one counts, on any threads" {
     one {1..9}/same
     for threads in 1 2 3 5 8; do
-        run_ok sb unpack --threads=$threads -C out$threads --strip-components=1 a.barecat
-        stderr_is 'shardbox unpack: a.barecat: files that got the name of an earlier one, and replaced it: 8'
-        [[ $(<out$threads/same) == 9/same && $(ls -A out$threads) == same ]]
+        run_fail 1 sb unpack --threads=$threads -C out$threads --strip-components=1 a.barecat
+        stderr_has '9/same: left out: it would be called same, as another one is already'
+        stderr_has 'problems, named above: 8'
+        [[ $(<out$threads/same) == 1/same && $(ls -A out$threads) == same ]]
     done
 }
 
@@ -167,8 +168,8 @@ one() {
     run_fail 1 sb unpack -C out --strip-components=1 a.barecat
     stderr_has 'same: exists already'
     [[ $(<out/same) == mine ]]
-    run_ok sb unpack --existing=replace -C out --strip-components=1 a.barecat
-    [[ $(<out/same) == y/same ]]
+    run_fail 1 sb unpack --existing=replace -C out --strip-components=1 a.barecat
+    [[ $(<out/same) == x/same ]]
 }
 
 @test "directories without a row are made, with the default mode" {

@@ -10,7 +10,7 @@ static const char *const suffixes[] = {[SB_FILTER_GZIP] = ".gz",
                                        [SB_FILTER_XZ] = ".xz",
                                        [SB_FILTER_ZSTD] = ".zst"};
 
-static const struct sb_recode decompress = {.decompress = true};
+static const struct sb_recode decompress = {.decompress = true, .all_layers = true};
 
 static enum sb_code collect(void *context, const void *data, size_t size, struct sb_error *err)
 {
@@ -66,7 +66,8 @@ static void names(void)
         {"agz", "agz", "agz.zst", 0},
         {"a.tgz", "a.tgz", "a.tgz.zst", 0},
     };
-    struct sb_recode both = {.decompress = true, .compress = SB_FILTER_ZSTD};
+    struct sb_recode both = {.decompress = true, .all_layers = true, .compress = SB_FILTER_ZSTD};
+    struct sb_recode one = {.decompress = true};
     struct sb_recode put_on = {.compress = SB_FILTER_XZ};
     struct sb_buf out = {0};
     struct sb_error err;
@@ -81,6 +82,8 @@ static void names(void)
         CHECK(sb_recode_name(&both, all[i].name, size, &out, &layers, &err) == SB_OK);
         CHECK_TEXT(out.data, all[i].recompressed);
     }
+    CHECK(sb_recode_name(&one, "a.gz.xz", 7, &out, &layers, &err) == SB_OK && layers == 1);
+    CHECK_TEXT(out.data, "a.gz");
     CHECK(sb_recode_name(&put_on, "a.gz", 4, &out, &layers, &err) == SB_OK && layers == 0);
     CHECK_TEXT(out.data, "a.gz.xz");
     CHECK(sb_recode_works(&both) && sb_recode_works(&put_on) && sb_recode_works(&decompress));
@@ -138,7 +141,7 @@ static void what_is_put_on_comes_off(void)
 static void layers_and_recompression(void)
 {
     struct sb_recode gzip = {.compress = SB_FILTER_GZIP}, zstd = {.compress = SB_FILTER_ZSTD};
-    struct sb_recode both = {.decompress = true, .compress = SB_FILTER_XZ};
+    struct sb_recode both = {.decompress = true, .all_layers = true, .compress = SB_FILTER_XZ};
     struct sb_buf plain = {0}, inner = {0}, outer = {0}, out = {0}, back = {0};
     struct sb_recoder *recoder;
     struct sb_error err;
