@@ -400,6 +400,16 @@ enum sb_code sb_archive_still_current(struct sb_archive *archive, struct sb_erro
                    archive->index_path);
 }
 
+bool sb_archive_has_moved(const struct sb_archive *archive, uint32_t generation)
+{
+    struct stat now;
+
+    if (sb_archive_generation(archive) != generation)
+        return true;
+    return !archive->bytes &&
+           (stat(archive->index_path, &now) != 0 || !is_same_file(&now, &archive->opened));
+}
+
 static enum sb_code look_up_row(struct sb_archive *archive, bool dir, const char *path, size_t size,
                                 struct sb_entry *entry, struct sb_error *err)
 {

@@ -100,6 +100,13 @@ uint32_t sb_archive_generation(const struct sb_archive *archive);
 enum sb_code sb_archive_still_current(struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
 
 /*
+ * May bytes that no checksum vouches for be others than those of a row of this generation? To be
+ * asked after they were read: the index was written since, or another one stands in its place, whose
+ * shards take the names of the old ones. Any thread may.
+ */
+bool sb_archive_has_moved(const struct sb_archive *archive, uint32_t generation);
+
+/*
  * Looks up one name, a file or else a directory. A directory that has no row but has something
  * below it is found too (has = 0, statistics 0). SB_NOENT without text when it is not there. A row
  * that cannot be used is SB_OK with entry->defect. The entry's strings live until the next call on

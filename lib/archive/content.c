@@ -59,7 +59,7 @@ struct sb_shards *sb_content_shards(struct sb_content *content)
 
 bool sb_content_moved(const struct sb_content *content, const struct sb_entry *entry)
 {
-    return sb_archive_generation(content->archive) != entry->generation;
+    return sb_archive_has_moved(content->archive, entry->generation);
 }
 
 static enum sb_code look_up(struct sb_content *content, struct sb_entry *entry,
@@ -166,9 +166,18 @@ enum sb_code sb_content_read(struct sb_content *content, struct sb_entry *entry,
     }
 }
 
-/* Reads a part of a file, whatever its whole checksum, and goes where the file goes. */
-static enum sb_code read_block(struct sb_content *content, struct sb_entry *entry, int64_t at,
-                               void *data, size_t size, struct sb_error *err)
+/* May what was read of it be another file's? A whole one that is checked shows itself if the archive
+ * was replaced. */
+static bool is_doubtful(const struct sb_content *content, const struct sb_entry *entry, bool checked)
+{
+    if (checked)
+        return sb_archive_generation(content->archive) != entry->generation;
+    return sb_content_moved(content, entry);
+}
+
+/* Reads a part of a file, and goes where the file goes. `checked`: the whole will be. */
+static enum sb_code read_block(struct sb_content *content, struct sb_entry *entry, bool checked,
+                               int64_t at, void *data, size_t size, struct sb_error *err)
 {
     for (unsigned followed = 0;; followed++) {
         const struct sb_entry before = *entry;
@@ -177,7 +186,7 @@ static enum sb_code read_block(struct sb_content *content, struct sb_entry *entr
         if (sb_interrupted())
             return sb_fail(err, SB_INTERRUPT, "interrupted");
         code = sb_shards_read(content->shards, entry->shard, entry->offset + at, data, size, err);
-        if (!code && !sb_content_moved(content, entry))
+        if (!code && !is_doubtful(content, entry, checked))
             return SB_OK;
         code = follow(content, entry, code, followed, err);
         if (code)
@@ -221,7 +230,7 @@ enum sb_code sb_content_stream(struct sb_content *content, struct sb_entry *entr
         return sb_fail_memory(err);
     for (; skip < end && !code; skip += take) {
         take = end - skip < BLOCK_BYTES ? end - skip : BLOCK_BYTES;
-        code = read_block(content, entry, skip, block, (size_t)take, err);
+        code = read_block(content, entry, checked, skip, block, (size_t)take, err);
         if (code)
             break;
         if (checked)

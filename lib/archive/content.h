@@ -2,7 +2,7 @@
  * The bytes of files, while another process may be changing the archive.
  *
  * What was read is right when it matches the file's checksum, or when the index did not change
- * since the row was fetched (entry->generation). Otherwise the row is looked up again by its name,
+ * since the row was fetched (entry->generation), and is still the one of its name. Otherwise the row is looked up again by its name,
  * on a connection that is opened when it is first needed, and the bytes are read where they are
  * now; so only what lies wrong where the index has it at that moment is called damaged.
  *
@@ -28,7 +28,7 @@ enum sb_code sb_content_open(struct sb_content **out, struct sb_archive *archive
 void sb_content_free(struct sb_content *content); /* NULL is allowed */
 struct sb_shards *sb_content_shards(struct sb_content *content);
 
-/* Did the index change since this row was fetched? */
+/* As sb_archive_has_moved, of this row. */
 bool sb_content_moved(const struct sb_content *content, const struct sb_entry *entry);
 
 /*

@@ -1,6 +1,7 @@
 #include "core/list.h"
 
 #include "core/interrupt.h"
+#include "core/kept_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +60,7 @@ void sb_list_free(struct sb_list *list)
     if (!list)
         return;
     if (list->owns_fd && list->fd >= 0)
-        close(list->fd);
+        sb_close_kept(list->fd, NULL);
     free(list->data);
     free(list);
 }

@@ -2,6 +2,7 @@
 
 #include "archive/archive.h"
 #include "core/io.h"
+#include "core/kept_open.h"
 #include "store/cache.h"
 #include "store/feed.h"
 #include "store/framing.h"
@@ -246,7 +247,7 @@ static bool is_index(const char *path, int64_t size)
     found = sb_pread_full(fd, head, sizeof(head), 0, &got, path, &ignored) == SB_OK &&
             by_content(head, got).kind == SB_ARCHIVE && !ends_as_bag(fd, size) &&
             !has_limits_beside(path);
-    close(fd);
+    sb_close_kept(fd, NULL);
     return found;
 }
 
@@ -278,7 +279,7 @@ bool sb_is_syrah(const char *path)
         return false;
     if (!sb_pread_full(fd, head, sizeof(head), 0, &got, path, &ignored))
         found = by_content(head, got).kind == SB_SYRAH || is_unclosed_syrah(path, head, got);
-    close(fd);
+    sb_close_kept(fd, NULL);
     return found;
 }
 
@@ -379,7 +380,7 @@ void sb_input_close(struct sb_input *input)
     sb_archive_free(input->archive);
     sb_buf_release(&input->head);
     if (input->fd > STDIN_FILENO)
-        close(input->fd);
+        sb_close_kept(input->fd, NULL);
     *input = (struct sb_input){.fd = -1};
 }
 

@@ -180,7 +180,7 @@ static bool is_doubtful(const struct sb_fetch *f, const struct sb_request *reque
     case SB_ANSWER_MOVED:
         return true;
     case SB_ANSWER_STREAM:
-        return request->generation != sb_archive_generation(f->lookup.archive);
+        return sb_archive_has_moved(f->lookup.archive, request->generation);
     default:
         return false;
     }

@@ -105,7 +105,7 @@ static enum sb_code keep_checked(struct sb_slot *slot, struct sb_request *reques
     if (request->has_crc && sb_crc32c(0, from, size) != request->crc32c)
         return sb_request_damaged(request, &slot->names, "its bytes do not match their CRC32C",
                                   err);
-    if (!request->has_crc && sb_archive_generation(slot->archive) != request->generation) {
+    if (!request->has_crc && sb_archive_has_moved(slot->archive, request->generation)) {
         request->answer = SB_ANSWER_MOVED;
         return SB_OK;
     }

@@ -4,6 +4,7 @@
 #include "archive/content.h"
 #include "archive/database.h"
 #include "core/io.h"
+#include "core/kept_open.h"
 #include "core/name.h"
 #include "store/catalog.h"
 #include "store/container.h"
@@ -276,7 +277,7 @@ static enum sb_code read_disk(int dir, const char *name, int64_t size,
         code = sb_fail(err, SB_NOENT, "%s: is not a regular file", name);
     else if (st.st_size == size)
         code = read_blocks(fd, name, piece, err);
-    close(fd);
+    sb_close_kept(fd, NULL);
     return code;
 }
 
