@@ -101,8 +101,8 @@ enum sb_code sb_archive_still_current(struct sb_archive *archive, struct sb_erro
 
 /*
  * May bytes that no checksum vouches for be others than those of a row of this generation? To be
- * asked after they were read: the index was written since, or another one stands in its place, whose
- * shards take the names of the old ones. Any thread may.
+ * asked after they were read: the index was written since, or another one stands in its place,
+ * whose shards take the names of the old ones. Any thread may.
  */
 bool sb_archive_has_moved(const struct sb_archive *archive, uint32_t generation);
 
