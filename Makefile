@@ -157,7 +157,7 @@ $(LIBRARY): $(LIBRARY_OBJECTS)
 $(UNIT_TESTS): %: %.o $(LIBRARY)
 	$(call run,LINK,$(LINK) -o $@ $^ $(LIBS))
 
-$(FAULT_SHIM): tests/faults/fault.h tests/faults/record.h
+$(FAULT_SHIM): $(addprefix tests/faults/,fault.h pause.h record.h)
 $(SHIMS): $(abspath $(BUILD))/%.so: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call run,LINK,$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O1 -g -fPIC -shared -o $@ $<)

@@ -1,18 +1,26 @@
 /*
- * Which call of a process is to fail, as the environment says:
+ * Which call of a process is to fail, or to wait for another process, as the environment says:
  *
  *   FAULT_CALLS   kinds to count, of fault_names below, separated by commas
  *   FAULT_AT      the number of the call that fails, counted from 1 over all those kinds
- *   FAULT_HOW     EIO, ENOSPC, ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL; short: half of the bytes, once;
- * kill: SIGKILL before the call; torn: half of the bytes, then SIGKILL FAULT_ONWARD  set: all later
- * calls of these kinds fail too FAULT_MARK    a file that is made when the fault happens, so that a
- * run without it is known
+ *   FAULT_HOW     what happens to it, see below
+ *   FAULT_ONWARD  set: all later calls of these kinds fail too
+ *   FAULT_FROM    nothing is counted before a name that contains this text is opened
+ *   FAULT_MARK    a file that is made when the fault happens, so that a run without it is known
+ *
+ *   EIO, ENOSPC, ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL    it fails so
+ *   short         half of the bytes, once
+ *   kill          SIGKILL before the call
+ *   torn          half of the bytes, then SIGKILL
+ *   run           the command FAULT_RUN runs to its end before the call (pause.h)
  *
  * Nothing is counted before fault_begin, which a constructor calls. Writes to the first three
  * descriptors, and their close, are not counted. Thread-safe.
  */
 #ifndef TESTS_FAULTS_FAULT_H
 #define TESTS_FAULTS_FAULT_H
+
+#include "pause.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,12 +44,13 @@ enum fault_kind {
     FAULT_MALLOC,
     FAULT_LOCK,
     FAULT_STAT,
+    FAULT_OPEN, /* of a file that is there; to make one is FAULT_CREATE */
     FAULT_KINDS
 };
 
 static const char *const fault_names[FAULT_KINDS] = {
     "write",  "read",   "sync",   "rename", "close", "truncate",
-    "create", "unlink", "malloc", "lock",   "stat",
+    "create", "unlink", "malloc", "lock",   "stat", "open",
 };
 
 enum fault_action {
@@ -53,8 +62,10 @@ enum fault_action {
 static bool fault_counted[FAULT_KINDS];
 static long fault_at; /* 0: nothing fails */
 static int fault_errno;
-static bool fault_short, fault_torn, fault_kill, fault_onward;
+static bool fault_short, fault_torn, fault_kill, fault_run, fault_onward;
 static const char *fault_mark;
+static const char *fault_from;
+static atomic_bool fault_waits; /* for FAULT_FROM */
 static atomic_long fault_calls;
 
 static inline int fault_error_named(const char *how)
@@ -88,9 +99,21 @@ static inline void fault_begin(void)
     fault_short = strcmp(how, "short") == 0;
     fault_torn = strcmp(how, "torn") == 0;
     fault_kill = strcmp(how, "kill") == 0;
-    fault_onward = getenv("FAULT_ONWARD") != NULL;
+    fault_run = strcmp(how, "run") == 0;
+    fault_onward = !fault_run && getenv("FAULT_ONWARD") != NULL;
+    fault_from = getenv("FAULT_FROM");
+    fault_waits = fault_from != NULL;
     fault_mark = getenv("FAULT_MARK");
+    if (fault_run)
+        pause_begin();
     fault_at = strtol(at, NULL, 10);
+}
+
+/* A name is opened: perhaps the one from which on calls count. */
+static inline void fault_name(const char *name)
+{
+    if (fault_waits && strstr(name, fault_from))
+        fault_waits = false;
 }
 
 static inline void fault_die(void)
@@ -113,13 +136,17 @@ static inline void fault_make_mark(void)
 /* What is to happen to this call; kills when that is due. `bytes`: it moves bytes. */
 static inline enum fault_action fault_due(enum fault_kind kind, bool bytes)
 {
-    if (fault_at == 0 || !fault_counted[kind])
+    if (fault_at == 0 || !fault_counted[kind] || fault_waits)
         return FAULT_NONE;
     long number = atomic_fetch_add(&fault_calls, 1) + 1;
     if (number < fault_at || (number > fault_at && !fault_onward))
         return FAULT_NONE;
     if (number == fault_at)
         fault_make_mark();
+    if (fault_run) {
+        pause_for_command();
+        return FAULT_NONE;
+    }
     if (fault_kill || (fault_torn && !bytes))
         fault_die();
     if (fault_short)

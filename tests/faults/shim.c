@@ -359,7 +359,8 @@ static bool makes_file(int flags)
 
 static int open_at(int dir, const char *name, int flags, mode_t mode)
 {
-    if (makes_file(flags) && fault_due(FAULT_CREATE, false))
+    fault_name(name);
+    if (fault_due(makes_file(flags) ? FAULT_CREATE : FAULT_OPEN, false))
         return failed();
     if (!(flags & (O_CREAT | O_TRUNC)))
         return (int)syscall(SYS_openat, dir, name, flags, mode);
