@@ -50,7 +50,7 @@ enum fault_kind {
 
 static const char *const fault_names[FAULT_KINDS] = {
     "write",  "read",   "sync",   "rename", "close", "truncate",
-    "create", "unlink", "malloc", "lock",   "stat", "open",
+    "create", "unlink", "malloc", "lock",   "stat",  "open",
 };
 
 enum fault_action {

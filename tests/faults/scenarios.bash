@@ -45,11 +45,21 @@ verified() {
     "$SHARDBOX" verify "$1" >log 2>&1
 }
 
+# found_at [TEST...]: what `find` finds in `at`, without the strangers.
+found_at() {
+    local name
+    local -a tests=()
+    for name in "${strangers[@]}"; do
+        tests+=(! -name "$name")
+    done
+    find at -mindepth 1 "${tests[@]}" "$@"
+}
+
 # No file beside the archive but its index and shards, under their final names; and what SQLite made and
 # removed at once, which a power failure may bring back, and the note, whose removal may have been what
 # failed.
 tidy() {
-    find at -mindepth 1 ! -name a.barecat ! -name 'a.barecat-shard-[0-9][0-9][0-9][0-9][0-9]' \
+    found_at ! -name a.barecat ! -name 'a.barecat-shard-[0-9][0-9][0-9][0-9][0-9]' \
         ! -name 'etilqs_*' >log
     [ ! -s log ] || { [ "${calls-}" = unlink ] && ! grep -qv '\.new$' log; }
 }
@@ -64,7 +74,7 @@ is() {
 # nothing_or PHASE TREE: of a command that makes an archive.
 nothing_or() {
     case $1 in
-    failed) [ ! -e at/a.barecat ] && [ -n "$(ls -A at)" ] && report "left behind: $(ls -A at)" ;;
+    failed) [ ! -e at/a.barecat ] && [ -n "$(found_at)" ] && report "left behind: $(found_at)" ;;
     ended) [ -e at/a.barecat ] || report "lost" ;;
     finished) is "$2" ;;
     esac
@@ -174,7 +184,7 @@ check_share() {
         [ "$1" = finished ] || return 0
     fi
     [ "$1" != killed ] || return 0
-    find at -mindepth 1 ! -regex '.*/a-0000[012]-of-00003\.barecat\(-shard-[0-9]*\)?' \
+    found_at ! -regex '.*/a-0000[012]-of-00003\.barecat\(-shard-[0-9]*\)?' \
         ! -name 'etilqs_*' ! \( -name '*.new' -size 0 \) >log
     [ ! -s log ] || report "left behind"
 }
@@ -278,7 +288,7 @@ check_rounds() {
     [[ $found == [0-9]*ok ]] || report "the state: $found"
     [ "$1" != finished ] || [[ $found == [1-9]*ok ]] || report "the state has forgotten the damage"
     [ "$1" = failed ] || return 0
-    find at -mindepth 1 ! -name 'a.barecat*' ! -name state ! -name report ! -name prom \
+    found_at ! -name 'a.barecat*' ! -name state ! -name report ! -name prom \
         ! -name 'etilqs_*' ! \( -name state-journal -size 0 \) >log
     [ ! -s log ] || report "left behind"
 }
@@ -371,7 +381,7 @@ check_convert() {
 # stream_check PHASE FILE [TREE]: of one that is a stream: nothing but the old one, or the new one.
 stream_check() {
     local strays tree=${3-new}
-    strays=$(find at -mindepth 1 ! -name "$2")
+    strays=$(found_at ! -name "$2")
     [[ $1 == @(killed|ended) || -z $strays || $calls == unlink ]] || report "left behind: $strays"
     if [[ $1 == @(finished|ended) ]] || ! cmp -s "at/$2" "start-$scenario/$2"; then
         same "at/$2" "$tree" || report "neither the old one nor the new"
@@ -495,7 +505,7 @@ whole() {
 has_no_gaps() {
     local used stored
     used=$(sqlite3 at/a.barecat 'SELECT sum(size) FROM files')
-    stored=$(cat at/a.barecat-shard-* | wc -c)
+    stored=$(cat at/a.barecat-shard-000[0-8][0-9] | wc -c)
     [ "$used" -eq "$stored" ] || report "$used bytes in $stored"
 }
 
@@ -581,7 +591,7 @@ parts() {
         [ ! -s log ] || report "other bytes"
     fi
     [[ $1 != @(killed|ended) ]] || return
-    find at -mindepth 1 ! -regex "$2" ! -name 'etilqs_*' >log
+    found_at ! -regex "$2" ! -name 'etilqs_*' >log
     [ ! -s log ] || [ "$1,$calls" = failed,unlink ] || report "left behind"
 }
 
@@ -735,7 +745,7 @@ check_resteps() {
 # bytes_check PHASE FILE WANTED: a file that appears whole, or stays as it was.
 bytes_check() {
     local strays
-    strays=$(find at -mindepth 1 ! -name "$2")
+    strays=$(found_at ! -name "$2")
     [[ $1 == @(killed|ended) || -z $strays || $calls == unlink ]] || report "left behind: $strays"
     if [[ $1 == @(finished|ended) ]] || ! cmp -s "at/$2" "start-$scenario/$2"; then
         cmp -s "at/$2" "$3" || report "neither the old one nor the new"
@@ -800,7 +810,7 @@ only() {
     for name in "$@"; do
         names+=(! -name "$name")
     done
-    find at -mindepth 1 "${names[@]}" >log
+    found_at "${names[@]}" >log
     [ ! -s log ] || [ "$calls" = unlink ]
 }
 
