@@ -59,6 +59,7 @@ def tree(word, more=()):
 OLD = tree("old")
 GAPS = {"dir/gone": 1800, "gone": 400, "zone/gone": 3000}
 DAMAGED = "dir/long"
+BAD = OLD[DAMAGED][:100] + b"DAMAGED" + OLD[DAMAGED][107:]
 
 
 def write_tree(root, files):
@@ -78,6 +79,11 @@ def below(top, word):
 
 def replaced(by):
     return lambda state: {**{n: c for n, c in state.items() if n.startswith(PART)}, **by}
+
+
+def created(by):
+    """Where there is no archive; it may not come over one."""
+    return lambda state: {**state, "came over an archive": b""} if state else dict(by)
 
 
 def joined(more):
@@ -102,7 +108,7 @@ def parted(state):
 
 def restored(state):
     """Damaged bytes stand in the state as they are."""
-    return {**state, DAMAGED: OLD[DAMAGED]} if DAMAGED in state else state
+    return {**state, DAMAGED: OLD[DAMAGED]} if state.get(DAMAGED) == BAD else state
 
 
 @dataclasses.dataclass
@@ -118,14 +124,15 @@ class Writer:
 
 FORCED = tree("new")
 CONVERTED = tree("tar")
+OTHER = tree("other")
 WITHIN = {"inner": b"inner\n", "deep/more": lines("more", 700)}
 
 WRITERS = [
-    Writer("new", f"pack -j1 {SHARD_SIZE} {{a}} -C ../in/new .", replaced(FORCED), "empty", True),
+    Writer("new", f"pack -j1 {SHARD_SIZE} {{a}} -C ../in/new .", created(FORCED), "empty", True),
     Writer("force", f"pack -j1 --force {SHARD_SIZE} {{a}} -C ../in/new .", replaced(FORCED), "", True),
-    Writer("append", "pack -j1 --append {a} -C ../in/append .", joined(below("append", "append"))),
-    Writer("seal", "pack -j1 --append --seal {a} -C ../in/seal .", joined(below("seal", "seal"))),
-    Writer("rm", "rm {a} two", without("two")),
+    Writer("append", "pack -j1 --append --duplicates=last {a} -C ../in/append .", joined(below("append", "append"))),
+    Writer("seal", "pack -j1 --append --seal --duplicates=last {a} -C ../in/seal .", joined(below("seal", "seal"))),
+    Writer("rm", "rm -f {a} two", without("two")),
     Writer("mv", "mv {a} dir/sub moved", moved("dir/sub", "moved")),
     Writer("upgrade", "upgrade -j1 --checksums {a}", start="null"),
     Writer("upgrade-old", "upgrade -j1 {a}", start="older"),
@@ -133,12 +140,12 @@ WRITERS = [
     Writer("defrag", "defrag {a}"),
     Writer("quick", "defrag --quick --max-time=0 {a}"),
     Writer("reshard", "split -j1 --shard-size=4000 {a}"),
-    Writer("merge", "merge -j1 --append -o {a} ../in/merge.barecat", joined(below("merge", "merge"))),
-    Writer("link", "merge-symlink --append -o {a} ../in/link.barecat", joined(below("link", "link"))),
+    Writer("merge", "merge -j1 --append --duplicates=last -o {a} ../in/merge.barecat", joined(below("merge", "merge"))),
+    Writer("link", "merge-symlink --append --duplicates=last -o {a} ../in/link.barecat", joined(below("link", "link"))),
     Writer("convert", f"convert -q -j1 --force {SHARD_SIZE} ../in/converted.tar {{a}}",
            replaced(CONVERTED), "", True),
     Writer("steps", f"pack -q -j1 --checkpoint=3000 {SHARD_SIZE} {{a}} -C ../in/new .",
-           replaced(FORCED), "empty", True),
+           created(FORCED), "empty", True),
     Writer("resteps", f"pack -q -j1 --force --checkpoint=3000 {SHARD_SIZE} {{a}} -C ../in/new .",
            replaced(FORCED), "", True),
     Writer("resume", f"pack -q -j1 --force --resume --checkpoint=3000 {SHARD_SIZE} {{a}} -C ../in/new .",
@@ -150,9 +157,34 @@ WRITERS = [
     Writer("linked", "pack -j1 --append --duplicates=last -L {a} -C {d} .", joined(WITHIN), "linked"),
 ]
 BARECAT_WRITER = Writer("barecat", "../in/barecat write {a}",
-                        lambda state: {**without("one")(state), "barecat": b"by barecat\n"},
+                        lambda state: {**without("dir/sub/file")(state), "barecat": b"by barecat\n"},
                         program=BARECAT_PYTHON)
 SPLITS = {"split", "resplit"}
+# What is no command of ours, takes no lock, and comes over nothing.
+STRANGER = "a stranger's file, that nobody may touch\n" * 50
+APPEARING = [
+    Writer("archive-appears", "../in/appear archive {a}", created(OTHER), "empty", program="/bin/sh"),
+    Writer("shard-appears", "../in/appear shard {a}", program="/bin/sh"),
+]
+APPEAR = '''
+set -e
+case $1 in
+archive)
+    if [ -e "$2" ]; then exit 2; fi
+    for name in ../in/other.barecat*; do
+        if [ -e "$2${name#../in/other.barecat}" ]; then exit 2; fi
+    done
+    for name in ../in/other.barecat*; do
+        cp "$name" "$2${name#../in/other.barecat}"
+    done
+    ;;
+shard)
+    number=0
+    while [ -e "$2-shard-0000$number" ]; do number=$((number + 1)); done
+    cp ../in/stranger "$2-shard-0000$number"
+    ;;
+esac
+'''
 
 
 @dataclasses.dataclass
@@ -203,8 +235,8 @@ try:
         if way == "read":
             output = b"".join(opened[name] for name in names)
         else:
-            if "one" in opened:
-                del opened["one"]
+            if "dir/sub/file" in opened:  # not the last one of its shard, which it would cut at once
+                del opened["dir/sub/file"]
             opened["barecat"] = b"by barecat\\n"
     if way == "read":
         sys.stdout.buffer.write(output)
@@ -317,13 +349,15 @@ class Ground:
         write_tree(f"{inputs}/gaps", tree("old", GAPS))
         write_tree(f"{inputs}/new", FORCED)
         write_tree(f"{inputs}/converted", CONVERTED)
+        write_tree(f"{inputs}/other", OTHER)
         for name in ("append", "seal", "merge", "link"):
             write_tree(f"{inputs}/{name}", below(name, name))
-        for source, name in (("merge", "merge"), ("link", "link"), ("old", "copy"), ("new", "other")):
+        for source, name in (("merge", "merge"), ("link", "link"), ("old", "copy"), ("other", "other")):
             must([SHARDBOX, "pack", "-q", SHARD_SIZE, f"{name}.barecat", "-C", source, "."], inputs)
         must(["tar", "cf", "converted.tar", "-C", "converted", "."], inputs)
-        with open(f"{inputs}/barecat", "w", encoding="utf-8") as file:
-            file.write(BARECAT)
+        for name, text in (("barecat", BARECAT), ("appear", APPEAR), ("stranger", STRANGER)):
+            with open(f"{inputs}/{name}", "w", encoding="utf-8") as file:
+                file.write(text)
 
     def make_empty(self, at):
         pass
@@ -351,8 +385,7 @@ class Ground:
         with open(f"{at}/a.barecat-shard-{row[0]:05}", "r+b") as file:
             file.seek(row[1] + 100)
             file.write(b"DAMAGED")
-        bad = OLD[DAMAGED][:100] + b"DAMAGED" + OLD[DAMAGED][107:]
-        STARTS["damaged"].holds[DAMAGED] = bad
+        STARTS["damaged"].holds[DAMAGED] = BAD
 
     # What a killed run left knows its files by their inodes, so it is not made here.
     make_parted = make_gaps
@@ -444,6 +477,12 @@ class Place:
     def own(self):
         """The names in `at` that are no canaries."""
         return [name for name in os.listdir(self.at) if name not in self.canaries]
+
+    def own_below(self):
+        found = self.own()
+        if os.path.isdir(f"{self.at}/t"):
+            found += [f"t/{name}" for name in os.listdir(f"{self.at}/t")]
+        return [name for name in found if os.path.isfile(f"{self.at}/{name}")]
 
     def restore(self, start):
         """The state of the start, with the same canaries as before."""
@@ -589,6 +628,7 @@ class Place:
         known = set(os.listdir(self.ground.start(start.name)))
         if may_have_part:
             known.update(name for name in self.own() if name.startswith("a.barecat.part"))
+            known.add("a.barecat.new")
         for archive, _ in self.archives(start):
             index = self.index(archive)
             known.add(os.path.relpath(index, self.at))
@@ -602,7 +642,10 @@ class Place:
             base, _, number = name.partition("-shard-")
             if number and name in found and not self.counts(base, int(number), start):
                 known.discard(name)
-        return [name for name in found if name not in known]
+        return [name for name in found if name not in known and not self.is_stranger(name)]
+
+    def is_stranger(self, name):
+        return "-shard-" in name and self.content(f"at/{name}") == STRANGER.encode()
 
     def counts(self, base, number, start):
         """Whether the archive of that name counts that shard."""
@@ -641,7 +684,7 @@ def remove(path):
 
 
 def by_name(name):
-    for command in (*WRITERS, *READERS):
+    for command in (*WRITERS, *READERS, *APPEARING):
         if command.name == name:
             return command
     raise SystemExit(f"no such command: {name}")
