@@ -166,9 +166,10 @@ enum sb_code sb_content_read(struct sb_content *content, struct sb_entry *entry,
     }
 }
 
-/* May what was read of it be another file's? A whole one that is checked shows itself if the archive
- * was replaced. */
-static bool is_doubtful(const struct sb_content *content, const struct sb_entry *entry, bool checked)
+/* May what was read of it be another file's? A whole one that is checked shows itself if the
+ * archive was replaced. */
+static bool is_doubtful(const struct sb_content *content, const struct sb_entry *entry,
+                        bool checked)
 {
     if (checked)
         return sb_archive_generation(content->archive) != entry->generation;

@@ -2,9 +2,10 @@
  * The bytes of files, while another process may be changing the archive.
  *
  * What was read is right when it matches the file's checksum, or when the index did not change
- * since the row was fetched (entry->generation), and is still the one of its name. Otherwise the row is looked up again by its name,
- * on a connection that is opened when it is first needed, and the bytes are read where they are
- * now; so only what lies wrong where the index has it at that moment is called damaged.
+ * since the row was fetched (entry->generation), and is still the one of its name. Otherwise the
+ * row is looked up again by its name, on a connection that is opened when it is first needed, and
+ * the bytes are read where they are now; so only what lies wrong where the index has it at that
+ * moment is called damaged.
  *
  * Thread-safe. Of an adopted archive, whose bytes do not move, it is shards.h with a check.
  */

@@ -149,7 +149,7 @@ static enum sb_code fail_locked(const struct sb_hold *hold, struct sb_error *err
 
 static enum sb_code fail_replaced(const struct sb_hold *hold, struct sb_error *err)
 {
-    return sb_fail(err, SB_CHANGED, "%s: was replaced by another process just now; try again",
+    return sb_fail(err, SB_LOCKED, "%s: was replaced by another process just now; try again",
                    hold->file);
 }
 
@@ -193,7 +193,7 @@ static enum sb_code look_again(const struct sb_hold *hold, struct sb_error *err)
         return code;
     if (hold->file ? !sb_is_identical(&look.identity, &hold->index)
                    : look.there && !S_ISDIR(look.mode))
-        return sb_fail(err, SB_CHANGED, "%s: was %s by another process just now; try again",
+        return sb_fail(err, SB_LOCKED, "%s: was %s by another process just now; try again",
                        hold->path, hold->file ? "replaced" : "made");
     return SB_OK;
 }

@@ -42,7 +42,7 @@ enum sb_code sb_hold_find(struct sb_hold *hold, const char *archive, bool follow
 enum sb_code sb_hold_refuse_links(const struct sb_hold *hold, struct sb_error *err) SB_CHECKED;
 
 /*
- * Takes the locks, after sb_hold_find. SB_LOCKED names the process in the way; SB_CHANGED where
+ * Takes the locks, after sb_hold_find. SB_LOCKED names the process in the way, or says that
  * the index was replaced since. note.text is what a killed run left: to be settled (settle.h)
  * before anything else.
  */
@@ -59,7 +59,7 @@ struct sb_hold_options {
 
 /*
  * Opens the index that stands, in DELETE mode, settles what a killed run left (settle.h), and
- * starts the write transaction. SB_CHANGED where it is not the file that is locked. *db is the
+ * starts the write transaction. SB_LOCKED where it is not the file that is locked. *db is the
  * caller's to close, before the hold is dropped, also after an error.
  */
 enum sb_code sb_hold_open(struct sb_hold *hold, struct sqlite3 **db,

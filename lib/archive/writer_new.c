@@ -176,7 +176,7 @@ static enum sb_code finish(struct sb_writer *writer, struct sb_error *err)
 
     sb_database_close(db);
     writer->finished = code == SB_OK;
-    return code == SB_LOCKED || code == SB_CHANGED ? SB_OK : code;
+    return code == SB_LOCKED ? SB_OK : code;
 }
 
 enum sb_code sb_writer_put_in_place(struct sb_writer *writer, const char *from, int *fd,

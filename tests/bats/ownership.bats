@@ -1,0 +1,227 @@
+#!/usr/bin/env bats
+# Whose file is it: no command loses, mixes or touches what is not its own.
+
+load helper
+
+setup() {
+    need_shim
+    cd "$BATS_TEST_TMPDIR" || return
+    mkdir tree more
+    echo one >tree/one
+    echo two >tree/two
+    echo three >more/three
+}
+
+# killed CALLS AT COMMAND...: kills the command before that call, of those kinds.
+killed() {
+    local status=0
+    LD_PRELOAD=$FAULT_SHIM FAULT_HOW=kill FAULT_CALLS=$1 FAULT_AT=$2 \
+        "$SHARDBOX" "${@:3}" || status=$?
+    ((status == 137)) || fail "not killed at call $2 of $1: ${*:3}"
+}
+
+# meanwhile SCRIPT CALLS AT COMMAND...: the script runs to its end before that call of the command.
+meanwhile() {
+    run --separate-stderr env SHARDBOX_LOCK_WAIT=0 LD_PRELOAD="$FAULT_SHIM" FAULT_HOW=run \
+        FAULT_RUN="$1" FAULT_RUN_LOG=meanwhile.log FAULT_RUN_STATUS=meanwhile.status \
+        FAULT_CALLS="$2" FAULT_AT="$3" "$SHARDBOX" "${@:4}"
+    [[ -e meanwhile.status ]] || fail "no call $3 of $2: ${*:4}"
+}
+
+# What stands here, to the byte.
+describe() {
+    find . -type f ! -name 'meanwhile.*' -exec sha256sum {} + | LC_ALL=C sort -k 2
+    find . ! -type f -printf '%p %l\n' | LC_ALL=C sort
+}
+
+@test "an archive in the tree that is packed keeps its lock, by whatever name it is met" {
+    local options
+    for options in '' '-L'; do
+        rm -rf tree/d.barecat* tree/alias
+        sb pack tree/d.barecat -C more .
+        [[ -z $options ]] || ln -s d.barecat tree/alias
+        # A second append, when the walk has been past the index.
+        # shellcheck disable=SC2086 # none, or one
+        meanwhile "echo 4 >four; '$SHARDBOX' pack --append tree/d.barecat four" write 2 \
+            pack --append $options tree/d.barecat -C tree .
+        ((status == 0))
+        [[ $(cat meanwhile.status) == 2 ]] || fail 'the second append was not refused'
+        grep -q 'is writing this archive; wait for it' meanwhile.log
+        stderr_has 'is the archive itself; left out'
+        [[ $(sb ls tree/d.barecat) == $'one\nthree\ntwo' ]]
+        run_ok sb verify tree/d.barecat
+    done
+}
+
+@test "an index that is a link is read, and refused by every writer, under its old name too" {
+    sb pack real -C tree .
+    sb pack other -C more .
+    cp real kept
+    for name in a a-sqlite-index; do
+        rm -f a a-sqlite-index
+        ln -s real $name
+        ln -sf real-shard-00000 a-shard-00000
+        run_ok sb cat a one
+        output_is one
+        for command in 'rm a one' 'mv a one x' 'defrag a' 'defrag --quick a' 'upgrade a' \
+            'pack --append a more/three' 'pack --force a more/three' 'split --shard-size=1M a' \
+            'merge --append -o a other' 'verify --repair-from=other a' 'convert --to=archive --force tree a'; do
+            # shellcheck disable=SC2086 # words
+            run_fail 2 sb $command
+            stderr_has "/$name: a symbolic link; give the name of the archive itself to write to it"
+        done
+        cmp kept real
+    done
+}
+
+@test "an archive that was moved away keeps its shards, whatever --force was killed at" {
+    local at
+    for at in 1 2 3; do
+        rm -rf a a.* a-* b
+        sb pack a -C tree .
+        LD_PRELOAD=$FAULT_SHIM FAULT_HOW=kill FAULT_CALLS=rename FAULT_AT=$at \
+            run sb pack --force a -C more .
+        ((status == 137)) || break
+        mv a b
+        before=$(sha256sum a-shard-*)
+        for command in 'pack a more/three' 'pack --append a more/three'; do
+            # shellcheck disable=SC2086 # words
+            run_fail 2 sb $command
+            [[ ! -e a && $(sha256sum a-shard-*) == "$before" ]] || fail "$command after rename $at"
+        done
+        mv b a
+        run_ok sb pack --force a -C more .
+        [[ $(sb ls a) == three && $(echo a*) == 'a a-shard-00000' ]]
+    done
+    ((at > 1))
+}
+
+@test "what appears while an archive is made stays, and so does what was made before" {
+    for appears in a a-shard-00000; do
+        for at in 1 2 3 4 5 6 7 8 9 10; do
+            rm -rf a a.* a-* meanwhile.*
+            run --separate-stderr env LD_PRELOAD="$FAULT_SHIM" FAULT_HOW=run \
+                FAULT_RUN="echo mine >$appears" FAULT_RUN_LOG=meanwhile.log \
+                FAULT_RUN_STATUS=meanwhile.status FAULT_CALLS=rename,sync FAULT_AT=$at \
+                "$SHARDBOX" pack a -C tree .
+            # It came over what had its name already.
+            ((status != 0)) || break
+            ((status == 2)) || fail "at $at"
+            [[ $(cat $appears) == mine ]] || fail "$appears is lost, at $at"
+            [[ $(echo a*) == "$appears" ]] || fail "left behind, at $at: $(echo a*)"
+        done
+        ((at > 3))
+    done
+}
+
+@test "bytes without a checksum are all of one archive, or the reader says that they are not" {
+    local command
+    head -c 3000000 /dev/zero | tr '\0' o >tree/large
+    head -c 3000000 /dev/zero | tr '\0' n >more/large
+    for command in 'cat a large' 'cat --no-check a large' 'cat --range=1000:2000000 a large' \
+        'unpack --no-check -C out a' 'convert --no-check --force a a.tar'; do
+        for ((at = 1; ; at++)); do
+            rm -rf a a-* a.* out meanwhile.*
+            sb pack a -C tree .
+            [[ $command == *no-check* ]] || sql a 'UPDATE files SET crc32c = NULL'
+            # shellcheck disable=SC2086 # words
+            run --separate-stderr env LD_PRELOAD="$FAULT_SHIM" FAULT_HOW=run \
+                FAULT_RUN="'$SHARDBOX' pack --force a -C more ." FAULT_RUN_LOG=meanwhile.log \
+                FAULT_RUN_STATUS=meanwhile.status FAULT_CALLS=read,open FAULT_AT=$at \
+                "$SHARDBOX" $command
+            [[ -e meanwhile.status ]] || break
+            case $command in
+            unpack*) output=$(cat out/large 2>/dev/null) ;;
+            convert*) output=$(tar xOf a.tar large 2>/dev/null) ;;
+            esac
+            ((status != 0)) || [[ $output != *o*n* && $output != *n*o* ]] ||
+                fail "mixed bytes, at $at: $command"
+        done
+        ((at > 3)) || fail "no calls: $command"
+    done
+}
+
+@test "a stranger under a name that is to be given stays, and every writer names it" {
+    sb pack --shard-size=3 a -C tree .
+    killed rename 1 pack --force --shard-size=3 a -C more .
+    # The new index stands, and its shards wait.
+    killed rename 2 pack --force a -C more .
+    rm a-shard-00000
+    echo mine >a-shard-00000
+    for command in 'rm a three' 'pack --append a tree/one' 'defrag a' 'pack --force a -C tree .'; do
+        # shellcheck disable=SC2086 # words
+        run_fail 2 sb $command
+        stderr_has "a-shard-00000: in the way of"
+        [[ $(cat a-shard-00000) == mine ]]
+    done
+    run_ok sb cat a three
+    output_is three
+    mv a-shard-00000 elsewhere
+    run_ok sb rm -f a nothing
+    run_ok sb verify a
+    [[ $(echo a*) == 'a a-shard-00000' ]]
+}
+
+@test "an appended shard has its name before the commit, or a stranger keeps it" {
+    sb pack a -C tree .
+    killed rename 1 pack --append --seal a -C more .
+    echo mine >a-shard-00001
+    for command in 'rm a one' 'mv a two 2'; do
+        # shellcheck disable=SC2086 # words
+        run_ok sb $command
+        [[ $(cat a-shard-00001) == mine ]]
+    done
+    run_fail 2 sb pack --append --seal a -C more .
+    stderr_has "no index says what is in a-shard-00001"
+    [[ $(cat a-shard-00001) == mine && $(echo a*) == 'a a-shard-00000 a-shard-00001' ]]
+}
+
+@test "a copy that was made in the middle is read, and nothing in it is taken for proved" {
+    need_copy() { rm -rf copy && mkdir copy && cp -a a* copy; }
+    sb pack --shard-size=3 a -C tree .
+    killed rename 2 pack --force --shard-size=3 a -C more .
+    need_copy
+    before=$(cd copy && describe)
+    run_ok sb cat copy/a three
+    output_is three
+    for command in 'rm copy/a three' 'pack --append copy/a tree/one' 'defrag copy/a'; do
+        # shellcheck disable=SC2086 # words
+        run_fail 2 sb $command
+        stderr_has "in the way of"
+        [[ $(cd copy && describe) == "$before" ]] || fail "$command changed something"
+    done
+    # The one that was copied is finished.
+    run_ok sb rm -f a nothing
+    run_ok sb verify a
+}
+
+@test "a note of another index claims nothing, and no writer begins while its files stand" {
+    sb pack a -C tree .
+    sb pack b -C more .
+    for ((at = 1; ; at++)); do
+        killed rename,sync $at pack --append --seal a -C more .
+        [[ ! -e a-shard-00001 ]] || break
+    done
+    [[ ! -e a-journal ]]
+    mv a elsewhere
+    cp b a
+    before=$(describe)
+    run_fail 2 sb rm a three
+    stderr_has "a-shard-00001: a run that was killed left this, and nothing proves"
+    [[ $(describe) == "$before" ]]
+    mv elsewhere a
+    run_ok sb rm -f a nothing
+    [[ $(echo a*) == 'a a-shard-00000' ]]
+    run_ok sb verify a
+}
+
+@test "calls that keep failing end in an error, and not never" {
+    sb pack a -C tree .
+    for command in 'pack --append a more/three' 'pack b more/three' 'rm a one' 'cat a one' 'ls a'; do
+        # shellcheck disable=SC2086 # words
+        run --separate-stderr timeout -s KILL 20 env LD_PRELOAD="$FAULT_SHIM" FAULT_CALLS=stat \
+            FAULT_AT=1 FAULT_HOW=EIO FAULT_ONWARD=1 "$SHARDBOX" $command
+        ((status == 2 || status == 1)) || fail "status $status: $command"
+        [[ -n $stderr ]]
+    done
+}
