@@ -72,7 +72,9 @@ void message_raise(int new_status)
 /* One write, so that lines of several processes do not mix. There is nowhere to report failure. */
 static void write_line(const char *line, size_t size)
 {
-    while (write(STDERR_FILENO, line, size) < 0 && errno == EINTR)
+    unsigned tries = 0;
+
+    while (write(STDERR_FILENO, line, size) < 0 && errno == EINTR && sb_may_try_again(&tries))
         ;
 }
 
@@ -244,7 +246,7 @@ void message_progress(int when)
 
 static int64_t now(void)
 {
-    struct timespec time;
+    struct timespec time = {0};
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;

@@ -13,7 +13,7 @@
 
 static double monotonic(void)
 {
-    struct timespec time;
+    struct timespec time = {0};
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;

@@ -18,4 +18,15 @@ bool sb_interrupted(void);
 /* The signal that came, 0 for none. */
 int sb_interrupt_signal(void);
 
+/*
+ * Calls that end with EINTR, or with EAGAIN although poll said otherwise, are made again, but one
+ * that does nothing else is an error at some time. *tries counts those in a row, from 0.
+ */
+#define SB_TRIES_MOST 1000
+
+static inline bool sb_may_try_again(unsigned *tries)
+{
+    return ++*tries < SB_TRIES_MOST;
+}
+
 #endif

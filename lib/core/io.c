@@ -26,17 +26,16 @@ static enum sb_code interrupted(struct sb_error *err)
  * non-blocking mode (another program on the same terminal or pipe may set it) is waited for.
  */
 static enum sb_code after_failure(int fd, short events, const char *doing, const char *what,
-                                  struct sb_error *err)
+                                  unsigned *tries, struct sb_error *err)
 {
     struct pollfd wait = {.fd = fd, .events = events};
     int error_number = errno;
 
     if (error_number == EAGAIN) {
-        if (poll(&wait, 1, -1) >= 0)
-            return SB_OK;
-        error_number = errno;
+        if (poll(&wait, 1, -1) < 0)
+            error_number = errno;
     }
-    if (error_number != EINTR)
+    if ((error_number != EINTR && error_number != EAGAIN) || !sb_may_try_again(tries))
         return sb_fail_errno(err, error_number, "%s: cannot %s", what, doing);
     return sb_interrupted() ? interrupted(err) : SB_OK;
 }
@@ -46,6 +45,7 @@ static enum sb_code read_all(int fd, char *data, size_t size, const int64_t *off
                              const char *what, struct sb_error *err)
 {
     enum sb_code code;
+    unsigned tries = 0;
     ssize_t count;
     size_t piece;
 
@@ -60,13 +60,14 @@ static enum sb_code read_all(int fd, char *data, size_t size, const int64_t *off
             break;
         if (count > 0) {
             *got += (size_t)count;
+            tries = 0;
             sb_throttle_read(count);
             /* A signal ends a transfer that has begun with a short count. */
             if (*got < size && sb_interrupted())
                 return interrupted(err);
             continue;
         }
-        code = after_failure(fd, POLLIN, "read", what, err);
+        code = after_failure(fd, POLLIN, "read", what, &tries, err);
         if (code)
             return code;
     }
@@ -78,6 +79,7 @@ static enum sb_code write_all(int fd, const char *data, size_t size, const int64
 {
     enum sb_code code;
     size_t done = 0, piece;
+    unsigned tries = 0;
     ssize_t count;
 
     while (done < size) {
@@ -90,12 +92,13 @@ static enum sb_code write_all(int fd, const char *data, size_t size, const int64
             return sb_fail_errno(err, EIO, "%s: cannot write", what);
         if (count > 0) {
             done += (size_t)count;
+            tries = 0;
             sb_throttle_write(count);
             if (done < size && sb_interrupted())
                 return interrupted(err);
             continue;
         }
-        code = after_failure(fd, POLLOUT, "write", what, err);
+        code = after_failure(fd, POLLOUT, "write", what, &tries, err);
         if (code)
             return code;
     }
@@ -198,9 +201,11 @@ enum sb_code sb_sync_directory_of(const char *path, struct sb_error *err)
 
 enum sb_code sb_fsync(int fd, const char *what, struct sb_error *err)
 {
+    unsigned tries = 0;
+
     /* Never again after EIO: the kernel would then say that all is well. */
     while (fsync(fd)) {
-        if (errno != EINTR)
+        if (errno != EINTR || !sb_may_try_again(&tries))
             return sb_fail_errno(err, errno, "%s: cannot sync", what);
         if (sb_interrupted())
             return interrupted(err);

@@ -91,7 +91,7 @@ static enum sb_code make_room(struct sb_list *list, struct sb_error *err)
 }
 
 /* poll is what a signal ends, whatever the handler says of restarting. */
-static enum sb_code wait_for_input(struct sb_list *list, struct sb_error *err)
+static enum sb_code wait_for_input(struct sb_list *list, unsigned *tries, struct sb_error *err)
 {
     struct pollfd wanted = {.fd = list->fd, .events = POLLIN};
 
@@ -100,24 +100,25 @@ static enum sb_code wait_for_input(struct sb_list *list, struct sb_error *err)
             return sb_fail(err, SB_INTERRUPT, "interrupted");
         if (poll(&wanted, 1, -1) >= 0)
             return SB_OK;
-        if (errno != EINTR)
+        if (errno != EINTR || !sb_may_try_again(tries))
             return sb_fail_errno(err, errno, "%s", list->what);
     }
 }
 
 static enum sb_code read_more(struct sb_list *list, struct sb_error *err)
 {
+    unsigned tries = 0;
     ssize_t got;
 
     if (make_room(list, err))
         return err->code;
     for (;;) {
-        if (wait_for_input(list, err))
+        if (wait_for_input(list, &tries, err))
             return err->code;
         got = read(list->fd, list->data + list->size, list->room - list->size);
         if (got >= 0)
             break;
-        if (errno != EINTR && errno != EAGAIN)
+        if ((errno != EINTR && errno != EAGAIN) || !sb_may_try_again(&tries))
             return sb_fail_errno(err, errno, "%s", list->what);
     }
     list->at_eof = got == 0;

@@ -1,6 +1,7 @@
 #include "core/throttle.h"
 #include "core/interrupt.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -14,22 +15,26 @@
 
 static int64_t now(void)
 {
-    struct timespec time;
+    struct timespec time = {0};
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * SECOND + time.tv_nsec;
 }
 
+/* A clock that stands still, or cannot be read, does not make it any longer. */
 static void wait_until(int64_t time)
 {
-    int64_t left;
+    int64_t left, most = time - now();
+    unsigned tries = 0;
 
-    while ((left = time - now()) > 0 && !sb_interrupted()) {
+    while ((left = time - now()) > 0 && most > 0 && !sb_interrupted()) {
         int64_t step = left < LOOK ? left : LOOK;
         struct timespec nap = {.tv_nsec = (long)step};
 
-        /* The next turn finds out whether, and why, it was cut short. */
-        (void)nanosleep(&nap, NULL);
+        if (nanosleep(&nap, NULL) == 0)
+            most -= step;
+        else if (errno != EINTR || !sb_may_try_again(&tries))
+            return;
     }
 }
 

@@ -29,12 +29,12 @@ struct input_feed {
     size_t step;    /* seekable: how much to read at once */
 };
 
-static enum sb_code wait_for_bytes(struct input_feed *feed, struct sb_error *err)
+static enum sb_code wait_for_bytes(struct input_feed *feed, unsigned *tries, struct sb_error *err)
 {
     struct pollfd wanted = {.fd = feed->input->fd, .events = POLLIN};
     int ready = 0;
 
-    while (ready == 0 || (ready < 0 && errno == EINTR)) {
+    while (ready == 0 || (ready < 0 && errno == EINTR && sb_may_try_again(tries))) {
         if (atomic_load(&feed->base.watch->stop) || sb_interrupted())
             return sb_fail(err, SB_INTERRUPT, "interrupted");
         ready = poll(&wanted, 1, WAIT_MS);
@@ -45,8 +45,10 @@ static enum sb_code wait_for_bytes(struct input_feed *feed, struct sb_error *err
 static enum sb_code read_stream(struct input_feed *feed, void *data, size_t room, size_t *got,
                                 struct sb_error *err)
 {
+    unsigned tries = 0;
+
     for (;;) {
-        enum sb_code code = wait_for_bytes(feed, err);
+        enum sb_code code = wait_for_bytes(feed, &tries, err);
         ssize_t size;
 
         if (code)
@@ -57,7 +59,7 @@ static enum sb_code read_stream(struct input_feed *feed, void *data, size_t room
             *got = (size_t)size;
             return size > 0 ? SB_OK : SB_END;
         }
-        if (errno != EINTR && errno != EAGAIN)
+        if ((errno != EINTR && errno != EAGAIN) || !sb_may_try_again(&tries))
             return sb_fail_errno(err, errno, "%s", feed->base.name);
     }
 }

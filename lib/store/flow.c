@@ -96,7 +96,7 @@ static void release_held(struct sb_flow *flow)
 
 static void wait_for_full(struct sb_flow *flow)
 {
-    struct timespec until;
+    struct timespec until = {0};
 
     while (flow->full == 0 && !flow->code && !sb_interrupted()) {
         clock_gettime(CLOCK_REALTIME, &until);

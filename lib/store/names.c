@@ -1,5 +1,7 @@
 #include "store/names.h"
 
+#include "core/interrupt.h"
+
 #include <dirent.h>
 #include <endian.h>
 #include <errno.h>
@@ -78,13 +80,16 @@ static enum sb_code add(struct sb_names *names, const char *name, unsigned type,
 static enum sb_code read_names(struct sb_names *names, int dir_fd, bool slash, bool follow,
                                char *block, struct sb_error *err)
 {
+    unsigned tries = 0;
+
     for (;;) {
         ssize_t got = getdents64(dir_fd, block, BLOCK_SIZE);
 
-        if (got < 0 && errno == EINTR)
+        if (got < 0 && errno == EINTR && sb_may_try_again(&tries))
             continue;
         if (got < 0)
             return sb_fail_errno(err, errno, "directory");
+        tries = 0;
         if (got == 0)
             return SB_OK;
         for (ssize_t at = 0; at < got;) {

@@ -66,7 +66,7 @@ enum sb_code sb_tree_ahead_new(struct sb_tree_ahead **out, const struct sb_tree_
 
 int64_t sb_tree_ahead_begin(void)
 {
-    struct timespec time;
+    struct timespec time = {0};
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;

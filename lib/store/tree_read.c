@@ -209,6 +209,7 @@ static enum sb_code open_file(const struct sb_tree_read *how, struct sb_member *
  */
 static int read_up_to(int fd, char *data, size_t size, size_t expected, size_t *got)
 {
+    unsigned tries = 0;
     ssize_t n;
 
     *got = 0;
@@ -216,11 +217,12 @@ static int read_up_to(int fd, char *data, size_t size, size_t expected, size_t *
         n = read(fd, data + *got, sb_throttle_piece(size - *got));
         if (n == 0)
             break;
-        if (n < 0 && errno == EINTR && !sb_interrupted())
+        if (n < 0 && errno == EINTR && !sb_interrupted() && sb_may_try_again(&tries))
             continue;
         if (n < 0)
             return errno;
         *got += (size_t)n;
+        tries = 0;
         sb_throttle_read(n);
         if (*got == expected)
             break;

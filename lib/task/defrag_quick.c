@@ -34,7 +34,7 @@ struct quick {
 
 static time_t now(void)
 {
-    struct timespec time;
+    struct timespec time = {0};
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return time.tv_sec;

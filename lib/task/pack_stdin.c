@@ -31,7 +31,7 @@ static void free_input(struct sb_source *source)
 static enum sb_code next(struct sb_source *source, struct sb_member *member, struct sb_error *err)
 {
     struct input *self = (struct input *)source;
-    struct timespec now;
+    struct timespec now = {0};
     mode_t mask;
 
     (void)err;

@@ -127,14 +127,19 @@ void sb_verify_integrity_free(struct integrity *check)
 /* Joins the thread; a signal meanwhile makes it stop. */
 static void wait_for(struct integrity *check)
 {
-    struct timespec limit;
+    struct timespec limit = {0};
+    int joined;
 
     do {
-        clock_gettime(CLOCK_REALTIME, &limit);
-        limit.tv_sec++;
+        if (clock_gettime(CLOCK_REALTIME, &limit) == 0)
+            limit.tv_sec++;
         if (sb_interrupted())
             sqlite3_interrupt(check->db);
-    } while (pthread_timedjoin_np(check->thread, NULL, &limit) == ETIMEDOUT);
+        joined = pthread_timedjoin_np(check->thread, NULL, &limit);
+    } while (joined == ETIMEDOUT);
+    /* It works on what is freed next. */
+    if (joined)
+        pthread_join(check->thread, NULL);
     check->running = false;
 }
 

@@ -32,7 +32,7 @@ static const char *const statement_texts[SB_PLAN_STATEMENTS] = {
 
 int64_t sb_verify_plan_clock(void)
 {
-    struct timespec now;
+    struct timespec now = {0};
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;

@@ -190,3 +190,22 @@ without_bad() {
     ((reads > 0))
     run_ok sb verify a.barecat
 }
+
+# A call that is cut off by a signal is made again; one that does nothing else is an error.
+@test "calls that are cut off for ever end in an error, and nothing is there" {
+    local call
+    strace -o /dev/null true || skip "strace cannot trace here"
+    mkdir tree
+    echo x >tree/file
+    sb pack a.barecat tree
+    for call in fsync getdents64; do
+        # Leaks cannot be looked for under strace.
+        ASAN_OPTIONS=detect_leaks=0:$ASAN_OPTIONS run_fail 2 within 20 strace -f -o /dev/null \
+            -e inject=$call:error=EINTR "$SHARDBOX" pack b.barecat tree
+        stderr_has 'Interrupted system call'
+        [[ ! -e b.barecat ]]
+    done
+    ASAN_OPTIONS=detect_leaks=0:$ASAN_OPTIONS run_fail 2 within 20 strace -f -o /dev/null \
+        -e inject=write:error=EINTR "$SHARDBOX" convert a.barecat a.tar
+    [[ ! -e a.tar ]]
+}
