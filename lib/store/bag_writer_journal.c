@@ -135,23 +135,25 @@ static enum sb_code add_line(struct sb_bag_writer *writer, const struct sb_buf *
     return code ? code : sb_fsync(writer->lock.fd, writer->lock.path, err);
 }
 
+/* `there` without its directory, where that is the one of `here`. */
+static const char *seen_from(const char *here, const char *there)
+{
+    size_t size = (size_t)(strrchr(there, '/') + 1 - there);
+
+    return strncmp(here, there, size) == 0 && !strchr(here + size, '/') ? there + size : there;
+}
+
 /* How the journal beside `own` calls the other. */
 static enum sb_code add_path(struct sb_buf *line, const char *own, const char *other,
                              struct sb_error *err)
 {
-    char *here = sb_resolve_directory_of(own, err), *there = NULL;
-    const char *name;
-    enum sb_code code = here ? SB_OK : err->code;
+    char *here = sb_resolve_directory_of(own, err);
+    char *there = here ? sb_resolve_directory_of(other, err) : NULL;
+    enum sb_code code = there ? SB_OK : err->code;
 
-    if (!code)
-        there = sb_resolve_directory_of(other, err);
-    if (!code && !there)
-        code = err->code;
-    if (!code) {
-        size_t size = (size_t)(strrchr(here, '/') - here);
+    if (there) {
+        const char *name = seen_from(here, there);
 
-        name = strrchr(there, '/');
-        name = (size_t)(name - there) == size && memcmp(here, there, size) == 0 ? name + 1 : there;
         if (sb_buf_add_format(line, "%zu" COLON "%s" END, strlen(name), name))
             code = sb_fail_memory(err);
     }

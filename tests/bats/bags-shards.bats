@@ -444,3 +444,35 @@ make_lines() {
     run_ok sh -c '"$0" convert --force --frame=line --train-dictionary=1k --dictionary=d - out.bagz <lines' "$SHARDBOX"
     run_ok sb verify --dictionary=d out.bagz
 }
+
+@test "an append that was killed between records and keys, whose records are moved away: nothing is guessed" {
+    need_shim
+    make_pair
+    mkdir none x y
+    run_ok sb convert --keys=keys.bag data.bag a.barecat
+    run_ok sb convert --keys=y/k.bag a.barecat x/b.bag
+    local n refused=0 count
+    for ((n = 1; ; n++)); do
+        rm -rf at
+        mkdir at
+        cp -r x y at
+        run env LD_PRELOAD="$FAULT_SHIM" FAULT_CALLS=write,sync,rename,unlink,create FAULT_AT=$n \
+            FAULT_HOW=kill "$SHARDBOX" convert -q --append --keys=at/y/k.bag a.barecat at/x/b.bag
+        ((status == 137)) || break
+        mv at/x away
+        run --separate-stderr sb convert -q --append none at/y/k.bag
+        if ((status != 0)); then
+            refused=$((refused + 1))
+            stderr_is "shardbox convert: at/y/k.bag: keys were being added to it, and their records to \
+$PWD/at/x/b.bag, which is not there to tell whether they were; bring it back"
+        fi
+        mv away at/x
+        run_ok sb convert -q --append --keys=at/y/k.bag none at/x/b.bag
+        run_ok sb ls --count at/x/b.bag
+        count=$output
+        run_ok sb ls --count at/y/k.bag
+        output_is "$count"
+        [[ $(find at -name '*shardbox*' -o -name 'limits*') == '' ]] || fail "call $n: $(find at)"
+    done
+    ((status == 0 && n > 20 && refused > 0)) || fail "$n calls, $refused refused"
+}
