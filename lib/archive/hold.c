@@ -71,10 +71,39 @@ enum sb_code sb_hold_refuse_links(const struct sb_hold *hold, struct sb_error *e
     return code || look.links < 2 ? code : fail_links(hold->file, look.links, err);
 }
 
-/* SB_END: no index stands under this name. */
-static enum sb_code look_at_index(const char *name, bool follow, struct sb_identity *identity,
-                                  struct sb_error *err)
+/* How many of its names are those that a run of ours gives an index before its own. */
+static enum sb_code count_half_names(const struct sb_hold *hold, uint32_t *count,
+                                     struct sb_error *err)
 {
+    static const char *const suffixes[] = {SB_NEW_INDEX, SB_PART, SB_OLD_INDEX};
+    enum sb_code code = SB_OK;
+
+    *count = 0;
+    for (size_t i = 0; code == SB_OK && i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+        char *name = sb_own_name(hold->path, suffixes[i], err);
+        struct sb_look look = {0};
+
+        code = name ? sb_look_at(name, &look, err) : err->code;
+        if (code == SB_OK && strcmp(name, hold->file) != 0)
+            *count += sb_is_identical(&look.identity, &hold->index);
+        free(name);
+    }
+    return code;
+}
+
+static enum sb_code look_at_links(struct sb_hold *hold, uint32_t links, struct sb_error *err)
+{
+    uint32_t half;
+    enum sb_code code = count_half_names(hold, &half, err);
+
+    hold->half_named = code == SB_OK && half > 0;
+    return code || links == half + 1 ? code : fail_links(hold->file, links, err);
+}
+
+/* SB_END: no index stands under this name. */
+static enum sb_code look_at_index(struct sb_hold *hold, bool follow, struct sb_error *err)
+{
+    const char *name = hold->file;
     struct sb_look look;
     enum sb_code code = sb_look_at(name, &look, err);
 
@@ -88,8 +117,8 @@ static enum sb_code look_at_index(const char *name, bool follow, struct sb_ident
                        name);
     if (!S_ISREG(look.mode))
         return sb_fail(err, SB_FORMAT, "%s: not a regular file", name);
-    *identity = look.identity;
-    return look.links > 1 && !follow ? fail_links(name, look.links, err) : SB_OK;
+    hold->index = look.identity;
+    return look.links > 1 && !follow ? look_at_links(hold, look.links, err) : SB_OK;
 }
 
 enum sb_code sb_hold_find(struct sb_hold *hold, const char *archive, bool follow,
@@ -102,14 +131,14 @@ enum sb_code sb_hold_find(struct sb_hold *hold, const char *archive, bool follow
     hold->file = hold->path ? strdup(hold->path) : NULL;
     if (!hold->file)
         return hold->path ? sb_fail_memory(err) : err->code;
-    code = look_at_index(hold->file, follow, &hold->index, err);
+    code = look_at_index(hold, follow, err);
     if (code != SB_END)
         return code;
     free(hold->file);
     hold->file = sb_own_name(hold->path, SB_OLD_INDEX, err);
     if (!hold->file)
         return err->code;
-    code = look_at_index(hold->file, follow, &hold->index, err);
+    code = look_at_index(hold, follow, err);
     if (code == SB_END) {
         free(hold->file);
         hold->file = NULL;

@@ -23,6 +23,8 @@ struct sb_hold {
     char *file; /* the index that stands: path, or its old name; NULL where there is none */
     int fd;     /* of that index; -1: not locked */
     struct sb_identity index; /* of it */
+    bool half_named; /* a run that was killed left it under the name that it had while it was made,
+                        too */
     struct sb_note note;
 };
 

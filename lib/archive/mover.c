@@ -174,7 +174,8 @@ static enum sb_code count_shards(struct sb_mover *mover, struct sb_error *err)
         if (grown)
             mover->shards = grown;
         if (code == SB_OK)
-            mover->shards[mover->shard_count++] = (struct mover_shard){.size = st.st_size};
+            mover->shards[mover->shard_count++] =
+                (struct mover_shard){.device = st.st_dev, .inode = st.st_ino, .size = st.st_size};
         free(path);
     }
     return code;

@@ -239,27 +239,32 @@ static enum sb_code make_shard(struct sb_mover *mover, uint32_t number, mode_t m
 {
     char *path = sb_mover_shard_path(mover, number, err);
     enum sb_code code = SB_OK;
+    struct stat st;
     int fd;
 
     if (!path)
         return err->code;
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (fd < 0 || fchmod(fd, mode))
+    if (fd < 0 || fchmod(fd, mode) || fstat(fd, &st))
         code = sb_fail_errno(err, errno, "%s", path);
+    else
+        mover->shards[number] = (struct mover_shard){.device = st.st_dev, .inode = st.st_ino};
     if (fd >= 0 && close(fd) && code == SB_OK)
         code = sb_fail_errno(err, errno, "%s", path);
     free(path);
     return code;
 }
 
+/* The one that was emptied; what has its name now may be somebody's, since no index counts it. */
 static enum sb_code remove_shard(struct sb_mover *mover, uint32_t number, struct sb_error *err)
 {
+    const struct mover_shard *known = &mover->shards[number];
     char *path = sb_mover_shard_path(mover, number, err);
-    enum sb_code code = SB_OK;
+    enum sb_code code = path ? sb_note_stands(&mover->hold.note, err) : err->code;
+    struct stat st;
 
-    if (!path)
-        return err->code;
-    if (unlink(path) && errno != ENOENT)
+    if (code == SB_OK && lstat(path, &st) == 0 && st.st_dev == known->device &&
+        st.st_ino == known->inode && st.st_size == 0 && unlink(path) && errno != ENOENT)
         code = sb_fail_errno(err, errno, "%s", path);
     free(path);
     return code;

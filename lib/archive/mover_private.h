@@ -10,6 +10,7 @@
 #include "core/buf.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 struct sb_shards;
 
@@ -22,6 +23,8 @@ struct move {
 
 /* A shard that stands. */
 struct mover_shard {
+    dev_t device; /* which file it is, through links */
+    ino_t inode;
     int64_t size;  /* as it was committed */
     int64_t used;  /* bytes of files */
     bool writable; /* as sb_mover_may_write found it */
@@ -90,8 +93,8 @@ enum sb_code sb_mover_target(struct sb_mover *mover, uint32_t shard, int *fd,
                              struct sb_error *err) SB_CHECKED;
 void sb_mover_close_targets(struct sb_mover *mover);
 
-/* Puts an empty file in the place of a shard. Not synced. */
-enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path,
+/* Puts an empty file in the place of a shard; *file says which. Not synced. */
+enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, struct stat *file,
                                 struct sb_error *err) SB_CHECKED;
 
 /* Syncs every shard that was written to. */

@@ -18,6 +18,7 @@ static enum sb_code open_target(struct sb_mover *mover, uint32_t shard, int *fd,
                                 struct sb_error *err)
 {
     int flags = O_RDWR | O_CLOEXEC | O_NONBLOCK | (mover->options.follow ? 0 : O_NOFOLLOW);
+    const struct mover_shard *known = &mover->shards[shard];
     enum sb_code code = sb_mover_may_write(mover, shard, err);
     struct stat st;
     char *path;
@@ -33,8 +34,12 @@ static enum sb_code open_target(struct sb_mover *mover, uint32_t shard, int *fd,
         code = sb_fail_errno(err, errno, "%s", path);
     else if (!S_ISREG(st.st_mode))
         code = sb_fail(err, SB_FORMAT, "%s: a shard must be a regular file", path);
-    if (code && *fd >= 0)
+    else if (st.st_dev != known->device || st.st_ino != known->inode)
+        code = sb_fail(err, SB_LOCKED, "%s: was replaced by another file meanwhile", path);
+    if (code && *fd >= 0) {
         close(*fd);
+        *fd = -1;
+    }
     free(path);
     return code;
 }
@@ -122,16 +127,16 @@ static bool is_shared(const char *path)
     return lstat(path, &st) || !S_ISREG(st.st_mode) || st.st_nlink > 1;
 }
 
-enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, struct sb_error *err)
+enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, struct stat *file,
+                                struct sb_error *err)
 {
     char *made = sb_shard_name(hold->note.path, 0, err);
-    enum sb_code code;
-    int fd;
+    enum sb_code code = made ? sb_note_stands(&hold->note, err) : err->code;
+    int fd = -1;
 
-    if (!made)
-        return err->code;
-    code = sb_hold_make_file(made, &fd, err);
-    if (code == SB_OK && close(fd))
+    if (code == SB_OK)
+        code = sb_hold_make_file(made, &fd, err);
+    if (code == SB_OK && (fstat(fd, file) || close(fd)))
         code = sb_fail_errno(err, errno, "%s", made);
     if (code == SB_OK)
         code = sb_rename(made, path, err);
@@ -143,12 +148,15 @@ enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, st
 static enum sb_code replace_by_empty(struct sb_mover *mover, uint32_t shard, const char *path,
                                      struct sb_error *err)
 {
-    enum sb_code code = sb_mover_put_empty(&mover->hold, path, err);
+    struct stat file;
+    enum sb_code code = sb_mover_put_empty(&mover->hold, path, &file, err);
 
     if (code == SB_OK)
         code = sb_sync_directory_of(path, err);
     if (code)
         return code;
+    mover->shards[shard].device = file.st_dev;
+    mover->shards[shard].inode = file.st_ino;
     mover->shards[shard].writable = false;
     sb_mover_close_targets(mover);
     return sb_mover_reopen_shards(mover, err);

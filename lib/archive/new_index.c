@@ -164,9 +164,11 @@ static enum sb_code remove_old_name(const struct sb_hold *hold, const char *old,
     struct sb_look look;
     enum sb_code code = sb_look_at(old, &look, err);
 
+    if (code == SB_OK)
+        code = sb_sync_directory_of(hold->path, err);
     if (code == SB_OK && sb_is_identical(&look.identity, identity) && unlink(old))
         code = sb_fail_errno(err, errno, "%s: cannot be removed", old);
-    return code ? code : sb_sync_directory_of(hold->path, err);
+    return code;
 }
 
 static enum sb_code take_over(struct sb_hold *hold, int *fd, const struct sb_identity *identity,
@@ -174,7 +176,7 @@ static enum sb_code take_over(struct sb_hold *hold, int *fd, const struct sb_ide
 {
     const struct sb_identity before = hold->index;
     char *old = hold->file && strcmp(hold->file, hold->path) != 0 ? hold->file : NULL;
-    enum sb_code code = sb_sync_directory_of(hold->path, err);
+    enum sb_code code = SB_OK;
 
     sb_hold_adopt(hold, *fd, identity);
     *fd = -1;
@@ -199,18 +201,25 @@ enum sb_code sb_new_index_place(struct sb_hold *hold, const char *from, int *fd,
 
     *committed = false;
     if (code == SB_OK)
+        code = sb_note_stands(&hold->note, err);
+    /* What it speaks of has its names on disk. */
+    if (code == SB_OK)
         code = sb_sync_directory_of(hold->path, err);
-    /* The name of a part says that there is one to go on with: no other index may have it. */
-    if (code == SB_OK && replaces && is_part)
-        code = rename_over(hold, from, committed, err);
-    else if (code == SB_OK && replaces)
-        code = replace(hold, from, committed, err);
-    else if (code == SB_OK) {
+    if (code)
+        return code;
+    if (!replaces) {
         code = sb_rename_new(from, hold->path, err);
         *committed = code == SB_OK;
+    } else if (is_part) {
+        /* The name of a part says that there is one to go on with: no other index may have it. */
+        code = rename_over(hold, from, committed, err);
+    } else {
+        code = replace(hold, from, committed, err);
     }
     if (!*committed)
         return code;
     after = take_over(hold, fd, identity, err);
+    if (code == SB_OK && after == SB_OK && (!replaces || is_part))
+        code = sb_sync_directory_of(hold->path, err);
     return code ? code : after;
 }

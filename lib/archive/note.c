@@ -24,7 +24,7 @@
  * now is not to be believed. */
 #define TRIES 100
 
-static const char *const claim_words[SB_CLAIM_KINDS] = {"made", "gone"};
+static const char *const claim_words[SB_CLAIM_KINDS] = {"made", "gone", "empty"};
 
 static const struct sb_note_text nothing = {.links_from = UINT32_MAX};
 
@@ -287,9 +287,26 @@ enum sb_code sb_note_take(struct sb_note *note, const char *archive, struct sb_e
     return code;
 }
 
+enum sb_code sb_note_stands(const struct sb_note *note, struct sb_error *err)
+{
+    bool named = false;
+    enum sb_code code = sb_is_named(note->fd, note->path, &named, err);
+
+    if (code || named)
+        return code;
+    return sb_fail(
+        err, SB_LOCKED,
+        "%s: was moved away, alone or with its directory, while this run held it; put it "
+        "back, and run this again",
+        note->path);
+}
+
 void sb_note_drop(struct sb_note *note, bool keep)
 {
-    if (note->fd >= 0 && (!keep || !sb_note_has_claims(note)))
+    struct sb_error ignored;
+
+    if (note->fd >= 0 && (!keep || !sb_note_has_claims(note)) &&
+        sb_note_stands(note, &ignored) == SB_OK)
         unlink(note->path);
     let_go(note);
 }

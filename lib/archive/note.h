@@ -14,6 +14,7 @@
  *   made NUMBER FILE        a shard that the run made, as ARCHIVE.new-shard-NUMBER
  *   links NUMBER            ARCHIVE.new-shard-* from here on may be links to other files
  *   gone NUMBER FILE        a shard that is the archive's no more once the run has committed
+ *   empty NUMBER FILE       a file without a byte that has the name of a shard which is made
  *
  * INDEX and FILE are identities (core/look.h): INODE.BORN. A line is there, and synced where it
  * must survive a power failure, before what it speaks of holds anything. By it the next writer
@@ -29,7 +30,7 @@
 
 enum sb_note_aim { SB_AIM_NONE, SB_AIM_MAKE, SB_AIM_REPLACE, SB_AIM_CHANGE };
 
-enum sb_claim_kind { SB_CLAIM_MADE, SB_CLAIM_GONE, SB_CLAIM_KINDS };
+enum sb_claim_kind { SB_CLAIM_MADE, SB_CLAIM_GONE, SB_CLAIM_EMPTY, SB_CLAIM_KINDS };
 
 /* Files by the number of their shard. */
 struct sb_claims {
@@ -62,6 +63,13 @@ struct sb_note {
  */
 enum sb_code sb_note_take(struct sb_note *note, const char *archive,
                           struct sb_error *err) SB_CHECKED;
+
+/*
+ * SB_LOCKED where the note is no more the file of its name: its directory was moved, or it was, and
+ * what stands under the archive's names now may be another's. To be asked before anything there is
+ * removed or renamed.
+ */
+enum sb_code sb_note_stands(const struct sb_note *note, struct sb_error *err) SB_CHECKED;
 
 /* Lets go of the lock; the file is removed unless it has claims that are to be kept for the next
  * writer. */

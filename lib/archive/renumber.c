@@ -142,6 +142,8 @@ static enum sb_code link_shard(const struct sb_mover *mover, uint32_t shard, uin
 
     if (!through)
         code = err->code;
+    if (code == SB_OK)
+        code = sb_note_stands(&mover->hold.note, err);
     if (code == SB_OK && link(names.first, through))
         code = sb_fail_errno(err, errno, "%s", names.second);
     if (code == SB_OK)
@@ -321,6 +323,7 @@ static enum sb_code part_names(const struct sb_hold *hold, struct sqlite3 *db, u
 {
     struct names names;
     bool first_used = true, second_used = true;
+    struct stat file;
     enum sb_code code = make_names(&names, hold->path, shard, number, err);
 
     if (code || !is_same_file(names.first, names.second))
@@ -333,7 +336,7 @@ static enum sb_code part_names(const struct sb_hold *hold, struct sqlite3 *db, u
         code = make_names(&names, hold->path, number, shard, err);
     }
     if (code == SB_OK && !(first_used && second_used))
-        code = sb_mover_put_empty(hold, names.second, err);
+        code = sb_mover_put_empty(hold, names.second, &file, err);
 out:
     release_names(&names);
     return code;

@@ -9,7 +9,9 @@
 #include "core/io.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -165,7 +167,8 @@ static enum sb_code undo(const struct sb_hold *hold, uint32_t counted, struct sb
 bool sb_settle_undo(struct sb_hold *hold)
 {
     struct sb_error ignored;
-    bool undone = undo_shards(hold, 0, &ignored) == SB_OK;
+    bool undone =
+        sb_note_stands(&hold->note, &ignored) == SB_OK && undo_shards(hold, 0, &ignored) == SB_OK;
 
     /* A disk that fails is no reason to leave more behind. */
     (void)!sync_directory(hold, &ignored);
@@ -234,6 +237,32 @@ static enum sb_code refuse_in_the_way(const struct named *from, const struct nam
                    to->path, from->path);
 }
 
+/*
+ * An empty file that a killed run left under a name goes, but only as long as it is empty: the two
+ * change places, and back should it hold something.
+ */
+static enum sb_code replace_empty(const struct named *from, const struct named *to,
+                                  struct sb_error *err)
+{
+    struct sb_look look;
+    enum sb_code code;
+
+    if (renameat2(AT_FDCWD, from->path, AT_FDCWD, to->path, RENAME_EXCHANGE)) {
+        if (errno != EINVAL && errno != ENOSYS)
+            return sb_fail_errno(err, errno, "%s: cannot be renamed to %s", from->path, to->path);
+        code = sb_look_at(to->path, &look, err);
+        if (code == SB_OK && !sb_is_empty_file(&look))
+            code = refuse_in_the_way(from, to, err);
+        return code ? code : sb_rename(from->path, to->path, err);
+    }
+    code = sb_look_at(from->path, &look, err);
+    if (code == SB_OK && sb_is_empty_file(&look))
+        return remove_named(from, err);
+    if (renameat2(AT_FDCWD, from->path, AT_FDCWD, to->path, RENAME_EXCHANGE))
+        return sb_fail_errno(err, errno, "%s: cannot be given back its name", from->path);
+    return code ? code : refuse_in_the_way(from, to, err);
+}
+
 static enum sb_code give_name(const struct sb_hold *hold, const struct named *from,
                               const struct named *to, uint32_t number, struct sb_error *err)
 {
@@ -244,27 +273,44 @@ static enum sb_code give_name(const struct sb_hold *hold, const struct named *fr
         return remove_named(from, err);
     if (sb_note_claims(&hold->note, SB_CLAIM_GONE, number, &to->look.identity))
         return sb_rename(from->path, to->path, err);
+    if (sb_note_claims(&hold->note, SB_CLAIM_EMPTY, number, &to->look.identity) &&
+        sb_is_empty_file(&to->look))
+        return replace_empty(from, to, err);
     return refuse_in_the_way(from, to, err);
 }
 
-/* Its lasting name for a shard under the suffix. `must`: it stands under one of the two. */
-static enum sb_code name_shard(const struct sb_hold *hold, const char *suffix, uint32_t number,
-                               bool must, struct sb_error *err)
+static enum sb_code fail_missing(const struct named *from, const struct named *to,
+                                 struct sb_error *err)
 {
+    return sb_fail(
+        err, SB_NOENT,
+        "%s: not there; put it back, or, if it is lost, make an empty file of the name %s",
+        from->path, to->path);
+}
+
+/* Its lasting name for a shard under the suffix. `proved`: the note says which file it is. */
+static enum sb_code name_shard(const struct sb_hold *hold, const char *suffix, uint32_t number,
+                               bool proved, struct sb_error *err)
+{
+    const struct sb_note *note = &hold->note;
     struct named from, to = {0};
     enum sb_code code = look_at_shard(&from, hold->path, suffix, number, err);
 
     if (code == SB_OK)
         code = look_at_shard(&to, hold->path, "", number, err);
-    if (code == SB_OK && from.look.there)
+    if (code)
+        goto out;
+    if (proved && sb_note_claims(note, SB_CLAIM_MADE, number, &to.look.identity) &&
+        !sb_is_identical(&from.look.identity, &to.look.identity))
+        goto out;
+    if (proved && from.look.there &&
+        !sb_note_claims(note, SB_CLAIM_MADE, number, &from.look.identity))
+        code = refuse(hold, from.path, err);
+    else if (from.look.there)
         code = give_name(hold, &from, &to, number, err);
-    else if (code == SB_OK && must &&
-             (!to.look.there ||
-              sb_note_claims(&hold->note, SB_CLAIM_GONE, number, &to.look.identity)))
-        code = sb_fail(err, SB_NOENT,
-                       "%s: not there; put it back, or, if it is lost, make an empty file of the "
-                       "name %s",
-                       from.path, to.path);
+    else if (!to.look.there || sb_note_claims(note, SB_CLAIM_GONE, number, &to.look.identity))
+        code = fail_missing(&from, &to, err);
+out:
     release(&from);
     release(&to);
     return code;
@@ -273,7 +319,7 @@ static enum sb_code name_shard(const struct sb_hold *hold, const char *suffix, u
 enum sb_code sb_settle_name_shards(struct sb_hold *hold, struct sb_error *err)
 {
     const struct sb_claims *made = &hold->note.text.claims[SB_CLAIM_MADE];
-    enum sb_code code = SB_OK;
+    enum sb_code code = sb_note_stands(&hold->note, err);
 
     for (uint32_t i = 0; code == SB_OK && i < made->count; i++) {
         if (made->at[i].inode != 0)
@@ -285,7 +331,7 @@ enum sb_code sb_settle_name_shards(struct sb_hold *hold, struct sb_error *err)
 enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count, struct sb_error *err)
 {
     const struct sb_claims *gone = &hold->note.text.claims[SB_CLAIM_GONE];
-    enum sb_code code = SB_OK;
+    enum sb_code code = sb_note_stands(&hold->note, err);
 
     /* The last one first: Barecat counts the shards that it finds. */
     for (uint32_t i = gone->count; code == SB_OK && i > count; i--)
@@ -295,15 +341,38 @@ enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count, struct 
 
 /* After the commit */
 
-/* Shards that the row of config leads to. The note, if it is of this index, says what they replace.
- */
+/* Shards that the row of config leads to, and so are the archive's. The note, if it is of this
+ * index, says which files they are, and what they replace. */
 static enum sb_code finish_row(const struct sb_hold *hold, const struct sb_pending *pending,
                                struct sb_error *err)
 {
+    bool of_new = strcmp(pending->suffix, SB_NEW_SUFFIX) == 0 &&
+                  sb_is_identical(&hold->note.text.index, &hold->index);
     enum sb_code code = SB_OK;
 
     for (uint32_t i = 0; code == SB_OK && i < pending->count; i++)
-        code = name_shard(hold, pending->suffix, i, true, err);
+        code = name_shard(hold, pending->suffix, i, of_new, err);
+    return code;
+}
+
+/*
+ * Where a file system cannot rename without replacing, a kill leaves the index under both names:
+ * that is finished.
+ */
+static enum sb_code remove_second_names(const struct sb_hold *hold, struct sb_error *err)
+{
+    static const char *const suffixes[] = {SB_NEW_INDEX, SB_PART, SB_OLD_INDEX};
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+        struct named name;
+
+        code = look(&name, sb_own_name(hold->path, suffixes[i], err), err);
+        if (code == SB_OK && strcmp(name.path, hold->file) != 0 &&
+            sb_is_identical(&name.look.identity, &hold->index))
+            code = remove_named(&name, err);
+        release(&name);
+    }
     return code;
 }
 
@@ -431,7 +500,12 @@ static enum sb_code settle_row(struct sb_hold *hold, struct sqlite3 *db, struct 
 enum sb_code sb_settle(struct sb_hold *hold, struct sqlite3 *db, struct sb_error *err)
 {
     uint32_t counted = 0;
-    enum sb_code code = settle_row(hold, db, err);
+    enum sb_code code = sb_note_stands(&hold->note, err);
+
+    if (code == SB_OK && hold->half_named)
+        code = remove_second_names(hold, err);
+    if (code == SB_OK)
+        code = settle_row(hold, db, err);
 
     if (code == SB_OK && hold->note.text.aim != SB_AIM_NONE)
         code = sb_shard_count_in_use(db, hold->path, &counted, err);

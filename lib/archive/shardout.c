@@ -28,6 +28,7 @@ struct shard_file {
     int64_t pending; /* bytes placed and not yet written or skipped */
     int64_t end;     /* of the last extent placed */
     char *path;
+    struct sb_identity identity; /* of the file that was opened first */
     struct shard_file *next;
 };
 
@@ -41,8 +42,9 @@ struct sb_shard_out {
     uint32_t first;
     uint32_t next;
     int64_t limit;
-    char *continued_path;  /* NULL, or the existing shard ... */
-    int64_t continued_end; /* ... and its length in use at the start */
+    char *continued_path;         /* NULL, or the existing shard, ... */
+    int64_t continued_end;        /* ... its length in use at the start ... */
+    struct sb_identity continued; /* ... and which file it is */
 };
 
 static void free_file(struct shard_file *file)
@@ -95,19 +97,38 @@ void sb_shard_out_free(struct sb_shard_out *out)
     free(out);
 }
 
-static enum sb_code ensure_open(struct shard_file *file, struct sb_error *err)
+/* The same file as ever: its directory may be another one by now. */
+static enum sb_code open_known(const char *path, const struct sb_identity *identity, int *fd,
+                               struct sb_error *err)
 {
-    if (file->fd < 0)
-        file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-    return file->fd < 0 ? sb_fail_errno(err, errno, "%s", file->path) : SB_OK;
+    struct sb_look look;
+    enum sb_code code;
+
+    *fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (*fd < 0)
+        return sb_fail_errno(err, errno, "%s", path);
+    code = sb_look_into(*fd, path, &look, err);
+    if (code == SB_OK && !sb_is_identical(&look.identity, identity))
+        code = sb_fail(err, SB_LOCKED, "%s: was replaced by another file meanwhile", path);
+    if (code) {
+        close(*fd);
+        *fd = -1;
+    }
+    return code;
 }
 
-/* Takes over `path`, also when it fails. `made`: it is a new one. */
-static enum sb_code open_file(struct sb_shard_out *out, char *path, uint32_t number, bool made,
-                              struct sb_error *err)
+static enum sb_code ensure_open(struct shard_file *file, struct sb_error *err)
+{
+    return file->fd >= 0 ? SB_OK : open_known(file->path, &file->identity, &file->fd, err);
+}
+
+/* Takes over `path`, also when it fails. known: the file to open, or NULL to make one. */
+static enum sb_code open_file(struct sb_shard_out *out, char *path, uint32_t number,
+                              const struct sb_identity *known, struct sb_error *err)
 {
     struct shard_file *file = calloc(1, sizeof(*file));
-    enum sb_code code = SB_OK;
+    struct sb_look look = {0};
+    enum sb_code code;
 
     if (!file || !path) {
         free(file);
@@ -115,14 +136,15 @@ static enum sb_code open_file(struct sb_shard_out *out, char *path, uint32_t num
         return sb_fail_memory(err);
     }
     *file = (struct shard_file){.number = number, .path = path, .fd = -1};
-    if (made)
-        code = sb_hold_make_file(path, &file->fd, err);
-    else
-        code = ensure_open(file, err);
+    code =
+        known ? open_known(path, known, &file->fd, err) : sb_hold_make_file(path, &file->fd, err);
+    if (code == SB_OK)
+        code = sb_look_into(file->fd, path, &look, err);
     if (code) {
         free_file(file);
         return code;
     }
+    file->identity = look.identity;
     pthread_mutex_lock(&out->mutex);
     file->next = out->open;
     out->open = file;
@@ -141,17 +163,19 @@ static enum sb_code set_length(struct shard_file *file, int64_t length, struct s
     return ftruncate(file->fd, length) ? sb_fail_errno(err, errno, "%s", file->path) : SB_OK;
 }
 
-enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path, int64_t end,
+enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path,
+                                   const struct sb_identity *file, int64_t end,
                                    struct sb_error *err)
 {
     enum sb_code code;
 
     /* Both, before anything can fail: undoing would cut the shard to nothing otherwise. */
     out->continued_end = end;
+    out->continued = *file;
     out->continued_path = strdup(path);
     if (!out->continued_path)
         return sb_fail_memory(err);
-    code = open_file(out, strdup(path), out->first - 1, false, err);
+    code = open_file(out, strdup(path), out->first - 1, file, err);
     if (code)
         return code;
     code = set_length(out->current, end, err);
@@ -216,15 +240,15 @@ static enum sb_code look_at_name(struct sb_shard_out *out, struct sb_error *err)
 {
     struct sb_note *note = &out->hold->note;
     struct sb_look look = {0};
-    enum sb_code code;
+    enum sb_code code = sb_note_stands(note, err);
     char *path;
 
-    if (note->text.aim == SB_AIM_REPLACE)
-        return SB_OK;
+    if (code || note->text.aim == SB_AIM_REPLACE)
+        return code;
     path = sb_shard_name(out->hold->path, out->next, err);
     code = path ? sb_look_at(path, &look, err) : err->code;
     if (code == SB_OK && sb_is_empty_file(&look))
-        code = sb_note_claim(note, SB_CLAIM_GONE, out->next, &look.identity, err);
+        code = sb_note_claim(note, SB_CLAIM_EMPTY, out->next, &look.identity, err);
     else if (code == SB_OK && look.there)
         code = sb_fail(err, SB_EXISTS,
                        "%s: in the way of the next shard, and no index says what is in it; move it "
@@ -234,22 +258,14 @@ static enum sb_code look_at_name(struct sb_shard_out *out, struct sb_error *err)
     return code;
 }
 
-static enum sb_code note_made(struct sb_shard_out *out, const struct sb_look *look,
-                              struct sb_error *err)
-{
-    return sb_note_claim(&out->hold->note, SB_CLAIM_MADE, out->next, &look->identity, err);
-}
-
 /* Before it holds anything, or the next writer could not tell whose it is. */
-static enum sb_code note_file(struct sb_shard_out *out, int fd, const char *path,
+static enum sb_code note_made(struct sb_shard_out *out, const struct sb_identity *file,
                               struct sb_error *err)
 {
-    struct sb_look look;
-    enum sb_code code = sb_look_into(fd, path, &look, err);
+    struct sb_note *note = &out->hold->note;
+    enum sb_code code = sb_note_claim(note, SB_CLAIM_MADE, out->next, file, err);
 
-    if (code == SB_OK)
-        code = note_made(out, &look, err);
-    return code ? code : sb_note_sync(&out->hold->note, err);
+    return code ? code : sb_note_sync(note, err);
 }
 
 static enum sb_code begin_shard(struct sb_shard_out *out, struct sb_error *err)
@@ -267,9 +283,9 @@ static enum sb_code begin_shard(struct sb_shard_out *out, struct sb_error *err)
     path = sb_shard_name(out->prefix, out->next, err);
     if (!path)
         return SB_NOMEM;
-    code = open_file(out, path, out->next, true, err);
+    code = open_file(out, path, out->next, NULL, err);
     if (code == SB_OK)
-        code = note_file(out, out->current->fd, out->current->path, err);
+        code = note_made(out, &out->current->identity, err);
     if (code)
         return code;
     out->next++;
@@ -289,7 +305,8 @@ static enum sb_code share_blocks(struct sb_shard_out *out, const char *target, c
                                  struct sb_error *err)
 {
     int from = open(target, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), to = -1;
-    enum sb_code code = SB_OK;
+    struct sb_look look;
+    enum sb_code code;
 
     if (from < 0)
         return sb_fail_errno(err, errno, "%s", target);
@@ -298,7 +315,9 @@ static enum sb_code share_blocks(struct sb_shard_out *out, const char *target, c
         close(from);
         return code;
     }
-    code = note_file(out, to, path, err);
+    code = sb_look_into(to, path, &look, err);
+    if (code == SB_OK)
+        code = note_made(out, &look.identity, err);
     if (code == SB_OK && ioctl(to, FICLONE, from))
         code = sb_fail_errno(err, errno,
                              "%s: its blocks cannot be shared here; make symbolic links instead",
@@ -333,7 +352,7 @@ static enum sb_code make_link(struct sb_shard_out *out, enum sb_link_kind kind, 
         return sb_fail_errno(
             err, errno, "%s: no hard link to it can be made; make symbolic ones instead", target);
     code = sb_look_at(path, &look, err);
-    return code ? code : note_made(out, &look, err);
+    return code ? code : sb_note_claim(note, SB_CLAIM_MADE, out->next, &look.identity, err);
 }
 
 enum sb_code sb_shard_out_link(struct sb_shard_out *out, enum sb_link_kind kind, const char *target,
@@ -499,12 +518,14 @@ enum sb_code sb_shard_out_finish(struct sb_shard_out *out, struct sb_error *err)
 
 void sb_shard_out_undo(struct sb_shard_out *out)
 {
+    struct sb_error ignored;
     struct stat st;
+    int fd;
 
-    if (!out->continued_path ||
-        (stat(out->continued_path, &st) == 0 && st.st_size == out->continued_end))
+    if (!out->continued_path || open_known(out->continued_path, &out->continued, &fd, &ignored))
         return;
     /* Best effort: what stays behind the end is cut off by the next writer. */
-    if (truncate(out->continued_path, out->continued_end))
-        return;
+    if (fstat(fd, &st) == 0 && st.st_size != out->continued_end)
+        (void)!ftruncate(fd, out->continued_end);
+    close(fd);
 }

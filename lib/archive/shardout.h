@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 struct sb_hold;
+struct sb_identity;
 struct sb_shard_out;
 
 /*
@@ -30,10 +31,11 @@ enum sb_code sb_shard_out_new(struct sb_shard_out **out, struct sb_hold *hold, u
 void sb_shard_out_free(struct sb_shard_out *out);
 
 /*
- * Begins with a shard that exists: bytes go behind `end`. The caller has seen to it that nothing
- * behind `end` is in use; it is cut off. Its number must be first - 1.
+ * Begins with a shard that exists, and is this file: bytes go behind `end`. The caller has seen to
+ * it that nothing behind `end` is in use; it is cut off. Its number must be first - 1.
  */
-enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path, int64_t end,
+enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path,
+                                   const struct sb_identity *file, int64_t end,
                                    struct sb_error *err) SB_CHECKED;
 
 /*

@@ -97,9 +97,10 @@ static enum sb_code used_end(struct sb_writer *writer, uint32_t shard, int64_t f
 }
 
 /* May bytes be written into this shard? Not through links: they may be another archive's. */
-static bool may_continue(const struct sb_writer *writer, const struct stat *st, const char *path)
+static bool may_continue(const struct sb_writer *writer, const struct sb_look *look,
+                         const char *path)
 {
-    return !writer->seal && S_ISREG(st->st_mode) && st->st_nlink == 1 && access(path, W_OK) == 0;
+    return !writer->seal && S_ISREG(look->mode) && look->links == 1 && access(path, W_OK) == 0;
 }
 
 /*
@@ -112,7 +113,7 @@ static enum sb_code open_shards(struct sb_writer *writer, struct sb_error *err)
     uint32_t in_use = writer->shards_in_use;
     uint32_t count = in_use ? in_use - 1 : 0, own = in_use ? in_use : 1;
     char *path = NULL, *last = NULL;
-    struct stat st, last_st = {0};
+    struct sb_look look, last_look = {0};
     enum sb_code code = SB_OK;
     int64_t end;
 
@@ -122,26 +123,27 @@ static enum sb_code open_shards(struct sb_writer *writer, struct sb_error *err)
             code = err->code;
             goto out;
         }
-        if (lstat(path, &st))
+        code = sb_look_at(path, &look, err);
+        if (code || !look.there)
             break;
         free(last);
         last = path;
-        last_st = st;
+        last_look = look;
     }
-    if (count < in_use) {
-        code = sb_fail_errno(err, errno, "%s", path);
+    if (code == SB_OK && count < in_use)
+        code = sb_fail_errno(err, ENOENT, "%s", path);
+    if (code)
         goto out;
-    }
     code = sb_shard_out_new(&writer->shards, &writer->hold, count < own ? count : own,
                             writer->limit, err);
-    if (code || !last || count > own || !may_continue(writer, &last_st, last))
+    if (code || !last || count > own || !may_continue(writer, &last_look, last))
         goto out;
-    code = used_end(writer, count - 1, last_st.st_size, &end, err);
+    code = used_end(writer, count - 1, last_look.size, &end, err);
     /* A commit that freed the bytes behind `end` must be on disk before they are cut off. */
-    if (code == SB_OK && end < last_st.st_size)
+    if (code == SB_OK && end < last_look.size)
         code = sb_sync_directory_of(writer->hold.file, err);
     if (code == SB_OK)
-        code = sb_shard_out_continue(writer->shards, last, end, err);
+        code = sb_shard_out_continue(writer->shards, last, &last_look.identity, end, err);
     writer->continues = code == SB_OK;
 out:
     free(last);

@@ -51,6 +51,10 @@ static enum sb_code call_whole(struct becoming *part, struct sb_error *err)
 static enum sb_code let_go(struct sb_writer *writer, const struct becoming *part,
                            struct sb_error *err)
 {
+    enum sb_code code = sb_note_stands(&writer->hold.note, err);
+
+    if (code)
+        return code;
     sb_writer_close_index(writer);
     if (unlink(writer->made.path))
         return sb_fail_errno(err, errno, "%s", writer->made.path);
