@@ -161,10 +161,9 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 
 /*
  * SQLite's own descriptor: of a second one the close would drop all locks that this process has on
- * the index. That the file was replaced SQLite knows of one that it locks.
+ * the index. The file that was found before it was opened is that of the name now.
  */
-static enum sb_code open_header(struct sb_archive *archive, const struct stat *before,
-                                struct sb_error *err)
+static enum sb_code open_header(struct sb_archive *archive, struct sb_error *err)
 {
     int moved = 0;
 
@@ -172,7 +171,7 @@ static enum sb_code open_header(struct sb_archive *archive, const struct stat *b
     if (stat(archive->index_path, &archive->opened))
         return sb_fail_errno(err, errno, "%s", archive->index_path);
     sqlite3_file_control(archive->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    if (moved || (archive->unlocked && !is_same_file(before, &archive->opened)))
+    if (moved || !sb_is_kept_open(&archive->opened))
         return sb_fail(err, SB_CHANGED, "%s: was replaced by another archive just now; run again",
                        archive->index_path);
     return SB_OK;
@@ -181,14 +180,12 @@ static enum sb_code open_header(struct sb_archive *archive, const struct stat *b
 /* Opens the database at index_path and looks at all that does not change with its rows. */
 static enum sb_code connect(struct sb_archive *archive, struct sb_error *err)
 {
-    struct stat before = {0};
     enum sb_code code;
 
-    (void)stat(archive->index_path, &before);
     code = sb_database_open(&archive->db, archive->index_path, SB_DB_READ, err);
     archive->unlocked = sb_database_is_unlocked(archive->db);
     if (!code && !archive->is_twin)
-        code = open_header(archive, &before, err);
+        code = open_header(archive, err);
     if (!code)
         code = sb_archive_begin(archive, err);
     if (code)

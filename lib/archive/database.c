@@ -1,6 +1,7 @@
 #include "archive/database.h"
 
 #include "archive/entry.h"
+#include "archive/journal.h"
 #include "archive/own_names.h"
 #include "archive/unlocked.h"
 #include "core/file_lock.h"
@@ -58,6 +59,8 @@ enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err)
     if (code == SB_LOCKED)
         return sb_fail(err, code, "%s: locked by another process; try again when it has finished",
                        file);
+    if (sb_journal_is_cause(db))
+        return sb_journal_fail(file, err);
     if ((extended & 0xff) == SQLITE_FULL)
         error_number = ENOSPC;
     if (sb_unlocked_is_cause(db) && sqlite3_db_readonly(db, "main") != 1)
@@ -238,29 +241,6 @@ static int open_raw(sqlite3 **out, const char *name, int flags, const char *vfs,
     return rc ? rc : first_read(*out);
 }
 
-bool sb_journal_says_something(const char *name)
-{
-    char first = 0;
-    struct stat st;
-    bool says;
-    int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-    if (fd < 0)
-        return errno != ENOENT;
-    says = fstat(fd, &st) || !S_ISREG(st.st_mode) || pread(fd, &first, 1, 0) < 0 || first != 0;
-    close(fd);
-    return says;
-}
-
-bool sb_database_has_journal(const char *file)
-{
-    char journal[PATH_MAX + 16], wal[PATH_MAX + 16];
-
-    snprintf(journal, sizeof(journal), "%s-journal", file);
-    snprintf(wal, sizeof(wal), "%s-wal", file);
-    return sb_journal_says_something(journal) || sb_journal_says_something(wal);
-}
-
 /* `file:` URI of an absolute path, every byte that could mean something escaped. */
 static char *immutable_uri(const char *file)
 {
@@ -289,7 +269,7 @@ static int open_immutable(sqlite3 **out, const char *file)
     char *uri;
     int rc;
 
-    if (sb_database_has_journal(file))
+    if (sb_journal_stands(file))
         return SQLITE_CANTOPEN;
     uri = immutable_uri(file);
     if (!uri)
@@ -334,18 +314,20 @@ static enum sb_code fail_open(sqlite3 *db, const char *file, int rc, struct sb_e
     if (code_of(rc) == SB_LOCKED)
         return sb_fail(err, SB_LOCKED,
                        "%s: locked by another process; try again when it has finished", file);
+    if (sb_journal_is_cause(db))
+        return sb_journal_fail(file, err);
     if (rc == SQLITE_NOTADB)
         return sb_fail(err, SB_FORMAT, "%s: not a Barecat archive (no SQLite index)", file);
     if (sb_unlocked_is_cause(db))
         return sb_fail_without_locks(err, file);
-    if (sb_database_is_unlocked(db) && sb_database_has_journal(file))
+    if (sb_database_is_unlocked(db) && sb_journal_stands(file))
         return sb_fail(
             err, SB_SYSTEM,
             "%s: another process is changing it, or was interrupted, which cannot be "
             "told apart where locks do not work; wait for it, or open it once where they "
             "do",
             file);
-    if (sb_database_has_journal(file))
+    if (sb_journal_stands(file))
         return sb_fail(err, SB_SYSTEM,
                        "%s: an interrupted change must be rolled back first, and that cannot be "
                        "done here (%s); open it once where it can be written",
@@ -361,6 +343,7 @@ static void configure_once(void)
      * that uses SQLite already it says no, and counts on. */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     sb_unlocked_prepare();
+    sb_journal_prepare();
 }
 
 /* Before the first connection. */
@@ -388,8 +371,6 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
         return sb_fail(err, SB_FORMAT, "%s: not a regular file", file);
     if (st.st_size == 0 && mode != SB_DB_CREATE)
         return sb_fail(err, SB_FORMAT, "%s: an empty file, not an archive", file);
-    if (mode == SB_DB_READ && access(file, R_OK))
-        return sb_fail_errno(err, errno, "%s", file);
 
     configure();
     choose_temp_directory(file);
@@ -397,6 +378,10 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
         rc = open_for_reading(out, file);
     else
         rc = open_raw(out, file, SQLITE_OPEN_READWRITE, NULL, mode);
+    if (rc != SQLITE_OK && mode == SB_DB_READ && access(file, R_OK)) {
+        code = sb_fail_errno(err, errno, "%s", file);
+        goto fail;
+    }
     if (rc == SQLITE_OK && mode == SB_DB_WRITE && sqlite3_db_readonly(*out, "main") == 1) {
         code = sb_fail_errno(err, EACCES, "%s", file);
         goto fail;

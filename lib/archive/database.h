@@ -41,15 +41,6 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
 enum sb_code sb_database_open_private(struct sqlite3 **out, const char *beside,
                                       struct sb_error *err) SB_CHECKED;
 
-/*
- * Is this a journal or WAL that says something? SQLite plays none that is empty or whose first byte
- * is zero, as a run leaves it that was killed early, and takes it over for the next transaction.
- */
-bool sb_journal_says_something(const char *name);
-
-/* Does one stand beside the index `file`? Then a change is under way, or was interrupted. */
-bool sb_database_has_journal(const char *file);
-
 /* Gives back the memory of the page cache; what was changed goes to the file first. To be called
  * when little will be asked for while others need theirs. */
 void sb_database_shrink(struct sqlite3 *db);

@@ -2,9 +2,9 @@
 
 #include "archive/database.h"
 #include "archive/ddl.h"
+#include "archive/journal.h"
 #include "archive/own_names.h"
 #include "archive/parent.h"
-#include "archive/pending.h"
 #include "core/file_lock.h"
 #include "core/io.h"
 #include "core/kept_open.h"
@@ -43,7 +43,11 @@ static enum sb_code make_tables(struct sb_new_index *index, const char *journal_
                                 struct sb_error *err)
 {
     char pragmas[200];
-    enum sb_code code = sb_database_open(&index->db, index->path, SB_DB_CREATE, err);
+    /* SQLite would play it into the new index. */
+    enum sb_code code = sb_journal_refuse(index->path, err);
+
+    if (code == SB_OK)
+        code = sb_database_open(&index->db, index->path, SB_DB_CREATE, err);
 
     snprintf(pragmas, sizeof(pragmas),
              "PRAGMA journal_mode=%s; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
@@ -197,7 +201,7 @@ enum sb_code sb_new_index_place(struct sb_hold *hold, const char *from, int *fd,
 {
     bool replaces = hold->file && strcmp(hold->file, hold->path) == 0;
     bool is_part = strcmp(from + strlen(hold->path), SB_PART) == 0;
-    enum sb_code code = sb_pending_refuse_journal(hold->path, err), after;
+    enum sb_code code = sb_journal_refuse(hold->path, err), after;
 
     *committed = false;
     if (code == SB_OK)

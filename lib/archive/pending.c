@@ -52,25 +52,6 @@ enum sb_code sb_pending_refuse_shards(const char *archive, uint32_t from, struct
     return code;
 }
 
-enum sb_code sb_pending_refuse_journal(const char *file, struct sb_error *err)
-{
-    static const char *const suffixes[] = {"-journal", "-wal"};
-    enum sb_code code = SB_OK;
-    char *name;
-
-    for (size_t i = 0; code == SB_OK && i < 2; i++) {
-        if (asprintf(&name, "%s%s", file, suffixes[i]) < 0)
-            return sb_fail_memory(err);
-        if (sb_journal_says_something(name))
-            code = sb_fail(err, SB_LOCKED,
-                           "%s: a journal stands where the new index is to be; end its writer, or "
-                           "remove the journal if there is none",
-                           name);
-        free(name);
-    }
-    return code;
-}
-
 const char *sb_pending_suffix(const char *prefix, const char *base, size_t base_size)
 {
     static const char *const suffixes[] = {SB_NEW_SUFFIX, SB_PART, ""};

@@ -43,12 +43,6 @@ enum sb_code sb_pending_read(struct sqlite3 *db, const char *archive, struct sb_
 const char *sb_pending_suffix(const char *prefix, const char *base, size_t base_size);
 
 /*
- * SB_LOCKED when a journal or WAL that says something stands beside the index `file`: SQLite would
- * play it into another index renamed to that name.
- */
-enum sb_code sb_pending_refuse_journal(const char *file, struct sb_error *err) SB_CHECKED;
-
-/*
  * SB_EXISTS, naming it, where a file that holds something has the name of the shard `from`, of the
  * one after it, or of one that follows these without a break. The archive is to have those names,
  * or Barecat, which counts the shards that it finds, would take it for one.

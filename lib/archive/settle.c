@@ -2,6 +2,7 @@
 
 #include "archive/config.h"
 #include "archive/database.h"
+#include "archive/journal.h"
 #include "archive/own_names.h"
 #include "archive/pending.h"
 #include "archive/progress.h"
@@ -136,10 +137,11 @@ static enum sb_code remove_new_index(const struct sb_hold *hold, struct sb_error
 }
 
 /* `counted`: shards of the index that stands, 0 without one. */
-static enum sb_code undo_shards(const struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+static enum sb_code undo_shards(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
 {
     const struct sb_note_text *said = &hold->note.text;
-    enum sb_code code = SB_OK;
+    /* Or a run that comes after a kill would finish what is only half there. */
+    enum sb_code code = sb_note_unsay_whole(&hold->note, err);
 
     for (uint32_t i = 0; code == SB_OK && i < said->claims[SB_CLAIM_MADE].count; i++) {
         code = remove_claimed(hold, SB_NEW_SUFFIX, SB_CLAIM_MADE, i, err);
@@ -155,13 +157,16 @@ static enum sb_code undo_shards(const struct sb_hold *hold, uint32_t counted, st
 }
 
 /* The run did not commit. As long as the new index is there it is known that the rest may go. */
-static enum sb_code undo(const struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+static enum sb_code undo(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
 {
     enum sb_code code = undo_shards(hold, counted, err);
 
     if (code == SB_OK)
         code = sync_directory(hold, err);
-    return code ? code : remove_new_index(hold, err);
+    if (code == SB_OK)
+        code = remove_new_index(hold, err);
+    /* Before the note says something else. */
+    return code ? code : sync_directory(hold, err);
 }
 
 bool sb_settle_undo(struct sb_hold *hold)
@@ -543,7 +548,9 @@ enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done, struct sb_error
         return SB_OK;
     code = look_at_new_index(&index, hold, err);
     if (code == SB_OK && sb_is_identical(&index.look.identity, &said->index)) {
-        code = sb_settle_name_shards(hold, err);
+        code = sb_journal_refuse(hold->path, err);
+        if (code == SB_OK)
+            code = sb_settle_name_shards(hold, err);
         if (code == SB_OK)
             code = sb_rename_new(index.path, hold->path, err);
         if (code == SB_OK)

@@ -6,6 +6,7 @@
 #include "archive/reader.h"
 
 #include "archive/database.h"
+#include "archive/journal.h"
 
 static enum sb_code run(struct sb_archive *archive, enum sb_statement which, struct sb_error *err)
 {
@@ -38,7 +39,7 @@ enum sb_code sb_archive_begin(struct sb_archive *archive, struct sb_error *err)
 static bool was_written_meanwhile(const struct sb_archive *archive)
 {
     return sb_archive_generation(archive) != archive->begun_at ||
-           sb_database_has_journal(archive->index_path);
+           sb_journal_stands(archive->index_path);
 }
 
 enum sb_code sb_archive_end(struct sb_archive *archive, enum sb_code code, struct sb_error *err)

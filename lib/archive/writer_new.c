@@ -5,6 +5,7 @@
 
 #include "archive/database.h"
 #include "archive/ddl.h"
+#include "archive/journal.h"
 #include "archive/own_names.h"
 #include "archive/settle.h"
 #include "core/io.h"
@@ -26,12 +27,15 @@ static enum sb_code clear_the_way(struct sb_writer *writer, struct sb_error *err
         return code || writer->in_place ? code
                                         : sb_writer_refuse_strangers(writer, writer->replaced, err);
     }
-    if (writer->in_place && hold->note.text.whole)
+    if (writer->in_place && hold->note.text.whole &&
+        hold->note.text.claims[SB_CLAIM_MADE].count > 0)
         return sb_fail(err, SB_EXISTS,
                        "%s" SB_NEW_INDEX ": an interrupted run left this index, which may be that "
                        "of the shards; finish it with 'pack --append', or remove it",
                        hold->path);
-    code = sb_settle_missing(hold, err);
+    code = sb_journal_refuse(hold->path, err);
+    if (code == SB_OK)
+        code = sb_settle_missing(hold, err);
     return code || writer->in_place ? code : sb_pending_refuse_shards(hold->path, 0, err);
 }
 

@@ -5,6 +5,7 @@
 #include "archive/writer_private.h"
 
 #include "archive/database.h"
+#include "archive/journal.h"
 #include "archive/own_names.h"
 #include "archive/part.h"
 #include "archive/shardcount.h"
@@ -58,12 +59,13 @@ static enum sb_code let_go(struct sb_writer *writer, const struct becoming *part
     sb_writer_close_index(writer);
     if (unlink(writer->made.path))
         return sb_fail_errno(err, errno, "%s", writer->made.path);
-    return sb_note_index(&writer->hold.note, &part->hold.index, err);
+    code = sb_sync_directory_of(writer->hold.path, err);
+    return code ? code : sb_note_index(&writer->hold.note, &part->hold.index, err);
 }
 
 static enum sb_code place(struct sb_writer *writer, struct becoming *part, struct sb_error *err)
 {
-    enum sb_code code = sb_pending_refuse_journal(part->hold.path, err);
+    enum sb_code code = sb_journal_refuse(part->hold.path, err);
 
     if (code == SB_OK && !writer->replaced)
         code = sb_pending_refuse_shards(writer->hold.path, 0, err);

@@ -2,9 +2,9 @@
 
 #include "archive/config.h"
 #include "archive/database.h"
+#include "archive/journal.h"
 #include "archive/own_names.h"
 #include "archive/parent.h"
-#include "archive/pending.h"
 #include "archive/schema.h"
 #include "core/file_lock.h"
 #include "core/io.h"
@@ -114,9 +114,9 @@ static enum sb_code rename_index(struct upgrade *upgrade, struct sb_error *err)
         return SB_OK;
     code = sb_hold_begin(hold, upgrade->db, err);
     if (code == SB_OK)
-        code = sb_pending_refuse_journal(hold->file, err);
+        code = sb_journal_refuse(hold->file, err);
     if (code == SB_OK)
-        code = sb_pending_refuse_journal(hold->path, err);
+        code = sb_journal_refuse(hold->path, err);
     if (code == SB_OK)
         code = sb_rename_new(hold->file, hold->path, err);
     if (code)

@@ -1,0 +1,188 @@
+#include "archive/journal.h"
+
+#include "archive/own_names.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* SQLite's version of the wal-index, in the byte order of the machine. */
+#define SHM_VERSION 3007000
+
+/* What a file begins with; zeros behind its end. */
+#define START_BYTES 8
+
+static bool is_journal(const unsigned char *start)
+{
+    static const unsigned char magic[START_BYTES] = {0xd9, 0xd5, 0x05, 0xf9,
+                                                     0x20, 0xa1, 0x63, 0xd7};
+
+    return start[0] == 0 || memcmp(start, magic, START_BYTES) == 0;
+}
+
+static bool is_wal(const unsigned char *start)
+{
+    static const unsigned char magic[] = {0x37, 0x7f, 0x06};
+
+    return start[0] == 0 || (memcmp(start, magic, sizeof(magic)) == 0 && (start[3] & 0xfe) == 0x82);
+}
+
+static bool is_shm(const unsigned char *start)
+{
+    uint32_t version;
+
+    memcpy(&version, start, sizeof(version));
+    return version == 0 || version == SHM_VERSION;
+}
+
+static const struct {
+    const char *suffix;
+    bool (*is)(const unsigned char *start);
+    bool is_log; /* that is played into the index; these come first */
+} kinds[] = {
+    {"-journal", is_journal, true},
+    {"-wal", is_wal, true},
+    {"-shm", is_shm, false},
+};
+
+#define KINDS (sizeof(kinds) / sizeof(*kinds))
+
+static size_t kind_of(const char *path)
+{
+    size_t size = strlen(path), i;
+
+    for (i = 0; i < KINDS; i++) {
+        size_t end = strlen(kinds[i].suffix);
+
+        if (size > end && strcmp(path + size - end, kinds[i].suffix) == 0)
+            break;
+    }
+    return i;
+}
+
+static int read_start(int fd, unsigned char *start)
+{
+    struct sb_error ignored;
+    size_t got;
+
+    memset(start, 0, START_BYTES);
+    return sb_pread_full(fd, start, START_BYTES, 0, &got, "", &ignored) ? -1 : 0;
+}
+
+/* As SQLite calls open. EEXIST stands for a file of somebody else. */
+static int open_own(const char *path, int flags, int mode)
+{
+    size_t kind = kind_of(path);
+    unsigned char start[START_BYTES];
+    int fd = open(path, flags, (mode_t)mode);
+
+    if (fd < 0 || kind == KINDS || read_start(fd, start) || kinds[kind].is(start))
+        return fd;
+    close(fd);
+    errno = EEXIST;
+    return -1;
+}
+
+static void replace_open(void)
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+
+    /* All of SQLite's file systems for Unix share their system calls. */
+    if (vfs && vfs->iVersion >= 3 && vfs->xSetSystemCall)
+        vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)open_own);
+}
+
+void sb_journal_prepare(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, replace_open);
+}
+
+bool sb_journal_is_cause(struct sqlite3 *db)
+{
+    return db && (sqlite3_errcode(db) & 0xff) == SQLITE_CANTOPEN &&
+           sqlite3_system_errno(db) == EEXIST;
+}
+
+/* Reads what the one of this kind begins with: false where there is none. SB_SYSTEM: it cannot be
+ * read. */
+static enum sb_code look_beside(const char *file, size_t kind, char **name, bool *there,
+                                unsigned char *start, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    int fd;
+
+    *there = false;
+    *name = sb_own_name(file, kinds[kind].suffix, err);
+    if (!*name)
+        return err->code;
+    fd = open(*name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return SB_OK;
+    *there = true;
+    if (fd < 0 || read_start(fd, start))
+        code = sb_fail_errno(err, errno, "%s", *name);
+    if (fd >= 0)
+        close(fd);
+    return code;
+}
+
+static enum sb_code fail_stranger(const char *name, struct sb_error *err)
+{
+    return sb_fail(err, SB_EXISTS,
+                   "%s: in the way, and SQLite would take it for its own; move it away", name);
+}
+
+enum sb_code sb_journal_fail(const char *file, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < KINDS; i++) {
+        unsigned char start[START_BYTES];
+        char *name;
+        bool there;
+
+        code = look_beside(file, i, &name, &there, start, err);
+        if (code == SB_OK && there && !kinds[i].is(start))
+            code = fail_stranger(name, err);
+        free(name);
+    }
+    return code ? code : sb_fail(err, SB_SYSTEM, "%s: cannot be opened", file);
+}
+
+enum sb_code sb_journal_refuse(const char *file, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < KINDS && kinds[i].is_log; i++) {
+        unsigned char start[START_BYTES];
+        char *name;
+        bool there;
+
+        code = look_beside(file, i, &name, &there, start, err);
+        if (code == SB_OK && there && !kinds[i].is(start))
+            code = fail_stranger(name, err);
+        else if (code == SB_OK && there && start[0] != 0)
+            code = sb_fail(err, SB_LOCKED,
+                           "%s: a journal stands where the new index is to be; end its writer, or "
+                           "remove the journal if there is none",
+                           name);
+        free(name);
+    }
+    return code;
+}
+
+bool sb_journal_stands(const char *file)
+{
+    struct sb_error ignored;
+
+    return sb_journal_refuse(file, &ignored) != SB_OK;
+}
