@@ -31,11 +31,37 @@
 
 /* Finding the index */
 
-static bool ends_in_new(const char *name)
+static bool ends_in(const char *name, const char *suffix)
 {
-    size_t size = strlen(name), end = strlen(SB_NEW_SUFFIX);
+    size_t size = strlen(name), end = strlen(suffix);
 
-    return size > end && strcmp(name + size - end, SB_NEW_SUFFIX) == 0;
+    return size > end && strcmp(name + size - end, suffix) == 0;
+}
+
+/* Names that files of another archive have, so that no archive may. */
+static enum sb_code refuse_name(const char *archive, const char *base, struct sb_error *err)
+{
+    static const char *const sqlites[] = {"-journal", "-wal", "-shm"};
+
+    if (!*base || strcmp(base, ".") == 0 || strcmp(base, "..") == 0)
+        return sb_fail(err, SB_INVALID, "%s: a directory's name; an archive needs a file name",
+                       archive);
+    if (ends_in(base, SB_NEW_SUFFIX))
+        return sb_fail(err, SB_INVALID,
+                       "%s: names in .new are for archives that are being made; choose another",
+                       archive);
+    if (ends_in(base, SB_OLD_INDEX))
+        return sb_fail(err, SB_INVALID,
+                       "%s: the name of an index; give that of its archive, without '" SB_OLD_INDEX
+                       "'",
+                       archive);
+    for (size_t i = 0; i < sizeof(sqlites) / sizeof(*sqlites); i++) {
+        if (ends_in(base, sqlites[i]))
+            return sb_fail(err, SB_INVALID,
+                           "%s: names in %s are for SQLite's journals; choose another", archive,
+                           sqlites[i]);
+    }
+    return SB_OK;
 }
 
 char *sb_hold_path(const char *archive, struct sb_error *err)
@@ -43,15 +69,8 @@ char *sb_hold_path(const char *archive, struct sb_error *err)
     const char *slash = strrchr(archive, '/');
     const char *base = slash ? slash + 1 : archive;
 
-    if (!*base || strcmp(base, ".") == 0 || strcmp(base, "..") == 0) {
-        sb_fail(err, SB_INVALID, "%s: a directory's name; an archive needs a file name", archive);
+    if (refuse_name(archive, base, err))
         return NULL;
-    }
-    if (ends_in_new(base)) {
-        sb_fail(err, SB_INVALID,
-                "%s: names in .new are for archives that are being made; choose another", archive);
-        return NULL;
-    }
     return sb_resolve_directory_of(archive, err);
 }
 
@@ -100,16 +119,18 @@ static enum sb_code look_at_links(struct sb_hold *hold, uint32_t links, struct s
     return code || links == half + 1 ? code : fail_links(hold->file, links, err);
 }
 
-/* SB_END: no index stands under this name. */
-static enum sb_code look_at_index(struct sb_hold *hold, bool follow, struct sb_error *err)
+/* SB_END: no index stands under this name, but perhaps a directory. */
+static enum sb_code look_at_index(struct sb_hold *hold, bool follow, bool *directory,
+                                  struct sb_error *err)
 {
     const char *name = hold->file;
     struct sb_look look;
     enum sb_code code = sb_look_at(name, &look, err);
 
+    *directory = S_ISDIR(look.mode);
     if (code)
         return code;
-    if (!look.there || S_ISDIR(look.mode))
+    if (!look.there || *directory)
         return SB_END;
     if (S_ISLNK(look.mode))
         return sb_fail(err, SB_INVALID,
@@ -121,29 +142,70 @@ static enum sb_code look_at_index(struct sb_hold *hold, bool follow, struct sb_e
     return look.links > 1 && !follow ? look_at_links(hold, look.links, err) : SB_OK;
 }
 
+static enum sb_code has_shard(const char *archive, bool *has, struct sb_error *err)
+{
+    char *path = sb_shard_name(archive, 0, err);
+    struct sb_look look = {0};
+    enum sb_code code = path ? sb_look_at(path, &look, err) : err->code;
+
+    *has = look.there;
+    free(path);
+    return code;
+}
+
+/* Barecat may have written an archive of that very name. */
+static enum sb_code refuse_own_archive(const struct sb_hold *hold, struct sb_error *err)
+{
+    bool own = false, ours = false;
+    enum sb_code code = has_shard(hold->file, &own, err);
+
+    if (code == SB_OK && own)
+        code = has_shard(hold->path, &ours, err);
+    if (code || !own || ours)
+        return code;
+    return sb_fail(err, SB_EXISTS,
+                   "%s: an archive with shards of its own, and not the index of %s; rename one of "
+                   "them",
+                   hold->file, hold->path);
+}
+
+/* SB_END: none, or a link that leads nowhere, which is in nobody's way. */
+static enum sb_code look_at_old_index(struct sb_hold *hold, bool follow, struct sb_error *err)
+{
+    enum sb_code code;
+    bool directory;
+
+    free(hold->file);
+    hold->file = sb_own_name(hold->path, SB_OLD_INDEX, err);
+    if (!hold->file)
+        return err->code;
+    if (access(hold->file, F_OK) && errno == ENOENT)
+        return SB_END;
+    code = look_at_index(hold, follow, &directory, err);
+    return code ? code : refuse_own_archive(hold, err);
+}
+
 enum sb_code sb_hold_find(struct sb_hold *hold, const char *archive, bool follow,
                           struct sb_error *err)
 {
     enum sb_code code;
+    bool directory;
 
     *hold = SB_HOLD_NONE;
     hold->path = sb_hold_path(archive, err);
     hold->file = hold->path ? strdup(hold->path) : NULL;
     if (!hold->file)
         return hold->path ? sb_fail_memory(err) : err->code;
-    code = look_at_index(hold, follow, err);
+    code = look_at_index(hold, follow, &directory, err);
+    if (code != SB_END)
+        return code;
+    code = look_at_old_index(hold, follow, err);
     if (code != SB_END)
         return code;
     free(hold->file);
-    hold->file = sb_own_name(hold->path, SB_OLD_INDEX, err);
-    if (!hold->file)
-        return err->code;
-    code = look_at_index(hold, follow, err);
-    if (code == SB_END) {
-        free(hold->file);
-        hold->file = NULL;
-    }
-    return code == SB_END ? SB_OK : code;
+    hold->file = NULL;
+    return directory ? sb_fail(err, SB_FORMAT, "%s: is a directory, not an archive", hold->path)
+                     : SB_OK;
 }
 
 /* Locks */

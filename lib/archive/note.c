@@ -124,13 +124,15 @@ static enum sb_code take_line(const char *line, struct sb_note_text *text, struc
 }
 
 /* Changes the text that it reads. A last line without its end was not written. */
-static enum sb_code parse(struct sb_note *note, char *lines, struct sb_error *err)
+static enum sb_code parse(struct sb_note *note, char *text, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
     char *end;
 
-    for (; code == SB_OK && (end = strchr(lines, '\n')); lines = end + 1) {
+    for (char *lines = text; code == SB_OK && (end = strchr(lines, '\n')); lines = end + 1) {
         *end = '\0';
+        if (!note->text.whole)
+            note->whole_at = lines - text;
         if (strncmp(lines, MARK, strlen(MARK)) != 0)
             code = take_line(lines, &note->text, err);
     }
@@ -220,6 +222,32 @@ static enum sb_code read_text(struct sb_note *note, const struct sb_look *look,
     return code;
 }
 
+/*
+ * Where the sticky bit keeps a user from removing what is ours, a note of his is not to do so for
+ * him. In any other directory he needs none.
+ */
+static enum sb_code refuse_foreign(const struct sb_note *note, const struct sb_look *look,
+                                   struct sb_error *err)
+{
+    const char *slash = strrchr(note->path, '/');
+    struct sb_look directory = {0};
+    enum sb_code code;
+    char *path;
+
+    if (look->size == 0 || look->owner == geteuid() || look->owner == 0)
+        return SB_OK;
+    path = slash > note->path ? strndup(note->path, (size_t)(slash - note->path)) : strdup("/");
+    code = path ? sb_look_at(path, &directory, err) : sb_fail_memory(err);
+    free(path);
+    if (code || !(directory.mode & S_ISVTX))
+        return code;
+    return sb_fail(
+        err, SB_EXISTS,
+        "%s: of user %u, and in this directory everybody may make files, so nothing that "
+        "it says is believed; have it removed",
+        note->path, (unsigned)look->owner);
+}
+
 static enum sb_code lock(struct sb_note *note, bool was_there, struct sb_error *err)
 {
     int error_number = sb_lock_first_byte(note->fd);
@@ -260,8 +288,9 @@ static enum sb_code try_to_take(struct sb_note *note, struct sb_error *err)
         return SB_END;
     if (opened.links != 1)
         return refuse_stranger(note->path, err);
-    note->empty = opened.size == 0;
-    return read_text(note, &opened, err);
+    note->size = opened.size;
+    code = refuse_foreign(note, &opened, err);
+    return code ? code : read_text(note, &opened, err);
 }
 
 enum sb_code sb_note_take(struct sb_note *note, const char *archive, struct sb_error *err)
@@ -313,48 +342,58 @@ void sb_note_drop(struct sb_note *note, bool keep)
 
 /* Writing it */
 
+/*
+ * The opening goes with the first line: alone it says nothing that is needed, and when the power
+ * fails, of two writes the second may be there without the first.
+ */
 static enum sb_code add(struct sb_note *note, const char *line, struct sb_error *err)
 {
-    return sb_write_full(note->fd, line, strlen(line), note->path, err);
+    char text[SB_NOTE_OPENING + LINE_ROOM];
+    size_t size = (size_t)snprintf(text, sizeof(text), "%s%s\n", note->opening, line);
+
+    *note->opening = '\0';
+    note->size += (off_t)size;
+    return sb_write_full(note->fd, text, size, note->path, err);
 }
 
 /* The line counts here, too, as it would for the next run. */
 static enum sb_code say(struct sb_note *note, const char *line, struct sb_error *err)
 {
-    char whole[LINE_ROOM];
     enum sb_code code = take_line(line, &note->text, err);
 
-    if (code)
-        return code;
-    snprintf(whole, sizeof(whole), "%s\n", line);
-    return add(note, whole, err);
+    return code ? code : add(note, line, err);
+}
+
+/* Synced, or new lines could come to disk among old ones. */
+static enum sb_code clear(struct sb_note *note, struct sb_error *err)
+{
+    if (note->size == 0)
+        return SB_OK;
+    if (ftruncate(note->fd, 0) || lseek(note->fd, 0, SEEK_SET) < 0)
+        return sb_fail_errno(err, errno, "%s", note->path);
+    note->size = 0;
+    return sb_note_sync(note, err);
 }
 
 enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
                            const struct sb_identity *subject, struct sb_error *err)
 {
     struct utsname here;
-    char lines[LINE_ROOM];
-    int size;
+    char aimed[LINE_ROOM] = "make";
 
     release_text(&note->text);
     note->text.aim = aim;
     if (subject)
         note->text.subject = *subject;
-    if (uname(&here))
-        snprintf(here.nodename, sizeof(here.nodename), "?");
-    size = snprintf(lines, sizeof(lines), MARK "%ld %.64s\n", (long)getpid(),
-                    *here.nodename ? here.nodename : "?");
-    if (aim == SB_AIM_MAKE)
-        snprintf(lines + size, sizeof(lines) - (size_t)size, "make\n");
-    else
-        snprintf(lines + size, sizeof(lines) - (size_t)size, "%s %" PRIu64 ".%" PRId64 "\n",
+    if (aim != SB_AIM_MAKE)
+        snprintf(aimed, sizeof(aimed), "%s %" PRIu64 ".%" PRId64,
                  aim == SB_AIM_REPLACE ? "replace" : "change", note->text.subject.inode,
                  note->text.subject.born);
-    if (!note->empty && (ftruncate(note->fd, 0) || lseek(note->fd, 0, SEEK_SET) < 0))
-        return sb_fail_errno(err, errno, "%s", note->path);
-    note->empty = false;
-    return add(note, lines, err);
+    if (uname(&here) || !*here.nodename)
+        snprintf(here.nodename, sizeof(here.nodename), "?");
+    snprintf(note->opening, sizeof(note->opening), MARK "%ld %.64s\n%.60s\n", (long)getpid(),
+             here.nodename, aimed);
+    return clear(note, err);
 }
 
 enum sb_code sb_note_index(struct sb_note *note, const struct sb_identity *index,
@@ -368,7 +407,22 @@ enum sb_code sb_note_index(struct sb_note *note, const struct sb_identity *index
 
 enum sb_code sb_note_whole(struct sb_note *note, struct sb_error *err)
 {
+    note->whole_at = note->size;
     return say(note, "whole", err);
+}
+
+enum sb_code sb_note_unsay_whole(struct sb_note *note, struct sb_error *err)
+{
+    struct sb_error ignored;
+
+    if (!note->text.whole)
+        return SB_OK;
+    note->text.whole = false;
+    if (ftruncate(note->fd, note->whole_at))
+        return sb_fail_errno(err, errno, "%s", note->path);
+    /* A disk that does not sync is no reason to leave more behind: after a kill it counts. */
+    (void)!sb_note_sync(note, &ignored);
+    return SB_OK;
 }
 
 enum sb_code sb_note_links(struct sb_note *note, uint32_t number, struct sb_error *err)

@@ -32,6 +32,8 @@ enum sb_note_aim { SB_AIM_NONE, SB_AIM_MAKE, SB_AIM_REPLACE, SB_AIM_CHANGE };
 
 enum sb_claim_kind { SB_CLAIM_MADE, SB_CLAIM_GONE, SB_CLAIM_EMPTY, SB_CLAIM_KINDS };
 
+#define SB_NOTE_OPENING 160 /* bytes, with the zero at the end */
+
 /* Files by the number of their shard. */
 struct sb_claims {
     struct sb_identity *at; /* {0}: none of this number */
@@ -49,9 +51,11 @@ struct sb_note_text {
 };
 
 struct sb_note {
-    int fd;     /* -1: not held */
-    char *path; /* ARCHIVE.new */
-    bool empty; /* the file has no byte yet */
+    int fd;                        /* -1: not held */
+    char *path;                    /* ARCHIVE.new */
+    off_t size;                    /* of the file */
+    char opening[SB_NOTE_OPENING]; /* its first lines, which go to the file with the next one */
+    off_t whole_at;                /* where the line `whole` begins, if it says that */
     struct sb_note_text text;
 };
 
@@ -60,6 +64,8 @@ struct sb_note {
  * SB_LOCKED names the process that holds it. SB_EXISTS for a file that no run of ours left: one
  * that neither is empty (or a page of zeros, as after a power failure) nor begins as a note.
  * SB_SYSTEM also where the file system has no locks; then no file is left that was not there.
+ * In a directory where everybody may make files, but only remove his own (as in /tmp), SB_EXISTS
+ * for one of another user, too: it could have our files removed.
  */
 enum sb_code sb_note_take(struct sb_note *note, const char *archive,
                           struct sb_error *err) SB_CHECKED;
@@ -84,6 +90,10 @@ enum sb_code sb_note_index(struct sb_note *note, const struct sb_identity *index
                            struct sb_error *err) SB_CHECKED;
 enum sb_code sb_note_whole(struct sb_note *note, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_note_links(struct sb_note *note, uint32_t number, struct sb_error *err) SB_CHECKED;
+
+/* Takes `whole` back, and what was said after it, before what it speaks of is removed. Synced
+ * where that works. */
+enum sb_code sb_note_unsay_whole(struct sb_note *note, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_note_claim(struct sb_note *note, enum sb_claim_kind kind, uint32_t number,
                            const struct sb_identity *file, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_note_sync(struct sb_note *note, struct sb_error *err) SB_CHECKED;

@@ -4,7 +4,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#define WANTED (STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_INO | STATX_SIZE | STATX_BTIME)
+#define WANTED                                                                                     \
+    (STATX_TYPE | STATX_MODE | STATX_UID | STATX_NLINK | STATX_INO | STATX_SIZE | STATX_BTIME)
 
 static void take(const struct statx *st, struct sb_look *out)
 {
@@ -12,6 +13,7 @@ static void take(const struct statx *st, struct sb_look *out)
         .there = true,
         .identity.inode = st->stx_ino,
         .mode = st->stx_mode,
+        .owner = st->stx_uid,
         .links = st->stx_nlink,
         .size = (int64_t)st->stx_size,
     };

@@ -24,6 +24,7 @@ struct sb_look {
     bool there;
     struct sb_identity identity;
     mode_t mode;
+    uid_t owner;
     uint32_t links;
     int64_t size;
 };
