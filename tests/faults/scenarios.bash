@@ -56,11 +56,11 @@ found_at() {
 }
 
 # No file beside the archive but its index and shards, under their final names; and what SQLite made and
-# removed at once, which a power failure may bring back, and the note, whose removal may have been what
-# failed.
+# removed at once, which a power failure may bring back; the note, whose removal may have been what
+# failed, or what a killed run left of it that changes an archive in place: a lock that says nothing.
 tidy() {
     found_at ! -name a.barecat ! -name 'a.barecat-shard-[0-9][0-9][0-9][0-9][0-9]' \
-        ! -name 'etilqs_*' >log
+        ! -name 'etilqs_*' ! \( -name a.barecat.new -size 0 \) >log
     [ ! -s log ] || { [ "${calls-}" = unlink ] && ! grep -qv '\.new$' log; }
 }
 
@@ -186,7 +186,13 @@ check_share() {
     [ "$1" != killed ] || return 0
     found_at ! -regex '.*/a-0000[012]-of-00003\.barecat\(-shard-[0-9]*\)?' \
         ! -name 'etilqs_*' ! \( -name '*.new' -size 0 \) >log
-    [ ! -s log ] || report "left behind"
+    [ ! -s log ] || is_kept_note "$1" || report "left behind"
+}
+
+# is_kept_note PHASE: nothing but the note is in the log, which could not be removed, or is for the next
+# writer, since it is not known what is on disk.
+is_kept_note() {
+    [[ $1 == failed && ${calls-} == @(unlink|sync) ]] && ! grep -qv '\.new$' log
 }
 
 start_append() {
@@ -592,7 +598,7 @@ parts() {
     fi
     [[ $1 != @(killed|ended) ]] || return
     found_at ! -regex "$2" ! -name 'etilqs_*' >log
-    [ ! -s log ] || [ "$1,$calls" = failed,unlink ] || report "left behind"
+    [ ! -s log ] || [ "$1,$calls" = failed,unlink ] || is_kept_note "$1" || report "left behind"
 }
 
 start_defrag() {
