@@ -19,19 +19,32 @@
 /* What a file begins with; zeros behind its end. */
 #define START_BYTES 8
 
-static bool is_journal(const unsigned char *start)
+/* Or with as much of it as came to disk before a kill, and zeros. */
+static bool begins_with(const unsigned char *start, const unsigned char *magic, size_t size)
 {
-    static const unsigned char magic[START_BYTES] = {0xd9, 0xd5, 0x05, 0xf9,
-                                                     0x20, 0xa1, 0x63, 0xd7};
+    size_t same = 0;
 
-    return start[0] == 0 || memcmp(start, magic, START_BYTES) == 0;
+    while (same < size && start[same] == magic[same])
+        same++;
+    while (same < size && start[same] == 0)
+        same++;
+    return same == size;
 }
 
+static bool is_journal(const unsigned char *start)
+{
+    static const unsigned char magic[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+
+    return begins_with(start, magic, sizeof(magic));
+}
+
+/* The last byte of the magic says in which order those of the checksums are. */
 static bool is_wal(const unsigned char *start)
 {
-    static const unsigned char magic[] = {0x37, 0x7f, 0x06};
+    static const unsigned char little[] = {0x37, 0x7f, 0x06, 0x82};
+    static const unsigned char big[] = {0x37, 0x7f, 0x06, 0x83};
 
-    return start[0] == 0 || (memcmp(start, magic, sizeof(magic)) == 0 && (start[3] & 0xfe) == 0x82);
+    return begins_with(start, little, sizeof(little)) || begins_with(start, big, sizeof(big));
 }
 
 static bool is_shm(const unsigned char *start)

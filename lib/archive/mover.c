@@ -190,6 +190,7 @@ static enum sb_code look_at_shards(struct sb_mover *mover, struct sb_error *err)
         code = count_shards(mover, err);
     if (code)
         return code;
+    mover->counted = mover->shard_count;
     if (mover->shard_count < in_use || mover->shard_count == 0)
         return sb_fail(err, SB_NOENT,
                        "%s-shard-%05u: not there; every shard must be, for files to be moved",
@@ -257,6 +258,7 @@ static void cut_back(struct sb_mover *mover)
 
 void sb_mover_free(struct sb_mover *mover)
 {
+    struct sb_error ignored;
     bool done = false;
 
     if (!mover)
@@ -266,7 +268,8 @@ void sb_mover_free(struct sb_mover *mover)
     if (mover->settled && !mover->broken && !sqlite3_get_autocommit(mover->db))
         cut_back(mover);
     if (mover->settled && !mover->broken)
-        done = sb_settle_undo(&mover->hold);
+        done = sb_settle_undo(&mover->hold) &&
+               sb_settle_remove_gone(&mover->hold, mover->counted, &ignored) == SB_OK;
     sb_mover_close_targets(mover);
     sb_shards_free(mover->reading);
     for (size_t i = 0; i < 2; i++) {

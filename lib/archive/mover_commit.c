@@ -234,23 +234,56 @@ static enum sb_code find_mode(struct sb_mover *mover, mode_t *mode, struct sb_er
     return code;
 }
 
+/* It goes unless the index counts it. */
+static enum sb_code note_gone(struct sb_mover *mover, uint32_t number, struct sb_error *err)
+{
+    char *path = sb_mover_shard_path(mover, number, err);
+    struct sb_look look = {0};
+    enum sb_code code = path ? sb_look_at(path, &look, err) : err->code;
+
+    free(path);
+    if (code || !look.there)
+        return code;
+    return sb_note_claim(&mover->hold.note, SB_CLAIM_GONE, number, &look.identity, err);
+}
+
+/* Under a name that the next run would clear, until the note says that it goes unless the index
+ * counts it. */
+static enum sb_code make_empty(struct sb_mover *mover, uint32_t number, mode_t mode,
+                               const char *made, struct sb_error *err)
+{
+    struct sb_look look;
+    struct stat st;
+    int fd;
+    enum sb_code code = sb_hold_make_file(made, &fd, err);
+
+    if (code)
+        return code;
+    if (fchmod(fd, mode) || fstat(fd, &st))
+        code = sb_fail_errno(err, errno, "%s", made);
+    else
+        code = sb_look_into(fd, made, &look, err);
+    close(fd);
+    if (code)
+        return code;
+    mover->shards[number] = (struct mover_shard){.device = st.st_dev, .inode = st.st_ino};
+    return sb_note_claim(&mover->hold.note, SB_CLAIM_GONE, number, &look.identity, err);
+}
+
 static enum sb_code make_shard(struct sb_mover *mover, uint32_t number, mode_t mode,
                                struct sb_error *err)
 {
     char *path = sb_mover_shard_path(mover, number, err);
-    enum sb_code code = SB_OK;
-    struct stat st;
-    int fd;
+    char *made = path ? sb_shard_name(mover->hold.note.path, 0, err) : NULL;
+    struct sb_look look;
+    enum sb_code code = made ? make_empty(mover, number, mode, made, err) : err->code;
 
-    if (!path)
-        return err->code;
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (fd < 0 || fchmod(fd, mode) || fstat(fd, &st))
-        code = sb_fail_errno(err, errno, "%s", path);
-    else
-        mover->shards[number] = (struct mover_shard){.device = st.st_dev, .inode = st.st_ino};
-    if (fd >= 0 && close(fd) && code == SB_OK)
-        code = sb_fail_errno(err, errno, "%s", path);
+    if (code == SB_OK)
+        code = sb_look_at(path, &look, err);
+    if (code == SB_OK)
+        code =
+            sb_is_empty_file(&look) ? sb_rename(made, path, err) : sb_rename_new(made, path, err);
+    free(made);
     free(path);
     return code;
 }
@@ -270,7 +303,7 @@ static enum sb_code remove_shard(struct sb_mover *mover, uint32_t number, struct
     return code;
 }
 
-/* The files first: a killed run leaves empty ones, which harm nobody. */
+/* The files first: a killed run leaves empty ones, which the next one removes. */
 enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count, struct sb_error *err)
 {
     uint32_t old = mover->shard_count;
@@ -294,7 +327,7 @@ enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count, struct 
     if (code == SB_OK)
         code = commit_count(mover, old + count, err);
     if (code == SB_OK)
-        mover->shard_count += count;
+        mover->counted = mover->shard_count += count;
     return code;
 }
 
@@ -304,6 +337,15 @@ enum sb_code sb_mover_shards_filled(struct sb_mover *mover, uint32_t *count, str
 
     if (code == SB_OK && *count == 0)
         *count = 1;
+    return code;
+}
+
+enum sb_code sb_mover_note_surplus(struct sb_mover *mover, uint32_t count, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = count; code == SB_OK && i < mover->shard_count; i++)
+        code = note_gone(mover, i, err);
     return code;
 }
 
@@ -325,7 +367,11 @@ enum sb_code sb_mover_drop_empty_shards(struct sb_mover *mover, uint32_t keep, s
     for (uint32_t i = keep; code == SB_OK && i < mover->shard_count; i++)
         code = sb_mover_shorten(mover, i, 0, err);
     if (code == SB_OK)
+        code = sb_mover_note_surplus(mover, keep, err);
+    if (code == SB_OK)
         code = commit_count(mover, keep, err);
+    if (code == SB_OK)
+        mover->counted = keep;
     sb_mover_close_targets(mover);
     while (code == SB_OK && mover->shard_count > keep) {
         code = remove_shard(mover, mover->shard_count - 1, err);

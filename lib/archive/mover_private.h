@@ -53,6 +53,7 @@ struct sb_mover {
 
     struct mover_shard *shards;
     uint32_t shard_count;
+    uint32_t counted; /* of these the index counts, as far as it is committed */
     struct sb_shards *reading;
     struct target targets[TARGETS_MOST];
     uint64_t uses; /* counts those of targets */
@@ -96,6 +97,11 @@ void sb_mover_close_targets(struct sb_mover *mover);
 /* Puts an empty file in the place of a shard; *file says which. Not synced. */
 enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, struct stat *file,
                                 struct sb_error *err) SB_CHECKED;
+
+/* The note says of the shards from this number on that they go once the index no longer counts
+ * them. Not synced. */
+enum sb_code sb_mover_note_surplus(struct sb_mover *mover, uint32_t count,
+                                   struct sb_error *err) SB_CHECKED;
 
 /* Syncs every shard that was written to. */
 enum sb_code sb_mover_sync(struct sb_mover *mover, struct sb_error *err) SB_CHECKED;

@@ -288,6 +288,7 @@ static enum sb_code try_to_take(struct sb_note *note, struct sb_error *err)
         return SB_END;
     if (opened.links != 1)
         return refuse_stranger(note->path, err);
+    note->was_left = before.there;
     note->size = opened.size;
     code = refuse_foreign(note, &opened, err);
     return code ? code : read_text(note, &opened, err);
@@ -382,6 +383,7 @@ enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
     char aimed[LINE_ROOM] = "make";
 
     release_text(&note->text);
+    note->was_left = false;
     note->text.aim = aim;
     if (subject)
         note->text.subject = *subject;

@@ -13,7 +13,8 @@
  *   whole                   that index is complete and synced
  *   made NUMBER FILE        a shard that the run made, as ARCHIVE.new-shard-NUMBER
  *   links NUMBER            ARCHIVE.new-shard-* from here on may be links to other files
- *   gone NUMBER FILE        a shard that is the archive's no more once the run has committed
+ *   gone NUMBER FILE        a shard that goes once the run has committed, or when the run ends
+ *                           without, unless the index that stands counts it
  *   empty NUMBER FILE       a file without a byte that has the name of a shard which is made
  *
  * INDEX and FILE are identities (core/look.h): INODE.BORN. A line is there, and synced where it
@@ -52,6 +53,7 @@ struct sb_note_text {
 
 struct sb_note {
     int fd;                        /* -1: not held */
+    bool was_left;                 /* it was there, and is not begun anew */
     char *path;                    /* ARCHIVE.new */
     off_t size;                    /* of the file */
     char opening[SB_NOTE_OPENING]; /* its first lines, which go to the file with the next one */

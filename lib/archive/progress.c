@@ -128,6 +128,9 @@ enum sb_code sb_progress_read(const char *file, struct sb_progress *progress, st
     int major, minor;
     enum sb_code code = sb_database_open(&db, file, SB_DB_READ, err);
 
+    /* All rows are of one commit. */
+    if (code == SB_OK)
+        code = sb_database_run(db, "BEGIN", err);
     if (code == SB_OK)
         code = sb_schema_vet(db, &schema, &major, &minor, true, err);
     if (code == SB_OK)

@@ -214,27 +214,12 @@ static enum sb_code renumber_rows(struct sb_mover *mover, const struct sb_renumb
 }
 
 /* From here on the index counts them no more, and the note says that they go. */
-static enum sb_code note_surplus(struct sb_mover *mover, uint32_t count, struct sb_error *err)
-{
-    struct sb_note *note = &mover->hold.note;
-    enum sb_code code = SB_OK;
-
-    for (uint32_t i = count; code == SB_OK && i < mover->shard_count; i++) {
-        char *path = sb_shard_name(mover->hold.path, i, err);
-        struct sb_look look = {0};
-
-        code = path ? sb_look_at(path, &look, err) : err->code;
-        if (code == SB_OK && look.there)
-            code = sb_note_claim(note, SB_CLAIM_GONE, i, &look.identity, err);
-        free(path);
-    }
-    return code ? code : sb_note_sync(note, err);
-}
-
 static enum sb_code put_end(struct sb_mover *mover, uint32_t count, struct sb_error *err)
 {
-    enum sb_code code = note_surplus(mover, count, err);
+    enum sb_code code = sb_mover_note_surplus(mover, count, err);
 
+    if (code == SB_OK)
+        code = sb_note_sync(&mover->hold.note, err);
     if (code == SB_OK)
         code = sb_exclude_readers(mover->db, mover->hold.file, err);
     if (code == SB_OK)

@@ -321,6 +321,22 @@ out:
     return code;
 }
 
+enum sb_code sb_settle_claim_name(struct sb_hold *hold, uint32_t number, struct sb_error *err)
+{
+    struct named file;
+    enum sb_code code = look_at_shard(&file, hold->path, "", number, err);
+
+    if (code == SB_OK && sb_is_empty_file(&file.look))
+        code = sb_note_claim(&hold->note, SB_CLAIM_EMPTY, number, &file.look.identity, err);
+    else if (code == SB_OK && file.look.there)
+        code = sb_fail(err, SB_EXISTS,
+                       "%s: in the way of the next shard, and no index says what is in it; move it "
+                       "away",
+                       file.path);
+    release(&file);
+    return code;
+}
+
 enum sb_code sb_settle_name_shards(struct sb_hold *hold, struct sb_error *err)
 {
     const struct sb_claims *made = &hold->note.text.claims[SB_CLAIM_MADE];
@@ -336,7 +352,7 @@ enum sb_code sb_settle_name_shards(struct sb_hold *hold, struct sb_error *err)
 enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count, struct sb_error *err)
 {
     const struct sb_claims *gone = &hold->note.text.claims[SB_CLAIM_GONE];
-    enum sb_code code = sb_note_stands(&hold->note, err);
+    enum sb_code code = gone->count > count ? sb_note_stands(&hold->note, err) : SB_OK;
 
     /* The last one first: Barecat counts the shards that it finds. */
     for (uint32_t i = gone->count; code == SB_OK && i > count; i--)
@@ -462,8 +478,9 @@ static enum sb_code settle_note(struct sb_hold *hold, uint32_t counted, struct s
     const struct sb_note_text *said = &hold->note.text;
     bool waits;
 
+    /* Killed before it came to say anything, a run may have made a file, which is empty. */
     if (said->aim == SB_AIM_NONE)
-        return SB_OK;
+        return hold->note.was_left ? undo(hold, counted, err) : SB_OK;
     if (said->aim == SB_AIM_CHANGE)
         return sb_is_identical(&said->subject, &hold->index) ? settle_change(hold, counted, err)
                                                              : refuse_untold(hold, counted, err);
@@ -512,7 +529,7 @@ enum sb_code sb_settle(struct sb_hold *hold, struct sqlite3 *db, struct sb_error
     if (code == SB_OK)
         code = settle_row(hold, db, err);
 
-    if (code == SB_OK && hold->note.text.aim != SB_AIM_NONE)
+    if (code == SB_OK && (hold->note.was_left || hold->note.text.aim != SB_AIM_NONE))
         code = sb_shard_count_in_use(db, hold->path, &counted, err);
     /* An archive without files has a shard all the same. */
     return code ? code : settle_note(hold, counted > 0 ? counted : 1, err);
@@ -531,7 +548,7 @@ enum sb_code sb_settle_missing(struct sb_hold *hold, struct sb_error *err)
     bool waits = false;
 
     if (said->aim == SB_AIM_NONE)
-        return SB_OK;
+        return hold->note.was_left ? undo(hold, 0, err) : SB_OK;
     if (said->aim != SB_AIM_CHANGE && !is_at_new_index(hold, &waits, err))
         return err->code;
     return waits ? undo(hold, 0, err) : refuse_untold(hold, 0, err);

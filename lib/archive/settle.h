@@ -30,6 +30,11 @@ enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done, struct sb_error
  * for the next writer; then false. */
 bool sb_settle_undo(struct sb_hold *hold);
 
+/* Of the run whose note it is: sees to it that the shard of this number can get its lasting name.
+ * The note says so of an empty file that has it, which goes; SB_EXISTS for any other. */
+enum sb_code sb_settle_claim_name(struct sb_hold *hold, uint32_t number,
+                                  struct sb_error *err) SB_CHECKED;
+
 /* Of the run whose note it is: gives the shards that it made their lasting names, before the commit
  * by which the index counts them. Nothing is replaced but what the note says goes. Synced. */
 enum sb_code sb_settle_name_shards(struct sb_hold *hold, struct sb_error *err) SB_CHECKED;

@@ -2,6 +2,7 @@
 
 #include "archive/hold.h"
 #include "archive/own_names.h"
+#include "archive/settle.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -232,30 +233,16 @@ static struct shard_file *detach_if_done(struct sb_shard_out *out, struct shard_
     return file;
 }
 
-/*
- * That its lasting name is to be had is better known now than at the commit. An empty file there is
- * what a killed run left, and goes. An archive that is replaced says itself which shards go.
- */
+/* That its lasting name is to be had is better known now than at the commit. An archive that is
+ * replaced says itself which shards go. */
 static enum sb_code look_at_name(struct sb_shard_out *out, struct sb_error *err)
 {
     struct sb_note *note = &out->hold->note;
-    struct sb_look look = {0};
     enum sb_code code = sb_note_stands(note, err);
-    char *path;
 
-    if (code || note->text.aim == SB_AIM_REPLACE)
-        return code;
-    path = sb_shard_name(out->hold->path, out->next, err);
-    code = path ? sb_look_at(path, &look, err) : err->code;
-    if (code == SB_OK && sb_is_empty_file(&look))
-        code = sb_note_claim(note, SB_CLAIM_EMPTY, out->next, &look.identity, err);
-    else if (code == SB_OK && look.there)
-        code = sb_fail(err, SB_EXISTS,
-                       "%s: in the way of the next shard, and no index says what is in it; move it "
-                       "away",
-                       path);
-    free(path);
-    return code;
+    return code || note->text.aim == SB_AIM_REPLACE
+               ? code
+               : sb_settle_claim_name(out->hold, out->next, err);
 }
 
 /* Before it holds anything, or the next writer could not tell whose it is. */

@@ -155,7 +155,7 @@ static enum sb_code note_gone(struct sb_writer *writer, uint32_t number, struct 
     return sb_note_claim(&writer->hold.note, SB_CLAIM_GONE, number, &look.identity, err);
 }
 
-enum sb_code sb_writer_note_gone(struct sb_writer *writer, struct sb_error *err)
+enum sb_code sb_writer_note_gone(struct sb_writer *writer, uint32_t made, struct sb_error *err)
 {
     uint32_t count = writer->shards_in_use;
     enum sb_code code = SB_OK;
@@ -165,6 +165,8 @@ enum sb_code sb_writer_note_gone(struct sb_writer *writer, struct sb_error *err)
         count = 1;
     for (uint32_t i = 0; code == SB_OK && i < count; i++)
         code = note_gone(writer, i, err);
+    for (uint32_t i = count; code == SB_OK && i < made; i++)
+        code = sb_settle_claim_name(&writer->hold, i, err);
     return code ? code : sb_note_sync(&writer->hold.note, err);
 }
 
@@ -207,7 +209,7 @@ static enum sb_code name_shards(struct sb_writer *writer, struct sb_error *err)
 {
     if (writer->in_place)
         return SB_OK;
-    return writer->replaced ? sb_writer_note_gone(writer, err)
+    return writer->replaced ? sb_writer_note_gone(writer, sb_shard_out_count(writer->shards), err)
                             : sb_settle_name_shards(&writer->hold, err);
 }
 

@@ -72,7 +72,7 @@ static enum sb_code place(struct sb_writer *writer, struct becoming *part, struc
     if (code == SB_OK)
         code = let_go(writer, part, err);
     if (code == SB_OK)
-        code = sb_writer_note_gone(writer, err);
+        code = sb_writer_note_gone(writer, part->count, err);
     if (code)
         return code;
     sb_database_close(part->db);

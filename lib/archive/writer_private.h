@@ -53,8 +53,10 @@ struct sb_writer {
 enum sb_code sb_writer_open_new(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 
-/* Says in the note which shards the archive that is replaced has: they go with it. Synced. */
-enum sb_code sb_writer_note_gone(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+/* Says in the note which shards the archive that is replaced has: they go with it. SB_EXISTS where
+ * another file has the name of one of the `made` shards of the new one. Synced. */
+enum sb_code sb_writer_note_gone(struct sb_writer *writer, uint32_t made,
+                                 struct sb_error *err) SB_CHECKED;
 
 /* The commit, see sb_new_index_place; then shards get their lasting names. */
 enum sb_code sb_writer_put_in_place(struct sb_writer *writer, const char *from, int *fd,

@@ -161,8 +161,13 @@ static enum sb_code open_part(struct sb_checkpoint *run, const struct sb_checkpo
     enum sb_code code = sb_part_look(run->path, &there, &run->progress, err);
 
     /* Without stretches nothing is made under that name, whatever it is. */
+    if (code && !wanted)
+        return SB_OK;
+    /* Another run may have changed it meanwhile: under the lock it will show. */
+    if (code == SB_EXISTS && (wish->resume || replaces))
+        return take_part(run, wish, err);
     if (code)
-        return wanted ? code : SB_OK;
+        return code;
     if (there && !wish->resume && !replaces && run->progress.state != SB_PROGRESS_DISCARDED)
         return refuse_part(run, err);
     if (!there && wish->resume && !replaces)

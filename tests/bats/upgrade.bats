@@ -292,7 +292,7 @@ would compute 1 checksum"
 @test "a journal where the new index would be is refused" {
     make_archive
     make_schema_02
-    printf 'journal' >a.barecat-journal
+    printf '\331\325\005\371' >a.barecat-journal
     run_fail 2 sb upgrade a.barecat
     stderr_has 'a.barecat-journal: a journal stands where'
     [[ -e $old && ! -e a.barecat && ! -e a.barecat.new ]] || fail 'changed'
