@@ -323,6 +323,19 @@ void sb_hold_adopt(struct sb_hold *hold, int fd, const struct sb_identity *index
         (void)!sb_keep_open(hold, &st, &ignored);
 }
 
+void sb_hold_move(struct sb_hold *to, struct sb_hold *from)
+{
+    struct sb_error ignored;
+    struct stat st;
+
+    *to = *from;
+    /* Without memory for it, see sb_hold_adopt. */
+    if (to->fd >= 0 && fstat(to->fd, &st) == 0)
+        (void)!sb_keep_open(to, &st, &ignored);
+    sb_keep_no_longer(from);
+    *from = SB_HOLD_NONE;
+}
+
 void sb_hold_drop(struct sb_hold *hold, bool keep)
 {
     sb_note_drop(&hold->note, keep);

@@ -84,6 +84,9 @@ enum sb_code sb_hold_take_index(struct sb_hold *hold, const struct sb_identity *
  * the hold's from now on. */
 void sb_hold_adopt(struct sb_hold *hold, int fd, const struct sb_identity *index);
 
+/* Gives the hold, with its locks, to another owner: `from` has none any more. */
+void sb_hold_move(struct sb_hold *to, struct sb_hold *from);
+
 /*
  * Lets go of all, with every connection to the index closed. `keep` leaves the note to the next
  * writer: what is on disk is not known, or not settled.

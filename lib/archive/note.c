@@ -366,8 +366,11 @@ static enum sb_code say(struct sb_note *note, const char *line, struct sb_error 
 }
 
 /* Synced, or new lines could come to disk among old ones. */
-static enum sb_code clear(struct sb_note *note, struct sb_error *err)
+enum sb_code sb_note_clear(struct sb_note *note, struct sb_error *err)
 {
+    release_text(&note->text);
+    note->was_left = false;
+    *note->opening = '\0';
     if (note->size == 0)
         return SB_OK;
     if (ftruncate(note->fd, 0) || lseek(note->fd, 0, SEEK_SET) < 0)
@@ -381,9 +384,11 @@ enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
 {
     struct utsname here;
     char aimed[LINE_ROOM] = "make";
+    enum sb_code code;
 
-    release_text(&note->text);
-    note->was_left = false;
+    code = sb_note_clear(note, err);
+    if (code)
+        return code;
     note->text.aim = aim;
     if (subject)
         note->text.subject = *subject;
@@ -395,7 +400,7 @@ enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
         snprintf(here.nodename, sizeof(here.nodename), "?");
     snprintf(note->opening, sizeof(note->opening), MARK "%ld %.64s\n%.60s\n", (long)getpid(),
              here.nodename, aimed);
-    return clear(note, err);
+    return SB_OK;
 }
 
 enum sb_code sb_note_index(struct sb_note *note, const struct sb_identity *index,

@@ -83,6 +83,9 @@ enum sb_code sb_note_stands(const struct sb_note *note, struct sb_error *err) SB
  * writer. */
 void sb_note_drop(struct sb_note *note, bool keep);
 
+/* What was said is settled: the file is empty, and still locked. */
+enum sb_code sb_note_clear(struct sb_note *note, struct sb_error *err) SB_CHECKED;
+
 /* Begins the text anew; subject: NULL for SB_AIM_MAKE. What was said before is settled. */
 enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
                            const struct sb_identity *subject, struct sb_error *err) SB_CHECKED;

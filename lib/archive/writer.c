@@ -15,7 +15,7 @@ enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
                             const struct sb_writer_options *options, struct sb_error *err)
 {
     struct sb_writer *writer = calloc(1, sizeof(*writer));
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     *out = NULL;
     if (!writer)
@@ -30,7 +30,11 @@ enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
     writer->strict = options->strict;
     writer->notify = options->notify;
     writer->limit = options->shard_size;
-    code = sb_hold_find(&writer->hold, path, false, err);
+    writer->kept = options->kept;
+    if (writer->kept && writer->kept->fd >= 0)
+        sb_hold_move(&writer->hold, writer->kept);
+    else
+        code = sb_hold_find(&writer->hold, path, false, err);
     if (code)
         goto fail;
     code = writer->mode == SB_APPEND ? sb_writer_open_append(writer, err)
@@ -63,6 +67,18 @@ static bool undo(struct sb_writer *writer)
     return writer->settled && sb_settle_undo(&writer->hold);
 }
 
+/* What was left behind is for the next writer, who knows it by the note. */
+static void let_go(struct sb_writer *writer, bool done)
+{
+    struct sb_error ignored;
+
+    if (done && writer->committed && writer->kept &&
+        sb_note_clear(&writer->hold.note, &ignored) == SB_OK)
+        sb_hold_move(writer->kept, &writer->hold);
+    else
+        sb_hold_drop(&writer->hold, !done);
+}
+
 void sb_writer_free(struct sb_writer *writer)
 {
     bool done;
@@ -82,8 +98,7 @@ void sb_writer_free(struct sb_writer *writer)
         sb_database_close(writer->db);
     sb_new_index_release(&writer->made);
     sb_database_close(writer->replaced);
-    /* What was left behind is for the next writer, who knows it by the note. */
-    sb_hold_drop(&writer->hold, !done);
+    let_go(writer, done);
     free(writer);
 }
 

@@ -17,6 +17,7 @@
 
 struct sb_progress;
 struct sb_shards;
+struct sb_hold;
 struct sb_writer;
 
 enum sb_writer_mode {
@@ -44,6 +45,13 @@ struct sb_writer_options {
      * is settled at the commit, and costs next to nothing where no name repeats.
      */
     bool names_repeat;
+
+    /*
+     * NULL, or a hold that outlives the writer: with its locks, where it has them, the writer
+     * works, for SB_APPEND; and after a commit it has those of the writer. One that failed keeps
+     * nothing.
+     */
+    struct sb_hold *kept;
 
     bool strict; /* a commit that would leave a file out is SB_INVALID, and undone */
     const struct sb_notify *notify; /* what the commit has to say of single files; may be NULL */

@@ -174,7 +174,7 @@ static enum sb_code look_at_archive(struct sb_writer *writer, struct sb_error *e
 enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *err)
 {
     static const struct sb_hold_options options = {.to_change = true};
-    enum sb_code code = sb_hold_take(&writer->hold, err);
+    enum sb_code code = writer->hold.fd < 0 ? sb_hold_take(&writer->hold, err) : SB_OK;
 
     if (code == SB_OK && !writer->hold.file)
         code = sb_writer_roll_forward(writer, err);

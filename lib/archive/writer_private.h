@@ -28,6 +28,7 @@ struct sb_writer {
     int64_t limit;  /* bytes in a shard */
 
     struct sb_hold hold;
+    struct sb_hold *kept;     /* see the options */
     struct sb_new_index made; /* not for SB_APPEND */
 
     sqlite3 *db;       /* made.db, or for SB_APPEND the archive's */

@@ -15,6 +15,7 @@ struct sb_checkpoint {
     bool appends;
     char *path;              /* of the archive that is stored into: ARCHIVE.part, or itself */
     struct sb_writer *guard; /* locks ARCHIVE, and makes it of the part; NULL with SB_APPEND */
+    struct sb_hold hold;     /* of `path`, between stretches */
 
     struct sb_progress progress;
     bool begun;                     /* something is committed */
@@ -223,7 +224,9 @@ enum sb_code sb_checkpoint_open(struct sb_checkpoint **out,
     run = calloc(1, sizeof(*run));
     if (!run)
         return sb_fail_memory(err);
+    run->hold = SB_HOLD_NONE;
     run->archive = *archive;
+    run->archive.writer.kept = &run->hold;
     run->appends = archive->writer.mode == SB_APPEND;
     run->path = run->appends ? sb_hold_path(archive->path, err) : sb_part_path(archive->path, err);
     code = !run->path     ? err->code
@@ -250,6 +253,7 @@ void sb_checkpoint_free(struct sb_checkpoint *run)
     if (!run)
         return;
     sb_sink_free(run->sink);
+    sb_hold_drop(&run->hold, false);
     sb_writer_free(run->guard);
     sb_progress_release(&run->progress);
     sb_buf_release(&run->place.last);
@@ -418,6 +422,7 @@ enum sb_code sb_checkpoint_commit(struct sb_checkpoint *run, struct sb_error *er
         run->progress.input++;
         code = close_stretch(run, true, err);
     }
+    sb_hold_drop(&run->hold, false);
     if (!code && run->guard)
         code = sb_writer_commit_part(run->guard, run->path, err);
     if (!code)

@@ -233,3 +233,115 @@ letters() {
         [[ -n $stderr ]]
     done
 }
+
+@test "a run that commits on the way has the archive to its end" {
+    local at
+    for at in one two three four; do
+        letters "${at:0:1}" 3000 >"more/$at"
+    done
+    for ((at = 1; ; at++)); do
+        rm -rf a a.* a-* meanwhile.*
+        sb pack a -C tree .
+        run --separate-stderr env SHARDBOX_LOCK_WAIT=0 LD_PRELOAD="$FAULT_SHIM" FAULT_HOW=run \
+            FAULT_RUN="'$SHARDBOX' pack --force a -C tree two" FAULT_RUN_LOG=meanwhile.log \
+            FAULT_RUN_STATUS=meanwhile.status FAULT_CALLS=truncate,sync,unlink FAULT_AT=$at \
+            "$SHARDBOX" pack -q -j1 --append --duplicates=last --checkpoint=3000 a -C more .
+        ((status == 0)) || fail "at $at"
+        [[ -e meanwhile.status ]] || break
+        [[ $(cat meanwhile.status) == 2 || $(grep -c writing meanwhile.log) == 1 ]] || fail "at $at"
+        run_ok sb verify a
+        [[ $(sb ls a) == $'four\none\nthree\ntwo' ]] || fail "at $at"
+    done
+    ((at > 10))
+}
+
+@test "what has the name of one of SQLite's files and is none stays, and is named" {
+    local suffix mode
+    for suffix in journal wal shm; do
+        for mode in delete wal; do
+            rm -rf a a-* a.*
+            sb pack a -C tree .
+            [[ $mode == delete ]] || sql a 'PRAGMA journal_mode=wal' >/dev/null
+            echo mine >a-$suffix
+            for command in 'ls a' 'rm a one' 'pack --append a more/three' 'pack --force a more/three' \
+                'defrag a' 'verify a'; do
+                # shellcheck disable=SC2086 # words
+                run --separate-stderr sb $command
+                ((status == 0)) || stderr_has "/a-$suffix: in the way, and SQLite would take it for its own"
+                [[ $(cat a-$suffix) == mine ]] || fail "$suffix $mode $command"
+            done
+        done
+        rm -rf a a-* a.*
+        [[ $suffix != shm ]] || continue
+        echo mine >a-$suffix
+        run_fail 2 sb pack a -C tree .
+        stderr_has "/a-$suffix: in the way"
+        [[ $(echo a*) == "a-$suffix" && $(cat a-$suffix) == mine ]]
+    done
+}
+
+@test "a journal that waits for an index that is made is not played into it" {
+    sb pack a -C tree .
+    printf '\331\325\005\371\040\241\143\327' >a.new-index-journal
+    run_fail 2 sb pack --force a -C more .
+    stderr_has 'a.new-index-journal: a journal stands where the new index is to be'
+    [[ $(sb ls a) == $'one\ntwo' && $(echo a*) == 'a a-shard-00000 a.new-index-journal' ]]
+}
+
+@test "names that files of another archive have are no archives'" {
+    for name in a.new a-journal a-wal a-shm a-sqlite-index; do
+        run_fail 2 sb pack "$name" -C tree .
+        [[ $(echo a*) == 'a*' ]]
+    done
+    mkdir a
+    run_fail 2 sb pack a -C tree .
+    stderr_has 'a: is a directory, not an archive'
+    rmdir a
+    # As Barecat would write it, of that very name.
+    sb pack b -C tree .
+    mv b a-sqlite-index
+    mv b-shard-00000 a-sqlite-index-shard-00000
+    before=$(describe)
+    for command in 'pack --force a' 'pack --append a' 'pack a'; do
+        # shellcheck disable=SC2086 # words
+        run_fail 2 sb $command more/three
+        stderr_has 'a-sqlite-index: an archive with shards of its own, and not the index of'
+        [[ $(describe) == "$before" ]]
+    done
+}
+
+@test "what is undone stays undone, wherever it is killed" {
+    local at
+    # The last rename fails, and the run that undoes is killed.
+    for ((at = 1; ; at++)); do
+        rm -rf a a.* a-*
+        killed rename 2 pack --shard-size=3 a -C tree .
+        [[ -e a.new-index && ! -e a ]]
+        LD_PRELOAD=$FAULT_SHIM FAULT_HOW=kill FAULT_CALLS=truncate,sync,unlink FAULT_AT=$at \
+            run sb pack a -C more .
+        ((status == 137)) || break
+        run --separate-stderr sb pack --append a more/three
+        ((status == 0)) || stderr_has 'no such archive'
+        [[ ! -e a ]] || run_ok sb verify a
+        run sb pack --force a -C more .
+        run_ok sb verify a
+        [[ $(sb ls a) == three && $(echo a*) == 'a a-shard-00000' ]] || fail "at $at"
+    done
+    ((at > 4))
+}
+
+@test "a note of another user proves nothing where everybody may make files" {
+    ((UID == 0)) || skip 'needs root, to give a file away'
+    mkdir shared
+    chmod 1777 shared
+    sb pack shared/a -C tree .
+    printf 'shardbox 1 by 1 host\nchange 1.1\ngone 0 %s.0\n' "$(stat -c %i shared/a-shard-00000)" \
+        >shared/a.new
+    chown 12345 shared/a.new
+    run_fail 2 sb rm shared/a one
+    stderr_has 'a.new: of user 12345, and in this directory everybody may make files'
+    # He could do as much without it in any other.
+    chmod 0777 shared
+    run_ok sb rm shared/a one
+    run_ok sb verify shared/a
+}
