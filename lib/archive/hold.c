@@ -323,6 +323,13 @@ void sb_hold_adopt(struct sb_hold *hold, int fd, const struct sb_identity *index
         (void)!sb_keep_open(hold, &st, &ignored);
 }
 
+/* Before the transaction changes anything, or the reader would be in its way. */
+static void end_bridge(struct sb_hold *hold)
+{
+    sb_database_close(hold->bridge);
+    hold->bridge = NULL;
+}
+
 void sb_hold_move(struct sb_hold *to, struct sb_hold *from)
 {
     struct sb_error ignored;
@@ -338,6 +345,7 @@ void sb_hold_move(struct sb_hold *to, struct sb_hold *from)
 
 void sb_hold_drop(struct sb_hold *hold, bool keep)
 {
+    end_bridge(hold);
     sb_note_drop(&hold->note, keep);
     if (hold->fd >= 0)
         sb_unlock_first_byte(hold->fd);
@@ -374,6 +382,23 @@ enum sb_code sb_hold_vet(struct sqlite3 *db, const char *path, const char *file,
     return code ? code : refuse_schema(schema, major, minor, path, file, err);
 }
 
+/*
+ * SQLite unlocks all of a file when its last connection in this process does, so one stays that
+ * reads; to a lock of the process that it takes a second time it has no objection.
+ */
+enum sb_code sb_hold_bridge(struct sb_hold *hold, const char *from, int fd, struct sb_error *err)
+{
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SQLITE_LOCK_START + 1, .l_len = 1};
+    enum sb_code code = sb_database_open(&hold->bridge, from, SB_DB_READ, err);
+
+    if (code == SB_OK)
+        code = sb_database_run(hold->bridge, "BEGIN; SELECT count(*) FROM sqlite_schema", err);
+    if (code == SB_OK && fcntl(fd, F_SETLK, &lock))
+        code = sb_fail_errno(err, errno, "%s: cannot be locked", from);
+    return code;
+}
+
 enum sb_code sb_hold_begin(struct sb_hold *hold, struct sqlite3 *db, struct sb_error *err)
 {
     int moved = 0;
@@ -382,6 +407,7 @@ enum sb_code sb_hold_begin(struct sb_hold *hold, struct sqlite3 *db, struct sb_e
     sqlite3_busy_timeout(db, 0);
     code = sb_database_run(db, "BEGIN IMMEDIATE", err);
     sqlite3_busy_timeout(db, sb_lock_wait(BUSY_MILLISECONDS));
+    end_bridge(hold);
     if (code == SB_LOCKED)
         return fail_locked(hold, err);
     if (code)

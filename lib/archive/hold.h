@@ -25,6 +25,7 @@ struct sb_hold {
     struct sb_identity index; /* of it */
     bool half_named; /* a run that was killed left it under the name that it had while it was made,
                         too */
+    struct sqlite3 *bridge; /* see sb_hold_bridge; NULL: none */
     struct sb_note note;
 };
 
@@ -66,6 +67,14 @@ struct sb_hold_options {
  */
 enum sb_code sb_hold_open(struct sb_hold *hold, struct sqlite3 **db,
                           const struct sb_hold_options *options, struct sb_error *err) SB_CHECKED;
+
+/*
+ * Before an index, at `from` and with the descriptor fd, takes the place of the one that is held:
+ * takes SQLite's lock of a writer on it, which lasts until the transaction of the next
+ * sb_hold_open, so that Barecat does not write between the two.
+ */
+enum sb_code sb_hold_bridge(struct sb_hold *hold, const char *from, int fd,
+                            struct sb_error *err) SB_CHECKED;
 
 /* Starts a write transaction again, as sb_hold_open does. */
 enum sb_code sb_hold_begin(struct sb_hold *hold, struct sqlite3 *db,

@@ -3,7 +3,6 @@
 #include "archive/config.h"
 #include "archive/database.h"
 #include "archive/own_names.h"
-#include "archive/shardcount.h"
 #include "core/look.h"
 
 #include <sqlite3.h>
@@ -73,13 +72,13 @@ enum sb_code sb_pending_record(struct sqlite3 *db, const char *prefix, uint32_t 
     return sb_config_put(db, SB_CONFIG_SHARD_PREFIX, strrchr(prefix, '/') + 1, &wide, err);
 }
 
-static enum sb_code vet(const struct sb_config_row *row, const char *archive, uint32_t in_use,
+static enum sb_code vet(const struct sb_config_row *row, const char *archive,
                         struct sb_pending *pending, struct sb_error *err)
 {
     const char *base = strrchr(archive, '/') ? strrchr(archive, '/') + 1 : archive;
     const char *suffix = sb_pending_suffix(row->text, base, strlen(base));
 
-    if (!suffix || row->number < 1 || row->number > SB_SHARD_MAX + 1 || row->number < in_use)
+    if (!suffix || row->number < 1 || row->number > SB_SHARD_MAX + 1)
         return sb_fail(err, SB_DAMAGED, "%s: the config row %s makes no sense", archive,
                        SB_CONFIG_SHARD_PREFIX);
     if (*suffix)
@@ -87,24 +86,15 @@ static enum sb_code vet(const struct sb_config_row *row, const char *archive, ui
     return SB_OK;
 }
 
-/* In one transaction, for another writer may change the row, and which shards files name, at once.
- */
 enum sb_code sb_pending_read(struct sqlite3 *db, const char *archive, struct sb_pending *pending,
                              struct sb_error *err)
 {
     struct sb_config_row row = {0};
-    uint32_t in_use = 0;
-    enum sb_code code = sb_database_run(db, "SAVEPOINT pending", err);
+    enum sb_code code = sb_config_get(db, SB_CONFIG_SHARD_PREFIX, &row, err);
 
     *pending = (struct sb_pending){0};
-    if (code)
-        return code;
-    code = sb_config_get(db, SB_CONFIG_SHARD_PREFIX, &row, err);
     if (code == SB_OK && row.there)
-        code = sb_shard_count_in_use(db, archive, &in_use, err);
-    if (code == SB_OK && row.there)
-        code = vet(&row, archive, in_use, pending, err);
+        code = vet(&row, archive, pending, err);
     sb_config_release(&row);
-    sqlite3_exec(db, "RELEASE pending", NULL, NULL, NULL);
     return code;
 }

@@ -29,9 +29,7 @@ struct sb_pending {
     const char *suffix; /* as sb_pending_suffix, but NULL also where nothing waits */
 };
 
-/*
- * SB_DAMAGED for a row that is not as we write it, or that disowns shards which files name: to
- * follow it would cost data.
+/* SB_DAMAGED for a row that is not as we write it. Files may be in more shards: Barecat adds some.
  */
 enum sb_code sb_pending_read(struct sqlite3 *db, const char *archive, struct sb_pending *pending,
                              struct sb_error *err) SB_CHECKED;

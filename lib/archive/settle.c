@@ -271,8 +271,12 @@ static enum sb_code replace_empty(const struct named *from, const struct named *
 static enum sb_code give_name(const struct sb_hold *hold, const struct named *from,
                               const struct named *to, uint32_t number, struct sb_error *err)
 {
-    if (!to->look.there)
-        return sb_rename_new(from->path, to->path, err);
+    enum sb_code code;
+
+    if (!to->look.there) {
+        code = sb_rename_new(from->path, to->path, err);
+        return code == SB_EXISTS ? refuse_in_the_way(from, to, err) : code;
+    }
     /* Where a file system cannot rename without replacing, a kill leaves both names. */
     if (sb_is_identical(&from->look.identity, &to->look.identity))
         return remove_named(from, err);
@@ -512,8 +516,6 @@ static enum sb_code settle_row(struct sb_hold *hold, struct sqlite3 *db, struct 
         code = refuse_part(hold, err);
     if (code == SB_OK)
         code = finish_row(hold, &pending, err);
-    if (code == SB_OK)
-        code = sb_settle_remove_gone(hold, pending.count, err);
     if (code == SB_OK)
         code = sync_directory(hold, err);
     return code ? code : drop_row(hold, db, part, err);

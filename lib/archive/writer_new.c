@@ -188,9 +188,10 @@ static enum sb_code finish(struct sb_writer *writer, struct sb_error *err)
 enum sb_code sb_writer_put_in_place(struct sb_writer *writer, const char *from, int *fd,
                                     const struct sb_identity *identity, struct sb_error *err)
 {
-    enum sb_code code =
-        sb_new_index_place(&writer->hold, from, fd, identity, &writer->committed, err);
+    enum sb_code code = writer->has_row ? sb_hold_bridge(&writer->hold, from, *fd, err) : SB_OK;
 
+    if (code == SB_OK)
+        code = sb_new_index_place(&writer->hold, from, fd, identity, &writer->committed, err);
     if (code)
         return code;
     sb_database_close(writer->replaced);

@@ -354,7 +354,7 @@ class Ground:
             write_tree(f"{inputs}/{name}", below(name, name))
         for source, name in (("merge", "merge"), ("link", "link"), ("old", "copy"), ("other", "other")):
             must([SHARDBOX, "pack", "-q", SHARD_SIZE, f"{name}.barecat", "-C", source, "."], inputs)
-        must(["tar", "cf", "converted.tar", "-C", "converted", "."], inputs)
+        must(["tar", "cf", "converted.tar", "--sort=name", "-C", "converted", "."], inputs)
         for name, text in (("barecat", BARECAT), ("appear", APPEAR), ("stranger", STRANGER)):
             with open(f"{inputs}/{name}", "w", encoding="utf-8") as file:
                 file.write(text)
@@ -628,7 +628,7 @@ class Place:
         known = set(os.listdir(self.ground.start(start.name)))
         if may_have_part:
             known.update(name for name in self.own() if name.startswith("a.barecat.part"))
-            known.add("a.barecat.new")
+            known.update(("a.barecat.new", "a.barecat.new-index"))
         for archive, _ in self.archives(start):
             index = self.index(archive)
             known.add(os.path.relpath(index, self.at))
