@@ -291,7 +291,12 @@ static int open_again(sqlite3 **out, const char *file, int flags, const char *vf
 /* A journal of a writer that died is rolled back by opening for writing once. */
 static int open_after_rollback(sqlite3 **out, const char *file)
 {
-    int rc = open_again(out, file, SQLITE_OPEN_READWRITE, NULL);
+    struct sb_error ignored;
+    int rc = sb_journal_vet(file, &ignored) == SB_OK ? SQLITE_OK : SQLITE_READONLY_ROLLBACK;
+
+    if (rc)
+        return rc;
+    rc = open_again(out, file, SQLITE_OPEN_READWRITE, NULL);
 
     return rc ? rc : open_again(out, file, SQLITE_OPEN_READONLY, NULL);
 }
@@ -327,6 +332,8 @@ static enum sb_code fail_open(sqlite3 *db, const char *file, int rc, struct sb_e
             "told apart where locks do not work; wait for it, or open it once where they "
             "do",
             file);
+    if (sb_journal_vet(file, err))
+        return err->code;
     if (sb_journal_stands(file))
         return sb_fail(err, SB_SYSTEM,
                        "%s: an interrupted change must be rolled back first, and that cannot be "
@@ -372,6 +379,9 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
     if (st.st_size == 0 && mode != SB_DB_CREATE)
         return sb_fail(err, SB_FORMAT, "%s: an empty file, not an archive", file);
 
+    code = mode == SB_DB_WRITE ? sb_journal_vet(file, err) : SB_OK;
+    if (code)
+        return code;
     configure();
     choose_temp_directory(file);
     if (mode == SB_DB_READ)

@@ -1,5 +1,7 @@
 #include "archive/journal.h"
 
+#include "archive/database.h"
+#include "archive/note.h"
 #include "archive/own_names.h"
 #include "core/io.h"
 
@@ -169,6 +171,34 @@ enum sb_code sb_journal_fail(const char *file, struct sb_error *err)
         free(name);
     }
     return code ? code : sb_fail(err, SB_SYSTEM, "%s: cannot be opened", file);
+}
+
+static enum sb_code fail_foreign(const char *file, const char *archive, struct sb_error *err)
+{
+    return sb_fail(err, SB_EXISTS,
+                   "%s-journal: by %s" SB_NEW_SUFFIX ", an interrupted change of another index than "
+                   "the one that stands here now; put that back, or, if the journal is of this one, "
+                   "remove that note",
+                   file, archive);
+}
+
+enum sb_code sb_journal_vet(const char *file, struct sb_error *err)
+{
+    struct sb_look look;
+    bool knows = true;
+    enum sb_code code;
+    char *archive;
+
+    if (!sb_journal_stands(file))
+        return SB_OK;
+    archive = strndup(file, sb_index_base_size(file));
+    code = archive ? sb_look_at(file, &look, err) : sb_fail_memory(err);
+    if (code == SB_OK)
+        code = sb_note_knows(archive, &look.identity, &knows, err);
+    if (code == SB_OK && !knows)
+        code = fail_foreign(file, archive, err);
+    free(archive);
+    return code;
 }
 
 enum sb_code sb_journal_refuse(const char *file, struct sb_error *err)

@@ -33,6 +33,12 @@ enum sb_code sb_journal_fail(const char *file, struct sb_error *err) SB_CHECKED;
  */
 enum sb_code sb_journal_refuse(const char *file, struct sb_error *err) SB_CHECKED;
 
+/*
+ * Before SQLite plays one into the index `file`: SB_EXISTS, naming it, where a note is there
+ * (note.h) and is of another index, so that the journal is, too. SB_OK where none stands.
+ */
+enum sb_code sb_journal_vet(const char *file, struct sb_error *err) SB_CHECKED;
+
 /* Would it be refused, or can that not be told? */
 bool sb_journal_stands(const char *file);
 

@@ -107,6 +107,9 @@ static enum sb_code take_line(const char *line, struct sb_note_text *text, struc
         text->whole = true;
         return SB_OK;
     }
+    rest = after(line, "self");
+    if (rest)
+        return take_identity(rest, &text->self) ? SB_OK : SB_END;
     rest = after(line, "index");
     if (rest)
         return take_identity(rest, &text->index) ? SB_OK : SB_END;
@@ -289,6 +292,7 @@ static enum sb_code try_to_take(struct sb_note *note, struct sb_error *err)
     if (opened.links != 1)
         return refuse_stranger(note->path, err);
     note->was_left = before.there;
+    note->identity = opened.identity;
     note->size = opened.size;
     code = refuse_foreign(note, &opened, err);
     return code ? code : read_text(note, &opened, err);
@@ -331,6 +335,30 @@ enum sb_code sb_note_stands(const struct sb_note *note, struct sb_error *err)
         note->path);
 }
 
+enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index, bool *knows,
+                           struct sb_error *err)
+{
+    struct sb_note note = {.fd = -1, .text = nothing};
+    struct sb_look look;
+    enum sb_code code;
+
+    *knows = true;
+    note.path = sb_own_name(archive, SB_NEW_SUFFIX, err);
+    if (!note.path)
+        return err->code;
+    note.fd = open(note.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    code = note.fd < 0 ? SB_END : sb_look_into(note.fd, note.path, &look, err);
+    if (code == SB_OK)
+        code = read_text(&note, &look, err);
+    /* One that was copied names what was copied with it by what that was before. */
+    if (code == SB_OK && note.text.aim != SB_AIM_NONE &&
+        sb_is_identical(&note.text.self, &look.identity))
+        *knows =
+            sb_is_identical(&note.text.subject, index) || sb_is_identical(&note.text.index, index);
+    let_go(&note);
+    return code == SB_NOMEM ? code : SB_OK;
+}
+
 void sb_note_drop(struct sb_note *note, bool keep)
 {
     struct sb_error ignored;
@@ -344,17 +372,18 @@ void sb_note_drop(struct sb_note *note, bool keep)
 /* Writing it */
 
 /*
- * The opening goes with the first line: alone it says nothing that is needed, and when the power
- * fails, of two writes the second may be there without the first.
+ * The opening is written once more with the first line: when the power fails, of two writes the
+ * second may be there without the first.
  */
 static enum sb_code add(struct sb_note *note, const char *line, struct sb_error *err)
 {
     char text[SB_NOTE_OPENING + LINE_ROOM];
     size_t size = (size_t)snprintf(text, sizeof(text), "%s%s\n", note->opening, line);
+    off_t at = *note->opening ? 0 : note->size;
 
     *note->opening = '\0';
-    note->size += (off_t)size;
-    return sb_write_full(note->fd, text, size, note->path, err);
+    note->size = at + (off_t)size;
+    return sb_pwrite_full(note->fd, text, size, at, note->path, err);
 }
 
 /* The line counts here, too, as it would for the next run. */
@@ -373,7 +402,7 @@ enum sb_code sb_note_clear(struct sb_note *note, struct sb_error *err)
     *note->opening = '\0';
     if (note->size == 0)
         return SB_OK;
-    if (ftruncate(note->fd, 0) || lseek(note->fd, 0, SEEK_SET) < 0)
+    if (ftruncate(note->fd, 0))
         return sb_fail_errno(err, errno, "%s", note->path);
     note->size = 0;
     return sb_note_sync(note, err);
@@ -398,9 +427,14 @@ enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
                  note->text.subject.born);
     if (uname(&here) || !*here.nodename)
         snprintf(here.nodename, sizeof(here.nodename), "?");
-    snprintf(note->opening, sizeof(note->opening), MARK "%ld %.64s\n%.60s\n", (long)getpid(),
-             here.nodename, aimed);
-    return SB_OK;
+    snprintf(note->opening, sizeof(note->opening),
+             MARK "%ld %.64s\nself %" PRIu64 ".%" PRId64 "\n%.60s\n", (long)getpid(), here.nodename,
+             note->identity.inode, note->identity.born, aimed);
+    /* Of a new archive nothing is there yet. A journal of one that changes is known by it. */
+    if (aim != SB_AIM_CHANGE)
+        return SB_OK;
+    note->size = (off_t)strlen(note->opening);
+    return sb_pwrite_full(note->fd, note->opening, strlen(note->opening), 0, note->path, err);
 }
 
 enum sb_code sb_note_index(struct sb_note *note, const struct sb_identity *index,
@@ -427,6 +461,7 @@ enum sb_code sb_note_unsay_whole(struct sb_note *note, struct sb_error *err)
     note->text.whole = false;
     if (ftruncate(note->fd, note->whole_at))
         return sb_fail_errno(err, errno, "%s", note->path);
+    note->size = note->whole_at;
     /* A disk that does not sync is no reason to leave more behind: after a kill it counts. */
     (void)!sb_note_sync(note, &ignored);
     return SB_OK;

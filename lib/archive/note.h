@@ -5,6 +5,7 @@
  * text of lines, each of which counts once its newline is there:
  *
  *   shardbox 1 by PID HOST  the first
+ *   self FILE               the note itself: one that is another file is a copy
  *   make                    an archive where none is
  *   replace INDEX           another one in place of the archive with this index
  *   change INDEX            the archive with this index, in place
@@ -33,7 +34,7 @@ enum sb_note_aim { SB_AIM_NONE, SB_AIM_MAKE, SB_AIM_REPLACE, SB_AIM_CHANGE };
 
 enum sb_claim_kind { SB_CLAIM_MADE, SB_CLAIM_GONE, SB_CLAIM_EMPTY, SB_CLAIM_KINDS };
 
-#define SB_NOTE_OPENING 160 /* bytes, with the zero at the end */
+#define SB_NOTE_OPENING 240 /* bytes, with the zero at the end */
 
 /* Files by the number of their shard. */
 struct sb_claims {
@@ -44,6 +45,7 @@ struct sb_claims {
 /* What a note says. {.links_from = UINT32_MAX} says nothing. */
 struct sb_note_text {
     enum sb_note_aim aim;
+    struct sb_identity self;
     struct sb_identity subject; /* the index that is replaced or changed */
     struct sb_identity index;   /* the one that is made */
     bool whole;
@@ -54,9 +56,10 @@ struct sb_note_text {
 struct sb_note {
     int fd;                        /* -1: not held */
     bool was_left;                 /* it was there, and is not begun anew */
+    struct sb_identity identity;   /* of the file */
     char *path;                    /* ARCHIVE.new */
     off_t size;                    /* of the file */
-    char opening[SB_NOTE_OPENING]; /* its first lines, which go to the file with the next one */
+    char opening[SB_NOTE_OPENING]; /* its first lines, as long as no other is there */
     off_t whole_at;                /* where the line `whole` begins, if it says that */
     struct sb_note_text text;
 };
@@ -78,6 +81,10 @@ enum sb_code sb_note_take(struct sb_note *note, const char *archive,
  * removed or renamed.
  */
 enum sb_code sb_note_stands(const struct sb_note *note, struct sb_error *err) SB_CHECKED;
+
+/* False where the note beside the archive, whoever holds it, is of another index than this one. */
+enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index, bool *knows,
+                           struct sb_error *err) SB_CHECKED;
 
 /* Lets go of the lock; the file is removed unless it has claims that are to be kept for the next
  * writer. */

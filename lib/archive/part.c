@@ -100,6 +100,8 @@ enum sb_code sb_part_remove(const char *part, struct sb_error *err)
     if (code == SB_OK)
         code = sb_hold_open(&hold, &db, &options, err);
     if (code == SB_OK)
+        code = sb_note_begin(&hold.note, SB_AIM_CHANGE, &hold.index, err);
+    if (code == SB_OK)
         code = discard(&hold, db, err);
     if (code == SB_OK)
         code = remove_files(&hold, db, err);

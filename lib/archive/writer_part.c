@@ -94,6 +94,8 @@ enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *path, s
     if (code == SB_OK)
         code = sb_hold_open(&part.hold, &part.db, &options, err);
     if (code == SB_OK)
+        code = sb_note_begin(&part.hold.note, SB_AIM_CHANGE, &part.hold.index, err);
+    if (code == SB_OK)
         code = call_whole(&part, err);
     if (code == SB_OK)
         code = sb_hold_begin(&part.hold, part.db, err);

@@ -653,8 +653,8 @@ class Place:
         return index is not None and number < shard_count(index)
 
 
-def shard_count(index):
-    with sqlite3.connect(f"file:{index}?mode=ro", uri=True) as db:
+def shard_count(index, mode="ro"):
+    with sqlite3.connect(f"file:{index}?mode={mode}", uri=True) as db:
         rows = db.execute("SELECT value_int FROM config WHERE key = 'shardbox_shard_count'").fetchone()
         (top,) = db.execute("SELECT ifnull(max(shard), -1) FROM files").fetchone()
     return max(rows[0] if rows and rows[0] else 0, top + 1)
