@@ -103,7 +103,7 @@ static enum sb_code count_half_names(const struct sb_hold *hold, uint32_t *count
         struct sb_look look = {0};
 
         code = name ? sb_look_at(name, &look, err) : err->code;
-        if (code == SB_OK && strcmp(name, hold->file) != 0)
+        if (name && strcmp(name, hold->file) != 0)
             *count += sb_is_identical(&look.identity, &hold->index);
         free(name);
     }

@@ -175,11 +175,12 @@ enum sb_code sb_journal_fail(const char *file, struct sb_error *err)
 
 static enum sb_code fail_foreign(const char *file, const char *archive, struct sb_error *err)
 {
-    return sb_fail(err, SB_EXISTS,
-                   "%s-journal: by %s" SB_NEW_SUFFIX ", an interrupted change of another index than "
-                   "the one that stands here now; put that back, or, if the journal is of this one, "
-                   "remove that note",
-                   file, archive);
+    return sb_fail(
+        err, SB_EXISTS,
+        "%s-journal: by %s" SB_NEW_SUFFIX ", an interrupted change of another index than "
+        "the one that stands here now; put that back, or, if the journal is of this one, "
+        "remove that note",
+        file, archive);
 }
 
 enum sb_code sb_journal_vet(const char *file, struct sb_error *err)

@@ -296,7 +296,7 @@ static enum sb_code remove_shard(struct sb_mover *mover, uint32_t number, struct
     enum sb_code code = path ? sb_note_stands(&mover->hold.note, err) : err->code;
     struct stat st;
 
-    if (code == SB_OK && lstat(path, &st) == 0 && st.st_dev == known->device &&
+    if (path && code == SB_OK && lstat(path, &st) == 0 && st.st_dev == known->device &&
         st.st_ino == known->inode && st.st_size == 0 && unlink(path) && errno != ENOENT)
         code = sb_fail_errno(err, errno, "%s", path);
     free(path);

@@ -19,6 +19,7 @@
 #define PAGE_BYTES 4096
 #define TEXT_MOST  (64 << 20)
 #define LINE_ROOM  160
+#define HOST_MOST  64 /* bytes of its name that a note has */
 
 /* Whoever held the lock may have removed the file before it let go; that it always does so just
  * now is not to be believed. */
@@ -54,21 +55,46 @@ static enum sb_code put_claim(struct sb_claims *claims, uint32_t number,
     return SB_OK;
 }
 
+/* Reads a number, and the character that must follow it. */
+static bool take_number(const char **text, char behind, uint64_t most, uint64_t *out)
+{
+    char *end;
+
+    if (**text < '0' || **text > '9')
+        return false;
+    errno = 0;
+    *out = strtoull(*text, &end, 10);
+    if (errno || *out > most || *end != behind)
+        return false;
+    *text = end + 1;
+    return true;
+}
+
 /* Reads "INODE.BORN" to the end of the line. */
 static bool take_identity(const char *text, struct sb_identity *out)
 {
-    int end = 0;
+    uint64_t born;
 
-    return sscanf(text, "%" SCNu64 ".%" SCNd64 "%n", &out->inode, &out->born, &end) == 2 &&
-           text[end] == '\0' && out->inode != 0;
+    if (!take_number(&text, '.', UINT64_MAX, &out->inode) ||
+        !take_number(&text, '\0', INT64_MAX, &born))
+        return false;
+    out->born = (int64_t)born;
+    return out->inode != 0;
+}
+
+static bool take_shard(const char **text, char behind, uint32_t *shard)
+{
+    uint64_t number;
+
+    if (!take_number(text, behind, SB_SHARD_MAX, &number))
+        return false;
+    *shard = (uint32_t)number;
+    return true;
 }
 
 static bool take_numbered(const char *text, uint32_t *number, struct sb_identity *out)
 {
-    int end = 0;
-
-    return sscanf(text, "%" SCNu32 " %n", number, &end) == 1 && end > 0 &&
-           *number <= SB_SHARD_MAX && take_identity(text + end, out);
+    return take_shard(&text, ' ', number) && take_identity(text, out);
 }
 
 /* The rest of the line behind a word; NULL for another word. */
@@ -115,7 +141,7 @@ static enum sb_code take_line(const char *line, struct sb_note_text *text, struc
         return take_identity(rest, &text->index) ? SB_OK : SB_END;
     rest = after(line, "links");
     if (rest)
-        return sscanf(rest, "%" SCNu32, &text->links_from) == 1 ? SB_OK : SB_END;
+        return take_shard(&rest, '\0', &text->links_from) ? SB_OK : SB_END;
     for (size_t i = 0; i < SB_CLAIM_KINDS; i++) {
         rest = after(line, claim_words[i]);
         if (rest)
@@ -166,29 +192,44 @@ static enum sb_code refuse_stranger(const char *path, struct sb_error *err)
                    path);
 }
 
+/* The first line of a note: the process, 0 where it names none, and the host behind it. */
+static uint64_t read_maker(const char *note_path, char *line, size_t room, const char **host)
+{
+    int fd = open(note_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const char *rest = line + strlen(MARK);
+    uint64_t pid = 0;
+
+    memset(line, 0, room);
+    if (fd < 0)
+        return 0;
+    if (pread(fd, line, room - 1, 0) < 0)
+        *line = '\0';
+    close(fd);
+    line[strcspn(line, "\n")] = '\0';
+    if (strncmp(line, MARK, strlen(MARK)) != 0 || !take_number(&rest, ' ', INT32_MAX, &pid))
+        return 0;
+    *host = rest;
+    return pid;
+}
+
 enum sb_code sb_note_fail_locked(const char *note_path, const char *path, struct sb_error *err)
 {
-    char text[LINE_ROOM] = "", host[65] = "";
+    char line[LINE_ROOM];
+    const char *host;
     struct utsname here;
-    long pid = 0;
-    int fd = open(note_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    uint64_t pid = read_maker(note_path, line, sizeof(line), &host);
 
-    if (fd >= 0) {
-        if (pread(fd, text, sizeof(text) - 1, 0) > 0 &&
-            sscanf(text, MARK "%ld %64s", &pid, host) != 2)
-            pid = 0;
-        close(fd);
-    }
     if (pid == 0)
         return sb_fail(err, SB_LOCKED,
                        "%s: another process, perhaps on another machine, is writing this archive; "
                        "wait for it",
                        path);
-    if (uname(&here) == 0 && strncmp(here.nodename, host, sizeof(host) - 1) == 0)
-        return sb_fail(err, SB_LOCKED, "%s: process %ld is writing this archive; wait for it", path,
-                       pid);
-    return sb_fail(err, SB_LOCKED, "%s: process %ld on %s is writing this archive; wait for it",
-                   path, pid, host);
+    if (uname(&here) == 0 && strncmp(here.nodename, host, HOST_MOST) == 0)
+        return sb_fail(err, SB_LOCKED,
+                       "%s: process %" PRIu64 " is writing this archive; wait for it", path, pid);
+    return sb_fail(err, SB_LOCKED,
+                   "%s: process %" PRIu64 " on %s is writing this archive; wait for it", path, pid,
+                   host);
 }
 
 static bool is_all_zeros(const struct sb_buf *bytes)

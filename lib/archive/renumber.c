@@ -75,15 +75,20 @@ static enum sb_code note_links(struct sb_mover *mover, struct sb_error *err)
 static enum sb_code need_hard_links(struct sb_mover *mover, struct sb_error *err)
 {
     char *through = name_through(mover, err);
-    char *shard = sb_shard_name(mover->hold.path, 0, err);
-    enum sb_code code = through && shard ? note_links(mover, err) : err->code;
+    char *shard = through ? sb_shard_name(mover->hold.path, 0, err) : NULL;
+    enum sb_code code;
 
+    if (!shard) {
+        free(through);
+        return err->code;
+    }
+    code = note_links(mover, err);
     if (code == SB_OK && linkat(AT_FDCWD, shard, AT_FDCWD, through, 0))
         code = sb_fail_errno(err, errno,
                              "%s: shards get their numbers by hard links, which cannot be made "
                              "here; 'shardbox convert --shard-size' makes a new archive",
                              mover->hold.path);
-    else if (code == SB_OK && unlink(through))
+    if (code == SB_OK && unlink(through))
         code = sb_fail_errno(err, errno, "%s", through);
     free(shard);
     free(through);
@@ -144,7 +149,7 @@ static enum sb_code link_shard(const struct sb_mover *mover, uint32_t shard, uin
         code = err->code;
     if (code == SB_OK)
         code = sb_note_stands(&mover->hold.note, err);
-    if (code == SB_OK && link(names.first, through))
+    if (through && code == SB_OK && link(names.first, through))
         code = sb_fail_errno(err, errno, "%s", names.second);
     if (code == SB_OK)
         code = sb_rename(through, names.second, err);

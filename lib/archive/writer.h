@@ -184,10 +184,10 @@ struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer);
 enum sb_code sb_writer_commit(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
 
 /*
- * Instead of a commit of what was added, which is nothing: the archive at `part` (part.h) becomes
- * this one, renamed with its shards. Not for SB_APPEND.
+ * Instead of a commit of what was added, which is nothing: the archive at part_path (part.h)
+ * becomes this one, renamed with its shards. Not for SB_APPEND.
  */
-enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part,
+enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part_path,
                                    struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -81,11 +81,12 @@ static enum sb_code place(struct sb_writer *writer, struct becoming *part, struc
     return sb_writer_put_in_place(writer, part->hold.path, &part->hold.fd, &part->hold.index, err);
 }
 
-enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *path, struct sb_error *err)
+enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part_path,
+                                   struct sb_error *err)
 {
     static const struct sb_hold_options options = {.to_change = true};
     struct becoming part = {.hold = SB_HOLD_NONE};
-    enum sb_code code = sb_hold_find(&part.hold, path, false, err);
+    enum sb_code code = sb_hold_find(&part.hold, part_path, false, err);
 
     if (code == SB_OK && !part.hold.file)
         code = sb_fail(err, SB_NOENT, "%s: no such archive", part.hold.path);

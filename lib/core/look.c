@@ -19,7 +19,8 @@ static void take(const struct statx *st, struct sb_look *out)
     };
     if ((st->stx_mask & STATX_BTIME) &&
         (__builtin_mul_overflow((int64_t)st->stx_btime.tv_sec, 1000000000, &out->identity.born) ||
-         __builtin_add_overflow(out->identity.born, st->stx_btime.tv_nsec, &out->identity.born)))
+         __builtin_add_overflow(out->identity.born, st->stx_btime.tv_nsec, &out->identity.born) ||
+         out->identity.born < 0))
         out->identity.born = 0;
 }
 

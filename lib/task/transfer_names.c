@@ -150,7 +150,7 @@ enum sb_code sb_transfer_comes(struct sb_transfer_run *transfer, const struct sb
     enum sb_code code = sb_taken_look(options->taken, name->data, name->size, "", 0, comes, err);
 
     for (size_t i = 0; !code && !*comes && !transfer->names && sb_coding_words[i]; i++) {
-        enum sb_holding holding;
+        enum sb_holding holding = SB_HOLDS_NOTHING;
 
         if (sb_buf_set(&longer, name->data, name->size) || sb_buf_add_char(&longer, '.') ||
             sb_buf_add_text(&longer, sb_coding_words[i]))

@@ -121,7 +121,8 @@ static enum sb_code rename_index(struct upgrade *upgrade, struct sb_error *err)
         code = sb_rename_new(hold->file, hold->path, err);
     if (code)
         return code;
-    strcpy(hold->file, hold->path);
+    /* It is the longer one. */
+    memcpy(hold->file, hold->path, strlen(hold->path) + 1);
     return sb_sync_directory_of(hold->path, err);
 }
 

@@ -397,11 +397,11 @@ mtime_ns|0"
 @test "shards that no index explains are named and not touched" {
     touch f
     for stranger in a.barecat-shard-0000{0,1}; do
-        echo data >$stranger
+        echo data >"$stranger"
         run_fail 2 sb pack a.barecat f
         stderr_has "no index says what is in $stranger, and it may be data"
         [[ $(echo a.*) == "$stranger" ]]
-        rm $stranger
+        rm "$stranger"
     done
 }
 

@@ -51,7 +51,7 @@ static inline int pause_open(const char *name, int flags)
     return (int)syscall(SYS_openat, AT_FDCWD, name ? name : "/dev/null", flags, 0600);
 }
 
-/* In the child, which shares the memory, but neither descriptors nor signal handlers. */
+/* In the child, which has descriptors and signal handlers of its own. */
 static inline void pause_exec(void)
 {
     char *arguments[] = {(char *)"sh", (char *)"-c", (char *)pause_command, NULL};
@@ -87,7 +87,7 @@ static inline void pause_for_command(void)
 {
     int error_number = errno;
     int status = 126 << 8;
-    pid_t pid = pause_command ? vfork() : -1;
+    pid_t pid = pause_command ? fork() : -1;
 
     if (pid == 0)
         pause_exec();

@@ -217,7 +217,7 @@ static void a_rename_may_be_bound_to_replace_nothing(void)
 static void it_is_without_the_kernels_help_too(void)
 {
     struct sb_error err;
-    struct stat before, after;
+    struct stat before = {0}, after = {0};
 
     rename_error = EINVAL;
     close(new_file());
@@ -238,7 +238,7 @@ static void it_is_without_links_too(void)
 {
     static const int errors[] = {EPERM, EOPNOTSUPP, EMLINK};
     struct sb_error err;
-    struct stat before, after;
+    struct stat before = {0}, after = {0};
 
     rename_error = ENOSYS;
     for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
