@@ -118,7 +118,8 @@ static bool is_own_file(const struct sb_tree_read *how, const char *component,
         return true;
     if (!has_own_name(how, last) || asprintf(&path, "%s/%s", how->own_dir, last) < 0)
         return false;
-    same = lstat(path, &ours) == 0 && ours.st_dev == st->st_dev && ours.st_ino == st->st_ino;
+    same = (how->dereference ? stat(path, &ours) : lstat(path, &ours)) == 0 &&
+           ours.st_dev == st->st_dev && ours.st_ino == st->st_ino;
     free(path);
     return same;
 }
@@ -250,8 +251,8 @@ static enum sb_code load_file(struct sb_member *member, int fd, char *data, size
     return code;
 }
 
-static enum sb_code load_link(struct sb_member *member, char *data, size_t room,
-                              struct sb_events *events, struct sb_error *err)
+static enum sb_code load_link(const struct sb_tree_read *how, struct sb_member *member, char *data,
+                              size_t room, struct sb_events *events, struct sb_error *err)
 {
     char target[PATH_MAX];
     struct stat st;
@@ -259,6 +260,9 @@ static enum sb_code load_link(struct sb_member *member, char *data, size_t room,
 
     if (fstatat(member->dir_fd, member->component, &st, AT_SYMLINK_NOFOLLOW))
         return leave_out_errno(member, errno, events, err);
+    /* Shards may be links. */
+    if (is_own_file(how, member->component, &st))
+        return leave_out_self(member, events, err);
     size = readlinkat(member->dir_fd, member->component, target, sizeof(target));
     if (size < 0)
         return leave_out_errno(member, errno, events, err);
@@ -277,7 +281,7 @@ enum sb_code sb_tree_load(const struct sb_tree_read *how, struct sb_member *memb
     enum sb_code code;
 
     if (member->entry.type == SB_LINK)
-        return load_link(member, data, room, events, err);
+        return load_link(how, member, data, room, events, err);
     code = open_file(how, member, &file, events, err);
     if (code)
         return code;
@@ -316,10 +320,11 @@ static enum sb_code feed(struct sb_member *member, int fd, char *block, sb_each_
 }
 
 /* A link that was left for later for want of room. */
-static enum sb_code stream_link(struct sb_member *member, char *block, sb_each_block *each,
-                                void *context, struct sb_events *events, struct sb_error *err)
+static enum sb_code stream_link(const struct sb_tree_read *how, struct sb_member *member,
+                                char *block, sb_each_block *each, void *context,
+                                struct sb_events *events, struct sb_error *err)
 {
-    enum sb_code code = load_link(member, block, BLOCK, events, err);
+    enum sb_code code = load_link(how, member, block, BLOCK, events, err);
 
     return code ? code : each(context, block, (size_t)member->entry.size, err);
 }
@@ -336,7 +341,7 @@ enum sb_code sb_tree_stream(const struct sb_tree_read *how, struct sb_member *me
     if (!block)
         return sb_fail_memory(err);
     if (member->entry.type == SB_LINK) {
-        code = stream_link(member, block, each, context, events, err);
+        code = stream_link(how, member, block, each, context, events, err);
     } else {
         code = open_file(how, member, &file, events, err);
         if (!code) {

@@ -53,6 +53,20 @@ describe() {
     done
 }
 
+@test "an archive in the tree that is packed is left out with its shards that are links" {
+    local options
+    sb pack other -C more .
+    for options in '' '-L'; do
+        rm -rf tree/d.barecat*
+        sb pack tree/d.barecat -C tree .
+        sb merge-symlink --append -o tree/d.barecat other
+        # shellcheck disable=SC2086 # none, or one
+        run_ok sb pack --append --duplicates=last $options tree/d.barecat -C tree .
+        stderr_has 'd.barecat-shard-00001: is the archive itself; left out'
+        [[ $(sb ls tree/d.barecat) == $'one\nthree\ntwo' ]]
+    done
+}
+
 @test "an index that is a link is read, and refused by every writer, under its old name too" {
     sb pack real -C tree .
     sb pack other -C more .
