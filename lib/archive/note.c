@@ -400,11 +400,22 @@ enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index,
     return code == SB_NOMEM ? code : SB_OK;
 }
 
+/* May there be a file that it tells of? To change rows alone makes none. */
+static bool is_worth_keeping(const struct sb_note *note)
+{
+    const struct sb_note_text *said = &note->text;
+    bool claims = said->links_from != UINT32_MAX;
+
+    for (size_t i = 0; i < SB_CLAIM_KINDS; i++)
+        claims = claims || said->claims[i].count > 0;
+    return note->was_left || claims || said->aim == SB_AIM_MAKE || said->aim == SB_AIM_REPLACE;
+}
+
 void sb_note_drop(struct sb_note *note, bool keep)
 {
     struct sb_error ignored;
 
-    if (note->fd >= 0 && (!keep || !sb_note_has_claims(note)) &&
+    if (note->fd >= 0 && !(keep && is_worth_keeping(note)) &&
         sb_note_stands(note, &ignored) == SB_OK)
         unlink(note->path);
     let_go(note);
@@ -539,15 +550,4 @@ bool sb_note_claims(const struct sb_note *note, enum sb_claim_kind kind, uint32_
     const struct sb_claims *claims = &note->text.claims[kind];
 
     return number < claims->count && sb_is_identical(&claims->at[number], file);
-}
-
-bool sb_note_has_claims(const struct sb_note *note)
-{
-    if (note->text.index.inode != 0 || note->text.links_from != UINT32_MAX)
-        return true;
-    for (size_t i = 0; i < SB_CLAIM_KINDS; i++) {
-        if (note->text.claims[i].count > 0)
-            return true;
-    }
-    return false;
 }

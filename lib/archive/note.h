@@ -86,8 +86,7 @@ enum sb_code sb_note_stands(const struct sb_note *note, struct sb_error *err) SB
 enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index, bool *knows,
                            struct sb_error *err) SB_CHECKED;
 
-/* Lets go of the lock; the file is removed unless it has claims that are to be kept for the next
- * writer. */
+/* Lets go of the lock. `keep`: the file stays for the next writer, if it may tell of any other. */
 void sb_note_drop(struct sb_note *note, bool keep);
 
 /* What was said is settled: the file is empty, and still locked. */
@@ -113,9 +112,6 @@ enum sb_code sb_note_sync(struct sb_note *note, struct sb_error *err) SB_CHECKED
 /* Is the file of this number claimed so, and this one? */
 bool sb_note_claims(const struct sb_note *note, enum sb_claim_kind kind, uint32_t number,
                     const struct sb_identity *file);
-
-/* Does it name any file, or a range of links? Else nothing of it is worth keeping. */
-bool sb_note_has_claims(const struct sb_note *note);
 
 /* SB_LOCKED for `path`, which another process writes: whom the note of the archive names, if any.
  */

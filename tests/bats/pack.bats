@@ -478,6 +478,15 @@ mtime_ns|0"
     run_ok sb diff -C t a.barecat
 }
 
+@test "small shards that many threads fill at once" {
+    mkdir t
+    seq 60000 | split -d -a 3 -l 100 - t/
+    for _ in {1..6}; do
+        run_ok sb pack -f -j 8 --shard-size=900 a.barecat -C t .
+    done
+    run_ok sb diff -C t a.barecat
+}
+
 @test "when nothing at all can be stored, nothing is written" {
     mkfifo fifo
     run_fail 2 sb pack a.barecat missing fifo
