@@ -103,7 +103,7 @@ old_or_new() {
 # A commit in place that failed half-way may turn out to have happened, when its journal is lost: the
 # note of it stays for the next writer, who can tell.
 commit_failed() {
-    [[ $scenario == @(append|stream|viewmore|mergemore|reshard) ]] && ! grep -qv '\.new$' log
+    [[ $scenario == @(append|stream|viewmore|mergemore|reshard|defrag|quick) ]] && ! grep -qv '\.new$' log
 }
 
 # What a run of verify remembers: the state before, or a later one. It is of an archive by its path.
