@@ -233,8 +233,11 @@ static int first_read(sqlite3 *db)
 static int open_raw(sqlite3 **out, const char *name, int flags, const char *vfs,
                     enum sb_database_mode mode)
 {
-    int rc = sqlite3_open_v2(name, out, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, vfs);
+    int rc;
 
+    sb_journal_opens(name);
+    rc = sqlite3_open_v2(name, out, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, vfs);
+    sb_journal_opens(NULL);
     if (rc)
         return rc;
     rc = harden(*out, mode);

@@ -1,6 +1,7 @@
 #include "archive/hold.h"
 
 #include "archive/database.h"
+#include "archive/journal.h"
 #include "archive/own_names.h"
 #include "archive/renumber.h"
 #include "archive/schema.h"
@@ -346,6 +347,8 @@ void sb_hold_move(struct sb_hold *to, struct sb_hold *from)
 void sb_hold_drop(struct sb_hold *hold, bool keep)
 {
     end_bridge(hold);
+    /* By the note it is known whose the journal is. */
+    hold->note.was_left |= keep && hold->file && sb_journal_stands(hold->file);
     sb_note_drop(&hold->note, keep);
     if (hold->fd >= 0)
         sb_unlock_first_byte(hold->fd);

@@ -82,26 +82,54 @@ static size_t kind_of(const char *path)
     return i;
 }
 
+/* EEXIST: no regular file. */
 static int read_start(int fd, unsigned char *start)
 {
     struct sb_error ignored;
+    struct stat st;
     size_t got;
 
     memset(start, 0, START_BYTES);
+    if (fstat(fd, &st))
+        return -1;
+    if (!S_ISREG(st.st_mode)) {
+        errno = EEXIST;
+        return -1;
+    }
     return sb_pread_full(fd, start, START_BYTES, 0, &got, "", &ignored) ? -1 : 0;
 }
 
-/* As SQLite calls open. EEXIST stands for a file of somebody else. */
+/* The index that is being opened: it may have any name. */
+static _Thread_local const char *main_file;
+
+void sb_journal_opens(const char *file)
+{
+    main_file = file;
+}
+
+/* As SQLite calls open. EEXIST stands for a file of somebody else, be it one that would be waited
+ * for. */
 static int open_own(const char *path, int flags, int mode)
 {
     size_t kind = kind_of(path);
     unsigned char start[START_BYTES];
-    int fd = open(path, flags, (mode_t)mode);
+    int fd, reason;
 
-    if (fd < 0 || kind == KINDS || read_start(fd, start) || kinds[kind].is(start))
+    if (kind == KINDS || (main_file && strcmp(path, main_file) == 0))
+        return open(path, flags, (mode_t)mode);
+    fd = open(path, flags | O_NONBLOCK | O_NOCTTY, (mode_t)mode);
+    if (fd < 0 && errno == EISDIR)
+        errno = EEXIST;
+    if (fd < 0)
         return fd;
+    if (read_start(fd, start))
+        reason = errno;
+    else if (kinds[kind].is(start))
+        return fd;
+    else
+        reason = EEXIST;
     close(fd);
-    errno = EEXIST;
+    errno = reason;
     return -1;
 }
 
@@ -127,6 +155,12 @@ bool sb_journal_is_cause(struct sqlite3 *db)
            sqlite3_system_errno(db) == EEXIST;
 }
 
+static enum sb_code fail_stranger(const char *name, struct sb_error *err)
+{
+    return sb_fail(err, SB_EXISTS,
+                   "%s: in the way, and SQLite would take it for its own; move it away", name);
+}
+
 /* Reads what the one of this kind begins with: false where there is none. SB_SYSTEM: it cannot be
  * read. */
 static enum sb_code look_beside(const char *file, size_t kind, char **name, bool *there,
@@ -144,16 +178,10 @@ static enum sb_code look_beside(const char *file, size_t kind, char **name, bool
         return SB_OK;
     *there = true;
     if (fd < 0 || read_start(fd, start))
-        code = sb_fail_errno(err, errno, "%s", *name);
+        code = errno == EEXIST ? fail_stranger(*name, err) : sb_fail_errno(err, errno, "%s", *name);
     if (fd >= 0)
         close(fd);
     return code;
-}
-
-static enum sb_code fail_stranger(const char *name, struct sb_error *err)
-{
-    return sb_fail(err, SB_EXISTS,
-                   "%s: in the way, and SQLite would take it for its own; move it away", name);
 }
 
 enum sb_code sb_journal_fail(const char *file, struct sb_error *err)

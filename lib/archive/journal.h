@@ -19,6 +19,10 @@ struct sqlite3;
  * not of its own form. */
 void sb_journal_prepare(void);
 
+/* The next files that this thread has SQLite open: the index `file`, which may have any name, and
+ * what is beside it. NULL: none. */
+void sb_journal_opens(const char *file);
+
 /* Did the last call on db fail because of such a file? NULL is allowed. */
 bool sb_journal_is_cause(struct sqlite3 *db);
 

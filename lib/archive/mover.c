@@ -265,11 +265,11 @@ void sb_mover_free(struct sb_mover *mover)
         return;
     /* After some failures SQLite rolls back by itself and lets go of its lock: then the end of a
      * shard may be another program's. */
-    if (mover->settled && !mover->broken && !sqlite3_get_autocommit(mover->db))
+    if (mover->settled && !mover->broken && !sqlite3_get_autocommit(mover->db)) {
         cut_back(mover);
-    if (mover->settled && !mover->broken)
-        done = sb_settle_undo(&mover->hold) &&
+        done = sb_settle_undo(&mover->hold, mover->counted) &&
                sb_settle_remove_gone(&mover->hold, mover->counted, &ignored) == SB_OK;
+    }
     sb_mover_close_targets(mover);
     sb_shards_free(mover->reading);
     for (size_t i = 0; i < 2; i++) {

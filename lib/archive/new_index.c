@@ -133,11 +133,31 @@ static enum sb_code rename_over(const struct sb_hold *hold, const char *from, bo
     return code;
 }
 
+static enum sb_code fail_taken(const char *from, struct sb_error *err)
+{
+    return sb_fail(
+        err, SB_CHANGED,
+        "%s: was replaced by another file while it was made; nothing was changed, so run "
+        "this again",
+        from);
+}
+
+/* Is the file of this name the one that was made? */
+static enum sb_code check_made(const char *name, const char *from,
+                               const struct sb_identity *identity, struct sb_error *err)
+{
+    struct sb_look look;
+    enum sb_code code = sb_look_at(name, &look, err);
+
+    return code || sb_is_identical(&look.identity, identity) ? code : fail_taken(from, err);
+}
+
 /*
- * The two change places; then what stood there is looked at, and only the index that is locked
- * goes. A run that is killed meanwhile leaves it under the new one's name (settle.h).
+ * The two change places; then both are looked at, and only the index that is locked goes. A run
+ * that is killed meanwhile leaves it under the new one's name (settle.h).
  */
-static enum sb_code replace(const struct sb_hold *hold, const char *from, bool *committed,
+static enum sb_code replace(const struct sb_hold *hold, const char *from,
+                            const struct sb_identity *identity, bool *committed,
                             struct sb_error *err)
 {
     struct sb_look look;
@@ -149,15 +169,33 @@ static enum sb_code replace(const struct sb_hold *hold, const char *from, bool *
         return sb_fail_errno(err, errno, "%s: cannot be put in place of %s", from, hold->path);
     }
     *committed = true;
-    code = sb_look_at(from, &look, err);
-    if (code == SB_OK && !sb_is_identical(&look.identity, &hold->index)) {
+    code = check_made(hold->path, from, identity, err);
+    if (code == SB_OK)
+        code = sb_look_at(from, &look, err);
+    if (code == SB_OK && !sb_is_identical(&look.identity, &hold->index))
+        code = fail_replaced(hold, err);
+    if (code == SB_CHANGED)
         *committed = exchange(from, hold->path) != SB_OK;
-        return fail_replaced(hold, err);
-    }
     if (code == SB_OK)
         code = sb_sync_directory_of(hold->path, err);
     if (code == SB_OK && unlink(from))
         code = sb_fail_errno(err, errno, "%s: cannot be removed", from);
+    return code;
+}
+
+/* Where no index stands. */
+static enum sb_code rename_first(const struct sb_hold *hold, const char *from,
+                                 const struct sb_identity *identity, bool *committed,
+                                 struct sb_error *err)
+{
+    struct sb_error ignored;
+    enum sb_code code = sb_rename_new(from, hold->path, err);
+
+    *committed = code == SB_OK;
+    if (code == SB_OK)
+        code = check_made(hold->path, from, identity, err);
+    if (code == SB_CHANGED)
+        *committed = sb_rename_new(hold->path, from, &ignored) != SB_OK;
     return code;
 }
 
@@ -206,21 +244,22 @@ enum sb_code sb_new_index_place(struct sb_hold *hold, const char *from, int *fd,
     *committed = false;
     if (code == SB_OK)
         code = sb_note_stands(&hold->note, err);
+    if (code == SB_OK)
+        code = check_made(from, from, identity, err);
     /* What it speaks of has its names on disk. */
     if (code == SB_OK)
         code = sb_sync_directory_of(hold->path, err);
     if (code)
         return code;
     if (!replaces) {
-        code = sb_rename_new(from, hold->path, err);
-        *committed = code == SB_OK;
+        code = rename_first(hold, from, identity, committed, err);
     } else if (is_part) {
         /* The name of a part says that there is one to go on with: no other index may have it. */
         code = rename_over(hold, from, committed, err);
     } else {
-        code = replace(hold, from, committed, err);
+        code = replace(hold, from, identity, committed, err);
     }
-    if (!*committed)
+    if (!*committed || code == SB_CHANGED)
         return code;
     after = take_over(hold, fd, identity, err);
     if (code == SB_OK && after == SB_OK && (!replaces || is_part))

@@ -169,11 +169,11 @@ static enum sb_code undo(struct sb_hold *hold, uint32_t counted, struct sb_error
     return code ? code : sync_directory(hold, err);
 }
 
-bool sb_settle_undo(struct sb_hold *hold)
+bool sb_settle_undo(struct sb_hold *hold, uint32_t counted)
 {
     struct sb_error ignored;
-    bool undone =
-        sb_note_stands(&hold->note, &ignored) == SB_OK && undo_shards(hold, 0, &ignored) == SB_OK;
+    bool undone = sb_note_stands(&hold->note, &ignored) == SB_OK &&
+                  undo_shards(hold, counted, &ignored) == SB_OK;
 
     /* A disk that fails is no reason to leave more behind. */
     (void)!sync_directory(hold, &ignored);
@@ -291,10 +291,10 @@ static enum sb_code give_name(const struct sb_hold *hold, const struct named *fr
 static enum sb_code fail_missing(const struct named *from, const struct named *to,
                                  struct sb_error *err)
 {
-    return sb_fail(
-        err, SB_NOENT,
-        "%s: not there; put it back, or, if it is lost, make an empty file of the name %s",
-        from->path, to->path);
+    return sb_fail(err, SB_NOENT,
+                   "%s: not there; put it back, or, if it is lost, remove %s, if that stands, and "
+                   "make an empty file of that name",
+                   from->path, to->path);
 }
 
 /* Its lasting name for a shard under the suffix. `proved`: the note says which file it is. */

@@ -26,9 +26,10 @@ enum sb_code sb_settle_missing(struct sb_hold *hold, struct sb_error *err) SB_CH
  * stands. *done: there was one. */
 enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done, struct sb_error *err) SB_CHECKED;
 
-/* The same for a run of this process that did not come to its commit. What cannot be removed stays
- * for the next writer; then false. */
-bool sb_settle_undo(struct sb_hold *hold);
+/* The same for a run of this process that did not come to its commit. counted: shards of the index
+ * that stands; 0 where none of those that the run made can be among them. What cannot be removed
+ * stays for the next writer; then false. */
+bool sb_settle_undo(struct sb_hold *hold, uint32_t counted);
 
 /* Of the run whose note it is: sees to it that the shard of this number can get its lasting name.
  * The note says so of an empty file that has it, which goes; SB_EXISTS for any other. */

@@ -220,8 +220,8 @@ static enum sb_code limit_open(struct sb_shard_out *out, struct sb_error *err)
     return code;
 }
 
-/* Takes a shard that is full and written out of the list; NULL when it is neither, or another thread
- * has taken it, and freed it. */
+/* Takes a shard that is full and written out of the list; NULL when it is neither, or another
+ * thread has taken it, and freed it. */
 static struct shard_file *detach_if_done(struct sb_shard_out *out, struct shard_file *file)
 {
     struct shard_file **link;

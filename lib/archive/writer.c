@@ -48,13 +48,24 @@ fail:
     return code;
 }
 
-/*
- * After some failures SQLite rolls back by itself and lets go of its lock; from then on Barecat may
- * be at work, and the end of a shard is for the next writer to cut.
- */
 static bool is_locked(const struct sb_writer *writer)
 {
     return writer->mode != SB_APPEND || !writer->db || !sqlite3_get_autocommit(writer->db);
+}
+
+/*
+ * After some failures SQLite rolls back by itself and lets go of its lock; from then on Barecat may
+ * be at work. The end of a shard is for the next writer to cut, and a shard that the run made may
+ * have bytes of Barecat's by now, and be counted.
+ */
+static bool undo_unlocked(struct sb_writer *writer)
+{
+    struct sb_error ignored;
+    uint32_t counted;
+
+    return sb_hold_begin(&writer->hold, writer->db, &ignored) == SB_OK &&
+           sb_shard_count_in_use(writer->db, writer->hold.path, &counted, &ignored) == SB_OK &&
+           sb_settle_undo(&writer->hold, counted);
 }
 
 /* While the locks are still held: what is undone is nobody else's. */
@@ -62,9 +73,11 @@ static bool undo(struct sb_writer *writer)
 {
     if (writer->committed)
         return writer->finished;
+    if (writer->settled && !is_locked(writer))
+        return undo_unlocked(writer);
     if (writer->shards && is_locked(writer))
         sb_shard_out_undo(writer->shards);
-    return writer->settled && sb_settle_undo(&writer->hold);
+    return writer->settled && sb_settle_undo(&writer->hold, 0);
 }
 
 /* What was left behind is for the next writer, who knows it by the note. */

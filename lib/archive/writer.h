@@ -185,9 +185,10 @@ enum sb_code sb_writer_commit(struct sb_writer *writer, struct sb_error *err) SB
 
 /*
  * Instead of a commit of what was added, which is nothing: the archive at part_path (part.h)
- * becomes this one, renamed with its shards. Not for SB_APPEND.
+ * becomes this one, renamed with its shards. kept: as in the options, of the part; it has none
+ * afterwards. Not for SB_APPEND.
  */
 enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part_path,
-                                   struct sb_error *err) SB_CHECKED;
+                                   struct sb_hold *kept, struct sb_error *err) SB_CHECKED;
 
 #endif

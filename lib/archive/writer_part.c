@@ -52,10 +52,16 @@ static enum sb_code call_whole(struct becoming *part, struct sb_error *err)
 static enum sb_code let_go(struct sb_writer *writer, const struct becoming *part,
                            struct sb_error *err)
 {
+    struct sb_look look;
     enum sb_code code = sb_note_stands(&writer->hold.note, err);
 
+    if (code == SB_OK)
+        code = sb_look_at(writer->made.path, &look, err);
     if (code)
         return code;
+    if (!sb_is_identical(&look.identity, &writer->made.identity))
+        return sb_fail(err, SB_EXISTS, "%s: was replaced by another file meanwhile; move it away",
+                       writer->made.path);
     sb_writer_close_index(writer);
     if (unlink(writer->made.path))
         return sb_fail_errno(err, errno, "%s", writer->made.path);
@@ -81,17 +87,29 @@ static enum sb_code place(struct sb_writer *writer, struct becoming *part, struc
     return sb_writer_put_in_place(writer, part->hold.path, &part->hold.fd, &part->hold.index, err);
 }
 
+/* With the locks of the run that stored into it, where that has them. */
+static enum sb_code hold_part(struct becoming *part, const char *path, struct sb_hold *kept,
+                              struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (kept->fd >= 0) {
+        sb_hold_move(&part->hold, kept);
+        return SB_OK;
+    }
+    code = sb_hold_find(&part->hold, path, false, err);
+    if (code == SB_OK && !part->hold.file)
+        code = sb_fail(err, SB_NOENT, "%s: no such archive", part->hold.path);
+    return code ? code : sb_hold_take(&part->hold, err);
+}
+
 enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part_path,
-                                   struct sb_error *err)
+                                   struct sb_hold *kept, struct sb_error *err)
 {
     static const struct sb_hold_options options = {.to_change = true};
     struct becoming part = {.hold = SB_HOLD_NONE};
-    enum sb_code code = sb_hold_find(&part.hold, part_path, false, err);
+    enum sb_code code = hold_part(&part, part_path, kept, err);
 
-    if (code == SB_OK && !part.hold.file)
-        code = sb_fail(err, SB_NOENT, "%s: no such archive", part.hold.path);
-    if (code == SB_OK)
-        code = sb_hold_take(&part.hold, err);
     if (code == SB_OK)
         code = sb_hold_open(&part.hold, &part.db, &options, err);
     if (code == SB_OK)

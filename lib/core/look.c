@@ -2,12 +2,39 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #define WANTED                                                                                     \
     (STATX_TYPE | STATX_MODE | STATX_UID | STATX_NLINK | STATX_INO | STATX_SIZE | STATX_BTIME)
 
-static void take(const struct statx *st, struct sb_look *out)
+/*
+ * On an overlay the first change of a file makes a copy of it, which has its inode, but a birth of
+ * its own. What was found of the last device is kept.
+ */
+static bool is_overlay(const struct statx *st, const char *path, int fd)
+{
+    static _Atomic uint64_t known;
+    uint64_t device = (uint64_t)st->stx_dev_major << 32 | st->stx_dev_minor;
+    uint64_t last = atomic_load(&known);
+    struct statfs fs;
+    bool is;
+
+    /* Those on a disk have a number other than 0. */
+    if (st->stx_dev_major != 0)
+        return false;
+    if (last >> 1 == device + 1)
+        return last & 1;
+    if (fd >= 0 ? fstatfs(fd, &fs) : S_ISLNK(st->stx_mode) || statfs(path, &fs))
+        return true;
+    is = fs.f_type == OVERLAYFS_SUPER_MAGIC;
+    atomic_store(&known, (device + 1) << 1 | is);
+    return is;
+}
+
+static void take(const struct statx *st, const char *path, int fd, struct sb_look *out)
 {
     *out = (struct sb_look){
         .there = true,
@@ -20,7 +47,7 @@ static void take(const struct statx *st, struct sb_look *out)
     if ((st->stx_mask & STATX_BTIME) &&
         (__builtin_mul_overflow((int64_t)st->stx_btime.tv_sec, 1000000000, &out->identity.born) ||
          __builtin_add_overflow(out->identity.born, st->stx_btime.tv_nsec, &out->identity.born) ||
-         out->identity.born < 0))
+         out->identity.born < 0 || is_overlay(st, path, fd)))
         out->identity.born = 0;
 }
 
@@ -30,7 +57,7 @@ enum sb_code sb_look_at(const char *path, struct sb_look *out, struct sb_error *
 
     *out = (struct sb_look){0};
     if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, WANTED, &st) == 0)
-        take(&st, out);
+        take(&st, path, -1, out);
     else if (errno != ENOENT && errno != ENOTDIR)
         return sb_fail_errno(err, errno, "%s", path);
     return SB_OK;
@@ -43,7 +70,7 @@ enum sb_code sb_look_into(int fd, const char *what, struct sb_look *out, struct 
     *out = (struct sb_look){0};
     if (statx(fd, "", AT_EMPTY_PATH, WANTED, &st))
         return sb_fail_errno(err, errno, "%s", what);
-    take(&st, out);
+    take(&st, what, fd, out);
     return SB_OK;
 }
 

@@ -422,9 +422,8 @@ enum sb_code sb_checkpoint_commit(struct sb_checkpoint *run, struct sb_error *er
         run->progress.input++;
         code = close_stretch(run, true, err);
     }
-    sb_hold_drop(&run->hold, false);
     if (!code && run->guard)
-        code = sb_writer_commit_part(run->guard, run->path, err);
+        code = sb_writer_commit_part(run->guard, run->path, &run->hold, err);
     if (!code)
         run->begun = false;
     return code;

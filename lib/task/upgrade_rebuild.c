@@ -243,7 +243,7 @@ enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema,
         code = copy_permissions(&copy, err);
     if (code == SB_OK)
         code = put_in_place(&copy, err);
-    upgrade->kept = copy.committed ? code != SB_OK : !sb_settle_undo(hold);
+    upgrade->kept = copy.committed ? code != SB_OK : !sb_settle_undo(hold, 0);
     upgrade->result->rebuilt = copy.committed;
     sb_new_index_release(&copy.made);
     return code;

@@ -359,3 +359,74 @@ letters() {
     run_ok sb rm shared/a one
     run_ok sb verify shared/a
 }
+
+@test "only the file that was made becomes the index, or goes with it" {
+    echo precious >p
+    cp p stranger
+    meanwhile 'mv p a.new-index' rename 2 pack a -C tree .
+    ((status == 2))
+    stderr_has 'a.new-index: was replaced by another file while it was made'
+    [[ ! -e a ]] && cmp stranger a.new-index
+    rm -f a*
+    sb pack a -C tree .
+    cp stranger p
+    meanwhile 'mv p a.new-index' rename 1 pack --force a -C more .
+    ((status == 2))
+    cmp stranger a.new-index
+    [[ $(sb ls a) == $'one\ntwo' ]]
+    run_ok sb verify a
+    rm -f a*
+    cp stranger p
+    meanwhile 'mv p a.new-index' write 9 pack --checkpoint=1M a -C more .
+    ((status == 2))
+    cmp stranger a.new-index
+}
+
+@test "a FIFO or directory that has the name of a journal is named, and not waited for" {
+    local make
+    for make in mkfifo mkdir; do
+        rm -rf a*
+        sb pack a -C tree .
+        $make a-journal
+        for command in 'ls a' 'rm a one' 'pack --force a more/three'; do
+            # shellcheck disable=SC2086 # words
+            run --separate-stderr within 10 "$SHARDBOX" $command
+            ((status == 2)) || fail "$make $command"
+            stderr_has 'a-journal: in the way, and SQLite would take it for its own'
+        done
+        [[ $(stat -c %F a-journal) == @(fifo|directory) ]]
+    done
+}
+
+@test "an archive that has the name of a journal is read" {
+    sb pack a -C tree .
+    mv a x-wal
+    mv a-shard-00000 x-wal-shard-00000
+    [[ $(sb ls x-wal) == $'one\ntwo' ]]
+}
+
+@test "what Barecat adds to a new shard when the commit failed stays" {
+    sb pack a -C tree .
+    cat >add.py <<'END'
+import os, sqlite3
+db = sqlite3.connect("a", isolation_level=None)
+db.execute("BEGIN IMMEDIATE")
+offset = os.path.getsize("a-shard-00001")
+with open("a-shard-00001", "ab") as shard:
+    shard.write(b"barecat\n")
+db.execute("INSERT INTO files (path, shard, offset, size) VALUES ('added', 1, ?, 8)", (offset,))
+db.execute("COMMIT")
+END
+    # SQLite rolls back by itself when a file may not grow.
+    run --separate-stderr bash -c 'trap "" XFSZ; ulimit -S -f 40; exec "$@"' - \
+        env LD_PRELOAD="$FAULT_SHIM" FAULT_HOW=run FAULT_CALLS=unlink FAULT_AT=2 \
+        FAULT_RUN='ulimit -S -f unlimited; python3 add.py' FAULT_RUN_LOG=meanwhile.log \
+        FAULT_RUN_STATUS=meanwhile.status "$SHARDBOX" pack --append --seal a -C more .
+    [[ ! -e meanwhile.status ]] || {
+        cat meanwhile.log >&2
+        [[ $(cat meanwhile.status) == 0 ]]
+        run_ok sb cat a added
+        output_is barecat
+    }
+    run_ok sb verify a
+}
