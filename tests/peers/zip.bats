@@ -57,6 +57,9 @@ unzips_to() {
         (cd tree && zip -qry "$option" ../a.zip .)
         unpacks_to tree a.zip
     done
+    # Some releases of zip put no links into a stream.
+    find tree -type l -delete
+    set_times tree '2001-02-03 04:05:06Z'
     (cd tree && zip -qry - .) | cat >a.zip
     unpacks_to tree a.zip
     rm -rf piped
