@@ -256,20 +256,35 @@ static void cut_back(struct sb_mover *mover)
     }
 }
 
-void sb_mover_free(struct sb_mover *mover)
+/*
+ * After some failures SQLite rolls back by itself and lets go of its lock: then the end of a shard
+ * may be another program's, and what the index counts is asked anew.
+ */
+static bool undo(struct sb_mover *mover)
 {
     struct sb_error ignored;
-    bool done = false;
+    uint32_t counted = 0;
+
+    if (!mover->settled || mover->broken)
+        return false;
+    if (!sqlite3_get_autocommit(mover->db))
+        cut_back(mover);
+    else if (sb_hold_begin(&mover->hold, mover->db, &ignored) ||
+             sb_shard_count_in_use(mover->db, mover->hold.path, &counted, &ignored))
+        return false;
+    if (counted < mover->counted)
+        counted = mover->counted;
+    return sb_settle_undo(&mover->hold, counted) &&
+           sb_settle_remove_gone(&mover->hold, counted, &ignored) == SB_OK;
+}
+
+void sb_mover_free(struct sb_mover *mover)
+{
+    bool done;
 
     if (!mover)
         return;
-    /* After some failures SQLite rolls back by itself and lets go of its lock: then the end of a
-     * shard may be another program's. */
-    if (mover->settled && !mover->broken && !sqlite3_get_autocommit(mover->db)) {
-        cut_back(mover);
-        done = sb_settle_undo(&mover->hold, mover->counted) &&
-               sb_settle_remove_gone(&mover->hold, mover->counted, &ignored) == SB_OK;
-    }
+    done = undo(mover);
     sb_mover_close_targets(mover);
     sb_shards_free(mover->reading);
     for (size_t i = 0; i < 2; i++) {

@@ -268,6 +268,29 @@ static enum sb_code replace_empty(const struct named *from, const struct named *
     return code ? code : refuse_in_the_way(from, to, err);
 }
 
+/*
+ * Between a kill and now Barecat, which knows of no note, may have added files to a shard that is
+ * to go.
+ */
+static enum sb_code refuse_written(const struct sb_hold *hold, const struct named *from,
+                                   const struct named *to, struct sb_error *err)
+{
+    const struct timespec *written = &to->look.changed;
+    struct sb_look note;
+    enum sb_code code;
+
+    if (!hold->note.was_left)
+        return SB_OK;
+    code = sb_look_into(hold->note.fd, hold->note.path, &note, err);
+    if (code || written->tv_sec < note.changed.tv_sec ||
+        (written->tv_sec == note.changed.tv_sec && written->tv_nsec <= note.changed.tv_nsec))
+        return code;
+    return sb_fail(err, SB_EXISTS,
+                   "%s: was written to since a run was killed that is to replace it by %s; another "
+                   "program may have added files to it, so move it away and look at them",
+                   to->path, from->path);
+}
+
 static enum sb_code give_name(const struct sb_hold *hold, const struct named *from,
                               const struct named *to, uint32_t number, struct sb_error *err)
 {
@@ -280,8 +303,10 @@ static enum sb_code give_name(const struct sb_hold *hold, const struct named *fr
     /* Where a file system cannot rename without replacing, a kill leaves both names. */
     if (sb_is_identical(&from->look.identity, &to->look.identity))
         return remove_named(from, err);
-    if (sb_note_claims(&hold->note, SB_CLAIM_GONE, number, &to->look.identity))
-        return sb_rename(from->path, to->path, err);
+    if (sb_note_claims(&hold->note, SB_CLAIM_GONE, number, &to->look.identity)) {
+        code = refuse_written(hold, from, to, err);
+        return code ? code : sb_rename(from->path, to->path, err);
+    }
     if (sb_note_claims(&hold->note, SB_CLAIM_EMPTY, number, &to->look.identity) &&
         sb_is_empty_file(&to->look))
         return replace_empty(from, to, err);

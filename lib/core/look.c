@@ -8,7 +8,8 @@
 #include <sys/vfs.h>
 
 #define WANTED                                                                                     \
-    (STATX_TYPE | STATX_MODE | STATX_UID | STATX_NLINK | STATX_INO | STATX_SIZE | STATX_BTIME)
+    (STATX_TYPE | STATX_MODE | STATX_UID | STATX_NLINK | STATX_INO | STATX_SIZE | STATX_MTIME |    \
+     STATX_BTIME)
 
 /*
  * On an overlay the first change of a file makes a copy of it, which has its inode, but a birth of
@@ -43,6 +44,7 @@ static void take(const struct statx *st, const char *path, int fd, struct sb_loo
         .owner = st->stx_uid,
         .links = st->stx_nlink,
         .size = (int64_t)st->stx_size,
+        .changed = {.tv_sec = st->stx_mtime.tv_sec, .tv_nsec = st->stx_mtime.tv_nsec},
     };
     if ((st->stx_mask & STATX_BTIME) &&
         (__builtin_mul_overflow((int64_t)st->stx_btime.tv_sec, 1000000000, &out->identity.born) ||

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* {0} is that of no file. */
 struct sb_identity {
@@ -27,6 +28,7 @@ struct sb_look {
     uid_t owner;
     uint32_t links;
     int64_t size;
+    struct timespec changed; /* its bytes: the time of modification */
 };
 
 /* Of the name itself, not of what a symbolic link leads to. SB_OK also where nothing is there. */

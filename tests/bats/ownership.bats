@@ -405,22 +405,54 @@ letters() {
     [[ $(sb ls x-wal) == $'one\ntwo' ]]
 }
 
-@test "what Barecat adds to a new shard when the commit failed stays" {
-    sb pack a -C tree .
+# make_add: add.py SHARD adds a file to that shard as Barecat does.
+make_add() {
     cat >add.py <<'END'
-import os, sqlite3
+import os, sqlite3, sys
+shard = int(sys.argv[1])
+name = f"a-shard-{shard:05}"
 db = sqlite3.connect("a", isolation_level=None)
 db.execute("BEGIN IMMEDIATE")
-offset = os.path.getsize("a-shard-00001")
-with open("a-shard-00001", "ab") as shard:
-    shard.write(b"barecat\n")
-db.execute("INSERT INTO files (path, shard, offset, size) VALUES ('added', 1, ?, 8)", (offset,))
+offset = os.path.getsize(name)
+with open(name, "ab") as file:
+    file.write(b"barecat\n")
+db.execute("INSERT INTO files (path, shard, offset, size) VALUES ('added', ?, ?, 8)", (shard, offset))
 db.execute("COMMIT")
 END
+}
+
+@test "what Barecat adds to a shard that is to go, between a kill and the next run, stays" {
+    local at
+    make_add
+    for ((at = 1; ; at++)); do
+        rm -rf a a.* a-*
+        sb pack a -C tree .
+        killed rename "$at" pack --force a -C more .
+        [[ $(sb ls a) != three ]] || break
+    done
+    python3 add.py 0
+    before=$(sha256sum a-shard-00000)
+    for command in 'rm a three' 'pack --append a tree/one' 'pack --force a -C tree .'; do
+        # shellcheck disable=SC2086 # words
+        run_fail 2 sb $command
+        stderr_has 'a-shard-00000: was written to since a run was killed that is to replace it by'
+        [[ $(sha256sum a-shard-00000) == "$before" ]]
+    done
+    mv a-shard-00000 elsewhere
+    run_ok sb rm a added
+    run_ok sb cat a three
+    output_is three
+    run_ok sb verify a
+    [[ $(tail -n 1 elsewhere) == barecat ]]
+}
+
+@test "what Barecat adds to a new shard when the commit failed stays" {
+    sb pack a -C tree .
+    make_add
     # SQLite rolls back by itself when a file may not grow.
     run --separate-stderr bash -c 'trap "" XFSZ; ulimit -S -f 40; exec "$@"' - \
         env LD_PRELOAD="$FAULT_SHIM" FAULT_HOW=run FAULT_CALLS=unlink FAULT_AT=2 \
-        FAULT_RUN='ulimit -S -f unlimited; python3 add.py' FAULT_RUN_LOG=meanwhile.log \
+        FAULT_RUN='ulimit -S -f unlimited; python3 add.py 1' FAULT_RUN_LOG=meanwhile.log \
         FAULT_RUN_STATUS=meanwhile.status "$SHARDBOX" pack --append --seal a -C more .
     [[ ! -e meanwhile.status ]] || {
         cat meanwhile.log >&2
