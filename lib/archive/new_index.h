@@ -41,7 +41,8 @@ void sb_new_index_release(struct sb_new_index *index);
 /*
  * The commit: the index at `from`, closed and synced, with the descriptor fd and this identity,
  * becomes the archive's, in place of none or of the one that the hold has locked, and of no other:
- * SB_EXISTS, SB_LOCKED. *committed says whether it did, also after an error. The hold has it from
+ * SB_EXISTS, SB_LOCKED; SB_CHANGED where another file had come to either name, and has it again.
+ * *committed says whether it did, also after an error. The hold has it from
  * then on, and fd with it. Synced.
  */
 enum sb_code sb_new_index_place(struct sb_hold *hold, const char *from, int *fd,
