@@ -347,8 +347,9 @@ void sb_hold_move(struct sb_hold *to, struct sb_hold *from)
 void sb_hold_drop(struct sb_hold *hold, bool keep)
 {
     end_bridge(hold);
-    /* By the note it is known whose the journal is. */
-    hold->note.was_left |= keep && hold->file && sb_journal_stands(hold->file);
+    /* By the note it is known whose the journal is, if this run began to change the index. */
+    hold->note.was_left |=
+        keep && hold->note.text.aim == SB_AIM_CHANGE && hold->file && sb_journal_stands(hold->file);
     sb_note_drop(&hold->note, keep);
     if (hold->fd >= 0)
         sb_unlock_first_byte(hold->fd);
