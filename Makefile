@@ -58,7 +58,7 @@ BSON_INCLUDE ?= /usr/include/libbson-1.0
 BUILD ?= build/$(variant)
 SHARDBOX = $(BUILD)/shardbox
 
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilib -Icmd \
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Ilib -Icmd -Itests/unit \
 	-isystem $(BSON_INCLUDE) $(BSON_FLAGS) $(CPPFLAGS) \
 	$(WARNINGS) $(CFLAGS) $(SANITIZERS) -pthread
 LINK = $(CC) $(ALL_CFLAGS) $(LINK_MODE) $(LDFLAGS)
@@ -68,9 +68,9 @@ run = $(if $(V),$(2),@echo '  $(1)	$@'; $(2))
 
 # The program
 
-LIBRARY_SOURCES := $(sort $(wildcard lib/*/*.c))
-COMMAND_SOURCES := $(sort $(wildcard cmd/*.c))
-UNIT_SOURCES := $(sort $(wildcard tests/unit/*.c))
+LIBRARY_SOURCES := $(sort $(shell find lib -name "*.c"))
+COMMAND_SOURCES := $(sort $(shell find cmd -name "*.c"))
+UNIT_SOURCES := $(sort $(shell find tests/unit -name "*.c"))
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/*_fuzz.c))
 BENCH_SOURCES := $(sort $(wildcard tests/bench/*.c))
 
@@ -110,7 +110,8 @@ static:
 # Tests
 
 # What has threads, and so is worth the time that the thread sanitizer takes.
-THREADED_TESTS = $(addprefix $(BUILD)/tests/unit/,pipeline transfer sink_archive mover throttle cache_values) \
+THREADED_TESTS = $(addprefix $(BUILD)/tests/unit/,core/pipeline core/throttle archive/mover/mover store/archive/sink store/cache/cache_values \
+	task/transfer/transfer) \
 	$(wildcard $(addprefix tests/bats/,pack.bats unpack.bats verify.bats cat.bats cat-records.bats \
 	convert.bats convert-wrap.bats convert-bags.bats ls-records.bats verify-bags.bats))
 

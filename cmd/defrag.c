@@ -1,15 +1,15 @@
 /*
  * shardbox defrag: give back the space of files that were removed.
  */
-#include "task/defrag.h"
-#include "bandwidth.h"
-#include "command.h"
+#include "task/change/defrag.h"
 #include "core/buf.h"
 #include "core/number.h"
-#include "message.h"
-#include "opening.h"
-#include "options.h"
-#include "output.h"
+#include "open/opening.h"
+#include "ui/bandwidth.h"
+#include "ui/command.h"
+#include "ui/message.h"
+#include "ui/options.h"
+#include "ui/output.h"
 
 #include "archive/shards.h"
 

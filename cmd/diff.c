@@ -2,18 +2,18 @@
  * shardbox diff: an archive, or any other container, against a tree of files or another one. What
  * one runs before deleting the tree.
  */
-#include "bag_opening.h"
-#include "bandwidth.h"
-#include "command.h"
-#include "message.h"
-#include "opening.h"
-#include "output.h"
+#include "open/bag_opening.h"
+#include "open/opening.h"
+#include "ui/bandwidth.h"
+#include "ui/command.h"
+#include "ui/message.h"
+#include "ui/output.h"
 
 #include "archive/archive.h"
 #include "archive/shards.h"
 #include "core/io.h"
-#include "store/cache.h"
-#include "task/diff.h"
+#include "store/cache/cache.h"
+#include "task/diff/diff.h"
 
 #include <inttypes.h>
 #include <string.h>

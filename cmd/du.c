@@ -1,25 +1,25 @@
 /*
  * shardbox du: how much is below each directory of an archive, from the statistics that its index
- * keeps, so that no file need be counted. Of bags: du_records.h; of Syrah files: du_items.h; of
- * caches: du_cache.h.
+ * keeps, so that no file need be counted. Of bags: du/records.h; of Syrah files: du/items.h; of
+ * caches: du/cache.h.
  */
-#include "arrays_given.h"
-#include "bandwidth.h"
-#include "cache_opening.h"
-#include "command.h"
-#include "du_cache.h"
-#include "du_items.h"
-#include "du_records.h"
-#include "item_opening.h"
-#include "message.h"
-#include "ncdu_export.h"
-#include "opening.h"
-#include "output.h"
+#include "du/cache.h"
+#include "du/items.h"
+#include "du/ncdu_export.h"
+#include "du/records.h"
+#include "open/arrays_given.h"
+#include "open/cache_opening.h"
+#include "open/item_opening.h"
+#include "open/opening.h"
+#include "ui/bandwidth.h"
+#include "ui/command.h"
+#include "ui/message.h"
+#include "ui/output.h"
 
 #include "archive/descent.h"
 #include "core/number.h"
-#include "task/entry_sort.h"
-#include "task/occupancy.h"
+#include "task/fetch/entry_sort.h"
+#include "task/fetch/occupancy.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,15 +1,15 @@
 /*
  * shardbox find: full paths of an archive's entries that pass every test, one a line, for pipes.
  */
-#include "bag_opening.h"
-#include "bandwidth.h"
-#include "command.h"
-#include "local_time.h"
-#include "message.h"
-#include "name_list.h"
-#include "opening.h"
-#include "output.h"
-#include "printf_format.h"
+#include "open/bag_opening.h"
+#include "open/opening.h"
+#include "ui/bandwidth.h"
+#include "ui/command.h"
+#include "ui/local_time.h"
+#include "ui/message.h"
+#include "ui/name_list.h"
+#include "ui/output.h"
+#include "ui/printf_format.h"
 
 #include "core/glob.h"
 #include "core/list.h"

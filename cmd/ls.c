@@ -1,19 +1,19 @@
 /*
  * shardbox ls: what a directory of an archive holds, as GNU ls shows it. Also the archive as a
- * tree, and seen from its shards. Of bags: ls_records.h; of Syrah files: ls_items.h; of caches:
- * ls_cache.h.
+ * tree, and seen from its shards. Of bags: ls/records.h; of Syrah files: ls/items.h; of caches:
+ * ls/cache.h.
  */
-#include "arrays_given.h"
-#include "bandwidth.h"
-#include "cache_opening.h"
-#include "colour.h"
-#include "command.h"
-#include "item_opening.h"
-#include "ls_cache.h"
-#include "ls_entries.h"
-#include "ls_items.h"
-#include "ls_settings.h"
-#include "message.h"
+#include "ls/cache.h"
+#include "ls/entries.h"
+#include "ls/items.h"
+#include "ls/settings.h"
+#include "open/arrays_given.h"
+#include "open/cache_opening.h"
+#include "open/item_opening.h"
+#include "ui/bandwidth.h"
+#include "ui/colour.h"
+#include "ui/command.h"
+#include "ui/message.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -2,12 +2,12 @@
  * shardbox: one program, many commands. Finds the command by the name the program was called as,
  * or by its first argument, and runs it.
  */
-#include "command.h"
-#include "completions.h"
-#include "message.h"
-#include "nearest.h"
-#include "output.h"
-#include "version.h"
+#include "ui/command.h"
+#include "ui/completions.h"
+#include "ui/message.h"
+#include "ui/nearest.h"
+#include "ui/output.h"
+#include "ui/version.h"
 
 #include "core/interrupt.h"
 

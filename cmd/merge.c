@@ -1,17 +1,17 @@
 /*
  * shardbox merge: containers of any kind become one archive, or are added to one.
  */
-#include "bandwidth.h"
-#include "command.h"
-#include "convert_report.h"
+#include "convert/report.h"
 #include "core/glob.h"
 #include "core/io.h"
 #include "core/number.h"
-#include "message.h"
-#include "options.h"
-#include "task/convert.h"
-#include "task/convert_paths.h"
-#include "task/subdirs.h"
+#include "task/convert/convert.h"
+#include "task/convert/paths.h"
+#include "task/transfer/subdirs.h"
+#include "ui/bandwidth.h"
+#include "ui/command.h"
+#include "ui/message.h"
+#include "ui/options.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /*
  * shardbox merge-symlink: several archives under one index, over links to their shards.
  */
-#include "task/merge_symlink.h"
-#include "command.h"
+#include "task/merge/merge_symlink.h"
 #include "core/io.h"
 #include "core/number.h"
-#include "message.h"
-#include "options.h"
+#include "ui/command.h"
+#include "ui/message.h"
+#include "ui/options.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

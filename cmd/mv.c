@@ -1,11 +1,11 @@
 /*
  * shardbox mv: files and directories of an archive get other names.
  */
-#include "command.h"
-#include "message.h"
-#include "opening.h"
-#include "output.h"
-#include "task/move.h"
+#include "open/opening.h"
+#include "task/change/move.h"
+#include "ui/command.h"
+#include "ui/message.h"
+#include "ui/output.h"
 
 #include <string.h>
 

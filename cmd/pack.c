@@ -1,17 +1,17 @@
 /*
  * shardbox pack: files of the file system become an archive, or are added to one.
  */
-#include "task/pack.h"
-#include "asked.h"
-#include "bandwidth.h"
-#include "command.h"
+#include "task/pack/pack.h"
 #include "core/glob.h"
 #include "core/io.h"
 #include "core/number.h"
-#include "message.h"
-#include "opening.h"
-#include "options.h"
-#include "part.h"
+#include "open/opening.h"
+#include "ui/asked.h"
+#include "ui/bandwidth.h"
+#include "ui/command.h"
+#include "ui/message.h"
+#include "ui/options.h"
+#include "ui/part.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /*
  * shardbox rm: files and directories go out of an archive's index.
  */
-#include "command.h"
-#include "message.h"
-#include "opening.h"
-#include "output.h"
-#include "task/remove.h"
+#include "open/opening.h"
+#include "task/change/remove.h"
+#include "ui/command.h"
+#include "ui/message.h"
+#include "ui/output.h"
 
 #include "core/glob.h"
 

@@ -1,20 +1,20 @@
 /*
  * shardbox split: one container becomes several, or the shards of an archive others of a new size.
  */
-#include "task/split.h"
-#include "bandwidth.h"
-#include "command.h"
-#include "convert_report.h"
+#include "task/split/split.h"
+#include "convert/report.h"
 #include "core/io.h"
 #include "core/number.h"
-#include "message.h"
-#include "opening.h"
-#include "options.h"
-#include "output.h"
-#include "split_bags.h"
-#include "split_in_place.h"
-#include "split_settings.h"
+#include "open/opening.h"
+#include "split/bags.h"
+#include "split/in_place.h"
+#include "split/settings.h"
 #include "store/catalog.h"
+#include "ui/bandwidth.h"
+#include "ui/command.h"
+#include "ui/message.h"
+#include "ui/options.h"
+#include "ui/output.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,17 +2,17 @@
  * shardbox unpack: from an archive, a tar, a zip to files, directories and links below one
  * directory, and never anywhere else.
  */
-#include "bag_opening.h"
-#include "bandwidth.h"
-#include "command.h"
-#include "message.h"
-#include "opening.h"
-#include "output.h"
+#include "open/bag_opening.h"
+#include "open/opening.h"
+#include "ui/bandwidth.h"
+#include "ui/command.h"
+#include "ui/message.h"
+#include "ui/output.h"
 
 #include "core/choice.h"
 #include "core/glob.h"
 #include "core/io.h"
-#include "task/unpack.h"
+#include "task/pack/unpack.h"
 
 #include <inttypes.h>
 #include <string.h>

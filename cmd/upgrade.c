@@ -1,14 +1,14 @@
 /*
  * shardbox upgrade: bring an archive's index to the present schema, and put it right.
  */
-#include "task/upgrade.h"
-#include "bandwidth.h"
-#include "command.h"
+#include "task/change/upgrade.h"
 #include "core/io.h"
-#include "message.h"
-#include "opening.h"
-#include "options.h"
-#include "output.h"
+#include "open/opening.h"
+#include "ui/bandwidth.h"
+#include "ui/command.h"
+#include "ui/message.h"
+#include "ui/options.h"
+#include "ui/output.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

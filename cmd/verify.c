@@ -2,18 +2,18 @@
  * shardbox verify: is an archive, or another container, sound?
  */
 #include "archive/archive.h"
-#include "bandwidth.h"
-#include "cache_opening.h"
-#include "command.h"
 #include "core/io.h"
-#include "message.h"
-#include "opening.h"
-#include "options.h"
-#include "output.h"
-#include "task/verify_container.h"
-#include "verify_items.h"
-#include "verify_run.h"
-#include "verify_summary.h"
+#include "open/cache_opening.h"
+#include "open/opening.h"
+#include "task/verify/container.h"
+#include "ui/bandwidth.h"
+#include "ui/command.h"
+#include "ui/message.h"
+#include "ui/options.h"
+#include "ui/output.h"
+#include "verify/items.h"
+#include "verify/run.h"
+#include "verify/summary.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "archive/reader.h"
 
 #include "archive/database.h"
-#include "archive/rowset.h"
+#include "archive/writer/rowset.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "archive/entry.h"
 #include "archive/journal.h"
-#include "archive/own_names.h"
+#include "archive/own/own_names.h"
 #include "archive/unlocked.h"
 #include "core/file_lock.h"
 #include "core/io.h"

@@ -1,8 +1,8 @@
 #include "archive/journal.h"
 
 #include "archive/database.h"
-#include "archive/note.h"
-#include "archive/own_names.h"
+#include "archive/own/note.h"
+#include "archive/own/own_names.h"
 #include "core/io.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 #ifndef SB_ARCHIVE_SHARDS_H
 #define SB_ARCHIVE_SHARDS_H
 
-#include "archive/own_names.h"
+#include "archive/own/own_names.h"
 #include "core/buf.h"
 #include "core/error.h"
 #include "core/io.h"

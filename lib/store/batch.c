@@ -2,7 +2,7 @@
 
 #include "core/interrupt.h"
 #include "core/io.h"
-#include "store/tree.h"
+#include "store/tree/tree.h"
 
 #include <stdlib.h>
 #include <string.h>

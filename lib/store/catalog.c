@@ -1,7 +1,7 @@
 #include "store/catalog.h"
 
 #include "archive/database.h"
-#include "archive/tally.h"
+#include "archive/writer/tally.h"
 #include "core/crc32c.h"
 #include "core/interrupt.h"
 #include "core/name.h"

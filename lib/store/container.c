@@ -3,11 +3,11 @@
 #include "archive/archive.h"
 #include "core/io.h"
 #include "core/kept_open.h"
-#include "store/cache.h"
-#include "store/feed.h"
-#include "store/framing.h"
+#include "store/cache/cache.h"
+#include "store/feed/feed.h"
+#include "store/frames/framing.h"
 #include "store/shard_spec.h"
-#include "store/syrah_set.h"
+#include "store/syrah/set.h"
 
 #include <endian.h>
 #include <errno.h>

@@ -62,7 +62,7 @@ size_t sb_container_base_size(const char *path);
 bool sb_is_bag(const char *path);
 
 /* Is it read as Syrah files? A regular file that begins as one, or whose name says that it was to
- * become one and that was not closed; or no file, but by its words the spec of some (syrah_set.h).
+ * become one and that was not closed; or no file, but by its words the spec of some (syrah/set.h).
  */
 bool sb_is_syrah(const char *path);
 
@@ -132,7 +132,7 @@ enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
 
 /* The kinds, by their own files. */
 
-/* source_archive.c. The archive is of the caller, open as long. */
+/* archive/source.c. The archive is of the caller, open as long. */
 struct sb_archive_source_options {
     char *const *paths; /* PATH and GLOB arguments: these, in one walk by path. What matches nothing
                            is told as "missing". None: everything, files by address. */
@@ -147,18 +147,18 @@ enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *a
                                     const struct sb_archive_source_options *options,
                                     struct sb_error *err) SB_CHECKED;
 
-/* source_tree.c: the tree below a directory, in the order of its walk; no link is followed. */
+/* tree/source.c: the tree below a directory, in the order of its walk; no link is followed. */
 enum sb_code sb_source_open_directory(struct sb_source **out, const char *path, unsigned threads,
                                       const struct sb_notify *notify,
                                       struct sb_error *err) SB_CHECKED;
 
-/* source_tar.c: tar and cpio, through libarchive. */
+/* tar/source.c: tar and cpio, through libarchive. */
 enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
 /*
- * source_zip.c: by its central directory, which does not say where the bytes of a member begin. Of
+ * zip/source.c: by its central directory, which does not say where the bytes of a member begin. Of
  * a member, its loaders look at entry.size and place[] only (and at entry.path for messages):
  * whoever keeps these may have a member's bytes at any later time.
  */
@@ -175,7 +175,7 @@ enum sb_code sb_input_open_bag(struct sb_bag **out, struct sb_input *input,
                                const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
 /*
- * source_bag.c: a file for each record, in order; any record can be loaded from any thread. One
+ * bag/source.c: a file for each record, in order; any record can be loaded from any thread. One
  * that is stored as it is, of a bag that is a single file that can be seeked, is located. Of a
  * member, its loaders look at entry.size and place[] only. A record that cannot be read is told as
  * SB_PROBLEM ("damaged"), one that was chosen and is not there as SB_PROBLEM ("missing").
@@ -190,13 +190,13 @@ struct sb_syrah;
 enum sb_code sb_input_open_syrah(struct sb_syrah **out, struct sb_input *input, int64_t max_size,
                                  struct sb_error *err) SB_CHECKED;
 
-/* source_syrah.c. Members are ITEM/NAME.npy, texts ITEM/NAME.txt; ITEM by options->names, options->
+/* syrah/source.c. Members are ITEM/NAME.npy, texts ITEM/NAME.txt; ITEM by options->names, options->
  * records chooses items. What comes through a pipe is spooled. */
 enum sb_code sb_source_open_syrah(struct sb_source **out, struct sb_input *input,
                                   const struct sb_source_options *options,
                                   const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
-/* source_cache.c. Members are KEY/NAME.npy and KEY/NAME.pkl, KEY.npy or KEY.pkl of a tensor or blob
+/* cache/source.c. Members are KEY/NAME.npy and KEY/NAME.pkl, KEY.npy or KEY.pkl of a tensor or blob
  * alone: of rows that count, in the order of the cache. */
 enum sb_code sb_source_open_cache(struct sb_source **out, struct sb_input *input,
                                   const struct sb_source_options *options,

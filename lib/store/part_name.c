@@ -1,6 +1,6 @@
 #include "store/part_name.h"
 
-#include "archive/own_names.h"
+#include "archive/own/own_names.h"
 #include "store/container.h"
 #include "store/shard_spec.h"
 

@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "core/share.h"
-#include "store/limit_spool.h"
+#include "store/bag/limit_spool.h"
 
 #include <stdbool.h>
 #include <stddef.h>

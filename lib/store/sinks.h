@@ -4,19 +4,19 @@
 #ifndef SB_STORE_SINKS_H
 #define SB_STORE_SINKS_H
 
-#include "archive/progress.h"
-#include "archive/writer.h"
-#include "store/bag_writer.h"
-#include "store/cache_writer.h"
+#include "archive/own/progress.h"
+#include "archive/writer/writer.h"
+#include "store/bag/writer.h"
+#include "store/cache/writer.h"
 #include "store/container.h"
-#include "store/framing.h"
+#include "store/frames/framing.h"
 #include "store/sink.h"
-#include "store/target.h"
+#include "store/tree/target.h"
 
 #include <stddef.h>
 
 /*
- * sink_archive.c: an archive, new or added to. Nothing is to be seen of it before the commit. A
+ * archive/sink.c: an archive, new or added to. Nothing is to be seen of it before the commit. A
  * hard link becomes a file of its own, with the bytes that the file it links to has at that moment;
  * one whose target is not there is told as SB_PROBLEM ("missing") by the commit. Counts are of what
  * is in the archive in the end.
@@ -70,7 +70,7 @@ struct sb_address sb_sink_address(const struct sb_sink *sink);
 uint32_t sb_sink_shards(const struct sb_sink *sink);
 
 /*
- * sink_tree.c: a directory. Files appear one by one, each whole; the metadata of directories is set
+ * tree/sink.c: a directory. Files appear one by one, each whole; the metadata of directories is set
  * by the commit. While it is open the process' umask is 0 (store/target.h).
  */
 struct sb_tree_sink_options {
@@ -98,7 +98,7 @@ enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_o
                                struct sb_error *err) SB_CHECKED;
 
 /*
- * sink_tar.c, sink_zip.c: a stream of bytes. path "-" is standard output. A file is made under a
+ * tar/sink.c, zip/sink.c: a stream of bytes. path "-" is standard output. A file is made under a
  * temporary name and renamed at the commit; SB_EXISTS when something is there and !force.
  */
 struct sb_stream_sink_options {
@@ -117,9 +117,9 @@ enum sb_code sb_sink_open_zip(struct sb_sink **out, const struct sb_stream_sink_
                               struct sb_error *err) SB_CHECKED;
 
 /*
- * sink_bag.c: a record for each file or link, in the order they come; directories are passed over,
+ * bag/sink.c: a record for each file or link, in the order they come; directories are passed over,
  * links become their targets' names, and names and metadata are what a bag does not hold (names are
- * held where keys are written). bag_writer.h says what is on disk.
+ * held where keys are written). bag/writer.h says what is on disk.
  */
 struct sb_bag_sink_options {
     struct sb_bag_writer_options writer;
@@ -131,13 +131,13 @@ struct sb_bag_sink_options {
 enum sb_code sb_sink_open_bag(struct sb_sink **out, const struct sb_bag_sink_options *options,
                               struct sb_error *err) SB_CHECKED;
 
-/* sink_frames.c: the bytes of each file or link, framed, one behind the other; directories are
+/* frames/sink.c: the bytes of each file or link, framed, one behind the other; directories are
  * passed over. */
 enum sb_code sb_sink_open_frames(struct sb_sink **out, const struct sb_stream_sink_options *options,
                                  enum sb_framing framing, struct sb_error *err) SB_CHECKED;
 
 /*
- * sink_syrah.c: an item for each directory, of its .npy and .txt files (array_name.h), in the order
+ * syrah/sink.c: an item for each directory, of its .npy and .txt files (array/name.h), in the order
  * they come; counts.dirs are items. Members of one item must come one behind the other. What else
  * there is is told as SB_PROBLEM ("array") and left out; an item of which an array cannot be used
  * is left out as a whole (SB_PROBLEM "item"). Shapes other than a row's, and names of items that
@@ -148,8 +148,8 @@ enum sb_code sb_sink_open_syrah(struct sb_sink **out, const struct sb_stream_sin
                                 struct sb_error *err) SB_CHECKED;
 
 /*
- * sink_cache.c: a key for each directory of .npy and .pkl files, or for each such file outside of
- * one (cache_writer.h). Fields called item0, item1, ... are a tuple, others a dict.
+ * cache/sink.c: a key for each directory of .npy and .pkl files, or for each such file outside of
+ * one (cache/writer.h). Fields called item0, item1, ... are a tuple, others a dict.
  */
 struct sb_cache_sink_options {
     struct sb_cache_writer_options writer;

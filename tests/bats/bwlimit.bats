@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # --bwlimit. Only that a run is slow enough can be tested without a clock of one's own; that no byte
-# counts twice is what tests/unit/throttle.c is about.
+# counts twice is what tests/unit/core/throttle.c is about.
 
 load helper
 

@@ -24,7 +24,7 @@
  * A name is set-00000012/part-00034/0567_9ae31.json: numbers of the directories and of the file
  * in its directory, digits that make up the length, and a suffix.
  */
-#include "archive/writer.h"
+#include "archive/writer/writer.h"
 #include "core/crc32c.h"
 #include "core/number.h"
 #include "core/permutation.h"

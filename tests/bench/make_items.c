@@ -8,8 +8,8 @@
  * VALUES float32 and an array label of one int64. The same arguments give the same bytes.
  */
 #include "core/number.h"
-#include "store/cache_writer.h"
-#include "store/syrah_writer.h"
+#include "store/cache/writer.h"
+#include "store/syrah/writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  */
 #include "core/buf.h"
 #include "require.h"
-#include "store/arrow_writer.h"
+#include "store/arrow/writer.h"
 
 #include <string.h>
 

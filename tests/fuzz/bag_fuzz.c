@@ -6,8 +6,8 @@
  * The first byte of an input chooses: bit 0 is compression, bit 1 is limits apart, and then the
  * second says how many of the bytes behind it, times eight, are limits.
  */
-#include "store/bag.h"
-#include "store/bag_window.h"
+#include "store/bag/bag.h"
+#include "store/bag/window.h"
 
 #include <fcntl.h>
 #include <stdio.h>

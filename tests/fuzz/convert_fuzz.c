@@ -8,7 +8,7 @@
 #include "require.h"
 #include "store/container.h"
 #include "store/sinks.h"
-#include "task/transfer.h"
+#include "task/transfer/transfer.h"
 
 #include <fcntl.h>
 #include <stdio.h>

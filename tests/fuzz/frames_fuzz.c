@@ -5,7 +5,7 @@
  * they are framed and read again.
  */
 #include "require.h"
-#include "store/frame_reader.h"
+#include "store/frames/reader.h"
 
 #include <fcntl.h>
 #include <string.h>

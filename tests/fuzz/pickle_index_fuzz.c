@@ -2,7 +2,7 @@
  * index.pkl of a cache: whatever it says, reading ends, keys lie within it, and what was read is
  * written and read again as the same.
  */
-#include "store/pickle_index.h"
+#include "store/cache/pickle_index.h"
 
 #include <stdlib.h>
 #include <string.h>

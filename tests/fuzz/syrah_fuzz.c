@@ -4,7 +4,7 @@
  * extents as are refused.
  */
 #include "core/io.h"
-#include "task/verify_syrah.h"
+#include "task/verify/syrah.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

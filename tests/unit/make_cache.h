@@ -6,9 +6,9 @@
 
 #include "check.h"
 #include "core/io.h"
-#include "store/arrow_writer.h"
-#include "store/cache.h"
-#include "store/pickle_index.h"
+#include "store/arrow/writer.h"
+#include "store/cache/cache.h"
+#include "store/cache/pickle_index.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

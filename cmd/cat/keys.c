@@ -1,0 +1,135 @@
+#include "cat/job.h"
+#include "ui/message.h"
+#include "ui/output.h"
+
+#include "core/list.h"
+#include "task/index/record_index.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEYED_AT_ONCE 1024 /* records that were found by their keys, fetched together */
+
+/* Records by key: numbers that were found wait for others, so that they are fetched together. */
+struct keyed {
+    struct cat_job *job;
+    struct sb_fetch_names names;
+    struct sb_slice found[KEYED_AT_ONCE];
+    size_t count;
+};
+
+static enum sb_code fetch_keyed(struct keyed *keyed, bool is_last, struct sb_error *err)
+{
+    static const struct sb_slice nothing = {.has_stop = true, .step = 1};
+    struct sb_record_choice_options options = {
+        .slices = keyed->found, .slice_count = keyed->count, .sample = -1};
+
+    if (keyed->count == 0) {
+        options.slices = &nothing;
+        options.slice_count = 1;
+    }
+    keyed->count = 0;
+    return cat_fetch(keyed->job, &options, is_last, err);
+}
+
+static enum sb_code answer_missing(struct keyed *keyed, const void *key, size_t size,
+                                   struct sb_error *err)
+{
+    const struct cat_request *request = keyed->job->request;
+    const char *keys = keyed->job->settings->keys;
+    struct sb_buf line = {0};
+    enum sb_code code = fetch_keyed(keyed, false, err);
+
+    if (code)
+        return code;
+    keyed->job->missing++;
+    if (request->framing != SB_FRAMING_BATCH) {
+        message_problem("%.*s: no such record in %s", (int)size, (const char *)key,
+                        keys ? keys : request->spec);
+        return SB_OK;
+    }
+    if (sb_buf_add(&line, key, size) || sb_buf_add_text(&line, " missing") ||
+        sb_buf_add_char(&line, request->nul ? '\0' : '\n'))
+        code = sb_fail_memory(err);
+    if (!code)
+        code = output_directly(&keyed->job->written, line.data, line.size, err);
+    sb_buf_release(&line);
+    return code;
+}
+
+static enum sb_code take_found(void *context, const void *key, size_t key_size,
+                               const int64_t *records, size_t count, struct sb_error *err)
+{
+    struct keyed *keyed = context;
+
+    if (count == 0)
+        return answer_missing(keyed, key, key_size, err);
+    keyed->found[keyed->count++] = (struct sb_slice){.single = true, .start = records[0]};
+    if (keyed->count == KEYED_AT_ONCE || !keyed->names.ready(keyed->names.context))
+        return fetch_keyed(keyed, false, err);
+    return SB_OK;
+}
+
+static enum sb_code open_keys(const struct cat_job *job, struct sb_bag **keys, struct sb_error *err)
+{
+    if (open_bag(keys, job->settings->keys, NULL, err))
+        return err->code;
+    if (sb_bag_count(*keys) == sb_bag_count(job->bag))
+        return SB_OK;
+    return sb_fail(
+        err, SB_INVALID,
+        "%s: has %" PRId64 " records, and %s %" PRId64 ": they are not the keys of those",
+        job->settings->keys, sb_bag_count(*keys), job->request->spec, sb_bag_count(job->bag));
+}
+
+static enum sb_code find_and_fetch(struct cat_job *job, struct given_names *given,
+                                   struct sb_error *err)
+{
+    const char *keys_spec = job->settings->keys;
+    struct sb_record_index_options options = {.threads = job->request->threads};
+    struct keyed keyed = {.job = job, .names = given_names_of(given)};
+    struct sb_bag *keys = NULL;
+    enum sb_code code = SB_OK;
+
+    if (keys_spec)
+        code = open_keys(job, &keys, err);
+    if (!code && keys_spec && job->request->framing != SB_FRAMING_NONE)
+        code = sb_record_names_by_keys(&job->names, keys_spec, NULL, &message_notify, err);
+    if (!code)
+        code = sb_record_index_find(keys ? keys : job->bag, &options, &keyed.names, take_found,
+                                    &keyed, &message_notify, err);
+    if (!code)
+        code = fetch_keyed(&keyed, true, err);
+    sb_bag_free(keys);
+    return code;
+}
+
+/* Keys of --find come first, then operands, then the list. */
+enum sb_code cat_by_key(struct cat_job *job, struct sb_error *err)
+{
+    const struct cat_request *request = job->request;
+    const struct given_option *options;
+    size_t option_count = options_given(&options), count = 0;
+    char **words = calloc(option_count + request->operand_count + 1, sizeof(*words));
+    struct given_names given = {.share = request->share};
+    enum sb_code code = SB_OK;
+
+    if (!words)
+        return sb_fail_memory(err);
+    for (size_t i = 0; i < option_count; i++) {
+        if (strcmp(options[i].name, "find") == 0 && options[i].value != keys_of_list)
+            words[count++] = (char *)options[i].value; /* only read */
+    }
+    for (size_t i = 0; i < request->operand_count; i++)
+        words[count++] = request->operands[i];
+    given.operands = words;
+    given.end = words + count;
+    if (request->files_from)
+        code = sb_list_open(&given.list, request->files_from, request->nul ? '\0' : '\n', err);
+    if (!code)
+        code = find_and_fetch(job, &given, err);
+    sb_list_free(given.list);
+    free(words);
+    return code;
+}

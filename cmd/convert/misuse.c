@@ -1,0 +1,221 @@
+#include "convert/settings.h"
+#include "store/cache/cache.h"
+#include "ui/options.h"
+
+#include <string.h>
+
+struct record_use record_use_of(const struct convert_settings *settings)
+{
+    return (struct record_use){
+        .inputs = settings->inputs,
+        .input_count = settings->input_count,
+        .from = settings->input_type,
+        .output = settings->output,
+        .to = settings->output_type,
+        .to_given = settings->to != NOT_GIVEN,
+        .shard_size = settings->shard_size,
+        .level = settings->level,
+        .append = settings->append,
+        .force = settings->force,
+    };
+}
+
+static const char *misused_operands(const struct convert_settings *settings)
+{
+    enum sb_container_kind kind = settings->output_type.kind;
+    struct record_use use = record_use_of(settings);
+    size_t pipes = 0;
+
+    for (size_t i = 0; i < settings->input_count; i++) {
+        if (!*settings->inputs[i])
+            return "the name of an INPUT is empty";
+        pipes += strcmp(settings->inputs[i], "-") == 0;
+    }
+    if (pipes > 1)
+        return "standard input can be only one of the INPUTs";
+    if (kind == SB_UNKNOWN && !writes_frames(&settings->records, &use))
+        return "what OUTPUT is to become cannot be told from its name; say it with --to";
+    if (kind == SB_CPIO)
+        return "a cpio can only be read; choose another OUTPUT, or say --to";
+    if (strcmp(settings->output, "-") == 0 && settings->append)
+        return "what was written to a pipe cannot be added to: give the name of OUTPUT";
+    if (strcmp(settings->output, "-") == 0 &&
+        (kind == SB_ARCHIVE || kind == SB_DIRECTORY || kind == SB_CACHE))
+        return "an archive, a directory or a cache is several files, and cannot be written to a "
+               "pipe";
+    if (settings->report && strcmp(settings->report, "-") == 0 &&
+        strcmp(settings->output, "-") == 0)
+        return "OUTPUT and the report cannot both go to standard output";
+    return NULL;
+}
+
+/* What commits as it goes, and what cannot. */
+static const char *misused_checkpoints(const struct convert_settings *settings)
+{
+    if (!settings->checkpoint && !settings->resume)
+        return NULL;
+    if (settings->output_type.kind != SB_ARCHIVE)
+        return "--checkpoint and --resume are for an archive: other outputs appear whole or not at "
+               "all";
+    if (settings->wrap || settings->from_extents)
+        return "an index over other files is made at once: --checkpoint and --resume are not for "
+               "--wrap and --from=extents";
+    if (settings->dry_run)
+        return "--dry-run commits nothing: it excludes --checkpoint and --resume";
+    if (settings->append && settings->strict)
+        return "--strict with --append adds everything or nothing: it excludes --checkpoint and "
+               "--resume";
+    return NULL;
+}
+
+/* Options that would have no effect. */
+static const char *misused_options(const struct convert_settings *settings)
+{
+    enum sb_container_kind kind = settings->output_type.kind;
+    bool is_zip = kind == SB_ZIP, has_shards = kind == SB_ARCHIVE || kind == SB_BAG;
+    struct record_use use = record_use_of(settings);
+    bool compresses = (kind == SB_BAG ? settings->append || writes_zstd(&settings->records, &use)
+                                      : settings->output_type.filter != SB_FILTER_NONE) ||
+                      (kind == SB_UNKNOWN && sb_framing_filter(settings->output)) ||
+                      settings->compress != NOT_GIVEN ||
+                      (is_zip && settings->method != METHOD_STORE);
+
+    if (!has_shards && kind != SB_CACHE && settings->append)
+        return "--append is for an archive, a bag or a cache (--to=archive, if OUTPUT is one in "
+               "spite of its name)";
+    if (!has_shards && settings->shard_size)
+        return "--shard-size is for an archive or a bag (--to=archive, if OUTPUT is one in spite "
+               "of its name)";
+    if (kind != SB_ARCHIVE && settings->wrap)
+        return "--wrap makes an archive (--to=archive, if OUTPUT is one in spite of its name)";
+    if (kind != SB_DIRECTORY && (settings->existing != NOT_GIVEN || settings->preserve))
+        return "--existing and --preserve are for a directory";
+    if (kind == SB_DIRECTORY && settings->force)
+        return "a directory is not replaced; see --existing";
+    if ((kind == SB_SYRAH || kind == SB_CACHE) && settings->compress != NOT_GIVEN)
+        return "--compress makes files that are no arrays any longer, and a Syrah file and a cache "
+               "hold arrays";
+    if (!is_zip && settings->method != NOT_GIVEN)
+        return "--method is for a zip";
+    if (settings->level && !compresses)
+        return "--level is for what is compressed";
+    if (settings->append && settings->force)
+        return "--append and --force exclude each other";
+    if (settings->wrap && (settings->append || settings->shard_size || settings->decompress ||
+                           settings->compress != NOT_GIVEN))
+        return "--wrap changes no bytes: it excludes --append, --shard-size, --compress and "
+               "--decompress";
+    if (settings->no_checksum && !settings->wrap && !settings->from_extents)
+        return "--no-checksum is for --wrap and --from=extents";
+    return NULL;
+}
+
+static bool reads_bags_alone(const struct convert_settings *settings)
+{
+    bool of_bags = true;
+
+    for (size_t i = 0; i < settings->input_count; i++)
+        of_bags = of_bags &&
+                  (settings->input_type.kind == SB_BAG ||
+                   (settings->input_type.kind == SB_UNKNOWN && sb_is_bag(settings->inputs[i])));
+    return of_bags;
+}
+
+/* What has no arrays among other inputs is told when it is opened. */
+static const char *misused_array(const struct convert_settings *settings)
+{
+    bool given = options_given_of((const char *const[]){"array", NULL});
+
+    return given && (settings->from_extents || reads_bags_alone(settings))
+               ? "--array is for Syrah files and caches"
+               : NULL;
+}
+
+static const char *misused_dtype(const struct convert_settings *settings)
+{
+    enum sb_container_kind kind = settings->output_type.kind;
+
+    if (settings->dtype == NOT_GIVEN)
+        return NULL;
+    return reads_bags_alone(settings) && (kind == SB_SYRAH || kind == SB_CACHE)
+               ? NULL
+               : "--dtype is for bags that become the arrays of a Syrah file or a cache";
+}
+
+static const char *misused_cache(const struct convert_settings *settings)
+{
+    bool of_caches = true;
+
+    if (settings->output_type.kind != SB_CACHE &&
+        (settings->compact || settings->segment_size || settings->key_prefix ||
+         settings->sequence != NOT_GIVEN))
+        return "--compact, --segment-size, --key-prefix and --sequence are for a cache that is "
+               "written (--to=cache)";
+    for (size_t i = 0; i < settings->input_count; i++)
+        of_caches = of_caches &&
+                    (settings->input_type.kind == SB_CACHE ||
+                     (settings->input_type.kind == SB_UNKNOWN && sb_is_cache(settings->inputs[i])));
+    if (settings->compact && !of_caches)
+        return "--compact is for caches that become one";
+    if (settings->compact && (settings->filter || settings->prefix || settings->strip ||
+                              settings->duplicates != NOT_GIVEN || settings->max_size))
+        return "--compact copies rows as they are: it excludes --include, --exclude, --prefix, "
+               "--strip-components, --duplicates and --max-size";
+    return NULL;
+}
+
+static const char *misused_part(const struct convert_settings *settings)
+{
+    bool to_bag = settings->output_type.kind == SB_BAG;
+
+    if (!settings->part)
+        return NULL;
+    if (settings->wrap || settings->from_extents)
+        return "an index over other files is made at once: --part is not for --wrap and "
+               "--from=extents";
+    if (settings->records.train)
+        return "a dictionary is made of records of all parts: make it first, without --part";
+    if (to_bag && (settings->records.count || settings->shard_size))
+        return "with --part each part is one shard of the bag: it excludes --count and "
+               "--shard-size";
+    if (to_bag && settings->records.bag.layout == SB_LAYOUT_INTERLEAVED)
+        return "parts are runs of records: --part excludes --layout=interleaved";
+    return NULL;
+}
+
+static const char *misused_extents(const struct convert_settings *settings)
+{
+    if (settings->output_type.kind != SB_ARCHIVE)
+        return "--from=extents makes the index of an archive";
+    if (settings->input_count != 1)
+        return "--from=extents takes one LIST and the ARCHIVE whose index is made";
+    if (settings->append || settings->wrap || settings->filter || settings->prefix ||
+        settings->strip || settings->shard_size || settings->decompress || settings->max_size ||
+        settings->compress != NOT_GIVEN || settings->duplicates != NOT_GIVEN ||
+        settings->no_check || settings->report)
+        return "--from=extents takes the list as it is: of the options only --force, "
+               "--no-checksum, --strict, --dry-run and --threads go with it";
+    return NULL;
+}
+
+const char *misuse_of_convert(const struct convert_settings *settings)
+{
+    struct record_use use = record_use_of(settings);
+    const char *wrong = misused_operands(settings);
+
+    if (!wrong)
+        wrong = misused_checkpoints(settings);
+    if (!wrong)
+        wrong = misused_part(settings);
+    if (!wrong)
+        wrong = misused_cache(settings);
+    if (!wrong)
+        wrong = misused_dtype(settings);
+    if (!wrong)
+        wrong = misused_array(settings);
+    if (!wrong && settings->from_extents)
+        wrong = misused_extents(settings);
+    if (!wrong)
+        wrong = misused_records(&settings->records, &use);
+    return wrong ? wrong : misused_options(settings);
+}

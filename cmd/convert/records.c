@@ -1,0 +1,166 @@
+#include "convert/records.h"
+
+#include "core/list.h"
+
+#include <string.h>
+
+bool writes_frames(const struct record_settings *settings, const struct record_use *use)
+{
+    return settings->framing != NOT_FRAMED && use->to.kind == SB_UNKNOWN;
+}
+
+static bool has_words(const struct bag_words *words)
+{
+    return words->compression || words->limits || words->layout || words->dictionary;
+}
+
+bool names_bags(const struct record_settings *settings)
+{
+    return has_words(&settings->bag) || has_words(&settings->from_bag) || settings->files_from;
+}
+
+const char *misused_bag_words(const struct record_settings *settings, bool from_bag, bool to_bag)
+{
+    if (!from_bag && has_words(&settings->from_bag))
+        return "--from-compression, --from-dictionary, --from-limits and --from-layout are for "
+               "bags that are read";
+    if (!from_bag && !to_bag && has_words(&settings->bag))
+        return "--compression, --dictionary, --limits and --layout are for bags";
+    return NULL;
+}
+
+/* Names may be read from a bag whatever INPUTs are. */
+static bool reads_bag(const struct record_settings *settings, const struct record_use *use)
+{
+    bool found = use->from.kind == SB_BAG || settings->keys;
+
+    for (size_t i = 0; !found && use->from.kind == SB_UNKNOWN && i < use->input_count; i++)
+        found = strcmp(use->inputs[i], "-") != 0 && sb_is_bag(use->inputs[i]);
+    return found;
+}
+
+static const char *misused_output(const struct record_settings *settings,
+                                  const struct record_use *use)
+{
+    if (use->to.kind == SB_BAG)
+        return settings->name_format
+                   ? "--name-format is for records that become files, and a bag has no files"
+                   : NULL;
+    if (settings->count)
+        return "--count is for a bag of several shards: OUT@*.bagz";
+    if (settings->train)
+        return "--train-dictionary is for a bag that is written";
+    if (settings->name_format && settings->keys)
+        return "--name-format and --keys both say what files are called: choose one";
+    return NULL;
+}
+
+static const char *misused_training(const struct record_settings *settings,
+                                    const struct record_use *use)
+{
+    if (!settings->train)
+        return NULL;
+    if (!settings->bag.dictionary)
+        return "--train-dictionary makes a file: say which with --dictionary=FILE";
+    if (use->append)
+        return "--train-dictionary is for all records of a bag: it excludes --append";
+    if (!writes_zstd(settings, use))
+        return "--train-dictionary is for records that are compressed (--compression=zstd)";
+    return NULL;
+}
+
+const char *misused_records(const struct record_settings *settings, const struct record_use *use)
+{
+    const char *wrong = misused_output(settings, use);
+
+    if (wrong)
+        return wrong;
+    if (settings->framing != NOT_FRAMED && !writes_frames(settings, use) &&
+        use->from.kind != SB_UNKNOWN)
+        return "--frame says what INPUTs are: it excludes --from";
+    if (settings->files_from && use->input_count > 1)
+        return "-T is read but once: it goes with one INPUT, which may be bags joined by ','";
+    wrong = misused_bag_words(settings, reads_bag(settings, use), use->to.kind == SB_BAG);
+    return wrong ? wrong : misused_training(settings, use);
+}
+
+/* Options of INPUTs, which those without from- are where no bag is written. */
+static struct bag_words words_of_inputs(const struct record_settings *settings, bool to_bag)
+{
+    struct bag_words words = settings->from_bag;
+    const struct bag_words *other = &settings->bag;
+
+    if (to_bag)
+        return words;
+    words.compression = words.compression ? words.compression : other->compression;
+    words.limits = words.limits ? words.limits : other->limits;
+    words.layout = words.layout ? words.layout : other->layout;
+    words.dictionary = words.dictionary ? words.dictionary : other->dictionary;
+    return words;
+}
+
+/* A suffix that --to overrules says nothing of compression. */
+static enum sb_compression compression_of(const struct record_settings *settings,
+                                          const struct record_use *use)
+{
+    if (settings->bag.compression != SB_COMPRESSION_AUTO || !use->to_given)
+        return (enum sb_compression)settings->bag.compression;
+    return use->to.filter == SB_FILTER_ZSTD ? SB_COMPRESSION_ZSTD : SB_COMPRESSION_NONE;
+}
+
+bool writes_zstd(const struct record_settings *settings, const struct record_use *use)
+{
+    enum sb_compression compression = compression_of(settings, use);
+
+    return use->to.kind == SB_BAG &&
+           sb_compression_of(compression, use->output) == SB_COMPRESSION_ZSTD;
+}
+
+static void fill_output(struct sb_convert_records *wanted, const struct record_settings *settings,
+                        const struct record_use *use)
+{
+    wanted->write = (struct sb_bag_writer_options){
+        .compression = compression_of(settings, use),
+        .limits = (enum sb_limits_placement)settings->bag.limits,
+        .layout = (enum sb_bag_layout)settings->bag.layout,
+        .shard_records = settings->count,
+        .shard_bytes = use->shard_size,
+        .total = -1,
+    };
+    wanted->dictionary = settings->bag.dictionary;
+    wanted->train = settings->train;
+    wanted->encode_anew = use->level > 0;
+}
+
+enum sb_code records_open(struct records *records, const struct record_settings *settings,
+                          const struct record_use *use, struct sb_error *err)
+{
+    bool to_bag = use->to.kind == SB_BAG;
+    struct bag_words words = words_of_inputs(settings, to_bag);
+    enum sb_code code;
+
+    *records = (struct records){
+        .wanted = {.name_format = settings->name_format, .keys = settings->keys},
+    };
+    records->wanted.read = &records->read;
+    if (settings->framing != NOT_FRAMED) {
+        records->wanted.framing = (enum sb_framing)settings->framing;
+        records->wanted.framed_output = writes_frames(settings, use);
+        records->wanted.framed_input = !records->wanted.framed_output;
+    }
+    if (to_bag)
+        fill_output(&records->wanted, settings, use);
+    code = chosen_records_open(&records->chosen, settings->files_from, '\n', err);
+    if (!code && records->chosen.options.list && use->force)
+        sb_list_must_name(records->chosen.options.list);
+    if (!code && records->chosen.given)
+        records->wanted.choice = &records->chosen.options;
+    return code ? code : bag_options_of(&words, use->from, &records->read, err);
+}
+
+void records_release(struct records *records)
+{
+    sb_dictionary_free(records->read.dictionary);
+    chosen_records_close(&records->chosen);
+    *records = (struct records){0};
+}

@@ -1,0 +1,95 @@
+/*
+ * The options of convert that are about records: bags, and framed records on a pipe.
+ */
+#ifndef SB_CMD_CONVERT_RECORDS_H
+#define SB_CMD_CONVERT_RECORDS_H
+
+#include "open/bag_opening.h"
+#include "open/chosen_records.h"
+#include "task/convert/convert.h"
+
+#define NOT_FRAMED (-1)
+
+struct record_settings {
+    int framing;               /* enum sb_framing, or NOT_FRAMED: set before options are parsed */
+    struct bag_words bag;      /* of a bag that is written, else of those that are read */
+    struct bag_words from_bag; /* of those that are read */
+    const char *files_from;    /* numbers of records, besides --records */
+    const char *name_format;
+    const char *keys;
+    int64_t train; /* bytes of a dictionary; 0: none */
+    int64_t count; /* records a shard; 0: any number */
+    bool limits_only;
+};
+
+/* Of bags that become bags, for a settings struct with a struct record_settings `field`. */
+#define OPTIONS_OF_BAGS(settings, field)                                                           \
+    OPTIONS_RECORDS(settings, field.files_from), OPTIONS_BAG("", settings, field.bag),             \
+        OPTION_CHOICE(0, "from-compression", settings, field.from_bag.compression, "WHAT",         \
+                      compression_words, "the same of what is read, where a bag is written"),      \
+        OPTION_TEXT(0, "from-dictionary", settings, field.from_bag.dictionary, "FILE", "likewise", \
+                    OPERAND_FILE),                                                                 \
+        OPTION_CHOICE(0, "from-limits", settings, field.from_bag.limits, "WHERE", limits_words,    \
+                      "likewise"),                                                                 \
+        OPTION_CHOICE(0, "from-layout", settings, field.from_bag.layout, "HOW", layout_words,      \
+                      "likewise")
+
+/* All the others. */
+#define OPTIONS_OF_RECORDS(settings, field)                                                        \
+    OPTION_CHOICE(0, "frame", settings, field.framing, "HOW", sb_framing_words,                    \
+                  "what stands between records on a pipe: of INPUTs where OUTPUT is a container"), \
+        OPTIONS_OF_BAGS(settings, field),                                                          \
+        OPTION_SIZE(0, "train-dictionary", settings, field.train, "SIZE",                          \
+                    "first make the --dictionary, of SIZE bytes, of the records"),                 \
+        OPTION_INTEGER(0, "count", settings, field.count, "N", 1, INT64_MAX,                       \
+                       "of a bag of several shards: N records a shard"),                           \
+        OPTION_TEXT(0, "name-format", settings, field.name_format, "FORMAT",                       \
+                    "what records that become files are called (default: %08d)", OPERAND_ANY),     \
+        OPTION_TEXT(0, "keys", settings, field.keys, "BAG",                                        \
+                    "names of records: read from BAG for files, written there for records",        \
+                    OPERAND_FILE),                                                                 \
+        OPTION_FLAG(0, "limits-only", settings, field.limits_only,                                 \
+                    "make a bag of each shard of ARCHIVE, by a file with its limits")
+
+/* What they must agree with. */
+struct record_use {
+    char *const *inputs;
+    size_t input_count;
+    struct sb_container_type from; /* SB_UNKNOWN: not said */
+    const char *output;
+    struct sb_container_type to;
+    bool to_given; /* by --to */
+    int64_t shard_size;
+    int64_t level; /* 0: not said */
+    bool append;
+    bool force; /* a list of records must name some: see sb_list_must_name */
+};
+
+/* Are records, of a bag that is written, compressed? */
+bool writes_zstd(const struct record_settings *settings, const struct record_use *use);
+
+/* Are framed records written? Otherwise they may be read. */
+bool writes_frames(const struct record_settings *settings, const struct record_use *use);
+
+/* Is anything said of bags, or of which records? */
+bool names_bags(const struct record_settings *settings);
+
+/* Options of bags where none is read, or written; or NULL. */
+const char *misused_bag_words(const struct record_settings *settings, bool from_bag, bool to_bag);
+
+/* What is wrong with them, or NULL. */
+const char *misused_records(const struct record_settings *settings, const struct record_use *use);
+
+/* What they come to. */
+struct records {
+    struct chosen_records chosen;
+    struct sb_bag_options read;       /* with a dictionary of its own */
+    struct sb_convert_records wanted; /* points to the above */
+};
+
+/* {0} may be released. */
+enum sb_code records_open(struct records *records, const struct record_settings *settings,
+                          const struct record_use *use, struct sb_error *err) SB_CHECKED;
+void records_release(struct records *records);
+
+#endif

@@ -1,0 +1,108 @@
+#include "convert/report.h"
+#include "ui/message.h"
+#include "ui/output.h"
+
+#include "task/convert/convert.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum sb_code report_open(struct report *report, const char *path, struct sb_error *err)
+{
+    *report = (struct report){0};
+    return path ? report_file_open(&report->out, path, err) : SB_OK;
+}
+
+void report_release(struct report *report)
+{
+    report_file_release(&report->out);
+}
+
+static enum sb_code add_path(struct sb_buf *line, const char *name)
+{
+    enum sb_code code = sb_buf_add_char(line, '{');
+
+    if (code == SB_OK && name)
+        code = json_name(line, "path", name, strlen(name));
+    if (code == SB_OK && name)
+        code = sb_buf_add_char(line, ',');
+    return code;
+}
+
+void report_lost(void *context, const char *name, unsigned properties)
+{
+    struct report *report = context;
+    const char *comma = "";
+    enum sb_code code;
+
+    for (unsigned i = 0; i < REPORT_PROPERTIES; i++)
+        report->lost[i] += properties >> i & 1;
+    if (!report->out.file)
+        return;
+    code = add_path(&report->out.line, name);
+    if (code == SB_OK)
+        code = sb_buf_add_text(&report->out.line, "\"lost\":[");
+    for (unsigned i = 0; code == SB_OK && i < REPORT_PROPERTIES; i++) {
+        if (!(properties >> i & 1))
+            continue;
+        code = sb_buf_add_format(&report->out.line, "%s\"%s\"", comma, sb_property_word(1U << i));
+        comma = ",";
+    }
+    if (code == SB_OK)
+        code = sb_buf_add_char(&report->out.line, ']');
+    report_file_line(&report->out, code);
+}
+
+static void report_problem(struct report *report, const char *kind, const char *subject,
+                           const char *text)
+{
+    enum sb_code code = add_path(&report->out.line, subject);
+
+    if (code == SB_OK)
+        code = sb_buf_add_format(&report->out.line, "\"problem\":\"%s\",", kind);
+    if (code == SB_OK)
+        code = json_name(&report->out.line, "why", text, strlen(text));
+    report_file_line(&report->out, code);
+}
+
+void report_event(void *context, enum sb_level level, const char *kind, const char *subject,
+                  const char *text)
+{
+    struct report *report = context;
+
+    message_notify.call(message_notify.context, level, kind, subject, text);
+    if (level == SB_PROBLEM && report->out.file)
+        report_problem(report, kind, subject, text);
+}
+
+void report_summary(const struct report *report, const char *output, const char *kind)
+{
+    struct sb_buf list = {0};
+    enum sb_code code = SB_OK;
+
+    for (unsigned i = 0; code == SB_OK && i < REPORT_PROPERTIES; i++) {
+        if (report->lost[i] == 0)
+            continue;
+        code = sb_buf_add_format(&list, "%s%s of %" PRId64, list.size ? ", " : "",
+                                 sb_property_text(1U << i), report->lost[i]);
+        if (code == SB_OK && list.size > 0 && !strchr(list.data, ','))
+            code = sb_buf_add_text(&list, report->lost[i] == 1 ? " member" : " members");
+    }
+    if (code)
+        output_check(ENOMEM);
+    if (list.size > 0)
+        message_warning("%s: %s are not held by %s %s%s; %s", output, list.data,
+                        strchr("aeiou", *kind) ? "an" : "a", kind,
+                        strcmp(kind, "bag") == 0
+                            ? ", nor are modes, times and, without --keys, names"
+                        : strcmp(kind, "Syrah file") == 0 ? ", nor are modes and times"
+                                                          : "",
+                        report->out.file ? "the report lists them" : "--report=FILE lists them");
+    sb_buf_release(&list);
+}
+
+enum sb_code report_finish(struct report *report, struct sb_error *err)
+{
+    return report_file_finish(&report->out, err);
+}

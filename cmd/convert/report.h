@@ -1,0 +1,43 @@
+/*
+ * What a conversion could not keep: counted for its summary, and in full for --report.
+ *
+ * Main thread only.
+ */
+#ifndef SB_CMD_CONVERT_REPORT_H
+#define SB_CMD_CONVERT_REPORT_H
+
+#include "core/error.h"
+#include "ui/report_file.h"
+
+#include <stdint.h>
+
+#define REPORT_PROPERTIES 32
+
+struct report {
+    int64_t lost[REPORT_PROPERTIES]; /* members, by the number of the SB_KEEPS_ bit */
+    struct report_file out;
+};
+
+/* path NULL: only counts. What stands at path is replaced by report_finish. */
+enum sb_code report_open(struct report *report, const char *path, struct sb_error *err) SB_CHECKED;
+void report_release(struct report *report);
+
+/* The next two are callbacks of the library; context is the struct report. */
+
+/* A member has properties that the output does not hold. */
+void report_lost(void *context, const char *name, unsigned properties);
+
+/* As sb_notify calls: prints it, and reports a problem. */
+void report_event(void *context, enum sb_level level, const char *kind, const char *subject,
+                  const char *text);
+
+/*
+ * "OUTPUT: owner names of 3 members are not held by a KIND; --report=FILE lists them", as a
+ * warning, if anything was lost.
+ */
+void report_summary(const struct report *report, const char *output, const char *kind);
+
+/* The whole report is in its place at SB_OK. */
+enum sb_code report_finish(struct report *report, struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,317 @@
+#include "ls/entries.h"
+
+#include "ls/settings.h"
+#include "ui/colour.h"
+#include "ui/listing.h"
+#include "ui/message.h"
+#include "ui/output.h"
+#include "ui/shard_table.h"
+#include "ui/tree_drawing.h"
+
+#include "archive/descent.h"
+#include "core/glob.h"
+#include "task/fetch/entry_sort.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* What a run of the command holds besides its settings. */
+struct list {
+    const struct ls_settings *settings;
+    struct sb_archive *archive;
+    struct sb_content *content; /* for targets of links; NULL where none are shown */
+    struct sb_entry_sort *sort; /* NULL: entries come as they are to be shown */
+    struct listing_style style;
+    struct left_out left_out;
+    bool headers;  /* a line with its name before each directory */
+    bool anything; /* was written: an empty line goes before the next header */
+};
+
+static void begin_block(struct list *list)
+{
+    listing_begin(&list->style);
+}
+
+static enum sb_code add_sorted(struct list *list, const struct sb_entry *entry,
+                               struct sb_error *err)
+{
+    int64_t key = 0, second_key = 0;
+
+    /* ~ turns the order round, without overflow: the largest and the newest come first. */
+    switch (list->settings->sort) {
+    case LS_BY_SIZE:
+        key = ~(entry->type == SB_DIR ? entry->size_tree : entry->size);
+        break;
+    case LS_BY_TIME:
+        key = entry->has & SB_HAS_MTIME ? ~entry->mtime_ns : INT64_MAX;
+        break;
+    case LS_BY_ADDRESS:
+        key = entry->type == SB_DIR ? -1 : (int64_t)entry->shard;
+        second_key = entry->offset;
+        break;
+    }
+    return sb_entry_sort_add(list->sort, key, second_key, entry, err);
+}
+
+/* Where the entry goes first: to be shown, to be sorted, or to those left out. */
+static enum sb_code take(struct list *list, const struct sb_entry *entry, size_t skip,
+                         struct sb_error *err)
+{
+    if (entry->defect) {
+        leave_out(&list->left_out, entry);
+        return SB_OK;
+    }
+    if (list->sort)
+        return add_sorted(list, entry, err);
+    listing_add(entry, skip);
+    list->anything = true;
+    return SB_OK;
+}
+
+static enum sb_code end_block(struct list *list, size_t skip, struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code = SB_OK;
+
+    while (list->sort && !(code = sb_entry_sort_next(list->sort, &entry, err))) {
+        listing_add(&entry, skip);
+        list->anything = true;
+    }
+    listing_end();
+    return code == SB_END ? SB_OK : code;
+}
+
+static void write_header(struct list *list, const char *path, size_t size)
+{
+    if (!list->headers || list->settings->json)
+        return;
+    if (list->anything)
+        output_char('\n');
+    if (size)
+        output_name(path, size);
+    else
+        output_char('.');
+    output_text(":\n");
+    list->anything = true;
+}
+
+/* What one directory holds, and whether there are directories among it. */
+static enum sb_code list_directory(struct list *list, const char *path, size_t size,
+                                   bool *has_directories, struct sb_error *err)
+{
+    struct sb_query query = {
+        .order = SB_BY_PATH, .files = true, .dirs = true, .shallow = true, .under = path};
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    size_t skip = size ? size + 1 : 0;
+    enum sb_code code = SB_OK;
+
+    *has_directories = false;
+    /* Where only names are shown, and in their order, nothing else is fetched. */
+    query.names_only =
+        list->style.form == LISTING_LINES && !list->sort && list->settings->colour == COLOUR_NEVER;
+    write_header(list, path, size);
+    if (list->sort)
+        code = sb_entry_sort_begin(list->sort, err);
+    if (!code)
+        code = sb_cursor_open(&cursor, list->archive, &query, err);
+    if (code)
+        return code;
+    begin_block(list);
+    while (!(code = sb_cursor_next(cursor, &entry, err))) {
+        *has_directories |= entry.type == SB_DIR;
+        code = take(list, &entry, skip, err);
+        if (code)
+            break;
+    }
+    sb_cursor_free(cursor);
+    return code == SB_END ? end_block(list, skip, err) : code;
+}
+
+/* A directory and, with -R, all below it, in order of name. */
+static enum sb_code list_tree(struct list *list, const char *path, size_t size,
+                              struct sb_error *err)
+{
+    struct sb_descent_options below = {.max_depth = SIZE_MAX};
+    struct sb_descent *descent;
+    struct sb_step step;
+    bool has_directories;
+    enum sb_code code = list_directory(list, path, size, &has_directories, err);
+
+    if (code || !list->settings->recursive || !has_directories)
+        return code;
+    code = sb_descent_open(&descent, list->archive, path, &below, err);
+    while (!code && !(code = sb_descent_next(descent, &step, err))) {
+        if (step.visit == SB_VISIT_ENTER) {
+            code =
+                list_directory(list, step.entry.path, step.entry.path_size, &has_directories, err);
+            if (!has_directories)
+                sb_descent_skip(descent);
+        } else if (step.visit == SB_VISIT_ENTRY) {
+            message_problem("%s: too deep to be listed", step.entry.path);
+        }
+    }
+    sb_descent_free(descent);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code show_directory(struct list *list, const char *path, size_t size,
+                                   struct sb_error *err)
+{
+    if (list->settings->tree)
+        return draw_tree(list->archive, path, size, &list->style, &list->left_out, err);
+    return list_tree(list, path, size, err);
+}
+
+static bool is_shown_first(const struct list *list, const struct sb_entry *entry)
+{
+    return list->settings->directory || entry->type != SB_DIR;
+}
+
+/* The root has no name; -d shows it as GNU ls shows the current directory. */
+static enum sb_code list_root_itself(struct list *list, struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code = sb_archive_lookup(list->archive, "", 0, &entry, err);
+
+    if (code)
+        return code;
+    entry.path = ".";
+    entry.path_size = 1;
+    return take(list, &entry, 0, err);
+}
+
+/* One pass over what the arguments name: entries themselves, or the contents of directories. */
+static enum sb_code pass(struct list *list, char **args, size_t count, bool entries_themselves,
+                         struct sb_error *err)
+{
+    struct sb_select *select;
+    struct sb_entry entry;
+    enum sb_code code;
+
+    code = sb_select_new(&select, list->archive, args, count, SB_REACH_ITSELF, err);
+    if (code)
+        return code;
+    if (sb_select_everything(select)) {
+        if (!entries_themselves)
+            code = show_directory(list, "", 0, err);
+        else if (list->settings->directory)
+            code = list_root_itself(list, err);
+    }
+    while (!code && !(code = sb_select_next(select, &entry, err))) {
+        if (entries_themselves && is_shown_first(list, &entry))
+            code = take(list, &entry, 0, err);
+        else if (!entries_themselves && !is_shown_first(list, &entry))
+            code = show_directory(list, entry.path, entry.path_size, err);
+    }
+    if (code == SB_END)
+        code = SB_OK;
+    if (!code && entries_themselves) {
+        for (size_t i = 0; i < count; i++) {
+            if (sb_select_unmatched(select, i))
+                message_problem("cannot access '%s': no such file or directory in the archive",
+                                args[i]);
+        }
+    }
+    sb_select_free(select);
+    return code;
+}
+
+static enum sb_code list_arguments(struct list *list, char **args, size_t count,
+                                   struct sb_error *err)
+{
+    static char dot[] = ".", *root[] = {dot};
+    enum sb_code code = SB_OK;
+
+    if (count == 0) {
+        args = root;
+        count = 1;
+    }
+    list->headers = list->settings->recursive || count > 1 || sb_is_glob(args[0]);
+    if (list->sort)
+        code = sb_entry_sort_begin(list->sort, err);
+    if (code)
+        return code;
+    begin_block(list);
+    code = pass(list, args, count, true, err);
+    if (!code)
+        code = end_block(list, 0, err);
+    if (!code && !list->settings->directory)
+        code = pass(list, args, count, false, err);
+    return code;
+}
+
+static enum listing_form choose_form(const struct ls_settings *settings)
+{
+    if (settings->json)
+        return LISTING_JSON;
+    if (settings->details)
+        return LISTING_LONG;
+    if (settings->one || settings->tree || !output_is_terminal())
+        return LISTING_LINES;
+    return LISTING_COLUMNS;
+}
+
+static void show_owner(void *context, const struct sb_entry *entry)
+{
+    struct list *list = context;
+
+    list->anything = true;
+    listing_add(entry, 0);
+}
+
+static enum sb_code show_owners(struct list *list, struct sb_error *err)
+{
+    const struct place *place = &list->settings->place;
+    enum sb_code code;
+
+    begin_block(list);
+    code = find_owners(list->archive, place, show_owner, list, &list->left_out, err);
+    listing_end();
+    if (!code && !list->anything)
+        message_problem("%" PRIu32 ":%" PRId64 ": no file has these bytes", place->shard,
+                        place->offset);
+    return code;
+}
+
+static enum sb_code show(struct list *list, char **args, size_t count, struct sb_error *err)
+{
+    const struct ls_settings *settings = list->settings;
+    enum sb_code code = SB_OK;
+
+    if (settings->shards || settings->rsync_list)
+        code = need_shards(list->archive, "shards", err);
+    if (code)
+        return code;
+    if (settings->rsync_list || (settings->shards && settings->nul))
+        return show_shard_names(list->archive, settings->rsync_list, settings->nul, err);
+    if (settings->shards)
+        return show_shards(list->archive, settings->human, settings->json, &list->left_out, err);
+    if (settings->at)
+        return show_owners(list, err);
+    if (settings->sort != LS_BY_NAME || settings->reverse)
+        code = sb_entry_sort_new(&list->sort, settings->reverse, err);
+    return code ? code : list_arguments(list, args, count, err);
+}
+
+enum sb_code ls_entries(const struct ls_settings *settings, const char *archive, char **paths,
+                        size_t count, struct sb_error *err)
+{
+    struct list list = {.settings = settings};
+    enum sb_code code = open_as_archive(&list.archive, archive, &settings->opening, err);
+
+    list.style.form = choose_form(settings);
+    list.style.human = settings->human;
+    list.headers = settings->recursive;
+    colour_begin((enum colour_when)settings->colour);
+    if (!code && (settings->details || settings->json))
+        code = sb_content_open(&list.content, list.archive, NULL, err);
+    list.style.content = list.content;
+    if (!code)
+        code = show(&list, paths, count, err);
+    complain_of_left_out(&list.left_out);
+    sb_entry_sort_free(list.sort);
+    sb_content_free(list.content);
+    sb_archive_free(list.archive);
+    return code;
+}

@@ -1,0 +1,37 @@
+/*
+ * What the options of ls say.
+ */
+#ifndef SB_CMD_LS_SETTINGS_H
+#define SB_CMD_LS_SETTINGS_H
+
+#include "ls/records.h"
+#include "open/opening.h"
+#include "ui/shard_table.h"
+
+#include <stdbool.h>
+
+enum { LS_BY_NAME, LS_BY_SIZE, LS_BY_TIME, LS_BY_ADDRESS };
+
+struct ls_settings {
+    struct opening opening;
+    bool details;
+    bool one;
+    bool recursive;
+    bool all, almost_all; /* read by nobody: hidden names are always listed */
+    bool directory;
+    bool human;
+    int sort;
+    bool by_size, by_time;
+    bool reverse;
+    int colour;
+    bool tree;
+    bool shards;
+    bool rsync_list;
+    bool nul;
+    bool at;
+    struct place place;
+    bool json;
+    struct ls_records records;
+};
+
+#endif

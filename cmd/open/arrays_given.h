@@ -1,0 +1,25 @@
+/*
+ * --array: which arrays of items, or of the keys of a cache.
+ */
+#ifndef SB_CMD_OPEN_ARRAYS_GIVEN_H
+#define SB_CMD_OPEN_ARRAYS_GIVEN_H
+
+#include "ui/options.h"
+
+/* May be given several times. */
+#define OPTION_ARRAY                                                                               \
+    OPTION_CALL(0, "array", "NAME", array_is_given,                                                \
+                "of a Syrah file or cache: only this array; may be given several times",           \
+                OPERAND_ANY)
+
+bool array_is_given(void *settings, const char *value);
+
+/* Those of the options parsed last: as many as it returns; *names is the caller's to free, and NULL
+ * where there are none. */
+size_t arrays_given(const char ***names);
+
+/* Says so when one of --array, --npy and --raw was given, which path, no Syrah file and no cache,
+ * has no use for; returns the status. */
+int refuse_arrays(const char *path);
+
+#endif

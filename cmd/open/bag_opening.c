@@ -1,0 +1,44 @@
+#include "open/bag_opening.h"
+#include "ui/message.h"
+
+#include "store/container.h"
+
+#include <string.h>
+
+const char *const compression_words[] = {"auto", "none", "zstd", NULL};
+const char *const limits_words[] = {"auto", "tail", "separate", NULL};
+const char *const layout_words[] = {"concatenated", "interleaved", NULL};
+
+enum sb_code bag_options_of(const struct bag_words *words, struct sb_container_type from,
+                            struct sb_bag_options *out, struct sb_error *err)
+{
+    *out = (struct sb_bag_options){
+        .compression = (enum sb_compression)words->compression,
+        .limits = (enum sb_limits_placement)words->limits,
+        .layout = (enum sb_bag_layout)words->layout,
+        .otherwise = from.kind == SB_BAG && from.filter == SB_FILTER_ZSTD ? SB_COMPRESSION_ZSTD
+                                                                          : SB_COMPRESSION_NONE,
+    };
+    return words->dictionary ? sb_dictionary_read(&out->dictionary, words->dictionary, err) : SB_OK;
+}
+
+bool is_bag(const char *path, const struct opening *opening)
+{
+    if (opening->from.kind != SB_UNKNOWN)
+        return opening->from.kind == SB_BAG;
+    return strcmp(path, "-") != 0 && sb_is_bag(path);
+}
+
+enum sb_code open_bag(struct sb_bag **out, const char *path, const struct sb_bag_options *options,
+                      struct sb_error *err)
+{
+    struct sb_input input;
+    enum sb_code code = sb_input_open(&input, path, SB_BAG, err);
+
+    *out = NULL;
+    if (code)
+        return code;
+    code = sb_input_open_bag(out, &input, options, 0, &message_notify, err);
+    sb_input_close(&input);
+    return code;
+}

@@ -1,0 +1,42 @@
+/*
+ * Bags for commands that read them: the options that say how, and opening them.
+ */
+#ifndef SB_CMD_OPEN_BAG_OPENING_H
+#define SB_CMD_OPEN_BAG_OPENING_H
+
+#include "open/opening.h"
+#include "store/bag/bag.h"
+#include "ui/options.h"
+
+extern const char *const compression_words[]; /* auto, none, zstd */
+extern const char *const limits_words[];      /* auto, tail, separate */
+extern const char *const layout_words[];      /* concatenated, interleaved */
+
+/* The four options, for a settings struct with a struct bag_words `field`; PREFIX is "" or "from-".
+ */
+#define OPTIONS_BAG(PREFIX, settings, field)                                                       \
+    OPTION_CHOICE(0, PREFIX "compression", settings, field.compression, "WHAT", compression_words, \
+                  "of a bag: how records are stored (default: by the suffix)"),                    \
+        OPTION_TEXT(0, PREFIX "dictionary", settings, field.dictionary, "FILE",                    \
+                    "of a bag: the zstd dictionary of its records", OPERAND_FILE),                 \
+        OPTION_CHOICE(0, PREFIX "limits", settings, field.limits, "WHERE", limits_words,           \
+                      "of a bag: where its limits are (default: seen)"),                           \
+        OPTION_CHOICE(0, PREFIX "layout", settings, field.layout, "HOW", layout_words,             \
+                      "of a sharded bag: how records lie in its shards")
+
+/* from: what --from says: "bagz" that files of no such suffix are compressed. Reads the dictionary,
+ * which is the caller's to free. */
+enum sb_code bag_options_of(const struct bag_words *words, struct sb_container_type from,
+                            struct sb_bag_options *out, struct sb_error *err) SB_CHECKED;
+
+/*
+ * Is path to be read as bags? --from says so; or, without it: a regular file called *.bag or
+ * *.bagz, or no file at all, but the spec of some. "-" only with --from.
+ */
+bool is_bag(const char *path, const struct opening *opening);
+
+/* The same, opened; what it has to say is printed. "-" and what else is a pipe is spooled. */
+enum sb_code open_bag(struct sb_bag **out, const char *path, const struct sb_bag_options *options,
+                      struct sb_error *err) SB_CHECKED;
+
+#endif

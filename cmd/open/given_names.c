@@ -1,0 +1,61 @@
+#include "open/given_names.h"
+
+#include <string.h>
+
+static enum sb_code next_of_all(struct given_names *given, const char **name, size_t *size,
+                                struct sb_error *err)
+{
+    given->number++;
+    if (given->operands < given->end) {
+        *name = *given->operands++;
+        *size = strlen(*name);
+        return SB_OK;
+    }
+    return given->list ? sb_list_next(given->list, name, size, err) : SB_END;
+}
+
+static bool is_others(const struct given_names *given)
+{
+    return !sb_share_has(given->share, given->number);
+}
+
+static enum sb_code next(void *context, const char **name, size_t *size, struct sb_error *err)
+{
+    struct given_names *given = context;
+    enum sb_code code;
+    bool passed;
+
+    do {
+        passed = is_others(given);
+        code = next_of_all(given, name, size, err);
+    } while (!code && passed);
+    return code;
+}
+
+static bool ready_of_all(const struct given_names *given)
+{
+    return given->operands < given->end || !given->list || sb_list_ready(given->list);
+}
+
+/* A name of another share that is there says nothing of when the next one comes. */
+static bool ready(void *context)
+{
+    struct given_names *given = context;
+    struct sb_error ignored;
+    const char *name;
+    size_t size;
+
+    while (is_others(given) && ready_of_all(given)) {
+        /* What is wrong here is so for the next call, too. */
+        if (next_of_all(given, &name, &size, &ignored)) {
+            given->number--;
+            return true;
+        }
+    }
+    return ready_of_all(given);
+}
+
+struct sb_fetch_names given_names_of(struct given_names *given)
+{
+    return (struct sb_fetch_names){.next = next, .ready = ready, .context = given};
+}

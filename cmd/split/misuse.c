@@ -1,0 +1,97 @@
+#include "split/bags.h"
+#include "split/settings.h"
+
+#include <string.h>
+
+static int count_rules(const struct split_settings *settings)
+{
+    return (settings->parts > 0) + (settings->size > 0) + (settings->records.count > 0) +
+           settings->by_ratio + settings->by_list + settings->by_dir;
+}
+
+bool splits_in_place(const struct split_settings *settings)
+{
+    return settings->shard_size != NOT_GIVEN && !settings->output && count_rules(settings) == 0;
+}
+
+static const char *misused_in_place(const struct split_settings *settings)
+{
+    if (settings->seed != NOT_GIVEN || settings->null || settings->rest ||
+        settings->to != NOT_GIVEN || settings->symlink || settings->absolute ||
+        settings->skip_existing || settings->opening.from.kind != SB_UNKNOWN || settings->level ||
+        names_bags(&settings->records))
+        return "without -o, --shard-size changes ARCHIVE itself: of the options only --follow, "
+               "--force, --dry-run and --json go with it";
+    return NULL;
+}
+
+static bool is_stdin(const char *name)
+{
+    return name && strcmp(name, "-") == 0;
+}
+
+static bool reads_stdin_twice(const struct split_settings *settings)
+{
+    size_t times = (size_t)is_stdin(settings->path) + is_stdin(settings->records.files_from);
+
+    for (size_t i = 0; i < settings->shares.count; i++)
+        times += is_stdin(settings->shares.all[i].list);
+    return times > 1;
+}
+
+static const char *misused_parts(const struct split_settings *settings)
+{
+    bool by_size = settings->parts > 0 || settings->size > 0 || settings->records.count > 0;
+
+    if (count_rules(settings) != 1)
+        return "say how to split, in one way: --parts, --size, --count, --ratio, --by-list or "
+               "--by-dir; or just --shard-size";
+    if (!settings->output || !*settings->output)
+        return "say where parts go: -o 'OUT-{}.barecat'";
+    if (settings->seed != NOT_GIVEN && !settings->by_ratio)
+        return "--seed is for --ratio";
+    if (settings->null && !settings->by_list)
+        return "--null is for --by-list";
+    if (reads_stdin_twice(settings))
+        return "standard input can be only one of the lists, or CONTAINER";
+    if (settings->rest && by_size)
+        return "--rest is for --ratio, --by-list and --by-dir: by size, nothing is left";
+    if (settings->rest && !shares_is_name(settings->rest, strlen(settings->rest)))
+        return "--rest: the name of a part cannot be empty or hold a '/'";
+    if (settings->follow)
+        return "--follow is for --shard-size without -o";
+    if (settings->absolute && !settings->symlink)
+        return "--absolute is for --symlink";
+    if (settings->force && settings->skip_existing)
+        return "--force and --skip-existing exclude each other";
+    return NULL;
+}
+
+static const char *misused_output(const struct split_settings *settings,
+                                  const struct sb_container_type *type)
+{
+    if (type->kind == SB_CPIO || type->kind == SB_DIRECTORY)
+        return "parts can be archives, tars, zips, bags, Syrah files or caches; choose another "
+               "OUTPUT, or say --to";
+    if (type->kind != SB_ARCHIVE && settings->shard_size != NOT_GIVEN)
+        return "--shard-size is for parts that are archives";
+    if (type->kind != SB_ARCHIVE && settings->symlink)
+        return "with --symlink parts are archives; choose another OUTPUT, or say --to=archive";
+    if (settings->level && type->filter == SB_FILTER_NONE && type->kind != SB_ZIP &&
+        type->kind != SB_BAG)
+        return "--level is for what is compressed";
+    return misused_bag_split(&settings->records, is_bag(settings->path, &settings->opening),
+                             type->kind == SB_BAG, settings->size > 0);
+}
+
+const char *misuse_of_split(const struct split_settings *settings)
+{
+    const char *wrong;
+
+    if (splits_in_place(settings))
+        return misused_in_place(settings);
+    wrong = misused_parts(settings);
+    if (wrong)
+        return wrong;
+    return misused_output(settings, &settings->output_type);
+}

@@ -1,0 +1,46 @@
+/*
+ * What the options of split say, and whether they go together.
+ */
+#ifndef SB_CMD_SPLIT_SETTINGS_H
+#define SB_CMD_SPLIT_SETTINGS_H
+
+#include "convert/records.h"
+#include "split/shares.h"
+
+#define NOT_GIVEN (-1)
+
+struct split_settings {
+    struct opening opening; /* first: OPTION_FROM */
+    const char *output;
+    int to;
+    int64_t parts;
+    int64_t size;
+    int64_t seed;
+    int64_t shard_size;
+    int64_t threads;
+    const char *rest;
+    bool by_ratio;
+    bool by_list;
+    bool by_dir;
+    bool null;
+    bool symlink;
+    bool absolute;
+    bool force;
+    bool skip_existing;
+    bool follow;
+    bool dry_run;
+    bool json;
+    int64_t level;
+    struct record_settings records;
+    struct shares shares;
+    const char *path; /* operand */
+    struct sb_container_type output_type;
+};
+
+/* Is the archive itself to have other shards? */
+bool splits_in_place(const struct split_settings *settings);
+
+/* What is wrong with them, or NULL. */
+const char *misuse_of_split(const struct split_settings *settings);
+
+#endif

@@ -1,0 +1,38 @@
+#include "ui/command.h"
+
+extern const struct command pack_command;
+extern const struct command unpack_command;
+extern const struct command convert_command;
+extern const struct command diff_command;
+extern const struct command cat_command;
+extern const struct command ls_command;
+extern const struct command find_command;
+extern const struct command du_command;
+extern const struct command verify_command;
+extern const struct command rm_command;
+extern const struct command mv_command;
+extern const struct command defrag_command;
+extern const struct command split_command;
+extern const struct command merge_command;
+extern const struct command merge_symlink_command;
+extern const struct command upgrade_command;
+
+const struct command *const commands[] = {
+    &pack_command,
+    &unpack_command,
+    &convert_command,
+    &diff_command,
+    &cat_command,
+    &ls_command,
+    &find_command,
+    &du_command,
+    &verify_command,
+    &rm_command,
+    &mv_command,
+    &defrag_command,
+    &split_command,
+    &merge_command,
+    &merge_symlink_command,
+    &upgrade_command,
+    NULL,
+};

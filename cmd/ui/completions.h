@@ -1,0 +1,29 @@
+/*
+ * Completion scripts for shells, made from the tables of the commands. Each completes commands,
+ * options, the values of options, files, and paths inside an archive.
+ */
+#ifndef SB_CMD_UI_COMPLETIONS_H
+#define SB_CMD_UI_COMPLETIONS_H
+
+#include "ui/command.h"
+
+#include <stdbool.h>
+
+/* For "bash", "zsh" or "fish", to stdout; false for another shell. */
+bool completions_print(const char *shell);
+
+void completions_bash(void);
+void completions_zsh(void);
+void completions_fish(void);
+
+/*
+ * What the operands are, in words that all three scripts use: archive, path (inside that archive),
+ * file, directory, any, none. Of an option's value, the first is meant.
+ */
+struct completion_kinds {
+    const char *first;
+    const char *others;
+};
+struct completion_kinds completion_kinds(enum operand_kind kind);
+
+#endif

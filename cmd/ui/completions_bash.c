@@ -1,0 +1,240 @@
+#include "ui/completions.h"
+#include "ui/output.h"
+
+static const char functions[] =
+    "\n"
+    "# Sets REPLY to a word as the shell will pass it on.\n"
+    "_shardbox_unquote() {\n"
+    "    case $1 in\n"
+    "    \\'*) REPLY=${1:1} REPLY=${REPLY%\\'} ;;\n"
+    "    \\\"*) REPLY=${1:1} REPLY=${REPLY%\\\"} ;;\n"
+    "    *)\n"
+    "        # shellcheck disable=SC2162 # the backslashes are what is to go\n"
+    "        IFS= read REPLY <<<\"$1\"\n"
+    "        ;;\n"
+    "    esac\n"
+    "    case $REPLY in\n"
+    "    \\~/*) REPLY=$HOME/${REPLY:2} ;;\n"
+    "    esac\n"
+    "}\n"
+    "\n"
+    "# Sets words to the words up to the cursor, with those joined that bash split at '=' and "
+    "':'.\n"
+    "_shardbox_join_words() {\n"
+    "    local i last=0\n"
+    "    words=(\"${COMP_WORDS[1]}\")\n"
+    "    for ((i = 2; i <= COMP_CWORD; i++)); do\n"
+    "        case ${COMP_WORDS[i - 1]}/${COMP_WORDS[i]} in\n"
+    "        [=:]/* | */[=:]) words[last]+=${COMP_WORDS[i]} ;;\n"
+    "        *) words[++last]=${COMP_WORDS[i]} ;;\n"
+    "        esac\n"
+    "    done\n"
+    "}\n"
+    "\n"
+    "# One candidate for the word that begins with lead and typed. Bash replaces all but `strip` "
+    "of it.\n"
+    "_shardbox_add() {\n"
+    "    local word=$lead$1\n"
+    "    [[ $1 == \"$typed\"* ]] && COMPREPLY+=(\"${word:strip}\")\n"
+    "}\n"
+    "\n"
+    "_shardbox_add_files() {\n"
+    "    local found\n"
+    "    while IFS= read -r found; do\n"
+    "        [[ $found == *-shard-[0-9][0-9][0-9][0-9][0-9] ]] || _shardbox_add \"$found\"\n"
+    "    done < <(compgen \"$1\" -- \"$typed\")\n"
+    "    compopt -o filenames 2>/dev/null\n"
+    "}\n"
+    "\n"
+    "# Names in the archive, below the directory that was typed.\n"
+    "_shardbox_add_paths() {\n"
+    "    local directory='' found\n"
+    "    [[ $typed == */* ]] && directory=${typed%/*}/\n"
+    "    while IFS= read -r -d '' found; do\n"
+    "        case $found in\n"
+    "        1d?*) _shardbox_add \"$directory${found:2}/\" ;;\n"
+    "        1?*) _shardbox_add \"$directory${found:2}\" ;;\n"
+    "        esac\n"
+    "    done < <(\"$program\" find --from=archive --max-depth=1 --printf='%d%y%f\\0' -- "
+    "\"$archive\" \\\n"
+    "        ${directory:+\"$directory\"} 2>/dev/null)\n"
+    "    compopt -o filenames 2>/dev/null\n"
+    "    [[ ${COMPREPLY[0]} == */ ]] && compopt -o nospace 2>/dev/null\n"
+    "}\n"
+    "\n"
+    "_shardbox_add_words() {\n"
+    "    local word\n"
+    "    for word in $1; do\n"
+    "        _shardbox_add \"$word\"\n"
+    "    done\n"
+    "    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null\n"
+    "}\n"
+    "\n"
+    "# Candidates for one word, by what it is.\n"
+    "_shardbox_add_all() {\n"
+    "    case $1 in\n"
+    "    file | archive) _shardbox_add_files -f ;;\n"
+    "    directory) _shardbox_add_files -d ;;\n"
+    "    path) _shardbox_add_paths ;;\n"
+    "    words:*) _shardbox_add_words \"${1#words:}\" ;;\n"
+    "    esac\n"
+    "}\n"
+    "\n"
+    "# Goes through the words before the cursor: sets count to the number of operands, archive to "
+    "the\n"
+    "# first of them, wanted to what an option's value should be, ended after a \"--\".\n"
+    "_shardbox_scan() {\n"
+    "    local word i\n"
+    "    for word in \"$@\"; do\n"
+    "        if [[ $wanted ]]; then\n"
+    "            wanted=\n"
+    "        elif [[ $ended || $word != -?* ]]; then\n"
+    "            ((count++)) || { _shardbox_unquote \"$word\" && archive=$REPLY; }\n"
+    "        elif [[ $word == -- ]]; then\n"
+    "            ended=1\n"
+    "        elif [[ $word == --*=* ]]; then\n"
+    "            continue\n"
+    "        elif [[ $word == --* ]]; then\n"
+    "            _shardbox_value \"$command\" \"$word\"\n"
+    "        else\n"
+    "            for ((i = 1; i < ${#word}; i++)); do\n"
+    "                _shardbox_value \"$command\" \"-${word:i:1}\"\n"
+    "                [[ ! $wanted ]] || break\n"
+    "            done\n"
+    "            ((i + 1 >= ${#word})) || wanted=\n"
+    "        fi\n"
+    "    done\n"
+    "}\n"
+    "\n"
+    "_shardbox() {\n"
+    "    local program typed command REPLY lead='' wanted='' archive='' ended='' count=0 strip=0\n"
+    "    local words options first others\n"
+    "    COMPREPLY=()\n"
+    "    _shardbox_join_words\n"
+    "    _shardbox_unquote \"${COMP_WORDS[COMP_CWORD]}\"\n"
+    "    case $REPLY in\n"
+    "    [=:]) strip=0 ;;\n"
+    "    *) strip=${#REPLY} ;;\n"
+    "    esac\n"
+    "    _shardbox_unquote \"${words[-1]}\"\n"
+    "    typed=$REPLY\n"
+    "    strip=$((${#typed} - strip))\n"
+    "    _shardbox_unquote \"${COMP_WORDS[0]}\"\n"
+    "    program=$REPLY\n"
+    "\n"
+    "    case $program in\n"
+    "    shardbox-* | */shardbox-*)\n"
+    "        command=${program##*shardbox-}\n"
+    "        program=${program%\"-$command\"}\n"
+    "        ;;\n"
+    "    *)\n"
+    "        if ((${#words[@]} == 1)); then\n"
+    "            _shardbox_add_words \"$_shardbox_commands --help --list --version\"\n"
+    "            return\n"
+    "        fi\n"
+    "        command=${words[0]}\n"
+    "        words=(\"${words[@]:1}\")\n"
+    "        ;;\n"
+    "    esac\n"
+    "\n"
+    "    _shardbox_scan \"${words[@]:0:${#words[@]}-1}\"\n"
+    "    _shardbox_table \"$command\"\n"
+    "    if [[ $wanted ]]; then\n"
+    "        _shardbox_add_all \"$wanted\"\n"
+    "    elif [[ ! $ended && $typed == --*=* ]]; then\n"
+    "        lead=${typed%%=*}=\n"
+    "        typed=${typed#*=}\n"
+    "        _shardbox_value \"$command\" \"${lead%=}\"\n"
+    "        [[ $wanted ]] || _shardbox_value \"$command\" \"$lead\"\n"
+    "        _shardbox_add_all \"$wanted\"\n"
+    "    elif [[ ! $ended && $typed == -* ]]; then\n"
+    "        _shardbox_add_words \"$options\"\n"
+    "    elif ((count == 0)); then\n"
+    "        _shardbox_add_all \"$first\"\n"
+    "    else\n"
+    "        _shardbox_add_all \"$others\"\n"
+    "    fi\n"
+    "}\n"
+    "\n";
+
+/* "-T --files-from= -0 --null": what can follow a '-'. */
+static void print_option_words(const struct option *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].letter)
+            output_format("-%c ", list[i].letter);
+        output_format("--%s%s%s", list[i].name, list[i].value && !list[i].implied ? "=" : "",
+                      i + 1 < count ? " " : "");
+    }
+}
+
+static void print_table(void)
+{
+    static struct option list[OPTIONS_MAX];
+
+    output_text("# What a command takes: its options, its first operand and the others.\n"
+                "_shardbox_table() {\n"
+                "    options='' first=none others=none\n"
+                "    case $1 in\n");
+    for (size_t i = 0; commands[i]; i++) {
+        struct completion_kinds kinds = completion_kinds(commands[i]->operands);
+
+        output_format("    %s)\n        options='", commands[i]->name);
+        print_option_words(list, options_list(commands[i], list));
+        output_format("'\n        first=%s others=%s\n        ;;\n", kinds.first, kinds.others);
+    }
+    output_text("    help) first=\"words:$_shardbox_commands\" ;;\n"
+                "    esac\n}\n\n");
+}
+
+static void print_value(const char *command, const struct option *option)
+{
+    /* A value that may be left out never is the next word. */
+    output_format("    %s:--%s%s", command, option->name, option->implied ? "=" : "");
+    if (option->letter)
+        output_format(" | %s:-%c", command, option->letter);
+    if (!option->choices) {
+        output_format(") wanted='%s' ;;\n", completion_kinds(option->completes).first);
+        return;
+    }
+    output_text(") wanted='words:");
+    for (size_t i = 0; option->choices[i]; i++)
+        output_format("%s%s", i > 0 ? " " : "", option->choices[i]);
+    output_text("' ;;\n");
+}
+
+static void print_values(void)
+{
+    static struct option list[OPTIONS_MAX];
+
+    output_text("# What the value of an option is; nothing for options without one.\n"
+                "_shardbox_value() {\n"
+                "    wanted=\n"
+                "    case $1:$2 in\n");
+    for (size_t i = 0; commands[i]; i++) {
+        size_t count = options_list(commands[i], list);
+
+        for (size_t j = 0; j < count; j++) {
+            if (list[j].value)
+                print_value(commands[i]->name, &list[j]);
+        }
+    }
+    output_text("    esac\n}\n\n");
+}
+
+void completions_bash(void)
+{
+    output_text("# bash completion for shardbox, printed by: shardbox --completions=bash\n"
+                "# shellcheck shell=bash\n\n"
+                "_shardbox_commands='help");
+    for (size_t i = 0; commands[i]; i++)
+        output_format(" %s", commands[i]->name);
+    output_text("'\n\n");
+    print_table();
+    print_values();
+    output_text(functions);
+    output_text("complete -F _shardbox shardbox");
+    for (size_t i = 0; commands[i]; i++)
+        output_format(" shardbox-%s", commands[i]->name);
+    output_char('\n');
+}

@@ -1,0 +1,243 @@
+#include "ui/listing.h"
+#include "open/opening.h"
+#include "ui/cells.h"
+#include "ui/colour.h"
+#include "ui/columns.h"
+#include "ui/local_time.h"
+#include "ui/mode_text.h"
+#include "ui/output.h"
+#include "ui/owners.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define ROWS_MOST   8192
+#define TEXT_MOST   (1 << 20)
+#define HALF_A_YEAR 15778476 /* seconds: GNU ls shows the year of times before that */
+
+struct row {
+    struct sb_entry entry;
+    size_t text; /* place of the path */
+    size_t skip;
+};
+
+struct widths {
+    size_t links, user, group, size;
+};
+
+static struct {
+    const struct listing_style *style;
+    struct row *rows; /* that wait for their columns' widths */
+    size_t count;
+    struct sb_buf text;
+    struct widths widths;
+    struct sb_buf line, quoted, target;
+} block;
+
+static const char *format_size(const struct sb_entry *entry, char out[NUMBER_SIZE])
+{
+    int64_t size = entry->type == SB_DIR ? entry->size_tree : entry->size;
+
+    return format_amount(size, block.style->human, out);
+}
+
+/* A directory's links are itself, its name, and its subdirectories, as on most file systems. */
+static int64_t links_of(const struct sb_entry *entry)
+{
+    return entry->type == SB_DIR ? entry->num_subdirs + 2 : 1;
+}
+
+static const char *user_of(const struct sb_entry *entry)
+{
+    return entry->has & SB_HAS_UID ? user_name(entry->uid) : "?";
+}
+
+static const char *group_of(const struct sb_entry *entry)
+{
+    return entry->has & SB_HAS_GID ? group_name(entry->gid) : "?";
+}
+
+static void widen(size_t *width, const char *text)
+{
+    size_t size = strlen(text);
+
+    if (size > *width)
+        *width = size;
+}
+
+static void measure(const struct row *row)
+{
+    char number[NUMBER_SIZE];
+
+    widen(&block.widths.links, format_number(links_of(&row->entry), number));
+    widen(&block.widths.user, user_of(&row->entry));
+    widen(&block.widths.group, group_of(&row->entry));
+    widen(&block.widths.size, format_size(&row->entry, number));
+}
+
+static char *two_digits(char *at, int value, char fill)
+{
+    at[0] = (char)(value < 10 ? fill : '0' + value / 10);
+    at[1] = (char)('0' + value % 10);
+    return at + 2;
+}
+
+/* "Nov 21 08:30", or "Nov 21  2024" for what is older than half a year or still to come. */
+static void add_time(const struct sb_entry *entry)
+{
+    static int64_t now;
+    char text[40], number[NUMBER_SIZE], *at = text;
+    struct local_time t;
+    int rest;
+    int64_t seconds = whole_seconds(entry->mtime_ns, &rest);
+
+    if (now == 0)
+        now = (int64_t)time(NULL);
+    if (!(entry->has & SB_HAS_MTIME)) {
+        add_cell(&block.line, "?", 12, true);
+        return;
+    }
+    local_time(seconds, &t);
+    memcpy(at, month_names[t.month - 1], 3);
+    at[3] = ' ';
+    at = two_digits(at + 4, t.day, ' ');
+    *at++ = ' ';
+    if (seconds <= now && seconds > now - HALF_A_YEAR) {
+        at = two_digits(at, t.hour, '0');
+        *at++ = ':';
+        at = two_digits(at, t.minute, '0');
+        *at = '\0';
+    } else {
+        snprintf(at, (size_t)(text + sizeof(text) - at), "%5s", format_number(t.year, number));
+    }
+    add_cell(&block.line, text, 12, true);
+}
+
+/* The bytes on a pipe, quoted on a terminal. */
+static void add_name(struct sb_buf *out, const char *name, size_t size)
+{
+    output_need(output_is_terminal() ? sb_quote(out, name, size, SB_SHELL)
+                                     : sb_buf_add(out, name, size));
+}
+
+static void add_coloured_name(const struct sb_entry *entry, size_t skip)
+{
+    const char *colour = colour_of(entry);
+
+    output_need(sb_buf_add_text(&block.line, colour));
+    add_name(&block.line, entry->path + skip, entry->path_size - skip);
+    output_need(sb_buf_add_text(&block.line, colour_end(colour)));
+}
+
+static void write_long(const struct row *row)
+{
+    const struct sb_entry *entry = &row->entry;
+    char mode[MODE_TEXT_SIZE], number[NUMBER_SIZE];
+
+    sb_buf_clear(&block.line);
+    mode_text(entry, mode);
+    add_cell(&block.line, mode, 0, false);
+    add_cell(&block.line, format_number(links_of(entry), number), block.widths.links, true);
+    add_cell(&block.line, user_of(entry), block.widths.user, false);
+    add_cell(&block.line, group_of(entry), block.widths.group, false);
+    add_cell(&block.line, format_size(entry, number), block.widths.size, true);
+    add_time(entry);
+    add_coloured_name(entry, row->skip);
+    if (entry->type == SB_LINK && read_target(block.style->content, entry, &block.target)) {
+        output_need(sb_buf_add_text(&block.line, " -> "));
+        add_name(&block.line, block.target.data, block.target.size);
+    }
+    output_need(sb_buf_add_char(&block.line, '\n'));
+    output_bytes(block.line.data, block.line.size);
+}
+
+static void write_rows(void)
+{
+    size_t i;
+
+    for (i = 0; i < block.count; i++) {
+        block.rows[i].entry.path = block.text.data + block.rows[i].text;
+        measure(&block.rows[i]);
+    }
+    for (i = 0; i < block.count; i++)
+        write_long(&block.rows[i]);
+    block.count = 0;
+    sb_buf_clear(&block.text);
+}
+
+static void keep_row(const struct sb_entry *entry, size_t skip)
+{
+    struct row *row;
+
+    if (!block.rows)
+        block.rows = malloc(ROWS_MOST * sizeof(*block.rows));
+    if (!block.rows)
+        output_check(ENOMEM);
+    if (block.count == ROWS_MOST || block.text.size > TEXT_MOST)
+        write_rows();
+    row = &block.rows[block.count++];
+    *row = (struct row){.entry = *entry, .text = block.text.size, .skip = skip};
+    output_need(sb_buf_add(&block.text, entry->path, entry->path_size));
+}
+
+static void write_json(const struct sb_entry *entry)
+{
+    sb_buf_clear(&block.line);
+    output_need(json_entry(&block.line, entry, block.style->content));
+    output_need(sb_buf_add_char(&block.line, '\n'));
+    output_bytes(block.line.data, block.line.size);
+}
+
+static void add_to_columns(const struct sb_entry *entry, size_t skip)
+{
+    const char *colour = colour_of(entry);
+
+    sb_buf_clear(&block.quoted);
+    add_name(&block.quoted, entry->path + skip, entry->path_size - skip);
+    columns_add(block.quoted.data ? block.quoted.data : "", block.quoted.size, colour,
+                colour_end(colour));
+}
+
+static void write_line(const struct sb_entry *entry, size_t skip)
+{
+    sb_buf_clear(&block.line);
+    add_coloured_name(entry, skip);
+    output_need(sb_buf_add_char(&block.line, '\n'));
+    output_bytes(block.line.data, block.line.size);
+}
+
+void listing_begin(const struct listing_style *style)
+{
+    block.style = style;
+    block.widths = (struct widths){0};
+}
+
+void listing_add(const struct sb_entry *entry, size_t skip)
+{
+    switch (block.style->form) {
+    case LISTING_LINES:
+        write_line(entry, skip);
+        break;
+    case LISTING_COLUMNS:
+        add_to_columns(entry, skip);
+        break;
+    case LISTING_LONG:
+        keep_row(entry, skip);
+        break;
+    case LISTING_JSON:
+        write_json(entry);
+        break;
+    }
+}
+
+void listing_end(void)
+{
+    if (block.style->form == LISTING_COLUMNS)
+        columns_end();
+    else if (block.style->form == LISTING_LONG)
+        write_rows();
+}

@@ -1,0 +1,33 @@
+/*
+ * How ls writes entries: names alone, in columns, with all that is known of them, or as JSON.
+ *
+ * A block is what stands aligned together: begin, add for each entry in order, end. Columns of a
+ * long listing are as wide as its first thousands of entries need; where later ones need more, they
+ * grow. Main thread only.
+ */
+#ifndef SB_CMD_UI_LISTING_H
+#define SB_CMD_UI_LISTING_H
+
+#include "archive/entry.h"
+
+#include <stdbool.h>
+
+struct sb_content;
+
+enum listing_form { LISTING_LINES, LISTING_COLUMNS, LISTING_LONG, LISTING_JSON };
+
+struct listing_style {
+    enum listing_form form;
+    bool human;
+    struct sb_content *content; /* for targets of links; NULL: not shown */
+};
+
+/* The style stays in use until listing_end. */
+void listing_begin(const struct listing_style *style);
+
+/* Shows the path without its first `skip` bytes (JSON: whole). Copies the entry. */
+void listing_add(const struct sb_entry *entry, size_t skip);
+
+void listing_end(void);
+
+#endif

@@ -1,0 +1,380 @@
+#include "ui/message.h"
+#include "ui/output.h"
+
+#include "core/buf.h"
+#include "core/interrupt.h"
+#include "core/name.h"
+#include "core/number.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STATUS_PIPE       141 /* what a shell makes of a death by SIGPIPE */
+#define CLEAR_LINE        "\r\033[K"
+#define PROGRESS_INTERVAL 250000000 /* nanoseconds */
+
+static const char *command_name;
+static bool is_quiet;
+static bool is_verbose;
+static int status = STATUS_CLEAN;
+static bool interrupt_is_said;
+
+static struct {
+    int when;
+    bool decided; /* the next two are known */
+    bool shown;
+    bool terminal;
+    bool line_stands; /* on the terminal, without a newline */
+    int64_t began;    /* nanoseconds of the monotonic clock; 0: not yet */
+    int64_t last;
+    int64_t done;
+    int64_t total;
+    int64_t files;
+    const char *counted; /* NULL: files */
+} progress;
+
+void message_command(const char *name)
+{
+    command_name = name;
+}
+
+void message_quiet(bool quiet)
+{
+    is_quiet = quiet;
+}
+
+void message_verbose(bool verbose)
+{
+    is_verbose = verbose;
+}
+
+bool message_is_verbose(void)
+{
+    return is_verbose;
+}
+
+int message_status(void)
+{
+    return status;
+}
+
+void message_raise(int new_status)
+{
+    if (new_status > status)
+        status = new_status;
+}
+
+/* One write, so that lines of several processes do not mix. There is nowhere to report failure. */
+static void write_line(const char *line, size_t size)
+{
+    unsigned tries = 0;
+
+    while (write(STDERR_FILENO, line, size) < 0 && errno == EINTR && sb_may_try_again(&tries))
+        ;
+}
+
+static enum sb_code compose(struct sb_buf *line, const char *format, va_list args) SB_PRINTF(2, 0);
+static void say_without_memory(const char *format, va_list args) SB_PRINTF(1, 0);
+static void say(const char *format, va_list args) SB_PRINTF(1, 0);
+
+static enum sb_code compose(struct sb_buf *line, const char *format, va_list args)
+{
+    char *text = NULL;
+    int length = vasprintf(&text, format, args);
+    enum sb_code code = length < 0 ? SB_NOMEM : SB_OK;
+
+    if (!code && progress.line_stands)
+        code = sb_buf_add_text(line, CLEAR_LINE);
+    if (!code && command_name)
+        code = sb_buf_add_format(line, "shardbox %s: ", command_name);
+    else if (!code)
+        code = sb_buf_add_text(line, "shardbox: ");
+    if (!code)
+        code = sb_quote(line, text, (size_t)length, SB_ESCAPE);
+    if (!code)
+        code = sb_buf_add_char(line, '\n');
+    if (length >= 0)
+        free(text);
+    return code;
+}
+
+/* Without memory to compose it in, a message is cut, and anything but ASCII is masked. */
+static void say_without_memory(const char *format, va_list args)
+{
+    char line[512];
+    size_t prefix = (size_t)snprintf(line, sizeof(line), "shardbox%s%s: ", command_name ? " " : "",
+                                     command_name ? command_name : "");
+    size_t size;
+
+    vsnprintf(line + prefix, sizeof(line) - prefix - 1, format, args);
+    size = strlen(line);
+    for (size_t i = 0; i < size; i++) {
+        if (line[i] < ' ' || line[i] > '~')
+            line[i] = '?';
+    }
+    line[size++] = '\n';
+    write_line(line, size);
+}
+
+static void say(const char *format, va_list args)
+{
+    struct sb_buf line = {0};
+    va_list again;
+
+    va_copy(again, args);
+    if (compose(&line, format, args))
+        say_without_memory(format, again);
+    else
+        write_line(line.data, line.size);
+    va_end(again);
+    progress.line_stands = false;
+    sb_buf_release(&line);
+}
+
+void message_error(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+    message_raise(STATUS_ERROR);
+}
+
+void message_problem(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+    message_raise(STATUS_PARTIAL);
+}
+
+void message_warning(const char *format, ...)
+{
+    va_list args;
+
+    if (is_quiet)
+        return;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+void message_note(const char *format, ...)
+{
+    va_list args;
+
+    if (!is_verbose)
+        return;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+int message_usage(const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (command_name)
+        message_error("%s; try 'shardbox %s --help'", text, command_name);
+    else
+        message_error("%s; try 'shardbox --help'", text);
+    return STATUS_ERROR;
+}
+
+void message_plain(const char *text)
+{
+    write_line(text, strlen(text));
+}
+
+int message_failure(const struct sb_error *err)
+{
+    if (err->code == SB_SYSTEM && err->sys_errno == EPIPE) {
+        message_raise(STATUS_PIPE);
+    } else if (err->code == SB_INTERRUPT) {
+        /* The work ends because of it, and then the output that it left: one thing to say. */
+        if (!interrupt_is_said)
+            message_error("interrupted");
+        interrupt_is_said = true;
+    } else if (err->code == SB_DAMAGED || err->code == SB_CHANGED) {
+        message_problem("%s", err->text);
+    } else {
+        message_error("%s", err->text);
+    }
+    return status;
+}
+
+static void notify(void *context, enum sb_level level, const char *kind, const char *subject,
+                   const char *text)
+{
+    const char *before = !subject ? "" : *subject ? subject : "''";
+    const char *colon = subject ? ": " : "";
+
+    (void)context;
+    (void)kind;
+    switch (level) {
+    case SB_NOTE:
+        message_note("%s%s%s", before, colon, text);
+        break;
+    case SB_WARNING:
+        message_warning("%s%s%s", before, colon, text);
+        break;
+    case SB_PROBLEM:
+        message_problem("%s%s%s", before, colon, text);
+        break;
+    }
+}
+
+const struct sb_notify message_notify = {.call = notify};
+
+void message_progress(int when)
+{
+    progress.when = when;
+    progress.decided = false;
+}
+
+static int64_t now(void)
+{
+    struct timespec time = {0};
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static bool progress_is_shown(void)
+{
+    if (!progress.decided) {
+        progress.decided = true;
+        progress.terminal = isatty(STDERR_FILENO);
+        progress.shown = progress.when == PROGRESS_ON ||
+                         (progress.when == PROGRESS_AUTO && progress.terminal && !is_quiet);
+    }
+    return progress.shown;
+}
+
+/* "DONE of TOTAL, PERCENT%, FILES files, RATE/s, M:SS left", without what is not known. */
+static void show_progress(int64_t time)
+{
+    char line[256], done[SB_HUMAN_SIZE], total[SB_HUMAN_SIZE], rate[SB_HUMAN_SIZE];
+    double seconds = (double)(time - progress.began) / 1e9;
+    double per_second = (double)progress.done / (seconds > 1e-3 ? seconds : 1e-3);
+    size_t size = sizeof(line);
+    size_t used;
+
+    sb_format_human(progress.done, done);
+    sb_format_human(progress.total, total);
+    sb_format_human((int64_t)per_second, rate);
+    used = (size_t)snprintf(line, size, "%sshardbox %s: %s", progress.terminal ? CLEAR_LINE : "",
+                            command_name, done);
+    if (progress.total > 0)
+        used += (size_t)snprintf(line + used, size - used, " of %s, %.0f%%", total,
+                                 100.0 * (double)progress.done / (double)progress.total);
+    if (progress.files > 0)
+        used += (size_t)snprintf(line + used, size - used, ", %" PRId64 " %s", progress.files,
+                                 progress.counted ? progress.counted : "files");
+    used += (size_t)snprintf(line + used, size - used, ", %s/s", rate);
+    if (progress.total > 0 && per_second > 0) {
+        double left = (double)(progress.total - progress.done) / per_second;
+        int64_t whole = left > 0 ? (int64_t)left : 0;
+
+        used += (size_t)snprintf(line + used, size - used, ", %" PRId64 ":%02d left", whole / 60,
+                                 (int)(whole % 60));
+    }
+    if (!progress.terminal)
+        line[used++] = '\n';
+    write_line(line, used);
+    progress.line_stands = progress.terminal;
+}
+
+void message_progress_update(int64_t done, int64_t total, int64_t files)
+{
+    int64_t time;
+
+    if (!progress_is_shown())
+        return;
+    progress.done = done;
+    progress.total = total;
+    progress.files = files;
+    time = now();
+    if (progress.began == 0) {
+        progress.began = time;
+        progress.last = time;
+    }
+    if (time - progress.last < PROGRESS_INTERVAL)
+        return;
+    progress.last = time;
+    show_progress(time);
+}
+
+void message_progress_call(void *context, int64_t done, int64_t total, int64_t files)
+{
+    (void)context;
+    message_progress_update(done, total, files);
+}
+
+void message_progress_counts(const char *what)
+{
+    progress.counted = what;
+}
+
+void message_progress_hide(void)
+{
+    if (progress.line_stands)
+        write_line(CLEAR_LINE, strlen(CLEAR_LINE));
+    progress.line_stands = false;
+}
+
+void message_progress_end(void)
+{
+    if (progress.began == 0)
+        return;
+    if (!progress.terminal)
+        show_progress(now());
+    message_progress_hide();
+    progress.began = 0;
+}
+
+void message_close_stdout(void)
+{
+    output_flush();
+    output_check(fflush(stdout) == 0 ? 0 : errno);
+    /* Closing is when a network file system tells of a full disk; stdout itself stays open. */
+    output_check(close(dup(STDOUT_FILENO)) == 0 ? 0 : errno);
+}
+
+static bool leaving;
+
+static void end_as_error(void)
+{
+    if (!leaving)
+        _exit(STATUS_ERROR);
+}
+
+void message_guard_exit(void)
+{
+    atexit(end_as_error);
+}
+
+void message_leave(void)
+{
+    int caught = sb_interrupt_signal();
+
+    message_progress_end();
+    if (caught) {
+        signal(caught, SIG_DFL);
+        raise(caught);
+    }
+    leaving = true;
+    exit(status);
+}

@@ -1,0 +1,354 @@
+#include "ui/command.h"
+#include "ui/message.h"
+
+#include "core/buf.h"
+#include "core/glob.h"
+#include "core/number.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Its struct option is not ours. */
+#define option getopt_option
+#include <getopt.h>
+#undef option
+
+enum {
+    OPERAND = 1,     /* what getopt returns for one, in the mode that keeps their order */
+    LONG_BASE = 256, /* + place in the list: what it returns for a long option */
+};
+
+static bool set_quiet(void *settings, const char *value)
+{
+    (void)settings;
+    (void)value;
+    message_quiet(true);
+    return true;
+}
+
+static bool set_verbose(void *settings, const char *value)
+{
+    (void)settings;
+    (void)value;
+    message_verbose(true);
+    return true;
+}
+
+static bool set_progress(void *settings, const char *value)
+{
+    (void)settings;
+    (void)value;
+    message_progress(PROGRESS_ON);
+    return true;
+}
+
+static bool set_no_progress(void *settings, const char *value)
+{
+    (void)settings;
+    (void)value;
+    message_progress(PROGRESS_OFF);
+    return true;
+}
+
+/* The first of these is known to the parser by its place. */
+static const struct option common[] = {
+    {.kind = OPTION_KIND_CALL, .letter = 'h', .name = "help", .help = "show this help"},
+    OPTION_CALL('q', "quiet", NULL, set_quiet, "give no warnings", OPERAND_NONE),
+    OPTION_CALL('v', "verbose", NULL, set_verbose, "say more about what is done", OPERAND_NONE),
+    OPTION_CALL(0, "progress", NULL, set_progress, "show progress, also when not on a terminal",
+                OPERAND_NONE),
+    OPTION_CALL(0, "no-progress", NULL, set_no_progress, "show no progress", OPERAND_NONE),
+    OPTION_END,
+};
+
+size_t options_list(const struct command *command, struct option list[OPTIONS_MAX])
+{
+    size_t own = 0, count;
+
+    for (const struct option *option = command->options; option->kind && own < OPTIONS_MAX;
+         option++)
+        list[own++] = *option;
+    count = own;
+    for (const struct option *option = common; option->kind && count < OPTIONS_MAX; option++) {
+        bool named = false;
+
+        list[count] = *option;
+        for (size_t i = 0; i < own; i++) {
+            if (list[i].letter == option->letter)
+                list[count].letter = 0;
+            if (strcmp(list[i].name, option->name) == 0)
+                named = true;
+        }
+        if (!named)
+            count++;
+    }
+    return count;
+}
+
+static bool store_choice(const struct option *option, int *field, const char *value)
+{
+    struct sb_buf names = {0};
+    enum sb_code code = SB_OK;
+
+    for (int i = 0; option->choices[i]; i++) {
+        if (strcmp(option->choices[i], value) == 0) {
+            *field = i;
+            sb_buf_release(&names);
+            return true;
+        }
+        if (!code)
+            code = sb_buf_add_format(&names, "%s%s", i > 0 ? ", " : "", option->choices[i]);
+    }
+    message_usage("--%s: '%s' is none of %s", option->name, value, code ? "those" : names.data);
+    sb_buf_release(&names);
+    return false;
+}
+
+static bool store_rule(struct sb_filter **filter, bool include, const char *pattern)
+{
+    enum sb_code code = SB_NOMEM;
+
+    if (!*filter)
+        *filter = sb_filter_new();
+    if (*filter)
+        code = sb_filter_add(*filter, include, pattern);
+    if (code == SB_INVALID)
+        message_usage("'%s' is not a pattern of names", pattern);
+    else if (code)
+        message_error("out of memory");
+    return code == SB_OK;
+}
+
+/* value is NULL for an option without one. */
+static bool store(const struct option *option, void *settings, const char *value)
+{
+    void *field = (char *)settings + option->field;
+
+    switch (option->kind) {
+    case OPTION_KIND_FLAG:
+        *(bool *)field = true;
+        return true;
+    case OPTION_KIND_TEXT:
+        *(const char **)field = value;
+        return true;
+    case OPTION_KIND_SIZE:
+        if (sb_parse_size(value, field))
+            return true;
+        message_usage("--%s: '%s' is not a size like 500, 64K, 1.5GiB or 10GB", option->name,
+                      value);
+        return false;
+    case OPTION_KIND_INTEGER:
+        if (sb_parse_integer(value, option->low, option->high, field))
+            return true;
+        message_usage("--%s: '%s' is not a whole number from %" PRId64 " to %" PRId64, option->name,
+                      value, option->low, option->high);
+        return false;
+    case OPTION_KIND_CHOICE:
+        return store_choice(option, field, value);
+    case OPTION_KIND_INCLUDE:
+    case OPTION_KIND_EXCLUDE:
+        return store_rule(field, option->kind == OPTION_KIND_INCLUDE, value);
+    case OPTION_KIND_CALL:
+        return option->call(settings, value);
+    case OPTION_KIND_END:
+        break;
+    }
+    return false;
+}
+
+/* What getopt_long needs, made from the table; it is always told to keep the order of operands. */
+struct parser {
+    struct option list[OPTIONS_MAX];
+    struct getopt_option names[OPTIONS_MAX + 1];
+    char letters[2 + 3 * OPTIONS_MAX + 1];
+    size_t count;
+    const struct command *command;
+};
+
+static void build(struct parser *parser, const struct command *command)
+{
+    char *letter = parser->letters;
+
+    parser->command = command;
+    parser->count = options_list(command, parser->list);
+    *letter++ = '-';
+    *letter++ = ':'; /* tells a missing value from an unknown option */
+    for (size_t i = 0; i < parser->count; i++) {
+        const struct option *option = &parser->list[i];
+
+        parser->names[i] = (struct getopt_option){
+            .name = option->name,
+            .has_arg = !option->value    ? no_argument
+                       : option->implied ? optional_argument
+                                         : required_argument,
+            .val = LONG_BASE + (int)i,
+        };
+        if (!option->letter)
+            continue;
+        *letter++ = option->letter;
+        if (option->value)
+            *letter++ = ':';
+        if (option->implied)
+            *letter++ = ':';
+    }
+    *letter = '\0';
+    parser->names[parser->count] = (struct getopt_option){0};
+}
+
+static const struct option *find(const struct parser *parser, int value)
+{
+    if (value >= LONG_BASE)
+        return &parser->list[value - LONG_BASE];
+    for (size_t i = 0; i < parser->count; i++) {
+        if (parser->list[i].letter == value)
+            return &parser->list[i];
+    }
+    return NULL;
+}
+
+/* A long option that getopt knows nothing to do with: no option begins so, or several do. */
+static void complain_of_name(const struct parser *parser, const char *word)
+{
+    size_t size = strcspn(word, "=");
+    struct sb_buf names = {0};
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; i < parser->count && !code; i++) {
+        if (strncmp(parser->list[i].name, word + 2, size - 2) == 0)
+            code =
+                sb_buf_add_format(&names, "%s--%s", names.size ? ", " : "", parser->list[i].name);
+    }
+    if (names.size > 0)
+        message_usage("option '%.*s' is ambiguous: %s", (int)size, word, names.data);
+    else
+        message_usage("unrecognized option '%.*s'", (int)size, word);
+    sb_buf_release(&names);
+}
+
+static void complain(const struct parser *parser, int result, char **argv)
+{
+    const struct option *option = find(parser, optopt);
+
+    if (optopt == 0)
+        complain_of_name(parser, argv[optind - 1]);
+    else if (!option)
+        message_usage("unrecognized option '-%c'", optopt);
+    else if (result != ':')
+        message_usage("option '--%s' takes no value", option->name);
+    else if (optopt >= LONG_BASE)
+        message_usage("option '--%s' needs a value: %s", option->name, option->value);
+    else
+        message_usage("option '-%c' needs a value: %s", optopt, option->value);
+}
+
+static struct given_option *given;
+static size_t given_count;
+
+static bool note_given(const struct option *option, const char *value)
+{
+    struct given_option *grown = given;
+
+    if ((given_count & (given_count - 1)) == 0)
+        grown = realloc(given, (given_count ? 2 * given_count : 1) * sizeof(*given));
+    if (!grown) {
+        message_error("out of memory");
+        return false;
+    }
+    given = grown;
+    given[given_count++] = (struct given_option){.name = option->name, .value = value};
+    return true;
+}
+
+size_t options_given(const struct given_option **out)
+{
+    *out = given;
+    return given_count;
+}
+
+const char *options_given_of(const char *const *names)
+{
+    for (size_t i = 0; i < given_count; i++) {
+        for (const char *const *name = names; *name; name++) {
+            if (strcmp(given[i].name, *name) == 0)
+                return *name;
+        }
+    }
+    return NULL;
+}
+
+/* A number below zero behind the first operand, which is an operand too ("cat data.bagz -3"). */
+static bool is_negative_number(const struct parser *parser, const char *word)
+{
+    return word[0] == '-' && word[1] >= '0' && word[1] <= '9' && !find(parser, word[1]);
+}
+
+/* As getopt_long; optarg is an operand's word. */
+static int next_word(struct parser *parser, int argc, char **argv, bool operands_met)
+{
+    if (operands_met && optind < argc && is_negative_number(parser, argv[optind])) {
+        optarg = argv[optind++];
+        return OPERAND;
+    }
+    return getopt_long(argc, argv, parser->letters, parser->names, NULL);
+}
+
+/* Operands are moved to the front, over words that were read already. */
+static int parse(struct parser *parser, int argc, char **argv, void *settings, int *operands,
+                 bool (*operand)(void *settings, const char *value))
+{
+    int result;
+
+    opterr = 0;
+    optind = 0; /* anew */
+    while ((result = next_word(parser, argc, argv, *operands > 0)) != -1) {
+        const struct option *option;
+
+        if (result == OPERAND) {
+            argv[1 + (*operands)++] = optarg;
+            if (operand && !operand(settings, optarg))
+                return STATUS_ERROR;
+            continue;
+        }
+        if (result == '?' || result == ':') {
+            complain(parser, result, argv);
+            return STATUS_ERROR;
+        }
+        option = find(parser, result);
+        if (!option->call && option->kind == OPTION_KIND_CALL) {
+            options_print_help(parser->command);
+            return STATUS_CLEAN;
+        }
+        if (!store(option, settings, optarg ? optarg : option->implied) ||
+            !note_given(option, optarg ? optarg : option->implied))
+            return STATUS_ERROR;
+    }
+    return OPTIONS_RUN;
+}
+
+int options_parse(const struct command *command, int argc, char **argv, void *settings, int *first,
+                  bool (*operand)(void *settings, const char *value))
+{
+    static struct parser parser;
+    int result, operands = 0;
+
+    *first = argc;
+    if (argc == 2 && strcmp(argv[1], "-h") == 0) {
+        options_print_help(command);
+        return STATUS_CLEAN;
+    }
+    build(&parser, command);
+    result = parse(&parser, argc, argv, settings, &operands, operand);
+    if (result != OPTIONS_RUN)
+        return result;
+    *first = optind;
+    if (!operand) {
+        *first -= operands;
+        memmove(&argv[*first], &argv[1], (size_t)operands * sizeof(*argv));
+    }
+    while (operand && *first < argc) {
+        if (!operand(settings, argv[(*first)++]))
+            return STATUS_ERROR;
+    }
+    return OPTIONS_RUN;
+}

@@ -1,0 +1,121 @@
+/*
+ * One typed table per command gives parsing, help and completions.
+ *
+ *     struct settings { bool quick; int64_t shard_size; };
+ *     static const struct option options[] = {
+ *         OPTION_FLAG('Q', "quick", struct settings, quick, "check the index only"),
+ *         OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE", "..."),
+ *         OPTION_END,
+ *     };
+ *
+ * Parsing is GNU getopt_long's: options and operands in any order, "--" ends options, long names
+ * may be shortened while unambiguous. Behind the first operand a word that begins with '-' and a
+ * digit is an operand, a number below zero, unless that digit is an option's letter. -h and --help
+ * print help to stdout; where a command has -h of its own it means help only when it stands alone.
+ * Common to all: --help, -q, -v, --progress, --no-progress (message.h holds their effect).
+ */
+#ifndef SB_CMD_UI_OPTIONS_H
+#define SB_CMD_UI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct command;
+
+enum option_kind {
+    OPTION_KIND_END,
+    OPTION_KIND_FLAG,    /* bool, set to true */
+    OPTION_KIND_TEXT,    /* const char * */
+    OPTION_KIND_SIZE,    /* int64_t bytes, sb_parse_size */
+    OPTION_KIND_INTEGER, /* int64_t within low..high */
+    OPTION_KIND_CHOICE,  /* int: the place in `choices`, from 0 */
+    OPTION_KIND_INCLUDE, /* struct sb_filter *, made at the first rule: a rule of --include ... */
+    OPTION_KIND_EXCLUDE, /* ... or --exclude; the caller frees the filter */
+    OPTION_KIND_CALL,    /* call(settings, value); value is NULL when the option has none */
+};
+
+/* What a value or an operand is, for completions. */
+enum operand_kind {
+    OPERAND_ANY,
+    OPERAND_FILE,
+    OPERAND_DIRECTORY,
+    OPERAND_NONE,
+    OPERAND_ARCHIVE,       /* one archive */
+    OPERAND_ARCHIVE_PATHS, /* an archive, then paths inside it */
+    OPERAND_ARCHIVE_FILES, /* an archive, then paths of the file system */
+};
+
+struct option {
+    enum option_kind kind;
+    char letter;         /* 0: none */
+    const char *name;    /* long name without "--" */
+    size_t field;        /* offset into the settings */
+    const char *value;   /* name of the value in help ("SIZE"), NULL for flags */
+    const char *implied; /* the value when it is left out ("--color"); NULL: it must be given */
+    const char *help;    /* one line */
+    const char *const *choices; /* NULL-terminated, for CHOICE */
+    int64_t low, high;          /* for INTEGER */
+    bool (*call)(void *settings,
+                 const char *value); /* for CALL; false: bad value, after a message */
+    enum operand_kind completes;     /* what the value is */
+};
+
+/* clang-format off */
+#define OPTION_FLAG(l, n, s, f, h) \
+    {.kind = OPTION_KIND_FLAG, .letter = (l), .name = (n), .field = offsetof(s, f), .help = (h)}
+#define OPTION_TEXT(l, n, s, f, v, h, c) \
+    {.kind = OPTION_KIND_TEXT, .letter = (l), .name = (n), .field = offsetof(s, f), .value = (v), \
+     .help = (h), .completes = (c)}
+#define OPTION_SIZE(l, n, s, f, v, h) \
+    {.kind = OPTION_KIND_SIZE, .letter = (l), .name = (n), .field = offsetof(s, f), .value = (v), .help = (h)}
+#define OPTION_INTEGER(l, n, s, f, v, lo, hi, h) \
+    {.kind = OPTION_KIND_INTEGER, .letter = (l), .name = (n), .field = offsetof(s, f), .value = (v), \
+     .help = (h), .low = (lo), .high = (hi)}
+#define OPTION_CHOICE(l, n, s, f, v, ch, h) \
+    {.kind = OPTION_KIND_CHOICE, .letter = (l), .name = (n), .field = offsetof(s, f), .value = (v), \
+     .help = (h), .choices = (ch)}
+#define OPTION_INCLUDE(n, s, f, h) \
+    {.kind = OPTION_KIND_INCLUDE, .name = (n), .field = offsetof(s, f), .value = "GLOB", .help = (h)}
+#define OPTION_EXCLUDE(n, s, f, h) \
+    {.kind = OPTION_KIND_EXCLUDE, .name = (n), .field = offsetof(s, f), .value = "GLOB", .help = (h)}
+#define OPTION_CALL(l, n, v, fn, h, c) \
+    {.kind = OPTION_KIND_CALL, .letter = (l), .name = (n), .value = (v), .help = (h), .call = (fn), .completes = (c)}
+#define OPTION_END {.kind = OPTION_KIND_END}
+/* clang-format on */
+
+/* What options_parse returns when the command is to go on. */
+enum { OPTIONS_RUN = -1 };
+
+/*
+ * Fills settings (which the caller has set to its defaults) and moves the operands to
+ * argv[*first] ... argv[argc - 1], in their order.
+ * `operand`, when not NULL, is called for every operand where it stands among the options instead
+ * (for `-C` that affects what follows it); false ends the parse.
+ *
+ * Returns OPTIONS_RUN, or the exit status to leave with: STATUS_CLEAN after help was printed,
+ * STATUS_ERROR after a message.
+ */
+int options_parse(const struct command *command, int argc, char **argv, void *settings, int *first,
+                  bool (*operand)(void *settings, const char *value));
+
+/* An option that the last options_parse met. */
+struct given_option {
+    const char *name;
+    const char *value; /* NULL: none */
+};
+
+/* All of them, in their order; returns how many. */
+size_t options_given(const struct given_option **out);
+
+/* The first of them whose name is among these, the last followed by NULL; or NULL. */
+const char *options_given_of(const char *const *names);
+
+/* The options of a command, its own and then the common ones; returns how many. */
+#define OPTIONS_MAX 64
+size_t options_list(const struct command *command, struct option list[OPTIONS_MAX]);
+
+/* The whole help text of a command, to stdout. */
+void options_print_help(const struct command *command);
+
+#endif

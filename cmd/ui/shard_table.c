@@ -1,0 +1,202 @@
+#include "ui/shard_table.h"
+#include "ui/output.h"
+
+#include "core/number.h"
+#include "task/fetch/occupancy.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct table {
+    struct sb_shards *shards;
+    struct left_out *left_out;
+    bool human, json;
+    bool begun;
+    struct sb_buf path, line;
+    char target[PATH_MAX]; /* where the shard leads, if it is a link; else empty */
+};
+
+static void add_size(const struct table *table, struct sb_buf *line, int64_t size, int width)
+{
+    char text[SB_HUMAN_SIZE];
+
+    sb_format_human(size, text);
+    if (table->human)
+        output_need(sb_buf_add_format(line, " %*s", width, text));
+    else
+        output_need(sb_buf_add_format(line, " %*" PRId64, width, size));
+}
+
+static void add_row(struct table *table, const struct sb_shard_use *use)
+{
+    struct sb_buf *line = &table->line;
+    int width = table->human ? 6 : 15;
+
+    if (!table->begun)
+        output_need(sb_buf_add_format(line, "shard %*s %*s %*s %10s path\n", width, "size", width,
+                                      "used", width, "gaps", "files"));
+    table->begun = true;
+    output_need(sb_buf_add_format(line, "%05" PRIu32, use->shard));
+    if (use->present)
+        add_size(table, line, use->size, width);
+    else
+        output_need(sb_buf_add_format(line, " %*s", width, "missing"));
+    add_size(table, line, use->used, width);
+    add_size(table, line, use->gaps, width);
+    output_need(sb_buf_add_format(line, " %10" PRId64 " ", use->files));
+    output_bytes(line->data, line->size);
+    output_name(table->path.data, table->path.size);
+    if (table->target[0]) {
+        output_text(" -> ");
+        output_name(table->target, strlen(table->target));
+    }
+    output_char('\n');
+}
+
+static void add_json(struct table *table, const struct sb_shard_use *use)
+{
+    struct sb_buf *line = &table->line;
+
+    output_need(sb_buf_add_format(line, "{\"shard\":%" PRIu32 ",", use->shard));
+    output_need(json_name(line, "path", table->path.data, table->path.size));
+    if (table->target[0]) {
+        output_need(sb_buf_add_char(line, ','));
+        output_need(json_name(line, "target", table->target, strlen(table->target)));
+    }
+    if (use->present)
+        output_need(sb_buf_add_format(line, ",\"size\":%" PRId64, use->size));
+    else
+        output_need(sb_buf_add_text(line, ",\"size\":null"));
+    output_need(sb_buf_add_format(
+        line, ",\"used\":%" PRId64 ",\"gaps\":%" PRId64 ",\"files\":%" PRId64 "}\n", use->used,
+        use->gaps, use->files));
+    output_bytes(line->data, line->size);
+}
+
+static void find_target(struct table *table)
+{
+    ssize_t size = readlink(table->path.data, table->target, sizeof(table->target) - 1);
+
+    table->target[size > 0 ? size : 0] = '\0';
+}
+
+static enum sb_code show_shard(void *context, const struct sb_shard_use *use, struct sb_error *err)
+{
+    struct table *table = context;
+
+    (void)err;
+    sb_buf_clear(&table->line);
+    output_need(sb_shards_path(table->shards, use->shard, &table->path));
+    find_target(table);
+    if (table->json)
+        add_json(table, use);
+    else
+        add_row(table, use);
+    return SB_OK;
+}
+
+static void show_defect(void *context, const struct sb_entry *entry)
+{
+    struct table *table = context;
+
+    leave_out(table->left_out, entry);
+}
+
+enum sb_code show_shards(struct sb_archive *archive, bool human, bool json,
+                         struct left_out *left_out, struct sb_error *err)
+{
+    struct table table = {.left_out = left_out, .human = human, .json = json};
+    enum sb_code code = sb_shards_open(&table.shards, archive, err);
+
+    if (!code)
+        code = sb_occupancy(archive, table.shards, show_shard, show_defect, &table, err);
+    sb_shards_free(table.shards);
+    sb_buf_release(&table.path);
+    sb_buf_release(&table.line);
+    return code;
+}
+
+static void show_name(const char *path, bool nul)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+
+    output_line(name, strlen(name), nul);
+}
+
+enum sb_code show_shard_names(struct sb_archive *archive, bool index, bool nul,
+                              struct sb_error *err)
+{
+    struct sb_buf path = {0};
+    struct sb_shards *shards;
+    uint32_t count;
+    enum sb_code code = sb_shards_open(&shards, archive, err);
+
+    if (!code)
+        code = sb_archive_shard_count(archive, &count, err);
+    for (uint32_t i = 0; !code && i < count; i++) {
+        output_need(sb_shards_path(shards, i, &path));
+        show_name(path.data, nul);
+    }
+    if (!code && index)
+        show_name(sb_archive_index_path(archive), nul);
+    sb_shards_free(shards);
+    sb_buf_release(&path);
+    return code;
+}
+
+bool parse_place(const char *text, struct place *out)
+{
+    const char *colon = strchr(text, ':'), *plus = colon ? strchr(colon, '+') : NULL;
+    char number[32];
+    int64_t shard;
+
+    out->length = 1;
+    if (!colon || (size_t)(colon - text) >= sizeof(number))
+        return false;
+    snprintf(number, sizeof(number), "%.*s", (int)(colon - text), text);
+    if (!sb_parse_integer(number, 0, SB_SHARD_MAX, &shard))
+        return false;
+    out->shard = (uint32_t)shard;
+    if (plus && (!sb_parse_size(plus + 1, &out->length) || out->length == 0))
+        return false;
+    snprintf(number, sizeof(number), "%.*s", plus ? (int)(plus - colon - 1) : 31, colon + 1);
+    return sb_parse_size(number, &out->offset);
+}
+
+static bool owns(const struct sb_entry *entry, const struct place *place)
+{
+    /* A file's end does not overflow; that of the place may. */
+    return entry->size > 0 && entry->offset + entry->size > place->offset &&
+           (entry->offset <= place->offset || entry->offset - place->offset < place->length);
+}
+
+enum sb_code find_owners(struct sb_archive *archive, const struct place *place,
+                         void (*each)(void *context, const struct sb_entry *entry), void *context,
+                         struct left_out *left_out, struct sb_error *err)
+{
+    struct sb_query query = {.order = SB_BY_ADDRESS,
+                             .files = true,
+                             .shard_first = place->shard,
+                             .shard_last = place->shard};
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    enum sb_code code;
+
+    code = sb_cursor_open(&cursor, archive, &query, err);
+    if (code)
+        return code;
+    while (!(code = sb_cursor_next(cursor, &entry, err))) {
+        if (entry.defect)
+            leave_out(left_out, &entry);
+        else if (owns(&entry, place))
+            each(context, &entry);
+        else if (entry.offset > place->offset && entry.size > 0)
+            break;
+    }
+    sb_cursor_free(cursor);
+    return code == SB_END ? SB_OK : code;
+}

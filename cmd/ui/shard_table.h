@@ -1,0 +1,34 @@
+/*
+ * ls --shards, --rsync-list and --at: an archive seen from its shards.
+ */
+#ifndef SB_CMD_UI_SHARD_TABLE_H
+#define SB_CMD_UI_SHARD_TABLE_H
+
+#include "open/opening.h"
+
+/* A row per shard: number, size, bytes in use, gaps, files, path. */
+enum sb_code show_shards(struct sb_archive *archive, bool human, bool json,
+                         struct left_out *left_out, struct sb_error *err) SB_CHECKED;
+
+/*
+ * The names of the shards in use as they stand now, relative to the directory that the index is in;
+ * with `index` that of the index behind them.
+ */
+enum sb_code show_shard_names(struct sb_archive *archive, bool index, bool nul,
+                              struct sb_error *err) SB_CHECKED;
+
+/* Bytes of a shard: "SHARD:OFFSET" or "SHARD:OFFSET+LENGTH". */
+struct place {
+    uint32_t shard;
+    int64_t offset;
+    int64_t length;
+};
+
+bool parse_place(const char *text, struct place *out);
+
+/* Calls `each` for the files that own any of these bytes, in order of address. */
+enum sb_code find_owners(struct sb_archive *archive, const struct place *place,
+                         void (*each)(void *context, const struct sb_entry *entry), void *context,
+                         struct left_out *left_out, struct sb_error *err) SB_CHECKED;
+
+#endif

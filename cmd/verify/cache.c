@@ -1,0 +1,262 @@
+#include "verify/cache.h"
+
+#include "core/number.h"
+#include "store/cache/cache.h"
+#include "ui/message.h"
+#include "ui/options.h"
+#include "ui/output.h"
+#include "verify/run.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define MIN_AGE 600 /* seconds */
+
+static const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+enum sb_code verify_cache_refuse(const struct verify_run *run, struct sb_error *err)
+{
+    static const char *const words[] = {"repair", "min-age", NULL};
+    const char *given = options_given_of(words);
+
+    if (!given)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID,
+                   "%s: --%s is for caches; damaged files of an archive are restored with "
+                   "--repair-from=COPY, and of a bag --repair-to=BAG keeps what is sound",
+                   run->path, given);
+}
+
+/* What means nothing here. */
+static enum sb_code check_options(const struct verify_run *run, struct sb_error *err)
+{
+    static const char *const of_others[] = {
+        "present", "repair-from", "repair-prefix", "repair-to", "keep-numbers", "compression",
+        "limits",  "dictionary",  "layout",        "records",   "files-from",   "subset",
+        "part",    "shards",      "max-time",      "state",     "max-age",      NULL};
+    static const char *const with_repair[] = {"min-age", "dry-run", "force", NULL};
+    const char *given = options_given_of(of_others);
+
+    if (given)
+        return sb_fail(err, SB_INVALID, "%s: is a cache, which is verified without --%s", run->path,
+                       given);
+    if (run->name_count > 0)
+        return sb_fail(err, SB_INVALID, "%s: is a cache, which is verified as a whole", run->path);
+    given = options_given_of(with_repair);
+    if (given && !run->settings->cache.repair)
+        return sb_fail(err, SB_INVALID, "%s: of a cache, --%s goes with --repair", run->path,
+                       given);
+    return SB_OK;
+}
+
+static enum sb_code read_options(const struct verify_run *run, unsigned threads,
+                                 struct sb_verify_cache_options *out, struct sb_error *err)
+{
+    const struct verify_settings *settings = run->settings;
+
+    if (check_options(run, err))
+        return err->code;
+    *out = (struct sb_verify_cache_options){
+        .quick = settings->quick,
+        .strict = settings->strict,
+        .threads = threads,
+        .repair = settings->cache.repair,
+        .dry_run = settings->repair.dry_run,
+        .force = settings->records.force,
+        .min_age = MIN_AGE,
+    };
+    if (settings->cache.min_age && !sb_parse_duration(settings->cache.min_age, &out->min_age))
+        return sb_fail(err, SB_INVALID, "--min-age: '%s' is no duration, such as 10m or 2h",
+                       settings->cache.min_age);
+    return SB_OK;
+}
+
+/* One object behind the defects: what was looked at, and what that does not say. */
+static void print_summary(const struct verify_run *run)
+{
+    const struct sb_verify_cache_result *cache = &run->cache;
+
+    output_format("{\"kind\":\"summary\",\"container\":\"cache\",\"defects\":%" PRId64
+                  ",\"segments\":%" PRId64 ",\"rows\":%" PRId64 ",\"keys\":%" PRId64
+                  ",\"bytes\":%" PRId64 ",\"bytes_read\":%" PRId64 ",\"unchecked\":%" PRId64
+                  ",\"repaired\":%" PRId64 ",\"unproved\":\"%s\"}\n",
+                  run->result.defects, cache->segments, cache->rows, cache->keys, cache->bytes,
+                  run->result.bytes_read, run->result.unchecked, cache->repaired,
+                  sb_verify_cache_unproved);
+}
+
+/* What to do about the defects that are left. */
+static const char *advice(const struct verify_run *run)
+{
+    bool repairable = run->cache.repairable > 0, tried = run->settings->cache.repair;
+
+    if (run->result.remedies & SB_REMEDY_REPAIR)
+        return repairable && !tried
+                   ? "--repair puts some of it right, and 'shardbox convert --compact' writes what "
+                     "is sound to a new cache"
+                   : "'shardbox convert --compact' writes what is sound to a new cache";
+    if (run->settings->repair.dry_run)
+        return "without --dry-run it is put right";
+    if (repairable)
+        return tried ? "verify it again when its job has ended" : "--repair puts this right";
+    return "an archive has checksums: 'shardbox convert' makes one of it";
+}
+
+static void summarize_repair(struct verify_run *run)
+{
+    const struct sb_verify_cache_result *cache = &run->cache;
+    int64_t defects = run->result.defects;
+
+    if (cache->repaired == 0)
+        return;
+    if (run->settings->repair.dry_run)
+        verify_run_warn(run, "repairable",
+                        "%" PRId64 " of %" PRId64
+                        " defect%s can be put right; nothing was written (--dry-run)",
+                        cache->repaired, defects, plural(defects));
+    else if (cache->repaired == defects)
+        verify_run_alert(run, "repaired", "%" PRId64 " defect%s put right", defects,
+                         defects == 1 ? " was" : "s were");
+    else
+        verify_run_warn(run, "repaired", "%" PRId64 " of %" PRId64 " defects put right",
+                        cache->repaired, defects);
+}
+
+static void summarize_sound(struct verify_run *run)
+{
+    const struct sb_verify_cache_result *cache = &run->cache;
+    char size[SB_HUMAN_SIZE];
+
+    sb_format_human(cache->bytes, size);
+    if (run->settings->quick)
+        verify_run_warn(run, "quick",
+                        "keys, schema and index are sound; --quick has read no "
+                        "values");
+    else if (cache->keys > 0)
+        verify_run_warn(run, "unproved", "segments are sound, and all values can be read; %s",
+                        sb_verify_cache_unproved);
+    message_note(
+        "%s: %" PRId64 " key%s in %" PRId64 " segment%s (%s); %" PRId64 " row%s superseded",
+        run->name, cache->keys, plural(cache->keys), cache->segments, plural(cache->segments), size,
+        cache->rows - cache->keys, cache->rows - cache->keys == 1 ? " is" : "s are");
+}
+
+static void summarize(struct verify_run *run)
+{
+    int64_t left = run->result.defects;
+    bool repaired = false;
+
+    if (run->settings->cache.repair) {
+        summarize_repair(run);
+        repaired = run->cache.repaired > 0 && !run->settings->repair.dry_run;
+        left -= repaired ? run->cache.repaired : 0;
+    }
+    if (run->result.defects == 0)
+        summarize_sound(run);
+    else if (left > 0)
+        message_problem("%s: %" PRId64 " defect%s%s%s%s%s; %s", run->name, left, plural(left),
+                        repaired ? (left == 1 ? " remains" : " remain") : "", verify_run_named(run),
+                        verify_run_report(run),
+                        run->settings->quick ? "; no values were read (--quick)" : "", advice(run));
+}
+
+/* One cache of the run, which may be one of several. */
+struct one_cache {
+    struct verify_run *run;
+    const struct sb_verify_cache_options *options;
+    const char *name; /* of several: its own; NULL */
+    int64_t before;   /* bytes, for progress */
+};
+
+static void found(void *context, const struct sb_defect *defect)
+{
+    struct one_cache *one = context;
+    struct sb_defect named = *defect;
+    struct sb_buf path = {0};
+
+    if (one->name) {
+        output_need(sb_buf_add_text(&path, one->name));
+        if (defect->path) {
+            output_need(sb_buf_add_char(&path, '/'));
+            output_need(sb_buf_add(&path, defect->path, defect->path_size));
+        }
+        named.path = path.data;
+        named.path_size = path.size;
+    }
+    verify_run_found(one->run, &named);
+    sb_buf_release(&path);
+}
+
+static void progress(void *context, int64_t done, int64_t total, int64_t rows)
+{
+    struct one_cache *one = context;
+
+    message_progress_update(one->before + done, one->name ? 0 : total, rows);
+}
+
+static void add_result(struct verify_run *run, const struct sb_verify_result *result,
+                       const struct sb_verify_cache_result *cache)
+{
+    run->result.defects += result->defects;
+    run->result.remedies |= result->remedies;
+    run->result.files += result->files;
+    run->result.bytes += result->bytes;
+    run->result.files_read += result->files_read;
+    run->result.bytes_read += result->bytes_read;
+    run->result.unchecked += result->unchecked;
+    run->cache.segments += cache->segments;
+    run->cache.rows += cache->rows;
+    run->cache.keys += cache->keys;
+    run->cache.bytes += cache->bytes;
+    run->cache.repairable += cache->repairable;
+    run->cache.repaired += cache->repaired;
+}
+
+/* A sb_cache_list callback, too. */
+static enum sb_code verify_one(void *context, const char *path, const char *name,
+                               struct sb_error *err)
+{
+    struct one_cache *one = context;
+    const struct sb_verify_events events = {.context = one, .found = found, .progress = progress};
+    struct sb_verify_cache_result cache;
+    struct sb_verify_result result;
+    enum sb_code code;
+
+    one->name = name;
+    one->before = one->run->result.bytes_read;
+    code = sb_verify_cache(path, one->options, &events, &one->run->notify, &result, &cache, err);
+    add_result(one->run, &result, &cache);
+    /* The others of several are not concerned. */
+    if (name && code && (code == SB_FORMAT || code == SB_CHANGED || !sb_ends_work(err))) {
+        sb_tell(&one->run->notify, SB_PROBLEM, "cache", NULL, "%s", err->text);
+        code = SB_OK;
+    }
+    return code;
+}
+
+enum sb_code verify_cache(struct verify_run *run, bool several, unsigned threads,
+                          struct sb_error *err)
+{
+    struct sb_verify_cache_options options;
+    struct one_cache one = {.run = run, .options = &options};
+    enum sb_code code;
+
+    run->kind = SB_CACHE;
+    code = read_options(run, threads, &options, err);
+    if (code)
+        return code;
+    run->unproved = sb_verify_cache_unproved;
+    message_progress_counts("rows");
+    code = several ? sb_cache_list(run->path, verify_one, &one, err)
+                   : verify_one(&one, run->path, NULL, err);
+    message_progress_end();
+    if (!code && run->settings->json)
+        print_summary(run);
+    verify_run_flush();
+    if (!code)
+        summarize(run);
+    return code;
+}

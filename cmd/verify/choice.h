@@ -1,0 +1,49 @@
+/*
+ * Which part of an archive, or of a bag, verify reads: its options.
+ */
+#ifndef SB_CMD_VERIFY_CHOICE_H
+#define SB_CMD_VERIFY_CHOICE_H
+
+#include "task/verify/choice.h"
+#include "ui/options.h"
+
+/* As they were given; NULL: not. */
+struct verify_choice_settings {
+    const char *subset;
+    const char *part;
+    const char *shards;
+    const char *max_time;
+    const char *state;
+    const char *max_age;
+};
+
+/* For a settings struct with a struct verify_choice_settings `field`. */
+#define OPTIONS_VERIFY_CHOICE(settings, field)                                                     \
+    OPTION_TEXT(0, "subset", settings, field.subset, "I/N|P%|SIZE",                                \
+                "read the I-th of N shares, P percent, or so many bytes", OPERAND_NONE),           \
+        OPTION_TEXT(0, "part", settings, field.part, "I/N",                                        \
+                    "the I-th of N shares, as --subset; 'auto': as the scheduler says",            \
+                    OPERAND_NONE),                                                                 \
+        OPTION_TEXT(0, "shards", settings, field.shards, "A-B", "read only files in these shards", \
+                    OPERAND_NONE),                                                                 \
+        OPTION_TEXT(0, "max-time", settings, field.max_time, "DURATION",                           \
+                    "end after so long (2h, 90m, 1d): what is left is for another run",            \
+                    OPERAND_NONE),                                                                 \
+        OPTION_TEXT(0, "state", settings, field.state, "FILE",                                     \
+                    "remember what was read in FILE, and read the longest unread first",           \
+                    OPERAND_FILE),                                                                 \
+        OPTION_TEXT(0, "max-age", settings, field.max_age, "DURATION",                             \
+                    "leave out what was found sound since (30d), by --state", OPERAND_NONE)
+
+/* What they say, to be used as long as the settings are; SB_INVALID for what cannot be, or not
+ * together. */
+enum sb_code verify_choice_of(const struct verify_choice_settings *settings,
+                              struct sb_verify_choice *out, struct sb_error *err) SB_CHECKED;
+
+/* One that was given, without "--"; NULL: none was. The other: of those that a bag does not have.
+ */
+const char *verify_choice_given(const struct verify_choice_settings *settings);
+const char *verify_choice_not_of_bags(const struct verify_choice_settings *settings,
+                                      const struct sb_verify_choice *choice);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * Defects: their kinds, and one as a line of text or of JSON.
+ */
+#ifndef SB_CMD_VERIFY_DEFECT_H
+#define SB_CMD_VERIFY_DEFECT_H
+
+#include "core/buf.h"
+#include "task/verify/verify.h"
+
+/*
+ * All kinds of defects, of any container, as shardbox-verify(1) lists them; the last one, "other",
+ * stands for any that is not among them.
+ */
+#define VERIFY_KINDS 33
+extern const char *const verify_kinds[VERIFY_KINDS];
+
+/* The place of a kind among them. */
+size_t verify_kind(const char *word);
+
+/* "kind: path: text", escaped, without a newline. */
+enum sb_code verify_defect_text(struct sb_buf *line, const struct sb_defect *defect) SB_CHECKED;
+
+/* An object, as shardbox-verify(1) describes it, without a newline. */
+enum sb_code verify_defect_json(struct sb_buf *line, const struct sb_defect *defect) SB_CHECKED;
+
+#endif

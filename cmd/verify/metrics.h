@@ -1,0 +1,27 @@
+/*
+ * verify --prom: what a run came to, for the textfile collector of Prometheus' node_exporter.
+ *
+ * The exposition format is that of prometheus.io/docs/instrumenting/exposition_formats (text,
+ * 0.0.4): a label's value has \\, \" and \n for these three, and is UTF-8. Every metric has the
+ * label archive, the path as it was given. The collector reads every *.prom in its directory at any
+ * time, and as a user of its own: the file is renamed into its place, and readable for all.
+ */
+#ifndef SB_CMD_VERIFY_METRICS_H
+#define SB_CMD_VERIFY_METRICS_H
+
+#include "core/error.h"
+
+struct verify_run;
+
+/*
+ * May the metrics of this archive be written there, at the end of the run? SB_EXISTS where
+ * something else stands, as another archive's metrics: that one's alarms would end.
+ */
+enum sb_code verify_metrics_check(const char *file, const char *archive,
+                                  struct sb_error *err) SB_CHECKED;
+
+/* Those of a run that has ended. The time of the last success is kept where this was none. */
+enum sb_code verify_metrics_write(const char *file, const struct verify_run *run,
+                                  struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,227 @@
+#include "verify/records.h"
+
+#include "core/number.h"
+#include "store/spool.h"
+#include "ui/message.h"
+#include "ui/output.h"
+#include "verify/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *option_of_verify_records(void)
+{
+    static const char *const words[] = {"compression", "dictionary", "limits",    "layout",
+                                        "records",     "files-from", "repair-to", "keep-numbers",
+                                        "force",       NULL};
+
+    return options_given_of(words);
+}
+
+static const char *plural(int64_t count, const char *many)
+{
+    return count == 1 ? "" : many;
+}
+
+/* What to do next, by the gravest thing found. */
+static const char *advice(const struct verify_records_settings *settings,
+                          const struct sb_verify_bag_result *result)
+{
+    unsigned remedies = result->remedies;
+
+    if (!settings->bag.dictionary && result->bad_frames > result->records / 2 &&
+        result->records > 1)
+        return "was it compressed with a dictionary (--dictionary=FILE), or is it not compressed "
+               "(--compression=none)?";
+    if (remedies & SB_REMEDY_FETCH)
+        return "fetch the missing shards, then verify again";
+    if (remedies & (SB_REMEDY_SHARDS | SB_REMEDY_REPAIR))
+        return "take it from another copy, or keep what is sound with --repair-to=BAG";
+    if (remedies & SB_REMEDY_LEFTOVERS)
+        return "a writer was interrupted; what can be read is sound";
+    return "write it anew";
+}
+
+static void summarize_repair(const struct verify_records_settings *settings,
+                             const struct sb_verify_bag_result *result)
+{
+    int64_t left_out = result->damaged - result->emptied;
+
+    if (result->emptied > 0)
+        message_problem(
+            "%s: %" PRId64 " record%s; %" PRId64 " of them, which could not be read, are empty",
+            settings->repair_to, result->written, plural(result->written, "s"), result->emptied);
+    else if (left_out > 0)
+        message_problem("%s: %" PRId64 " record%s; %" PRId64 " could not be read and were left out",
+                        settings->repair_to, result->written, plural(result->written, "s"),
+                        left_out);
+    else
+        message_note("%s: %" PRId64 " record%s", settings->repair_to, result->written,
+                     plural(result->written, "s"));
+}
+
+static void summarize_sound(struct verify_run *run)
+{
+    const struct sb_verify_bag_result *result = &run->bag;
+    bool quick = run->settings->quick;
+    char size[SB_HUMAN_SIZE];
+
+    sb_format_human(result->bytes_read, size);
+    if (quick)
+        verify_run_warn(run, "quick", "limits are sound; --quick has read no records");
+    else if (result->unchecked > 0)
+        verify_run_warn(run, "unproved", "limits are sound, and all records can be read; %s",
+                        result->unproved);
+    message_note("%s: %" PRId64 " record%s (%s) in %" PRId64 " file%s%s%s", run->name,
+                 result->records, plural(result->records, "s"), size, result->shards,
+                 plural(result->shards, "s"), !quick && result->unchecked == 0 ? "; sound" : "",
+                 result->selected ? "; only what was selected was looked at" : "");
+}
+
+static void summarize_defects(const struct verify_run *run)
+{
+    const struct sb_verify_bag_result *result = &run->bag;
+    const struct verify_records_settings *settings = &run->settings->records;
+
+    if (settings->repair_to)
+        message_problem("%s: %" PRId64 " defect%s%s%s; what is sound is in %s", run->name,
+                        result->defects, plural(result->defects, "s"), verify_run_named(run),
+                        verify_run_report(run), settings->repair_to);
+    else
+        message_problem("%s: %" PRId64 " defect%s%s%s%s; %s", run->name, result->defects,
+                        plural(result->defects, "s"), verify_run_named(run), verify_run_report(run),
+                        run->settings->quick ? "; no records were read" : "",
+                        advice(settings, result));
+}
+
+static void summarize(struct verify_run *run)
+{
+    const struct sb_verify_bag_result *result = &run->bag;
+
+    if (run->settings->records.repair_to)
+        summarize_repair(&run->settings->records, result);
+    if (result->incomplete)
+        sb_tell(&run->notify, SB_PROBLEM, "incomplete", run->name,
+                "the records asked for have no certain number while shards are missing, "
+                "and were not looked at");
+    if (result->defects == 0)
+        summarize_sound(run);
+    else
+        summarize_defects(run);
+}
+
+/* One object behind the defects: what was looked at, and what that does not say. */
+static void print_summary(const struct sb_verify_bag_result *result)
+{
+    output_format("{\"kind\":\"summary\",\"container\":\"bag\",\"defects\":%" PRId64
+                  ",\"shards\":%" PRId64 ",\"records\":%" PRId64 ",\"damaged\":%" PRId64
+                  ",\"bytes_read\":%" PRId64 ",\"unchecked\":%" PRId64 ",\"unproved\":\"%s\"}\n",
+                  result->defects, result->shards, result->records, result->damaged,
+                  result->bytes_read, result->unchecked, result->unproved);
+}
+
+/* A record is a file to what is said of any container. */
+static void note_result(struct verify_run *run)
+{
+    const struct sb_verify_bag_result *bag = &run->bag;
+
+    run->unproved = bag->unproved;
+    run->result = (struct sb_verify_result){
+        .defects = bag->defects,
+        .remedies = bag->remedies,
+        .files = bag->records,
+        .bytes = bag->bytes_read,
+        .files_read = run->settings->quick ? 0 : bag->records,
+        .bytes_read = bag->bytes_read,
+        .unchecked = bag->unchecked,
+        .selected = bag->selected,
+    };
+}
+
+static enum sb_code verify_bags(struct verify_run *run, const char *spec,
+                                const struct sb_verify_bag_options *options, struct sb_error *err)
+{
+    enum sb_code code;
+
+    message_progress_counts("records");
+    code = sb_verify_bag(spec, options, &run->events, &run->notify, &run->bag, err);
+    message_progress_end();
+    note_result(run);
+    if (!code && run->settings->json)
+        print_summary(&run->bag);
+    verify_run_flush();
+    if (!code)
+        summarize(run);
+    return code;
+}
+
+/* What comes through no path of its own, as a file that has one. SB_END: the spec does. */
+static enum sb_code spool(const char *spec, int *fd, char *path, size_t path_size,
+                          struct sb_error *err)
+{
+    struct sb_input input;
+    enum sb_code code = sb_input_open(&input, spec, SB_BAG, err);
+
+    if (code)
+        return code;
+    if (input.fd < 0 || (input.seekable && strcmp(spec, "-") != 0)) {
+        sb_input_close(&input);
+        return SB_END;
+    }
+    if (!input.seekable)
+        code = sb_spool(fd, &input, 0, err);
+    else if ((*fd = fcntl(input.fd, F_DUPFD_CLOEXEC, 0)) < 0)
+        code = sb_fail_errno(err, errno, "%s", input.name);
+    snprintf(path, path_size, "/proc/self/fd/%d", *fd);
+    sb_input_close(&input);
+    return code;
+}
+
+enum sb_code verify_records(struct verify_run *run, unsigned threads, struct sb_error *err)
+{
+    const struct verify_records_settings *settings = &run->settings->records;
+    const char *spec = run->path;
+    struct sb_bag_writer_options repair_to = {
+        .path = settings->repair_to,
+        .force = settings->force,
+        .notify = &run->notify,
+    };
+    struct sb_verify_bag_options options = {
+        .choice = verify_choice_given(&run->settings->choice) ? &run->choice : NULL,
+        .quick = run->settings->quick,
+        .strict = run->settings->strict,
+        .threads = threads,
+        .repair_to = settings->repair_to ? &repair_to : NULL,
+        .keep_numbers = settings->keep_numbers,
+    };
+    struct chosen_records chosen = {0};
+    char path[32];
+    int fd = -1;
+    enum sb_code code;
+
+    if (!settings->repair_to && (settings->keep_numbers || settings->force))
+        return sb_fail(err, SB_INVALID, "--keep-numbers and --force go with --repair-to=BAG");
+    code = bag_options_of(&settings->bag, run->settings->opening.from, &options.bag, err);
+    if (!code)
+        code = chosen_records_open(&chosen, settings->files_from, '\n', err);
+    options.records = chosen.given ? &chosen.options : NULL;
+    if (!code && options.records && options.choice)
+        code = sb_fail(err, SB_INVALID,
+                       "--records and -T name records, and shares and shards choose among all; "
+                       "give one of them");
+    if (!code)
+        code = spool(spec, &fd, path, sizeof(path), err);
+    if (fd >= 0)
+        options.shown_as = run->name;
+    if (!code || code == SB_END)
+        code = verify_bags(run, fd >= 0 ? path : spec, &options, err);
+    if (fd >= 0)
+        close(fd);
+    chosen_records_close(&chosen);
+    sb_dictionary_free(options.bag.dictionary);
+    return code;
+}

@@ -1,0 +1,98 @@
+#include "verify/repair.h"
+
+#include "core/number.h"
+#include "ui/message.h"
+#include "ui/options.h"
+#include "verify/run.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *err)
+{
+    static const char *const with_it[] = {"repair-prefix", "dry-run", NULL};
+    const char *alone = options_given_of(with_it);
+
+    if (run->settings->repair.from && run->settings->quick)
+        return sb_fail(err, SB_INVALID,
+                       "--repair-from: what is damaged is found by reading it; leave out --quick");
+    if (run->settings->repair.from || !alone)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "--%s goes with --repair-from", alone);
+}
+
+enum sb_code verify_repair_refuse(const struct verify_run *run, bool bag, struct sb_error *err)
+{
+    if (!run->settings->repair.from)
+        return SB_OK;
+    if (bag)
+        return sb_fail(err, SB_INVALID,
+                       "%s: --repair-from is for archives; --repair-to=BAG keeps what is sound of "
+                       "a bag",
+                       run->path);
+    return sb_fail(err, SB_INVALID,
+                   "%s: --repair-from is for archives; of this, take the whole from the copy",
+                   run->path);
+}
+
+enum sb_code verify_repair(struct verify_run *run, struct sb_archive *archive,
+                           const struct sb_verify_options *options, struct sb_error *err)
+{
+    const struct verify_repair_settings *settings = &run->settings->repair;
+    const struct sb_restore_options how = {
+        .copy = settings->from,
+        .prefix = settings->prefix,
+        .dry_run = settings->dry_run,
+        .threads = options->threads,
+        .notify = &run->notify,
+    };
+
+    return sb_verify_and_restore(archive, options, &run->events, &how, &run->result, &run->restored,
+                                 err);
+}
+
+/* Where the copy has none of the names, they may begin elsewhere in it. */
+static const char *hint(const struct verify_run *run)
+{
+    const struct sb_restore_result *restored = &run->restored;
+
+    if (restored->missing < restored->damaged || run->settings->repair.prefix)
+        return "";
+    return "; --repair-prefix=DIR names the directory of it that has the files, if there is one";
+}
+
+static void say_restored(struct verify_run *run)
+{
+    const struct verify_repair_settings *settings = &run->settings->repair;
+    const struct sb_restore_result *restored = &run->restored;
+    const char *plural = restored->damaged == 1 ? "" : "s";
+    const char *copy = strcmp(settings->from, "-") == 0 ? "standard input" : settings->from;
+    char size[SB_HUMAN_SIZE];
+
+    sb_format_human(restored->bytes, size);
+    if (settings->dry_run)
+        verify_run_warn(run, "restorable",
+                        "%" PRId64 " of %" PRId64
+                        " damaged file%s (%s) can be restored from %s%s; nothing was written "
+                        "(--dry-run)",
+                        restored->restored, restored->damaged, plural, size, copy, hint(run));
+    else if (restored->left == 0)
+        verify_run_alert(run, "restored", "%" PRId64 " damaged file%s (%s) restored from %s",
+                         restored->restored, plural, size, copy);
+    else
+        verify_run_warn(run, "restored",
+                        "%" PRId64 " of %" PRId64 " damaged file%s (%s) restored from %s%s",
+                        restored->restored, restored->damaged, plural, size, copy, hint(run));
+}
+
+void verify_repair_summarize(struct verify_run *run, const char *advice)
+{
+    const struct sb_restore_result *restored = &run->restored;
+
+    if (restored->damaged > 0)
+        say_restored(run);
+    if (restored->left > 0)
+        message_problem("%s: %" PRId64 " %s%s%s; %s", run->path, restored->left,
+                        restored->left == 1 ? "defect remains" : "defects remain",
+                        verify_run_named(run), verify_run_report(run), advice);
+}

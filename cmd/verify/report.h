@@ -1,0 +1,29 @@
+/*
+ * verify --report: all that a run has to say, as JSON Lines, for a program that reads it later.
+ *
+ * First {"kind":"start"}, then a line for each defect, as --json has it, and for each note, warning
+ * and problem, at last {"kind":"summary"}. The file appears whole when the run has ended, however
+ * it did. Main thread only.
+ */
+#ifndef SB_CMD_VERIFY_REPORT_H
+#define SB_CMD_VERIFY_REPORT_H
+
+#include "core/error.h"
+#include "task/verify/verify.h"
+#include "ui/report_file.h"
+
+struct verify_run;
+
+/* To settings->report; what stands there is replaced by verify_report_finish. */
+enum sb_code verify_report_open(struct report_file *report, const struct verify_run *run,
+                                struct sb_error *err) SB_CHECKED;
+
+void verify_report_defect(struct report_file *report, const struct sb_defect *defect);
+void verify_report_event(struct report_file *report, enum sb_level level, const char *kind,
+                         const char *subject, const char *text);
+
+/* The summary of the run that has ended; at SB_OK the whole is in its place. */
+enum sb_code verify_report_finish(struct report_file *report, const struct verify_run *run,
+                                  struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,181 @@
+#include "verify/run.h"
+
+#include "core/interrupt.h"
+#include "ui/message.h"
+#include "ui/output.h"
+#include "verify/metrics.h"
+#include "verify/outputs.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double monotonic(void)
+{
+    struct timespec time = {0};
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* Said, or reported: an sb_notify. */
+static void hear(void *context, enum sb_level level, const char *kind, const char *subject,
+                 const char *text)
+{
+    struct verify_run *run = context;
+
+    run->problems += level == SB_PROBLEM;
+    if (!run->report.file) {
+        message_notify.call(message_notify.context, level, kind, subject, text);
+        return;
+    }
+    verify_report_event(&run->report, level, kind, subject, text);
+    if (level == SB_PROBLEM)
+        message_raise(STATUS_PARTIAL);
+}
+
+enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settings *settings,
+                              char **operands, size_t count, struct sb_error *err)
+{
+    enum sb_code code;
+
+    *run = (struct verify_run){
+        .settings = settings,
+        .path = operands[0],
+        .name = strcmp(operands[0], "-") == 0 ? "standard input" : operands[0],
+        .names = operands + 1,
+        .name_count = count - 1,
+        .events = {.context = run, .found = verify_run_found, .progress = message_progress_call},
+        .notify = {.context = run, .call = hear},
+        .result = {.progress = {.oldest = -1}},
+        .began = time(NULL),
+        .seconds = monotonic(),
+    };
+    code = verify_outputs_check(settings, run->path, err);
+    if (!code && settings->metrics)
+        code = verify_metrics_check(settings->metrics, run->path, err);
+    return code || !settings->report ? code : verify_report_open(&run->report, run, err);
+}
+
+void verify_run_found(void *context, const struct sb_defect *defect)
+{
+    struct verify_run *run = context;
+    struct sb_buf line = {0};
+    enum sb_code code;
+
+    run->errors[verify_kind(defect->kind)]++;
+    if (run->report.file) {
+        verify_report_defect(&run->report, defect);
+        return;
+    }
+    /* To print after a signal would end the program here. */
+    if (sb_interrupted())
+        return;
+    code =
+        run->settings->json ? verify_defect_json(&line, defect) : verify_defect_text(&line, defect);
+    if (code == SB_OK)
+        code = sb_buf_add_char(&line, '\n');
+    if (code == SB_OK)
+        output_bytes(line.data, line.size);
+    else
+        message_error("out of memory while naming a defect");
+    sb_buf_release(&line);
+}
+
+static void warn(struct verify_run *run, const char *kind, bool aloud, const char *format,
+                 va_list args) SB_PRINTF(4, 0);
+
+static void warn(struct verify_run *run, const char *kind, bool aloud, const char *format,
+                 va_list args)
+{
+    char *text;
+
+    if (vasprintf(&text, format, args) < 0) {
+        message_error("out of memory");
+        return;
+    }
+    if (run->report.file)
+        verify_report_event(&run->report, SB_WARNING, kind, NULL, text);
+    if (aloud || !run->report.file)
+        message_warning("%s: %s", run->name, text);
+    free(text);
+}
+
+void verify_run_warn(struct verify_run *run, const char *kind, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    warn(run, kind, false, format, args);
+    va_end(args);
+}
+
+void verify_run_alert(struct verify_run *run, const char *kind, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    warn(run, kind, true, format, args);
+    va_end(args);
+}
+
+const char *verify_run_named(const struct verify_run *run)
+{
+    return run->report.file ? ", named in " : "";
+}
+
+const char *verify_run_report(const struct verify_run *run)
+{
+    if (!run->report.file)
+        return "";
+    return strcmp(run->settings->report, "-") == 0 ? "standard output" : run->settings->report;
+}
+
+void verify_run_flush(void)
+{
+    if (!sb_interrupted())
+        output_flush();
+}
+
+/* Problems that only the report has: the one line that says that there are any. */
+static void sum_up_problems(const struct verify_run *run)
+{
+    if (run->report.file && run->problems > 0 && run->result.defects == 0)
+        message_problem("%s: %" PRId64 " %s%s%s", run->name, run->problems,
+                        run->problems == 1 ? "problem" : "problems", verify_run_named(run),
+                        verify_run_report(run));
+}
+
+static void finish_outputs(struct verify_run *run)
+{
+    struct sb_error err;
+
+    if (verify_report_finish(&run->report, run, &err)) {
+        message_failure(&err);
+        message_raise(STATUS_ERROR);
+        run->status = message_status();
+    }
+    if (run->settings->metrics && verify_metrics_write(run->settings->metrics, run, &err)) {
+        message_failure(&err);
+        message_raise(STATUS_ERROR);
+    }
+}
+
+int verify_run_end(struct verify_run *run, enum sb_code code, const struct sb_error *err)
+{
+    int caught = sb_interrupt_signal();
+
+    if (code) {
+        message_failure(err);
+        run->failure = err;
+    } else {
+        sum_up_problems(run);
+    }
+    run->ended = time(NULL);
+    run->seconds = monotonic() - run->seconds;
+    run->status = caught ? 128 + caught : message_status();
+    finish_outputs(run);
+    report_file_release(&run->report);
+    return message_status();
+}

@@ -1,0 +1,72 @@
+/*
+ * One run of verify, of whatever container: what it was asked for, what it found, and where that is
+ * said. With a report (verify/report.h) defects, warnings and problems are there alone.
+ *
+ * Main thread only.
+ */
+#ifndef SB_CMD_VERIFY_RUN_H
+#define SB_CMD_VERIFY_RUN_H
+
+#include "task/restore/restore.h"
+#include "task/verify/bag.h"
+#include "task/verify/cache.h"
+#include "task/verify/verify.h"
+#include "verify/defect.h"
+#include "verify/report.h"
+#include "verify/settings.h"
+
+struct verify_run {
+    const struct verify_settings *settings;
+    const char *path; /* as given */
+    const char *name; /* for messages: "standard input", or the path */
+    char **names;     /* in it, to which the run is limited */
+    size_t name_count;
+    struct sb_verify_choice choice; /* what settings->choice says */
+
+    struct sb_verify_events events; /* for the task: their context is the run */
+    struct sb_notify notify;        /* likewise */
+
+    enum sb_container_kind kind;         /* SB_UNKNOWN until it is told */
+    struct sb_verify_result result;      /* of a bag, too, whose records are its files */
+    struct sb_verify_bag_result bag;     /* of a bag */
+    struct sb_verify_cache_result cache; /* of a cache, or the sum of several */
+    struct sb_restore_result restored;   /* with --repair-from; result is of before */
+    const char *unproved;                /* what soundness does not mean here; NULL: nothing */
+    int64_t errors[VERIFY_KINDS];        /* defects of each kind */
+    int64_t problems;                    /* that are no defects */
+    int64_t began, ended;                /* seconds since the epoch */
+    double seconds;                      /* that it took, by the clock that is never set */
+    int status;                          /* once it has ended: of a signal, 128 and its number */
+    const struct sb_error *failure;      /* what ended it; NULL: it came to its end */
+    struct report_file report;
+};
+
+/*
+ * operands: the path, then names in it. The run must stay where it is. What is wrong with --report
+ * and --prom is found here, before the work.
+ */
+enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settings *settings,
+                              char **operands, size_t count, struct sb_error *err) SB_CHECKED;
+
+/* Says that a defect was found; this is events.found. */
+void verify_run_found(void *context, const struct sb_defect *defect);
+
+/* A warning of verify itself, of the container as a whole. kind is a word for the report. */
+void verify_run_warn(struct verify_run *run, const char *kind, const char *format, ...)
+    SB_PRINTF(3, 4);
+
+/* Likewise, but said beside a report as well: what nobody may miss although the status is 0. */
+void verify_run_alert(struct verify_run *run, const char *kind, const char *format, ...)
+    SB_PRINTF(3, 4);
+
+/* Behind a number of defects: the two halves of ", named in FILE", both empty without a report. */
+const char *verify_run_named(const struct verify_run *run);
+const char *verify_run_report(const struct verify_run *run);
+
+/* What was printed so far goes out; not after a signal, which would end the program in it. */
+void verify_run_flush(void);
+
+/* Says what ended the run, if something did, finishes report and metrics; returns the status. */
+int verify_run_end(struct verify_run *run, enum sb_code code, const struct sb_error *err);
+
+#endif

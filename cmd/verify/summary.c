@@ -1,0 +1,130 @@
+#include "verify/summary.h"
+
+#include "core/buf.h"
+#include "core/number.h"
+#include "ui/message.h"
+#include "verify/progress.h"
+
+#include <inttypes.h>
+
+/* What to do next, by the gravest thing found. */
+static const char *advice(unsigned remedies)
+{
+    if (remedies & SB_REMEDY_INDEX)
+        return "the index is damaged: take it from another copy, or pack the files anew";
+    if (remedies & SB_REMEDY_SOURCES)
+        return "bring the linked shards back, or make the view anew, with --force";
+    if (remedies & SB_REMEDY_SHARDS)
+        return "copy the damaged shards again, or restore the files from another copy with "
+               "--repair-from=COPY";
+    if (remedies & SB_REMEDY_ENTRIES)
+        return "unpack what is sound with 'shardbox unpack' and pack it anew";
+    if (remedies & SB_REMEDY_FETCH)
+        return "fetch the missing shards, then verify again";
+    if (remedies & SB_REMEDY_UPGRADE)
+        return "'shardbox upgrade' puts this right";
+    return "'shardbox upgrade --checksums' computes them";
+}
+
+static void add_count(struct sb_buf *line, int64_t count, const char *one, const char *many)
+{
+    if (sb_buf_add_format(line, "%" PRId64 " %s", count, count == 1 ? one : many) != SB_OK)
+        message_error("out of memory");
+}
+
+static void note_count(const char *path, int64_t count, const char *one, const char *many)
+{
+    if (count > 0)
+        message_note("%s: %" PRId64 " %s", path, count, count == 1 ? one : many);
+}
+
+static void note_sound(const char *path, const struct sb_verify_result *result)
+{
+    bool one_file = result->files_read == 1;
+    char size[SB_HUMAN_SIZE];
+
+    sb_format_human(result->bytes_read, size);
+    message_note("%s: sound; %" PRId64 " %s (%s) %s, %" PRId64 " %s%s", path, result->files_read,
+                 one_file ? "file" : "files", size,
+                 one_file ? "matches its checksum" : "match their checksums", result->dirs,
+                 result->dirs == 1 ? "directory" : "directories",
+                 result->selected          ? "; only what was selected was looked at"
+                 : result->progress.chosen ? "; only what was chosen was read"
+                                           : "");
+}
+
+static void summarize_sound(struct verify_run *run)
+{
+    const struct sb_verify_result *result = &run->result;
+    const char *path = run->path;
+
+    if (run->settings->quick)
+        verify_run_warn(run, "quick",
+                        "the index%s is sound; --quick has read no file's bytes: 'shardbox "
+                        "verify' without it does",
+                        result->selected ? ", as far as selected," : "");
+    else if (run->choice.share.index > 0)
+        verify_note_sound_share(run);
+    else
+        note_sound(path, result);
+    note_count(path, result->shared, "file shares the bytes of another one in a linked shard",
+               "files share the bytes of another one in a linked shard");
+    note_count(path, result->raw_names, "name is not UTF-8: Barecat cannot list this archive",
+               "names are not UTF-8: Barecat cannot list this archive");
+}
+
+void verify_summarize_archive(struct verify_run *run)
+{
+    const struct verify_settings *settings = run->settings;
+    const struct sb_verify_result *result = &run->result;
+    const char *path = run->path;
+    struct sb_buf line = {0};
+
+    if (result->unchecked > 0 && !settings->strict)
+        verify_run_warn(run, "unchecked",
+                        "%" PRId64 " of %" PRId64
+                        " files have no checksum, so their bytes cannot be checked; 'shardbox "
+                        "upgrade --checksums' computes them",
+                        result->unchecked, result->files);
+    verify_summarize_progress(run);
+    if (result->defects == 0) {
+        summarize_sound(run);
+        return;
+    }
+    if (settings->repair.from) {
+        verify_repair_summarize(run, advice(result->remedies));
+        return;
+    }
+    add_count(&line, result->defects, "defect", "defects");
+    if (result->absent > 0 && settings->present && sb_buf_add_text(&line, "; ") == SB_OK)
+        add_count(&line, result->absent, "file was passed over", "files were passed over");
+    if (settings->quick && sb_buf_add_text(&line, "; no file's bytes were read (--quick)") != SB_OK)
+        message_error("out of memory");
+    message_problem("%s: %s%s%s; %s", path, line.data ? line.data : "", verify_run_named(run),
+                    verify_run_report(run), advice(result->remedies));
+    sb_buf_release(&line);
+}
+
+void verify_summarize_container(struct verify_run *run)
+{
+    const struct sb_verify_result *result = &run->result;
+    bool quick = run->settings->quick;
+
+    if (result->defects > 0)
+        message_problem("%s: %" PRId64 " %s%s%s%s; %s", run->name, result->defects,
+                        result->defects == 1 ? "defect" : "defects", verify_run_named(run),
+                        verify_run_report(run),
+                        quick ? "; no file's bytes were read (--quick)" : "",
+                        result->remedies == SB_REMEDY_SUMS
+                            ? "an archive has checksums: 'shardbox convert' makes one of it"
+                            : "take it from another copy, or keep what is sound with 'shardbox "
+                              "unpack'");
+    else if (quick)
+        verify_run_warn(run, "quick", "the structure is sound; --quick has read no file's bytes");
+    else if (result->unchecked > 0)
+        verify_run_warn(run, "unproved", "the structure is sound, and all can be read; %s",
+                        run->unproved);
+    else
+        message_note("%s: sound; %" PRId64 " files, %" PRId64 " directories; %s", run->name,
+                     result->files, result->dirs, run->unproved);
+}

@@ -1,0 +1,184 @@
+/*
+ * Can every file be moved without harm to another? Asked once, before anything is.
+ *
+ * Two passes: over the table, for types and ranges; and by the index on addresses, for extents that
+ * touch. A sum over both says that the index has the same rows and addresses as the table: a file
+ * that it left out would be overwritten.
+ */
+#include "archive/mover/private.h"
+
+#include "archive/database.h"
+#include "core/interrupt.h"
+
+#define ROWS_BETWEEN_LOOKS 4096
+
+/* How far a pass has come. */
+struct pass {
+    struct sb_mover *mover;
+    sqlite3_stmt *rows;
+    uint64_t sum; /* of all rows' numbers and addresses, whatever their order */
+    int64_t count;
+
+    /* By address: the extent that ends last in this shard, and the address before. */
+    struct sb_extent held;
+    bool any;
+    int64_t shard, offset;
+};
+
+/* Spreads the bits of a number over all of it (the finalizer of MurmurHash3). */
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;
+    x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ULL;
+    return x ^ (x >> 33);
+}
+
+static void add_to_sum(struct pass *pass)
+{
+    uint64_t row = mix((uint64_t)sqlite3_column_int64(pass->rows, 0) + 1);
+
+    row = mix(row + (uint64_t)sqlite3_column_int64(pass->rows, 1));
+    pass->sum += mix(row + (uint64_t)sqlite3_column_int64(pass->rows, 2));
+    pass->count++;
+}
+
+static enum sb_code fail_about(struct pass *pass, int64_t row, const char *defect,
+                               struct sb_error *err)
+{
+    struct sb_buf name = {0};
+    enum sb_code code = sb_mover_name(pass->mover, row, &name, err);
+
+    if (code == SB_OK)
+        code = sb_fail(err, SB_DAMAGED,
+                       "%s: %s: %s, so nothing is moved; 'shardbox verify' names all such files",
+                       pass->mover->hold.path, name.data ? name.data : "", defect);
+    sb_buf_release(&name);
+    return code;
+}
+
+/* NULL, or what is wrong with the address in columns 1 to 4. */
+static const char *defect_of(const struct pass *pass)
+{
+    sqlite3_stmt *row = pass->rows;
+    int64_t shard = sqlite3_column_int64(row, 1), offset = sqlite3_column_int64(row, 2);
+    int64_t size = sqlite3_column_int64(row, 3), crc = sqlite3_column_int64(row, 4), end;
+
+    for (int i = 1; i <= 3; i++) {
+        if (sqlite3_column_type(row, i) != SQLITE_INTEGER)
+            return "shard, offset or size is not an integer";
+    }
+    if (sqlite3_column_type(row, 4) != SQLITE_NULL &&
+        (sqlite3_column_type(row, 4) != SQLITE_INTEGER || crc < 0 || crc > UINT32_MAX))
+        return "crc32c is not one";
+    if (shard < 0 || shard >= pass->mover->shard_count)
+        return "is in a shard that is not there";
+    if (offset < 0 || size < 0 || __builtin_add_overflow(offset, size, &end))
+        return "offset or size is out of range";
+    if (size > 0 && end > pass->mover->shards[shard].size)
+        return "lies beyond the end of its shard";
+    return NULL;
+}
+
+static enum sb_code check_row(struct pass *pass, struct sb_error *err)
+{
+    const char *defect = defect_of(pass);
+
+    return defect ? fail_about(pass, sqlite3_column_int64(pass->rows, 0), defect, err) : SB_OK;
+}
+
+static enum sb_code fail_shared(struct pass *pass, const struct sb_extent *extent,
+                                struct sb_error *err)
+{
+    const struct sb_extent *held = &pass->held;
+    bool same = held->offset == extent->offset && held->size == extent->size;
+    struct sb_buf first = {0}, second = {0};
+    enum sb_code code = sb_mover_name(pass->mover, held->row, &first, err);
+
+    if (code == SB_OK)
+        code = sb_mover_name(pass->mover, extent->row, &second, err);
+    if (code == SB_OK && same)
+        code = sb_fail(err, SB_INVALID,
+                       "%s: %s and %s are the same bytes of shard %05u, as hard links of a wrapped "
+                       "tar are, so nothing is moved; 'shardbox convert' makes an archive that has "
+                       "bytes for each",
+                       pass->mover->hold.path, first.data, second.data, extent->shard);
+    else if (code == SB_OK)
+        code = sb_fail(err, SB_DAMAGED,
+                       "%s: %s and %s share bytes of shard %05u from %lld on, so nothing is moved; "
+                       "'shardbox verify' names all such files",
+                       pass->mover->hold.path, first.data, second.data, extent->shard,
+                       (long long)extent->offset);
+    sb_buf_release(&first);
+    sb_buf_release(&second);
+    return code;
+}
+
+static enum sb_code check_extent(struct pass *pass, struct sb_error *err)
+{
+    struct sb_extent extent = {
+        .row = sqlite3_column_int64(pass->rows, 0),
+        .shard = (uint32_t)sqlite3_column_int64(pass->rows, 1),
+        .offset = sqlite3_column_int64(pass->rows, 2),
+        .size = sqlite3_column_int64(pass->rows, 3),
+    };
+    const struct sb_extent *held = &pass->held;
+
+    if (extent.shard < pass->shard || (extent.shard == pass->shard && extent.offset < pass->offset))
+        return sb_fail(err, SB_DAMAGED, "%s: index '%s' is damaged, it is not in order",
+                       pass->mover->hold.file, pass->mover->by_address.data);
+    pass->shard = extent.shard;
+    pass->offset = extent.offset;
+    if (extent.size == 0)
+        return SB_OK;
+    if (pass->any && held->shard == extent.shard && held->offset + held->size > extent.offset)
+        return fail_shared(pass, &extent, err);
+    pass->mover->shards[extent.shard].used += extent.size;
+    pass->held = extent;
+    pass->any = true;
+    return SB_OK;
+}
+
+static enum sb_code run_pass(struct pass *pass, char *sql,
+                             enum sb_code (*check)(struct pass *pass, struct sb_error *err),
+                             struct sb_error *err)
+{
+    enum sb_code code =
+        sql ? sb_database_prepare(pass->mover->db, &pass->rows, sql, err) : sb_fail_memory(err);
+    int rc = SQLITE_DONE;
+
+    sqlite3_free(sql);
+    while (code == SB_OK && (rc = sqlite3_step(pass->rows)) == SQLITE_ROW) {
+        add_to_sum(pass);
+        code = check(pass, err);
+        if (code == SB_OK && pass->count % ROWS_BETWEEN_LOOKS == 0 && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+    }
+    if (code == SB_OK && rc != SQLITE_DONE)
+        code = sb_database_fail(pass->mover->db, err);
+    sqlite3_finalize(pass->rows);
+    return code;
+}
+
+enum sb_code sb_mover_check(struct sb_mover *mover, struct sb_error *err)
+{
+    struct pass table = {.mover = mover}, index = {.mover = mover};
+    enum sb_code code;
+
+    code = run_pass(&table,
+                    sqlite3_mprintf("SELECT rowid, shard, offset, size, crc32c"
+                                    " FROM main.files NOT INDEXED"),
+                    check_row, err);
+    if (code == SB_OK)
+        code = run_pass(&index,
+                        sqlite3_mprintf("SELECT rowid, shard, offset, size"
+                                        " FROM main.files INDEXED BY \"%w\""
+                                        " ORDER BY shard, offset",
+                                        mover->by_address.data),
+                        check_extent, err);
+    if (code == SB_OK && (table.count != index.count || table.sum != index.sum))
+        code = sb_fail(err, SB_DAMAGED,
+                       "%s: index '%s' is damaged, it does not fit the table; run 'shardbox "
+                       "verify'",
+                       mover->hold.file, mover->by_address.data);
+    return code;
+}

@@ -1,0 +1,384 @@
+/*
+ * What a mover commits: moves, and shards that are made or removed.
+ */
+#include "archive/mover/private.h"
+
+#include "archive/database.h"
+#include "archive/own/shardcount.h"
+#include "archive/shards.h"
+#include "archive/writer/linked.h"
+#include "core/interrupt.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A run of bytes that moves of the queue fill. */
+struct range {
+    uint32_t shard;
+    int64_t begin, end;
+};
+
+enum sb_code sb_mover_move(struct sb_mover *mover, const struct sb_extent *from, uint32_t shard,
+                           int64_t offset, struct sb_error *err)
+{
+    size_t room = mover->queue_room ? mover->queue_room * 2 : 256;
+    struct move *grown;
+
+    if (mover->queued == mover->queue_room) {
+        grown = reallocarray(mover->queue, room, sizeof(*grown));
+        if (!grown)
+            return sb_fail_memory(err);
+        mover->queue = grown;
+        mover->queue_room = room;
+    }
+    mover->queue[mover->queued++] = (struct move){.from = *from, .shard = shard, .offset = offset};
+    return SB_OK;
+}
+
+/* The ranges that the queue fills, in its order; *count of them. Caller frees. */
+static struct range *find_ranges(const struct sb_mover *mover, size_t *count)
+{
+    struct range *ranges = calloc(mover->queued, sizeof(*ranges)), *last = ranges;
+
+    *count = 0;
+    if (!ranges)
+        return NULL;
+    for (size_t i = 0; i < mover->queued; i++) {
+        const struct move *move = &mover->queue[i];
+
+        if (move->from.size == 0)
+            continue;
+        if (*count == 0 || last->shard != move->shard || last->end != move->offset) {
+            last = &ranges[(*count)++];
+            *last = (struct range){.shard = move->shard, .begin = move->offset};
+        }
+        last->end = move->offset + move->from.size;
+    }
+    return ranges;
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct range *x = a, *y = b;
+
+    if (x->shard != y->shard)
+        return x->shard < y->shard ? -1 : 1;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* A mistake in a plan must not cost data. */
+static enum sb_code refuse_taken(struct sb_mover *mover, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    struct range *ranges;
+    int64_t end = 0;
+    size_t count;
+
+    ranges = find_ranges(mover, &count);
+    if (!ranges)
+        return sb_fail_memory(err);
+    qsort(ranges, count, sizeof(*ranges), compare_ranges);
+    for (size_t i = 0; code == SB_OK && i < count; i++) {
+        code = sb_mover_end_before(mover, ranges[i].shard, ranges[i].end, &end, err);
+        if (i > 0 && ranges[i - 1].shard == ranges[i].shard && ranges[i - 1].end > end)
+            end = ranges[i - 1].end;
+        if (code == SB_OK && end > ranges[i].begin)
+            code = sb_fail(err, SB_INVALID,
+                           "%s: shard %05u, byte %lld: taken, so nothing is moved there",
+                           mover->hold.path, ranges[i].shard, (long long)ranges[i].begin);
+    }
+    free(ranges);
+    return code;
+}
+
+static enum sb_code update_rows(struct sb_mover *mover, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < mover->queued; i++) {
+        const struct move *move = &mover->queue[i];
+
+        sqlite3_bind_int64(mover->update, 1, move->from.row);
+        sqlite3_bind_int64(mover->update, 2, move->shard);
+        sqlite3_bind_int64(mover->update, 3, move->offset);
+        code = sb_database_step(mover->update, err);
+        if (code == SB_OK && sqlite3_changes(mover->db) != 1)
+            code = sb_fail(err, SB_DAMAGED, "%s: a row is gone; run 'shardbox verify'",
+                           mover->hold.file);
+    }
+    return code;
+}
+
+/* The next transaction; between two of them another program may come. */
+static enum sb_code begin_again(struct sb_mover *mover, struct sb_error *err)
+{
+    enum sb_code code = sb_database_run(mover->db, "BEGIN IMMEDIATE", err);
+    int64_t version = mover->version;
+    int moved = 0;
+
+    if (code == SB_OK)
+        code = sb_database_integer(mover->db, "PRAGMA data_version", 0, &version, err);
+    if (code)
+        return code;
+    sqlite3_file_control(mover->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (version == mover->version && !moved)
+        return SB_OK;
+    return sb_fail(err, SB_CHANGED,
+                   "%s: another program changed it meanwhile; it is whole, so run this again",
+                   mover->hold.file);
+}
+
+enum sb_code sb_mover_commit_index(struct sb_mover *mover, struct sb_error *err)
+{
+    enum sb_code code;
+
+    /*
+     * When the commit fails it may be on disk all the same: then the bytes it speaks of must stay.
+     */
+    mover->broken = true;
+    code = sb_database_run(mover->db, "COMMIT", err);
+    if (code == SB_OK)
+        code = begin_again(mover, err);
+    mover->broken = code != SB_OK;
+    return code;
+}
+
+/* What was recorded of a linked file is no longer so. */
+static enum sb_code unwatch_dirty(struct sb_mover *mover, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0; code == SB_OK && i < mover->shard_count; i++) {
+        if (mover->shards[i].dirty)
+            code = sb_linked_unwatch(mover->db, i, err);
+    }
+    return code;
+}
+
+/* What the queue has made of the shards, now that it is committed. */
+static void settle(struct sb_mover *mover)
+{
+    for (size_t i = 0; i < mover->queued; i++) {
+        const struct move *move = &mover->queue[i];
+        struct mover_shard *shard = &mover->shards[move->shard];
+
+        mover->shards[move->from.shard].used -= move->from.size;
+        shard->used += move->from.size;
+        if (move->from.size > 0 && move->offset + move->from.size > shard->size)
+            shard->size = move->offset + move->from.size;
+    }
+    for (uint32_t i = 0; i < mover->shard_count; i++)
+        mover->shards[i].dirty = false;
+    mover->queued = 0;
+}
+
+enum sb_code sb_mover_commit(struct sb_mover *mover, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (mover->queued == 0)
+        return SB_OK;
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    code = refuse_taken(mover, err);
+    if (code == SB_OK)
+        code = sb_mover_copy(mover, err);
+    if (code == SB_OK)
+        code = sb_mover_sync(mover, err);
+    if (code == SB_OK)
+        code = sb_exclude_readers(mover->db, mover->hold.file, err);
+    if (code == SB_OK)
+        code = update_rows(mover, err);
+    if (code == SB_OK)
+        code = unwatch_dirty(mover, err);
+    if (code == SB_OK)
+        code = sb_shard_count_record(mover->db, mover->shard_count, err);
+    if (code == SB_OK)
+        code = sb_mover_commit_index(mover, err);
+    if (code == SB_OK)
+        settle(mover);
+    return code;
+}
+
+/* Records in a transaction of its own how many shards are the archive's. */
+static enum sb_code commit_count(struct sb_mover *mover, uint32_t count, struct sb_error *err)
+{
+    enum sb_code code = sb_exclude_readers(mover->db, mover->hold.file, err);
+
+    if (code == SB_OK)
+        code = sb_shard_count_record(mover->db, count, err);
+    if (code == SB_OK)
+        code = sb_linked_drop_from(mover->db, count, err);
+    return code ? code : sb_mover_commit_index(mover, err);
+}
+
+/* Who may use the first shard may use the others: its files come into them. */
+static enum sb_code find_mode(struct sb_mover *mover, mode_t *mode, struct sb_error *err)
+{
+    char *path = sb_mover_shard_path(mover, 0, err);
+    enum sb_code code = SB_OK;
+    struct stat st;
+
+    if (!path)
+        return err->code;
+    if (stat(path, &st))
+        code = sb_fail_errno(err, errno, "%s", path);
+    else
+        *mode = (st.st_mode & 0777) | S_IRUSR | S_IWUSR;
+    free(path);
+    return code;
+}
+
+/* It goes unless the index counts it. */
+static enum sb_code note_gone(struct sb_mover *mover, uint32_t number, struct sb_error *err)
+{
+    char *path = sb_mover_shard_path(mover, number, err);
+    struct sb_look look = {0};
+    enum sb_code code = path ? sb_look_at(path, &look, err) : err->code;
+
+    free(path);
+    if (code || !look.there)
+        return code;
+    return sb_note_claim(&mover->hold.note, SB_CLAIM_GONE, number, &look.identity, err);
+}
+
+/* Under a name that the next run would clear, until the note says that it goes unless the index
+ * counts it. */
+static enum sb_code make_empty(struct sb_mover *mover, uint32_t number, mode_t mode,
+                               const char *made, struct sb_error *err)
+{
+    struct sb_look look;
+    struct stat st;
+    int fd;
+    enum sb_code code = sb_hold_make_file(made, &fd, err);
+
+    if (code)
+        return code;
+    if (fchmod(fd, mode) || fstat(fd, &st))
+        code = sb_fail_errno(err, errno, "%s", made);
+    else
+        code = sb_look_into(fd, made, &look, err);
+    close(fd);
+    if (code)
+        return code;
+    mover->shards[number] = (struct mover_shard){.device = st.st_dev, .inode = st.st_ino};
+    return sb_note_claim(&mover->hold.note, SB_CLAIM_GONE, number, &look.identity, err);
+}
+
+static enum sb_code make_shard(struct sb_mover *mover, uint32_t number, mode_t mode,
+                               struct sb_error *err)
+{
+    char *path = sb_mover_shard_path(mover, number, err);
+    char *made = path ? sb_shard_name(mover->hold.note.path, 0, err) : NULL;
+    struct sb_look look;
+    enum sb_code code = made ? make_empty(mover, number, mode, made, err) : err->code;
+
+    if (code == SB_OK)
+        code = sb_look_at(path, &look, err);
+    if (code == SB_OK)
+        code =
+            sb_is_empty_file(&look) ? sb_rename(made, path, err) : sb_rename_new(made, path, err);
+    free(made);
+    free(path);
+    return code;
+}
+
+/* The one that was emptied; what has its name now may be somebody's, since no index counts it. */
+static enum sb_code remove_shard(struct sb_mover *mover, uint32_t number, struct sb_error *err)
+{
+    const struct mover_shard *known = &mover->shards[number];
+    char *path = sb_mover_shard_path(mover, number, err);
+    enum sb_code code = path ? sb_note_stands(&mover->hold.note, err) : err->code;
+    struct stat st;
+
+    if (path && code == SB_OK && lstat(path, &st) == 0 && st.st_dev == known->device &&
+        st.st_ino == known->inode && st.st_size == 0 && unlink(path) && errno != ENOENT)
+        code = sb_fail_errno(err, errno, "%s", path);
+    free(path);
+    return code;
+}
+
+/* The files first: a killed run leaves empty ones, which the next one removes. */
+enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count, struct sb_error *err)
+{
+    uint32_t old = mover->shard_count;
+    struct mover_shard *grown;
+    enum sb_code code;
+    mode_t mode = 0;
+
+    if (count > SB_SHARD_MAX + 1 - old)
+        return sb_fail(err, SB_LIMIT, "more than %d shards; give a larger shard size",
+                       SB_SHARD_MAX + 1);
+    grown = reallocarray(mover->shards, old + count, sizeof(*grown));
+    if (!grown)
+        return sb_fail_memory(err);
+    mover->shards = grown;
+    memset(grown + old, 0, count * sizeof(*grown));
+    code = find_mode(mover, &mode, err);
+    for (uint32_t i = old; code == SB_OK && i < old + count; i++)
+        code = make_shard(mover, i, mode, err);
+    if (code == SB_OK)
+        code = sb_sync_directory_of(mover->hold.path, err);
+    if (code == SB_OK)
+        code = commit_count(mover, old + count, err);
+    if (code == SB_OK)
+        mover->counted = mover->shard_count += count;
+    return code;
+}
+
+enum sb_code sb_mover_shards_filled(struct sb_mover *mover, uint32_t *count, struct sb_error *err)
+{
+    enum sb_code code = sb_shard_count_filled(mover->db, mover->hold.path, count, err);
+
+    if (code == SB_OK && *count == 0)
+        *count = 1;
+    return code;
+}
+
+enum sb_code sb_mover_note_surplus(struct sb_mover *mover, uint32_t count, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = count; code == SB_OK && i < mover->shard_count; i++)
+        code = note_gone(mover, i, err);
+    return code;
+}
+
+/*
+ * Emptied first, while the index still counts them; then it no longer does; then they go, the last
+ * one first. So no killed run leaves bytes that nothing explains, or a break in the numbers.
+ */
+enum sb_code sb_mover_drop_empty_shards(struct sb_mover *mover, uint32_t keep, struct sb_error *err)
+{
+    uint32_t filled;
+    enum sb_code code = sb_mover_shards_filled(mover, &filled, err);
+
+    if (code)
+        return code;
+    if (keep < filled)
+        keep = filled;
+    if (keep >= mover->shard_count)
+        return SB_OK;
+    for (uint32_t i = keep; code == SB_OK && i < mover->shard_count; i++)
+        code = sb_mover_shorten(mover, i, 0, err);
+    if (code == SB_OK)
+        code = sb_mover_note_surplus(mover, keep, err);
+    if (code == SB_OK)
+        code = commit_count(mover, keep, err);
+    if (code == SB_OK)
+        mover->counted = keep;
+    sb_mover_close_targets(mover);
+    while (code == SB_OK && mover->shard_count > keep) {
+        code = remove_shard(mover, mover->shard_count - 1, err);
+        if (code == SB_OK)
+            mover->shard_count--;
+    }
+    if (code == SB_OK)
+        code = sb_sync_directory_of(mover->hold.path, err);
+    return code ? code : sb_mover_reopen_shards(mover, err);
+}

@@ -1,0 +1,289 @@
+/*
+ * The bytes of queued moves, from their old places to the new ones.
+ *
+ * What goes to adjoining places is copied as one block. The order of blocks does not matter: no
+ * move of a queue reads where another one writes.
+ */
+#include "archive/mover/private.h"
+
+#include "archive/shards.h"
+#include "core/crc32c.h"
+#include "core/io.h"
+#include "core/pipeline.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+#define BLOCK_BYTES ((int64_t)1 << 20)
+
+/* From this size on, the kernel is asked to begin writing to disk. */
+#define WRITE_BEHIND_BYTES ((int64_t)256 << 10)
+
+/* Blocks under way; see TARGETS_MOST. */
+#define SLOTS   4
+#define THREADS 2
+
+/* Less than this is copied before threads have begun. */
+#define THREADS_BYTES (4 * BLOCK_BYTES)
+
+/* Whole files, or a part of one that is larger than a block. */
+struct block {
+    size_t first, count; /* in the queue */
+    int64_t at;          /* where the part begins in its file; 0 for whole files */
+    int64_t size;
+    int fd; /* of the target */
+    char *data;
+    uint32_t crc32c; /* of a part */
+    bool *damaged;   /* of each file */
+    size_t room;     /* of `damaged` */
+};
+
+struct copying {
+    struct sb_mover *mover;
+    size_t next;     /* in the queue ... */
+    int64_t at;      /* ... and in that file */
+    uint32_t crc32c; /* of the file that comes in parts, as far as it was drained */
+};
+
+/* Does it go right behind a block of so many bytes that begins with `first`? */
+static bool goes_behind(const struct move *move, const struct move *first, int64_t size)
+{
+    return move->shard == first->shard && move->offset == first->offset + size &&
+           move->from.size <= BLOCK_BYTES - size;
+}
+
+static void take_files(struct copying *copying, struct block *block)
+{
+    const struct move *queue = copying->mover->queue, *first = &queue[block->first];
+
+    do {
+        block->size += queue[copying->next++].from.size;
+    } while (copying->next < copying->mover->queued &&
+             goes_behind(&queue[copying->next], first, block->size));
+    block->count = copying->next - block->first;
+}
+
+static void take_part(struct copying *copying, struct block *block)
+{
+    int64_t rest = copying->mover->queue[block->first].from.size - copying->at;
+
+    block->at = copying->at;
+    block->size = rest < BLOCK_BYTES ? rest : BLOCK_BYTES;
+    copying->at += block->size;
+    if (block->size == rest) {
+        copying->next++;
+        copying->at = 0;
+    }
+}
+
+static bool comes_in_parts(const struct move *move)
+{
+    return move->from.size > BLOCK_BYTES;
+}
+
+static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+{
+    struct copying *copying = context;
+    struct sb_mover *mover = copying->mover;
+    struct block *block = slot;
+    const struct move *first;
+
+    while (copying->next < mover->queued && mover->queue[copying->next].from.size == 0)
+        copying->next++;
+    if (copying->next == mover->queued)
+        return SB_END;
+    first = &mover->queue[copying->next];
+    block->first = copying->next;
+    block->count = 1;
+    block->at = 0;
+    block->size = 0;
+    if (comes_in_parts(first))
+        take_part(copying, block);
+    else
+        take_files(copying, block);
+    mover->shards[first->shard].dirty = true;
+    return sb_mover_target(mover, first->shard, &block->fd, err);
+}
+
+/* Files that lie in a row are read at once. */
+static enum sb_code read_files(struct sb_mover *mover, struct block *block, struct sb_error *err)
+{
+    const struct move *move = &mover->queue[block->first], *end = move + block->count;
+    enum sb_code code = SB_OK;
+    const struct move *first;
+    char *data = block->data;
+    int64_t size;
+
+    while (code == SB_OK && move < end) {
+        first = move;
+        size = 0;
+        do {
+            size += move++->from.size;
+        } while (move < end && move->from.shard == first->from.shard &&
+                 move->from.offset == first->from.offset + size);
+        code = sb_shards_read(mover->reading, first->from.shard, first->from.offset, data,
+                              (size_t)size, err);
+        data += size;
+    }
+    return code;
+}
+
+static enum sb_code make_room(struct block *block, struct sb_error *err)
+{
+    bool *grown;
+
+    if (!block->data)
+        block->data = malloc((size_t)BLOCK_BYTES);
+    if (block->count > block->room) {
+        grown = reallocarray(block->damaged, block->count, sizeof(*grown));
+        if (!grown)
+            return sb_fail_memory(err);
+        block->damaged = grown;
+        block->room = block->count;
+    }
+    return block->data ? SB_OK : sb_fail_memory(err);
+}
+
+static void check_files(const struct sb_mover *mover, struct block *block)
+{
+    const char *data = block->data;
+
+    for (size_t i = 0; i < block->count; i++) {
+        const struct sb_extent *file = &mover->queue[block->first + i].from;
+
+        block->damaged[i] = file->has_crc && sb_crc32c(0, data, (size_t)file->size) != file->crc32c;
+        data += file->size;
+    }
+}
+
+static enum sb_code copy(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+{
+    struct copying *copying = context;
+    struct sb_mover *mover = copying->mover;
+    struct block *block = slot;
+    const struct move *first = &mover->queue[block->first];
+    int64_t offset = first->offset + block->at;
+    enum sb_code code = make_room(block, err);
+
+    (void)turns;
+    if (code)
+        return code;
+    if (comes_in_parts(first)) {
+        code = sb_shards_read(mover->reading, first->from.shard, first->from.offset + block->at,
+                              block->data, (size_t)block->size, err);
+        if (code == SB_OK)
+            block->crc32c = sb_crc32c(0, block->data, (size_t)block->size);
+    } else {
+        code = read_files(mover, block, err);
+        if (code == SB_OK)
+            check_files(mover, block);
+    }
+    if (code == SB_OK)
+        code = sb_pwrite_full(block->fd, block->data, (size_t)block->size, offset, mover->hold.path,
+                              err);
+    /* So that the sync before the commit has little left to do. */
+    if (code == SB_OK && block->size >= WRITE_BEHIND_BYTES)
+        sync_file_range(block->fd, offset, block->size, SYNC_FILE_RANGE_WRITE);
+    return code;
+}
+
+static bool was_told(const struct sb_mover *mover, int64_t row)
+{
+    for (size_t i = 0; i < mover->told_count; i++) {
+        if (mover->told[i] == row)
+            return true;
+    }
+    return false;
+}
+
+static enum sb_code note_told(struct sb_mover *mover, int64_t row, struct sb_error *err)
+{
+    if (!mover->told)
+        mover->told = calloc(SB_MOVER_FILES, sizeof(*mover->told));
+    if (!mover->told)
+        return sb_fail_memory(err);
+    if (mover->told_count == SB_MOVER_FILES)
+        mover->told_count = 0;
+    mover->told[mover->told_count++] = row;
+    return SB_OK;
+}
+
+static enum sb_code tell_damaged(struct sb_mover *mover, const struct sb_extent *file,
+                                 struct sb_error *err)
+{
+    struct sb_buf name = {0};
+    enum sb_code code;
+
+    if (was_told(mover, file->row))
+        return SB_OK;
+    code = note_told(mover, file->row, err);
+    if (code == SB_OK)
+        code = sb_mover_name(mover, file->row, &name, err);
+    if (code == SB_OK)
+        sb_tell(mover->options.notify, SB_PROBLEM, "checksum", name.data ? name.data : "",
+                "its bytes do not match its checksum; moved as they are");
+    sb_buf_release(&name);
+    return code;
+}
+
+/* The last part of a file says whether the whole is sound. */
+static enum sb_code drain_part(struct copying *copying, const struct block *block,
+                               struct sb_error *err)
+{
+    const struct sb_extent *file = &copying->mover->queue[block->first].from;
+
+    copying->crc32c = block->at == 0
+                          ? block->crc32c
+                          : sb_crc32c_combine(copying->crc32c, block->crc32c, block->size);
+    if (block->at + block->size < file->size || !file->has_crc || copying->crc32c == file->crc32c)
+        return SB_OK;
+    return tell_damaged(copying->mover, file, err);
+}
+
+static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+{
+    struct copying *copying = context;
+    struct sb_mover *mover = copying->mover;
+    const struct block *block = slot;
+    enum sb_code code = SB_OK;
+
+    if (comes_in_parts(&mover->queue[block->first]))
+        code = drain_part(copying, block, err);
+    else
+        for (size_t i = 0; code == SB_OK && i < block->count; i++) {
+            if (block->damaged[i])
+                code = tell_damaged(mover, &mover->queue[block->first + i].from, err);
+        }
+    mover->moved += block->size;
+    if (mover->options.progress)
+        mover->options.progress(mover->options.context, mover->moved);
+    return code;
+}
+
+static unsigned choose_threads(const struct sb_mover *mover)
+{
+    unsigned most = sb_default_threads();
+    int64_t bytes = 0;
+
+    for (size_t i = 0; i < mover->queued && bytes < THREADS_BYTES; i++)
+        bytes += mover->queue[i].from.size;
+    if (bytes < THREADS_BYTES)
+        return 1;
+    return most < THREADS ? most : THREADS;
+}
+
+enum sb_code sb_mover_copy(struct sb_mover *mover, struct sb_error *err)
+{
+    static const struct sb_pipeline_ops ops = {.fill = fill, .work = copy, .drain = drain};
+    struct copying copying = {.mover = mover};
+    struct block blocks[SLOTS] = {0};
+    enum sb_code code;
+
+    code = sb_pipeline_run(&ops, &copying, blocks, sizeof(blocks[0]), SLOTS, choose_threads(mover),
+                           err);
+    for (size_t i = 0; i < SLOTS; i++) {
+        free(blocks[i].data);
+        free(blocks[i].damaged);
+    }
+    return code;
+}

@@ -1,0 +1,437 @@
+#include "archive/mover/private.h"
+
+#include "archive/database.h"
+#include "archive/own/settle.h"
+#include "archive/own/shardcount.h"
+#include "archive/parent.h"
+#include "archive/schema.h"
+#include "archive/shards.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum sb_code find_archive(struct sb_mover *mover, const char *archive, struct sb_error *err)
+{
+    enum sb_code code = sb_hold_find(&mover->hold, archive, mover->options.follow, err);
+
+    if (code == SB_OK && !mover->hold.file)
+        code = sb_fail_errno(err, ENOENT, "%s", archive);
+    return code;
+}
+
+/*
+ * What frees bytes must be on disk before they are overwritten, and the program that freed them may
+ * not have synced it.
+ */
+static enum sb_code sync_index(struct sb_mover *mover, struct sb_error *err)
+{
+    sqlite3_file *handle = NULL;
+    int rc;
+
+    sqlite3_file_control(mover->db, "main", SQLITE_FCNTL_FILE_POINTER, &handle);
+    rc = handle->pMethods->xSync(handle, SQLITE_SYNC_NORMAL);
+    if (rc != SQLITE_OK)
+        return sb_fail(err, SB_SYSTEM, "%s: %s", mover->hold.file, sqlite3_errstr(rc));
+    return sb_sync_directory_of(mover->hold.file, err);
+}
+
+static enum sb_code open_to_write(struct sb_mover *mover, struct sb_error *err)
+{
+    static const struct sb_hold_options options = {.to_change = true};
+    struct sb_hold *hold = &mover->hold;
+    enum sb_code code = sb_hold_take(hold, err);
+
+    if (code == SB_OK)
+        code = sb_hold_open(hold, &mover->db, &options, err);
+    if (code == SB_OK) {
+        mover->settled = true;
+        code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index, err);
+    }
+    if (code == SB_OK)
+        code = sync_index(mover, err);
+    if (code == SB_OK)
+        code = sb_register_parent_functions(mover->db, err);
+    return code;
+}
+
+static enum sb_code open_to_look(struct sb_mover *mover, struct sb_error *err)
+{
+    enum sb_code code = sb_database_open(&mover->db, mover->hold.file, SB_DB_READ, err);
+    struct sb_pending pending = {0};
+
+    if (code == SB_OK)
+        code = sb_hold_vet(mover->db, mover->hold.path, mover->hold.file, err);
+    if (code == SB_OK)
+        code = sb_database_run(mover->db, "BEGIN", err);
+    if (code == SB_OK)
+        code = sb_pending_read(mover->db, mover->hold.path, &pending, err);
+    if (code == SB_OK && pending.suffix)
+        code = sb_fail(err, SB_LOCKED,
+                       "%s: its last writer has not finished; when none is at work, the next one "
+                       "finishes for it",
+                       mover->hold.path);
+    return code;
+}
+
+/* Its lookups are by address: without that index each would be a sort. */
+static enum sb_code find_address_index(struct sb_mover *mover, struct sb_error *err)
+{
+    struct sb_layout layout;
+    enum sb_code code = sb_schema_inspect(mover->db, &layout, true, err);
+
+    if (code == SB_OK && layout.files_by_address.size == 0)
+        code = sb_fail(err, SB_FORMAT,
+                       "%s: its index by address is missing; run 'shardbox upgrade %s' first",
+                       mover->hold.file, mover->hold.path);
+    if (code == SB_OK &&
+        sb_buf_set(&mover->by_address, layout.files_by_address.data, layout.files_by_address.size))
+        code = sb_fail_memory(err);
+    sb_layout_release(&layout);
+    return code;
+}
+
+static enum sb_code prepare_by_address(struct sb_mover *mover, sqlite3_stmt **out,
+                                       const char *columns, const char *rest, struct sb_error *err)
+{
+    char *sql = sqlite3_mprintf("SELECT %s FROM main.files INDEXED BY \"%w\" WHERE %s", columns,
+                                mover->by_address.data, rest);
+    enum sb_code code;
+
+    if (!sql)
+        return sb_fail_memory(err);
+    code = sb_database_prepare(mover->db, out, sql, err);
+    sqlite3_free(sql);
+    return code;
+}
+
+static enum sb_code prepare(struct sb_mover *mover, struct sb_error *err)
+{
+    static const char columns[] = "rowid, shard, offset, size, crc32c";
+    enum sb_code code = find_address_index(mover, err);
+
+    if (code == SB_OK)
+        code = prepare_by_address(mover, &mover->next[0], columns,
+                                  "shard = ?1 AND offset = ?2 AND rowid > ?3 ORDER BY rowid", err);
+    if (code == SB_OK)
+        code = prepare_by_address(mover, &mover->next[1], columns,
+                                  "(shard, offset) > (?1, ?2) ORDER BY shard, offset, rowid", err);
+    if (code == SB_OK)
+        code = prepare_by_address(mover, &mover->last[0], columns,
+                                  "shard = ?1 AND offset = ?2 AND rowid < ?3 ORDER BY rowid DESC",
+                                  err);
+    if (code == SB_OK)
+        code = prepare_by_address(mover, &mover->last[1], columns,
+                                  "(shard, offset) < (?1, ?2)"
+                                  " ORDER BY shard DESC, offset DESC, rowid DESC",
+                                  err);
+    if (code == SB_OK)
+        code = prepare_by_address(mover, &mover->end_before, "offset + size",
+                                  "shard = ?1 AND offset < ?2 AND size > 0"
+                                  " ORDER BY offset DESC LIMIT 1",
+                                  err);
+    if (code == SB_OK)
+        code = sb_database_prepare(mover->db, &mover->path_of,
+                                   "SELECT path FROM main.files WHERE rowid = ?1", err);
+    if (code == SB_OK && !mover->options.dry_run)
+        code = sb_database_prepare(mover->db, &mover->update,
+                                   "UPDATE main.files SET shard = ?2, offset = ?3"
+                                   " WHERE rowid = ?1",
+                                   err);
+    return code;
+}
+
+char *sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard, struct sb_error *err)
+{
+    return sb_shard_name(mover->hold.path, shard, err);
+}
+
+/* Those that stand in a row from 0 on, and their sizes. */
+static enum sb_code count_shards(struct sb_mover *mover, struct sb_error *err)
+{
+    struct mover_shard *grown;
+    enum sb_code code = SB_OK;
+    struct stat st;
+    char *path;
+
+    while (code == SB_OK && mover->shard_count <= SB_SHARD_MAX) {
+        path = sb_mover_shard_path(mover, mover->shard_count, err);
+        if (!path)
+            return err->code;
+        if (stat(path, &st)) {
+            free(path);
+            break;
+        }
+        grown = reallocarray(mover->shards, mover->shard_count + 1, sizeof(*grown));
+        if (!grown)
+            code = sb_fail_memory(err);
+        else if (!S_ISREG(st.st_mode))
+            code = sb_fail(err, SB_FORMAT, "%s: a shard must be a regular file", path);
+        if (grown)
+            mover->shards = grown;
+        if (code == SB_OK)
+            mover->shards[mover->shard_count++] =
+                (struct mover_shard){.device = st.st_dev, .inode = st.st_ino, .size = st.st_size};
+        free(path);
+    }
+    return code;
+}
+
+static enum sb_code look_at_shards(struct sb_mover *mover, struct sb_error *err)
+{
+    uint32_t in_use;
+    enum sb_code code = sb_shard_count_standing(mover->db, mover->hold.path, &in_use, err);
+
+    if (code == SB_OK)
+        code = count_shards(mover, err);
+    if (code)
+        return code;
+    mover->counted = mover->shard_count;
+    if (mover->shard_count < in_use || mover->shard_count == 0)
+        return sb_fail(err, SB_NOENT,
+                       "%s-shard-%05u: not there; every shard must be, for files to be moved",
+                       mover->hold.path, mover->shard_count);
+    if (mover->options.force)
+        in_use = mover->shard_count;
+    /* An archive without files has a shard all the same. */
+    code = sb_pending_refuse_shards(mover->hold.path, in_use ? in_use : 1, err);
+    return code ? code : sb_mover_reopen_shards(mover, err);
+}
+
+enum sb_code sb_mover_reopen_shards(struct sb_mover *mover, struct sb_error *err)
+{
+    sb_shards_free(mover->reading);
+    mover->reading = NULL;
+    return sb_shards_open_at(&mover->reading, mover->hold.path, err);
+}
+
+enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
+                           const struct sb_mover_options *options, struct sb_error *err)
+{
+    struct sb_mover *mover = calloc(1, sizeof(*mover));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!mover)
+        return sb_fail_memory(err);
+    mover->hold = SB_HOLD_NONE;
+    for (size_t i = 0; i < TARGETS_MOST; i++)
+        mover->targets[i].fd = -1;
+    mover->options = *options;
+    code = find_archive(mover, archive, err);
+    if (code == SB_OK)
+        code = options->dry_run ? open_to_look(mover, err) : open_to_write(mover, err);
+    if (code == SB_OK)
+        code = sb_database_integer(mover->db, "PRAGMA data_version", 0, &mover->version, err);
+    if (code == SB_OK)
+        code = look_at_shards(mover, err);
+    if (code == SB_OK)
+        code = prepare(mover, err);
+    if (code == SB_OK)
+        code = sb_mover_check(mover, err);
+    if (code) {
+        sb_mover_free(mover);
+        return code;
+    }
+    *out = mover;
+    return SB_OK;
+}
+
+/* Bytes copied for a commit that did not come; within a shard they lie in a gap. */
+static void cut_back(struct sb_mover *mover)
+{
+    struct sb_error ignored;
+    int fd;
+
+    for (uint32_t i = 0; i < mover->shard_count; i++) {
+        if (!mover->shards[i].dirty || sb_mover_target(mover, i, &fd, &ignored))
+            continue;
+        /* Best effort: behind the last file they do no harm. */
+        if (ftruncate(fd, mover->shards[i].size))
+            continue;
+    }
+}
+
+/*
+ * After some failures SQLite rolls back by itself and lets go of its lock: then the end of a shard
+ * may be another program's, and what the index counts is asked anew.
+ */
+static bool undo(struct sb_mover *mover)
+{
+    struct sb_error ignored;
+    uint32_t counted = 0;
+
+    if (!mover->settled || mover->broken)
+        return false;
+    if (!sqlite3_get_autocommit(mover->db))
+        cut_back(mover);
+    else if (sb_hold_begin(&mover->hold, mover->db, &ignored) ||
+             sb_shard_count_in_use(mover->db, mover->hold.path, &counted, &ignored))
+        return false;
+    if (counted < mover->counted)
+        counted = mover->counted;
+    return sb_settle_undo(&mover->hold, counted) &&
+           sb_settle_remove_gone(&mover->hold, counted, &ignored) == SB_OK;
+}
+
+void sb_mover_free(struct sb_mover *mover)
+{
+    bool done;
+
+    if (!mover)
+        return;
+    done = undo(mover);
+    sb_mover_close_targets(mover);
+    sb_shards_free(mover->reading);
+    for (size_t i = 0; i < 2; i++) {
+        sqlite3_finalize(mover->next[i]);
+        sqlite3_finalize(mover->last[i]);
+    }
+    sqlite3_finalize(mover->end_before);
+    sqlite3_finalize(mover->path_of);
+    sqlite3_finalize(mover->update);
+    sb_database_close(mover->db);
+    sb_hold_drop(&mover->hold, !done);
+    sb_buf_release(&mover->by_address);
+    free(mover->told);
+    free(mover->queue);
+    free(mover->shards);
+    free(mover);
+}
+
+struct sqlite3 *sb_mover_database(struct sb_mover *mover)
+{
+    return mover->db;
+}
+
+uint32_t sb_mover_shard_count(const struct sb_mover *mover)
+{
+    return mover->shard_count;
+}
+
+int64_t sb_mover_shard_size(const struct sb_mover *mover, uint32_t shard)
+{
+    return mover->shards[shard].size;
+}
+
+int64_t sb_mover_shard_used(const struct sb_mover *mover, uint32_t shard)
+{
+    return mover->shards[shard].used;
+}
+
+static enum sb_code refuse_links(struct sb_mover *mover, const char *path, struct sb_error *err)
+{
+    struct stat st;
+
+    if (lstat(path, &st))
+        return sb_fail_errno(err, errno, "%s", path);
+    if (S_ISLNK(st.st_mode) && !mover->options.follow)
+        return sb_fail(err, SB_INVALID,
+                       "%s: a symbolic link, whose file other archives may use; --follow writes "
+                       "into it all the same, and destroys those",
+                       path);
+    if (S_ISREG(st.st_mode) && st.st_nlink > 1 && !mover->options.follow)
+        return sb_fail(err, SB_INVALID,
+                       "%s: has %ju hard links, by which other archives may use it; --follow "
+                       "writes into it all the same, and destroys those",
+                       path, (uintmax_t)st.st_nlink);
+    if (!mover->options.dry_run && access(path, W_OK))
+        return sb_fail(err, SB_INVALID, "%s: cannot be written: %s", path, strerror(errno));
+    return SB_OK;
+}
+
+enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard, struct sb_error *err)
+{
+    enum sb_code code;
+    char *path;
+
+    if (mover->shards[shard].writable)
+        return SB_OK;
+    path = sb_mover_shard_path(mover, shard, err);
+    if (!path)
+        return err->code;
+    code = refuse_links(mover, path, err);
+    mover->shards[shard].writable = code == SB_OK;
+    free(path);
+    return code;
+}
+
+static void take_extent(sqlite3_stmt *row, struct sb_extent *out)
+{
+    *out = (struct sb_extent){
+        .row = sqlite3_column_int64(row, 0),
+        .shard = (uint32_t)sqlite3_column_int64(row, 1),
+        .offset = sqlite3_column_int64(row, 2),
+        .size = sqlite3_column_int64(row, 3),
+        .has_crc = sqlite3_column_type(row, 4) == SQLITE_INTEGER,
+        .crc32c = (uint32_t)sqlite3_column_int64(row, 4),
+    };
+}
+
+/* Adds rows of the statement, behind or before the extent at *key. */
+static enum sb_code fetch_some(struct sb_mover *mover, sqlite3_stmt *rows,
+                               const struct sb_extent *key, struct sb_extent *extents, size_t room,
+                               size_t *count, struct sb_error *err)
+{
+    int rc = SQLITE_DONE;
+
+    sqlite3_bind_int64(rows, 1, key->shard);
+    sqlite3_bind_int64(rows, 2, key->offset);
+    if (sqlite3_bind_parameter_count(rows) > 2)
+        sqlite3_bind_int64(rows, 3, key->row);
+    while (*count < room && (rc = sqlite3_step(rows)) == SQLITE_ROW)
+        take_extent(rows, &extents[(*count)++]);
+    sqlite3_reset(rows);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SB_OK : sb_database_fail(mover->db, err);
+}
+
+enum sb_code sb_mover_fetch(struct sb_mover *mover, const struct sb_extent *after, bool backwards,
+                            struct sb_extent *extents, size_t room, size_t *count,
+                            struct sb_error *err)
+{
+    const struct sb_extent beginning = {.offset = -1}, end = {.shard = SB_SHARD_MAX + 1};
+    sqlite3_stmt **rows = backwards ? mover->last : mover->next;
+    enum sb_code code;
+
+    *count = 0;
+    if (!after)
+        after = backwards ? &end : &beginning;
+    code = fetch_some(mover, rows[0], after, extents, room, count, err);
+    if (code == SB_OK && *count < room)
+        code = fetch_some(mover, rows[1], after, extents, room, count, err);
+    return code;
+}
+
+enum sb_code sb_mover_end_before(struct sb_mover *mover, uint32_t shard, int64_t limit,
+                                 int64_t *end, struct sb_error *err)
+{
+    int rc;
+
+    sqlite3_bind_int64(mover->end_before, 1, shard);
+    sqlite3_bind_int64(mover->end_before, 2, limit);
+    rc = sqlite3_step(mover->end_before);
+    *end = rc == SQLITE_ROW ? sqlite3_column_int64(mover->end_before, 0) : 0;
+    sqlite3_reset(mover->end_before);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SB_OK : sb_database_fail(mover->db, err);
+}
+
+enum sb_code sb_mover_name(struct sb_mover *mover, int64_t row, struct sb_buf *out,
+                           struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    int rc;
+
+    sqlite3_bind_int64(mover->path_of, 1, row);
+    rc = sqlite3_step(mover->path_of);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        code = sb_database_fail(mover->db, err);
+    else if (sb_buf_set(out, sqlite3_column_text(mover->path_of, 0),
+                        (size_t)sqlite3_column_bytes(mover->path_of, 0)))
+        code = sb_fail_memory(err);
+    sqlite3_reset(mover->path_of);
+    return code;
+}

@@ -1,0 +1,369 @@
+#include "archive/mover/renumber.h"
+
+#include "archive/config.h"
+#include "archive/database.h"
+#include "archive/mover/private.h"
+#include "archive/own/own_names.h"
+#include "archive/own/settle.h"
+#include "archive/own/shardcount.h"
+#include "archive/writer/linked.h"
+#include "core/interrupt.h"
+#include "core/io.h"
+#include "core/number.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum sb_code sb_renumbering_read(struct sqlite3 *db, struct sb_renumbering *renumbering,
+                                 bool *there, struct sb_error *err)
+{
+    struct sb_config_row row;
+    int64_t from = 0;
+    enum sb_code code = sb_config_get(db, SB_CONFIG_RENUMBER, &row, err);
+
+    *there = row.number >= 0 && row.number <= SB_SHARD_MAX && row.text &&
+             sb_parse_integer(row.text, 0, row.number, &from);
+    if (*there)
+        *renumbering = (struct sb_renumbering){.from = (uint32_t)from, .to = (uint32_t)row.number};
+    sb_config_release(&row);
+    return code;
+}
+
+/* A shard under one number that is to have another, or has it. */
+struct names {
+    char *first;
+    char *second;
+};
+
+static void release_names(struct names *names)
+{
+    free(names->first);
+    free(names->second);
+}
+
+/* The names are the caller's to release also after an error. */
+static enum sb_code make_names(struct names *names, const char *archive, uint32_t first,
+                               uint32_t second, struct sb_error *err)
+{
+    *names = (struct names){
+        .first = sb_shard_name(archive, first, err),
+        .second = sb_shard_name(archive, second, err),
+    };
+    return names->first && names->second ? SB_OK : sb_fail_memory(err);
+}
+
+/* The name by which a second one is made whole in an instant, and that the next writer clears up.
+ */
+static char *name_through(const struct sb_mover *mover, struct sb_error *err)
+{
+    return sb_shard_name(mover->hold.note.path, 0, err);
+}
+
+static enum sb_code note_links(struct sb_mover *mover, struct sb_error *err)
+{
+    enum sb_code code = sb_note_links(&mover->hold.note, 0, err);
+
+    return code ? code : sb_note_sync(&mover->hold.note, err);
+}
+
+/* Better known before all is moved than after. */
+static enum sb_code need_hard_links(struct sb_mover *mover, struct sb_error *err)
+{
+    char *through = name_through(mover, err);
+    char *shard = through ? sb_shard_name(mover->hold.path, 0, err) : NULL;
+    enum sb_code code;
+
+    if (!shard) {
+        free(through);
+        return err->code;
+    }
+    code = note_links(mover, err);
+    if (code == SB_OK && linkat(AT_FDCWD, shard, AT_FDCWD, through, 0))
+        code = sb_fail_errno(err, errno,
+                             "%s: shards get their numbers by hard links, which cannot be made "
+                             "here; 'shardbox convert --shard-size' makes a new archive",
+                             mover->hold.path);
+    if (code == SB_OK && unlink(through))
+        code = sb_fail_errno(err, errno, "%s", through);
+    free(shard);
+    free(through);
+    return code;
+}
+
+static enum sb_code put_rows(struct sqlite3 *db, const struct sb_renumbering *renumbering,
+                             int64_t shard_size, struct sb_error *err)
+{
+    int64_t to = renumbering->to;
+    char from[16];
+    enum sb_code code = sb_config_put(db, SB_CONFIG_SHARD_SIZE, NULL, &shard_size, err);
+
+    snprintf(from, sizeof(from), "%u", renumbering->from);
+    return code ? code : sb_config_put(db, SB_CONFIG_RENUMBER, from, &to, err);
+}
+
+enum sb_code sb_renumbering_begin(struct sb_mover *mover, const struct sb_renumbering *renumbering,
+                                  int64_t shard_size, struct sb_error *err)
+{
+    enum sb_code code = need_hard_links(mover, err);
+
+    if (code == SB_OK)
+        code = sb_exclude_readers(mover->db, mover->hold.file, err);
+    if (code == SB_OK)
+        code = put_rows(mover->db, renumbering, shard_size, err);
+    return code ? code : sb_mover_commit_index(mover, err);
+}
+
+/* SB_INVALID for a file in a shard that is about to be replaced or removed. */
+static enum sb_code refuse_lost(struct sb_mover *mover, const struct sb_renumbering *renumbering,
+                                uint32_t count, struct sb_error *err)
+{
+    char query[160];
+    int64_t shard;
+    enum sb_code code;
+
+    snprintf(query, sizeof(query),
+             "SELECT shard FROM main.files WHERE shard >= %u AND shard < %u"
+             " UNION ALL SELECT shard FROM main.files WHERE shard >= %u LIMIT 1",
+             renumbering->from, renumbering->to, renumbering->to + count);
+    code = sb_database_integer(mover->db, query, -1, &shard, err);
+    if (code == SB_OK && shard >= 0)
+        code = sb_fail(err, SB_INVALID, "%s: shard %05lld has files and cannot go",
+                       mover->hold.path, (long long)shard);
+    return code;
+}
+
+/* Gives the shard a second number, in place of the shard that has it. */
+static enum sb_code link_shard(const struct sb_mover *mover, uint32_t shard, uint32_t number,
+                               struct sb_error *err)
+{
+    char *through = name_through(mover, err);
+    struct names names;
+    enum sb_code code = make_names(&names, mover->hold.path, shard, number, err);
+
+    if (!through)
+        code = err->code;
+    if (code == SB_OK)
+        code = sb_note_stands(&mover->hold.note, err);
+    if (through && code == SB_OK && link(names.first, through))
+        code = sb_fail_errno(err, errno, "%s", names.second);
+    if (code == SB_OK)
+        code = sb_rename(through, names.second, err);
+    release_names(&names);
+    free(through);
+    return code;
+}
+
+/* Rows of shards that get their numbers, in transactions that each hold up readers but shortly. */
+struct renumbering_rows {
+    struct sb_mover *mover;
+    sqlite3_stmt *update;
+    int64_t changed; /* rows, in this transaction */
+};
+
+/* Some rows of a shard; *all says that there are no more. */
+static enum sb_code renumber_some(struct renumbering_rows *rows, bool *all, struct sb_error *err)
+{
+    struct sb_mover *mover = rows->mover;
+    enum sb_code code = SB_OK;
+
+    if (rows->changed == 0)
+        code = sb_exclude_readers(mover->db, mover->hold.file, err);
+    if (code)
+        return code;
+    sqlite3_bind_int64(rows->update, 3, SB_MOVER_FILES - rows->changed);
+    code = sb_database_step(rows->update, err);
+    if (code)
+        return code;
+    rows->changed += sqlite3_changes(mover->db);
+    *all = rows->changed < SB_MOVER_FILES;
+    if (*all)
+        return SB_OK;
+    rows->changed = 0;
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    return sb_mover_commit_index(mover, err);
+}
+
+static enum sb_code renumber_shard(struct renumbering_rows *rows, uint32_t shard, uint32_t number,
+                                   struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    bool all = false;
+
+    sqlite3_bind_int64(rows->update, 1, number);
+    sqlite3_bind_int64(rows->update, 2, shard);
+    while (code == SB_OK && !all)
+        code = renumber_some(rows, &all, err);
+    return code;
+}
+
+static enum sb_code renumber_rows(struct sb_mover *mover, const struct sb_renumbering *renumbering,
+                                  uint32_t count, struct sb_error *err)
+{
+    struct renumbering_rows rows = {.mover = mover};
+    enum sb_code code = sb_database_prepare(mover->db, &rows.update,
+                                            "UPDATE main.files SET shard = ?1 WHERE rowid IN"
+                                            " (SELECT rowid FROM main.files WHERE shard = ?2"
+                                            " ORDER BY shard, offset, rowid LIMIT ?3)",
+                                            err);
+
+    for (uint32_t i = 0; code == SB_OK && i < count; i++)
+        code = renumber_shard(&rows, renumbering->to + i, renumbering->from + i, err);
+    sqlite3_finalize(rows.update);
+    return code;
+}
+
+/* From here on the index counts them no more, and the note says that they go. */
+static enum sb_code put_end(struct sb_mover *mover, uint32_t count, struct sb_error *err)
+{
+    enum sb_code code = sb_mover_note_surplus(mover, count, err);
+
+    if (code == SB_OK)
+        code = sb_note_sync(&mover->hold.note, err);
+    if (code == SB_OK)
+        code = sb_exclude_readers(mover->db, mover->hold.file, err);
+    if (code == SB_OK)
+        code = sb_config_drop(mover->db, SB_CONFIG_RENUMBER, err);
+    return code ? code : sb_shard_count_record(mover->db, count, err);
+}
+
+enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renumbering *renumbering,
+                                   uint32_t count, struct sb_error *err)
+{
+    uint32_t left = renumbering->from + count;
+    enum sb_code code = refuse_lost(mover, renumbering, count, err);
+
+    sb_mover_close_targets(mover);
+    /* Also of a run that goes on where another was killed. */
+    if (code == SB_OK)
+        code = note_links(mover, err);
+    for (uint32_t i = 0; code == SB_OK && i < count; i++)
+        code = link_shard(mover, renumbering->to + i, renumbering->from + i, err);
+    if (code == SB_OK)
+        code = sb_sync_directory_of(mover->hold.path, err);
+    if (code == SB_OK)
+        code = sb_exclude_readers(mover->db, mover->hold.file, err);
+    if (code == SB_OK)
+        code = sb_linked_drop_from(mover->db, renumbering->from, err);
+    if (code == SB_OK)
+        code = renumber_rows(mover, renumbering, count, err);
+    if (code == SB_OK)
+        code = put_end(mover, left, err);
+    if (code == SB_OK)
+        code = sb_mover_commit_index(mover, err);
+    if (code)
+        return code;
+    code = sb_settle_remove_gone(&mover->hold, left, err);
+    if (code == SB_OK)
+        code = sb_sync_directory_of(mover->hold.path, err);
+    /* What the note says is for the next writer to do. */
+    mover->broken = code != SB_OK;
+    return code;
+}
+
+static enum sb_code has_files(struct sqlite3 *db, uint32_t shard, bool *has, struct sb_error *err)
+{
+    char query[80];
+    int64_t found;
+    enum sb_code code;
+
+    snprintf(query, sizeof(query), "SELECT 1 FROM main.files WHERE shard = %u LIMIT 1", shard);
+    code = sb_database_integer(db, query, 0, &found, err);
+    *has = found != 0;
+    return code;
+}
+
+/* Are they two names of one file? */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return lstat(a, &x) == 0 && lstat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
+/* When some rows of a shard have its new number, all get it. */
+static enum sb_code complete_rows(const struct sb_hold *hold, struct sqlite3 *db, uint32_t shard,
+                                  uint32_t number, struct sb_error *err)
+{
+    struct names names;
+    bool begun = false;
+    char sql[80];
+    enum sb_code code = make_names(&names, hold->path, shard, number, err);
+
+    if (code == SB_OK && is_same_file(names.first, names.second))
+        code = has_files(db, number, &begun, err);
+    if (begun) {
+        snprintf(sql, sizeof(sql), "UPDATE main.files SET shard = %u WHERE shard = %u", number,
+                 shard);
+        code = sb_database_run(db, sql, err);
+    }
+    release_names(&names);
+    return code;
+}
+
+/* Leaves the file to the number that rows have. */
+static enum sb_code part_names(const struct sb_hold *hold, struct sqlite3 *db, uint32_t shard,
+                               uint32_t number, struct sb_error *err)
+{
+    struct names names;
+    bool first_used = true, second_used = true;
+    struct stat file;
+    enum sb_code code = make_names(&names, hold->path, shard, number, err);
+
+    if (code || !is_same_file(names.first, names.second))
+        goto out;
+    code = has_files(db, shard, &first_used, err);
+    if (code == SB_OK)
+        code = has_files(db, number, &second_used, err);
+    if (code == SB_OK && second_used && !first_used) {
+        release_names(&names);
+        code = make_names(&names, hold->path, number, shard, err);
+    }
+    if (code == SB_OK && !(first_used && second_used))
+        code = sb_mover_put_empty(hold, names.second, &file, err);
+out:
+    release_names(&names);
+    return code;
+}
+
+/* For each new shard that may have two names. */
+static enum sb_code for_each_pair(const struct sb_hold *hold, struct sqlite3 *db,
+                                  const struct sb_renumbering *renumbering,
+                                  enum sb_code (*each)(const struct sb_hold *hold,
+                                                       struct sqlite3 *db, uint32_t shard,
+                                                       uint32_t number, struct sb_error *err),
+                                  struct sb_error *err)
+{
+    uint32_t distance = renumbering->to - renumbering->from;
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = renumbering->from; code == SB_OK && i < renumbering->to; i++)
+        code = each(hold, db, i + distance, i, err);
+    return code;
+}
+
+/* Rows are committed before a name that they had is taken away. */
+enum sb_code sb_renumbering_part_names(struct sb_hold *hold, struct sqlite3 *db,
+                                       struct sb_error *err)
+{
+    struct sb_renumbering renumbering;
+    bool there;
+    enum sb_code code = sb_renumbering_read(db, &renumbering, &there, err);
+
+    if (code || !there)
+        return code;
+    code = for_each_pair(hold, db, &renumbering, complete_rows, err);
+    if (code == SB_OK)
+        code = sb_database_run(db, "COMMIT", err);
+    if (code == SB_OK)
+        code = sb_hold_begin(hold, db, err);
+    if (code == SB_OK)
+        code = for_each_pair(hold, db, &renumbering, part_names, err);
+    return code ? code : sb_sync_directory_of(hold->path, err);
+}

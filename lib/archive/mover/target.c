@@ -1,0 +1,216 @@
+/*
+ * The shards that a mover writes to.
+ */
+#include "archive/mover/private.h"
+
+#include "archive/shards.h"
+#include "archive/writer/linked.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum sb_code open_target(struct sb_mover *mover, uint32_t shard, int *fd,
+                                struct sb_error *err)
+{
+    int flags = O_RDWR | O_CLOEXEC | O_NONBLOCK | (mover->options.follow ? 0 : O_NOFOLLOW);
+    const struct mover_shard *known = &mover->shards[shard];
+    enum sb_code code = sb_mover_may_write(mover, shard, err);
+    struct stat st;
+    char *path;
+
+    *fd = -1;
+    if (code)
+        return code;
+    path = sb_mover_shard_path(mover, shard, err);
+    if (!path)
+        return err->code;
+    *fd = open(path, flags);
+    if (*fd < 0 || fstat(*fd, &st))
+        code = sb_fail_errno(err, errno, "%s", path);
+    else if (!S_ISREG(st.st_mode))
+        code = sb_fail(err, SB_FORMAT, "%s: a shard must be a regular file", path);
+    else if (st.st_dev != known->device || st.st_ino != known->inode)
+        code = sb_fail(err, SB_LOCKED, "%s: was replaced by another file meanwhile", path);
+    if (code && *fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    free(path);
+    return code;
+}
+
+static struct target *find_target(struct sb_mover *mover, uint32_t shard)
+{
+    for (size_t i = 0; i < TARGETS_MOST; i++) {
+        if (mover->targets[i].fd >= 0 && mover->targets[i].shard == shard)
+            return &mover->targets[i];
+    }
+    return NULL;
+}
+
+/* A free one, or the one that was not used for longest. */
+static struct target *make_room(struct sb_mover *mover)
+{
+    struct target *oldest = mover->targets;
+
+    for (size_t i = 0; i < TARGETS_MOST; i++) {
+        if (mover->targets[i].fd < 0)
+            return &mover->targets[i];
+        if (mover->targets[i].last_use < oldest->last_use)
+            oldest = &mover->targets[i];
+    }
+    close(oldest->fd);
+    oldest->fd = -1;
+    return oldest;
+}
+
+enum sb_code sb_mover_target(struct sb_mover *mover, uint32_t shard, int *fd, struct sb_error *err)
+{
+    struct target *target = find_target(mover, shard);
+    enum sb_code code = SB_OK;
+
+    if (!target) {
+        target = make_room(mover);
+        target->shard = shard;
+        code = open_target(mover, shard, &target->fd, err);
+    }
+    target->last_use = ++mover->uses;
+    *fd = target->fd;
+    return code;
+}
+
+void sb_mover_close_targets(struct sb_mover *mover)
+{
+    for (size_t i = 0; i < TARGETS_MOST; i++) {
+        if (mover->targets[i].fd >= 0)
+            close(mover->targets[i].fd);
+        mover->targets[i].fd = -1;
+    }
+}
+
+static enum sb_code sync_shard(struct sb_mover *mover, uint32_t shard, struct sb_error *err)
+{
+    char *path = sb_mover_shard_path(mover, shard, err);
+    enum sb_code code;
+    int fd;
+
+    if (!path)
+        return err->code;
+    code = sb_mover_target(mover, shard, &fd, err);
+    if (code == SB_OK)
+        code = sb_fsync(fd, path, err);
+    free(path);
+    return code;
+}
+
+enum sb_code sb_mover_sync(struct sb_mover *mover, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0; code == SB_OK && i < mover->shard_count; i++) {
+        if (mover->shards[i].dirty)
+            code = sync_shard(mover, i, err);
+    }
+    return code;
+}
+
+/* Anything but a file of the archive's own alone: then its bytes may be others'. */
+static bool is_shared(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) || !S_ISREG(st.st_mode) || st.st_nlink > 1;
+}
+
+enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, struct stat *file,
+                                struct sb_error *err)
+{
+    char *made = sb_shard_name(hold->note.path, 0, err);
+    enum sb_code code = made ? sb_note_stands(&hold->note, err) : err->code;
+    int fd = -1;
+
+    if (code == SB_OK)
+        code = sb_hold_make_file(made, &fd, err);
+    if (code == SB_OK && (fstat(fd, file) || close(fd)))
+        code = sb_fail_errno(err, errno, "%s", made);
+    if (code == SB_OK)
+        code = sb_rename(made, path, err);
+    free(made);
+    return code;
+}
+
+/* An empty file in place of a link, whose own bytes stay. */
+static enum sb_code replace_by_empty(struct sb_mover *mover, uint32_t shard, const char *path,
+                                     struct sb_error *err)
+{
+    struct stat file;
+    enum sb_code code = sb_mover_put_empty(&mover->hold, path, &file, err);
+
+    if (code == SB_OK)
+        code = sb_sync_directory_of(path, err);
+    if (code)
+        return code;
+    mover->shards[shard].device = file.st_dev;
+    mover->shards[shard].inode = file.st_ino;
+    mover->shards[shard].writable = false;
+    sb_mover_close_targets(mover);
+    return sb_mover_reopen_shards(mover, err);
+}
+
+/* What was recorded of a linked file will no longer be so. */
+static enum sb_code unwatch(struct sb_mover *mover, uint32_t shard, struct sb_error *err)
+{
+    struct sb_linked linked;
+    enum sb_code code = sb_linked_get(mover->db, shard, &linked, err);
+
+    if (code || !linked.watched)
+        return code;
+    code = sb_exclude_readers(mover->db, mover->hold.file, err);
+    if (code == SB_OK)
+        code = sb_linked_unwatch(mover->db, shard, err);
+    return code ? code : sb_mover_commit_index(mover, err);
+}
+
+static enum sb_code cut(struct sb_mover *mover, uint32_t shard, int64_t size, const char *path,
+                        struct sb_error *err)
+{
+    enum sb_code code;
+    int fd;
+
+    if (size == 0 && is_shared(path))
+        return replace_by_empty(mover, shard, path, err);
+    code = sb_mover_target(mover, shard, &fd, err);
+    if (code == SB_OK && ftruncate(fd, size))
+        code = sb_fail_errno(err, errno, "%s", path);
+    return code ? code : sb_fsync(fd, path, err);
+}
+
+enum sb_code sb_mover_shorten(struct sb_mover *mover, uint32_t shard, int64_t size,
+                              struct sb_error *err)
+{
+    char *path;
+    enum sb_code code;
+    int64_t end;
+
+    code = sb_mover_end_before(mover, shard, INT64_MAX, &end, err);
+    if (code == SB_OK && (mover->queued > 0 || end > size))
+        code = sb_fail(err, SB_INVALID, "%s: shard %05u has files behind byte %lld",
+                       mover->hold.path, shard, (long long)size);
+    if (code || size >= mover->shards[shard].size)
+        return code;
+    path = sb_mover_shard_path(mover, shard, err);
+    if (!path)
+        return err->code;
+    code = unwatch(mover, shard, err);
+    if (code == SB_OK)
+        code = cut(mover, shard, size, path, err);
+    if (code == SB_OK)
+        mover->shards[shard].size = size;
+    free(path);
+    return code;
+}

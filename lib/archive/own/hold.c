@@ -1,0 +1,536 @@
+#include "archive/own/hold.h"
+
+#include "archive/database.h"
+#include "archive/journal.h"
+#include "archive/mover/renumber.h"
+#include "archive/own/own_names.h"
+#include "archive/own/settle.h"
+#include "archive/schema.h"
+#include "core/file_lock.h"
+#include "core/interrupt.h"
+#include "core/io.h"
+#include "core/kept_open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* How long a commit waits for readers to let go of the index, and how often it asks. */
+#define COMMIT_WAIT_MILLISECONDS 60000
+#define ASK_MILLISECONDS         50
+
+#define BUSY_MILLISECONDS 10000
+
+/* SQLite's lock bytes: PENDING_BYTE and the RESERVED byte behind it. */
+#define SQLITE_LOCK_START 0x40000000
+#define SQLITE_LOCK_BYTES 2
+
+/* Finding the index */
+
+static bool ends_in(const char *name, const char *suffix)
+{
+    size_t size = strlen(name), end = strlen(suffix);
+
+    return size > end && strcmp(name + size - end, suffix) == 0;
+}
+
+/* Names that files of another archive have, so that no archive may. */
+static enum sb_code refuse_name(const char *archive, const char *base, struct sb_error *err)
+{
+    static const char *const sqlites[] = {"-journal", "-wal", "-shm"};
+
+    if (!*base || strcmp(base, ".") == 0 || strcmp(base, "..") == 0)
+        return sb_fail(err, SB_INVALID, "%s: a directory's name; an archive needs a file name",
+                       archive);
+    if (ends_in(base, SB_NEW_SUFFIX))
+        return sb_fail(err, SB_INVALID,
+                       "%s: names in .new are for archives that are being made; choose another",
+                       archive);
+    if (ends_in(base, SB_OLD_INDEX))
+        return sb_fail(err, SB_INVALID,
+                       "%s: the name of an index; give that of its archive, without '" SB_OLD_INDEX
+                       "'",
+                       archive);
+    for (size_t i = 0; i < sizeof(sqlites) / sizeof(*sqlites); i++) {
+        if (ends_in(base, sqlites[i]))
+            return sb_fail(err, SB_INVALID,
+                           "%s: names in %s are for SQLite's journals; choose another", archive,
+                           sqlites[i]);
+    }
+    return SB_OK;
+}
+
+char *sb_hold_path(const char *archive, struct sb_error *err)
+{
+    const char *slash = strrchr(archive, '/');
+    const char *base = slash ? slash + 1 : archive;
+
+    if (refuse_name(archive, base, err))
+        return NULL;
+    return sb_resolve_directory_of(archive, err);
+}
+
+static enum sb_code fail_links(const char *name, uint32_t links, struct sb_error *err)
+{
+    return sb_fail(err, SB_INVALID,
+                   "%s: has %u hard links, and would change under all these names; copy it, and "
+                   "rename the copy to this name",
+                   name, links);
+}
+
+enum sb_code sb_hold_refuse_links(const struct sb_hold *hold, struct sb_error *err)
+{
+    struct sb_look look;
+    enum sb_code code = sb_look_at(hold->file, &look, err);
+
+    return code || look.links < 2 ? code : fail_links(hold->file, look.links, err);
+}
+
+/* How many of its names are those that a run of ours gives an index before its own. */
+static enum sb_code count_half_names(const struct sb_hold *hold, uint32_t *count,
+                                     struct sb_error *err)
+{
+    static const char *const suffixes[] = {SB_NEW_INDEX, SB_PART, SB_OLD_INDEX};
+    enum sb_code code = SB_OK;
+
+    *count = 0;
+    for (size_t i = 0; code == SB_OK && i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+        char *name = sb_own_name(hold->path, suffixes[i], err);
+        struct sb_look look = {0};
+
+        code = name ? sb_look_at(name, &look, err) : err->code;
+        if (name && strcmp(name, hold->file) != 0)
+            *count += sb_is_identical(&look.identity, &hold->index);
+        free(name);
+    }
+    return code;
+}
+
+static enum sb_code look_at_links(struct sb_hold *hold, uint32_t links, struct sb_error *err)
+{
+    uint32_t half;
+    enum sb_code code = count_half_names(hold, &half, err);
+
+    hold->half_named = code == SB_OK && half > 0;
+    return code || links == half + 1 ? code : fail_links(hold->file, links, err);
+}
+
+/* SB_END: no index stands under this name, but perhaps a directory. */
+static enum sb_code look_at_index(struct sb_hold *hold, bool follow, bool *directory,
+                                  struct sb_error *err)
+{
+    const char *name = hold->file;
+    struct sb_look look;
+    enum sb_code code = sb_look_at(name, &look, err);
+
+    *directory = S_ISDIR(look.mode);
+    if (code)
+        return code;
+    if (!look.there || *directory)
+        return SB_END;
+    if (S_ISLNK(look.mode))
+        return sb_fail(err, SB_INVALID,
+                       "%s: a symbolic link; give the name of the archive itself to write to it",
+                       name);
+    if (!S_ISREG(look.mode))
+        return sb_fail(err, SB_FORMAT, "%s: not a regular file", name);
+    hold->index = look.identity;
+    return look.links > 1 && !follow ? look_at_links(hold, look.links, err) : SB_OK;
+}
+
+static enum sb_code has_shard(const char *archive, bool *has, struct sb_error *err)
+{
+    char *path = sb_shard_name(archive, 0, err);
+    struct sb_look look = {0};
+    enum sb_code code = path ? sb_look_at(path, &look, err) : err->code;
+
+    *has = look.there;
+    free(path);
+    return code;
+}
+
+/* Barecat may have written an archive of that very name. */
+static enum sb_code refuse_own_archive(const struct sb_hold *hold, struct sb_error *err)
+{
+    bool own = false, ours = false;
+    enum sb_code code = has_shard(hold->file, &own, err);
+
+    if (code == SB_OK && own)
+        code = has_shard(hold->path, &ours, err);
+    if (code || !own || ours)
+        return code;
+    return sb_fail(err, SB_EXISTS,
+                   "%s: an archive with shards of its own, and not the index of %s; rename one of "
+                   "them",
+                   hold->file, hold->path);
+}
+
+/* SB_END: none, or a link that leads nowhere, which is in nobody's way. */
+static enum sb_code look_at_old_index(struct sb_hold *hold, bool follow, struct sb_error *err)
+{
+    enum sb_code code;
+    bool directory;
+
+    free(hold->file);
+    hold->file = sb_own_name(hold->path, SB_OLD_INDEX, err);
+    if (!hold->file)
+        return err->code;
+    if (access(hold->file, F_OK) && errno == ENOENT)
+        return SB_END;
+    code = look_at_index(hold, follow, &directory, err);
+    return code ? code : refuse_own_archive(hold, err);
+}
+
+enum sb_code sb_hold_find(struct sb_hold *hold, const char *archive, bool follow,
+                          struct sb_error *err)
+{
+    enum sb_code code;
+    bool directory;
+
+    *hold = SB_HOLD_NONE;
+    hold->path = sb_hold_path(archive, err);
+    hold->file = hold->path ? strdup(hold->path) : NULL;
+    if (!hold->file)
+        return hold->path ? sb_fail_memory(err) : err->code;
+    code = look_at_index(hold, follow, &directory, err);
+    if (code != SB_END)
+        return code;
+    code = look_at_old_index(hold, follow, err);
+    if (code != SB_END)
+        return code;
+    free(hold->file);
+    hold->file = NULL;
+    return directory ? sb_fail(err, SB_FORMAT, "%s: is a directory, not an archive", hold->path)
+                     : SB_OK;
+}
+
+/* Locks */
+
+/* Process that has one of SQLite's locks on the index, 0 when none on this machine is known to. */
+static pid_t sqlite_holder(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK,
+                         .l_whence = SEEK_SET,
+                         .l_start = SQLITE_LOCK_START,
+                         .l_len = SQLITE_LOCK_BYTES};
+
+    if (fcntl(fd, F_GETLK, &lock) || lock.l_type == F_UNLCK || lock.l_pid < 0)
+        return 0;
+    return lock.l_pid;
+}
+
+static enum sb_code fail_locked(const struct sb_hold *hold, struct sb_error *err)
+{
+    pid_t holder = sqlite_holder(hold->fd);
+    enum sb_code code;
+    char *note;
+
+    if (holder)
+        return sb_fail(err, SB_LOCKED, "%s: process %ld is writing this archive; wait for it",
+                       hold->file, (long)holder);
+    note = sb_own_name(hold->path, SB_NEW_SUFFIX, err);
+    code = note ? sb_note_fail_locked(note, hold->file, err) : err->code;
+    free(note);
+    return code;
+}
+
+static enum sb_code fail_replaced(const struct sb_hold *hold, struct sb_error *err)
+{
+    return sb_fail(err, SB_LOCKED, "%s: was replaced by another process just now; try again",
+                   hold->file);
+}
+
+static enum sb_code lock_index(struct sb_hold *hold, struct sb_error *err)
+{
+    struct sb_look look;
+    struct stat st;
+    int error_number;
+    enum sb_code code;
+
+    hold->fd = open(hold->file, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (hold->fd < 0)
+        return sb_fail_errno(err, errno, "%s", hold->file);
+    if (fstat(hold->fd, &st))
+        return sb_fail_errno(err, errno, "%s", hold->file);
+    code = sb_keep_open(hold, &st, err);
+    if (code == SB_OK)
+        code = sb_look_into(hold->fd, hold->file, &look, err);
+    if (code)
+        return code;
+    if (!sb_is_identical(&look.identity, &hold->index))
+        return fail_replaced(hold, err);
+    error_number = sb_lock_first_byte(hold->fd);
+    if (error_number == 0)
+        return SB_OK;
+    if (error_number == EACCES || error_number == EAGAIN)
+        return fail_locked(hold, err);
+    if (sb_locks_are_missing(error_number))
+        return sb_fail_without_locks(err, hold->file);
+    return sb_fail_errno(err, error_number, "%s: cannot be locked", hold->file);
+}
+
+/* With both locks: is the index still the one of this name, and is still none there where none
+ * was? */
+static enum sb_code look_again(const struct sb_hold *hold, struct sb_error *err)
+{
+    struct sb_look look;
+    enum sb_code code = sb_look_at(hold->file ? hold->file : hold->path, &look, err);
+
+    if (code)
+        return code;
+    if (hold->file ? !sb_is_identical(&look.identity, &hold->index)
+                   : look.there && !S_ISDIR(look.mode))
+        return sb_fail(err, SB_LOCKED, "%s: was %s by another process just now; try again",
+                       hold->path, hold->file ? "replaced" : "made");
+    return SB_OK;
+}
+
+enum sb_code sb_hold_take(struct sb_hold *hold, struct sb_error *err)
+{
+    enum sb_code code = hold->file ? lock_index(hold, err) : SB_OK;
+
+    if (code == SB_OK)
+        code = sb_note_take(&hold->note, hold->path, err);
+    return code ? code : look_again(hold, err);
+}
+
+enum sb_code sb_hold_take_index(struct sb_hold *hold, const struct sb_identity *index,
+                                struct sb_error *err)
+{
+    hold->index = *index;
+    hold->file = strdup(hold->path);
+    return hold->file ? lock_index(hold, err) : sb_fail_memory(err);
+}
+
+void sb_hold_adopt(struct sb_hold *hold, int fd, const struct sb_identity *index)
+{
+    struct sb_error ignored;
+    struct stat st;
+
+    if (hold->fd >= 0) {
+        sb_unlock_first_byte(hold->fd);
+        sb_keep_no_longer(hold);
+        sb_close_kept(hold->fd, NULL);
+    }
+    hold->fd = fd;
+    hold->index = *index;
+    /* Without memory for it, what else closes the file may cost SQLite's lock, but not ours. */
+    if (fstat(fd, &st) == 0)
+        (void)!sb_keep_open(hold, &st, &ignored);
+}
+
+/* Before the transaction changes anything, or the reader would be in its way. */
+static void end_bridge(struct sb_hold *hold)
+{
+    sb_database_close(hold->bridge);
+    hold->bridge = NULL;
+}
+
+void sb_hold_move(struct sb_hold *to, struct sb_hold *from)
+{
+    struct sb_error ignored;
+    struct stat st;
+
+    *to = *from;
+    /* Without memory for it, see sb_hold_adopt. */
+    if (to->fd >= 0 && fstat(to->fd, &st) == 0)
+        (void)!sb_keep_open(to, &st, &ignored);
+    sb_keep_no_longer(from);
+    *from = SB_HOLD_NONE;
+}
+
+void sb_hold_drop(struct sb_hold *hold, bool keep)
+{
+    end_bridge(hold);
+    /* By the note it is known whose the journal is, if this run began to change the index. */
+    hold->note.was_left |=
+        keep && hold->note.text.aim == SB_AIM_CHANGE && hold->file && sb_journal_stands(hold->file);
+    sb_note_drop(&hold->note, keep);
+    if (hold->fd >= 0)
+        sb_unlock_first_byte(hold->fd);
+    sb_keep_no_longer(hold);
+    if (hold->fd >= 0)
+        sb_close_kept(hold->fd, NULL);
+    free(hold->file);
+    free(hold->path);
+    *hold = SB_HOLD_NONE;
+}
+
+/* The connection */
+
+static enum sb_code refuse_schema(enum sb_schema schema, int major, int minor, const char *path,
+                                  const char *file, struct sb_error *err)
+{
+    if (schema == SB_SCHEMA_03)
+        return SB_OK;
+    if (schema == SB_SCHEMA_NEWER)
+        return sb_fail(err, SB_FORMAT,
+                       "%s: schema %d.%d is newer than this program, which can only read it", file,
+                       major, minor);
+    return sb_fail(err, SB_FORMAT, "%s: an older schema; run 'shardbox upgrade %s' first", file,
+                   path);
+}
+
+enum sb_code sb_hold_vet(struct sqlite3 *db, const char *path, const char *file,
+                         struct sb_error *err)
+{
+    enum sb_schema schema;
+    int major, minor;
+    enum sb_code code = sb_schema_vet(db, &schema, &major, &minor, true, err);
+
+    return code ? code : refuse_schema(schema, major, minor, path, file, err);
+}
+
+/*
+ * SQLite unlocks all of a file when its last connection in this process does, so one stays that
+ * reads; to a lock of the process that it takes a second time it has no objection.
+ */
+enum sb_code sb_hold_bridge(struct sb_hold *hold, const char *from, int fd, struct sb_error *err)
+{
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SQLITE_LOCK_START + 1, .l_len = 1};
+    enum sb_code code = sb_database_open(&hold->bridge, from, SB_DB_READ, err);
+
+    if (code == SB_OK)
+        code = sb_database_run(hold->bridge, "BEGIN; SELECT count(*) FROM sqlite_schema", err);
+    if (code == SB_OK && fcntl(fd, F_SETLK, &lock))
+        code = sb_fail_errno(err, errno, "%s: cannot be locked", from);
+    return code;
+}
+
+enum sb_code sb_hold_begin(struct sb_hold *hold, struct sqlite3 *db, struct sb_error *err)
+{
+    int moved = 0;
+    enum sb_code code;
+
+    sqlite3_busy_timeout(db, 0);
+    code = sb_database_run(db, "BEGIN IMMEDIATE", err);
+    sqlite3_busy_timeout(db, sb_lock_wait(BUSY_MILLISECONDS));
+    end_bridge(hold);
+    if (code == SB_LOCKED)
+        return fail_locked(hold, err);
+    if (code)
+        return code;
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (!moved)
+        return SB_OK;
+    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return fail_replaced(hold, err);
+}
+
+enum sb_code sb_hold_open(struct sb_hold *hold, struct sqlite3 **db,
+                          const struct sb_hold_options *options, struct sb_error *err)
+{
+    enum sb_schema schema = SB_SCHEMA_03;
+    int major, minor;
+    enum sb_code code = sb_database_open(db, hold->file, SB_DB_WRITE, err);
+
+    if (code == SB_OK)
+        code = options->to_change ? sb_hold_vet(*db, hold->path, hold->file, err)
+                                  : sb_schema_vet(*db, &schema, &major, &minor, false, err);
+    /* EXTRA syncs the directory after a commit too: bytes of a shard may be overwritten after it.
+     */
+    if (code == SB_OK)
+        code = sb_database_run(*db,
+                               options->keeps_mode
+                                   ? "PRAGMA synchronous=EXTRA"
+                                   : "PRAGMA journal_mode=DELETE; PRAGMA synchronous=EXTRA",
+                               err);
+    if (code == SB_OK)
+        code = sb_hold_begin(hold, *db, err);
+    /* SQLite found it by its name. */
+    if (code == SB_OK)
+        code = look_again(hold, err);
+    if (code == SB_OK)
+        code = schema == SB_SCHEMA_OLD ? sb_settle_oldest(hold, err) : sb_settle(hold, *db, err);
+    return code || schema != SB_SCHEMA_03 ? code : sb_renumbering_part_names(hold, *db, err);
+}
+
+enum sb_code sb_hold_settle(const char *archive, struct sb_error *err)
+{
+    const struct sb_hold_options options = {.to_change = true};
+    struct sqlite3 *db = NULL;
+    struct sb_hold hold;
+    enum sb_code code = sb_hold_find(&hold, archive, false, err);
+
+    if (code == SB_OK && !hold.file)
+        code = sb_fail(err, SB_NOENT, "%s: no such archive", hold.path);
+    if (code == SB_OK)
+        code = sb_hold_take(&hold, err);
+    if (code == SB_OK)
+        code = sb_hold_open(&hold, &db, &options, err);
+    sb_database_close(db);
+    sb_hold_drop(&hold, code != SB_OK);
+    return code;
+}
+
+static int make_file(const char *path)
+{
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
+enum sb_code sb_hold_make_file(const char *path, int *fd, struct sb_error *err)
+{
+    struct sb_look look;
+    enum sb_code code;
+
+    *fd = make_file(path);
+    if (*fd < 0 && errno == EEXIST) {
+        code = sb_look_at(path, &look, err);
+        if (code)
+            return code;
+        if (look.there && !sb_is_empty_file(&look))
+            return sb_fail(err, SB_EXISTS,
+                           "%s: in the way, and nothing that an interrupted run left; move it, or "
+                           "choose another name for the archive",
+                           path);
+        if (look.there && unlink(path))
+            return sb_fail_errno(err, errno, "%s", path);
+        *fd = make_file(path);
+    }
+    return *fd < 0 ? sb_fail_errno(err, errno, "%s", path) : SB_OK;
+}
+
+static enum sb_code fail_to_exclude(struct sqlite3 *db, const char *file, int rc,
+                                    struct sb_error *err)
+{
+    int error_number = 0;
+
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &error_number);
+    if (sb_locks_are_missing(error_number))
+        return sb_fail_without_locks(err, file);
+    return sb_fail(err, SB_SYSTEM, "%s: %s", file, sqlite3_errstr(rc));
+}
+
+/*
+ * Taken past the pager, which knows only of its own lock and lets go of both: through a page
+ * written early, an error would leave a journal behind.
+ */
+enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file, struct sb_error *err)
+{
+    const int wait = sb_lock_wait(COMMIT_WAIT_MILLISECONDS);
+    sqlite3_file *handle = NULL;
+    int rc;
+
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &handle);
+    for (int waited = 0;; waited += ASK_MILLISECONDS) {
+        rc = handle->pMethods->xLock(handle, SQLITE_LOCK_EXCLUSIVE);
+        if (rc == SQLITE_OK)
+            return SB_OK;
+        if (rc != SQLITE_BUSY)
+            return fail_to_exclude(db, file, rc, err);
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (waited >= wait)
+            break;
+        usleep(ASK_MILLISECONDS * 1000);
+    }
+    return sb_fail(err, SB_LOCKED,
+                   "%s: readers kept it open for %d seconds, so it was not changed; try again",
+                   file, wait / 1000);
+}

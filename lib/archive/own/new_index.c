@@ -1,0 +1,268 @@
+#include "archive/own/new_index.h"
+
+#include "archive/database.h"
+#include "archive/ddl.h"
+#include "archive/journal.h"
+#include "archive/own/own_names.h"
+#include "archive/parent.h"
+#include "core/file_lock.h"
+#include "core/io.h"
+#include "core/kept_open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* It has the lock that it needs when it stands. */
+static enum sb_code note_and_lock(struct sb_new_index *index, struct sb_hold *hold,
+                                  struct sb_error *err)
+{
+    struct sb_look look;
+    enum sb_code code = sb_look_into(index->fd, index->path, &look, err);
+    int error_number;
+
+    if (code)
+        return code;
+    index->identity = look.identity;
+    code = sb_note_index(&hold->note, &index->identity, err);
+    if (code == SB_OK)
+        code = sb_note_sync(&hold->note, err);
+    if (code)
+        return code;
+    error_number = sb_lock_first_byte(index->fd);
+    if (sb_locks_are_missing(error_number))
+        return sb_fail_without_locks(err, index->path);
+    return error_number ? sb_fail_errno(err, error_number, "%s: cannot be locked", index->path)
+                        : SB_OK;
+}
+
+static enum sb_code make_tables(struct sb_new_index *index, const char *journal_mode,
+                                struct sb_error *err)
+{
+    char pragmas[200];
+    /* SQLite would play it into the new index. */
+    enum sb_code code = sb_journal_refuse(index->path, err);
+
+    if (code == SB_OK)
+        code = sb_database_open(&index->db, index->path, SB_DB_CREATE, err);
+
+    snprintf(pragmas, sizeof(pragmas),
+             "PRAGMA journal_mode=%s; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
+             "PRAGMA cache_size=-24576; PRAGMA page_size=4096; BEGIN",
+             journal_mode);
+    if (code == SB_OK)
+        code = sb_register_parent_functions(index->db, err);
+    if (code == SB_OK)
+        code = sb_database_run(index->db, pragmas, err);
+    if (code == SB_OK)
+        code = sb_database_run(index->db, sb_ddl_tables, err);
+    return code ? code : sb_database_run(index->db, "COMMIT; BEGIN EXCLUSIVE", err);
+}
+
+enum sb_code sb_new_index_make(struct sb_new_index *index, struct sb_hold *hold,
+                               const char *journal_mode, struct sb_error *err)
+{
+    enum sb_code code;
+
+    *index = SB_NEW_INDEX_NONE;
+    index->path = sb_own_name(hold->path, SB_NEW_INDEX, err);
+    code = index->path ? sb_hold_make_file(index->path, &index->fd, err) : err->code;
+    if (code == SB_OK)
+        code = note_and_lock(index, hold, err);
+    return code ? code : make_tables(index, journal_mode, err);
+}
+
+enum sb_code sb_new_index_complete(struct sb_new_index *index, struct sb_hold *hold,
+                                   struct sb_error *err)
+{
+    enum sb_code code = sb_database_run(index->db, "COMMIT", err);
+
+    if (code == SB_OK)
+        code = sb_fsync(index->fd, index->path, err);
+    if (code == SB_OK)
+        code = sb_note_whole(&hold->note, err);
+    return code ? code : sb_note_sync(&hold->note, err);
+}
+
+void sb_new_index_close(struct sb_new_index *index)
+{
+    sb_database_close(index->db);
+    index->db = NULL;
+}
+
+void sb_new_index_release(struct sb_new_index *index)
+{
+    sb_new_index_close(index);
+    if (index->fd >= 0)
+        sb_close_kept(index->fd, NULL);
+    free(index->path);
+    *index = SB_NEW_INDEX_NONE;
+}
+
+/* Placing it */
+
+static enum sb_code fail_replaced(const struct sb_hold *hold, struct sb_error *err)
+{
+    return sb_fail(
+        err, SB_CHANGED,
+        "%s: was replaced by another program meanwhile; nothing was changed, so run this "
+        "again",
+        hold->path);
+}
+
+static enum sb_code exchange(const char *from, const char *to)
+{
+    return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) ? SB_SYSTEM : SB_OK;
+}
+
+/* Where the two cannot change places, the look comes just before the act. */
+static enum sb_code rename_over(const struct sb_hold *hold, const char *from, bool *committed,
+                                struct sb_error *err)
+{
+    struct sb_look look;
+    enum sb_code code = sb_look_at(hold->path, &look, err);
+
+    if (code == SB_OK && !sb_is_identical(&look.identity, &hold->index))
+        code = fail_replaced(hold, err);
+    if (code == SB_OK)
+        code = sb_rename(from, hold->path, err);
+    *committed = code == SB_OK;
+    return code;
+}
+
+static enum sb_code fail_taken(const char *from, struct sb_error *err)
+{
+    return sb_fail(
+        err, SB_CHANGED,
+        "%s: was replaced by another file while it was made; nothing was changed, so run "
+        "this again",
+        from);
+}
+
+/* Is the file of this name the one that was made? */
+static enum sb_code check_made(const char *name, const char *from,
+                               const struct sb_identity *identity, struct sb_error *err)
+{
+    struct sb_look look;
+    enum sb_code code = sb_look_at(name, &look, err);
+
+    return code || sb_is_identical(&look.identity, identity) ? code : fail_taken(from, err);
+}
+
+/*
+ * The two change places; then both are looked at, and only the index that is locked goes. A run
+ * that is killed meanwhile leaves it under the new one's name (settle.h).
+ */
+static enum sb_code replace(const struct sb_hold *hold, const char *from,
+                            const struct sb_identity *identity, bool *committed,
+                            struct sb_error *err)
+{
+    struct sb_look look;
+    enum sb_code code;
+
+    if (exchange(from, hold->path)) {
+        if (errno == EINVAL || errno == ENOSYS)
+            return rename_over(hold, from, committed, err);
+        return sb_fail_errno(err, errno, "%s: cannot be put in place of %s", from, hold->path);
+    }
+    *committed = true;
+    code = check_made(hold->path, from, identity, err);
+    if (code == SB_OK)
+        code = sb_look_at(from, &look, err);
+    if (code == SB_OK && !sb_is_identical(&look.identity, &hold->index))
+        code = fail_replaced(hold, err);
+    if (code == SB_CHANGED)
+        *committed = exchange(from, hold->path) != SB_OK;
+    if (code == SB_OK)
+        code = sb_sync_directory_of(hold->path, err);
+    if (code == SB_OK && unlink(from))
+        code = sb_fail_errno(err, errno, "%s: cannot be removed", from);
+    return code;
+}
+
+/* Where no index stands. */
+static enum sb_code rename_first(const struct sb_hold *hold, const char *from,
+                                 const struct sb_identity *identity, bool *committed,
+                                 struct sb_error *err)
+{
+    struct sb_error ignored;
+    enum sb_code code = sb_rename_new(from, hold->path, err);
+
+    *committed = code == SB_OK;
+    if (code == SB_OK)
+        code = check_made(hold->path, from, identity, err);
+    if (code == SB_CHANGED)
+        *committed = sb_rename_new(hold->path, from, &ignored) != SB_OK;
+    return code;
+}
+
+/* The index under its old name, which the hold has locked. */
+static enum sb_code remove_old_name(const struct sb_hold *hold, const char *old,
+                                    const struct sb_identity *identity, struct sb_error *err)
+{
+    struct sb_look look;
+    enum sb_code code = sb_look_at(old, &look, err);
+
+    if (code == SB_OK)
+        code = sb_sync_directory_of(hold->path, err);
+    if (code == SB_OK && sb_is_identical(&look.identity, identity) && unlink(old))
+        code = sb_fail_errno(err, errno, "%s: cannot be removed", old);
+    return code;
+}
+
+static enum sb_code take_over(struct sb_hold *hold, int *fd, const struct sb_identity *identity,
+                              struct sb_error *err)
+{
+    const struct sb_identity before = hold->index;
+    char *old = hold->file && strcmp(hold->file, hold->path) != 0 ? hold->file : NULL;
+    enum sb_code code = SB_OK;
+
+    sb_hold_adopt(hold, *fd, identity);
+    *fd = -1;
+    if (!old && hold->file)
+        return code;
+    hold->file = strdup(hold->path);
+    if (!hold->file && code == SB_OK)
+        code = sb_fail_memory(err);
+    if (code == SB_OK && old)
+        code = remove_old_name(hold, old, &before, err);
+    free(old);
+    return code;
+}
+
+enum sb_code sb_new_index_place(struct sb_hold *hold, const char *from, int *fd,
+                                const struct sb_identity *identity, bool *committed,
+                                struct sb_error *err)
+{
+    bool replaces = hold->file && strcmp(hold->file, hold->path) == 0;
+    bool is_part = strcmp(from + strlen(hold->path), SB_PART) == 0;
+    enum sb_code code = sb_journal_refuse(hold->path, err), after;
+
+    *committed = false;
+    if (code == SB_OK)
+        code = sb_note_stands(&hold->note, err);
+    if (code == SB_OK)
+        code = check_made(from, from, identity, err);
+    /* What it speaks of has its names on disk. */
+    if (code == SB_OK)
+        code = sb_sync_directory_of(hold->path, err);
+    if (code)
+        return code;
+    if (!replaces) {
+        code = rename_first(hold, from, identity, committed, err);
+    } else if (is_part) {
+        /* The name of a part says that there is one to go on with: no other index may have it. */
+        code = rename_over(hold, from, committed, err);
+    } else {
+        code = replace(hold, from, identity, committed, err);
+    }
+    if (!*committed || code == SB_CHANGED)
+        return code;
+    after = take_over(hold, fd, identity, err);
+    if (code == SB_OK && after == SB_OK && (!replaces || is_part))
+        code = sb_sync_directory_of(hold->path, err);
+    return code ? code : after;
+}

@@ -1,0 +1,553 @@
+#include "archive/own/note.h"
+
+#include "archive/own/own_names.h"
+#include "core/buf.h"
+#include "core/file_lock.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define MARK       "shardbox 1 by "
+#define PAGE_BYTES 4096
+#define TEXT_MOST  (64 << 20)
+#define LINE_ROOM  160
+#define HOST_MOST  64 /* bytes of its name that a note has */
+
+/* Whoever held the lock may have removed the file before it let go; that it always does so just
+ * now is not to be believed. */
+#define TRIES 100
+
+static const char *const claim_words[SB_CLAIM_KINDS] = {"made", "gone", "empty"};
+
+static const struct sb_note_text nothing = {.links_from = UINT32_MAX};
+
+static void release_text(struct sb_note_text *text)
+{
+    for (size_t i = 0; i < SB_CLAIM_KINDS; i++)
+        free(text->claims[i].at);
+    *text = nothing;
+}
+
+/* What a line says */
+
+static enum sb_code put_claim(struct sb_claims *claims, uint32_t number,
+                              const struct sb_identity *file, struct sb_error *err)
+{
+    if (number >= claims->count) {
+        uint32_t count = number < SB_SHARD_MAX / 2 ? (number + 8) * 2 : SB_SHARD_MAX + 1;
+        struct sb_identity *at = reallocarray(claims->at, count, sizeof(*at));
+
+        if (!at)
+            return sb_fail_memory(err);
+        memset(at + claims->count, 0, (count - claims->count) * sizeof(*at));
+        claims->at = at;
+        claims->count = count;
+    }
+    claims->at[number] = *file;
+    return SB_OK;
+}
+
+/* Reads a number, and the character that must follow it. */
+static bool take_number(const char **text, char behind, uint64_t most, uint64_t *out)
+{
+    char *end;
+
+    if (**text < '0' || **text > '9')
+        return false;
+    errno = 0;
+    *out = strtoull(*text, &end, 10);
+    if (errno || *out > most || *end != behind)
+        return false;
+    *text = end + 1;
+    return true;
+}
+
+/* Reads "INODE.BORN" to the end of the line. */
+static bool take_identity(const char *text, struct sb_identity *out)
+{
+    uint64_t born;
+
+    if (!take_number(&text, '.', UINT64_MAX, &out->inode) ||
+        !take_number(&text, '\0', INT64_MAX, &born))
+        return false;
+    out->born = (int64_t)born;
+    return out->inode != 0;
+}
+
+static bool take_shard(const char **text, char behind, uint32_t *shard)
+{
+    uint64_t number;
+
+    if (!take_number(text, behind, SB_SHARD_MAX, &number))
+        return false;
+    *shard = (uint32_t)number;
+    return true;
+}
+
+static bool take_numbered(const char *text, uint32_t *number, struct sb_identity *out)
+{
+    return take_shard(&text, ' ', number) && take_identity(text, out);
+}
+
+/* The rest of the line behind a word; NULL for another word. */
+static const char *after(const char *line, const char *word)
+{
+    size_t size = strlen(word);
+
+    return strncmp(line, word, size) == 0 && line[size] == ' ' ? line + size + 1 : NULL;
+}
+
+static bool take_aim(const char *line, struct sb_note_text *text)
+{
+    const char *rest;
+
+    if (strcmp(line, "make") == 0)
+        text->aim = SB_AIM_MAKE;
+    else if ((rest = after(line, "replace")) && take_identity(rest, &text->subject))
+        text->aim = SB_AIM_REPLACE;
+    else if ((rest = after(line, "change")) && take_identity(rest, &text->subject))
+        text->aim = SB_AIM_CHANGE;
+    else
+        return false;
+    return true;
+}
+
+/* SB_END for a line that makes no sense. */
+static enum sb_code take_line(const char *line, struct sb_note_text *text, struct sb_error *err)
+{
+    struct sb_identity file;
+    uint32_t number;
+    const char *rest;
+
+    if (take_aim(line, text))
+        return SB_OK;
+    if (strcmp(line, "whole") == 0) {
+        text->whole = true;
+        return SB_OK;
+    }
+    rest = after(line, "self");
+    if (rest)
+        return take_identity(rest, &text->self) ? SB_OK : SB_END;
+    rest = after(line, "index");
+    if (rest)
+        return take_identity(rest, &text->index) ? SB_OK : SB_END;
+    rest = after(line, "links");
+    if (rest)
+        return take_shard(&rest, '\0', &text->links_from) ? SB_OK : SB_END;
+    for (size_t i = 0; i < SB_CLAIM_KINDS; i++) {
+        rest = after(line, claim_words[i]);
+        if (rest)
+            return take_numbered(rest, &number, &file)
+                       ? put_claim(&text->claims[i], number, &file, err)
+                       : SB_END;
+    }
+    return SB_END;
+}
+
+/* Changes the text that it reads. A last line without its end was not written. */
+static enum sb_code parse(struct sb_note *note, char *text, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    char *end;
+
+    for (char *lines = text; code == SB_OK && (end = strchr(lines, '\n')); lines = end + 1) {
+        *end = '\0';
+        if (!note->text.whole)
+            note->whole_at = lines - text;
+        if (strncmp(lines, MARK, strlen(MARK)) != 0)
+            code = take_line(lines, &note->text, err);
+    }
+    if (code == SB_END)
+        code =
+            sb_fail(err, SB_FORMAT,
+                    "%s: was left by a run of another release, which must finish it", note->path);
+    return code;
+}
+
+/* The file stays. */
+static void let_go(struct sb_note *note)
+{
+    if (note->fd >= 0)
+        close(note->fd);
+    release_text(&note->text);
+    free(note->path);
+    *note = (struct sb_note){.fd = -1, .text = nothing};
+}
+
+/* Taking it */
+
+static enum sb_code refuse_stranger(const char *path, struct sb_error *err)
+{
+    return sb_fail(err, SB_EXISTS,
+                   "%s: in the way, and nothing that an interrupted run left; move it, or choose "
+                   "another name for the archive",
+                   path);
+}
+
+/* The first line of a note: the process, 0 where it names none, and the host behind it. */
+static uint64_t read_maker(const char *note_path, char *line, size_t room, const char **host)
+{
+    int fd = open(note_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const char *rest = line + strlen(MARK);
+    uint64_t pid = 0;
+
+    memset(line, 0, room);
+    if (fd < 0)
+        return 0;
+    if (pread(fd, line, room - 1, 0) < 0)
+        *line = '\0';
+    close(fd);
+    line[strcspn(line, "\n")] = '\0';
+    if (strncmp(line, MARK, strlen(MARK)) != 0 || !take_number(&rest, ' ', INT32_MAX, &pid))
+        return 0;
+    *host = rest;
+    return pid;
+}
+
+enum sb_code sb_note_fail_locked(const char *note_path, const char *path, struct sb_error *err)
+{
+    char line[LINE_ROOM];
+    const char *host;
+    struct utsname here;
+    uint64_t pid = read_maker(note_path, line, sizeof(line), &host);
+
+    if (pid == 0)
+        return sb_fail(err, SB_LOCKED,
+                       "%s: another process, perhaps on another machine, is writing this archive; "
+                       "wait for it",
+                       path);
+    if (uname(&here) == 0 && strncmp(here.nodename, host, HOST_MOST) == 0)
+        return sb_fail(err, SB_LOCKED,
+                       "%s: process %" PRIu64 " is writing this archive; wait for it", path, pid);
+    return sb_fail(err, SB_LOCKED,
+                   "%s: process %" PRIu64 " on %s is writing this archive; wait for it", path, pid,
+                   host);
+}
+
+static bool is_all_zeros(const struct sb_buf *bytes)
+{
+    static const char zeros[PAGE_BYTES];
+
+    return bytes->size <= PAGE_BYTES && memcmp(bytes->data, zeros, bytes->size) == 0;
+}
+
+/*
+ * Nothing is lost when an empty file is taken over, or one of zeros, which is what a power failure
+ * may leave of a first page. Anything else must begin as a note.
+ */
+static enum sb_code read_text(struct sb_note *note, const struct sb_look *look,
+                              struct sb_error *err)
+{
+    struct sb_buf bytes = {0};
+    size_t got = 0;
+    enum sb_code code;
+
+    if (look->size == 0)
+        return SB_OK;
+    if (look->size > TEXT_MOST)
+        return refuse_stranger(note->path, err);
+    if (sb_buf_reserve(&bytes, (size_t)look->size))
+        return sb_fail_memory(err);
+    code = sb_pread_full(note->fd, bytes.data, (size_t)look->size, 0, &got, note->path, err);
+    bytes.size = got;
+    bytes.data[got] = '\0';
+    if (code == SB_OK && !is_all_zeros(&bytes))
+        code = strncmp(bytes.data, MARK, strlen(MARK)) == 0 ? parse(note, bytes.data, err)
+                                                            : refuse_stranger(note->path, err);
+    sb_buf_release(&bytes);
+    return code;
+}
+
+/*
+ * Where the sticky bit keeps a user from removing what is ours, a note of his is not to do so for
+ * him. In any other directory he needs none.
+ */
+static enum sb_code refuse_foreign(const struct sb_note *note, const struct sb_look *look,
+                                   struct sb_error *err)
+{
+    const char *slash = strrchr(note->path, '/');
+    struct sb_look directory = {0};
+    enum sb_code code;
+    char *path;
+
+    if (look->size == 0 || look->owner == geteuid() || look->owner == 0)
+        return SB_OK;
+    path = slash > note->path ? strndup(note->path, (size_t)(slash - note->path)) : strdup("/");
+    code = path ? sb_look_at(path, &directory, err) : sb_fail_memory(err);
+    free(path);
+    if (code || !(directory.mode & S_ISVTX))
+        return code;
+    return sb_fail(
+        err, SB_EXISTS,
+        "%s: of user %u, and in this directory everybody may make files, so nothing that "
+        "it says is believed; have it removed",
+        note->path, (unsigned)look->owner);
+}
+
+static enum sb_code lock(struct sb_note *note, bool was_there, struct sb_error *err)
+{
+    int error_number = sb_lock_first_byte(note->fd);
+
+    if (error_number == 0)
+        return SB_OK;
+    if (error_number == EACCES || error_number == EAGAIN)
+        return sb_note_fail_locked(note->path, note->path, err);
+    if (!was_there)
+        unlink(note->path);
+    if (sb_locks_are_missing(error_number))
+        return sb_fail_without_locks(err, note->path);
+    return sb_fail_errno(err, error_number, "%s: cannot be locked", note->path);
+}
+
+/* SB_END: the file that was opened is no more the one of this name. */
+static enum sb_code try_to_take(struct sb_note *note, struct sb_error *err)
+{
+    struct sb_look before, opened, after_lock;
+    enum sb_code code = sb_look_at(note->path, &before, err);
+
+    if (code)
+        return code;
+    if (before.there && !S_ISREG(before.mode))
+        return sb_fail(err, SB_EXISTS, "%s: in the way, and not a file of ours; remove it",
+                       note->path);
+    note->fd = open(note->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (note->fd < 0)
+        return sb_fail_errno(err, errno, "%s", note->path);
+    code = lock(note, before.there, err);
+    if (code == SB_OK)
+        code = sb_look_into(note->fd, note->path, &opened, err);
+    if (code == SB_OK)
+        code = sb_look_at(note->path, &after_lock, err);
+    if (code)
+        return code;
+    if (!sb_is_identical(&opened.identity, &after_lock.identity))
+        return SB_END;
+    if (opened.links != 1)
+        return refuse_stranger(note->path, err);
+    note->was_left = before.there;
+    note->identity = opened.identity;
+    note->size = opened.size;
+    code = refuse_foreign(note, &opened, err);
+    return code ? code : read_text(note, &opened, err);
+}
+
+enum sb_code sb_note_take(struct sb_note *note, const char *archive, struct sb_error *err)
+{
+    enum sb_code code = SB_END;
+
+    *note = (struct sb_note){.fd = -1, .text = nothing};
+    note->path = sb_own_name(archive, SB_NEW_SUFFIX, err);
+    if (!note->path)
+        return err->code;
+    for (int i = 0; code == SB_END && i < TRIES; i++) {
+        if (note->fd >= 0)
+            close(note->fd);
+        note->fd = -1;
+        code = try_to_take(note, err);
+    }
+    if (code == SB_END)
+        code =
+            sb_fail(err, SB_LOCKED,
+                    "%s: other processes make and remove it all the time; try again", note->path);
+    if (code)
+        let_go(note);
+    return code;
+}
+
+enum sb_code sb_note_stands(const struct sb_note *note, struct sb_error *err)
+{
+    bool named = false;
+    enum sb_code code = sb_is_named(note->fd, note->path, &named, err);
+
+    if (code || named)
+        return code;
+    return sb_fail(
+        err, SB_LOCKED,
+        "%s: was moved away, alone or with its directory, while this run held it; put it "
+        "back, and run this again",
+        note->path);
+}
+
+enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index, bool *knows,
+                           struct sb_error *err)
+{
+    struct sb_note note = {.fd = -1, .text = nothing};
+    struct sb_look look;
+    enum sb_code code;
+
+    *knows = true;
+    note.path = sb_own_name(archive, SB_NEW_SUFFIX, err);
+    if (!note.path)
+        return err->code;
+    note.fd = open(note.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    code = note.fd < 0 ? SB_END : sb_look_into(note.fd, note.path, &look, err);
+    if (code == SB_OK)
+        code = read_text(&note, &look, err);
+    /* One that was copied names what was copied with it by what that was before. */
+    if (code == SB_OK && note.text.aim != SB_AIM_NONE &&
+        sb_is_identical(&note.text.self, &look.identity))
+        *knows =
+            sb_is_identical(&note.text.subject, index) || sb_is_identical(&note.text.index, index);
+    let_go(&note);
+    return code == SB_NOMEM ? code : SB_OK;
+}
+
+/* May there be a file that it tells of? To change rows alone makes none. */
+static bool is_worth_keeping(const struct sb_note *note)
+{
+    const struct sb_note_text *said = &note->text;
+    bool claims = said->links_from != UINT32_MAX;
+
+    for (size_t i = 0; i < SB_CLAIM_KINDS; i++)
+        claims = claims || said->claims[i].count > 0;
+    return note->was_left || claims || said->aim == SB_AIM_MAKE || said->aim == SB_AIM_REPLACE;
+}
+
+void sb_note_drop(struct sb_note *note, bool keep)
+{
+    struct sb_error ignored;
+
+    if (note->fd >= 0 && !(keep && is_worth_keeping(note)) &&
+        sb_note_stands(note, &ignored) == SB_OK)
+        unlink(note->path);
+    let_go(note);
+}
+
+/* Writing it */
+
+/*
+ * The opening is written once more with the first line: when the power fails, of two writes the
+ * second may be there without the first.
+ */
+static enum sb_code add(struct sb_note *note, const char *line, struct sb_error *err)
+{
+    char text[SB_NOTE_OPENING + LINE_ROOM];
+    size_t size = (size_t)snprintf(text, sizeof(text), "%s%s\n", note->opening, line);
+    off_t at = *note->opening ? 0 : note->size;
+
+    *note->opening = '\0';
+    note->size = at + (off_t)size;
+    return sb_pwrite_full(note->fd, text, size, at, note->path, err);
+}
+
+/* The line counts here, too, as it would for the next run. */
+static enum sb_code say(struct sb_note *note, const char *line, struct sb_error *err)
+{
+    enum sb_code code = take_line(line, &note->text, err);
+
+    return code ? code : add(note, line, err);
+}
+
+/* Synced, or new lines could come to disk among old ones. */
+enum sb_code sb_note_clear(struct sb_note *note, struct sb_error *err)
+{
+    release_text(&note->text);
+    note->was_left = false;
+    *note->opening = '\0';
+    if (note->size == 0)
+        return SB_OK;
+    if (ftruncate(note->fd, 0))
+        return sb_fail_errno(err, errno, "%s", note->path);
+    note->size = 0;
+    return sb_note_sync(note, err);
+}
+
+enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
+                           const struct sb_identity *subject, struct sb_error *err)
+{
+    struct utsname here;
+    char aimed[LINE_ROOM] = "make";
+    enum sb_code code;
+
+    code = sb_note_clear(note, err);
+    if (code)
+        return code;
+    note->text.aim = aim;
+    if (subject)
+        note->text.subject = *subject;
+    if (aim != SB_AIM_MAKE)
+        snprintf(aimed, sizeof(aimed), "%s %" PRIu64 ".%" PRId64,
+                 aim == SB_AIM_REPLACE ? "replace" : "change", note->text.subject.inode,
+                 note->text.subject.born);
+    if (uname(&here) || !*here.nodename)
+        snprintf(here.nodename, sizeof(here.nodename), "?");
+    snprintf(note->opening, sizeof(note->opening),
+             MARK "%ld %.64s\nself %" PRIu64 ".%" PRId64 "\n%.60s\n", (long)getpid(), here.nodename,
+             note->identity.inode, note->identity.born, aimed);
+    /* Of a new archive nothing is there yet. A journal of one that changes is known by it. */
+    if (aim != SB_AIM_CHANGE)
+        return SB_OK;
+    note->size = (off_t)strlen(note->opening);
+    return sb_pwrite_full(note->fd, note->opening, strlen(note->opening), 0, note->path, err);
+}
+
+enum sb_code sb_note_index(struct sb_note *note, const struct sb_identity *index,
+                           struct sb_error *err)
+{
+    char line[LINE_ROOM];
+
+    snprintf(line, sizeof(line), "index %" PRIu64 ".%" PRId64, index->inode, index->born);
+    return say(note, line, err);
+}
+
+enum sb_code sb_note_whole(struct sb_note *note, struct sb_error *err)
+{
+    note->whole_at = note->size;
+    return say(note, "whole", err);
+}
+
+enum sb_code sb_note_unsay_whole(struct sb_note *note, struct sb_error *err)
+{
+    struct sb_error ignored;
+
+    if (!note->text.whole)
+        return SB_OK;
+    note->text.whole = false;
+    if (ftruncate(note->fd, note->whole_at))
+        return sb_fail_errno(err, errno, "%s", note->path);
+    note->size = note->whole_at;
+    /* A disk that does not sync is no reason to leave more behind: after a kill it counts. */
+    (void)!sb_note_sync(note, &ignored);
+    return SB_OK;
+}
+
+enum sb_code sb_note_links(struct sb_note *note, uint32_t number, struct sb_error *err)
+{
+    char line[LINE_ROOM];
+
+    snprintf(line, sizeof(line), "links %" PRIu32, number);
+    return say(note, line, err);
+}
+
+enum sb_code sb_note_claim(struct sb_note *note, enum sb_claim_kind kind, uint32_t number,
+                           const struct sb_identity *file, struct sb_error *err)
+{
+    char line[LINE_ROOM];
+
+    snprintf(line, sizeof(line), "%s %" PRIu32 " %" PRIu64 ".%" PRId64, claim_words[kind], number,
+             file->inode, file->born);
+    return say(note, line, err);
+}
+
+enum sb_code sb_note_sync(struct sb_note *note, struct sb_error *err)
+{
+    return sb_fsync(note->fd, note->path, err);
+}
+
+/* Asking it */
+
+bool sb_note_claims(const struct sb_note *note, enum sb_claim_kind kind, uint32_t number,
+                    const struct sb_identity *file)
+{
+    const struct sb_claims *claims = &note->text.claims[kind];
+
+    return number < claims->count && sb_is_identical(&claims->at[number], file);
+}

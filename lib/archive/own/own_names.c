@@ -1,0 +1,88 @@
+#include "archive/own/own_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHARD        "-shard-"
+#define SHARD_DIGITS 5
+
+char *sb_shard_name(const char *prefix, uint32_t shard, struct sb_error *err)
+{
+    char *name;
+
+    if (asprintf(&name, "%s" SHARD "%05u", prefix, shard) >= 0)
+        return name;
+    sb_fail_memory(err);
+    return NULL;
+}
+
+char *sb_own_name(const char *path, const char *suffix, struct sb_error *err)
+{
+    char *name;
+
+    if (asprintf(&name, "%s%s", path, suffix) >= 0)
+        return name;
+    sb_fail_memory(err);
+    return NULL;
+}
+
+/* Steps over `word` where the text begins with it. */
+static bool eat(const char **text, const char *word)
+{
+    size_t size = strlen(word);
+
+    if (strncmp(*text, word, size) != 0)
+        return false;
+    *text += size;
+    return true;
+}
+
+static bool is_shard(const char *rest, uint32_t *number)
+{
+    if (!eat(&rest, SHARD) || strlen(rest) != SHARD_DIGITS ||
+        strspn(rest, "0123456789") != SHARD_DIGITS)
+        return false;
+    *number = (uint32_t)strtoul(rest, NULL, 10);
+    return true;
+}
+
+static bool is_end_of_index(const char *rest)
+{
+    return strcmp(rest, "") == 0 || strcmp(rest, "-journal") == 0 || strcmp(rest, "-wal") == 0 ||
+           strcmp(rest, "-shm") == 0;
+}
+
+struct sb_own sb_own_of_rest(const char *rest)
+{
+    bool part = eat(&rest, SB_PART), new = eat(&rest, SB_NEW_SUFFIX);
+    struct sb_own own = {.kind = SB_OWN_NONE};
+
+    if (new &&eat(&rest, "-index"))
+        own.kind = is_end_of_index(rest) ? SB_OWN_NEW : SB_OWN_NONE;
+    else if (is_shard(rest, &own.shard))
+        own.kind = part || new ? SB_OWN_NEW : SB_OWN_SHARD;
+    else if (new)
+        own.kind = *rest == '\0' ? SB_OWN_NEW : SB_OWN_NONE;
+    else if (is_end_of_index(rest))
+        own.kind = part ? SB_OWN_NEW : SB_OWN_INDEX;
+    else if (!part && eat(&rest, SB_OLD_INDEX) && is_end_of_index(rest))
+        own.kind = SB_OWN_OLD_INDEX;
+    return own;
+}
+
+struct sb_own sb_own_of(const char *name, const char *base)
+{
+    if (!eat(&name, base))
+        return (struct sb_own){.kind = SB_OWN_NONE};
+    return sb_own_of_rest(name);
+}
+
+bool sb_is_new_shard(const char *path)
+{
+    size_t size = strlen(path), tail = strlen(SB_NEW_SUFFIX SHARD) + SHARD_DIGITS;
+    const char *rest = path + size - tail;
+    uint32_t number;
+
+    return size > tail && eat(&rest, SB_NEW_SUFFIX) && is_shard(rest, &number);
+}

@@ -1,0 +1,177 @@
+#include "archive/own/progress.h"
+
+#include "archive/config.h"
+#include "archive/database.h"
+#include "archive/schema.h"
+
+#include <sqlite3.h>
+#include <stddef.h>
+#include <string.h>
+
+/* The numbers, by the ends of their keys. */
+static const struct {
+    const char *key;
+    size_t field;
+} numbers[] = {
+    {"state", offsetof(struct sb_progress, state)},
+    {"checkpoint", offsetof(struct sb_progress, checkpoint)},
+    {"begin_shard", offsetof(struct sb_progress, begin.shard)},
+    {"begin_offset", offsetof(struct sb_progress, begin.offset)},
+    {"input", offsetof(struct sb_progress, input)},
+    {"input_shard", offsetof(struct sb_progress, input_begin.shard)},
+    {"input_offset", offsetof(struct sb_progress, input_begin.offset)},
+    {"members", offsetof(struct sb_progress, members)},
+    {"bytes", offsetof(struct sb_progress, bytes)},
+    {"problems", offsetof(struct sb_progress, problems)},
+};
+
+static const struct {
+    const char *key;
+    size_t field;
+} texts[] = {
+    {"asked", offsetof(struct sb_progress, asked)},
+    {"last", offsetof(struct sb_progress, last)},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+void sb_progress_release(struct sb_progress *progress)
+{
+    sb_buf_release(&progress->asked);
+    sb_buf_release(&progress->last);
+    *progress = (struct sb_progress){0};
+}
+
+static enum sb_code fail_senseless(sqlite3 *db, const char *key, struct sb_error *err)
+{
+    return sb_fail(err, SB_DAMAGED, "%s: the config row %s%s makes no sense",
+                   sqlite3_db_filename(db, "main"), SB_CONFIG_PROGRESS, key);
+}
+
+/* The row with this key; SB_NOENT without one. */
+static enum sb_code find(sqlite3_stmt *row, const char *key, struct sb_error *err)
+{
+    int rc;
+
+    sqlite3_reset(row);
+    sqlite3_bind_text(row, 1, key, -1, SQLITE_STATIC);
+    rc = sqlite3_step(row);
+    if (rc == SQLITE_ROW)
+        return SB_OK;
+    if (rc != SQLITE_DONE)
+        return sb_database_fail(sqlite3_db_handle(row), err);
+    return sb_fail(err, SB_NOENT, "no run is under way");
+}
+
+static enum sb_code load_number(sqlite3_stmt *row, const char *key, int64_t *out,
+                                struct sb_error *err)
+{
+    enum sb_code code = find(row, key, err);
+
+    if (code == SB_OK)
+        *out = sqlite3_column_int64(row, 1);
+    if (code == SB_NOENT ||
+        (code == SB_OK && (sqlite3_column_type(row, 1) != SQLITE_INTEGER || *out < 0)))
+        return fail_senseless(sqlite3_db_handle(row), key, err);
+    return code;
+}
+
+static enum sb_code load_text(sqlite3_stmt *row, const char *key, struct sb_buf *out,
+                              struct sb_error *err)
+{
+    enum sb_code code = find(row, key, err);
+
+    if (code == SB_NOENT || (code == SB_OK && sqlite3_column_type(row, 0) != SQLITE_TEXT))
+        return fail_senseless(sqlite3_db_handle(row), key, err);
+    if (code == SB_OK && sb_buf_set(out, (const char *)sqlite3_column_text(row, 0),
+                                    (size_t)sqlite3_column_bytes(row, 0)))
+        code = sb_fail_memory(err);
+    return code;
+}
+
+static enum sb_code load_all(sqlite3_stmt *row, struct sb_progress *progress, struct sb_error *err)
+{
+    enum sb_code code = find(row, "state", err);
+
+    for (size_t i = 0; code == SB_OK && i < COUNT(numbers); i++)
+        code = load_number(row, numbers[i].key,
+                           (int64_t *)(void *)((char *)progress + numbers[i].field), err);
+    for (size_t i = 0; code == SB_OK && i < COUNT(texts); i++)
+        code = load_text(row, texts[i].key,
+                         (struct sb_buf *)(void *)((char *)progress + texts[i].field), err);
+    if (code == SB_OK && (progress->state > SB_PROGRESS_DISCARDED || progress->checkpoint == 0))
+        code = fail_senseless(sqlite3_db_handle(row), "state", err);
+    return code;
+}
+
+enum sb_code sb_progress_load(struct sqlite3 *db, struct sb_progress *progress,
+                              struct sb_error *err)
+{
+    sqlite3_stmt *row = NULL;
+    enum sb_code code = sb_database_prepare(db, &row,
+                                            "SELECT value_text, value_int FROM main.config"
+                                            " WHERE key = '" SB_CONFIG_PROGRESS "' || ?1",
+                                            err);
+
+    if (code == SB_OK)
+        code = load_all(row, progress, err);
+    sqlite3_finalize(row);
+    if (code)
+        sb_progress_release(progress);
+    return code;
+}
+
+enum sb_code sb_progress_read(const char *file, struct sb_progress *progress, struct sb_error *err)
+{
+    enum sb_schema schema;
+    sqlite3 *db = NULL;
+    int major, minor;
+    enum sb_code code = sb_database_open(&db, file, SB_DB_READ, err);
+
+    /* All rows are of one commit. */
+    if (code == SB_OK)
+        code = sb_database_run(db, "BEGIN", err);
+    if (code == SB_OK)
+        code = sb_schema_vet(db, &schema, &major, &minor, true, err);
+    if (code == SB_OK)
+        code = schema == SB_SCHEMA_03 ? sb_progress_load(db, progress, err)
+                                      : sb_fail(err, SB_NOENT, "no run is under way");
+    sb_database_close(db);
+    return code;
+}
+
+static enum sb_code put(sqlite3_stmt *add, const char *key, const struct sb_buf *text,
+                        const int64_t *number, struct sb_error *err)
+{
+    sqlite3_bind_text(add, 1, key, -1, SQLITE_STATIC);
+    if (text)
+        sqlite3_bind_text(add, 2, text->data ? text->data : "", (int)text->size, SQLITE_STATIC);
+    else
+        sqlite3_bind_null(add, 2);
+    sb_database_bind_known(add, 3, number != NULL, number ? *number : 0);
+    return sb_database_step(add, err);
+}
+
+enum sb_code sb_progress_save(struct sqlite3 *db, const struct sb_progress *progress,
+                              struct sb_error *err)
+{
+    sqlite3_stmt *add = NULL;
+    enum sb_code code = sb_database_run(
+        db, "DELETE FROM main.config WHERE key GLOB '" SB_CONFIG_PROGRESS "*'", err);
+
+    if (code || !progress)
+        return code;
+    code = sb_database_prepare(db, &add,
+                               "INSERT INTO main.config (key, value_text, value_int)"
+                               " VALUES ('" SB_CONFIG_PROGRESS "' || ?1, ?2, ?3)",
+                               err);
+    for (size_t i = 0; code == SB_OK && i < COUNT(numbers); i++)
+        code = put(add, numbers[i].key, NULL,
+                   (const int64_t *)(const void *)((const char *)progress + numbers[i].field), err);
+    for (size_t i = 0; code == SB_OK && i < COUNT(texts); i++)
+        code = put(add, texts[i].key,
+                   (const struct sb_buf *)(const void *)((const char *)progress + texts[i].field),
+                   NULL, err);
+    sqlite3_finalize(add);
+    return code;
+}

@@ -1,0 +1,606 @@
+#include "archive/own/settle.h"
+
+#include "archive/config.h"
+#include "archive/database.h"
+#include "archive/journal.h"
+#include "archive/own/own_names.h"
+#include "archive/own/pending.h"
+#include "archive/own/progress.h"
+#include "archive/own/shardcount.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A file by its name, and what stands there. */
+struct named {
+    char *path; /* NULL: not made */
+    struct sb_look look;
+};
+
+static void release(struct named *named)
+{
+    free(named->path);
+    *named = (struct named){0};
+}
+
+/* Takes over the path, also when it fails. */
+static enum sb_code look(struct named *named, char *path, struct sb_error *err)
+{
+    *named = (struct named){.path = path};
+    return path ? sb_look_at(path, &named->look, err) : err->code;
+}
+
+static enum sb_code look_at_shard(struct named *named, const char *archive, const char *suffix,
+                                  uint32_t number, struct sb_error *err)
+{
+    char *prefix = sb_own_name(archive, suffix, err), *path;
+    enum sb_code code;
+
+    path = prefix ? sb_shard_name(prefix, number, err) : NULL;
+    code = look(named, path, err);
+    free(prefix);
+    return code;
+}
+
+static enum sb_code look_at_new_index(struct named *named, const struct sb_hold *hold,
+                                      struct sb_error *err)
+{
+    return look(named, sb_own_name(hold->path, SB_NEW_INDEX, err), err);
+}
+
+static enum sb_code remove_named(const struct named *named, struct sb_error *err)
+{
+    if (unlink(named->path) && errno != ENOENT)
+        return sb_fail_errno(err, errno, "%s: cannot be removed", named->path);
+    return SB_OK;
+}
+
+static enum sb_code sync_directory(const struct sb_hold *hold, struct sb_error *err)
+{
+    return sb_sync_directory_of(hold->path, err);
+}
+
+/* Undoing */
+
+/* Removes what stands under a name if it is the file that was claimed so. */
+static enum sb_code remove_claimed(const struct sb_hold *hold, const char *suffix,
+                                   enum sb_claim_kind kind, uint32_t number, struct sb_error *err)
+{
+    struct named file;
+    enum sb_code code = look_at_shard(&file, hold->path, suffix, number, err);
+
+    if (code == SB_OK && sb_note_claims(&hold->note, kind, number, &file.look.identity))
+        code = remove_named(&file, err);
+    release(&file);
+    return code;
+}
+
+/* A shard that was made as a link: with the name nothing is lost of what it led to. */
+static bool is_link(const struct sb_look *look)
+{
+    return look->there && (S_ISLNK(look->mode) || (S_ISREG(look->mode) && look->links > 1));
+}
+
+/*
+ * From this number on: links that were not noted one by one, as far as they go; and what a run had
+ * just made when it was killed, before it could note it: a file without a byte.
+ */
+static enum sb_code remove_unnoted(const struct sb_hold *hold, uint32_t number,
+                                   struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    bool again = true;
+
+    for (; code == SB_OK && again && number <= SB_SHARD_MAX; number++) {
+        struct named file;
+
+        code = look_at_shard(&file, hold->path, SB_NEW_SUFFIX, number, err);
+        again = number >= hold->note.text.links_from && is_link(&file.look);
+        if (code == SB_OK && (again || sb_is_empty_file(&file.look)))
+            code = remove_named(&file, err);
+        release(&file);
+    }
+    return code;
+}
+
+/* Where the first shard that is not claimed would be, of those that the run made. */
+static uint32_t first_unnoted(const struct sb_hold *hold, uint32_t counted)
+{
+    const struct sb_claims *made = &hold->note.text.claims[SB_CLAIM_MADE];
+
+    for (uint32_t i = made->count; i > 0; i--) {
+        if (made->at[i - 1].inode != 0)
+            return i;
+    }
+    return counted;
+}
+
+static enum sb_code remove_new_index(const struct sb_hold *hold, struct sb_error *err)
+{
+    const struct sb_note_text *said = &hold->note.text;
+    struct named index;
+    enum sb_code code = look_at_new_index(&index, hold, err);
+
+    /* One that was made a moment ago, and not noted yet, has no byte. */
+    if (code == SB_OK && (sb_is_identical(&index.look.identity, &said->index) ||
+                          (said->aim != SB_AIM_CHANGE && sb_is_empty_file(&index.look))))
+        code = remove_named(&index, err);
+    release(&index);
+    return code;
+}
+
+/* `counted`: shards of the index that stands, 0 without one. */
+static enum sb_code undo_shards(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+{
+    const struct sb_note_text *said = &hold->note.text;
+    /* Or a run that comes after a kill would finish what is only half there. */
+    enum sb_code code = sb_note_unsay_whole(&hold->note, err);
+
+    for (uint32_t i = 0; code == SB_OK && i < said->claims[SB_CLAIM_MADE].count; i++) {
+        code = remove_claimed(hold, SB_NEW_SUFFIX, SB_CLAIM_MADE, i, err);
+        /* A run that replaces an archive names no shard before its commit. */
+        if (code == SB_OK && i >= counted && said->aim != SB_AIM_REPLACE)
+            code = remove_claimed(hold, "", SB_CLAIM_MADE, i, err);
+    }
+    if (code == SB_OK && said->links_from != UINT32_MAX)
+        code = remove_unnoted(hold, said->links_from, err);
+    if (code == SB_OK)
+        code = remove_unnoted(hold, 0, err);
+    return code ? code : remove_unnoted(hold, first_unnoted(hold, counted), err);
+}
+
+/* The run did not commit. As long as the new index is there it is known that the rest may go. */
+static enum sb_code undo(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+{
+    enum sb_code code = undo_shards(hold, counted, err);
+
+    if (code == SB_OK)
+        code = sync_directory(hold, err);
+    if (code == SB_OK)
+        code = remove_new_index(hold, err);
+    /* Before the note says something else. */
+    return code ? code : sync_directory(hold, err);
+}
+
+bool sb_settle_undo(struct sb_hold *hold, uint32_t counted)
+{
+    struct sb_error ignored;
+    bool undone = sb_note_stands(&hold->note, &ignored) == SB_OK &&
+                  undo_shards(hold, counted, &ignored) == SB_OK;
+
+    /* A disk that fails is no reason to leave more behind. */
+    (void)!sync_directory(hold, &ignored);
+    return undone && remove_new_index(hold, &ignored) == SB_OK;
+}
+
+/* What cannot be told */
+
+static enum sb_code refuse(const struct sb_hold *hold, const char *path, struct sb_error *err)
+{
+    return sb_fail(err, SB_EXISTS,
+                   "%s: a run that was killed left this, and nothing proves that it is of the "
+                   "archive that stands here now, which was moved, replaced or copied since; put "
+                   "back what belongs together, or, if 'shardbox verify' finds nothing missing, "
+                   "remove this and %s",
+                   path, hold->note.path);
+}
+
+static enum sb_code refuse_standing(const struct sb_hold *hold, const char *suffix, uint32_t number,
+                                    struct sb_error *err)
+{
+    struct named file;
+    enum sb_code code = look_at_shard(&file, hold->path, suffix, number, err);
+
+    if (code == SB_OK && file.look.there)
+        code = refuse(hold, file.path, err);
+    release(&file);
+    return code;
+}
+
+/*
+ * The note speaks of an index that is not here. Whether its run came to a commit nobody can tell,
+ * and its shards may be all that is left of an archive: as long as any stands where the run had it,
+ * no writer may begin. `counted`: shards of the index that stands are its own.
+ */
+static enum sb_code refuse_untold(const struct sb_hold *hold, uint32_t counted,
+                                  struct sb_error *err)
+{
+    const struct sb_note_text *said = &hold->note.text;
+    struct named index;
+    enum sb_code code = look_at_new_index(&index, hold, err);
+
+    if (code == SB_OK && index.look.there)
+        code = refuse(hold, index.path, err);
+    release(&index);
+    for (int kind = 0; code == SB_OK && kind < SB_CLAIM_KINDS; kind++) {
+        for (uint32_t i = 0; code == SB_OK && i < said->claims[kind].count; i++) {
+            if (said->claims[kind].at[i].inode == 0)
+                continue;
+            code = refuse_standing(hold, SB_NEW_SUFFIX, i, err);
+            if (code == SB_OK && kind == SB_CLAIM_MADE && i >= counted)
+                code = refuse_standing(hold, "", i, err);
+        }
+    }
+    if (code == SB_OK && said->links_from <= SB_SHARD_MAX)
+        code = refuse_standing(hold, SB_NEW_SUFFIX, said->links_from, err);
+    return code;
+}
+
+/* Naming shards */
+
+static enum sb_code refuse_in_the_way(const struct named *from, const struct named *to,
+                                      struct sb_error *err)
+{
+    return sb_fail(err, SB_EXISTS, "%s: in the way of %s, which is to have this name; move it away",
+                   to->path, from->path);
+}
+
+/*
+ * An empty file that a killed run left under a name goes, but only as long as it is empty: the two
+ * change places, and back should it hold something.
+ */
+static enum sb_code replace_empty(const struct named *from, const struct named *to,
+                                  struct sb_error *err)
+{
+    struct sb_look look;
+    enum sb_code code;
+
+    if (renameat2(AT_FDCWD, from->path, AT_FDCWD, to->path, RENAME_EXCHANGE)) {
+        if (errno != EINVAL && errno != ENOSYS)
+            return sb_fail_errno(err, errno, "%s: cannot be renamed to %s", from->path, to->path);
+        code = sb_look_at(to->path, &look, err);
+        if (code == SB_OK && !sb_is_empty_file(&look))
+            code = refuse_in_the_way(from, to, err);
+        return code ? code : sb_rename(from->path, to->path, err);
+    }
+    code = sb_look_at(from->path, &look, err);
+    if (code == SB_OK && sb_is_empty_file(&look))
+        return remove_named(from, err);
+    if (renameat2(AT_FDCWD, from->path, AT_FDCWD, to->path, RENAME_EXCHANGE))
+        return sb_fail_errno(err, errno, "%s: cannot be given back its name", from->path);
+    return code ? code : refuse_in_the_way(from, to, err);
+}
+
+/*
+ * Between a kill and now Barecat, which knows of no note, may have added files to a shard that is
+ * to go.
+ */
+static enum sb_code refuse_written(const struct sb_hold *hold, const struct named *from,
+                                   const struct named *to, struct sb_error *err)
+{
+    const struct timespec *written = &to->look.changed;
+    struct sb_look note;
+    enum sb_code code;
+
+    if (!hold->note.was_left)
+        return SB_OK;
+    code = sb_look_into(hold->note.fd, hold->note.path, &note, err);
+    if (code || written->tv_sec < note.changed.tv_sec ||
+        (written->tv_sec == note.changed.tv_sec && written->tv_nsec <= note.changed.tv_nsec))
+        return code;
+    return sb_fail(err, SB_EXISTS,
+                   "%s: was written to since a run was killed that is to replace it by %s; another "
+                   "program may have added files to it, so move it away and look at them",
+                   to->path, from->path);
+}
+
+static enum sb_code give_name(const struct sb_hold *hold, const struct named *from,
+                              const struct named *to, uint32_t number, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (!to->look.there) {
+        code = sb_rename_new(from->path, to->path, err);
+        return code == SB_EXISTS ? refuse_in_the_way(from, to, err) : code;
+    }
+    /* Where a file system cannot rename without replacing, a kill leaves both names. */
+    if (sb_is_identical(&from->look.identity, &to->look.identity))
+        return remove_named(from, err);
+    if (sb_note_claims(&hold->note, SB_CLAIM_GONE, number, &to->look.identity)) {
+        code = refuse_written(hold, from, to, err);
+        return code ? code : sb_rename(from->path, to->path, err);
+    }
+    if (sb_note_claims(&hold->note, SB_CLAIM_EMPTY, number, &to->look.identity) &&
+        sb_is_empty_file(&to->look))
+        return replace_empty(from, to, err);
+    return refuse_in_the_way(from, to, err);
+}
+
+static enum sb_code fail_missing(const struct named *from, const struct named *to,
+                                 struct sb_error *err)
+{
+    return sb_fail(err, SB_NOENT,
+                   "%s: not there; put it back, or, if it is lost, remove %s, if that stands, and "
+                   "make an empty file of that name",
+                   from->path, to->path);
+}
+
+/* Its lasting name for a shard under the suffix. `proved`: the note says which file it is. */
+static enum sb_code name_shard(const struct sb_hold *hold, const char *suffix, uint32_t number,
+                               bool proved, struct sb_error *err)
+{
+    const struct sb_note *note = &hold->note;
+    struct named from, to = {0};
+    enum sb_code code = look_at_shard(&from, hold->path, suffix, number, err);
+
+    if (code == SB_OK)
+        code = look_at_shard(&to, hold->path, "", number, err);
+    if (code)
+        goto out;
+    if (proved && sb_note_claims(note, SB_CLAIM_MADE, number, &to.look.identity) &&
+        !sb_is_identical(&from.look.identity, &to.look.identity))
+        goto out;
+    if (proved && from.look.there &&
+        !sb_note_claims(note, SB_CLAIM_MADE, number, &from.look.identity))
+        code = refuse(hold, from.path, err);
+    else if (from.look.there)
+        code = give_name(hold, &from, &to, number, err);
+    else if (!to.look.there || sb_note_claims(note, SB_CLAIM_GONE, number, &to.look.identity))
+        code = fail_missing(&from, &to, err);
+out:
+    release(&from);
+    release(&to);
+    return code;
+}
+
+enum sb_code sb_settle_claim_name(struct sb_hold *hold, uint32_t number, struct sb_error *err)
+{
+    struct named file;
+    enum sb_code code = look_at_shard(&file, hold->path, "", number, err);
+
+    if (code == SB_OK && sb_is_empty_file(&file.look))
+        code = sb_note_claim(&hold->note, SB_CLAIM_EMPTY, number, &file.look.identity, err);
+    else if (code == SB_OK && file.look.there)
+        code = sb_fail(err, SB_EXISTS,
+                       "%s: in the way of the next shard, and no index says what is in it; move it "
+                       "away",
+                       file.path);
+    release(&file);
+    return code;
+}
+
+enum sb_code sb_settle_name_shards(struct sb_hold *hold, struct sb_error *err)
+{
+    const struct sb_claims *made = &hold->note.text.claims[SB_CLAIM_MADE];
+    enum sb_code code = sb_note_stands(&hold->note, err);
+
+    for (uint32_t i = 0; code == SB_OK && i < made->count; i++) {
+        if (made->at[i].inode != 0)
+            code = name_shard(hold, SB_NEW_SUFFIX, i, true, err);
+    }
+    return code ? code : sync_directory(hold, err);
+}
+
+enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count, struct sb_error *err)
+{
+    const struct sb_claims *gone = &hold->note.text.claims[SB_CLAIM_GONE];
+    enum sb_code code = gone->count > count ? sb_note_stands(&hold->note, err) : SB_OK;
+
+    /* The last one first: Barecat counts the shards that it finds. */
+    for (uint32_t i = gone->count; code == SB_OK && i > count; i--)
+        code = remove_claimed(hold, "", SB_CLAIM_GONE, i - 1, err);
+    return code;
+}
+
+/* After the commit */
+
+/* Shards that the row of config leads to, and so are the archive's. The note, if it is of this
+ * index, says which files they are, and what they replace. */
+static enum sb_code finish_row(const struct sb_hold *hold, const struct sb_pending *pending,
+                               struct sb_error *err)
+{
+    bool of_new = strcmp(pending->suffix, SB_NEW_SUFFIX) == 0 &&
+                  sb_is_identical(&hold->note.text.index, &hold->index);
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0; code == SB_OK && i < pending->count; i++)
+        code = name_shard(hold, pending->suffix, i, of_new, err);
+    return code;
+}
+
+/*
+ * Where a file system cannot rename without replacing, a kill leaves the index under both names:
+ * that is finished.
+ */
+static enum sb_code remove_second_names(const struct sb_hold *hold, struct sb_error *err)
+{
+    static const char *const suffixes[] = {SB_NEW_INDEX, SB_PART, SB_OLD_INDEX};
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+        struct named name;
+
+        code = look(&name, sb_own_name(hold->path, suffixes[i], err), err);
+        if (code == SB_OK && strcmp(name.path, hold->file) != 0 &&
+            sb_is_identical(&name.look.identity, &hold->index))
+            code = remove_named(&name, err);
+        release(&name);
+    }
+    return code;
+}
+
+/* A part that became this archive is there no more: shards of one that is are its own. */
+static enum sb_code refuse_part(const struct sb_hold *hold, struct sb_error *err)
+{
+    struct named part;
+    enum sb_code code = look(&part, sb_own_name(hold->path, SB_PART, err), err);
+
+    if (code == SB_OK && part.look.there)
+        code = sb_fail(err, SB_EXISTS,
+                       "%s: shards of this archive have names that are those of %s; move that away",
+                       hold->path, part.path);
+    release(&part);
+    return code;
+}
+
+static enum sb_code drop_row(struct sb_hold *hold, struct sqlite3 *db, bool part,
+                             struct sb_error *err)
+{
+    /* What was a part is one no more. */
+    enum sb_code code = part ? sb_progress_save(db, NULL, err) : SB_OK;
+
+    if (code == SB_OK)
+        code = sb_config_drop(db, SB_CONFIG_SHARD_PREFIX, err);
+    if (code == SB_OK)
+        code = sb_database_run(db, "COMMIT", err);
+    return code ? code : sb_hold_begin(hold, db, err);
+}
+
+/* The index under its old name goes once the new one stands. */
+static enum sb_code remove_replaced(const struct sb_hold *hold, struct sb_error *err)
+{
+    struct named old;
+    enum sb_code code = look(&old, sb_own_name(hold->path, SB_OLD_INDEX, err), err);
+
+    if (code == SB_OK && sb_is_identical(&old.look.identity, &hold->note.text.subject))
+        code = remove_named(&old, err);
+    release(&old);
+    return code;
+}
+
+/* The index of the run stands. One that it replaced may have changed places with it. */
+static enum sb_code finish_committed(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+{
+    struct named index;
+    enum sb_code code = look_at_new_index(&index, hold, err);
+
+    if (code == SB_OK && (sb_is_identical(&index.look.identity, &hold->index) ||
+                          sb_is_identical(&index.look.identity, &hold->note.text.subject)))
+        code = remove_named(&index, err);
+    release(&index);
+    if (code == SB_OK && hold->note.text.aim == SB_AIM_REPLACE)
+        code = remove_replaced(hold, err);
+    if (code == SB_OK)
+        code = sb_settle_remove_gone(hold, counted, err);
+    return code ? code : sync_directory(hold, err);
+}
+
+/* Of a run that changed an archive in place its index says what counts. */
+static enum sb_code settle_change(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+{
+    enum sb_code code = undo(hold, counted, err);
+
+    return code ? code : finish_committed(hold, counted, err);
+}
+
+static bool is_at_new_index(const struct sb_hold *hold, bool *is, struct sb_error *err)
+{
+    struct named index;
+    enum sb_code code = look_at_new_index(&index, hold, err);
+
+    *is = code == SB_OK && (sb_is_identical(&index.look.identity, &hold->note.text.index) ||
+                            (hold->note.text.index.inode == 0 && !index.look.there) ||
+                            sb_is_empty_file(&index.look));
+    release(&index);
+    return code == SB_OK;
+}
+
+static enum sb_code settle_note(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+{
+    const struct sb_note_text *said = &hold->note.text;
+    bool waits;
+
+    /* Killed before it came to say anything, a run may have made a file, which is empty. */
+    if (said->aim == SB_AIM_NONE)
+        return hold->note.was_left ? undo(hold, counted, err) : SB_OK;
+    if (said->aim == SB_AIM_CHANGE)
+        return sb_is_identical(&said->subject, &hold->index) ? settle_change(hold, counted, err)
+                                                             : refuse_untold(hold, counted, err);
+    if (sb_is_identical(&said->index, &hold->index))
+        return finish_committed(hold, counted, err);
+    if (!is_at_new_index(hold, &waits, err))
+        return err->code;
+    /* As long as the new index waits under its own name, nothing was replaced by it. */
+    if (waits || sb_is_identical(&said->subject, &hold->index))
+        return undo(hold, counted, err);
+    return refuse_untold(hold, counted, err);
+}
+
+/* The row, and what it leads to; SB_OK also without one. */
+static enum sb_code settle_row(struct sb_hold *hold, struct sqlite3 *db, struct sb_error *err)
+{
+    struct sb_pending pending;
+    enum sb_code code = sb_pending_read(db, hold->path, &pending, err);
+    bool part;
+
+    if (code || !pending.suffix)
+        return code;
+    /* Under its other names, as after cp -al, shards have the names that the row says. */
+    code = sb_hold_refuse_links(hold, err);
+    if (code)
+        return code;
+    part = strcmp(pending.suffix, SB_PART) == 0;
+    if (part)
+        code = refuse_part(hold, err);
+    if (code == SB_OK)
+        code = finish_row(hold, &pending, err);
+    if (code == SB_OK)
+        code = sync_directory(hold, err);
+    return code ? code : drop_row(hold, db, part, err);
+}
+
+enum sb_code sb_settle(struct sb_hold *hold, struct sqlite3 *db, struct sb_error *err)
+{
+    uint32_t counted = 0;
+    enum sb_code code = sb_note_stands(&hold->note, err);
+
+    if (code == SB_OK && hold->half_named)
+        code = remove_second_names(hold, err);
+    if (code == SB_OK)
+        code = settle_row(hold, db, err);
+
+    if (code == SB_OK && (hold->note.was_left || hold->note.text.aim != SB_AIM_NONE))
+        code = sb_shard_count_in_use(db, hold->path, &counted, err);
+    /* An archive without files has a shard all the same. */
+    return code ? code : settle_note(hold, counted > 0 ? counted : 1, err);
+}
+
+enum sb_code sb_settle_oldest(struct sb_hold *hold, struct sb_error *err)
+{
+    return settle_note(hold, SB_SHARD_MAX + 1, err);
+}
+
+/* Without an index */
+
+enum sb_code sb_settle_missing(struct sb_hold *hold, struct sb_error *err)
+{
+    const struct sb_note_text *said = &hold->note.text;
+    bool waits = false;
+
+    if (said->aim == SB_AIM_NONE)
+        return hold->note.was_left ? undo(hold, 0, err) : SB_OK;
+    if (said->aim != SB_AIM_CHANGE && !is_at_new_index(hold, &waits, err))
+        return err->code;
+    return waits ? undo(hold, 0, err) : refuse_untold(hold, 0, err);
+}
+
+enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done, struct sb_error *err)
+{
+    const struct sb_note_text *said = &hold->note.text;
+    struct named index;
+    enum sb_code code;
+
+    *done = false;
+    if (said->aim != SB_AIM_MAKE || !said->whole)
+        return SB_OK;
+    code = look_at_new_index(&index, hold, err);
+    if (code == SB_OK && sb_is_identical(&index.look.identity, &said->index)) {
+        code = sb_journal_refuse(hold->path, err);
+        if (code == SB_OK)
+            code = sb_settle_name_shards(hold, err);
+        if (code == SB_OK)
+            code = sb_rename_new(index.path, hold->path, err);
+        if (code == SB_OK)
+            code = sync_directory(hold, err);
+        *done = code == SB_OK;
+    }
+    release(&index);
+    return code;
+}

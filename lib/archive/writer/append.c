@@ -1,0 +1,300 @@
+/*
+ * Additions to an archive. The index stays as it is, and readable, until one final transaction;
+ * rows wait in temporary tables until then.
+ */
+#include "archive/writer/private.h"
+
+#include "archive/config.h"
+#include "archive/database.h"
+#include "archive/own/settle.h"
+#include "archive/own/shardcount.h"
+#include "archive/parent.h"
+#include "archive/shards.h"
+#include "archive/writer/linked.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char find_dir[] = "SELECT mode, uid, gid, mtime_ns FROM main.dirs WHERE path = ?1";
+
+/* Also one that has no row of its own, but something below it. */
+static const char find_any_dir[] = "SELECT mode, uid, gid, mtime_ns FROM main.dirs WHERE path = ?1"
+                                   " UNION ALL SELECT NULL, NULL, NULL, NULL FROM main.files"
+                                   " WHERE path > ?1 || '/' AND path < ?1 || '0'"
+                                   " UNION ALL SELECT NULL, NULL, NULL, NULL FROM main.dirs"
+                                   " WHERE path > ?1 || '/' AND path < ?1 || '0' LIMIT 1";
+
+static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
+{
+    static const char tables[] =
+        "PRAGMA journal_mode=MEMORY;"
+        "CREATE TABLE files (path TEXT, shard INTEGER, offset INTEGER, size INTEGER,"
+        " crc32c INTEGER, mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER);"
+        "CREATE TABLE config (key TEXT PRIMARY KEY, value_text TEXT, value_int INTEGER)"
+        " WITHOUT ROWID;"
+        "CREATE TABLE dropped (path TEXT PRIMARY KEY) WITHOUT ROWID; BEGIN";
+    enum sb_code code;
+
+    code = sb_register_parent_functions(writer->db, err);
+    if (code == SB_OK)
+        code = sb_database_run(writer->db, "PRAGMA cache_size=-24576", err);
+    if (code == SB_OK)
+        code = sb_database_open_private(&writer->staging, writer->hold.path, err);
+    if (code == SB_OK)
+        code = sb_database_run(writer->staging, tables, err);
+    if (code == SB_OK)
+        code = sb_writer_prepare_rows(writer, writer->staging, err);
+    if (code == SB_OK)
+        code = sb_database_prepare(writer->staging, &writer->drop_file,
+                                   "INSERT OR IGNORE INTO dropped VALUES (?1)", err);
+    if (code == SB_OK)
+        code = sb_database_prepare(writer->db, &writer->find_file,
+                                   "SELECT shard, offset, size, crc32c, mode, mtime_ns"
+                                   " FROM main.files WHERE path = ?1",
+                                   err);
+    if (code == SB_OK)
+        code = sb_database_prepare(writer->db, &writer->find_dir,
+                                   writer->index_only ? find_any_dir : find_dir, err);
+    return code;
+}
+
+/* The furthest end among the extents of a shard, or among its last ones by offset. */
+static enum sb_code furthest_end(struct sb_writer *writer, uint32_t shard, bool of_last,
+                                 int64_t *end, struct sb_error *err)
+{
+    char query[160];
+
+    snprintf(query, sizeof(query),
+             "SELECT max(offset + size) FROM (SELECT offset, size FROM main.files"
+             " WHERE shard = %u%s)",
+             shard, of_last ? " ORDER BY offset DESC LIMIT 1000" : "");
+    return sb_database_integer(writer->db, query, 0, end, err);
+}
+
+/*
+ * Where the used part of a shard ends. As a rule that is the end of its last extent, found at once
+ * in the index by address; where the file is longer (a killed run, or files that were deleted),
+ * every extent is asked, since what is behind the result will be cut off.
+ */
+static enum sb_code used_end(struct sb_writer *writer, uint32_t shard, int64_t file_size,
+                             int64_t *end, struct sb_error *err)
+{
+    enum sb_code code;
+
+    code = furthest_end(writer, shard, true, end, err);
+    if (code == SB_OK && *end < file_size)
+        code = furthest_end(writer, shard, false, end, err);
+    if (code == SB_OK && (*end < 0 || *end > file_size))
+        code = sb_fail(err, SB_DAMAGED,
+                       "%s: shard %05u is shorter than the index says; run 'shardbox verify'",
+                       writer->hold.path, shard);
+    return code;
+}
+
+/* May bytes be written into this shard? Not through links: they may be another archive's. */
+static bool may_continue(const struct sb_writer *writer, const struct sb_look *look,
+                         const char *path)
+{
+    return !writer->seal && S_ISREG(look->mode) && look->links == 1 && access(path, W_OK) == 0;
+}
+
+/*
+ * Counts the shards that stand there, and goes on in the last one where that may be. Empty ones
+ * that follow the last that the index counts are replaced: what a killed run wrote into one would
+ * be taken for a stranger's.
+ */
+static enum sb_code open_shards(struct sb_writer *writer, struct sb_error *err)
+{
+    uint32_t in_use = writer->shards_in_use;
+    uint32_t count = in_use ? in_use - 1 : 0, own = in_use ? in_use : 1;
+    char *path = NULL, *last = NULL;
+    struct sb_look look, last_look = {0};
+    enum sb_code code = SB_OK;
+    int64_t end;
+
+    for (;; count++) {
+        path = sb_shard_name(writer->hold.path, count, err);
+        if (!path) {
+            code = err->code;
+            goto out;
+        }
+        code = sb_look_at(path, &look, err);
+        if (code || !look.there)
+            break;
+        free(last);
+        last = path;
+        last_look = look;
+    }
+    if (code == SB_OK && count < in_use)
+        code = sb_fail_errno(err, ENOENT, "%s", path);
+    if (code)
+        goto out;
+    code = sb_shard_out_new(&writer->shards, &writer->hold, count < own ? count : own,
+                            writer->limit, err);
+    if (code || !last || count > own || !may_continue(writer, &last_look, last))
+        goto out;
+    code = used_end(writer, count - 1, last_look.size, &end, err);
+    /* A commit that freed the bytes behind `end` must be on disk before they are cut off. */
+    if (code == SB_OK && end < last_look.size)
+        code = sb_sync_directory_of(writer->hold.file, err);
+    if (code == SB_OK)
+        code = sb_shard_out_continue(writer->shards, last, &last_look.identity, end, err);
+    writer->continues = code == SB_OK;
+out:
+    free(last);
+    free(path);
+    return code;
+}
+
+/* With nothing left of earlier runs; the note is this run's from here on. */
+static enum sb_code look_at_archive(struct sb_writer *writer, struct sb_error *err)
+{
+    struct sb_hold *hold = &writer->hold;
+    int64_t limit;
+    enum sb_code code = sb_config_number(writer->db, SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit, err);
+
+    if (code == SB_OK)
+        code = writer->index_only
+                   ? sb_shard_count_in_use(writer->db, hold->file, &writer->shards_in_use, err)
+                   : sb_writer_refuse_strangers(writer, writer->db, err);
+    if (code)
+        return code;
+    if (writer->limit <= 0)
+        writer->limit = limit > 0 ? limit : INT64_MAX;
+    code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index, err);
+    writer->settled = true;
+    return code;
+}
+
+enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *err)
+{
+    static const struct sb_hold_options options = {.to_change = true};
+    enum sb_code code = writer->hold.fd < 0 ? sb_hold_take(&writer->hold, err) : SB_OK;
+
+    if (code == SB_OK && !writer->hold.file)
+        code = sb_writer_roll_forward(writer, err);
+    if (code == SB_OK)
+        code = sb_hold_open(&writer->hold, &writer->db, &options, err);
+    if (code == SB_OK)
+        code = look_at_archive(writer, err);
+    if (code == SB_OK)
+        code = prepare(writer, err);
+    if (code == SB_OK && !writer->index_only)
+        code = open_shards(writer, err);
+    return code;
+}
+
+/* Takes over the rows that `from` yields, all their columns as parameters, one by one. */
+static enum sb_code move_rows(struct sb_writer *writer, const char *from, const char *to,
+                              struct sb_error *err)
+{
+    sqlite3_stmt *rows = NULL, *write = NULL;
+    enum sb_code code = sb_database_prepare(writer->staging, &rows, from, err);
+    int rc = SQLITE_DONE;
+
+    if (code == SB_OK)
+        code = sb_database_prepare(writer->db, &write, to, err);
+    while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+        code = sb_database_bind_row(write, 1, rows, 0, sqlite3_column_count(rows), err);
+        if (code == SB_OK)
+            code = sb_database_step(write, err);
+    }
+    if (code == SB_OK && rc != SQLITE_DONE)
+        code = sb_database_fail(writer->staging, err);
+    sqlite3_finalize(rows);
+    sqlite3_finalize(write);
+    return code;
+}
+
+/* What is recorded of linked shards, and forgotten of any that had these numbers. */
+static enum sb_code move_records(struct sb_writer *writer, struct sb_error *err)
+{
+    uint32_t first = sb_shard_out_count(writer->shards) - sb_shard_out_made(writer->shards);
+    enum sb_code code = sb_linked_drop_from(writer->db, first, err);
+
+    if (code == SB_OK && writer->continues)
+        code = sb_linked_unwatch(writer->db, first - 1, err);
+    if (code == SB_OK)
+        code =
+            move_rows(writer, "SELECT key, value_text, value_int FROM config",
+                      "INSERT INTO config (key, value_text, value_int) VALUES (?1, ?2, ?3)", err);
+    return code;
+}
+
+/* Files have their bytes and names, and the shards are on disk. */
+static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
+{
+    enum sb_code code = sb_writer_make_copies(writer, err);
+
+    if (code == SB_OK && writer->names_repeat)
+        code = sb_writer_index_names(writer, err);
+    if (code == SB_OK)
+        code = sb_writer_heed_strict(writer, err);
+    if (code || writer->index_only)
+        return code;
+    code = sb_shard_out_finish(writer->shards, err);
+    return code ? code : sb_sync_directory_of(writer->hold.path, err);
+}
+
+/* Within the transaction. */
+static enum sb_code change_index(struct sb_writer *writer, struct sb_error *err)
+{
+    uint32_t count = writer->shards ? sb_shard_out_count(writer->shards) : writer->shards_in_use;
+    enum sb_code code;
+
+    code = move_rows(writer, "SELECT path FROM dropped ORDER BY path",
+                     "DELETE FROM files WHERE path = ?1", err);
+    if (code == SB_OK)
+        code = move_rows(writer, "SELECT * FROM files ORDER BY path",
+                         "INSERT INTO files (path, shard, offset, size, crc32c, mode, uid, gid,"
+                         " mtime_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                         err);
+    if (code == SB_OK)
+        code = sb_tally_apply(writer->tally, writer->db, false, err);
+    if (code == SB_OK)
+        code = sb_writer_put_progress(writer, err);
+    writer->counts.dropped_dirs = sb_tally_removed(writer->tally);
+    if (code == SB_OK && writer->shards)
+        code = move_records(writer, err);
+    if (code == SB_OK)
+        code = sb_writer_put_config(writer, count, false, err);
+    return code;
+}
+
+/* New shards have their names before any row speaks of them. */
+static enum sb_code name_shards(struct sb_writer *writer, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (!writer->shards || sb_shard_out_made(writer->shards) == 0)
+        return SB_OK;
+    code = sb_note_sync(&writer->hold.note, err);
+    return code ? code : sb_settle_name_shards(&writer->hold, err);
+}
+
+enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *err)
+{
+    enum sb_code code = finish_files(writer, err);
+
+    if (code == SB_OK)
+        code = name_shards(writer, err);
+    if (code == SB_OK)
+        code = sb_exclude_readers(writer->db, writer->hold.file, err);
+    if (code == SB_OK)
+        code = change_index(writer, err);
+    if (code)
+        return code;
+    /*
+     * When the commit fails it may be on disk all the same: then the bytes it speaks of must stay.
+     * The next writer tells, and cuts off what is not in use.
+     */
+    writer->committed = true;
+    code = sb_database_run(writer->db, "COMMIT", err);
+    writer->finished = code == SB_OK;
+    return code;
+}

@@ -1,0 +1,288 @@
+/*
+ * Files that have the bytes of another: hard links, which no archive can hold, become files of
+ * their own. A row without bytes keeps their place among the rows, so that it shows what came
+ * before and after; the commit looks up what they link to, and copies its bytes.
+ */
+#include "archive/writer/private.h"
+
+#include "archive/database.h"
+#include "archive/shards.h"
+#include "core/crc32c.h"
+
+#include <inttypes.h>
+#include <sys/stat.h>
+
+static enum sb_code prepare_copies(struct sb_writer *writer, struct sb_error *err)
+{
+    enum sb_code code = sb_database_run(
+        writer->rows, "CREATE TEMP TABLE copies (row INTEGER PRIMARY KEY, target TEXT)", err);
+
+    return code ? code
+                : sb_database_prepare(writer->rows, &writer->add_copy,
+                                      "INSERT INTO temp.copies VALUES (?1, ?2)", err);
+}
+
+enum sb_code sb_writer_add_copy(struct sb_writer *writer, const struct sb_entry *entry,
+                                const char *target, size_t target_size, struct sb_error *err)
+{
+    struct sb_entry empty = *entry;
+    enum sb_code code = writer->add_copy ? SB_OK : prepare_copies(writer, err);
+
+    empty.has &= ~(unsigned)SB_HAS_CRC;
+    empty.shard = 0;
+    empty.offset = 0;
+    empty.size = 0;
+    if (code == SB_OK)
+        code = sb_writer_add_file(writer, &empty, err);
+    if (code)
+        return code;
+    sqlite3_bind_int64(writer->add_copy, 1, sqlite3_last_insert_rowid(writer->rows));
+    sqlite3_bind_text(writer->add_copy, 2, target, (int)target_size, SQLITE_STATIC);
+    return sb_database_step(writer->add_copy, err);
+}
+
+/* What making the copies needs. */
+struct copier {
+    struct sb_writer *writer;
+    struct sb_shards *old; /* those of the archive that is added to; opened at first use */
+    struct sb_shards *made;
+    sqlite3_stmt *copies;
+    sqlite3_stmt *find;
+    sqlite3_stmt *update;
+    sqlite3_stmt *remove;
+};
+
+/* The rows that have a name which is linked to: looked up once, for there is no index yet. */
+static const char find_targets[] =
+    "CREATE TEMP TABLE targets (path TEXT, row INTEGER, PRIMARY KEY (path, row)) WITHOUT ROWID;"
+    "INSERT INTO temp.targets SELECT path, rowid FROM main.files"
+    " WHERE path IN (SELECT target FROM temp.copies)";
+
+static enum sb_code prepare_copier(struct copier *copier, struct sb_error *err)
+{
+    sqlite3 *rows = copier->writer->rows;
+    enum sb_code code = sb_database_run(rows, find_targets, err);
+
+    if (code == SB_OK)
+        code = sb_database_prepare(rows, &copier->copies,
+                                   "SELECT row, path, mode, target FROM temp.copies"
+                                   " JOIN main.files ON files.rowid = row ORDER BY row",
+                                   err);
+    /* Of the rows with that name the last one before the copy. */
+    if (code == SB_OK)
+        code =
+            sb_database_prepare(rows, &copier->find,
+                                "SELECT shard, offset, size, crc32c, mode FROM temp.targets"
+                                " JOIN main.files ON files.rowid = row"
+                                " WHERE targets.path = ?1 AND row < ?2 ORDER BY row DESC LIMIT 1",
+                                err);
+    if (code == SB_OK)
+        code = sb_database_prepare(rows, &copier->update,
+                                   "UPDATE main.files SET shard = ?2, offset = ?3, size = ?4,"
+                                   " crc32c = ?5, mode = ?6 WHERE rowid = ?1",
+                                   err);
+    if (code == SB_OK)
+        code = sb_database_prepare(rows, &copier->remove, "DELETE FROM main.files WHERE rowid = ?1",
+                                   err);
+    return code;
+}
+
+static void release_copier(struct copier *copier)
+{
+    sqlite3_finalize(copier->copies);
+    sqlite3_finalize(copier->find);
+    sqlite3_finalize(copier->update);
+    sqlite3_finalize(copier->remove);
+    sb_shards_free(copier->old);
+    sb_shards_free(copier->made);
+}
+
+/* The file that a copy has its bytes from: one that this run added, else one of the archive. */
+static enum sb_code find_target(struct copier *copier, const char *name, size_t size, int64_t row,
+                                struct sb_entry *target, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    int rc;
+
+    *target = (struct sb_entry){.type = SB_FILE};
+    sqlite3_bind_text(copier->find, 1, name, (int)size, SQLITE_STATIC);
+    sqlite3_bind_int64(copier->find, 2, row);
+    rc = sqlite3_step(copier->find);
+    if (rc == SQLITE_ROW) {
+        target->shard = (uint32_t)sqlite3_column_int64(copier->find, 0);
+        target->offset = sqlite3_column_int64(copier->find, 1);
+        target->size = sqlite3_column_int64(copier->find, 2);
+        target->crc32c = (uint32_t)sqlite3_column_int64(copier->find, 3);
+        target->mode = (uint32_t)sqlite3_column_int64(copier->find, 4);
+        if (sqlite3_column_type(copier->find, 3) != SQLITE_NULL)
+            target->has |= SB_HAS_CRC;
+        if (sqlite3_column_type(copier->find, 4) != SQLITE_NULL)
+            target->has |= SB_HAS_MODE;
+    } else if (rc != SQLITE_DONE) {
+        code = sb_database_fail(copier->writer->rows, err);
+    }
+    sqlite3_reset(copier->find);
+    if (code || rc == SQLITE_ROW)
+        return code;
+    code = sb_writer_lookup(copier->writer, name, size, target, err);
+    return code == SB_OK && target->type == SB_DIR ? SB_NOENT : code;
+}
+
+static enum sb_code shards_of(struct copier *copier, uint32_t number, struct sb_shards **out,
+                              struct sb_error *err)
+{
+    const struct sb_writer *writer = copier->writer;
+    uint32_t first = sb_shard_out_count(writer->shards) - sb_shard_out_made(writer->shards);
+    struct sb_shards **shards = number < first ? &copier->old : &copier->made;
+    enum sb_code code = SB_OK;
+
+    if (!*shards)
+        code = sb_shards_open_at(shards,
+                                 number < first ? writer->hold.path : writer->hold.note.path, err);
+    *out = *shards;
+    return code;
+}
+
+/* Bytes on their way from one extent to another. */
+struct flow {
+    struct sb_writer *writer;
+    const struct sb_entry *to;
+    int64_t done;
+    uint32_t crc32c;
+    bool write_failed;
+};
+
+static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct flow *flow = context;
+    const struct sb_entry *to = flow->to;
+    enum sb_code code =
+        sb_writer_write(flow->writer, to->shard, to->offset + flow->done, data, size, err);
+
+    flow->write_failed = code != SB_OK;
+    flow->done += (int64_t)size;
+    if (!(to->has & SB_HAS_CRC))
+        flow->crc32c = sb_crc32c(flow->crc32c, data, size);
+    return code;
+}
+
+/* SB_END: the target's bytes cannot be used; err says why. */
+static enum sb_code copy_bytes(struct copier *copier, const struct sb_entry *target,
+                               struct sb_entry *copy, struct sb_error *err)
+{
+    bool known = target->has & SB_HAS_CRC;
+    struct flow flow = {.writer = copier->writer, .to = copy};
+    struct sb_shards *shards;
+    struct sb_error failure;
+    enum sb_code code;
+
+    if (target->size < 0 || target->offset < 0) {
+        sb_fail(err, SB_DAMAGED, "its row makes no sense");
+        return SB_END;
+    }
+    code = shards_of(copier, target->shard, &shards, err);
+    if (code)
+        return code;
+    *copy = *target;
+    code = sb_writer_place(copier->writer, copy->size, &copy->shard, &copy->offset, err);
+    if (code)
+        return code;
+    code = sb_shards_stream(shards, target->shard, target->offset, target->size,
+                            known ? &target->crc32c : NULL, write_block, &flow, err);
+    if (code && (flow.write_failed || sb_ends_work(err)))
+        return code;
+    if (code) {
+        failure = *err;
+        code = sb_writer_skip(copier->writer, copy->shard, copy->size - flow.done, err);
+        if (code)
+            return code;
+        *err = failure;
+        return SB_END;
+    }
+    if (!known)
+        copy->crc32c = flow.crc32c;
+    return SB_OK;
+}
+
+/* The copy at hand gets its bytes, and the type of file that they are. */
+static enum sb_code keep(struct copier *copier, const struct sb_entry *copy, struct sb_error *err)
+{
+    sqlite3_stmt *row = copier->copies;
+    struct sb_writer *writer = copier->writer;
+    bool has_mode = sqlite3_column_type(row, 2) != SQLITE_NULL;
+    uint32_t mode = has_mode ? (uint32_t)sqlite3_column_int64(row, 2) & ~(uint32_t)S_IFMT
+                             : copy->mode & ~(uint32_t)S_IFMT;
+    enum sb_code code;
+
+    sqlite3_bind_int64(copier->update, 1, sqlite3_column_int64(row, 0));
+    sqlite3_bind_int64(copier->update, 2, copy->shard);
+    sqlite3_bind_int64(copier->update, 3, copy->offset);
+    sqlite3_bind_int64(copier->update, 4, copy->size);
+    sqlite3_bind_int64(copier->update, 5, copy->crc32c);
+    if (has_mode || (copy->has & SB_HAS_MODE))
+        sqlite3_bind_int64(copier->update, 6,
+                           mode | (copy->has & SB_HAS_MODE ? copy->mode & S_IFMT : S_IFREG));
+    else
+        sqlite3_bind_null(copier->update, 6);
+    code = sb_database_step(copier->update, err);
+    writer->counts.bytes += copy->size;
+    return code ? code
+                : sb_tally_file(writer->tally, (const char *)sqlite3_column_text(row, 1),
+                                (size_t)sqlite3_column_bytes(row, 1), 0, copy->size, err);
+}
+
+static enum sb_code leave_out(struct copier *copier, struct sb_error *err)
+{
+    sqlite3_stmt *row = copier->copies;
+    enum sb_code code;
+
+    copier->writer->left_out = true;
+    sqlite3_bind_int64(copier->remove, 1, sqlite3_column_int64(row, 0));
+    code = sb_database_step(copier->remove, err);
+    return code ? code
+                : sb_writer_uncount(copier->writer, (const char *)sqlite3_column_text(row, 1),
+                                    (size_t)sqlite3_column_bytes(row, 1), 0, err);
+}
+
+static enum sb_code make_copy(struct copier *copier, struct sb_error *err)
+{
+    const struct sb_notify *notify = copier->writer->notify;
+    const char *name = (const char *)sqlite3_column_text(copier->copies, 1);
+    const char *target_name = (const char *)sqlite3_column_text(copier->copies, 3);
+    size_t target_size = (size_t)sqlite3_column_bytes(copier->copies, 3);
+    struct sb_entry target, copy;
+    enum sb_code code;
+
+    code = find_target(copier, target_name, target_size, sqlite3_column_int64(copier->copies, 0),
+                       &target, err);
+    if (code == SB_NOENT) {
+        sb_tell(notify, SB_PROBLEM, "missing", name,
+                "hard link to '%s', which is not there; left out", target_name);
+        return leave_out(copier, err);
+    }
+    if (code == SB_OK)
+        code = copy_bytes(copier, &target, &copy, err);
+    if (code == SB_END) {
+        sb_tell(notify, SB_PROBLEM, "damaged", name, "hard link to '%s': %s; left out", target_name,
+                err->text);
+        return leave_out(copier, err);
+    }
+    return code ? code : keep(copier, &copy, err);
+}
+
+enum sb_code sb_writer_make_copies(struct sb_writer *writer, struct sb_error *err)
+{
+    struct copier copier = {.writer = writer};
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+
+    if (!writer->add_copy)
+        return SB_OK;
+    code = prepare_copier(&copier, err);
+    while (code == SB_OK && (rc = sqlite3_step(copier.copies)) == SQLITE_ROW)
+        code = make_copy(&copier, err);
+    if (code == SB_OK && rc != SQLITE_DONE)
+        code = sb_database_fail(writer->rows, err);
+    release_copier(&copier);
+    return code;
+}

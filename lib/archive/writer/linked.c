@@ -1,0 +1,92 @@
+#include "archive/writer/linked.h"
+
+#include "archive/config.h"
+#include "archive/database.h"
+#include "core/number.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+
+#define KEY_ROOM 32
+
+static void make_key(char key[KEY_ROOM], uint32_t shard)
+{
+    snprintf(key, KEY_ROOM, SB_CONFIG_SOURCE "%05u", shard);
+}
+
+static int64_t mtime_of(const struct stat *st)
+{
+    int64_t seconds = st->st_mtim.tv_sec, result;
+
+    if (__builtin_mul_overflow(seconds, 1000000000, &result) ||
+        __builtin_add_overflow(result, st->st_mtim.tv_nsec, &result))
+        return seconds < 0 ? INT64_MIN : INT64_MAX;
+    return result;
+}
+
+bool sb_linked_same_time(const struct sb_linked *linked, const struct stat *st)
+{
+    return linked->mtime_ns == mtime_of(st);
+}
+
+static enum sb_code run_for(struct sqlite3 *db, const char *sql, uint32_t shard,
+                            struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    char key[KEY_ROOM];
+    enum sb_code code = sb_database_prepare(db, &statement, sql, err);
+
+    if (code)
+        return code;
+    make_key(key, shard);
+    sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
+    code = sb_database_step(statement, err);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+enum sb_code sb_linked_record(struct sqlite3 *db, uint32_t shard, const struct stat *st,
+                              struct sb_error *err)
+{
+    char key[KEY_ROOM], mtime[32];
+    int64_t size;
+
+    make_key(key, shard);
+    if (!st)
+        return sb_config_put(db, key, NULL, NULL, err);
+    size = st->st_size;
+    snprintf(mtime, sizeof(mtime), "%lld", (long long)mtime_of(st));
+    return sb_config_put(db, key, mtime, &size, err);
+}
+
+enum sb_code sb_linked_get(struct sqlite3 *db, uint32_t shard, struct sb_linked *out,
+                           struct sb_error *err)
+{
+    struct sb_config_row row;
+    char key[KEY_ROOM];
+    enum sb_code code;
+
+    make_key(key, shard);
+    code = sb_config_get(db, key, &row, err);
+    *out = (struct sb_linked){.recorded = row.there, .size = row.number};
+    out->watched = row.is_number && row.number >= 0 && row.text &&
+                   sb_parse_integer(row.text, INT64_MIN, INT64_MAX, &out->mtime_ns);
+    sb_config_release(&row);
+    return code;
+}
+
+enum sb_code sb_linked_unwatch(struct sqlite3 *db, uint32_t shard, struct sb_error *err)
+{
+    return run_for(db,
+                   "UPDATE main.config SET value_text = NULL, value_int = NULL WHERE key = ?1"
+                   " AND value_int NOT NULL",
+                   shard, err);
+}
+
+enum sb_code sb_linked_drop_from(struct sqlite3 *db, uint32_t shard, struct sb_error *err)
+{
+    return run_for(db,
+                   "DELETE FROM main.config WHERE key >= ?1"
+                   " AND key GLOB '" SB_CONFIG_SOURCE "[0-9][0-9][0-9][0-9][0-9]'",
+                   shard, err);
+}

@@ -1,0 +1,227 @@
+#include "archive/writer/linker.h"
+
+#include "archive/shards.h"
+#include "archive/writer/linked.h"
+#include "archive/writer/private.h"
+#include "core/buf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Numbers of shards by a pair of keys; open addressing, at most half full. */
+struct slot {
+    bool used;
+    uint32_t number;
+    uint64_t a, b;
+};
+
+/* Of shards that have a number, by it. */
+struct sizes {
+    int64_t *bytes;
+    size_t room;
+};
+
+struct table {
+    struct slot *slots;
+    size_t count, room; /* room is a power of two */
+};
+
+struct sb_linker {
+    struct sb_writer *writer;
+    enum sb_link_kind kind;
+    struct table asked; /* by shards and number there */
+    struct table files; /* by device and inode */
+    struct sizes sizes;
+};
+
+/* The slot that has the keys, or the free one that they would go to. */
+static struct slot *slot_of(const struct table *table, uint64_t a, uint64_t b)
+{
+    uint64_t hash = (a * 0x9e3779b97f4a7c15 ^ b) * 0xff51afd7ed558ccd;
+    size_t at = (hash >> 32) & (table->room - 1);
+
+    while (table->slots[at].used && (table->slots[at].a != a || table->slots[at].b != b))
+        at = (at + 1) & (table->room - 1);
+    return &table->slots[at];
+}
+
+static const struct slot *find(const struct table *table, uint64_t a, uint64_t b)
+{
+    const struct slot *slot = table->room ? slot_of(table, a, b) : NULL;
+
+    return slot && slot->used ? slot : NULL;
+}
+
+static enum sb_code grow(struct table *table, struct sb_error *err)
+{
+    struct table larger = {.count = table->count, .room = table->room ? table->room * 2 : 64};
+
+    larger.slots = calloc(larger.room, sizeof(*larger.slots));
+    if (!larger.slots)
+        return sb_fail_memory(err);
+    for (size_t i = 0; i < table->room; i++) {
+        const struct slot *old = &table->slots[i];
+
+        if (old->used)
+            *slot_of(&larger, old->a, old->b) = *old;
+    }
+    free(table->slots);
+    *table = larger;
+    return SB_OK;
+}
+
+/* The keys are not there yet. */
+static enum sb_code put(struct table *table, uint64_t a, uint64_t b, uint32_t number,
+                        struct sb_error *err)
+{
+    enum sb_code code = table->count * 2 >= table->room ? grow(table, err) : SB_OK;
+
+    if (code)
+        return code;
+    *slot_of(table, a, b) = (struct slot){.used = true, .number = number, .a = a, .b = b};
+    table->count++;
+    return SB_OK;
+}
+
+/* A shard's file has this number from now on. */
+static enum sb_code put_file(struct sb_linker *linker, const struct stat *st, uint32_t number,
+                             struct sb_error *err)
+{
+    struct sizes *sizes = &linker->sizes;
+
+    if (number >= sizes->room) {
+        size_t room = ((size_t)number + 16) * 2;
+        int64_t *bytes = reallocarray(sizes->bytes, room, sizeof(*bytes));
+
+        if (!bytes)
+            return sb_fail_memory(err);
+        sizes->bytes = bytes;
+        sizes->room = room;
+    }
+    sizes->bytes[number] = st->st_size;
+    return put(&linker->files, st->st_dev, st->st_ino, number, err);
+}
+
+/*
+ * A shard that stands in the archive already, if it is another's file: through a symbolic link, or
+ * by a hard link that was made as one.
+ */
+static enum sb_code add_standing(struct sb_linker *linker, uint32_t number, const char *path,
+                                 struct sb_error *err)
+{
+    struct sb_linked linked;
+    struct stat st;
+    enum sb_code code;
+
+    if (lstat(path, &st))
+        return sb_fail_errno(err, errno, "%s", path);
+    if (!S_ISLNK(st.st_mode)) {
+        code = sb_linked_get(linker->writer->db, number, &linked, err);
+        if (code || !linked.watched)
+            return code;
+    } else if (stat(path, &st)) {
+        return SB_OK;
+    }
+    if (find(&linker->files, st.st_dev, st.st_ino))
+        return SB_OK;
+    return put_file(linker, &st, number, err);
+}
+
+static enum sb_code add_all_standing(struct sb_linker *linker, struct sb_error *err)
+{
+    uint32_t count = sb_writer_shard_count(linker->writer);
+    enum sb_code code = SB_OK;
+
+    for (uint32_t number = 0; !code && number < count; number++) {
+        char *path = sb_shard_name(linker->writer->hold.path, number, err);
+
+        code = path ? add_standing(linker, number, path, err) : err->code;
+        free(path);
+    }
+    return code;
+}
+
+enum sb_code sb_linker_new(struct sb_linker **out, struct sb_writer *writer, enum sb_link_kind kind,
+                           struct sb_error *err)
+{
+    struct sb_linker *linker = calloc(1, sizeof(*linker));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!linker)
+        return sb_fail_memory(err);
+    linker->writer = writer;
+    linker->kind = kind;
+    code = add_all_standing(linker, err);
+    if (code) {
+        sb_linker_free(linker);
+        return code;
+    }
+    *out = linker;
+    return SB_OK;
+}
+
+void sb_linker_free(struct sb_linker *linker)
+{
+    if (!linker)
+        return;
+    free(linker->sizes.bytes);
+    free(linker->asked.slots);
+    free(linker->files.slots);
+    free(linker);
+}
+
+static enum sb_code link_file(struct sb_linker *linker, const char *name, uint32_t *number,
+                              struct sb_error *err)
+{
+    char *file = realpath(name, NULL);
+    enum sb_code code;
+
+    if (!file)
+        return sb_fail_errno(err, errno, "%s", name);
+    code = sb_shard_refuse_unnamed(file, err);
+    if (!code)
+        code = sb_writer_link_shard(linker->writer, linker->kind, file, number, err);
+    free(file);
+    return code;
+}
+
+enum sb_code sb_linker_map(struct sb_linker *linker, struct sb_shards *shards, uint32_t shard,
+                           uint32_t *number, struct sb_error *err)
+{
+    const struct slot *found = find(&linker->asked, (uintptr_t)shards, shard);
+    struct sb_buf name = {0};
+    struct stat st;
+    enum sb_code code;
+
+    if (found) {
+        *number = found->number;
+        return SB_OK;
+    }
+    code = sb_shards_stat(shards, shard, &st, err);
+    if (code)
+        return code;
+    found = find(&linker->files, st.st_dev, st.st_ino);
+    if (found) {
+        *number = found->number;
+        return put(&linker->asked, (uintptr_t)shards, shard, *number, err);
+    }
+    if (sb_shards_path(shards, shard, &name))
+        code = sb_fail_memory(err);
+    if (!code)
+        code = link_file(linker, name.data, number, err);
+    if (!code)
+        code = put_file(linker, &st, *number, err);
+    if (!code)
+        code = put(&linker->asked, (uintptr_t)shards, shard, *number, err);
+    sb_buf_release(&name);
+    return code;
+}
+
+int64_t sb_linker_size(const struct sb_linker *linker, uint32_t number)
+{
+    return linker->sizes.bytes[number];
+}

@@ -1,0 +1,257 @@
+/*
+ * A new archive, or one in place of an old one: built as ARCHIVE.new-index beside it.
+ */
+#include "archive/writer/private.h"
+
+#include "archive/database.h"
+#include "archive/ddl.h"
+#include "archive/journal.h"
+#include "archive/own/own_names.h"
+#include "archive/own/settle.h"
+#include "core/io.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a killed run left, and what is in the way of this one. */
+static enum sb_code clear_the_way(struct sb_writer *writer, struct sb_error *err)
+{
+    static const struct sb_hold_options to_be_replaced = {.to_change = false};
+    struct sb_hold *hold = &writer->hold;
+    enum sb_code code;
+
+    /* Only what is an archive is replaced: --force must not cost a stranger's database. */
+    if (hold->file) {
+        code = sb_hold_open(hold, &writer->replaced, &to_be_replaced, err);
+        return code || writer->in_place ? code
+                                        : sb_writer_refuse_strangers(writer, writer->replaced, err);
+    }
+    if (writer->in_place && hold->note.text.whole &&
+        hold->note.text.claims[SB_CLAIM_MADE].count > 0)
+        return sb_fail(err, SB_EXISTS,
+                       "%s" SB_NEW_INDEX ": an interrupted run left this index, which may be that "
+                       "of the shards; finish it with 'pack --append', or remove it",
+                       hold->path);
+    code = sb_journal_refuse(hold->path, err);
+    if (code == SB_OK)
+        code = sb_settle_missing(hold, err);
+    return code || writer->in_place ? code : sb_pending_refuse_shards(hold->path, 0, err);
+}
+
+/*
+ * The journal is in memory, and for an index that cannot be made, names being repeated; it holds
+ * the few pages that were there when the transaction began.
+ */
+static enum sb_code make_index(struct sb_writer *writer, struct sb_error *err)
+{
+    struct sb_hold *hold = &writer->hold;
+    enum sb_code code = sb_note_begin(&hold->note, hold->file ? SB_AIM_REPLACE : SB_AIM_MAKE,
+                                      hold->file ? &hold->index : NULL, err);
+
+    writer->settled = true;
+    if (code == SB_OK)
+        code = sb_new_index_make(&writer->made, hold, "MEMORY", err);
+    writer->db = writer->made.db;
+    return code ? code : sb_writer_prepare_rows(writer, writer->db, err);
+}
+
+enum sb_code sb_writer_open_new(struct sb_writer *writer, struct sb_error *err)
+{
+    uint32_t standing = 0;
+    enum sb_code code;
+
+    if (writer->hold.file && writer->mode == SB_CREATE)
+        return sb_fail(err, SB_EXISTS,
+                       "%s: there is an archive already; use --append to add to it, or --force to "
+                       "replace it",
+                       writer->hold.path);
+    if (writer->limit <= 0)
+        writer->limit = INT64_MAX;
+    code = sb_hold_take(&writer->hold, err);
+    if (code == SB_OK)
+        code = clear_the_way(writer, err);
+    if (code == SB_OK && writer->in_place)
+        code = sb_writer_count_shards(writer, &standing, err);
+    if (code == SB_OK)
+        code = make_index(writer, err);
+    return code ? code
+                : sb_shard_out_new(&writer->shards, &writer->hold, standing, writer->limit, err);
+}
+
+struct sync_job {
+    struct sb_shard_out *shards;
+    enum sb_code code;
+    struct sb_error error;
+};
+
+static void *sync_shards(void *argument)
+{
+    struct sync_job *job = argument;
+
+    job->code = sb_shard_out_finish(job->shards, &job->error);
+    return NULL;
+}
+
+static enum sb_code build_indexes(struct sb_writer *writer, struct sb_error *err)
+{
+    enum sb_code code = sb_writer_index_names(writer, err);
+
+    for (const struct sb_ddl_object *index = sb_ddl_indexes + 1; code == SB_OK && index->sql;
+         index++)
+        code = sb_database_run(writer->db, index->sql, err);
+    if (code == SB_OK)
+        code = sb_tally_apply(writer->tally, writer->db, true, err);
+    for (const struct sb_ddl_object *t = sb_ddl_triggers; code == SB_OK && t->sql; t++)
+        code = sb_database_run(writer->db, t->sql, err);
+    return code;
+}
+
+/* The shards go to disk while the index is being finished. */
+static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
+{
+    struct sync_job job = {.shards = writer->shards};
+    pthread_t thread;
+    bool threaded;
+    enum sb_code code;
+
+    code = sb_writer_make_copies(writer, err);
+    if (code)
+        return code;
+    threaded = pthread_create(&thread, NULL, sync_shards, &job) == 0;
+    code = build_indexes(writer, err);
+    if (threaded)
+        pthread_join(thread, NULL);
+    else
+        sync_shards(&job);
+    if (code == SB_OK)
+        code = sb_writer_heed_strict(writer, err);
+    if (code)
+        return code;
+    if (job.code) {
+        *err = job.error;
+        return job.code;
+    }
+    writer->has_row = writer->replaced && !writer->in_place;
+    code = sb_writer_put_progress(writer, err);
+    if (code == SB_OK)
+        code =
+            sb_writer_put_config(writer, writer->in_place ? 0 : sb_shard_out_count(writer->shards),
+                                 writer->has_row, err);
+    /* Goes to disk after all that it speaks of. */
+    return code ? code : sb_new_index_complete(&writer->made, &writer->hold, err);
+}
+
+/* One that is a stranger's by now is not claimed. */
+static enum sb_code note_gone(struct sb_writer *writer, uint32_t number, struct sb_error *err)
+{
+    char *path = sb_shard_name(writer->hold.path, number, err);
+    struct sb_look look = {0};
+    enum sb_code code = path ? sb_look_at(path, &look, err) : err->code;
+
+    free(path);
+    if (code || !look.there)
+        return code;
+    return sb_note_claim(&writer->hold.note, SB_CLAIM_GONE, number, &look.identity, err);
+}
+
+enum sb_code sb_writer_note_gone(struct sb_writer *writer, uint32_t made, struct sb_error *err)
+{
+    uint32_t count = writer->shards_in_use;
+    enum sb_code code = SB_OK;
+
+    /* An archive without files has a shard all the same. */
+    if (count == 0 && writer->replaced)
+        count = 1;
+    for (uint32_t i = 0; code == SB_OK && i < count; i++)
+        code = note_gone(writer, i, err);
+    for (uint32_t i = count; code == SB_OK && i < made; i++)
+        code = sb_settle_claim_name(&writer->hold, i, err);
+    return code ? code : sb_note_sync(&writer->hold.note, err);
+}
+
+/*
+ * The row leads readers to the shards until they have their names. Where another program came
+ * first, the next writer of ours does it.
+ */
+static enum sb_code finish(struct sb_writer *writer, struct sb_error *err)
+{
+    static const struct sb_hold_options options = {.to_change = true};
+    struct sqlite3 *db = NULL;
+    enum sb_code code = sb_hold_open(&writer->hold, &db, &options, err);
+
+    sb_database_close(db);
+    writer->finished = code == SB_OK;
+    return code == SB_LOCKED ? SB_OK : code;
+}
+
+enum sb_code sb_writer_put_in_place(struct sb_writer *writer, const char *from, int *fd,
+                                    const struct sb_identity *identity, struct sb_error *err)
+{
+    enum sb_code code = writer->has_row ? sb_hold_bridge(&writer->hold, from, *fd, err) : SB_OK;
+
+    if (code == SB_OK)
+        code = sb_new_index_place(&writer->hold, from, fd, identity, &writer->committed, err);
+    if (code)
+        return code;
+    sb_database_close(writer->replaced);
+    writer->replaced = NULL;
+    if (writer->has_row)
+        return finish(writer, err);
+    writer->finished = true;
+    return SB_OK;
+}
+
+/*
+ * Shards of a new archive have their names before the index has its own; those of one that replaces
+ * another get them afterwards, for until then they are the other's.
+ */
+static enum sb_code name_shards(struct sb_writer *writer, struct sb_error *err)
+{
+    if (writer->in_place)
+        return SB_OK;
+    return writer->replaced ? sb_writer_note_gone(writer, sb_shard_out_count(writer->shards), err)
+                            : sb_settle_name_shards(&writer->hold, err);
+}
+
+void sb_writer_close_index(struct sb_writer *writer)
+{
+    sqlite3_finalize(writer->add_file);
+    sqlite3_finalize(writer->add_copy);
+    writer->add_file = NULL;
+    writer->add_copy = NULL;
+    sb_tally_free(writer->tally);
+    writer->tally = NULL;
+    sb_new_index_close(&writer->made);
+    writer->db = NULL;
+}
+
+enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err)
+{
+    enum sb_code code = finish_files(writer, err);
+
+    if (code)
+        return code;
+    sb_writer_close_index(writer);
+    code = name_shards(writer, err);
+    return code ? code
+                : sb_writer_put_in_place(writer, writer->made.path, &writer->made.fd,
+                                         &writer->made.identity, err);
+}
+
+enum sb_code sb_writer_roll_forward(struct sb_writer *writer, struct sb_error *err)
+{
+    struct sb_hold *hold = &writer->hold;
+    bool done;
+    enum sb_code code = sb_settle_forward(hold, &done, err);
+
+    if (code)
+        return code;
+    if (!done && hold->note.text.aim == SB_AIM_NONE)
+        return sb_fail(err, SB_NOENT, "%s: no such archive", hold->path);
+    if (!done)
+        return sb_fail(err, SB_NOENT,
+                       "%s: no such archive; an interrupted pack left %s, pack it again",
+                       hold->path, hold->note.path);
+    return sb_hold_take_index(hold, &hold->note.text.index, err);
+}

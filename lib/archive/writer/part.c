@@ -1,0 +1,129 @@
+/*
+ * An archive that was stored stretch by stretch as ARCHIVE.part becomes ARCHIVE. The writer of
+ * ARCHIVE has been its lock all the while; the index that it began itself stays empty, and goes.
+ */
+#include "archive/writer/private.h"
+
+#include "archive/database.h"
+#include "archive/journal.h"
+#include "archive/own/own_names.h"
+#include "archive/own/part.h"
+#include "archive/own/shardcount.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The part while it becomes an archive. */
+struct becoming {
+    struct sb_hold hold;
+    sqlite3 *db;
+    uint32_t count; /* of shards; one without files has a shard all the same */
+};
+
+static enum sb_code count_shards(struct becoming *part, struct sb_error *err)
+{
+    enum sb_code code = sb_shard_count_in_use(part->db, part->hold.path, &part->count, err);
+
+    if (code == SB_OK && part->count == 0)
+        part->count = 1;
+    return code;
+}
+
+/* With the row that leads to the shards under the part's name. */
+static enum sb_code call_whole(struct becoming *part, struct sb_error *err)
+{
+    struct sb_progress progress = {0};
+    enum sb_code code = sb_progress_load(part->db, &progress, err);
+
+    progress.state = SB_PROGRESS_WHOLE;
+    if (code == SB_OK)
+        code = sb_progress_save(part->db, &progress, err);
+    sb_progress_release(&progress);
+    if (code == SB_OK)
+        code = count_shards(part, err);
+    if (code == SB_OK)
+        code = sb_pending_record(part->db, part->hold.path, part->count, err);
+    return code == SB_OK ? sb_database_run(part->db, "COMMIT", err) : code;
+}
+
+/* The index that this writer began; the part's takes its place in the note. */
+static enum sb_code let_go(struct sb_writer *writer, const struct becoming *part,
+                           struct sb_error *err)
+{
+    struct sb_look look;
+    enum sb_code code = sb_note_stands(&writer->hold.note, err);
+
+    if (code == SB_OK)
+        code = sb_look_at(writer->made.path, &look, err);
+    if (code)
+        return code;
+    if (!sb_is_identical(&look.identity, &writer->made.identity))
+        return sb_fail(err, SB_EXISTS, "%s: was replaced by another file meanwhile; move it away",
+                       writer->made.path);
+    sb_writer_close_index(writer);
+    if (unlink(writer->made.path))
+        return sb_fail_errno(err, errno, "%s", writer->made.path);
+    code = sb_sync_directory_of(writer->hold.path, err);
+    return code ? code : sb_note_index(&writer->hold.note, &part->hold.index, err);
+}
+
+static enum sb_code place(struct sb_writer *writer, struct becoming *part, struct sb_error *err)
+{
+    enum sb_code code = sb_journal_refuse(part->hold.path, err);
+
+    if (code == SB_OK && !writer->replaced)
+        code = sb_pending_refuse_shards(writer->hold.path, 0, err);
+    if (code == SB_OK)
+        code = let_go(writer, part, err);
+    if (code == SB_OK)
+        code = sb_writer_note_gone(writer, part->count, err);
+    if (code)
+        return code;
+    sb_database_close(part->db);
+    part->db = NULL;
+    writer->has_row = true;
+    return sb_writer_put_in_place(writer, part->hold.path, &part->hold.fd, &part->hold.index, err);
+}
+
+/* With the locks of the run that stored into it, where that has them. */
+static enum sb_code hold_part(struct becoming *part, const char *path, struct sb_hold *kept,
+                              struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (kept->fd >= 0) {
+        sb_hold_move(&part->hold, kept);
+        return SB_OK;
+    }
+    code = sb_hold_find(&part->hold, path, false, err);
+    if (code == SB_OK && !part->hold.file)
+        code = sb_fail(err, SB_NOENT, "%s: no such archive", part->hold.path);
+    return code ? code : sb_hold_take(&part->hold, err);
+}
+
+enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part_path,
+                                   struct sb_hold *kept, struct sb_error *err)
+{
+    static const struct sb_hold_options options = {.to_change = true};
+    struct becoming part = {.hold = SB_HOLD_NONE};
+    enum sb_code code = hold_part(&part, part_path, kept, err);
+
+    if (code == SB_OK)
+        code = sb_hold_open(&part.hold, &part.db, &options, err);
+    if (code == SB_OK)
+        code = sb_note_begin(&part.hold.note, SB_AIM_CHANGE, &part.hold.index, err);
+    if (code == SB_OK)
+        code = call_whole(&part, err);
+    if (code == SB_OK)
+        code = sb_hold_begin(&part.hold, part.db, err);
+    /* Before the rename, or a kill could leave it beside an archive that has no part. */
+    if (code == SB_OK)
+        sb_note_drop(&part.hold.note, false);
+    if (code == SB_OK)
+        code = place(writer, &part, err);
+    sb_database_close(part.db);
+    sb_hold_drop(&part.hold, code != SB_OK);
+    return code;
+}

@@ -1,0 +1,252 @@
+/*
+ * Other names for what an archive holds. The rows are changed as they stand, within the transaction
+ * that the commit ends.
+ */
+#include "archive/writer/private.h"
+
+#include "archive/database.h"
+#include "core/name.h"
+
+/* Rows below ?1, and the directory itself, which `dirs` has a row of. */
+#define BELOW         "path > ?1 || '/' AND path < ?1 || '0'"
+#define SELF_OR_BELOW "(path = ?1 OR " BELOW ")"
+
+/* ?2 in place of the first bytes, of which there are ?3 - 1. Names are bytes, and not all UTF-8. */
+#define RENAMED "CAST(?2 || substr(CAST(path AS BLOB), ?3) AS TEXT)"
+
+struct name {
+    const char *text;
+    size_t size;
+};
+
+/* What a file or a directory counts in the statistics of those above it. */
+struct weight {
+    int64_t subdirs, files; /* of its parent */
+    int64_t files_tree, size_tree;
+};
+
+static void bind_name(sqlite3_stmt *statement, int column, const struct name *name)
+{
+    sqlite3_bind_text(statement, column, name->text, (int)name->size, SQLITE_STATIC);
+}
+
+/* Prepares a statement whose first parameter is a name. */
+static enum sb_code prepare_for(struct sb_writer *writer, sqlite3_stmt **out, const char *sql,
+                                const struct name *name, struct sb_error *err)
+{
+    enum sb_code code = sb_database_prepare(writer->db, out, sql, err);
+
+    if (code == SB_OK)
+        bind_name(*out, 1, name);
+    return code;
+}
+
+/* The first two columns of the first row; *found is false, and they are 0, where there is none. */
+static enum sb_code two_numbers(struct sb_writer *writer, const char *sql, const struct name *name,
+                                bool *found, int64_t *first, int64_t *second, struct sb_error *err)
+{
+    sqlite3_stmt *row;
+    enum sb_code code = prepare_for(writer, &row, sql, name, err);
+    int rc;
+
+    *first = 0;
+    *second = 0;
+    if (code)
+        return code;
+    rc = sqlite3_step(row);
+    *found = rc == SQLITE_ROW;
+    if (*found) {
+        *first = sqlite3_column_int64(row, 0);
+        *second = sqlite3_column_int64(row, 1);
+    } else if (rc != SQLITE_DONE) {
+        code = sb_database_fail(writer->db, err);
+    }
+    sqlite3_finalize(row);
+    return code;
+}
+
+/* A directory has its sums in its row; one without a row is summed up. */
+static enum sb_code weigh_directory(struct sb_writer *writer, const struct name *name,
+                                    struct weight *weight, struct sb_error *err)
+{
+    bool found;
+    enum sb_code code;
+
+    *weight = (struct weight){.subdirs = 1};
+    code = two_numbers(writer, "SELECT num_files_tree, size_tree FROM main.dirs WHERE path = ?1",
+                       name, &found, &weight->files_tree, &weight->size_tree, err);
+    if (code == SB_OK && (weight->files_tree < 0 || weight->size_tree < 0))
+        return sb_fail(err, SB_DAMAGED,
+                       "%s: its tree statistics make no sense; run 'shardbox upgrade'", name->text);
+    if (code || found)
+        return code;
+    return two_numbers(writer, "SELECT count(*), sum(size) FROM main.files WHERE " BELOW, name,
+                       &found, &weight->files_tree, &weight->size_tree, err);
+}
+
+/* Adds the weight to all directories above, or takes it off. */
+static enum sb_code shift(struct sb_writer *writer, const struct name *name,
+                          const struct weight *weight, int sign, struct sb_error *err)
+{
+    static const char add[] =
+        "UPDATE main.dirs SET num_subdirs = num_subdirs + ?2, num_files = num_files + ?3,"
+        " num_files_tree = num_files_tree + ?4, size_tree = size_tree + ?5 WHERE path = ?1";
+    struct name above = *name;
+    bool is_parent = true;
+    sqlite3_stmt *update;
+    enum sb_code code = sb_database_prepare(writer->db, &update, add, err);
+
+    while (code == SB_OK && above.size > 0) {
+        above.size = sb_parent_size(above.text, above.size);
+        bind_name(update, 1, &above);
+        sqlite3_bind_int64(update, 2, is_parent ? sign * weight->subdirs : 0);
+        sqlite3_bind_int64(update, 3, is_parent ? sign * weight->files : 0);
+        sqlite3_bind_int64(update, 4, sign * weight->files_tree);
+        sqlite3_bind_int64(update, 5, sign * weight->size_tree);
+        code = sb_database_step(update, err);
+        is_parent = false;
+    }
+    sqlite3_finalize(update);
+    return code;
+}
+
+static enum sb_code run_for(struct sb_writer *writer, const char *sql, const struct name *name,
+                            const struct name *to, struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code = prepare_for(writer, &statement, sql, name, err);
+
+    if (code)
+        return code;
+    if (to) {
+        bind_name(statement, 2, to);
+        sqlite3_bind_int64(statement, 3, (int64_t)name->size + 1);
+    }
+    code = sb_database_step(statement, err);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+/* What is below a directory gets that many levels deeper. */
+static enum sb_code refuse_depth(struct sb_writer *writer, const struct name *from,
+                                 const struct name *to, struct sb_error *err)
+{
+    static const char deepest[] =
+        "SELECT max(length(path) - length(replace(path, '/', ''))), 0 FROM (SELECT path FROM"
+        " main.files WHERE " BELOW " UNION ALL SELECT path FROM main.dirs WHERE " BELOW ")";
+    int64_t deeper =
+        (int64_t)sb_name_depth(to->text, to->size) - (int64_t)sb_name_depth(from->text, from->size);
+    int64_t depth, nothing;
+    bool found;
+    enum sb_code code;
+
+    if (deeper <= 0)
+        return SB_OK;
+    code = two_numbers(writer, deepest, from, &found, &depth, &nothing, err);
+    if (code || depth + deeper <= SB_DEPTH_MAX)
+        return code;
+    return sb_fail(err, SB_LIMIT, "%s: what is below it would be more than %d directories deep",
+                   from->text, SB_DEPTH_MAX);
+}
+
+/* Is there anything below this directory? */
+static enum sb_code refuse_full(struct sb_writer *writer, const struct name *name,
+                                struct sb_error *err)
+{
+    int64_t ignored;
+    bool found;
+    enum sb_code code = two_numbers(writer,
+                                    "SELECT 1, 1 FROM main.files WHERE " BELOW
+                                    " UNION ALL SELECT 1, 1 FROM main.dirs WHERE " BELOW " LIMIT 1",
+                                    name, &found, &ignored, &ignored, err);
+
+    if (code || !found)
+        return code;
+    return sb_fail(err, SB_EXISTS, "%s: is a directory that is not empty", name->text);
+}
+
+static enum sb_code weigh(struct sb_writer *writer, const struct name *name,
+                          const struct sb_entry *entry, struct weight *weight, struct sb_error *err)
+{
+    if (entry->type == SB_DIR)
+        return weigh_directory(writer, name, weight, err);
+    *weight = (struct weight){
+        .files = 1, .files_tree = 1, .size_tree = entry->size > 0 ? entry->size : 0};
+    return SB_OK;
+}
+
+static enum sb_code remove_replaced(struct sb_writer *writer, const struct name *name,
+                                    const struct sb_entry *entry, struct sb_error *err)
+{
+    bool is_dir = entry->type == SB_DIR;
+    struct weight weight;
+    enum sb_code code = weigh(writer, name, entry, &weight, err);
+
+    if (code == SB_OK)
+        code = run_for(writer,
+                       is_dir ? "DELETE FROM main.dirs WHERE path = ?1"
+                              : "DELETE FROM main.files WHERE path = ?1",
+                       name, NULL, err);
+    return code ? code : shift(writer, name, &weight, -1, err);
+}
+
+static enum sb_code rename_rows(struct sb_writer *writer, const struct name *from,
+                                const struct name *to, bool is_dir, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (!is_dir)
+        return run_for(writer, "UPDATE main.files SET path = " RENAMED " WHERE path = ?1", from, to,
+                       err);
+    code = run_for(writer, "UPDATE main.files SET path = " RENAMED " WHERE " BELOW, from, to, err);
+    return code ? code
+                : run_for(writer, "UPDATE main.dirs SET path = " RENAMED " WHERE " SELF_OR_BELOW,
+                          from, to, err);
+}
+
+/* What may be renamed, and to that name; *is_replaced: something has it. */
+static enum sb_code look(struct sb_writer *writer, const struct name *from, const struct name *to,
+                         struct sb_entry *entry, struct sb_entry *replaced, bool *is_replaced,
+                         struct sb_error *err)
+{
+    enum sb_code code = sb_writer_lookup(writer, from->text, from->size, entry, err);
+
+    if (code == SB_NOENT)
+        return sb_fail(err, SB_NOENT, "%s: no such file or directory in the archive", from->text);
+    if (code)
+        return code;
+    code = sb_writer_lookup(writer, to->text, to->size, replaced, err);
+    *is_replaced = code == SB_OK;
+    if (code && code != SB_NOENT)
+        return code;
+    if (*is_replaced && entry->type == SB_DIR && replaced->type != SB_DIR)
+        return sb_fail(err, SB_EXISTS, "%s: is a file, and %s is a directory", to->text,
+                       from->text);
+    if (*is_replaced && entry->type != SB_DIR && replaced->type == SB_DIR)
+        return sb_fail(err, SB_EXISTS, "%s: is a directory, and %s is none", to->text, from->text);
+    if (*is_replaced && replaced->type == SB_DIR && (code = refuse_full(writer, to, err)))
+        return code;
+    return entry->type == SB_DIR ? refuse_depth(writer, from, to, err) : SB_OK;
+}
+
+enum sb_code sb_writer_rename(struct sb_writer *writer, const char *from_text, size_t from_size,
+                              const char *to_text, size_t to_size, struct sb_error *err)
+{
+    struct name from = {from_text, from_size}, to = {to_text, to_size};
+    struct sb_entry entry, replaced;
+    struct weight weight;
+    bool is_replaced = false;
+    enum sb_code code = look(writer, &from, &to, &entry, &replaced, &is_replaced, err);
+
+    if (code == SB_OK)
+        code = sb_exclude_readers(writer->db, writer->hold.file, err);
+    if (code == SB_OK && is_replaced)
+        code = remove_replaced(writer, &to, &replaced, err);
+    if (code == SB_OK)
+        code = weigh(writer, &from, &entry, &weight, err);
+    if (code == SB_OK)
+        code = shift(writer, &from, &weight, -1, err);
+    if (code == SB_OK)
+        code = rename_rows(writer, &from, &to, entry.type == SB_DIR, err);
+    return code ? code : shift(writer, &to, &weight, 1, err);
+}

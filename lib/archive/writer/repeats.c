@@ -1,0 +1,190 @@
+/*
+ * Names that were added more than once, and names that are both a file and a directory. Rows are
+ * added without looking; that there are such shows when the unique index cannot be made.
+ */
+#include "archive/writer/private.h"
+
+#include "archive/database.h"
+#include "archive/ddl.h"
+#include "core/buf.h"
+
+#include <string.h>
+
+/* Rows that go, found before any is deleted. */
+static const char make_table[] = "CREATE TEMP TABLE going (row INTEGER PRIMARY KEY)";
+
+/* Runs a statement whose only parameter is a row. */
+static enum sb_code run_for(sqlite3_stmt *statement, int64_t row, struct sb_error *err)
+{
+    sqlite3_bind_int64(statement, 1, row);
+    return sb_database_step(statement, err);
+}
+
+/* One by one: SQLite would hold the numbers of all rows of one statement in memory. */
+static enum sb_code delete_marked(sqlite3 *db, struct sb_error *err)
+{
+    sqlite3_stmt *rows = NULL, *remove = NULL;
+    enum sb_code code = sb_database_prepare(db, &rows, "SELECT row FROM temp.going", err);
+    int rc = SQLITE_DONE;
+
+    if (code == SB_OK)
+        code = sb_database_prepare(db, &remove, "DELETE FROM main.files WHERE rowid = ?1", err);
+    while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW)
+        code = run_for(remove, sqlite3_column_int64(rows, 0), err);
+    if (code == SB_OK && rc != SQLITE_DONE)
+        code = sb_database_fail(db, err);
+    sqlite3_finalize(rows);
+    sqlite3_finalize(remove);
+    return code ? code : sb_database_run(db, "DROP TABLE temp.going", err);
+}
+
+/* A file, as it was added. */
+struct added {
+    int64_t row;
+    int64_t size;
+    struct sb_buf path;
+};
+
+/* Marks the file before this one when it has the same name, and keeps this one. */
+static enum sb_code compare(struct sb_writer *writer, struct added *before, sqlite3_stmt *row,
+                            sqlite3_stmt *mark, struct sb_error *err)
+{
+    const char *path = (const char *)sqlite3_column_text(row, 1);
+    size_t size = (size_t)sqlite3_column_bytes(row, 1);
+    enum sb_code code = SB_OK;
+
+    if (before->path.data && size == before->path.size &&
+        memcmp(path, before->path.data, size) == 0) {
+        code = run_for(mark, before->row, err);
+        if (code == SB_OK)
+            code = sb_writer_uncount(writer, path, size, before->size, err);
+        writer->counts.superseded++;
+    }
+    before->row = sqlite3_column_int64(row, 0);
+    before->size = sqlite3_column_int64(row, 2);
+    if (code == SB_OK && sb_buf_set(&before->path, path, size))
+        code = sb_fail_memory(err);
+    return code;
+}
+
+static enum sb_code mark_superseded(struct sb_writer *writer, sqlite3_stmt *mark,
+                                    struct sb_error *err)
+{
+    struct added before = {0};
+    sqlite3_stmt *rows;
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+
+    code = sb_database_prepare(
+        writer->rows, &rows, "SELECT rowid, path, size FROM main.files ORDER BY path, rowid", err);
+    while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW)
+        code = compare(writer, &before, rows, mark, err);
+    if (code == SB_OK && rc != SQLITE_DONE)
+        code = sb_database_fail(writer->rows, err);
+    sqlite3_finalize(rows);
+    sb_buf_release(&before.path);
+    return code;
+}
+
+struct clashes {
+    sqlite3_stmt *find;
+    sqlite3_stmt *mark;
+    const struct sb_writer *writer;
+};
+
+/* Marks the file that has the name of this directory, if there is one. */
+static enum sb_code find_clash(void *context, const char *path, size_t size, struct sb_error *err)
+{
+    struct clashes *clashes = context;
+    enum sb_code code = SB_OK;
+    int rc;
+
+    if (size == 0)
+        return SB_OK;
+    sqlite3_bind_text(clashes->find, 1, path, (int)size, SQLITE_STATIC);
+    rc = sqlite3_step(clashes->find);
+    if (rc == SQLITE_ROW)
+        code = run_for(clashes->mark, sqlite3_column_int64(clashes->find, 0), err);
+    else if (rc != SQLITE_DONE)
+        code = sb_database_fail(clashes->writer->rows, err);
+    sqlite3_reset(clashes->find);
+    return code;
+}
+
+static enum sb_code uncount_clashes(struct sb_writer *writer, struct sb_error *err)
+{
+    sqlite3_stmt *rows;
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+
+    code = sb_database_prepare(writer->rows, &rows,
+                               "SELECT path, size FROM temp.going JOIN main.files"
+                               " ON files.rowid = going.row ORDER BY path",
+                               err);
+    while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+        const char *path = (const char *)sqlite3_column_text(rows, 0);
+        size_t size = (size_t)sqlite3_column_bytes(rows, 0);
+
+        writer->left_out = true;
+        sb_tell(writer->notify, SB_PROBLEM, "clash", path,
+                "is a directory as well; the file was left out");
+        code = sb_writer_uncount(writer, path, size, sqlite3_column_int64(rows, 1), err);
+    }
+    if (code == SB_OK && rc != SQLITE_DONE)
+        code = sb_database_fail(writer->rows, err);
+    sqlite3_finalize(rows);
+    return code;
+}
+
+static enum sb_code mark_clashes(struct sb_writer *writer, sqlite3_stmt *mark, struct sb_error *err)
+{
+    struct clashes clashes = {.mark = mark, .writer = writer};
+    enum sb_code code;
+
+    code = sb_database_prepare(writer->rows, &clashes.find,
+                               "SELECT rowid FROM main.files WHERE path = ?1", err);
+    if (code == SB_OK)
+        code = sb_tally_each_dir(writer->tally, find_clash, &clashes, err);
+    sqlite3_finalize(clashes.find);
+    return code ? code : uncount_clashes(writer, err);
+}
+
+/* Deletes the rows that `find` marks. */
+static enum sb_code take_out(struct sb_writer *writer,
+                             enum sb_code (*find)(struct sb_writer *writer, sqlite3_stmt *mark,
+                                                  struct sb_error *err),
+                             struct sb_error *err)
+{
+    sqlite3_stmt *mark = NULL;
+    enum sb_code code = sb_database_run(writer->rows, make_table, err);
+
+    if (code == SB_OK)
+        code = sb_database_prepare(writer->rows, &mark,
+                                   "INSERT OR IGNORE INTO temp.going VALUES (?1)", err);
+    if (code == SB_OK)
+        code = find(writer, mark, err);
+    sqlite3_finalize(mark);
+    return code ? code : delete_marked(writer->rows, err);
+}
+
+enum sb_code sb_writer_index_names(struct sb_writer *writer, struct sb_error *err)
+{
+    const char *make_index = sb_ddl_indexes[0].sql;
+    enum sb_code code = SB_OK;
+
+    if (sqlite3_exec(writer->rows, make_index, NULL, NULL, NULL)) {
+        if (!writer->names_repeat ||
+            sqlite3_extended_errcode(writer->rows) != SQLITE_CONSTRAINT_UNIQUE)
+            return sb_database_fail(writer->rows, err);
+        code = take_out(writer, mark_superseded, err);
+        /* What pages held that were freed in the same transaction, SQLite would keep in memory
+         * when the index takes them. */
+        if (code == SB_OK)
+            code = sb_database_run(writer->rows, "COMMIT; BEGIN", err);
+        if (code == SB_OK)
+            code = sb_database_run(writer->rows, make_index, err);
+    }
+    if (code == SB_OK && writer->names_repeat)
+        code = take_out(writer, mark_clashes, err);
+    return code;
+}

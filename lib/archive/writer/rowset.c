@@ -1,0 +1,51 @@
+#include "archive/writer/rowset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD_BITS   64
+#define FIRST_WORDS 256
+
+void sb_rowset_release(struct sb_rowset *set)
+{
+    free(set->words);
+    *set = (struct sb_rowset){0};
+}
+
+static enum sb_code make_room(struct sb_rowset *set, size_t word, struct sb_error *err)
+{
+    size_t room = set->room ? set->room : FIRST_WORDS;
+    uint64_t *words;
+
+    while (room <= word)
+        room *= 2;
+    words = reallocarray(set->words, room, sizeof(*words));
+    if (!words)
+        return sb_fail_memory(err);
+    memset(words + set->room, 0, (room - set->room) * sizeof(*words));
+    set->words = words;
+    set->room = room;
+    return SB_OK;
+}
+
+enum sb_code sb_rowset_add(struct sb_rowset *set, int64_t row, struct sb_error *err)
+{
+    size_t word = (size_t)row / WORD_BITS;
+
+    if (row < 1 || row > SB_ROWSET_MOST) {
+        set->partial = true;
+        return SB_OK;
+    }
+    if (word >= set->room && make_room(set, word, err))
+        return err->code;
+    set->words[word] |= UINT64_C(1) << (row % WORD_BITS);
+    return SB_OK;
+}
+
+bool sb_rowset_has(const struct sb_rowset *set, int64_t row)
+{
+    size_t word = (size_t)row / WORD_BITS;
+
+    return row >= 1 && row <= SB_ROWSET_MOST && word < set->room &&
+           (set->words[word] >> (row % WORD_BITS) & 1);
+}

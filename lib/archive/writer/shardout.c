@@ -1,0 +1,519 @@
+#include "archive/writer/shardout.h"
+
+#include "archive/own/hold.h"
+#include "archive/own/own_names.h"
+#include "archive/own/settle.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Shards that are being written and may be open at once, beside the current one. */
+#define OPEN_MOST 8
+
+/* From this size on, the kernel is asked to begin writing to disk, so that the final sync is short.
+ */
+#define WRITE_BEHIND_BYTES (256 * 1024)
+
+struct shard_file {
+    uint32_t number;
+    int fd;          /* -1 while closed to save descriptors */
+    int64_t pending; /* bytes placed and not yet written or skipped */
+    int64_t end;     /* of the last extent placed */
+    char *path;
+    struct sb_identity identity; /* of the file that was opened first */
+    struct shard_file *next;
+};
+
+struct sb_shard_out {
+    pthread_mutex_t mutex;   /* guards the list and `pending` */
+    pthread_mutex_t writing; /* one write at a time; guards the descriptors of the list's shards */
+    struct shard_file *open;
+    struct shard_file *current; /* in the list; extents go here; NULL before the first */
+    struct sb_hold *hold;
+    char *prefix;
+    uint32_t first;
+    uint32_t next;
+    int64_t limit;
+    char *continued_path;         /* NULL, or the existing shard, ... */
+    int64_t continued_end;        /* ... its length in use at the start ... */
+    struct sb_identity continued; /* ... and which file it is */
+};
+
+static void free_file(struct shard_file *file)
+{
+    if (!file)
+        return;
+    if (file->fd >= 0)
+        close(file->fd);
+    free(file->path);
+    free(file);
+}
+
+enum sb_code sb_shard_out_new(struct sb_shard_out **out, struct sb_hold *hold, uint32_t first,
+                              int64_t limit, struct sb_error *err)
+{
+    struct sb_shard_out *made = calloc(1, sizeof(*made));
+
+    *out = NULL;
+    if (!made)
+        return sb_fail_memory(err);
+    made->hold = hold;
+    made->prefix = sb_own_name(hold->path, SB_NEW_SUFFIX, err);
+    if (!made->prefix) {
+        free(made);
+        return err->code;
+    }
+    pthread_mutex_init(&made->mutex, NULL);
+    pthread_mutex_init(&made->writing, NULL);
+    made->first = first;
+    made->next = first;
+    made->limit = limit;
+    *out = made;
+    return SB_OK;
+}
+
+void sb_shard_out_free(struct sb_shard_out *out)
+{
+    struct shard_file *file;
+
+    if (!out)
+        return;
+    while ((file = out->open)) {
+        out->open = file->next;
+        free_file(file);
+    }
+    pthread_mutex_destroy(&out->mutex);
+    pthread_mutex_destroy(&out->writing);
+    free(out->continued_path);
+    free(out->prefix);
+    free(out);
+}
+
+/* The same file as ever: its directory may be another one by now. */
+static enum sb_code open_known(const char *path, const struct sb_identity *identity, int *fd,
+                               struct sb_error *err)
+{
+    struct sb_look look;
+    enum sb_code code;
+
+    *fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (*fd < 0)
+        return sb_fail_errno(err, errno, "%s", path);
+    code = sb_look_into(*fd, path, &look, err);
+    if (code == SB_OK && !sb_is_identical(&look.identity, identity))
+        code = sb_fail(err, SB_LOCKED, "%s: was replaced by another file meanwhile", path);
+    if (code) {
+        close(*fd);
+        *fd = -1;
+    }
+    return code;
+}
+
+static enum sb_code ensure_open(struct shard_file *file, struct sb_error *err)
+{
+    return file->fd >= 0 ? SB_OK : open_known(file->path, &file->identity, &file->fd, err);
+}
+
+/* Takes over `path`, also when it fails. known: the file to open, or NULL to make one. */
+static enum sb_code open_file(struct sb_shard_out *out, char *path, uint32_t number,
+                              const struct sb_identity *known, struct sb_error *err)
+{
+    struct shard_file *file = calloc(1, sizeof(*file));
+    struct sb_look look = {0};
+    enum sb_code code;
+
+    if (!file || !path) {
+        free(file);
+        free(path);
+        return sb_fail_memory(err);
+    }
+    *file = (struct shard_file){.number = number, .path = path, .fd = -1};
+    code =
+        known ? open_known(path, known, &file->fd, err) : sb_hold_make_file(path, &file->fd, err);
+    if (code == SB_OK)
+        code = sb_look_into(file->fd, path, &look, err);
+    if (code) {
+        free_file(file);
+        return code;
+    }
+    file->identity = look.identity;
+    pthread_mutex_lock(&out->mutex);
+    file->next = out->open;
+    out->open = file;
+    out->current = file;
+    pthread_mutex_unlock(&out->mutex);
+    return SB_OK;
+}
+
+/* A shard that nothing is added to keeps its time, by which rsync knows it. */
+static enum sb_code set_length(struct shard_file *file, int64_t length, struct sb_error *err)
+{
+    struct stat st;
+
+    if (fstat(file->fd, &st) == 0 && st.st_size == length)
+        return SB_OK;
+    return ftruncate(file->fd, length) ? sb_fail_errno(err, errno, "%s", file->path) : SB_OK;
+}
+
+enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path,
+                                   const struct sb_identity *file, int64_t end,
+                                   struct sb_error *err)
+{
+    enum sb_code code;
+
+    /* Both, before anything can fail: undoing would cut the shard to nothing otherwise. */
+    out->continued_end = end;
+    out->continued = *file;
+    out->continued_path = strdup(path);
+    if (!out->continued_path)
+        return sb_fail_memory(err);
+    code = open_file(out, strdup(path), out->first - 1, file, err);
+    if (code)
+        return code;
+    code = set_length(out->current, end, err);
+    out->current->end = end;
+    return code;
+}
+
+static enum sb_code close_file(struct shard_file *file, struct sb_error *err)
+{
+    int fd = file->fd;
+
+    file->fd = -1;
+    return fd >= 0 && close(fd) ? sb_fail_errno(err, errno, "%s", file->path) : SB_OK;
+}
+
+static enum sb_code finish_file(struct shard_file *file, struct sb_error *err)
+{
+    enum sb_code code = ensure_open(file, err);
+
+    if (code == SB_OK)
+        code = sb_fsync(file->fd, file->path, err);
+    if (code == SB_OK)
+        code = close_file(file, err);
+    return code;
+}
+
+/* Bytes of many small shards may wait to be written: all but a few of them are closed meanwhile. */
+static enum sb_code limit_open(struct sb_shard_out *out, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    unsigned open_count = 0;
+
+    pthread_mutex_lock(&out->writing);
+    pthread_mutex_lock(&out->mutex);
+    for (struct shard_file *file = out->open; code == SB_OK && file; file = file->next) {
+        if (file != out->current && file->fd >= 0 && ++open_count > OPEN_MOST)
+            code = close_file(file, err);
+    }
+    pthread_mutex_unlock(&out->mutex);
+    pthread_mutex_unlock(&out->writing);
+    return code;
+}
+
+/* Takes a shard that is full and written out of the list; NULL when it is neither, or another
+ * thread has taken it, and freed it. */
+static struct shard_file *detach_if_done(struct sb_shard_out *out, struct shard_file *file)
+{
+    struct shard_file **link;
+
+    for (link = &out->open; *link && *link != file; link = &(*link)->next)
+        continue;
+    if (!*link || file == out->current || file->pending > 0)
+        return NULL;
+    *link = file->next;
+    return file;
+}
+
+/* That its lasting name is to be had is better known now than at the commit. An archive that is
+ * replaced says itself which shards go. */
+static enum sb_code look_at_name(struct sb_shard_out *out, struct sb_error *err)
+{
+    struct sb_note *note = &out->hold->note;
+    enum sb_code code = sb_note_stands(note, err);
+
+    return code || note->text.aim == SB_AIM_REPLACE
+               ? code
+               : sb_settle_claim_name(out->hold, out->next, err);
+}
+
+/* Before it holds anything, or the next writer could not tell whose it is. */
+static enum sb_code note_made(struct sb_shard_out *out, const struct sb_identity *file,
+                              struct sb_error *err)
+{
+    struct sb_note *note = &out->hold->note;
+    enum sb_code code = sb_note_claim(note, SB_CLAIM_MADE, out->next, file, err);
+
+    return code ? code : sb_note_sync(note, err);
+}
+
+static enum sb_code begin_shard(struct sb_shard_out *out, struct sb_error *err)
+{
+    struct shard_file *full = out->current, *done = NULL;
+    char *path;
+    enum sb_code code;
+
+    if (out->next > SB_SHARD_MAX)
+        return sb_fail(err, SB_LIMIT, "more than %d shards; give a larger shard size",
+                       SB_SHARD_MAX + 1);
+    code = look_at_name(out, err);
+    if (code)
+        return code;
+    path = sb_shard_name(out->prefix, out->next, err);
+    if (!path)
+        return SB_NOMEM;
+    code = open_file(out, path, out->next, NULL, err);
+    if (code == SB_OK)
+        code = note_made(out, &out->current->identity, err);
+    if (code)
+        return code;
+    out->next++;
+    if (!full)
+        return SB_OK;
+    pthread_mutex_lock(&out->mutex);
+    done = detach_if_done(out, full);
+    pthread_mutex_unlock(&out->mutex);
+    if (done)
+        code = finish_file(done, err);
+    free_file(done);
+    return code == SB_OK ? limit_open(out, err) : code;
+}
+
+/* A file that has the bytes of another without taking up space for them. */
+static enum sb_code share_blocks(struct sb_shard_out *out, const char *target, const char *path,
+                                 struct sb_error *err)
+{
+    int from = open(target, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), to = -1;
+    struct sb_look look;
+    enum sb_code code;
+
+    if (from < 0)
+        return sb_fail_errno(err, errno, "%s", target);
+    code = sb_hold_make_file(path, &to, err);
+    if (code) {
+        close(from);
+        return code;
+    }
+    code = sb_look_into(to, path, &look, err);
+    if (code == SB_OK)
+        code = note_made(out, &look.identity, err);
+    if (code == SB_OK && ioctl(to, FICLONE, from))
+        code = sb_fail_errno(err, errno,
+                             "%s: its blocks cannot be shared here; make symbolic links instead",
+                             target);
+    if (code == SB_OK)
+        code = sb_fsync(to, path, err);
+    if (close(to) && code == SB_OK)
+        code = sb_fail_errno(err, errno, "%s", path);
+    close(from);
+    return code;
+}
+
+/* Their lines in the note wait for the commit to be synced; until then, where they begin is enough.
+ */
+static enum sb_code make_link(struct sb_shard_out *out, enum sb_link_kind kind, const char *target,
+                              const char *path, struct sb_error *err)
+{
+    struct sb_note *note = &out->hold->note;
+    struct sb_look look;
+    enum sb_code code = SB_OK;
+
+    if (note->text.links_from == UINT32_MAX) {
+        code = sb_note_links(note, out->next, err);
+        if (code == SB_OK)
+            code = sb_note_sync(note, err);
+    }
+    if (code)
+        return code;
+    if (kind != SB_LINK_HARD && symlink(target, path))
+        return sb_fail_errno(err, errno, "%s", path);
+    if (kind == SB_LINK_HARD && link(target, path))
+        return sb_fail_errno(
+            err, errno, "%s: no hard link to it can be made; make symbolic ones instead", target);
+    code = sb_look_at(path, &look, err);
+    return code ? code : sb_note_claim(note, SB_CLAIM_MADE, out->next, &look.identity, err);
+}
+
+enum sb_code sb_shard_out_link(struct sb_shard_out *out, enum sb_link_kind kind, const char *target,
+                               uint32_t *shard, struct sb_error *err)
+{
+    enum sb_code code;
+    char *path;
+
+    if (out->next > SB_SHARD_MAX)
+        return sb_fail(err, SB_LIMIT, "more than %d shards; link fewer files under one index",
+                       SB_SHARD_MAX + 1);
+    code = look_at_name(out, err);
+    if (code)
+        return code;
+    path = sb_shard_name(out->prefix, out->next, err);
+    if (!path)
+        return err->code;
+    code = kind == SB_LINK_REFLINK ? share_blocks(out, target, path, err)
+                                   : make_link(out, kind, target, path, err);
+    if (code == SB_OK)
+        *shard = out->next++;
+    free(path);
+    return code;
+}
+
+enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t *shard,
+                                int64_t *offset, struct sb_error *err)
+{
+    struct shard_file *file = out->current;
+    enum sb_code code;
+
+    if (!file || (file->end > 0 && size > out->limit - file->end)) {
+        code = begin_shard(out, err);
+        if (code)
+            return code;
+        file = out->current;
+    }
+    *shard = file->number;
+    *offset = file->end;
+    pthread_mutex_lock(&out->mutex);
+    file->end += size;
+    file->pending += size;
+    pthread_mutex_unlock(&out->mutex);
+    return SB_OK;
+}
+
+enum sb_code sb_shard_out_place_open(struct sb_shard_out *out, uint32_t *shard, int64_t *offset,
+                                     struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (out->current && out->current->end > 0 && out->limit < INT64_MAX)
+        code = begin_shard(out, err);
+    if (code)
+        return code;
+    return sb_shard_out_place(out, 0, shard, offset, err);
+}
+
+enum sb_code sb_shard_out_resize_last(struct sb_shard_out *out, int64_t old_size, int64_t new_size,
+                                      struct sb_error *err)
+{
+    struct shard_file *file = out->current;
+    int64_t end;
+
+    if (__builtin_add_overflow(file->end - old_size, new_size, &end))
+        return sb_fail(err, SB_LIMIT, "%s: the shard would pass 2^63 - 1 bytes", file->path);
+    pthread_mutex_lock(&out->mutex);
+    file->end = end;
+    file->pending += new_size - old_size;
+    pthread_mutex_unlock(&out->mutex);
+    return SB_OK;
+}
+
+static struct shard_file *find_file(struct sb_shard_out *out, uint32_t number)
+{
+    struct shard_file *file;
+
+    pthread_mutex_lock(&out->mutex);
+    for (file = out->open; file && file->number != number; file = file->next)
+        continue;
+    pthread_mutex_unlock(&out->mutex);
+    return file;
+}
+
+static enum sb_code settle(struct sb_shard_out *out, struct shard_file *file, int64_t size,
+                           struct sb_error *err)
+{
+    struct shard_file *done;
+    enum sb_code code = SB_OK;
+
+    pthread_mutex_lock(&out->mutex);
+    file->pending -= size;
+    done = detach_if_done(out, file);
+    pthread_mutex_unlock(&out->mutex);
+    if (done)
+        code = finish_file(done, err);
+    free_file(done);
+    return code;
+}
+
+enum sb_code sb_shard_out_write(struct sb_shard_out *out, uint32_t shard, int64_t offset,
+                                const void *data, size_t size, struct sb_error *err)
+{
+    struct shard_file *file = find_file(out, shard);
+    enum sb_code code;
+
+    /* The kernel takes writes to one file one at a time: waiting here sleeps, waiting there spins.
+     */
+    pthread_mutex_lock(&out->writing);
+    code = ensure_open(file, err);
+    if (code == SB_OK)
+        code = sb_pwrite_full(file->fd, data, size, offset, file->path, err);
+    if (code == SB_OK && size >= WRITE_BEHIND_BYTES)
+        sync_file_range(file->fd, offset, (off_t)size, SYNC_FILE_RANGE_WRITE);
+    pthread_mutex_unlock(&out->writing);
+    if (code)
+        return code;
+    return settle(out, file, (int64_t)size, err);
+}
+
+enum sb_code sb_shard_out_skip(struct sb_shard_out *out, uint32_t shard, int64_t size,
+                               struct sb_error *err)
+{
+    return settle(out, find_file(out, shard), size, err);
+}
+
+void sb_shard_out_address(const struct sb_shard_out *out, uint32_t *shard, int64_t *offset)
+{
+    *shard = out->current ? out->current->number : out->next;
+    *offset = out->current ? out->current->end : 0;
+}
+
+uint32_t sb_shard_out_count(const struct sb_shard_out *out)
+{
+    return out->next;
+}
+
+uint32_t sb_shard_out_made(const struct sb_shard_out *out)
+{
+    return out->next - out->first;
+}
+
+enum sb_code sb_shard_out_finish(struct sb_shard_out *out, struct sb_error *err)
+{
+    struct shard_file *file;
+    enum sb_code code = SB_OK;
+
+    if (!out->current && out->next == 0)
+        code = begin_shard(out, err);
+    while (code == SB_OK && (file = out->open)) {
+        out->open = file->next;
+        /* Every extent in use lies within the file, also when its last bytes were skipped. */
+        code = ensure_open(file, err);
+        if (code == SB_OK)
+            code = set_length(file, file->end, err);
+        if (code == SB_OK)
+            code = finish_file(file, err);
+        free_file(file);
+    }
+    out->current = NULL;
+    return code;
+}
+
+void sb_shard_out_undo(struct sb_shard_out *out)
+{
+    struct sb_error ignored;
+    struct stat st;
+    int fd;
+
+    if (!out->continued_path || open_known(out->continued_path, &out->continued, &fd, &ignored))
+        return;
+    /* Best effort: what stays behind the end is cut off by the next writer. */
+    if (fstat(fd, &st) == 0 && st.st_size != out->continued_end)
+        (void)!ftruncate(fd, out->continued_end);
+    close(fd);
+}

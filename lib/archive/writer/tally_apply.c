@@ -1,0 +1,234 @@
+#include "archive/writer/tally_private.h"
+
+#include "archive/database.h"
+
+/* The statements of sb_tally_apply; a fresh archive needs only `insert`. */
+struct target {
+    sqlite3 *db;
+    bool fresh;
+    sqlite3_stmt *find;
+    sqlite3_stmt *update;
+    sqlite3_stmt *insert;
+    sqlite3_stmt *remove; /* where nothing is below */
+};
+
+static enum sb_code prepare_target(struct target *target, struct sb_error *err)
+{
+    enum sb_code code;
+
+    code = sb_database_prepare(target->db, &target->find,
+                               "SELECT num_subdirs, num_files, num_files_tree, size_tree"
+                               " FROM main.dirs WHERE path = ?1",
+                               err);
+    if (code)
+        return code;
+    code = sb_database_prepare(target->db, &target->update,
+                               "UPDATE main.dirs SET num_subdirs = ?2, num_files = ?3,"
+                               " num_files_tree = ?4, size_tree = ?5,"
+                               " mode = iif(?10, ?6, mode), uid = iif(?10, ?7, uid),"
+                               " gid = iif(?10, ?8, gid), mtime_ns = iif(?10, ?9, mtime_ns)"
+                               " WHERE path = ?1",
+                               err);
+    if (code)
+        return code;
+    code = sb_database_prepare(target->db, &target->insert,
+                               "INSERT INTO main.dirs (path, num_subdirs, num_files,"
+                               " num_files_tree, size_tree, mode, uid, gid, mtime_ns)"
+                               " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                               err);
+    if (code)
+        return code;
+    return sb_database_prepare(target->db, &target->remove,
+                               "DELETE FROM main.dirs WHERE path = ?1 AND path != ''"
+                               " AND NOT EXISTS (SELECT 1 FROM main.files AS f"
+                               " WHERE f.path > ?1 || '/' AND f.path < ?1 || '0')"
+                               " AND NOT EXISTS (SELECT 1 FROM main.dirs AS d"
+                               " WHERE d.path > ?1 || '/' AND d.path < ?1 || '0')",
+                               err);
+}
+
+static void release_target(struct target *target)
+{
+    sqlite3_finalize(target->find);
+    sqlite3_finalize(target->update);
+    sqlite3_finalize(target->insert);
+    sqlite3_finalize(target->remove);
+}
+
+static void bind_path(struct sb_tally *tally, sqlite3_stmt *statement)
+{
+    size_t size = tally->key.size ? tally->key.size - 1 : 0;
+
+    sqlite3_bind_text(statement, 1, tally->key.data ? tally->key.data : "", (int)size,
+                      SQLITE_STATIC);
+}
+
+/* No archive comes near; what does would make sums overflow. */
+static bool is_absurd(int64_t count)
+{
+    return count > INT64_MAX / 2 || count < -(INT64_MAX / 2);
+}
+
+/* Adds what the directory's row has already. */
+static enum sb_code add_row(struct sb_tally *tally, sqlite3_stmt *row, struct counts *counts,
+                            struct sb_error *err)
+{
+    enum sb_code code;
+
+    for (int i = 0; i < 3; i++) {
+        if (is_absurd(sqlite3_column_int64(row, i)))
+            return sb_fail(err, SB_DAMAGED,
+                           "%s: its tree statistics make no sense; run 'shardbox upgrade'",
+                           tally->key.size ? tally->key.data : "the root directory");
+    }
+    counts->subdirs += sqlite3_column_int64(row, 0);
+    counts->files += sqlite3_column_int64(row, 1);
+    code = sb_tally_add(&counts->files_tree, sqlite3_column_int64(row, 2), err);
+    return code ? code : sb_tally_add(&counts->size_tree, sqlite3_column_int64(row, 3), err);
+}
+
+static enum sb_code look_up(struct sb_tally *tally, struct target *target, struct frame *frame,
+                            struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    int rc;
+
+    bind_path(tally, target->find);
+    rc = sqlite3_step(target->find);
+    frame->exists = rc == SQLITE_ROW;
+    if (rc == SQLITE_ROW)
+        code = add_row(tally, target->find, &frame->counts, err);
+    else if (rc != SQLITE_DONE)
+        code = sb_database_fail(target->db, err);
+    sqlite3_reset(target->find);
+    return code;
+}
+
+/* *removed: it was dropped, and nothing is below it. */
+static enum sb_code remove_innermost(struct sb_tally *tally, struct target *target, bool *removed,
+                                     struct sb_error *err)
+{
+    enum sb_code code;
+
+    bind_path(tally, target->remove);
+    code = sb_database_step(target->remove, err);
+    *removed = code == SB_OK && sqlite3_changes(target->db) > 0;
+    tally->removed += *removed;
+    return code;
+}
+
+static enum sb_code put_innermost(struct sb_tally *tally, struct target *target,
+                                  struct sb_error *err)
+{
+    const struct frame *frame = &tally->frames[tally->depth - 1];
+    sqlite3_stmt *statement = frame->exists ? target->update : target->insert;
+
+    bind_path(tally, statement);
+    sqlite3_bind_int64(statement, 2, frame->counts.subdirs);
+    sqlite3_bind_int64(statement, 3, frame->counts.files);
+    sqlite3_bind_int64(statement, 4, frame->counts.files_tree);
+    sqlite3_bind_int64(statement, 5, frame->counts.size_tree);
+    sb_tally_bind_metadata(statement, 6, &frame->metadata);
+    if (frame->exists)
+        sqlite3_bind_int(statement, 10, frame->metadata.has != 0);
+    return sb_database_step(statement, err);
+}
+
+static enum sb_code add_to_parent(struct frame *frame, struct sb_error *err)
+{
+    struct counts *sums = &frame[-1].counts;
+    enum sb_code code = sb_tally_add(&sums->files_tree, frame->counts.files_tree, err);
+
+    return code ? code : sb_tally_add(&sums->size_tree, frame->counts.size_tree, err);
+}
+
+/*
+ * The innermost directory is complete: all below it was seen. One without a row, from which files
+ * were only dropped, gets none.
+ */
+static enum sb_code write_innermost(struct sb_tally *tally, struct target *target,
+                                    struct sb_error *err)
+{
+    struct frame *frame = &tally->frames[tally->depth - 1];
+    bool has_parent = tally->depth > 1, added, removed = false;
+    enum sb_code code = has_parent ? add_to_parent(frame, err) : SB_OK;
+
+    if (code == SB_OK && !target->fresh)
+        code = look_up(tally, target, frame, err);
+    added = !frame->exists && (target->fresh || frame->said & HELD);
+    if (code == SB_OK && frame->exists && frame->said & GONE)
+        code = remove_innermost(tally, target, &removed, err);
+    if (code == SB_OK && !removed && (added || frame->exists))
+        code = put_innermost(tally, target, err);
+    if (has_parent) {
+        frame[-1].said |= added ? HELD : 0;
+        frame[-1].counts.subdirs += added - removed;
+    }
+    sb_tally_pop(tally);
+    return code;
+}
+
+/* One more row of the innermost directory. */
+static enum sb_code take_row(struct sb_tally *tally, sqlite3_stmt *row, struct sb_error *err)
+{
+    struct frame *frame = &tally->frames[tally->depth - 1];
+    unsigned has = (unsigned)sqlite3_column_int(row, 3);
+
+    frame->counts.files += sqlite3_column_int64(row, 1);
+    frame->counts.files_tree += sqlite3_column_int64(row, 1);
+    frame->said |= (unsigned)sqlite3_column_int(row, 8);
+    if (has) {
+        frame->metadata = (struct metadata){
+            .has = has,
+            .mode = sqlite3_column_int64(row, 4),
+            .uid = sqlite3_column_int64(row, 5),
+            .gid = sqlite3_column_int64(row, 6),
+            .mtime_ns = sqlite3_column_int64(row, 7),
+        };
+    }
+    return sb_tally_add(&frame->counts.size_tree, sqlite3_column_int64(row, 2), err);
+}
+
+static enum sb_code apply_row(struct sb_tally *tally, struct target *target, sqlite3_stmt *row,
+                              struct sb_error *err)
+{
+    const char *key = (const char *)sqlite3_column_text(row, 0);
+    size_t key_size = (size_t)sqlite3_column_bytes(row, 0);
+    enum sb_code code = SB_OK;
+
+    while (code == SB_OK && tally->depth > 0 && !sb_tally_is_within(tally, key, key_size))
+        code = write_innermost(tally, target, err);
+    if (code == SB_OK)
+        code = sb_tally_descend(tally, key, key_size, NULL, NULL, err);
+    return code ? code : take_row(tally, row, err);
+}
+
+enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool fresh,
+                            struct sb_error *err)
+{
+    struct target target = {.db = index, .fresh = fresh};
+    sqlite3_stmt *rows = NULL;
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+
+    code = sb_tally_save_all(tally, err);
+    if (code == SB_OK)
+        code = prepare_target(&target, err);
+    if (code == SB_OK)
+        code = sb_database_prepare(tally->db, &rows, "SELECT * FROM temp.tally ORDER BY key, rowid",
+                                   err);
+    while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW)
+        code = apply_row(tally, &target, rows, err);
+    if (code == SB_OK && rc != SQLITE_DONE)
+        code = sb_database_fail(tally->db, err);
+    while (code == SB_OK && tally->depth > 0)
+        code = write_innermost(tally, &target, err);
+    sqlite3_finalize(rows);
+    release_target(&target);
+    return code;
+}
+
+int64_t sb_tally_removed(const struct sb_tally *tally)
+{
+    return tally->removed;
+}

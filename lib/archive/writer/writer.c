@@ -1,0 +1,341 @@
+#include "archive/writer/private.h"
+
+#include "archive/archive.h"
+#include "archive/config.h"
+#include "archive/database.h"
+#include "archive/own/progress.h"
+#include "archive/own/settle.h"
+#include "archive/own/shardcount.h"
+#include "archive/shards.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
+                            const struct sb_writer_options *options, struct sb_error *err)
+{
+    struct sb_writer *writer = calloc(1, sizeof(*writer));
+    enum sb_code code = SB_OK;
+
+    *out = NULL;
+    if (!writer)
+        return sb_fail_memory(err);
+    writer->hold = SB_HOLD_NONE;
+    writer->made = SB_NEW_INDEX_NONE;
+    writer->mode = options->mode;
+    writer->seal = options->seal;
+    writer->in_place = options->in_place;
+    writer->index_only = options->index_only;
+    writer->names_repeat = options->names_repeat;
+    writer->strict = options->strict;
+    writer->notify = options->notify;
+    writer->limit = options->shard_size;
+    writer->kept = options->kept;
+    if (writer->kept && writer->kept->fd >= 0)
+        sb_hold_move(&writer->hold, writer->kept);
+    else
+        code = sb_hold_find(&writer->hold, path, false, err);
+    if (code)
+        goto fail;
+    code = writer->mode == SB_APPEND ? sb_writer_open_append(writer, err)
+                                     : sb_writer_open_new(writer, err);
+    if (code)
+        goto fail;
+    *out = writer;
+    return SB_OK;
+fail:
+    sb_writer_free(writer);
+    return code;
+}
+
+static bool is_locked(const struct sb_writer *writer)
+{
+    return writer->mode != SB_APPEND || !writer->db || !sqlite3_get_autocommit(writer->db);
+}
+
+/*
+ * After some failures SQLite rolls back by itself and lets go of its lock; from then on Barecat may
+ * be at work. The end of a shard is for the next writer to cut, and a shard that the run made may
+ * have bytes of Barecat's by now, and be counted.
+ */
+static bool undo_unlocked(struct sb_writer *writer)
+{
+    struct sb_error ignored;
+    uint32_t counted;
+
+    return sb_hold_begin(&writer->hold, writer->db, &ignored) == SB_OK &&
+           sb_shard_count_in_use(writer->db, writer->hold.path, &counted, &ignored) == SB_OK &&
+           sb_settle_undo(&writer->hold, counted);
+}
+
+/* While the locks are still held: what is undone is nobody else's. */
+static bool undo(struct sb_writer *writer)
+{
+    if (writer->committed)
+        return writer->finished;
+    if (writer->settled && !is_locked(writer))
+        return undo_unlocked(writer);
+    if (writer->shards && is_locked(writer))
+        sb_shard_out_undo(writer->shards);
+    return writer->settled && sb_settle_undo(&writer->hold, 0);
+}
+
+/* What was left behind is for the next writer, who knows it by the note. */
+static void let_go(struct sb_writer *writer, bool done)
+{
+    struct sb_error ignored;
+
+    if (done && writer->committed && writer->kept &&
+        sb_note_clear(&writer->hold.note, &ignored) == SB_OK)
+        sb_hold_move(writer->kept, &writer->hold);
+    else
+        sb_hold_drop(&writer->hold, !done);
+}
+
+void sb_writer_free(struct sb_writer *writer)
+{
+    bool done;
+
+    if (!writer)
+        return;
+    done = undo(writer);
+    sb_shard_out_free(writer->shards);
+    sb_tally_free(writer->tally);
+    sqlite3_finalize(writer->add_file);
+    sqlite3_finalize(writer->add_copy);
+    sqlite3_finalize(writer->drop_file);
+    sqlite3_finalize(writer->find_file);
+    sqlite3_finalize(writer->find_dir);
+    sb_database_close(writer->staging);
+    if (writer->db != writer->made.db)
+        sb_database_close(writer->db);
+    sb_new_index_release(&writer->made);
+    sb_database_close(writer->replaced);
+    let_go(writer, done);
+    free(writer);
+}
+
+enum sb_code sb_writer_refuse_strangers(struct sb_writer *writer, sqlite3 *db, struct sb_error *err)
+{
+    uint32_t in_use;
+    enum sb_code code = sb_shard_count_standing(db, writer->hold.path, &in_use, err);
+
+    if (code)
+        return code;
+    writer->shards_in_use = in_use;
+    /* An archive without files has a shard all the same. */
+    return sb_pending_refuse_shards(writer->hold.path, in_use ? in_use : 1, err);
+}
+
+enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count, bool pending,
+                                  struct sb_error *err)
+{
+    enum sb_code code = sb_shard_count_record(writer->db, shard_count, err);
+
+    if (code == SB_OK)
+        code = sb_config_put(writer->db, SB_CONFIG_SHARD_SIZE, NULL, &writer->limit, err);
+    if (code == SB_OK && pending)
+        code = sb_pending_record(writer->db, writer->hold.note.path, shard_count, err);
+    return code;
+}
+
+static int64_t known_integer(sqlite3_stmt *row, int column, unsigned bit, unsigned *has)
+{
+    if (sqlite3_column_type(row, column) == SQLITE_INTEGER)
+        *has |= bit;
+    return sqlite3_column_int64(row, column);
+}
+
+static void take_file_row(sqlite3_stmt *row, struct sb_entry *entry)
+{
+    entry->shard = (uint32_t)sqlite3_column_int64(row, 0);
+    entry->offset = sqlite3_column_int64(row, 1);
+    entry->size = sqlite3_column_int64(row, 2);
+    entry->crc32c = (uint32_t)known_integer(row, 3, SB_HAS_CRC, &entry->has);
+    entry->mode = (uint32_t)known_integer(row, 4, SB_HAS_MODE, &entry->has);
+    entry->mtime_ns = known_integer(row, 5, SB_HAS_MTIME, &entry->has);
+    if ((entry->has & SB_HAS_MODE) && S_ISLNK(entry->mode))
+        entry->type = SB_LINK;
+}
+
+static void take_dir_row(sqlite3_stmt *row, struct sb_entry *entry)
+{
+    entry->type = SB_DIR;
+    entry->mode = (uint32_t)known_integer(row, 0, SB_HAS_MODE, &entry->has);
+    entry->uid = known_integer(row, 1, SB_HAS_UID, &entry->has);
+    entry->gid = known_integer(row, 2, SB_HAS_GID, &entry->has);
+    entry->mtime_ns = known_integer(row, 3, SB_HAS_MTIME, &entry->has);
+}
+
+enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t size,
+                              struct sb_entry *entry, struct sb_error *err)
+{
+    enum sb_code code = SB_NOENT;
+    int rc;
+
+    if (!writer->find_file)
+        return SB_NOENT;
+    *entry = (struct sb_entry){.path = path, .path_size = size, .type = SB_FILE};
+    sqlite3_bind_text(writer->find_file, 1, path, (int)size, SQLITE_STATIC);
+    rc = sqlite3_step(writer->find_file);
+    if (rc == SQLITE_ROW) {
+        take_file_row(writer->find_file, entry);
+        code = SB_OK;
+    } else if (rc == SQLITE_DONE) {
+        sqlite3_bind_text(writer->find_dir, 1, path, (int)size, SQLITE_STATIC);
+        rc = sqlite3_step(writer->find_dir);
+        if (rc == SQLITE_ROW) {
+            take_dir_row(writer->find_dir, entry);
+            code = SB_OK;
+        }
+    }
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        code = sb_database_fail(writer->db, err);
+    sqlite3_reset(writer->find_file);
+    sqlite3_reset(writer->find_dir);
+    return code;
+}
+
+enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer, struct sb_error *err)
+{
+    if (writer->shards)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "%s: was opened to change its index alone", writer->hold.path);
+}
+
+enum sb_code sb_writer_place(struct sb_writer *writer, int64_t size, uint32_t *shard,
+                             int64_t *offset, struct sb_error *err)
+{
+    if (sb_writer_refuse_bytes(writer, err))
+        return err->code;
+    return sb_shard_out_place(writer->shards, size, shard, offset, err);
+}
+
+enum sb_code sb_writer_place_open(struct sb_writer *writer, uint32_t *shard, int64_t *offset,
+                                  struct sb_error *err)
+{
+    if (sb_writer_refuse_bytes(writer, err))
+        return err->code;
+    return sb_shard_out_place_open(writer->shards, shard, offset, err);
+}
+
+enum sb_code sb_writer_resize_last(struct sb_writer *writer, int64_t old_size, int64_t new_size,
+                                   struct sb_error *err)
+{
+    return sb_shard_out_resize_last(writer->shards, old_size, new_size, err);
+}
+
+enum sb_code sb_writer_write(struct sb_writer *writer, uint32_t shard, int64_t offset,
+                             const void *data, size_t size, struct sb_error *err)
+{
+    return sb_shard_out_write(writer->shards, shard, offset, data, size, err);
+}
+
+enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t size,
+                            struct sb_error *err)
+{
+    return sb_shard_out_skip(writer->shards, shard, size, err);
+}
+
+enum sb_code sb_writer_prepare_rows(struct sb_writer *writer, sqlite3 *rows, struct sb_error *err)
+{
+    enum sb_code code = sb_tally_new(&writer->tally, rows, err);
+
+    if (code)
+        return code;
+    writer->rows = rows;
+    return sb_database_prepare(rows, &writer->add_file,
+                               "INSERT INTO main.files (path, shard, offset, size, crc32c, mode,"
+                               " uid, gid, mtime_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                               err);
+}
+
+enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry *entry,
+                                struct sb_error *err)
+{
+    sqlite3_stmt *add = writer->add_file;
+
+    sb_database_bind_file(add, 1, entry);
+    if (sb_database_step(add, err))
+        return err->code;
+    writer->counts.files++;
+    writer->counts.bytes += entry->size;
+    return sb_tally_file(writer->tally, entry->path, entry->path_size, 1, entry->size, err);
+}
+
+enum sb_code sb_writer_uncount(struct sb_writer *writer, const char *path, size_t path_size,
+                               int64_t size, struct sb_error *err)
+{
+    writer->counts.files--;
+    writer->counts.bytes -= size;
+    return sb_tally_file(writer->tally, path, path_size, -1, -size, err);
+}
+
+enum sb_code sb_writer_heed_strict(const struct sb_writer *writer, struct sb_error *err)
+{
+    if (!writer->strict || !writer->left_out)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "%s: not everything can be held; given up, as --strict asks",
+                   writer->hold.path);
+}
+
+uint32_t sb_writer_shards_before(const struct sb_writer *writer)
+{
+    return writer->shards_in_use;
+}
+
+struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer)
+{
+    return writer->counts;
+}
+
+void sb_writer_set_progress(struct sb_writer *writer, const struct sb_progress *progress)
+{
+    writer->progress = progress;
+    writer->sets_progress = true;
+}
+
+enum sb_code sb_writer_put_progress(struct sb_writer *writer, struct sb_error *err)
+{
+    return writer->sets_progress ? sb_progress_save(writer->db, writer->progress, err) : SB_OK;
+}
+
+void sb_writer_address(const struct sb_writer *writer, uint32_t *shard, int64_t *offset)
+{
+    sb_shard_out_address(writer->shards, shard, offset);
+}
+
+enum sb_code sb_writer_add_dir(struct sb_writer *writer, const struct sb_entry *entry,
+                               struct sb_error *err)
+{
+    return sb_tally_dir(writer->tally, entry, err);
+}
+
+enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry *old,
+                                 struct sb_error *err)
+{
+    int rc;
+
+    sqlite3_bind_text(writer->drop_file, 1, old->path, (int)old->path_size, SQLITE_STATIC);
+    rc = sqlite3_step(writer->drop_file);
+    sqlite3_reset(writer->drop_file);
+    if (rc != SQLITE_DONE)
+        return sb_database_fail(writer->staging, err);
+    if (sqlite3_changes(writer->staging) == 0)
+        return SB_OK;
+    writer->counts.dropped++;
+    writer->counts.dropped_bytes += old->size;
+    return sb_tally_file(writer->tally, old->path, old->path_size, -1, -old->size, err);
+}
+
+enum sb_code sb_writer_drop_dir(struct sb_writer *writer, const char *path, size_t size,
+                                struct sb_error *err)
+{
+    return sb_tally_drop_dir(writer->tally, path, size, err);
+}
+
+enum sb_code sb_writer_commit(struct sb_writer *writer, struct sb_error *err)
+{
+    return writer->mode == SB_APPEND ? sb_writer_commit_append(writer, err)
+                                     : sb_writer_commit_new(writer, err);
+}

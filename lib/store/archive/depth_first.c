@@ -1,0 +1,118 @@
+#include "store/archive/depth_first.h"
+
+#include "core/buf.h"
+#include "core/name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct directory {
+    struct sb_entry entry;
+    struct sb_buf path;
+};
+
+struct sb_depth_first {
+    struct sb_cursor *cursor;
+    struct sb_entry row; /* the next of the cursor */
+    bool has_row;
+    bool ended;
+    struct directory *waiting;
+    size_t count;
+    size_t room;
+};
+
+enum sb_code sb_depth_first_open(struct sb_depth_first **out, struct sb_archive *archive,
+                                 struct sb_error *err)
+{
+    static const struct sb_query everything = {.order = SB_BY_PATH, .files = true, .dirs = true};
+    struct sb_depth_first *walk = calloc(1, sizeof(*walk));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!walk)
+        return sb_fail_memory(err);
+    code = sb_cursor_open(&walk->cursor, archive, &everything, err);
+    if (code) {
+        sb_depth_first_free(walk);
+        return code;
+    }
+    *out = walk;
+    return SB_OK;
+}
+
+void sb_depth_first_free(struct sb_depth_first *walk)
+{
+    if (!walk)
+        return;
+    sb_cursor_free(walk->cursor);
+    for (size_t i = 0; i < walk->room; i++)
+        sb_buf_release(&walk->waiting[i].path);
+    free(walk->waiting);
+    free(walk);
+}
+
+static enum sb_code make_wait(struct sb_depth_first *walk, const struct sb_entry *entry,
+                              struct sb_error *err)
+{
+    struct directory *directory;
+
+    if (walk->count == walk->room) {
+        size_t room = walk->room ? 2 * walk->room : 16;
+        struct directory *more = reallocarray(walk->waiting, room, sizeof(*more));
+
+        if (!more)
+            return sb_fail_memory(err);
+        memset(more + walk->room, 0, (room - walk->room) * sizeof(*more));
+        walk->waiting = more;
+        walk->room = room;
+    }
+    directory = &walk->waiting[walk->count];
+    if (sb_buf_set(&directory->path, entry->path, entry->path_size))
+        return sb_fail_memory(err);
+    directory->entry = *entry;
+    directory->entry.path = directory->path.data;
+    walk->count++;
+    return SB_OK;
+}
+
+/* Is the row below the directory, or behind all that could be? */
+static bool is_due(const struct directory *directory, const struct sb_entry *row)
+{
+    size_t size = directory->path.size;
+
+    if (sb_name_within(row->path, row->path_size, directory->path.data, size))
+        return true;
+    if (row->path_size > size && memcmp(row->path, directory->path.data, size) == 0)
+        return (unsigned char)row->path[size] > '/';
+    return true;
+}
+
+enum sb_code sb_depth_first_next(struct sb_depth_first *walk, struct sb_entry *entry,
+                                 struct sb_error *err)
+{
+    for (;;) {
+        enum sb_code code = SB_OK;
+
+        if (!walk->has_row && !walk->ended)
+            code = sb_cursor_next(walk->cursor, &walk->row, err);
+        if (code && code != SB_END)
+            return code;
+        walk->ended = walk->ended || code == SB_END;
+        walk->has_row = !walk->ended;
+        if (walk->count > 0 &&
+            (walk->ended || is_due(&walk->waiting[walk->count - 1], &walk->row))) {
+            *entry = walk->waiting[--walk->count].entry;
+            return SB_OK;
+        }
+        if (walk->ended)
+            return SB_END;
+        walk->has_row = false;
+        if (walk->row.type != SB_DIR) {
+            *entry = walk->row;
+            return SB_OK;
+        }
+        code = make_wait(walk, &walk->row, err);
+        if (code)
+            return code;
+    }
+}

@@ -1,0 +1,127 @@
+#include "store/archive/holdings.h"
+
+#include "archive/archive.h"
+#include "archive/own/progress.h"
+#include "archive/writer/writer.h"
+#include "core/name.h"
+
+#include <string.h>
+
+void sb_holdings_release(struct sb_holdings *holdings)
+{
+    sb_buf_release(&holdings->checked_parent);
+}
+
+static enum sb_code look_up(struct sb_holdings *holdings, const char *name, size_t size,
+                            struct sb_entry *entry, struct sb_error *err)
+{
+    return holdings->writer ? sb_writer_lookup(holdings->writer, name, size, entry, err)
+                            : sb_archive_lookup(holdings->archive, name, size, entry, err);
+}
+
+bool sb_holdings_is_behind(const struct sb_entry *old, const struct sb_address *begin)
+{
+    if (old->shard != begin->shard)
+        return old->shard > begin->shard;
+    /* An empty file may also end what was there before. */
+    return old->offset > begin->offset ||
+           (old->offset == begin->offset && (old->size > 0 || old->offset == 0));
+}
+
+bool sb_holdings_is_own(const struct sb_holdings *holdings, const struct sb_entry *old)
+{
+    return holdings->progress && sb_holdings_is_behind(old, &holdings->progress->begin);
+}
+
+enum sb_code sb_holdings_drop_own(struct sb_holdings *holdings, const struct sb_entry *old,
+                                  bool *dropped, struct sb_error *err)
+{
+    int64_t before = sb_writer_counts(holdings->writer).dropped;
+    enum sb_code code = sb_writer_drop_file(holdings->writer, old, err);
+
+    *dropped = !code && sb_writer_counts(holdings->writer).dropped > before;
+    if (*dropped) {
+        holdings->own_dropped++;
+        holdings->own_bytes += old->size;
+    }
+    return code;
+}
+
+/* As the commit says it of names within one stretch. */
+static void tell_clash(const struct sb_holdings *holdings, const char *name)
+{
+    sb_tell(holdings->notify, SB_PROBLEM, "clash", name,
+            "is a directory as well; the file was left out");
+}
+
+static enum sb_code drop_clash(struct sb_holdings *holdings, const struct sb_entry *old,
+                               struct sb_error *err)
+{
+    bool dropped;
+    enum sb_code code = sb_holdings_drop_own(holdings, old, &dropped, err);
+
+    if (dropped)
+        tell_clash(holdings, old->path);
+    return code;
+}
+
+/* Would it stand below a file of the archive? Asked once for each directory. */
+static enum sb_code check_parent(struct sb_holdings *holdings, const struct sb_entry *wanted,
+                                 struct sb_error *err)
+{
+    size_t size = sb_parent_size(wanted->path, wanted->path_size);
+    struct sb_buf *checked = &holdings->checked_parent;
+    struct sb_buf name = {0};
+    struct sb_entry entry;
+    enum sb_code code = SB_OK;
+
+    if (checked->data && size == checked->size && memcmp(checked->data, wanted->path, size) == 0)
+        return SB_OK;
+    holdings->parent_is_dir = true;
+    if (sb_buf_set(checked, wanted->path, size) || sb_buf_set(&name, wanted->path, size))
+        code = sb_fail_memory(err);
+    while (code == SB_OK && name.size > 0) {
+        code = look_up(holdings, name.data, name.size, &entry, err);
+        if (code == SB_OK && entry.type != SB_DIR && sb_holdings_is_own(holdings, &entry))
+            code = drop_clash(holdings, &entry, err);
+        else if (code == SB_OK && entry.type != SB_DIR)
+            holdings->parent_is_dir = false;
+        if (code == SB_OK && entry.type == SB_DIR)
+            break;
+        if (code == SB_NOENT)
+            code = SB_OK;
+        sb_buf_cut(&name, sb_parent_size(name.data, name.size));
+    }
+    sb_buf_release(&name);
+    return code;
+}
+
+enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entry *wanted,
+                              struct sb_entry *old, struct sb_error *err)
+{
+    enum sb_code code = check_parent(holdings, wanted, err);
+
+    if (code)
+        return code;
+    if (!holdings->parent_is_dir) {
+        sb_tell(holdings->notify, SB_PROBLEM, "clash", wanted->path,
+                "a name above it is a file in the archive; left out");
+        return SB_END;
+    }
+    code = look_up(holdings, wanted->path, wanted->path_size, old, err);
+    if (code)
+        return code;
+    if ((old->type == SB_DIR) == (wanted->type == SB_DIR))
+        return SB_OK;
+    if (old->type != SB_DIR && sb_holdings_is_own(holdings, old)) {
+        code = drop_clash(holdings, old, err);
+        return code ? code : SB_NOENT;
+    }
+    if (old->type == SB_DIR && holdings->progress) {
+        tell_clash(holdings, wanted->path);
+        return SB_END;
+    }
+    sb_tell(holdings->notify, SB_PROBLEM, "clash", wanted->path, "is a %s in the archive; left out",
+            old->type == SB_DIR ? "directory" : "file");
+    return SB_END;
+}

@@ -1,0 +1,57 @@
+/*
+ * What an archive that is added to holds already, name by name.
+ *
+ * Fastest where names of one directory follow each other. Belongs to the writer's thread.
+ */
+#ifndef SB_STORE_ARCHIVE_HOLDINGS_H
+#define SB_STORE_ARCHIVE_HOLDINGS_H
+
+#include "archive/entry.h"
+#include "core/buf.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+
+struct sb_address;
+struct sb_archive;
+struct sb_progress;
+struct sb_writer;
+
+/* Zeroed but for the first four fields. */
+struct sb_holdings {
+    struct sb_writer *writer;   /* of SB_APPEND, or */
+    struct sb_archive *archive; /* the archive itself, where nothing is written */
+    const struct sb_notify *notify;
+
+    /* Files behind its begin are the run's own, of an earlier stretch: where such a file clashes
+     * with a directory it goes, as it would within one stretch. NULL: none are. */
+    const struct sb_progress *progress;
+
+    int64_t own_dropped; /* of these files, counted once */
+    int64_t own_bytes;
+
+    struct sb_buf checked_parent; /* its ancestors were looked up */
+    bool parent_is_dir;
+};
+
+void sb_holdings_release(struct sb_holdings *holdings);
+
+/*
+ * SB_OK: *old, of the same type (a file or link; or a directory), has the name of `wanted`.
+ * SB_NOENT without text: nothing has, or has any more. SB_END: it cannot be added, as one of them
+ * is a directory and the other is not, or a name above it is a file's; told as SB_PROBLEM
+ * ("clash").
+ */
+enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entry *wanted,
+                              struct sb_entry *old, struct sb_error *err) SB_CHECKED;
+
+/* Does the file stand at this address or behind it? */
+bool sb_holdings_is_behind(const struct sb_entry *old, const struct sb_address *begin);
+
+bool sb_holdings_is_own(const struct sb_holdings *holdings, const struct sb_entry *old);
+
+/* sb_writer_drop_file of one of the run's own. *dropped: it is the first call for this one. */
+enum sb_code sb_holdings_drop_own(struct sb_holdings *holdings, const struct sb_entry *old,
+                                  bool *dropped, struct sb_error *err) SB_CHECKED;
+
+#endif

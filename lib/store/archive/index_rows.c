@@ -1,0 +1,439 @@
+#include "store/archive/index_rows.h"
+
+#include "archive/checksum.h"
+#include "archive/database.h"
+#include "core/interrupt.h"
+#include "core/name.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sb_index_rows {
+    sqlite3 *db;
+    sqlite3_stmt *add_file;
+    sqlite3_stmt *add_dir;
+    sqlite3_stmt *add_parent;
+    struct sb_buf parent; /* of the last file: it and those above it are in dirs */
+    bool any_parent;
+    bool any_link;
+    bool summed;
+    bool keeps_order;
+    int64_t bytes; /* of all extents */
+    int64_t left_out;
+};
+
+static const char tables[] =
+    "CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT, shard INTEGER, offset INTEGER,"
+    " size INTEGER, crc32c INTEGER, mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER,"
+    " link TEXT);"
+    "CREATE TABLE dirs (path TEXT PRIMARY KEY, given INTEGER, mode INTEGER, uid INTEGER,"
+    " gid INTEGER, mtime_ns INTEGER) WITHOUT ROWID;"
+    "CREATE TABLE sums (id INTEGER PRIMARY KEY, crc32c INTEGER); BEGIN";
+
+enum sb_code sb_index_rows_new(struct sb_index_rows **out, const char *beside, struct sb_error *err)
+{
+    struct sb_index_rows *rows = calloc(1, sizeof(*rows));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!rows)
+        return sb_fail_memory(err);
+    code = sb_database_open_private(&rows->db, beside, err);
+    if (!code)
+        code = sb_database_run(rows->db, tables, err);
+    if (!code)
+        code = sb_database_prepare(
+            rows->db, &rows->add_file,
+            "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)", err);
+    if (!code)
+        code =
+            sb_database_prepare(rows->db, &rows->add_dir,
+                                "INSERT OR REPLACE INTO dirs VALUES (?1, 1, ?2, ?3, ?4, ?5)", err);
+    if (!code)
+        code = sb_database_prepare(rows->db, &rows->add_parent,
+                                   "INSERT OR IGNORE INTO dirs (path) VALUES (?1)", err);
+    if (code) {
+        sb_index_rows_free(rows);
+        return code;
+    }
+    *out = rows;
+    return SB_OK;
+}
+
+void sb_index_rows_free(struct sb_index_rows *rows)
+{
+    if (!rows)
+        return;
+    sqlite3_finalize(rows->add_file);
+    sqlite3_finalize(rows->add_dir);
+    sqlite3_finalize(rows->add_parent);
+    sb_database_close(rows->db);
+    sb_buf_release(&rows->parent);
+    free(rows);
+}
+
+void sb_index_rows_keep_order(struct sb_index_rows *rows)
+{
+    rows->keeps_order = true;
+}
+
+struct sqlite3 *sb_index_rows_database(struct sb_index_rows *rows)
+{
+    return rows->db;
+}
+
+int64_t sb_index_rows_left_out(const struct sb_index_rows *rows)
+{
+    return rows->left_out;
+}
+
+/* Notes the directories above a name. Those of one that is there already are there as well. */
+static enum sb_code add_parents(struct sb_index_rows *rows, const char *path, size_t size,
+                                struct sb_error *err)
+{
+    size_t parent = sb_parent_size(path, size);
+
+    if (rows->any_parent && rows->parent.size == parent &&
+        memcmp(rows->parent.data, path, parent) == 0)
+        return SB_OK;
+    rows->any_parent = true;
+    if (sb_buf_set(&rows->parent, path, parent))
+        return sb_fail_memory(err);
+    for (; parent > 0; parent = sb_parent_size(path, parent)) {
+        enum sb_code code;
+
+        sqlite3_bind_text(rows->add_parent, 1, path, (int)parent, SQLITE_STATIC);
+        code = sb_database_step(rows->add_parent, err);
+        if (code || sqlite3_changes(rows->db) == 0)
+            return code;
+    }
+    return SB_OK;
+}
+
+static enum sb_code add_dir(struct sb_index_rows *rows, const struct sb_entry *entry,
+                            struct sb_error *err)
+{
+    sqlite3_stmt *add = rows->add_dir;
+
+    sqlite3_bind_text(add, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
+    sb_database_bind_metadata(add, 2, entry);
+    return sb_database_step(add, err);
+}
+
+enum sb_code sb_index_rows_add(struct sb_index_rows *rows, int64_t id, const struct sb_entry *entry,
+                               const char *hard_link, struct sb_error *err)
+{
+    sqlite3_stmt *add = rows->add_file;
+    enum sb_code code = add_parents(rows, entry->path, entry->path_size, err);
+
+    if (code)
+        return code;
+    if (entry->type == SB_DIR)
+        return add_dir(rows, entry, err);
+    sqlite3_bind_int64(add, 1, id);
+    sb_database_bind_file(add, 2, entry);
+    sqlite3_bind_text(add, 11, hard_link, -1, SQLITE_STATIC);
+    rows->any_link |= hard_link != NULL;
+    /* Files may lie over each other, and come to more than the input has. */
+    if (__builtin_add_overflow(rows->bytes, entry->size, &rows->bytes))
+        return sb_fail(err, SB_LIMIT, "%.*s: with it, files are of more bytes than can be counted",
+                       (int)entry->path_size, entry->path);
+    return sb_database_step(add, err);
+}
+
+/* The statements of sb_index_rows_link. */
+struct linking {
+    sqlite3_stmt *links;
+    sqlite3_stmt *take;
+    sqlite3_stmt *drop;
+};
+
+/* Bound: the hard link's id, and what it links to. Changes nothing when that is not there. */
+static const char take_extent[] =
+    "UPDATE files SET shard = t.shard, offset = t.offset, size = t.size, crc32c = t.crc32c,"
+    " mode = t.mode, link = NULL FROM (SELECT shard, offset, size, crc32c, mode FROM files"
+    " WHERE path = ?2 AND id < ?1 ORDER BY id DESC LIMIT 1) AS t WHERE id = ?1";
+
+static enum sb_code link_row(struct sb_index_rows *rows, const struct linking *linking,
+                             const struct sb_notify *notify, struct sb_error *err)
+{
+    enum sb_code code;
+
+    code = sb_database_bind_row(linking->take, 1, linking->links, 0, 2, err);
+    if (!code)
+        code = sb_database_step(linking->take, err);
+    if (code || sqlite3_changes(rows->db) > 0)
+        return code;
+    rows->left_out++;
+    sb_tell(notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(linking->links, 2),
+            "a hard link to %s, which does not come before it; left out",
+            (const char *)sqlite3_column_text(linking->links, 1));
+    code = sb_database_bind_row(linking->drop, 1, linking->links, 0, 1, err);
+    return code ? code : sb_database_step(linking->drop, err);
+}
+
+enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_notify *notify,
+                                struct sb_error *err)
+{
+    struct linking linking = {0};
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+
+    if (!rows->any_link)
+        return SB_OK;
+    code = sb_database_run(rows->db, "CREATE INDEX by_path ON files (path, id)", err);
+    if (!code)
+        code = sb_database_prepare(
+            rows->db, &linking.links,
+            "SELECT id, link, path FROM files WHERE link IS NOT NULL ORDER BY id", err);
+    if (!code)
+        code = sb_database_prepare(rows->db, &linking.take, take_extent, err);
+    if (!code)
+        code = sb_database_prepare(rows->db, &linking.drop, "DELETE FROM files WHERE id = ?1", err);
+    while (!code && (rc = sqlite3_step(linking.links)) == SQLITE_ROW)
+        code = link_row(rows, &linking, notify, err);
+    if (!code && rc != SQLITE_DONE)
+        code = sb_database_fail(rows->db, err);
+    sqlite3_finalize(linking.links);
+    sqlite3_finalize(linking.take);
+    sqlite3_finalize(linking.drop);
+    return code;
+}
+
+struct summing {
+    struct sb_index_rows *rows;
+    const struct sb_index_sums *sums;
+    sqlite3_stmt *extents;
+    sqlite3_stmt *put;
+    int64_t bytes;
+    int64_t files;
+};
+
+/* The lowest bit of an extent's id: the row has a checksum of its own. */
+static enum sb_code next_extent(void *context, struct sb_checksum_extent *extent,
+                                struct sb_error *err)
+{
+    struct summing *summing = context;
+    sqlite3_stmt *row = summing->extents;
+    int rc = sqlite3_step(row);
+
+    if (rc == SQLITE_DONE)
+        return SB_END;
+    if (rc != SQLITE_ROW)
+        return sb_database_fail(summing->rows->db, err);
+    *extent = (struct sb_checksum_extent){
+        .id = sqlite3_column_int64(row, 0) << 1 | (sqlite3_column_type(row, 5) != SQLITE_NULL),
+        .name = (const char *)sqlite3_column_text(row, 1),
+        .name_size = (size_t)sqlite3_column_bytes(row, 1),
+        .shard = (uint32_t)sqlite3_column_int64(row, 2),
+        .offset = sqlite3_column_int64(row, 3),
+        .size = sqlite3_column_int64(row, 4),
+        .expected = (uint32_t)sqlite3_column_int64(row, 5),
+    };
+    return extent->name ? SB_OK : sb_fail_memory(err);
+}
+
+static enum sb_code take_sum(void *context, const struct sb_checksum_extent *extent, uint32_t crc,
+                             const struct sb_error *failure, struct sb_error *err)
+{
+    struct summing *summing = context;
+
+    if (failure) {
+        *err = *failure;
+        return err->code;
+    }
+    summing->files++;
+    if (extent->id & 1) {
+        if (crc != extent->expected)
+            sb_tell(summing->sums->notify, SB_PROBLEM, "checksum", extent->name,
+                    "its bytes do not match its CRC32C");
+        return SB_OK;
+    }
+    sqlite3_bind_int64(summing->put, 1, extent->id >> 1);
+    sqlite3_bind_int64(summing->put, 2, crc);
+    return sb_database_step(summing->put, err);
+}
+
+static void pass(void *context, int64_t size)
+{
+    struct summing *summing = context;
+    const struct sb_index_sums *sums = summing->sums;
+
+    summing->bytes += size;
+    if (sums->progress)
+        sums->progress(sums->context, summing->bytes, summing->rows->bytes, summing->files);
+}
+
+enum sb_code sb_index_rows_checksum(struct sb_index_rows *rows, const struct sb_index_sums *sums,
+                                    struct sb_error *err)
+{
+    static const struct sb_checksum_ops ops = {
+        .next = next_extent, .done = take_sum, .passed = pass};
+    struct summing summing = {.rows = rows, .sums = sums};
+    enum sb_code code;
+
+    rows->summed = true;
+    code = sb_database_prepare(rows->db, &summing.extents,
+                               "SELECT id, path, shard, offset, size, crc32c FROM files"
+                               " WHERE size > 0 ORDER BY shard, offset",
+                               err);
+    if (!code)
+        code = sb_database_prepare(rows->db, &summing.put, "INSERT INTO sums VALUES (?1, ?2)", err);
+    if (!code)
+        code = sb_checksum(sums->shards, &ops, &summing, sums->threads, err);
+    sqlite3_finalize(summing.extents);
+    sqlite3_finalize(summing.put);
+    return code;
+}
+
+/* The statements of sb_index_rows_write, and the name written last. */
+struct writing {
+    sqlite3_stmt *files;
+    sqlite3_stmt *find_dir;
+    struct sb_buf last;
+    bool any;
+};
+
+/* SB_END: it is left out. */
+static enum sb_code check_row(struct sb_index_rows *rows, struct writing *writing,
+                              const struct sb_entry *entry, const struct sb_notify *notify,
+                              struct sb_sink_counts *counts, struct sb_error *err)
+{
+    int rc;
+
+    if (writing->any && writing->last.size == entry->path_size &&
+        memcmp(writing->last.data, entry->path, entry->path_size) == 0) {
+        counts->superseded++;
+        return SB_END;
+    }
+    writing->any = true;
+    if (sb_buf_set(&writing->last, entry->path, entry->path_size))
+        return sb_fail_memory(err);
+    sqlite3_bind_text(writing->find_dir, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
+    rc = sqlite3_step(writing->find_dir);
+    sqlite3_reset(writing->find_dir);
+    if (rc == SQLITE_DONE)
+        return SB_OK;
+    if (rc != SQLITE_ROW)
+        return sb_database_fail(rows->db, err);
+    rows->left_out++;
+    sb_tell(notify, SB_PROBLEM, "clash", entry->path,
+            "is the name of a directory too; the file is left out");
+    return SB_END;
+}
+
+/* Those that a later one of the same name replaced come behind it, or not at all. */
+static enum sb_code select_files(struct sb_index_rows *rows, struct writing *writing,
+                                 struct sb_error *err)
+{
+    struct sb_buf query = {0};
+    const char *columns = rows->summed
+                              ? "SELECT path, shard, offset, size,"
+                                " coalesce(files.crc32c, sums.crc32c, iif(size = 0, 0, NULL)),"
+                                " mode, uid, gid, mtime_ns FROM files LEFT JOIN sums USING (id)"
+                              : "SELECT path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns"
+                                " FROM files";
+    const char *order = rows->keeps_order
+                            ? " WHERE id IN (SELECT max(id) FROM files GROUP BY path) ORDER BY id"
+                            : " ORDER BY path, id DESC";
+    enum sb_code code;
+
+    if (sb_buf_add_text(&query, columns) || sb_buf_add_text(&query, order))
+        code = sb_fail_memory(err);
+    else
+        code = sb_database_prepare(rows->db, &writing->files, query.data, err);
+    sb_buf_release(&query);
+    return code;
+}
+
+/* Of those that keep their order, as the others are counted one by one. */
+static enum sb_code count_superseded(struct sb_index_rows *rows, struct sb_sink_counts *counts,
+                                     struct sb_error *err)
+{
+    sqlite3_stmt *row;
+    enum sb_code code;
+
+    if (!rows->keeps_order)
+        return SB_OK;
+    code = sb_database_prepare(rows->db, &row, "SELECT count(*) - count(DISTINCT path) FROM files",
+                               err);
+    if (code)
+        return code;
+    if (sqlite3_step(row) == SQLITE_ROW)
+        counts->superseded += sqlite3_column_int64(row, 0);
+    else
+        code = sb_database_fail(rows->db, err);
+    sqlite3_finalize(row);
+    return code;
+}
+
+static enum sb_code write_files(struct sb_index_rows *rows, struct sb_writer *writer,
+                                const struct sb_notify *notify, struct sb_sink_counts *counts,
+                                struct sb_error *err)
+{
+    struct writing writing = {0};
+    struct sb_entry entry;
+    enum sb_code code = select_files(rows, &writing, err);
+    int rc = SQLITE_DONE;
+
+    if (!code)
+        code = sb_database_prepare(rows->db, &writing.find_dir,
+                                   "SELECT 1 FROM dirs WHERE path = ?1", err);
+    while (!code && (rc = sqlite3_step(writing.files)) == SQLITE_ROW) {
+        code = sb_database_take_file(writing.files, 0, &entry, err);
+        if (!code)
+            code = check_row(rows, &writing, &entry, notify, counts, err);
+        if (code == SB_OK) {
+            counts->files++;
+            counts->bytes += entry.size;
+            code = sb_writer_add_file(writer, &entry, err);
+        } else if (code == SB_END) {
+            code = SB_OK;
+        }
+        if (!code && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+    }
+    if (!code && rc != SQLITE_DONE)
+        code = sb_database_fail(rows->db, err);
+    sqlite3_finalize(writing.files);
+    sqlite3_finalize(writing.find_dir);
+    sb_buf_release(&writing.last);
+    return code;
+}
+
+static enum sb_code write_dirs(struct sb_index_rows *rows, struct sb_writer *writer,
+                               struct sb_sink_counts *counts, struct sb_error *err)
+{
+    sqlite3_stmt *row;
+    enum sb_code code = sb_database_prepare(rows->db, &row,
+                                            "SELECT path, mode, uid, gid, mtime_ns FROM dirs"
+                                            " WHERE given ORDER BY path",
+                                            err);
+    int rc = SQLITE_DONE;
+
+    while (!code && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+        struct sb_entry entry = {.type = SB_DIR};
+
+        entry.path = (const char *)sqlite3_column_text(row, 0);
+        entry.path_size = (size_t)sqlite3_column_bytes(row, 0);
+        sb_database_take_metadata(row, 1, &entry);
+        counts->dirs++;
+        code = entry.path ? sb_writer_add_dir(writer, &entry, err) : sb_fail_memory(err);
+    }
+    if (!code && rc != SQLITE_DONE)
+        code = sb_database_fail(rows->db, err);
+    sqlite3_finalize(row);
+    return code;
+}
+
+enum sb_code sb_index_rows_write(struct sb_index_rows *rows, struct sb_writer *writer,
+                                 const struct sb_notify *notify, struct sb_sink_counts *counts,
+                                 struct sb_error *err)
+{
+    enum sb_code code = write_dirs(rows, writer, counts, err);
+
+    if (!code)
+        code = count_superseded(rows, counts, err);
+    return code ? code : write_files(rows, writer, notify, counts, err);
+}

@@ -1,0 +1,503 @@
+/*
+ * An archive as a sink. Workers sum and write; where the bytes go is decided in turn, and rows are
+ * added in order.
+ */
+#include "archive/archive.h"
+#include "core/crc32c.h"
+#include "store/archive/holdings.h"
+#include "store/sinks.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What item->mark says. */
+enum {
+    UNCHECKED = 1 << 0, /* its CRC32C was computed here, for want of another */
+    OVER_OWN = 1 << 1,  /* it replaces a file that an earlier stretch stored */
+};
+
+struct archive_sink {
+    struct sb_sink sink;
+    enum sb_meeting meeting;
+    const char *advice;
+    bool keep_dirs;
+    bool appends;
+    bool dry_run;
+    const struct sb_notify *notify;
+    struct sb_writer *writer;    /* NULL in a dry run */
+    struct sb_archive *existing; /* dry run of an append: what names are looked up in */
+
+    struct sb_holdings holdings;
+
+    /* Where the member that comes in parts lies; touched only in turn. */
+    uint32_t part_shard;
+    int64_t part_place;
+
+    int64_t own_superseded; /* files of earlier stretches */
+
+    /* What its parts add up to so far; touched only by drain. */
+    uint32_t part_crc;
+    bool part_unchecked;
+};
+
+static struct archive_sink *self_of(struct sb_sink *sink)
+{
+    return (struct archive_sink *)sink;
+}
+
+/* Names that the archive holds */
+
+/* Sizes tell nothing of bytes that are yet to be recoded. */
+static bool is_outdated(const struct sb_entry *entry, const struct sb_entry *old, bool recodes)
+{
+    if (!(old->has & SB_HAS_MTIME) || !(entry->has & SB_HAS_MTIME))
+        return true;
+    return entry->mtime_ns > old->mtime_ns ||
+           (!recodes && entry->size >= 0 && entry->size != old->size);
+}
+
+/* SB_OK: it goes in place of `old`; SB_END: it does not. */
+static enum sb_code meet_file(struct archive_sink *self, const struct sb_entry *entry,
+                              const struct sb_entry *old, struct sb_item *item,
+                              struct sb_error *err)
+{
+    bool own = sb_holdings_is_own(&self->holdings, old);
+
+    if (own && item->again && sb_holdings_is_behind(old, &self->holdings.progress->input_begin))
+        return SB_END;
+    item->mark |= own ? OVER_OWN : 0;
+    item->replaces = own || self->meeting == SB_MEET_REPLACE ||
+                     (self->meeting == SB_MEET_UPDATE && is_outdated(entry, old, item->original));
+    item->old_size = old->size;
+    if (item->replaces)
+        return SB_OK;
+    if (self->meeting == SB_MEET_END && !self->dry_run)
+        return sb_fail(err, SB_EXISTS, "%s: is in the archive already (see %s)", entry->path,
+                       self->advice);
+    if (self->meeting == SB_MEET_ERROR || self->meeting == SB_MEET_END)
+        sb_tell(self->notify, SB_PROBLEM, "exists", entry->path,
+                "is in the archive already; left out (see %s)", self->advice);
+    else
+        self->sink.counts.left++;
+    return SB_END;
+}
+
+/* What becomes of a member whose name the archive may hold. */
+static enum sb_code meet_existing(struct archive_sink *self, const struct sb_entry *entry,
+                                  struct sb_item *item, struct sb_error *err)
+{
+    struct sb_entry old;
+    enum sb_code code = sb_holdings_meet(&self->holdings, entry, &old, err);
+
+    if (code)
+        return code == SB_NOENT ? SB_OK : code;
+    if (entry->type == SB_DIR)
+        return self->keep_dirs && old.has ? SB_END : SB_OK;
+    return meet_file(self, entry, &old, item, err);
+}
+
+static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
+                           struct sb_item *item, struct sb_error *err)
+{
+    struct archive_sink *self = self_of(sink);
+    const struct sb_entry *entry = &member->entry;
+    enum sb_code code = self->appends ? meet_existing(self, entry, item, err) : SB_OK;
+
+    if (code || !self->dry_run)
+        return code;
+    if (entry->type == SB_DIR) {
+        sink->counts.dirs++;
+    } else {
+        sink->counts.files++;
+        sink->counts.bytes += entry->size > 0 ? entry->size : 0;
+    }
+    return SB_OK;
+}
+
+/* Storing */
+
+static bool knows_crc(const struct sb_item *item)
+{
+    return item->crc_known ||
+           (item->state != SB_ITEM_PART && (item->member.entry.has & SB_HAS_CRC));
+}
+
+/* All that can be done before it is known where the bytes go. */
+static void prepare(const struct sb_batch *batch, struct sb_item *item)
+{
+    struct sb_entry *entry = &item->member.entry;
+
+    if (item->state != SB_ITEM_READ && item->state != SB_ITEM_PART)
+        return;
+    if (item->state == SB_ITEM_READ)
+        entry->size = (int64_t)item->data_size;
+    if (knows_crc(item))
+        return;
+    entry->crc32c =
+        item->data_size > 0 ? sb_crc32c(0, batch->data + item->data_at, item->data_size) : 0;
+    item->mark |= UNCHECKED;
+}
+
+/* The place of a member in parts, of which this is the first. */
+static enum sb_code begin_parts(struct archive_sink *self, struct sb_item *item,
+                                struct sb_error *err)
+{
+    struct sb_entry *entry = &item->member.entry;
+
+    if (entry->size < 0 && item->part_last)
+        entry->size = (int64_t)item->data_size;
+    if (entry->size < 0)
+        return sb_writer_place_open(self->writer, &self->part_shard, &self->part_place, err);
+    return sb_writer_place(self->writer, entry->size, &self->part_shard, &self->part_place, err);
+}
+
+/* One of unknown size grows with each part: nothing else is placed between them. */
+static enum sb_code place_part(struct archive_sink *self, struct sb_item *item,
+                               struct sb_error *err)
+{
+    struct sb_entry *entry = &item->member.entry;
+    enum sb_code code = item->part_offset == 0 ? begin_parts(self, item, err) : SB_OK;
+
+    if (code == SB_OK && entry->size < 0)
+        code = sb_writer_resize_last(self->writer, item->part_offset,
+                                     item->part_offset + (int64_t)item->data_size, err);
+    entry->shard = self->part_shard;
+    entry->offset = self->part_place;
+    return code;
+}
+
+static enum sb_code place_all(struct archive_sink *self, struct sb_batch *batch,
+                              struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+        struct sb_entry *entry = &item->member.entry;
+
+        if (item->state == SB_ITEM_PART)
+            code = place_part(self, item, err);
+        else if (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE)
+            code = sb_writer_place(self->writer, entry->size, &entry->shard, &entry->offset, err);
+    }
+    return code;
+}
+
+/* Bytes that lie beside each other in memory and are to lie so in a shard. */
+struct run {
+    const char *data;
+    size_t size;
+    uint32_t shard;
+    int64_t offset;
+};
+
+static enum sb_code write_run(struct archive_sink *self, const struct run *run,
+                              struct sb_error *err)
+{
+    return run->size == 0
+               ? SB_OK
+               : sb_writer_write(self->writer, run->shard, run->offset, run->data, run->size, err);
+}
+
+/* They go out in one write. */
+static enum sb_code write_runs(struct archive_sink *self, struct sb_batch *batch,
+                               struct sb_error *err)
+{
+    struct run run = {0};
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+        const struct sb_entry *entry = &item->member.entry;
+        const char *data;
+
+        if (item->state != SB_ITEM_READ && item->state != SB_ITEM_PART)
+            continue;
+        if (item->state == SB_ITEM_READ)
+            item->state = SB_ITEM_STORED;
+        if (item->data_size == 0)
+            continue;
+        data = batch->data + item->data_at;
+        if (run.size > 0 && data == run.data + run.size && entry->shard == run.shard &&
+            entry->offset == run.offset + (int64_t)run.size) {
+            run.size += item->data_size;
+            continue;
+        }
+        code = write_run(self, &run, err);
+        run = (struct run){.data = data,
+                           .size = item->data_size,
+                           .shard = entry->shard,
+                           .offset = entry->offset + item->part_offset};
+    }
+    return code ? code : write_run(self, &run, err);
+}
+
+/* A large item on its way to its place. */
+struct flow {
+    struct sb_writer *writer;
+    struct sb_entry *entry;
+    int64_t reserved;
+    int64_t done;
+    uint32_t crc32c;
+    bool summed;
+};
+
+static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct flow *flow = context;
+    enum sb_code code;
+
+    if ((int64_t)size > flow->reserved - flow->done)
+        return sb_fail(err, SB_DAMAGED, "%s: has more bytes than it declares", flow->entry->path);
+    if (flow->summed)
+        flow->crc32c = sb_crc32c(flow->crc32c, data, size);
+    code = sb_writer_write(flow->writer, flow->entry->shard, flow->entry->offset + flow->done, data,
+                           size, err);
+    flow->done += (int64_t)size;
+    return code;
+}
+
+static enum sb_code store_large(struct archive_sink *self, struct sb_batch *batch,
+                                struct sb_item *item, struct sb_error *err)
+{
+    struct sb_entry *entry = &item->member.entry;
+    struct flow flow = {.writer = self->writer,
+                        .entry = entry,
+                        .reserved = entry->size,
+                        .summed = !knows_crc(item)};
+    enum sb_code code = sb_item_stream(batch, item, write_block, &flow, err);
+
+    if (code && code != SB_END)
+        return code;
+    item->state = code == SB_OK ? SB_ITEM_STORED : SB_ITEM_FAILED;
+    entry->size = flow.done;
+    if (flow.summed) {
+        entry->crc32c = flow.crc32c;
+        item->mark |= UNCHECKED;
+    }
+    if (flow.done == flow.reserved)
+        return SB_OK;
+    if (item->state == SB_ITEM_STORED && !flow.summed) {
+        code = sb_item_fail(batch, item, "changed", "became shorter; left out", err);
+        if (code)
+            return code;
+    }
+    return sb_writer_skip(self->writer, entry->shard, flow.reserved - flow.done, err);
+}
+
+static enum sb_code store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
+                          struct sb_error *err)
+{
+    struct archive_sink *self = self_of(sink);
+    enum sb_code code;
+
+    for (size_t i = 0; i < batch->count; i++)
+        prepare(batch, &batch->items[i]);
+    code = sb_turn_begin(turns, batch);
+    if (code)
+        return sb_fail(err, code, "interrupted");
+    code = place_all(self, batch, err);
+    sb_turn_end(turns, batch);
+    if (code == SB_OK)
+        code = write_runs(self, batch, err);
+    for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
+        if (batch->items[i].state == SB_ITEM_LARGE)
+            code = store_large(self, batch, &batch->items[i], err);
+    }
+    return code;
+}
+
+/* Rows */
+
+static void set_type(struct sb_entry *entry)
+{
+    uint32_t type = entry->type == SB_LINK ? S_IFLNK : S_IFREG;
+
+    if (entry->type == SB_LINK && !(entry->has & SB_HAS_MODE)) {
+        entry->has |= SB_HAS_MODE;
+        entry->mode = 0777;
+    }
+    if (entry->type == SB_LINK || (entry->mode & S_IFMT) != 0)
+        entry->mode = (entry->mode & ~(uint32_t)S_IFMT) | type;
+}
+
+static enum sb_code drop_replaced(struct archive_sink *self, const struct sb_item *item,
+                                  const struct sb_entry *old, struct sb_error *err)
+{
+    bool dropped;
+    enum sb_code code;
+
+    if (!(item->mark & OVER_OWN))
+        return sb_writer_drop_file(self->writer, old, err);
+    code = sb_holdings_drop_own(&self->holdings, old, &dropped, err);
+    self->own_superseded += dropped;
+    return code;
+}
+
+static enum sb_code add_file(struct archive_sink *self, const struct sb_item *item,
+                             struct sb_error *err)
+{
+    const char *hard_link = item->member.hard_link;
+    struct sb_entry entry = item->member.entry, old;
+    enum sb_code code = SB_OK;
+
+    set_type(&entry);
+    if (item->replaces) {
+        old = (struct sb_entry){
+            .path = entry.path, .path_size = entry.path_size, .size = item->old_size};
+        code = drop_replaced(self, item, &old, err);
+    }
+    if (code)
+        return code;
+    if (hard_link)
+        return sb_writer_add_copy(self->writer, &entry, hard_link, strlen(hard_link), err);
+    entry.has |= SB_HAS_CRC;
+    self->sink.counts.unchecked += (item->mark & UNCHECKED) != 0;
+    return sb_writer_add_file(self->writer, &entry, err);
+}
+
+/* The row of a member in parts comes with the last of them. */
+static enum sb_code add_part(struct archive_sink *self, struct sb_item *item, struct sb_error *err)
+{
+    struct sb_entry *entry = &item->member.entry;
+
+    if (item->part_offset == 0) {
+        self->part_crc = 0;
+        self->part_unchecked = false;
+    }
+    self->part_crc = sb_crc32c_combine(self->part_crc, entry->crc32c, (int64_t)item->data_size);
+    self->part_unchecked = self->part_unchecked || (item->mark & UNCHECKED);
+    if (!item->part_last)
+        return SB_OK;
+    entry->size = item->part_offset + (int64_t)item->data_size;
+    entry->crc32c = self->part_crc;
+    item->mark = (item->mark & OVER_OWN) | (self->part_unchecked ? UNCHECKED : 0);
+    return add_file(self, item, err);
+}
+
+static enum sb_code add_item(struct archive_sink *self, struct sb_item *item, struct sb_error *err)
+{
+    if (item->member.entry.type == SB_DIR) {
+        self->sink.counts.dirs++;
+        return sb_writer_add_dir(self->writer, &item->member.entry, err);
+    }
+    if (item->state == SB_ITEM_PART)
+        return add_part(self, item, err);
+    if (item->state == SB_ITEM_STORED || item->member.hard_link)
+        return add_file(self, item, err);
+    return SB_OK;
+}
+
+static void take_counts(struct archive_sink *self)
+{
+    struct sb_writer_counts counts = sb_writer_counts(self->writer);
+
+    self->sink.counts.files = counts.files - self->holdings.own_dropped;
+    self->sink.counts.bytes = counts.bytes - self->holdings.own_bytes;
+    self->sink.counts.superseded = counts.superseded + self->own_superseded;
+}
+
+static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+{
+    struct archive_sink *self = self_of(sink);
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < batch->count; i++)
+        code = add_item(self, &batch->items[i], err);
+    take_counts(self);
+    return code;
+}
+
+static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
+{
+    struct archive_sink *self = self_of(sink);
+    enum sb_code code;
+
+    if (self->dry_run)
+        return SB_OK;
+    code = sb_writer_commit(self->writer, err);
+    take_counts(self);
+    return code;
+}
+
+static void free_sink(struct sb_sink *sink)
+{
+    struct archive_sink *self = self_of(sink);
+
+    sb_writer_free(self->writer);
+    sb_archive_free(self->existing);
+    sb_holdings_release(&self->holdings);
+    free(self);
+}
+
+static enum sb_code open_target(struct archive_sink *self,
+                                const struct sb_archive_sink_options *options, struct sb_error *err)
+{
+    struct sb_writer_options writer = options->writer;
+
+    enum sb_code code = SB_OK;
+
+    writer.names_repeat = options->names_repeat;
+    writer.notify = options->notify;
+    if (!options->dry_run)
+        code = sb_writer_open(&self->writer, options->path, &writer, err);
+    else if (self->appends)
+        code = sb_archive_open(&self->existing, options->path, err);
+    self->holdings = (struct sb_holdings){.writer = self->writer,
+                                          .archive = self->existing,
+                                          .notify = options->notify,
+                                          .progress = options->progress};
+    return code;
+}
+
+enum sb_code sb_sink_open_archive(struct sb_sink **out,
+                                  const struct sb_archive_sink_options *options,
+                                  struct sb_error *err)
+{
+    static const struct sb_sink_ops ops = {
+        .free = free_sink, .accept = accept, .store = store, .drain = drain, .commit = commit};
+    struct archive_sink *self = calloc(1, sizeof(*self));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!self)
+        return sb_fail_memory(err);
+    self->sink = (struct sb_sink){
+        .ops = &ops, .name = options->path, .holds = SB_KEEPS_OWNER | SB_KEEPS_NANOSECONDS};
+    self->meeting = options->meeting;
+    self->advice = options->advice ? options->advice : "--duplicates";
+    self->keep_dirs = options->keep_dirs;
+    self->appends = options->writer.mode == SB_APPEND;
+    self->dry_run = options->dry_run;
+    self->notify = options->notify;
+    code = open_target(self, options, err);
+    if (code) {
+        free_sink(&self->sink);
+        return code;
+    }
+    *out = &self->sink;
+    return SB_OK;
+}
+
+void sb_sink_set_progress(struct sb_sink *sink, const struct sb_progress *progress)
+{
+    sb_writer_set_progress(self_of(sink)->writer, progress);
+}
+
+struct sb_address sb_sink_address(const struct sb_sink *sink)
+{
+    const struct archive_sink *self = (const struct archive_sink *)sink;
+    uint32_t shard;
+    int64_t offset;
+
+    sb_writer_address(self->writer, &shard, &offset);
+    return (struct sb_address){.shard = shard, .offset = offset};
+}
+
+uint32_t sb_sink_shards(const struct sb_sink *sink)
+{
+    const struct archive_sink *self = (const struct archive_sink *)sink;
+
+    return self->writer ? sb_writer_shards_before(self->writer) : 0;
+}

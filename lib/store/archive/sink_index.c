@@ -1,0 +1,160 @@
+#include "archive/shards.h"
+#include "store/archive/index_rows.h"
+#include "store/sinks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+struct index_sink {
+    struct sb_sink base;
+    struct sb_index_sink_options options;
+    struct sb_writer *writer;
+    struct sb_index_rows *rows;
+    uint32_t shard; /* that the members lie in, */
+    int64_t size;   /* and how long it is */
+    int64_t last;   /* where the last of them begins; -1: none has begun */
+    int64_t count;  /* members so far */
+};
+
+static void free_sink(struct sb_sink *base)
+{
+    struct index_sink *sink = (struct index_sink *)base;
+
+    sb_index_rows_free(sink->rows);
+    sb_writer_free(sink->writer);
+    free(sink);
+}
+
+static enum sb_code refuse(const struct sb_member *member, struct sb_error *err)
+{
+    return sb_fail(err, SB_INVALID,
+                   "%s: is stored %s, so that no index can point at its bytes; convert without "
+                   "--wrap, or leave it out with --exclude",
+                   member->entry.path,
+                   member->has & SB_KEEPS_SPARSE
+                       ? "with holes"
+                       : "compressed, in pieces, as bits or with a sum of its own");
+}
+
+/* Has it a place among the others? An empty one, too, where the source knows it. */
+static bool stands_in_line(const struct index_sink *sink, const struct sb_member *member)
+{
+    return member->located && !member->hard_link && member->entry.type != SB_DIR &&
+           member->at >= 0 && member->at <= sink->size;
+}
+
+/* The bytes are where they are: the member needs a row, and nothing else. */
+static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
+                           struct sb_item *item, struct sb_error *err)
+{
+    struct index_sink *sink = (struct index_sink *)base;
+    struct sb_entry entry = member->entry;
+    bool has_bytes = entry.type != SB_DIR && !member->hard_link && entry.size > 0;
+
+    (void)item;
+    if (has_bytes && !member->located)
+        return refuse(member, err);
+    if (has_bytes && (member->at < 0 || member->at > sink->size - entry.size))
+        return sb_fail(err, SB_DAMAGED, "%s: its bytes end behind the end of the file", entry.path);
+    entry.shard = sink->shard;
+    if (member->hard_link)
+        entry.size = 0;
+    entry.offset = 0;
+    if (stands_in_line(sink, member)) {
+        entry.offset = member->at;
+        if (member->at == sink->last)
+            sb_index_rows_keep_order(sink->rows);
+        sink->last = member->at;
+    }
+    return sb_index_rows_add(sink->rows, sink->count++, &entry, member->hard_link, err);
+}
+
+/* Nothing comes here: accept has taken it all. */
+static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct sb_pipeline *turns,
+                          struct sb_error *err)
+{
+    (void)base, (void)batch, (void)turns, (void)err;
+    return SB_OK;
+}
+
+static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch, struct sb_error *err)
+{
+    (void)base, (void)batch, (void)err;
+    return SB_OK;
+}
+
+static enum sb_code read_checksums(struct index_sink *sink, struct sb_error *err)
+{
+    struct sb_index_sums sums = {
+        .threads = sink->options.threads,
+        .notify = sink->options.notify,
+        .progress = sink->options.progress,
+        .context = sink->options.context,
+    };
+    enum sb_code code = sb_writer_open_shards(sink->writer, &sums.shards, err);
+
+    if (!code)
+        code = sb_index_rows_checksum(sink->rows, &sums, err);
+    sb_shards_free(sums.shards);
+    return code;
+}
+
+static enum sb_code commit(struct sb_sink *base, struct sb_error *err)
+{
+    struct index_sink *sink = (struct index_sink *)base;
+    const struct sb_notify *notify = sink->options.notify;
+    enum sb_code code = sb_index_rows_link(sink->rows, notify, err);
+
+    if (!code && sink->options.checksums)
+        code = read_checksums(sink, err);
+    if (!code)
+        code = sb_index_rows_write(sink->rows, sink->writer, notify, &base->counts, err);
+    if (!code && sink->options.writer.strict && sb_index_rows_left_out(sink->rows) > 0)
+        code = sb_fail(err, SB_INVALID,
+                       "%s: not everything can be held; given up, as --strict asks", base->name);
+    return code ? code : sb_writer_commit(sink->writer, err);
+}
+
+enum sb_code sb_sink_open_index(struct sb_sink **out, const struct sb_index_sink_options *options,
+                                struct sb_error *err)
+{
+    static const struct sb_sink_ops ops = {
+        .free = free_sink, .accept = accept, .store = store, .drain = drain, .commit = commit};
+    struct index_sink *sink = calloc(1, sizeof(*sink));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!sink)
+        return sb_fail_memory(err);
+    sink->base.ops = &ops;
+    sink->base.name = options->path;
+    sink->base.holds = SB_KEEPS_OWNER | SB_KEEPS_NANOSECONDS;
+    sink->base.unread = true;
+    sink->options = *options;
+    code = sb_writer_open(&sink->writer, options->path, &options->writer, err);
+    if (!code)
+        code = sb_index_rows_new(&sink->rows, options->path, err);
+    if (code) {
+        free_sink(&sink->base);
+        return code;
+    }
+    *out = &sink->base;
+    return SB_OK;
+}
+
+enum sb_code sb_sink_index_file(struct sb_sink *sink, const char *path, struct sb_error *err)
+{
+    struct index_sink *self = (struct index_sink *)sink;
+    struct stat st;
+    enum sb_link_kind kind = *path == '/' ? SB_LINK_ABSOLUTE : SB_LINK_RELATIVE;
+    enum sb_code code = sb_writer_link_shard(self->writer, kind, path, &self->shard, err);
+
+    if (code)
+        return code;
+    if (stat(path, &st))
+        return sb_fail_errno(err, errno, "%s", path);
+    self->size = st.st_size;
+    self->last = -1;
+    return SB_OK;
+}

@@ -1,0 +1,508 @@
+#include "store/archive/depth_first.h"
+#include "store/container.h"
+
+#include "archive/archive.h"
+#include "archive/content.h"
+#include "archive/select.h"
+#include "archive/shards.h"
+#include "core/crc32c.h"
+#include "core/name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Read ahead where extents follow each other. Larger saves nothing, and leaves a core's cache. */
+#define WINDOW_BYTES ((size_t)128 << 10)
+
+#define GAP_MAX     4096 /* cheaper to read than to skip */
+#define NANOSECONDS INT64_C(1000000000)
+
+/* What comes next; plans are ended by STAGE_OVER. */
+enum stage {
+    STAGE_ROOT,
+    STAGE_DIRS,
+    STAGE_FILES,
+    STAGE_TREE,
+    STAGE_SELECTION,
+    STAGE_OVER,
+};
+
+static const enum stage by_address[] = {STAGE_ROOT, STAGE_DIRS, STAGE_FILES, STAGE_OVER};
+static const enum stage depth_first[] = {STAGE_ROOT, STAGE_TREE, STAGE_OVER};
+static const enum stage selection[] = {STAGE_SELECTION, STAGE_OVER};
+
+struct archive_source {
+    struct sb_source base;
+    struct sb_archive *archive;
+    struct sb_shards *shards;
+    struct sb_content *content;
+    struct sb_archive_source_options options;
+    const enum stage *stage; /* in its plan */
+    bool root_given;
+    struct sb_cursor *cursor;
+    struct sb_depth_first *walk;
+    struct sb_select *select;
+};
+
+/* The bytes of a shard from `start` on that are in `data`, for rows of that generation. */
+struct archive_loader {
+    struct sb_loader base;
+    uint32_t generation;
+    uint32_t shard;
+    int64_t start;
+    size_t size;
+    char *data;
+    int64_t next; /* where the last extent ended: from there on it is worth reading ahead */
+    bool at_end;  /* so near to the shard's end that a window would reach beyond it */
+};
+
+/*
+ * A member's extent, out of reach of sinks, which have places of their own. The stored name, which
+ * the transfer may change, is its `component`.
+ */
+enum { PLACE_SHARD, PLACE_OFFSET, PLACE_SUM };
+
+static struct archive_source *source_of(struct sb_source *source)
+{
+    return (struct archive_source *)source;
+}
+
+static const struct archive_source *source_of_loader(const struct sb_loader *loader)
+{
+    return (const struct archive_source *)loader->source;
+}
+
+static void free_source(struct sb_source *base)
+{
+    struct archive_source *source = source_of(base);
+
+    sb_cursor_free(source->cursor);
+    sb_depth_first_free(source->walk);
+    sb_select_free(source->select);
+    sb_content_free(source->content);
+    sb_shards_free(source->shards);
+    free(source);
+}
+
+/* The walk */
+
+static enum sb_code open_cursor(struct archive_source *source, struct sb_error *err)
+{
+    struct sb_query dirs = {.order = SB_BY_PATH, .dirs = true};
+    struct sb_query files = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
+
+    if (source->cursor)
+        return SB_OK;
+    return sb_cursor_open(&source->cursor, source->archive,
+                          *source->stage == STAGE_DIRS ? &dirs : &files, err);
+}
+
+static void tell_unmatched(const struct archive_source *source)
+{
+    for (size_t i = 0; source->select && i < source->options.path_count; i++) {
+        if (sb_select_unmatched(source->select, i))
+            sb_tell(source->options.notify, SB_PROBLEM, "missing", source->options.paths[i],
+                    "no such file or directory in the archive");
+    }
+}
+
+static void end_stage(struct archive_source *source)
+{
+    if (*source->stage == STAGE_SELECTION)
+        tell_unmatched(source);
+    source->stage++;
+    sb_cursor_free(source->cursor);
+    source->cursor = NULL;
+}
+
+static enum sb_code next_of_tree(struct archive_source *source, struct sb_entry *entry,
+                                 struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (!source->walk)
+        code = sb_depth_first_open(&source->walk, source->archive, err);
+    return code ? code : sb_depth_first_next(source->walk, entry, err);
+}
+
+/* The next entry of this stage, SB_END after its last. */
+static enum sb_code next_of_stage(struct archive_source *source, struct sb_entry *entry,
+                                  struct sb_error *err)
+{
+    enum sb_code code;
+
+    switch (*source->stage) {
+    case STAGE_ROOT:
+        if (source->root_given)
+            return SB_END;
+        source->root_given = true;
+        code = sb_archive_lookup(source->archive, "", 0, entry, err);
+        return code == SB_NOENT || (!code && (entry->defect || !entry->has)) ? SB_END : code;
+    case STAGE_DIRS:
+    case STAGE_FILES:
+        code = open_cursor(source, err);
+        return code ? code : sb_cursor_next(source->cursor, entry, err);
+    case STAGE_TREE:
+        return next_of_tree(source, entry, err);
+    case STAGE_SELECTION:
+        return sb_select_next(source->select, entry, err);
+    case STAGE_OVER:
+        break;
+    }
+    return SB_END;
+}
+
+/* Can it be used at all? What is wrong with it is told. */
+static bool is_usable(const struct archive_source *source, const struct sb_entry *entry)
+{
+    const char *problem;
+
+    if (entry->defect) {
+        sb_tell(source->options.notify, SB_PROBLEM, "row", entry->path, "%s; left out",
+                entry->defect);
+        return false;
+    }
+    if (entry->type == SB_DIR && entry->path_size == 0)
+        return true;
+    problem = sb_name_problem(entry->path, entry->path_size);
+    if (problem)
+        sb_tell(source->options.notify, SB_PROBLEM, "unsafe", entry->path, "the name %s; left out",
+                problem);
+    return !problem;
+}
+
+/*
+ * A directory of which nothing is known but that it holds something. Its members imply it, and a
+ * tar would have to give it a time and an owner.
+ */
+static bool is_implied(const struct archive_source *source, const struct sb_entry *entry)
+{
+    return source->options.depth_first && entry->type == SB_DIR && !entry->has &&
+           (entry->num_files > 0 || entry->num_subdirs > 0);
+}
+
+static unsigned properties_of(const struct sb_entry *entry)
+{
+    unsigned has = 0;
+
+    if (entry->has & (SB_HAS_UID | SB_HAS_GID))
+        has |= SB_KEEPS_OWNER;
+    if ((entry->has & SB_HAS_MTIME) && entry->mtime_ns % NANOSECONDS)
+        has |= SB_KEEPS_NANOSECONDS;
+    return has;
+}
+
+static enum sb_code next(struct sb_source *base, struct sb_member *member, struct sb_error *err)
+{
+    struct archive_source *source = source_of(base);
+    struct sb_entry entry;
+
+    for (;;) {
+        enum sb_code code = next_of_stage(source, &entry, err);
+
+        if (code == SB_END && *source->stage != STAGE_OVER)
+            end_stage(source);
+        else if (code)
+            return code;
+        else if (is_usable(source, &entry) && !is_implied(source, &entry))
+            break;
+    }
+    *member =
+        (struct sb_member){.entry = entry, .has = properties_of(&entry), .component = entry.path};
+    member->place[PLACE_SHARD] = (uint64_t)entry.generation << 32 | entry.shard;
+    member->place[PLACE_OFFSET] = (uint64_t)entry.offset;
+    member->place[PLACE_SUM] = entry.crc32c;
+    base->done += entry.type == SB_DIR ? 0 : entry.size;
+    return SB_OK;
+}
+
+static enum sb_code holds(struct sb_source *base, const char *name, size_t size,
+                          enum sb_holding *holding, struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code = sb_archive_lookup(source_of(base)->archive, name, size, &entry, err);
+
+    if (!code)
+        *holding = entry.type == SB_FILE ? SB_HOLDS_FILE : SB_HOLDS_OTHER;
+    return code == SB_NOENT ? SB_OK : code;
+}
+
+/* Bytes */
+
+static enum sb_code open_loader(struct sb_source *source, struct sb_loader **out,
+                                struct sb_error *err)
+{
+    struct archive_loader *loader = calloc(1, sizeof(*loader));
+
+    (void)source;
+    if (!loader)
+        return sb_fail_memory(err);
+    loader->next = INT64_MAX;
+    *out = &loader->base;
+    return SB_OK;
+}
+
+static void free_loader(struct sb_loader *base)
+{
+    struct archive_loader *loader = (struct archive_loader *)base;
+
+    free(loader->data);
+    free(loader);
+}
+
+/* The row that the member was made of. */
+static struct sb_entry row_of(const struct sb_member *member)
+{
+    struct sb_entry row = member->entry;
+
+    row.path = member->component;
+    row.path_size = strlen(member->component);
+    row.generation = (uint32_t)(member->place[PLACE_SHARD] >> 32);
+    row.shard = (uint32_t)member->place[PLACE_SHARD];
+    row.offset = (int64_t)member->place[PLACE_OFFSET];
+    row.crc32c = (uint32_t)member->place[PLACE_SUM];
+    return row;
+}
+
+/* The member becomes what the row says, which may be another file by now, but for its name. */
+static void become(struct sb_member *member, const struct sb_entry *row)
+{
+    const struct sb_entry *named = &member->entry;
+    struct sb_entry entry = *row;
+
+    entry.path = named->path;
+    entry.path_size = named->path_size;
+    member->entry = entry;
+    member->has = properties_of(row);
+    member->place[PLACE_SHARD] = (uint64_t)row->generation << 32 | row->shard;
+    member->place[PLACE_OFFSET] = (uint64_t)row->offset;
+    member->place[PLACE_SUM] = row->crc32c;
+}
+
+/* Leaves the member out because of *err: SB_END, unless that ends the work. */
+static enum sb_code leave_out(const struct archive_source *source, const struct sb_member *member,
+                              const char *kind, struct sb_events *events, struct sb_error *err)
+{
+    const char *name = member->entry.path;
+    struct sb_error cause = *err;
+
+    if (sb_archive_still_current(source->archive, err))
+        return err->code;
+    if (cause.code == SB_CHANGED)
+        kind = "changed";
+    else if (sb_ends_work(&cause))
+        return sb_fail(err, cause.code, "%s: %s", name, cause.text);
+    if (sb_events_add(events, SB_PROBLEM, kind, name, cause.text, err))
+        return err->code;
+    return SB_END;
+}
+
+static const char *kind_of_failure(const struct sb_error *err)
+{
+    return err->code == SB_NOENT ? "missing" : "damaged";
+}
+
+static bool crc_wanted(const struct archive_source *source, const struct sb_member *member)
+{
+    return !source->options.no_check && (member->entry.has & SB_HAS_CRC);
+}
+
+static bool window_holds(const struct archive_loader *loader, const struct sb_entry *row)
+{
+    size_t size = (size_t)row->size;
+
+    return loader->size >= size && loader->shard == row->shard &&
+           loader->generation == row->generation && row->offset >= loader->start &&
+           row->offset - loader->start <= (int64_t)(loader->size - size);
+}
+
+/* Fills the window from the row's bytes on; false where that cannot be, and single extents are to
+ * be read. */
+static bool read_ahead(struct archive_loader *loader, const struct sb_entry *row)
+{
+    const struct archive_source *source = source_of_loader(&loader->base);
+    struct sb_error ignored;
+
+    if (loader->shard != row->shard || loader->at_end || row->size > (int64_t)WINDOW_BYTES / 2 ||
+        row->offset < loader->next || row->offset - loader->next > GAP_MAX)
+        return false;
+    if (!loader->data)
+        loader->data = malloc(WINDOW_BYTES);
+    if (!loader->data)
+        return false;
+    loader->at_end = sb_shards_read(source->shards, row->shard, row->offset, loader->data,
+                                    WINDOW_BYTES, &ignored);
+    loader->start = row->offset;
+    loader->generation = row->generation;
+    loader->size = loader->at_end ? 0 : WINDOW_BYTES;
+    return !loader->at_end;
+}
+
+static enum sb_code read_extent(struct archive_loader *loader, const struct sb_entry *row,
+                                void *data, struct sb_error *err)
+{
+    const struct archive_source *source = source_of_loader(&loader->base);
+    size_t size = (size_t)row->size;
+    enum sb_code code = SB_OK;
+
+    if (window_holds(loader, row) || read_ahead(loader, row))
+        memcpy(data, loader->data + (row->offset - loader->start), size);
+    else
+        code = sb_shards_read(source->shards, row->shard, row->offset, data, size, err);
+    if (loader->shard != row->shard) {
+        loader->shard = row->shard;
+        loader->size = 0;
+        loader->at_end = false;
+    }
+    loader->next = row->offset + row->size;
+    return code;
+}
+
+/* Reads the bytes where the row says; *good when it is sure that they are right. */
+static enum sb_code load_row(struct archive_loader *loader, const struct sb_entry *row, void *data,
+                             bool check, bool *good, struct sb_error *err)
+{
+    const struct archive_source *source = source_of_loader(&loader->base);
+    size_t size = (size_t)row->size;
+    enum sb_code code = size > 0 ? read_extent(loader, row, data, err) : SB_OK;
+
+    *good = !code && (check ? sb_crc32c(0, data, size) == row->crc32c
+                            : !sb_content_moved(source->content, row));
+    return code;
+}
+
+/* Reads them once more, in case that they were moved; by then nothing read ahead is of use. */
+static enum sb_code load_again(struct archive_loader *loader, struct sb_entry *row, void *data,
+                               size_t room, struct sb_error *err)
+{
+    const struct archive_source *source = source_of_loader(&loader->base);
+
+    loader->size = 0;
+    return sb_content_read(source->content, row, data, room, !source->options.no_check, err);
+}
+
+static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data, size_t room,
+                         struct sb_events *events, struct sb_error *err)
+{
+    struct archive_loader *loader = (struct archive_loader *)base;
+    const struct archive_source *source = source_of_loader(base);
+    struct sb_entry row = row_of(member);
+    enum sb_code first, code;
+    bool good;
+
+    if (row.size > (int64_t)room)
+        return SB_LIMIT;
+    first = load_row(loader, &row, data, crc_wanted(source, member), &good, err);
+    if (good)
+        return SB_OK;
+    code = load_again(loader, &row, data, room, err);
+    if (!code && row.type != member->entry.type)
+        code = sb_fail(err, SB_CHANGED, "was replaced by another while it was read; left out");
+    if (!code || code == SB_LIMIT) {
+        become(member, &row);
+        return code;
+    }
+    if (first || code != SB_DAMAGED)
+        return leave_out(source, member, kind_of_failure(err), events, err);
+    sb_fail(err, SB_DAMAGED, "its bytes do not match their checksum; left out");
+    return leave_out(source, member, "checksum", events, err);
+}
+
+struct feed {
+    sb_each_block *each;
+    void *context;
+    bool failed; /* the error is of the taker, not of the shard */
+};
+
+static enum sb_code pass_on(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct feed *feed = context;
+    enum sb_code code = feed->each(feed->context, data, size, err);
+
+    feed->failed = code != SB_OK;
+    return code;
+}
+
+static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_each_block *each,
+                           void *context, struct sb_events *events, struct sb_error *err)
+{
+    const struct archive_source *source = source_of_loader(base);
+    struct feed feed = {.each = each, .context = context};
+    struct sb_entry row = row_of(member);
+    enum sb_code code = sb_content_stream(source->content, &row, 0, row.size,
+                                          !source->options.no_check, pass_on, &feed, err);
+
+    if (!code || feed.failed)
+        return code;
+    return leave_out(source, member, kind_of_failure(err), events, err);
+}
+
+/* Opening */
+
+/*
+ * Several arguments are always walked as a selection, even where one of them is the root, so that
+ * those that match nothing are found.
+ */
+static enum sb_code choose_walk(struct archive_source *source, struct sb_error *err)
+{
+    enum sb_code code;
+
+    source->stage = source->options.depth_first ? depth_first : by_address;
+    if (source->options.path_count == 0)
+        return SB_OK;
+    code = sb_select_new(&source->select, source->archive, source->options.paths,
+                         source->options.path_count, SB_REACH_SUBTREE, err);
+    if (!code && (source->options.path_count > 1 || !sb_select_everything(source->select)))
+        source->stage = selection;
+    return code;
+}
+
+static enum sb_code find_total(struct archive_source *source, struct sb_error *err)
+{
+    struct sb_entry root;
+    enum sb_code code;
+
+    if (source->stage == selection)
+        return SB_OK;
+    code = sb_archive_lookup(source->archive, "", 0, &root, err);
+    if (!code && !root.defect)
+        source->base.total = root.size_tree;
+    return code == SB_NOENT ? SB_OK : code;
+}
+
+enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *archive,
+                                    const struct sb_archive_source_options *options,
+                                    struct sb_error *err)
+{
+    static const struct sb_source_ops ops = {
+        .free = free_source,
+        .next = next,
+        .holds = holds,
+        .open_loader = open_loader,
+        .free_loader = free_loader,
+        .load = load,
+        .stream = stream,
+    };
+    struct archive_source *source = calloc(1, sizeof(*source));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!source)
+        return sb_fail_memory(err);
+    source->base = (struct sb_source){
+        .ops = &ops, .name = sb_archive_path(archive), .loads = true, .unique = true};
+    source->archive = archive;
+    source->options = *options;
+    code = sb_shards_open(&source->shards, archive, err);
+    if (!code)
+        code = sb_content_open(&source->content, archive, source->shards, err);
+    if (!code)
+        code = choose_walk(source, err);
+    if (!code)
+        code = find_total(source, err);
+    if (code)
+        sb_source_free(&source->base);
+    else
+        *out = &source->base;
+    return code;
+}

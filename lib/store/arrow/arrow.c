@@ -1,0 +1,312 @@
+#include "core/little_endian.h"
+#include "store/arrow/format.h"
+#include "store/arrow/impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The one batch, as its parts are gone through. */
+struct batch {
+    struct sb_flat_vector nodes;
+    size_t node;
+    struct sb_flat_vector buffers;
+    size_t buffer;
+    struct sb_arrow_extent body;
+};
+
+void sb_arrow_free(struct sb_arrow *arrow)
+{
+    if (!arrow)
+        return;
+    free(arrow->footer);
+    free(arrow->columns);
+    free(arrow->places);
+    free(arrow->pairs);
+    free(arrow);
+}
+
+/* A copy of a part, so that a file that changes meanwhile cannot lead out of what was checked. */
+static enum sb_code copy_part(const struct sb_arrow *arrow, const struct sb_arrow_extent *part,
+                              struct sb_flat *flat, unsigned char **copy, struct sb_error *err)
+{
+    if (part->size > SB_ARROW_METADATA_MOST)
+        return sb_fail(err, SB_FORMAT, "its metadata are of more than %d MiB",
+                       SB_ARROW_METADATA_MOST >> 20);
+    *copy = malloc((size_t)part->size);
+    if (!*copy)
+        return sb_fail_memory(err);
+    memcpy(*copy, arrow->data + part->offset, (size_t)part->size);
+    *flat = (struct sb_flat){.data = *copy, .size = (size_t)part->size};
+    return SB_OK;
+}
+
+/* From the end of the file: the size of the footer, and the magic. */
+static enum sb_code find_footer(const struct sb_arrow *arrow, struct sb_arrow_extent *footer,
+                                struct sb_error *err)
+{
+    const int64_t tail = sizeof(uint32_t) + SB_ARROW_MAGIC_SIZE;
+
+    if (arrow->size < SB_ARROW_START + tail ||
+        memcmp(arrow->data, SB_ARROW_MAGIC, SB_ARROW_MAGIC_SIZE) != 0)
+        return sb_fail(err, SB_FORMAT, "is not an Arrow file");
+    if (memcmp(arrow->data + arrow->size - SB_ARROW_MAGIC_SIZE, SB_ARROW_MAGIC,
+               SB_ARROW_MAGIC_SIZE) != 0)
+        return sb_fail(err, SB_DAMAGED, "is an Arrow file without an end");
+    footer->size = (int32_t)sb_get_u32(arrow->data + arrow->size - tail);
+    footer->offset = arrow->size - tail - footer->size;
+    if (footer->size <= 0 || footer->offset < SB_ARROW_START)
+        return sb_arrow_lead_out(err, "footer");
+    return SB_OK;
+}
+
+/* The next buffer of the batch, as a part of the file. */
+static bool next_buffer(struct batch *batch, struct sb_arrow_extent *out)
+{
+    int64_t offset, size;
+
+    if (batch->buffer == batch->buffers.count)
+        return false;
+    offset = sb_flat_item_number(&batch->buffers, batch->buffer, 0, 8);
+    size = sb_flat_item_number(&batch->buffers, batch->buffer++, 8, 8);
+    if (offset < 0 || size < 0 || offset > batch->body.size || size > batch->body.size - offset)
+        return false;
+    *out = (struct sb_arrow_extent){.offset = batch->body.offset + offset, .size = size};
+    return true;
+}
+
+/* The next node: how many values there are, and where it is told which of them are null. */
+static bool next_node(struct batch *batch, int64_t *count, struct sb_arrow_extent *validity)
+{
+    int64_t nulls;
+
+    if (batch->node == batch->nodes.count || !next_buffer(batch, validity))
+        return false;
+    *count = sb_flat_item_number(&batch->nodes, batch->node, 0, 8);
+    nulls = sb_flat_item_number(&batch->nodes, batch->node++, 8, 8);
+    if (*count < 0 || nulls < 0 || nulls > *count)
+        return false;
+    if (nulls == 0)
+        validity->size = 0;
+    return nulls == 0 || validity->size >= (*count - 1) / 8 + 1;
+}
+
+/* Values of a list: how many there are room for is what their buffer says. */
+static enum sb_code place_values(const struct sb_arrow_column *column, struct sb_arrow_place *place,
+                                 struct batch *batch, struct sb_error *err)
+{
+    struct sb_arrow_extent validity;
+    int64_t room;
+
+    if (column->type != SB_ARROW_LIST) {
+        if (!next_buffer(batch, &place->values))
+            return sb_arrow_lead_out(err, "batch");
+        place->most = place->values.size;
+        return SB_OK;
+    }
+    if (!next_node(batch, &place->most, &validity) || !next_buffer(batch, &place->values))
+        return sb_arrow_lead_out(err, "batch");
+    if (validity.size)
+        return sb_fail(err, SB_FORMAT, "a list of column '%s' has nulls", column->name);
+    if (column->dtype == SB_DTYPE_BOOL)
+        room = place->values.size > INT64_MAX / 8 ? INT64_MAX : place->values.size * 8;
+    else
+        room = place->values.size / (int64_t)sb_dtype_size(column->dtype);
+    return place->most <= room ? SB_OK : sb_arrow_lead_out(err, "batch");
+}
+
+static enum sb_code place_column(struct sb_arrow *arrow, size_t column, struct batch *batch,
+                                 struct sb_error *err)
+{
+    struct sb_arrow_place *place = &arrow->places[column];
+    int64_t count;
+
+    if (!next_node(batch, &count, &place->validity) || count != arrow->rows ||
+        !next_buffer(batch, &place->offsets))
+        return sb_arrow_lead_out(err, "batch");
+    if (count && place->offsets.size / (int64_t)sizeof(uint32_t) <= count)
+        return sb_arrow_lead_out(err, "batch");
+    return place_values(&arrow->columns[column], place, batch, err);
+}
+
+static enum sb_code read_batch(struct sb_arrow *arrow, struct sb_flat *flat, struct batch *batch,
+                               struct sb_error *err)
+{
+    struct sb_flat_table message = sb_flat_root(flat);
+    struct sb_flat_table header = sb_flat_table_in(&message, SB_FLAT_MESSAGE_HEADER);
+    enum sb_code code = SB_OK;
+
+    if (sb_flat_number(&message, SB_FLAT_MESSAGE_HEADER_TYPE, 1, 0) != SB_ARROW_RECORD_BATCH)
+        return sb_arrow_lead_out(err, "batch");
+    if (sb_flat_table_in(&header, SB_FLAT_BATCH_COMPRESSION).at)
+        return sb_fail(err, SB_FORMAT, "its batch is compressed");
+    arrow->rows = sb_flat_number(&header, SB_FLAT_BATCH_LENGTH, 8, 0);
+    batch->nodes = sb_flat_vector_in(&header, SB_FLAT_BATCH_NODES, 16);
+    batch->buffers = sb_flat_vector_in(&header, SB_FLAT_BATCH_BUFFERS, 16);
+    if (flat->bad || arrow->rows < 0 || (arrow->column_count == 0 && arrow->rows))
+        return sb_arrow_lead_out(err, "batch");
+    for (size_t i = 0; code == SB_OK && i < arrow->column_count; i++)
+        code = place_column(arrow, i, batch, err);
+    return code;
+}
+
+/* The message of the batch is where the footer has it, and the body behind it. */
+static enum sb_code open_batch(struct sb_arrow *arrow, const struct sb_flat_vector *blocks,
+                               struct sb_error *err)
+{
+    int64_t offset = sb_flat_item_number(blocks, 0, 0, 8);
+    int64_t head = sb_flat_item_number(blocks, 0, 8, 4);
+    int64_t body = sb_flat_item_number(blocks, 0, 16, 8);
+    struct sb_arrow_extent message;
+    struct batch batch = {.body = {.size = body}};
+    unsigned char *copy = NULL;
+    struct sb_flat flat;
+    enum sb_code code;
+
+    if (offset < SB_ARROW_START || head <= SB_ARROW_PREFIX || body < 0 || offset > arrow->size ||
+        head > arrow->size - offset || body > arrow->size - offset - head)
+        return sb_arrow_lead_out(err, "batch");
+    if (sb_get_u32(arrow->data + offset) != SB_ARROW_CONTINUATION)
+        return sb_fail(err, SB_FORMAT, "its messages are framed as before Arrow 0.15");
+    message.offset = offset + SB_ARROW_PREFIX;
+    message.size = (int32_t)sb_get_u32(arrow->data + offset + sizeof(uint32_t));
+    if (message.size <= 0 || message.size > head - SB_ARROW_PREFIX)
+        return sb_arrow_lead_out(err, "batch");
+    batch.body.offset = offset + head;
+    code = copy_part(arrow, &message, &flat, &copy, err);
+    if (code == SB_OK)
+        code = read_batch(arrow, &flat, &batch, err);
+    free(copy);
+    return code;
+}
+
+static enum sb_code read_footer(struct sb_arrow *arrow, struct sb_error *err)
+{
+    struct sb_flat_table root, schema;
+    struct sb_flat_vector blocks;
+    struct sb_arrow_extent footer = {0};
+    struct sb_flat flat;
+
+    if (find_footer(arrow, &footer, err) || copy_part(arrow, &footer, &flat, &arrow->footer, err))
+        return err->code;
+    root = sb_flat_root(&flat);
+    schema = sb_flat_table_in(&root, SB_FLAT_FOOTER_SCHEMA);
+    blocks = sb_flat_vector_in(&root, SB_FLAT_FOOTER_BATCHES, SB_ARROW_BLOCK_SIZE);
+    if (flat.bad || !schema.at)
+        return sb_arrow_lead_out(err, "footer");
+    if (sb_flat_number(&root, SB_FLAT_FOOTER_VERSION, 2, 0) < SB_ARROW_VERSION_LEAST)
+        return sb_fail(err, SB_FORMAT, "is of a version before Arrow 0.8");
+    if (sb_arrow_read_schema(arrow, &schema, err))
+        return err->code;
+    if (flat.bad)
+        return sb_arrow_lead_out(err, "schema");
+    if (blocks.count == 0)
+        return sb_fail(err, SB_FORMAT, "has no record batch");
+    if (blocks.count > 1)
+        return sb_fail(err, SB_FORMAT, "has %zu record batches, and is read where it has one alone",
+                       blocks.count);
+    return open_batch(arrow, &blocks, err);
+}
+
+enum sb_code sb_arrow_open(struct sb_arrow **out, const void *data, int64_t size,
+                           struct sb_error *err)
+{
+    struct sb_arrow *arrow = calloc(1, sizeof(*arrow));
+
+    *out = NULL;
+    if (!arrow)
+        return sb_fail_memory(err);
+    arrow->data = data;
+    arrow->size = size;
+    if (read_footer(arrow, err)) {
+        sb_arrow_free(arrow);
+        return err->code;
+    }
+    *out = arrow;
+    return SB_OK;
+}
+
+int64_t sb_arrow_rows(const struct sb_arrow *arrow)
+{
+    return arrow->rows;
+}
+
+size_t sb_arrow_column_count(const struct sb_arrow *arrow)
+{
+    return arrow->column_count;
+}
+
+const struct sb_arrow_column *sb_arrow_column(const struct sb_arrow *arrow, size_t column)
+{
+    return &arrow->columns[column];
+}
+
+size_t sb_arrow_pair_count(const struct sb_arrow *arrow)
+{
+    return arrow->pair_count;
+}
+
+const struct sb_arrow_pair *sb_arrow_pair(const struct sb_arrow *arrow, size_t pair)
+{
+    return &arrow->pairs[pair];
+}
+
+static int64_t offset_at(const struct sb_arrow *arrow, const struct sb_arrow_place *place,
+                         int64_t row)
+{
+    return (int32_t)sb_get_u32(arrow->data + place->offsets.offset +
+                               row * (int64_t)sizeof(uint32_t));
+}
+
+static unsigned char bit_at(const unsigned char *bits, int64_t at)
+{
+    return (unsigned)bits[at / 8] >> (unsigned)(at % 8) & 1U;
+}
+
+enum sb_code sb_arrow_value(const struct sb_arrow *arrow, size_t column, int64_t row,
+                            struct sb_arrow_value *out, struct sb_error *err)
+{
+    const struct sb_arrow_column *of = &arrow->columns[column];
+    const struct sb_arrow_place *place = &arrow->places[column];
+    int64_t begin = offset_at(arrow, place, row), end = offset_at(arrow, place, row + 1);
+    int64_t at = begin;
+
+    if (begin < 0 || end < begin || end > place->most)
+        return sb_fail(err, SB_DAMAGED, "row %lld of column '%s' leads out of it", (long long)row,
+                       of->name);
+    *out = (struct sb_arrow_value){.count = end - begin};
+    if (place->validity.size)
+        out->null = bit_at(arrow->data + place->validity.offset, row) == 0;
+    if (out->null)
+        out->count = 0;
+    if (of->type == SB_ARROW_LIST && of->dtype == SB_DTYPE_BOOL) {
+        out->bit = (unsigned)(begin % 8);
+        at = begin / 8;
+    } else if (of->type == SB_ARROW_LIST) {
+        at = begin * (int64_t)sb_dtype_size(of->dtype);
+    }
+    out->offset = place->values.offset + at;
+    out->data = arrow->data + out->offset;
+    return SB_OK;
+}
+
+/* The bits of a byte as bytes of 0 and 1, the lowest first: each byte keeps its own bit of a copy,
+ * and what is not 0 then carries into the highest. */
+static uint64_t spread(unsigned char byte)
+{
+    uint64_t bits = byte * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
+
+    return (bits + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & UINT64_C(0x0101010101010101);
+}
+
+void sb_arrow_unpack_bits(const struct sb_arrow_value *value, unsigned char *out)
+{
+    const unsigned char *bits = value->data;
+    int64_t at = value->bit, end = at + value->count;
+
+    for (; at < end && at % 8; at++)
+        *out++ = bit_at(bits, at);
+    for (; end - at >= 8; at += 8)
+        out = sb_put_u64(out, spread(bits[at / 8]));
+    for (; at < end; at++)
+        *out++ = bit_at(bits, at);
+}

@@ -1,0 +1,197 @@
+#include "store/arrow/column_spool.h"
+#include "core/buf.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_NAME "temporary file (see TMPDIR)"
+#define BLOCK     ((size_t)1 << 18)
+
+/* What of a column is in the file. */
+struct part {
+    int64_t offset;
+    int64_t size;
+};
+
+struct column {
+    struct sb_buf parts; /* struct part, in the order of the column */
+    int64_t in_file;
+    struct sb_buf memory; /* behind those */
+};
+
+struct sb_column_spool {
+    char *beside;
+    int fd;
+    int64_t file_size;
+    size_t memory;
+    size_t used; /* of it */
+    struct column *columns;
+    size_t count;
+};
+
+enum sb_code sb_column_spool_new(struct sb_column_spool **out, size_t columns, size_t memory,
+                                 const char *beside, struct sb_error *err)
+{
+    struct sb_column_spool *spool = calloc(1, sizeof(*spool));
+
+    *out = NULL;
+    if (!spool)
+        return sb_fail_memory(err);
+    spool->fd = -1;
+    spool->memory = memory;
+    spool->count = columns;
+    spool->beside = strdup(beside);
+    spool->columns = calloc(columns + 1, sizeof(*spool->columns));
+    if (!spool->beside || !spool->columns) {
+        sb_column_spool_free(spool);
+        return sb_fail_memory(err);
+    }
+    *out = spool;
+    return SB_OK;
+}
+
+void sb_column_spool_free(struct sb_column_spool *spool)
+{
+    if (!spool)
+        return;
+    for (size_t i = 0; spool->columns && i < spool->count; i++) {
+        sb_buf_release(&spool->columns[i].parts);
+        sb_buf_release(&spool->columns[i].memory);
+    }
+    if (spool->fd >= 0)
+        close(spool->fd);
+    free(spool->columns);
+    free(spool->beside);
+    free(spool);
+}
+
+/* Appends what is in memory of a column to the file. */
+static enum sb_code spill(struct sb_column_spool *spool, struct column *column,
+                          struct sb_error *err)
+{
+    struct part part = {.offset = spool->file_size, .size = (int64_t)column->memory.size};
+    enum sb_code code = SB_OK;
+
+    if (spool->fd < 0)
+        code = sb_temp_file(&spool->fd, spool->beside, err);
+    if (code == SB_OK)
+        code = sb_pwrite_full(spool->fd, column->memory.data, column->memory.size, part.offset,
+                              FILE_NAME, err);
+    if (code == SB_OK && sb_buf_add(&column->parts, &part, sizeof(part)))
+        code = sb_fail_memory(err);
+    if (code)
+        return code;
+    spool->file_size += part.size;
+    column->in_file += part.size;
+    spool->used -= column->memory.size;
+    sb_buf_release(&column->memory);
+    return SB_OK;
+}
+
+static enum sb_code spill_largest(struct sb_column_spool *spool, struct sb_error *err)
+{
+    struct column *largest = &spool->columns[0];
+
+    for (size_t i = 1; i < spool->count; i++) {
+        if (spool->columns[i].memory.size > largest->memory.size)
+            largest = &spool->columns[i];
+    }
+    return spill(spool, largest, err);
+}
+
+enum sb_code sb_column_spool_add(struct sb_column_spool *spool, size_t column, const void *data,
+                                 size_t size, struct sb_error *err)
+{
+    struct column *to = &spool->columns[column];
+    const char *bytes = data;
+
+    while (size) {
+        size_t run = size < BLOCK ? size : BLOCK;
+
+        if (sb_buf_add(&to->memory, bytes, run))
+            return sb_fail_memory(err);
+        spool->used += run;
+        bytes += run;
+        size -= run;
+        if (spool->used > spool->memory && spill_largest(spool, err))
+            return err->code;
+    }
+    return SB_OK;
+}
+
+int64_t sb_column_spool_size(const struct sb_column_spool *spool, size_t column)
+{
+    return spool->columns[column].in_file + (int64_t)spool->columns[column].memory.size;
+}
+
+static struct part *last_part(const struct column *column)
+{
+    return (struct part *)(void *)column->parts.data + column->parts.size / sizeof(struct part) - 1;
+}
+
+void sb_column_spool_cut(struct sb_column_spool *spool, size_t column, int64_t size)
+{
+    struct column *of = &spool->columns[column];
+    size_t held = size > of->in_file ? (size_t)(size - of->in_file) : 0;
+
+    spool->used -= of->memory.size - held;
+    sb_buf_cut(&of->memory, held);
+    while (of->in_file > size) {
+        struct part *part = last_part(of);
+        int64_t more = of->in_file - size;
+
+        if (more < part->size) {
+            part->size -= more;
+            of->in_file = size;
+            return;
+        }
+        of->in_file -= part->size;
+        sb_buf_cut(&of->parts, of->parts.size - sizeof(*part));
+    }
+}
+
+static enum sb_code feed_part(const struct sb_column_spool *spool, const struct part *part,
+                              char *block, sb_each_block *each, void *context, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    size_t got;
+
+    for (int64_t done = 0; code == SB_OK && done < part->size; done += (int64_t)got) {
+        int64_t left = part->size - done;
+
+        code = sb_pread_full(spool->fd, block, left < (int64_t)BLOCK ? (size_t)left : BLOCK,
+                             part->offset + done, &got, FILE_NAME, err);
+        if (code == SB_OK && got == 0)
+            code = sb_fail(err, SB_CHANGED, FILE_NAME ": became shorter");
+        if (code == SB_OK)
+            code = each(context, block, got, err);
+    }
+    return code;
+}
+
+enum sb_code sb_column_spool_feed(const struct sb_column_spool *spool, size_t column,
+                                  sb_each_block *each, void *context, struct sb_error *err)
+{
+    const struct column *of = &spool->columns[column];
+    size_t parts = of->parts.size / sizeof(struct part);
+    char *block = parts ? malloc(BLOCK) : NULL;
+    enum sb_code code = SB_OK;
+
+    if (parts && !block)
+        return sb_fail_memory(err);
+    for (size_t i = 0; code == SB_OK && i < parts; i++)
+        code = feed_part(spool, (const struct part *)(const void *)of->parts.data + i, block, each,
+                         context, err);
+    free(block);
+    if (code == SB_OK && of->memory.size)
+        code = each(context, of->memory.data, of->memory.size, err);
+    return code;
+}
+
+void sb_column_spool_clear(struct sb_column_spool *spool)
+{
+    for (size_t i = 0; i < spool->count; i++)
+        sb_column_spool_cut(spool, i, 0);
+    spool->file_size = 0;
+}

@@ -1,0 +1,34 @@
+/*
+ * Columns of bytes that grow side by side and are read one after the other: in memory, and beyond a
+ * given size, the largest of them first, in one temporary file without a name.
+ *
+ * Belongs to one thread.
+ */
+#ifndef SB_STORE_ARROW_COLUMN_SPOOL_H
+#define SB_STORE_ARROW_COLUMN_SPOOL_H
+
+#include "core/io.h"
+
+struct sb_column_spool;
+
+/* memory: of all columns; their parts in the file add some bytes each. beside: where the file is
+ * made, unless TMPDIR says; copied. */
+enum sb_code sb_column_spool_new(struct sb_column_spool **out, size_t columns, size_t memory,
+                                 const char *beside, struct sb_error *err) SB_CHECKED;
+void sb_column_spool_free(struct sb_column_spool *spool); /* NULL is allowed */
+
+enum sb_code sb_column_spool_add(struct sb_column_spool *spool, size_t column, const void *data,
+                                 size_t size, struct sb_error *err) SB_CHECKED;
+int64_t sb_column_spool_size(const struct sb_column_spool *spool, size_t column);
+
+/* Shortens a column to size, which may not be more than the present one. */
+void sb_column_spool_cut(struct sb_column_spool *spool, size_t column, int64_t size);
+
+enum sb_code sb_column_spool_feed(const struct sb_column_spool *spool, size_t column,
+                                  sb_each_block *each, void *context,
+                                  struct sb_error *err) SB_CHECKED;
+
+/* Empties all columns; keeps memory and file. */
+void sb_column_spool_clear(struct sb_column_spool *spool);
+
+#endif

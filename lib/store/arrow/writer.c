@@ -1,0 +1,389 @@
+#include "store/arrow/writer.h"
+#include "core/little_endian.h"
+#include "store/arrow/column_spool.h"
+#include "store/arrow/format.h"
+#include "store/arrow/metadata.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MEMORY ((size_t)32 << 20)
+
+/* Bools that become bits at once. */
+#define BOOLS 4096
+
+/* Offsets within a column are int32. */
+#define MOST INT32_MAX
+
+/* How far a column is. */
+struct progress {
+    int64_t bytes; /* that came */
+    int64_t ended; /* values */
+    unsigned bits; /* of bools, those that do not fill a byte yet */
+};
+
+struct column {
+    int64_t value_size; /* of a list's value; else 1 */
+    bool packed;        /* bools, as bits */
+    struct progress now;
+    struct progress complete; /* at the end of the last row */
+};
+
+struct sb_arrow_writer {
+    struct sb_buf texts; /* that the schema points into */
+    struct sb_arrow_column *list;
+    struct sb_arrow_pair *pairs;
+    struct sb_arrow_schema schema;
+    struct column *columns;
+    struct sb_column_spool *spool; /* of each column offsets, then values */
+    int64_t rows;
+};
+
+/* A file that is on its way out. */
+struct output {
+    sb_each_block *each;
+    void *context;
+    int64_t written;
+};
+
+static size_t offsets_of(size_t column)
+{
+    return 2 * column;
+}
+
+static size_t values_of(size_t column)
+{
+    return 2 * column + 1;
+}
+
+void sb_arrow_writer_free(struct sb_arrow_writer *writer)
+{
+    if (!writer)
+        return;
+    sb_column_spool_free(writer->spool);
+    sb_buf_release(&writer->texts);
+    free(writer->list);
+    free(writer->pairs);
+    free(writer->columns);
+    free(writer);
+}
+
+/* All texts of a schema one behind the other, each with a NUL. */
+static enum sb_code copy_texts(struct sb_buf *texts, const struct sb_arrow_schema *schema)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < schema->column_count; i++)
+        code = sb_buf_add(texts, schema->columns[i].name, strlen(schema->columns[i].name) + 1);
+    for (size_t i = 0; code == SB_OK && i < schema->pair_count; i++) {
+        const struct sb_arrow_pair *pair = &schema->pairs[i];
+
+        code = sb_buf_add(texts, pair->key, strlen(pair->key) + 1);
+        if (code == SB_OK)
+            code = sb_buf_add(texts, pair->value, pair->value_size);
+        if (code == SB_OK)
+            code = sb_buf_add_char(texts, '\0');
+    }
+    return code;
+}
+
+static enum sb_code copy_schema(struct sb_arrow_writer *writer,
+                                const struct sb_arrow_schema *schema, struct sb_error *err)
+{
+    const char *at;
+
+    writer->list = calloc(schema->column_count + 1, sizeof(*writer->list));
+    writer->pairs = calloc(schema->pair_count + 1, sizeof(*writer->pairs));
+    if (!writer->list || !writer->pairs || copy_texts(&writer->texts, schema))
+        return sb_fail_memory(err);
+    writer->schema = *schema;
+    writer->schema.columns = writer->list;
+    writer->schema.pairs = writer->pairs;
+    at = writer->texts.data;
+    for (size_t i = 0; i < schema->column_count; i++) {
+        writer->list[i] = schema->columns[i];
+        writer->list[i].name = at;
+        at += strlen(at) + 1;
+    }
+    for (size_t i = 0; i < schema->pair_count; i++) {
+        writer->pairs[i].key = at;
+        at += strlen(at) + 1;
+        writer->pairs[i].value = at;
+        writer->pairs[i].value_size = schema->pairs[i].value_size;
+        at += schema->pairs[i].value_size + 1;
+    }
+    return SB_OK;
+}
+
+static enum sb_code set_columns(struct sb_arrow_writer *writer, struct sb_error *err)
+{
+    const struct sb_arrow_schema *schema = &writer->schema;
+
+    writer->columns = calloc(schema->column_count + 1, sizeof(*writer->columns));
+    if (!writer->columns)
+        return sb_fail_memory(err);
+    for (size_t i = 0; i < schema->column_count; i++) {
+        const struct sb_arrow_column *column = &schema->columns[i];
+
+        writer->columns[i].value_size = 1;
+        if (column->type != SB_ARROW_LIST)
+            continue;
+        if (column->dtype < SB_DTYPE_BOOL || column->dtype > SB_DTYPE_FLOAT64)
+            return sb_fail(err, SB_INVALID, "column '%s': a list of %s cannot be written",
+                           column->name, sb_dtype_word(column->dtype));
+        writer->columns[i].value_size = (int64_t)sb_dtype_size(column->dtype);
+        writer->columns[i].packed = column->dtype == SB_DTYPE_BOOL;
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_arrow_writer_new(struct sb_arrow_writer **out, const struct sb_arrow_schema *schema,
+                                 struct sb_error *err)
+{
+    struct sb_arrow_writer *writer = calloc(1, sizeof(*writer));
+
+    *out = NULL;
+    if (!writer)
+        return sb_fail_memory(err);
+    if (copy_schema(writer, schema, err) || set_columns(writer, err) ||
+        sb_column_spool_new(&writer->spool, 2 * schema->column_count, MEMORY, schema->beside,
+                            err)) {
+        sb_arrow_writer_free(writer);
+        return err->code;
+    }
+    writer->schema.beside = NULL;
+    *out = writer;
+    return SB_OK;
+}
+
+/* Bits fill a byte from the lowest. */
+static enum sb_code add_bools(struct sb_arrow_writer *writer, size_t column,
+                              const unsigned char *bools, size_t count, struct sb_error *err)
+{
+    struct progress *now = &writer->columns[column].now;
+    unsigned char packed[BOOLS / 8 + 1];
+    enum sb_code code = SB_OK;
+
+    while (code == SB_OK && count) {
+        size_t run = count < BOOLS ? count : BOOLS, full = 0;
+
+        for (size_t i = 0; i < run; i++) {
+            now->bits |= (bools[i] ? 1U : 0U) << (unsigned)(now->bytes % 8);
+            if (++now->bytes % 8 == 0) {
+                packed[full++] = (unsigned char)now->bits;
+                now->bits = 0;
+            }
+        }
+        code = sb_column_spool_add(writer->spool, values_of(column), packed, full, err);
+        bools += run;
+        count -= run;
+    }
+    return code;
+}
+
+enum sb_code sb_arrow_writer_add(struct sb_arrow_writer *writer, size_t column, const void *data,
+                                 size_t size, struct sb_error *err)
+{
+    struct column *to = &writer->columns[column];
+
+    if (size > (size_t)(MOST * to->value_size - to->now.bytes))
+        return sb_fail(err, SB_LIMIT,
+                       "column '%s' would have more than %d bytes or values in one file",
+                       writer->schema.columns[column].name, MOST);
+    if (to->packed)
+        return add_bools(writer, column, data, size, err);
+    if (sb_column_spool_add(writer->spool, values_of(column), data, size, err))
+        return err->code;
+    to->now.bytes += (int64_t)size;
+    return SB_OK;
+}
+
+enum sb_code sb_arrow_writer_end_value(struct sb_arrow_writer *writer, size_t column,
+                                       struct sb_error *err)
+{
+    struct column *of = &writer->columns[column];
+    uint8_t end[sizeof(uint32_t)];
+
+    if (of->now.bytes % of->value_size)
+        return sb_fail(err, SB_INVALID, "column '%s': %lld bytes are no whole values",
+                       writer->schema.columns[column].name, (long long)of->now.bytes);
+    sb_put_u32(end, (uint32_t)(of->now.bytes / of->value_size));
+    if (sb_column_spool_add(writer->spool, offsets_of(column), end, sizeof(end), err))
+        return err->code;
+    of->now.ended++;
+    return SB_OK;
+}
+
+void sb_arrow_writer_end_row(struct sb_arrow_writer *writer)
+{
+    for (size_t i = 0; i < writer->schema.column_count; i++)
+        writer->columns[i].complete = writer->columns[i].now;
+    writer->rows++;
+}
+
+void sb_arrow_writer_cut(struct sb_arrow_writer *writer)
+{
+    for (size_t i = 0; i < writer->schema.column_count; i++) {
+        struct column *column = &writer->columns[i];
+
+        column->now = column->complete;
+        sb_column_spool_cut(writer->spool, offsets_of(i),
+                            column->now.ended * (int64_t)sizeof(uint32_t));
+        sb_column_spool_cut(writer->spool, values_of(i),
+                            column->packed ? column->now.bytes / 8 : column->now.bytes);
+    }
+}
+
+int64_t sb_arrow_writer_rows(const struct sb_arrow_writer *writer)
+{
+    return writer->rows;
+}
+
+static int64_t padded(int64_t size)
+{
+    return (size + SB_ARROW_ALIGNMENT - 1) / SB_ARROW_ALIGNMENT * SB_ARROW_ALIGNMENT;
+}
+
+static void lay_out(const struct sb_arrow_writer *writer, struct sb_arrow_layout *layout)
+{
+    int64_t at = 0;
+
+    layout->rows = writer->rows;
+    for (size_t i = 0; i < writer->schema.column_count; i++) {
+        const struct column *column = &writer->columns[i];
+        struct sb_arrow_layout_column *place = &layout->columns[i];
+        int64_t bytes = column->now.bytes;
+
+        place->offsets.offset = at;
+        place->offsets.size = (writer->rows + 1) * (int64_t)sizeof(uint32_t);
+        at += padded(place->offsets.size);
+        place->values.offset = at;
+        place->values.size = column->packed ? (bytes + 7) / 8 : bytes;
+        place->count = bytes / column->value_size;
+        at += padded(place->values.size);
+    }
+    layout->body_size = at;
+}
+
+static enum sb_code put(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct output *out = context;
+
+    out->written += (int64_t)size;
+    return out->each(out->context, data, size, err);
+}
+
+static enum sb_code put_padding(struct output *out, struct sb_error *err)
+{
+    static const char zeros[SB_ARROW_ALIGNMENT];
+    int64_t padding = padded(out->written) - out->written;
+
+    return padding ? put(out, zeros, (size_t)padding, err) : SB_OK;
+}
+
+/* Its metadata; size 0 ends the messages. */
+static enum sb_code put_message(struct output *out, const void *metadata, size_t size,
+                                struct sb_error *err)
+{
+    uint8_t prefix[SB_ARROW_PREFIX];
+
+    sb_put_u32(sb_put_u32(prefix, SB_ARROW_CONTINUATION), (uint32_t)size);
+    if (put(out, prefix, sizeof(prefix), err))
+        return err->code;
+    return size ? put(out, metadata, size, err) : SB_OK;
+}
+
+/* The offsets begin with a 0 that is not in the spool, and bits may end within a byte. */
+static enum sb_code put_column(const struct sb_arrow_writer *writer, size_t column,
+                               struct output *out, struct sb_error *err)
+{
+    static const char zero[sizeof(uint32_t)];
+    const struct column *of = &writer->columns[column];
+    unsigned char rest = (unsigned char)of->now.bits;
+
+    if (put(out, zero, sizeof(zero), err) ||
+        sb_column_spool_feed(writer->spool, offsets_of(column), put, out, err) ||
+        put_padding(out, err) ||
+        sb_column_spool_feed(writer->spool, values_of(column), put, out, err))
+        return err->code;
+    if (of->packed && of->now.bytes % 8 && put(out, &rest, 1, err))
+        return err->code;
+    return put_padding(out, err);
+}
+
+static enum sb_code put_schema(const struct sb_arrow_writer *writer, struct output *out,
+                               struct sb_error *err)
+{
+    struct sb_flat_build build = {0};
+    enum sb_code code = sb_arrow_make_schema(&build, &writer->schema, err);
+
+    if (code == SB_OK)
+        code = put(out, SB_ARROW_MAGIC "\0", SB_ARROW_START, err);
+    if (code == SB_OK)
+        code = put_message(out, build.out.data, build.out.size, err);
+    sb_buf_release(&build.out);
+    return code;
+}
+
+static enum sb_code put_batch(const struct sb_arrow_writer *writer, struct output *out,
+                              struct sb_arrow_block *block, struct sb_error *err)
+{
+    struct sb_arrow_layout layout = {0};
+    struct sb_flat_build build = {0};
+    enum sb_code code;
+
+    layout.columns = calloc(writer->schema.column_count + 1, sizeof(*layout.columns));
+    if (!layout.columns)
+        return sb_fail_memory(err);
+    lay_out(writer, &layout);
+    code = sb_arrow_make_batch(&build, &writer->schema, &layout, err);
+    *block = (struct sb_arrow_block){.offset = out->written,
+                                     .head = SB_ARROW_PREFIX + (int64_t)build.out.size,
+                                     .body = layout.body_size};
+    if (code == SB_OK)
+        code = put_message(out, build.out.data, build.out.size, err);
+    for (size_t i = 0; code == SB_OK && i < writer->schema.column_count; i++)
+        code = put_column(writer, i, out, err);
+    sb_buf_release(&build.out);
+    free(layout.columns);
+    return code;
+}
+
+static enum sb_code put_footer(const struct sb_arrow_writer *writer, struct output *out,
+                               const struct sb_arrow_block *block, struct sb_error *err)
+{
+    struct sb_flat_build build = {0};
+    enum sb_code code = sb_arrow_make_footer(&build, &writer->schema, block, err);
+    uint8_t size[sizeof(uint32_t)];
+
+    sb_put_u32(size, (uint32_t)build.out.size);
+    if (code == SB_OK)
+        code = put_message(out, NULL, 0, err);
+    if (code == SB_OK)
+        code = put(out, build.out.data, build.out.size, err);
+    if (code == SB_OK)
+        code = put(out, size, sizeof(size), err);
+    if (code == SB_OK)
+        code = put(out, SB_ARROW_MAGIC, SB_ARROW_MAGIC_SIZE, err);
+    sb_buf_release(&build.out);
+    return code;
+}
+
+enum sb_code sb_arrow_writer_finish(struct sb_arrow_writer *writer, sb_each_block *each,
+                                    void *context, struct sb_error *err)
+{
+    struct output out = {.each = each, .context = context};
+    struct sb_arrow_block block;
+
+    sb_arrow_writer_cut(writer);
+    if (put_schema(writer, &out, err) || put_batch(writer, &out, &block, err) ||
+        put_footer(writer, &out, &block, err))
+        return err->code;
+    for (size_t i = 0; i < writer->schema.column_count; i++) {
+        writer->columns[i].now = (struct progress){0};
+        writer->columns[i].complete = (struct progress){0};
+    }
+    writer->rows = 0;
+    sb_column_spool_clear(writer->spool);
+    return SB_OK;
+}

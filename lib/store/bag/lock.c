@@ -1,0 +1,157 @@
+#include "store/bag/lock.h"
+
+#include "core/file_lock.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Each means that another process had the file, and removed it, since it was opened. */
+#define TRIES 1000
+
+/* Where locks do not work, the file itself is one: nobody else can have made it. */
+static enum sb_code lock_file(int fd, const char *path, bool made, const char *name,
+                              struct sb_error *err)
+{
+    int error_number = sb_lock_first_byte(fd);
+
+    if (error_number == 0)
+        return SB_OK;
+    if (error_number == EACCES || error_number == EAGAIN)
+        return sb_fail(err, SB_LOCKED,
+                       "%s: another process, perhaps on another machine, is writing it; "
+                       "wait for it",
+                       name);
+    if (made)
+        return SB_OK;
+    return sb_fail(err, SB_LOCKED,
+                   "%s: another process is writing it, or was killed, which cannot be told apart "
+                   "where locks do not work; if none runs, remove %s",
+                   name, path);
+}
+
+static enum sb_code fail_foreign(const char *path, const char *name, struct sb_error *err)
+{
+    return sb_fail(err, SB_EXISTS,
+                   "%s: cannot be written, for %s is in the way, and nothing that an interrupted "
+                   "run left; move it away",
+                   name, path);
+}
+
+static enum sb_code open_file(const char *path, bool *made, int *fd, const char *name,
+                              struct sb_error *err)
+{
+    *made = true;
+    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (*fd < 0 && errno == EEXIST) {
+        *made = false;
+        *fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    }
+    if (*fd >= 0)
+        return SB_OK;
+    if (errno == ELOOP || errno == EISDIR)
+        return fail_foreign(path, name, err);
+    return sb_fail_errno(err, errno, "%s: cannot be written, for %s cannot be made", name, path);
+}
+
+static enum sb_code refuse_foreign(int fd, const char *path, const char *name, struct sb_error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st))
+        return sb_fail_errno(err, errno, "%s: cannot be looked at", path);
+    if (S_ISREG(st.st_mode) && st.st_nlink <= 1)
+        return SB_OK;
+    return fail_foreign(path, name, err);
+}
+
+/* *fd: -1 when whoever held it removed the file before it let go. */
+static enum sb_code try(const char *path, int *fd, bool *made, const char *name,
+                        struct sb_error *err)
+{
+    bool named = false;
+    enum sb_code code = open_file(path, made, fd, name, err);
+
+    if (code == SB_OK && !*made)
+        code = refuse_foreign(*fd, path, name, err);
+    if (code == SB_OK)
+        code = lock_file(*fd, path, *made, name, err);
+    if (code == SB_OK)
+        code = sb_is_named(*fd, path, &named, err);
+    if (code && code != SB_LOCKED && *fd >= 0 && *made)
+        unlink(path);
+    if ((code || !named) && *fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    return code;
+}
+
+enum sb_code sb_bag_lock_take(struct sb_bag_lock *lock, const char *path, const char *name,
+                              struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    lock->fd = -1;
+    lock->path = strdup(path);
+    if (!lock->path)
+        return sb_fail_memory(err);
+    for (int i = 0; code == SB_OK && lock->fd < 0 && i < TRIES; i++)
+        code = try(path, &lock->fd, &lock->made, name, err);
+    if (code == SB_OK && lock->fd < 0)
+        code = sb_fail(err, SB_LOCKED, "%s: other processes write it all the time; wait for them",
+                       name);
+    if (code) {
+        free(lock->path);
+        lock->path = NULL;
+    }
+    return code;
+}
+
+static enum sb_code vet_journal(const struct sb_bag_lock *lock, const char *name,
+                                struct sb_error *err)
+{
+    static const char begin[] = SB_BAG_JOURNAL, zeros[sizeof(begin)];
+    char head[sizeof(begin) - 1];
+    size_t got;
+    enum sb_code code = sb_pread_full(lock->fd, head, sizeof(head), 0, &got, lock->path, err);
+
+    if (code || memcmp(head, begin, got) == 0 || memcmp(head, zeros, got) == 0)
+        return code;
+    return fail_foreign(lock->path, name, err);
+}
+
+enum sb_code sb_bag_lock_take_journal(struct sb_bag_lock *lock, const char *path, const char *name,
+                                      struct sb_error *err)
+{
+    enum sb_code code = sb_bag_lock_take(lock, path, name, err);
+
+    if (code == SB_OK)
+        code = vet_journal(lock, name, err);
+    if (code)
+        sb_bag_lock_leave(lock);
+    return code;
+}
+
+void sb_bag_lock_drop(struct sb_bag_lock *lock)
+{
+    struct sb_error ignored;
+    bool named;
+
+    if (lock->fd >= 0 && (sb_is_named(lock->fd, lock->path, &named, &ignored) || named))
+        unlink(lock->path);
+    sb_bag_lock_leave(lock);
+}
+
+void sb_bag_lock_leave(struct sb_bag_lock *lock)
+{
+    if (lock->fd >= 0)
+        close(lock->fd);
+    lock->fd = -1;
+    free(lock->path);
+    lock->path = NULL;
+}

@@ -1,0 +1,388 @@
+#include "store/bag/impl.h"
+
+#include "core/interrupt.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+/* Limits that are read at once: going on, and at some other place. */
+#define LIMITS_AHEAD ((size_t)2048)
+#define LIMITS_FEW   ((size_t)16)
+
+/* Shards, by the low digits of their numbers, whose limits are kept. */
+#define WINDOWS 16
+
+#define PLAIN_BLOCK ((size_t)1 << 20)
+#define ZSTD_BLOCK  ((size_t)256 << 10)
+
+/* Limits of the records from `first` to before `end` in a shard; the one before them comes first.
+ */
+struct window {
+    uint32_t shard;
+    int64_t first, end;
+    uint64_t *limits; /* LIMITS_AHEAD and one; NULL: never used */
+};
+
+struct sb_bag_reader {
+    struct sb_bag *bag;
+    struct sb_decoder *decoder; /* made at first use */
+    struct window windows[WINDOWS];
+    struct sb_buf stored; /* a record as it is stored */
+    char *block;          /* PLAIN_BLOCK, made at first use */
+};
+
+enum sb_code sb_bag_reader_new(struct sb_bag_reader **out, struct sb_bag *bag, struct sb_error *err)
+{
+    struct sb_bag_reader *reader = calloc(1, sizeof(*reader));
+
+    *out = reader;
+    if (!reader)
+        return sb_fail_memory(err);
+    reader->bag = bag;
+    return SB_OK;
+}
+
+void sb_bag_reader_free(struct sb_bag_reader *reader)
+{
+    if (!reader)
+        return;
+    sb_decoder_free(reader->decoder);
+    for (size_t i = 0; i < WINDOWS; i++)
+        free(reader->windows[i].limits);
+    sb_buf_release(&reader->stored);
+    free(reader->block);
+    free(reader);
+}
+
+struct sb_bag *sb_bag_of(const struct sb_bag_reader *reader)
+{
+    return reader->bag;
+}
+
+static int64_t min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/*
+ * Which limits to read where the record at `index`, with `count` in all, is not in the window: many
+ * where it goes on from the window, or back from it.
+ */
+static void choose_range(const struct window *window, int64_t records, int64_t index, size_t count,
+                         int64_t *first, int64_t *end)
+{
+    bool goes_on = index >= window->end && index - window->end < (int64_t)LIMITS_FEW;
+    bool goes_back = index < window->first && window->first - index <= (int64_t)LIMITS_FEW;
+    size_t take = goes_on || count > LIMITS_FEW ? LIMITS_AHEAD : LIMITS_FEW;
+
+    *first = index;
+    if (goes_back) {
+        *end = min(window->first, index + (int64_t)LIMITS_AHEAD);
+        *first = *end > (int64_t)LIMITS_AHEAD ? *end - (int64_t)LIMITS_AHEAD : 0;
+        return;
+    }
+    *end = min(records, index + (int64_t)take);
+}
+
+static enum sb_code fill(struct sb_bag_reader *reader, struct window *window, uint32_t shard,
+                         int64_t first, int64_t end, struct sb_error *err)
+{
+    bool at_start = first == 0;
+    int64_t from = at_start ? 0 : first - 1;
+    size_t count = (size_t)(end - from);
+    uint64_t *limits = window->limits + at_start;
+
+    window->first = window->end = 0;
+    window->shard = shard;
+    window->limits[0] = 0;
+    if (count > LIMITS_FEW + 1 ? sb_bag_read_limits(reader->bag, shard, from, limits, count, err)
+                               : sb_bag_pick_limits(reader->bag, shard, from, limits, count, err))
+        return err->code;
+    window->first = first;
+    window->end = end;
+    return SB_OK;
+}
+
+/* The window that holds the limits of the record at a place. */
+static enum sb_code find_window(struct sb_bag_reader *reader, struct sb_bag_place place,
+                                size_t count, const struct window **out, struct sb_error *err)
+{
+    struct window *window = &reader->windows[place.shard % WINDOWS];
+    int64_t records = reader->bag->shards[place.shard].records, first, end;
+
+    *out = window;
+    if (!window->limits) {
+        window->limits = malloc((LIMITS_AHEAD + 1) * sizeof(*window->limits));
+        if (!window->limits)
+            return sb_fail_memory(err);
+    } else if (window->shard == place.shard && place.index >= window->first &&
+               place.index < window->end) {
+        return SB_OK;
+    }
+    if (window->shard != place.shard)
+        window->first = window->end = 0;
+    choose_range(window, records, place.index, count, &first, &end);
+    return fill(reader, window, place.shard, first, end, err);
+}
+
+static enum sb_code bad_limits(const struct sb_bag *bag, struct sb_bag_place place, uint64_t start,
+                               uint64_t end, struct sb_error *err)
+{
+    const struct sb_bag_shard *shard = &bag->shards[place.shard];
+    const char *of = bag->shard_count > 1 ? " of shard " : "";
+    const char *path = bag->shard_count > 1 ? shard->path : "";
+    long long record = sb_bag_record_at(bag, place);
+
+    if (end < start)
+        return sb_fail(err, SB_DAMAGED,
+                       "record %lld: its limits%s%s decrease, from %llu to %llu; it cannot be read",
+                       record, of, path, (unsigned long long)start, (unsigned long long)end);
+    return sb_fail(err, SB_DAMAGED,
+                   "record %lld: its limits%s%s let it end at byte %llu, but records end at %lld; "
+                   "it cannot be read",
+                   record, of, path, (unsigned long long)end, (long long)shard->bytes);
+}
+
+/* Extents of the records that a window has, at most count. */
+static enum sb_code take_extents(const struct sb_bag *bag, const struct window *window,
+                                 struct sb_bag_place place, size_t count,
+                                 struct sb_record_extent *out, size_t *good, struct sb_error *err)
+{
+    const uint64_t *limits = window->limits + (place.index - window->first);
+    uint64_t bytes = (uint64_t)bag->shards[place.shard].bytes;
+
+    for (size_t i = 0; i < count; i++, place.index++, ++*good) {
+        if (limits[i + 1] < limits[i] || limits[i + 1] > bytes)
+            return bad_limits(bag, place, limits[i], limits[i + 1], err);
+        out[i] = (struct sb_record_extent){.shard = place.shard,
+                                           .offset = (int64_t)limits[i],
+                                           .size = (int64_t)(limits[i + 1] - limits[i])};
+    }
+    return SB_OK;
+}
+
+static enum sb_code no_limits(const struct sb_bag *bag, struct sb_bag_place place,
+                              const struct sb_error *inner, struct sb_error *err)
+{
+    if (inner->code == SB_DAMAGED)
+        return sb_fail(err, SB_DAMAGED, "record %lld: its limits cannot be read: %s",
+                       (long long)sb_bag_record_at(bag, place), inner->text);
+    *err = *inner;
+    return inner->code;
+}
+
+enum sb_code sb_bag_extents(struct sb_bag_reader *reader, struct sb_bag_place first, size_t count,
+                            struct sb_record_extent *out, size_t *good, struct sb_error *err)
+{
+    struct sb_bag_place place = first;
+    const struct window *window;
+    enum sb_code code = SB_OK;
+    struct sb_error inner;
+
+    *good = 0;
+    while (*good < count && !code) {
+        place.index = first.index + (int64_t)*good;
+        if (find_window(reader, place, count - *good, &window, &inner))
+            return no_limits(reader->bag, place, &inner, err);
+        code = take_extents(reader->bag, window, place,
+                            (size_t)min((int64_t)(count - *good), window->end - place.index),
+                            out + *good, good, err);
+    }
+    return code;
+}
+
+enum sb_code sb_bag_read(struct sb_bag_reader *reader, uint32_t shard, int64_t offset, void *data,
+                         size_t size, struct sb_error *err)
+{
+    return size == 0
+               ? SB_OK
+               : sb_bag_file_read(reader->bag, shard, SB_BAG_RECORDS, offset, data, size, err);
+}
+
+static enum sb_code make_decoder(struct sb_bag_reader *reader, struct sb_error *err)
+{
+    return reader->decoder ? SB_OK
+                           : sb_decoder_new(&reader->decoder, reader->bag->options.dictionary, err);
+}
+
+/* What is wrong with a record, and where it is. */
+static enum sb_code damaged_at(const struct sb_bag *bag, const struct sb_record_extent *extent,
+                               const struct sb_error *inner, struct sb_error *err)
+{
+    if (inner->code != SB_DAMAGED) {
+        *err = *inner;
+        return inner->code;
+    }
+    if (bag->shard_count > 1)
+        return sb_fail(err, SB_DAMAGED, "%s (shard %s, offset %lld)", inner->text,
+                       bag->shards[extent->shard].path, (long long)extent->offset);
+    return sb_fail(err, SB_DAMAGED, "%s (offset %lld)", inner->text, (long long)extent->offset);
+}
+
+static enum sb_code too_large(struct sb_error *err)
+{
+    err->code = SB_LIMIT;
+    err->text[0] = '\0';
+    return SB_LIMIT;
+}
+
+enum sb_code sb_bag_decode(struct sb_bag_reader *reader, uint32_t shard, const void *stored,
+                           size_t stored_size, void *data, size_t room, size_t *size,
+                           struct sb_error *err)
+{
+    const struct sb_bag *bag = reader->bag;
+    struct sb_error inner;
+
+    *size = 0;
+    if (bag->shards[shard].zstd) {
+        if (make_decoder(reader, err))
+            return err->code;
+        if (!sb_decode(reader->decoder, stored, stored_size, data, room, size, &inner))
+            return SB_OK;
+        *err = inner;
+        if (inner.code == SB_DAMAGED && bag->shard_count > 1)
+            return sb_fail(err, SB_DAMAGED, "%s (shard %s)", inner.text, bag->shards[shard].path);
+        return inner.code;
+    }
+    if (stored_size > room)
+        return too_large(err);
+    memcpy(data, stored, stored_size);
+    *size = stored_size;
+    return SB_OK;
+}
+
+static enum sb_code load_zstd(struct sb_bag_reader *reader, const struct sb_record_extent *extent,
+                              void *data, size_t room, size_t *size, struct sb_error *err)
+{
+    size_t stored_size = (size_t)extent->size;
+    struct sb_buf *stored = &reader->stored;
+    struct sb_error inner;
+
+    /* No encoder makes more of so few bytes; what does not fit is known before it is read. */
+    if (stored_size > ZSTD_compressBound(room))
+        return too_large(err);
+    sb_buf_clear(stored);
+    if (sb_buf_reserve(stored, stored_size))
+        return sb_fail_memory(err);
+    if (make_decoder(reader, err) ||
+        sb_bag_read(reader, extent->shard, extent->offset, stored->data, stored_size, err))
+        return err->code;
+    if (sb_decode(reader->decoder, stored->data, stored_size, data, room, size, &inner))
+        return damaged_at(reader->bag, extent, &inner, err);
+    return SB_OK;
+}
+
+enum sb_code sb_bag_load(struct sb_bag_reader *reader, const struct sb_record_extent *extent,
+                         void *data, size_t room, size_t *size, struct sb_error *err)
+{
+    *size = 0;
+    if (extent->size == 0)
+        return SB_OK;
+    if (reader->bag->shards[extent->shard].zstd)
+        return load_zstd(reader, extent, data, room, size, err);
+    if ((uint64_t)extent->size > room)
+        return too_large(err);
+    *size = (size_t)extent->size;
+    return sb_bag_read(reader, extent->shard, extent->offset, data, *size, err);
+}
+
+/* Feeds the stored bytes, in blocks. */
+static enum sb_code stream_stored(struct sb_bag_reader *reader,
+                                  const struct sb_record_extent *extent, size_t block,
+                                  sb_each_block *each, void *context, struct sb_error *err)
+{
+    int64_t offset = extent->offset, end = extent->offset + extent->size;
+    enum sb_code code = SB_OK;
+    size_t take;
+
+    if (!reader->block)
+        reader->block = malloc(PLAIN_BLOCK);
+    if (!reader->block)
+        return sb_fail_memory(err);
+    for (; offset < end && !code; offset += (int64_t)take) {
+        take = (size_t)min(end - offset, (int64_t)block);
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        code = sb_bag_read(reader, extent->shard, offset, reader->block, take, err);
+        if (!code)
+            code = each(context, reader->block, take, err);
+    }
+    return code;
+}
+
+struct decoding {
+    struct sb_bag_reader *reader;
+    const struct sb_record_extent *extent;
+    sb_each_block *each;
+    void *context;
+    enum sb_code passed_on; /* what `each` said, which is not of the record */
+};
+
+static enum sb_code pass_on(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct decoding *decoding = context;
+
+    decoding->passed_on = decoding->each(decoding->context, data, size, err);
+    return decoding->passed_on;
+}
+
+static enum sb_code decode_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct decoding *decoding = context;
+    struct sb_error inner;
+    enum sb_code code =
+        sb_decode_more(decoding->reader->decoder, data, size, pass_on, decoding, &inner);
+
+    if (!code)
+        return SB_OK;
+    if (!decoding->passed_on)
+        return damaged_at(decoding->reader->bag, decoding->extent, &inner, err);
+    *err = inner;
+    return code;
+}
+
+enum sb_code sb_bag_stream(struct sb_bag_reader *reader, const struct sb_record_extent *extent,
+                           sb_each_block *each, void *context, struct sb_error *err)
+{
+    struct decoding decoding = {
+        .reader = reader, .extent = extent, .each = each, .context = context};
+    struct sb_error inner;
+
+    if (!reader->bag->shards[extent->shard].zstd)
+        return stream_stored(reader, extent, PLAIN_BLOCK, each, context, err);
+    if (make_decoder(reader, err) || sb_decode_begin(reader->decoder, err) ||
+        stream_stored(reader, extent, ZSTD_BLOCK, decode_block, &decoding, err))
+        return err->code;
+    if (sb_decode_end(reader->decoder, &inner))
+        return damaged_at(reader->bag, extent, &inner, err);
+    return SB_OK;
+}
+
+static enum sb_code count_bytes(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    (void)data;
+    (void)err;
+    *(int64_t *)context += (int64_t)size;
+    return SB_OK;
+}
+
+enum sb_code sb_bag_record_size(struct sb_bag_reader *reader, const struct sb_record_extent *extent,
+                                int64_t *size, struct sb_error *err)
+{
+    size_t take = (size_t)min(extent->size, SB_FRAME_HEADER_MAX);
+    unsigned char head[SB_FRAME_HEADER_MAX];
+    struct sb_error inner;
+
+    *size = extent->size;
+    if (extent->size == 0 || !reader->bag->shards[extent->shard].zstd)
+        return SB_OK;
+    if (sb_bag_read(reader, extent->shard, extent->offset, head, take, err))
+        return err->code;
+    if (sb_frame_size(head, take, extent->size, size, &inner))
+        return damaged_at(reader->bag, extent, &inner, err);
+    if (*size >= 0)
+        return SB_OK;
+    *size = 0;
+    return sb_bag_stream(reader, extent, count_bytes, size, err);
+}

@@ -1,0 +1,208 @@
+#include "store/bag/record_names.h"
+
+#include "store/bag/window.h"
+
+#include <stdlib.h>
+
+#define WIDTH_MAX 200
+
+/* More than any system takes for a name; what is between is for whoever takes it. */
+#define KEY_MAX ((size_t)64 << 10)
+
+struct sb_record_names {
+    int64_t first, step; /* of the records that are named, among all */
+
+    /* By a format: what stands before the number and behind it. */
+    struct sb_buf before, behind;
+    bool zeros, left;
+    int width;
+
+    /* By keys; NULL: by a format. */
+    struct sb_bag *keys;
+    struct sb_bag_reader *reader;
+    struct sb_bag_window window;
+};
+
+static struct sb_record_names *new_names(struct sb_error *err)
+{
+    struct sb_record_names *names = calloc(1, sizeof(*names));
+
+    if (names)
+        names->step = 1;
+    else
+        sb_fail_memory(err);
+    return names;
+}
+
+void sb_record_names_free(struct sb_record_names *names)
+{
+    if (!names)
+        return;
+    sb_bag_window_release(&names->window);
+    sb_bag_reader_free(names->reader);
+    sb_bag_free(names->keys);
+    sb_buf_release(&names->before);
+    sb_buf_release(&names->behind);
+    free(names);
+}
+
+/* Text up to a conversion, or the end; "%%" is a percent sign. */
+static const char *take_text(const char *format, struct sb_buf *out)
+{
+    while (*format && (*format != '%' || format[1] == '%')) {
+        format += *format == '%';
+        if (sb_buf_add_char(out, *format++))
+            return NULL;
+    }
+    return format;
+}
+
+/* The conversion at format; NULL: it is none. */
+static const char *take_number(const char *format, struct sb_record_names *names)
+{
+    char *end;
+    long width;
+
+    for (format++; *format == '0' || *format == '-'; format++) {
+        names->zeros |= *format == '0';
+        names->left |= *format == '-';
+    }
+    width = strtol(format, &end, 10);
+    if (*format == '+' || *format == ' ' || width < 0 || width > WIDTH_MAX || *end != 'd')
+        return NULL;
+    names->width = (int)width;
+    return end + 1;
+}
+
+static enum sb_code parse_format(struct sb_record_names *names, const char *format,
+                                 struct sb_error *err)
+{
+    const char *at = take_text(format, &names->before);
+
+    if (!at)
+        return sb_fail_memory(err);
+    at = *at ? take_number(at, names) : NULL;
+    if (at) {
+        at = take_text(at, &names->behind);
+        if (!at)
+            return sb_fail_memory(err);
+    }
+    if (!at || *at)
+        return sb_fail(err, SB_INVALID,
+                       "--name-format: '%s' must have one %%d in it, or %%08d for a number of 8 "
+                       "digits, and %%%% for a percent sign",
+                       format);
+    return SB_OK;
+}
+
+enum sb_code sb_record_names_by_format(struct sb_record_names **out, const char *format,
+                                       struct sb_error *err)
+{
+    struct sb_record_names *names = new_names(err);
+
+    *out = NULL;
+    if (!names)
+        return err->code;
+    if (parse_format(names, format, err)) {
+        sb_record_names_free(names);
+        return err->code;
+    }
+    *out = names;
+    return SB_OK;
+}
+
+enum sb_code sb_record_names_by_keys(struct sb_record_names **out, const char *keys,
+                                     const struct sb_bag_options *options,
+                                     const struct sb_notify *notify, struct sb_error *err)
+{
+    struct sb_record_names *names = new_names(err);
+
+    *out = NULL;
+    if (!names)
+        return err->code;
+    if (sb_bag_open(&names->keys, keys, options, notify, err) ||
+        sb_bag_reader_new(&names->reader, names->keys, err)) {
+        sb_record_names_free(names);
+        return err->code;
+    }
+    *out = names;
+    return SB_OK;
+}
+
+void sb_record_names_place(struct sb_record_names *names, int64_t first, int64_t step)
+{
+    names->first = first;
+    names->step = step;
+}
+
+int64_t sb_record_names_count(const struct sb_record_names *names)
+{
+    return names->keys ? sb_bag_count(names->keys) : -1;
+}
+
+static enum sb_code add_number(const struct sb_record_names *names, long long number,
+                               struct sb_buf *out)
+{
+    if (names->left)
+        return sb_buf_add_format(out, "%-*lld", names->width, number);
+    if (names->zeros)
+        return sb_buf_add_format(out, "%0*lld", names->width, number);
+    return sb_buf_add_format(out, "%*lld", names->width, number);
+}
+
+static enum sb_code format_name(const struct sb_record_names *names, int64_t number,
+                                struct sb_buf *out, struct sb_error *err)
+{
+    const struct sb_buf *before = &names->before, *behind = &names->behind;
+
+    if ((before->size > 0 && sb_buf_set(out, before->data, before->size)) ||
+        add_number(names, number, out) ||
+        (behind->size > 0 && sb_buf_add(out, behind->data, behind->size)))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+static enum sb_code read_key(struct sb_record_names *names, int64_t number, struct sb_buf *out,
+                             struct sb_error *err)
+{
+    struct sb_bag_place place = sb_bag_place_of(names->keys, number);
+    struct sb_record_extent extent;
+    struct sb_error inner;
+    size_t good;
+    enum sb_code code;
+
+    if (sb_buf_reserve(out, KEY_MAX))
+        return sb_fail_memory(err);
+    code = sb_bag_extents(names->reader, place, 1, &extent, &good, &inner);
+    if (!code)
+        code = sb_bag_window_load(&names->window, names->reader, &extent, out->data, KEY_MAX,
+                                  &out->size, &inner);
+    out->data[out->size] = '\0';
+    if (code == SB_LIMIT)
+        return sb_fail(err, SB_DAMAGED, "its key in %s is longer than any name",
+                       sb_bag_name(names->keys));
+    if (code == SB_DAMAGED)
+        return sb_fail(err, SB_DAMAGED, "its key in %s cannot be read: %s",
+                       sb_bag_name(names->keys), inner.text);
+    if (code)
+        *err = inner;
+    return code;
+}
+
+enum sb_code sb_record_name(struct sb_record_names *names, int64_t record, struct sb_buf *out,
+                            struct sb_error *err)
+{
+    int64_t number;
+
+    sb_buf_clear(out);
+    if (__builtin_mul_overflow(record, names->step, &number) ||
+        __builtin_add_overflow(number, names->first, &number))
+        return sb_fail(err, SB_LIMIT, "there are more than 2^63 records");
+    if (!names->keys)
+        return format_name(names, number, out, err);
+    if (number >= sb_bag_count(names->keys))
+        return sb_fail(err, SB_LIMIT, "%s: has %lld keys; there is none for record %lld",
+                       sb_bag_name(names->keys), (long long)sb_bag_count(names->keys),
+                       (long long)number);
+    return read_key(names, number, out, err);
+}

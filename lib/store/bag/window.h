@@ -1,0 +1,31 @@
+/*
+ * Records of a bag, mostly one behind the other: their stored bytes are read many at once.
+ *
+ * {0} is an empty window. Whoever goes on from one record to the next gets long reads, whoever
+ * jumps about gets just the bytes that were asked for. Belongs to one thread.
+ */
+#ifndef SB_STORE_BAG_WINDOW_H
+#define SB_STORE_BAG_WINDOW_H
+
+#include "store/bag/bag.h"
+
+#define SB_BAG_WINDOW ((size_t)256 << 10) /* bytes */
+
+struct sb_bag_window {
+    char *data; /* NULL: never used */
+    uint32_t shard;
+    int64_t at;
+    size_t held;
+};
+
+void sb_bag_window_release(struct sb_bag_window *window);
+
+/* As sb_bag_load and sb_bag_record_size. */
+enum sb_code sb_bag_window_load(struct sb_bag_window *window, struct sb_bag_reader *reader,
+                                const struct sb_record_extent *extent, void *data, size_t room,
+                                size_t *size, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_window_size(struct sb_bag_window *window, struct sb_bag_reader *reader,
+                                const struct sb_record_extent *extent, int64_t *size,
+                                struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,413 @@
+#include "store/bag/writer_private.h"
+#include "store/out/out_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LIMIT_BYTES ((int64_t)sizeof(uint64_t))
+
+static bool is_stream(const char *path)
+{
+    struct stat st;
+
+    return strcmp(path, "-") == 0 ||
+           (stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)));
+}
+
+static enum sb_code open_stream(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    struct sb_stream_sink_options options = {
+        .path = writer->path, .filter = SB_FILTER_NONE, .notify = writer->options.notify};
+    bool standard = strcmp(writer->path, "-") == 0;
+
+    if (writer->options.append)
+        return sb_fail(err, SB_INVALID, "%s: nothing can be appended to a stream", writer->name);
+    if (writer->separate)
+        return sb_fail(err, SB_INVALID,
+                       "%s: is a stream, beside which limits cannot be; name a file", writer->name);
+    writer->shards = 1;
+    if (standard && writer->options.compression == SB_COMPRESSION_AUTO)
+        writer->zstd = true;
+    return sb_outfile_open(&writer->stream, &options, err);
+}
+
+static enum sb_code check_bounds(const struct sb_bag_writer *writer, struct sb_error *err)
+{
+    const struct sb_bag_writer_options *options = &writer->options;
+    bool bounded = options->shard_records > 0 || options->shard_bytes > 0;
+    bool interleaved = options->layout == SB_LAYOUT_INTERLEAVED;
+
+    if (!writer->pattern.is_set)
+        return bounded ? sb_fail(err, SB_INVALID,
+                                 "%s: is one file; for several name a set, as data@*.bagz",
+                                 writer->name)
+                       : SB_OK;
+    if (interleaved && options->shard_bytes > 0)
+        return sb_fail(err, SB_INVALID,
+                       "%s: shards of an interleaved set cannot be bounded by their bytes",
+                       writer->name);
+    if (writer->pattern.shards > 0)
+        return interleaved && bounded
+                   ? sb_fail(err, SB_INVALID,
+                             "%s: an interleaved set of %u shards takes no count of records",
+                             writer->name, writer->pattern.shards)
+                   : SB_OK;
+    if (!bounded)
+        return sb_fail(err, SB_INVALID,
+                       "%s: leaves the number of shards open; name it, as data@16.bagz, or say by "
+                       "--count or --shard-size what goes into one",
+                       writer->name);
+    if (interleaved && options->total < 0)
+        return sb_fail(err, SB_INVALID,
+                       "%s: how many records come is not known, so name the count of shards of an "
+                       "interleaved set, as data@16.bagz",
+                       writer->name);
+    return SB_OK;
+}
+
+/* Sets how records are shared out. */
+static enum sb_code choose_rule(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    const struct sb_bag_writer_options *options = &writer->options;
+    int64_t shards = writer->pattern.shards;
+
+    writer->shards = writer->pattern.is_set ? writer->pattern.shards : 1;
+    if (writer->shards > 1 && options->layout == SB_LAYOUT_CONCATENATED &&
+        options->shard_records == 0 && options->shard_bytes == 0) {
+        writer->even = options->total >= 0;
+        writer->spooled = !writer->even;
+    }
+    if (!writer->pattern.is_set || options->layout != SB_LAYOUT_INTERLEAVED)
+        return SB_OK;
+    if (shards == 0)
+        shards = options->total / options->shard_records +
+                 (options->total % options->shard_records != 0 || options->total == 0);
+    if (shards > SB_SPEC_SHARDS_MAX)
+        return sb_fail(err, SB_LIMIT, "%s: would have more than %d shards", writer->name,
+                       SB_SPEC_SHARDS_MAX);
+    writer->shards = (uint32_t)shards;
+    return SB_OK;
+}
+
+static enum sb_code open_files(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (writer->options.append)
+        return sb_bag_append_open(writer, err);
+    code = check_bounds(writer, err);
+    if (code == SB_OK)
+        code = choose_rule(writer, err);
+    if (code == SB_OK)
+        code = sb_bag_take_name(writer, err);
+    if (code == SB_OK)
+        code = sb_bag_undo_append(writer, err);
+    if (code == SB_OK)
+        code = sb_bag_look_at_target(writer, err);
+    if (code)
+        return code;
+    if (writer->pattern.is_set && writer->options.layout == SB_LAYOUT_INTERLEAVED)
+        return sb_bag_deal_begin(writer, err);
+    return sb_bag_begin_shard(writer, err);
+}
+
+static enum sb_code open_target(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    const struct sb_bag_writer_options *options = &writer->options;
+    enum sb_code code;
+
+    if (!*options->path)
+        return sb_fail(err, SB_INVALID, "the output has an empty name");
+    writer->zstd = sb_compression_of(options->compression, options->path) == SB_COMPRESSION_ZSTD;
+    writer->separate = options->limits == SB_LIMITS_SEPARATE;
+    if (is_stream(options->path))
+        return open_stream(writer, err);
+    code = sb_shard_pattern_parse(&writer->pattern, writer->path, err);
+    if (code)
+        return code;
+    writer->limits.beside = writer->pattern.path;
+    return open_files(writer, err);
+}
+
+enum sb_code sb_bag_writer_open(struct sb_bag_writer **out,
+                                const struct sb_bag_writer_options *options, struct sb_error *err)
+{
+    struct sb_bag_writer *writer = calloc(1, sizeof(*writer));
+    bool standard = strcmp(options->path, "-") == 0;
+    enum sb_code code;
+
+    *out = NULL;
+    if (!writer)
+        return sb_fail_memory(err);
+    writer->options = *options;
+    writer->fd = writer->limits.fd = writer->lock.fd = writer->set_lock.fd = -1;
+    writer->path = strdup(options->path);
+    writer->name = strdup(standard ? "standard output" : options->path);
+    writer->limits.beside = "";
+    code = writer->path && writer->name ? open_target(writer, err) : sb_fail_memory(err);
+    if (code) {
+        sb_bag_writer_free(writer);
+        return code;
+    }
+    writer->options.path = writer->name;
+    *out = writer;
+    return SB_OK;
+}
+
+bool sb_bag_writer_compresses(const struct sb_bag_writer *writer)
+{
+    return writer->zstd;
+}
+
+const char *sb_bag_writer_name(const struct sb_bag_writer *writer)
+{
+    return writer->name;
+}
+
+int64_t sb_bag_writer_records(const struct sb_bag_writer *writer)
+{
+    return writer->records;
+}
+
+int64_t sb_bag_writer_bytes(const struct sb_bag_writer *writer)
+{
+    return writer->bytes;
+}
+
+enum sb_code sb_bag_settle(struct sb_bag_writer *writer, enum sb_code code)
+{
+    if (code)
+        writer->failed = true;
+    return code;
+}
+
+enum sb_code sb_bag_begin(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    if (writer->failed)
+        return sb_fail(err, SB_INVALID, "%s: could not be written", writer->name);
+    return writer->append ? sb_bag_settle(writer, sb_bag_append_begin(writer, err)) : SB_OK;
+}
+
+enum sb_code sb_bag_put_any(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct sb_bag_writer *writer = context;
+
+    if (writer->stream)
+        return sb_outfile_write(writer->stream, data, size, err);
+    return sb_bag_put(writer, data, size, err);
+}
+
+static enum sb_code count_record(struct sb_bag_writer *writer, int64_t size, struct sb_error *err)
+{
+    writer->shard_bytes += size;
+    writer->shard_records++;
+    writer->bytes += size;
+    writer->records++;
+    return sb_limit_spool_add(&writer->limits, writer->shard_bytes, err);
+}
+
+/* Records that the shard which grows may take. */
+static int64_t records_wanted(const struct sb_bag_writer *writer)
+{
+    int64_t total = writer->options.total;
+
+    if (writer->options.shard_records > 0)
+        return writer->options.shard_records;
+    if (!writer->even || writer->shard + 1 == writer->shards)
+        return INT64_MAX;
+    return total / writer->shards + (writer->shard < total % writer->shards);
+}
+
+/* Would the file of the shard pass its bound with this record behind it? A single record may. */
+static bool passes_bound(const struct sb_bag_writer *writer, int64_t records, int64_t bytes,
+                         int64_t size)
+{
+    int64_t limits = writer->separate ? 0 : (records + 1) * LIMIT_BYTES;
+
+    return writer->options.shard_bytes > 0 && records > 0 &&
+           bytes + size > writer->options.shard_bytes - limits;
+}
+
+size_t sb_bag_fitting(const struct sb_bag_writer *writer, const size_t *sizes, size_t count,
+                      int64_t *bytes)
+{
+    int64_t wanted = records_wanted(writer) - writer->shard_records;
+    size_t fit = 0;
+
+    *bytes = 0;
+    while (fit < count && (int64_t)fit < wanted &&
+           !passes_bound(writer, writer->shard_records + (int64_t)fit, writer->shard_bytes + *bytes,
+                         (int64_t)sizes[fit]))
+        *bytes += (int64_t)sizes[fit++];
+    return fit;
+}
+
+enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes, size_t count,
+                              struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < count; i++)
+        code = count_record(writer, (int64_t)sizes[i], err);
+    return code;
+}
+
+enum sb_code sb_bag_writer_add(struct sb_bag_writer *writer, const void *data, const size_t *sizes,
+                               size_t count, struct sb_error *err)
+{
+    const char *at = data;
+    enum sb_code code = sb_bag_begin(writer, err);
+
+    if (code == SB_OK && writer->dealing)
+        return sb_bag_settle(writer, sb_bag_deal(writer, data, sizes, count, err));
+    while (code == SB_OK && count > 0) {
+        int64_t bytes;
+        size_t fit = sb_bag_fitting(writer, sizes, count, &bytes);
+
+        if (fit == 0) {
+            code = sb_bag_next_shard(writer, err);
+            continue;
+        }
+        code = sb_bag_put_any(writer, at, (size_t)bytes, err);
+        if (code == SB_OK)
+            code = sb_bag_count_all(writer, sizes, fit, err);
+        at += bytes;
+        sizes += fit;
+        count -= fit;
+    }
+    return sb_bag_settle(writer, code);
+}
+
+static enum sb_code add_piece(struct sb_bag_writer *writer, const void *data, size_t size,
+                              struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    while (!writer->in_record && !writer->dealing && code == SB_OK &&
+           writer->shard_records >= records_wanted(writer))
+        code = sb_bag_next_shard(writer, err);
+    writer->in_record = true;
+    if (code)
+        return code;
+    if (writer->dealing)
+        return sb_bag_deal_piece(writer, data, size, err);
+    writer->record_bytes += (int64_t)size;
+    return sb_bag_put_any(writer, data, size, err);
+}
+
+enum sb_code sb_bag_writer_piece(struct sb_bag_writer *writer, const void *data, size_t size,
+                                 struct sb_error *err)
+{
+    enum sb_code code = sb_bag_begin(writer, err);
+
+    return code ? code : sb_bag_settle(writer, add_piece(writer, data, size, err));
+}
+
+static enum sb_code end_record(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    int64_t size;
+    enum sb_code code = SB_OK;
+
+    if (writer->dealing)
+        return sb_bag_deal_end_record(writer, err);
+    if (passes_bound(writer, writer->shard_records, writer->shard_bytes, writer->record_bytes))
+        code = sb_bag_carry_over(writer, err);
+    size = writer->record_bytes;
+    writer->record_bytes = 0;
+    return code ? code : count_record(writer, size, err);
+}
+
+enum sb_code sb_bag_writer_end_record(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    /* An empty one has had none. */
+    enum sb_code code = sb_bag_writer_piece(writer, "", 0, err);
+
+    writer->in_record = false;
+    return code ? code : sb_bag_settle(writer, end_record(writer, err));
+}
+
+static enum sb_code drop_record(struct sb_bag_writer *writer, int64_t size, struct sb_error *err)
+{
+    if (writer->dealing)
+        return sb_bag_deal_drop_record(writer, size, err);
+    if (size == 0)
+        return SB_OK;
+    if (writer->stream)
+        return sb_outfile_cut(writer->stream, writer->bytes, err);
+    return sb_outbuf_cut(&writer->out, sb_outbuf_size(&writer->out) - size, err);
+}
+
+enum sb_code sb_bag_writer_drop_record(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    int64_t size = writer->record_bytes;
+
+    if (writer->failed)
+        return sb_bag_begin(writer, err);
+    writer->in_record = false;
+    writer->record_bytes = 0;
+    return sb_bag_settle(writer, drop_record(writer, size, err));
+}
+
+static enum sb_code commit_stream(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    enum sb_code code =
+        sb_limit_spool_feed(&writer->limits, 0, writer->records, 0, sb_bag_put_any, writer, err);
+
+    return code ? code : sb_outfile_commit(writer->stream, err);
+}
+
+enum sb_code sb_bag_writer_finish(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (writer->failed)
+        return sb_bag_begin(writer, err);
+    if (writer->in_record)
+        return sb_fail(err, SB_DAMAGED, "%s: the last record is not whole", writer->name);
+    if (writer->stream || writer->finished)
+        return SB_OK;
+    if (writer->append)
+        return sb_bag_settle(writer, sb_bag_append_prepare(writer, err));
+    code = writer->dealing ? sb_bag_deal_end(writer, err) : sb_bag_end_shards(writer, err);
+    writer->finished = code == SB_OK;
+    return code;
+}
+
+enum sb_code sb_bag_writer_commit(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    enum sb_code code = sb_bag_writer_finish(writer, err);
+
+    if (code)
+        return code;
+    if (writer->stream)
+        return commit_stream(writer, err);
+    if (writer->append)
+        return sb_bag_append_commit(writer, err);
+    code = sb_bag_give_names(writer, err);
+    if (code == SB_OK)
+        writer->made = 0;
+    return code;
+}
+
+void sb_bag_writer_free(struct sb_bag_writer *writer)
+{
+    if (!writer)
+        return;
+    sb_outfile_free(writer->stream);
+    if (writer->append)
+        sb_bag_append_free(writer);
+    if (writer->fd >= 0)
+        close(writer->fd);
+    sb_bag_remove_temporary(writer);
+    sb_bag_deal_free(writer);
+    sb_bag_lock_drop(&writer->lock);
+    sb_bag_lock_drop(&writer->set_lock);
+    sb_outbuf_release(&writer->out);
+    sb_limit_spool_release(&writer->limits);
+    free(writer->block);
+    free(writer->path);
+    free(writer->name);
+    free(writer);
+}

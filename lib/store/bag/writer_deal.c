@@ -1,0 +1,242 @@
+/*
+ * Interleaved sets: record count g goes to shard g mod n.
+ *
+ * Records wait in memory until there are 32 MiB of them; then each shard is opened, gets its share,
+ * and is closed. Their limits go through one spool, in the order of records, and are dealt out at
+ * the commit in the same way.
+ */
+#include "store/bag/writer_private.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HELD_BYTES   ((size_t)32 << 20)
+#define HELD_RECORDS ((size_t)1 << 20)
+
+/* Limits that are dealt out at once. */
+#define LIMIT_RUN ((size_t)1 << 20)
+
+struct sb_bag_dealing {
+    char *data;
+    uint32_t *ends; /* of records in data */
+    size_t count;
+    int64_t *shard_ends; /* of what each shard has, the records that wait included */
+};
+
+static uint32_t shard_of(const struct sb_bag_writer *writer, int64_t record)
+{
+    return (uint32_t)(record % writer->shards);
+}
+
+enum sb_code sb_bag_deal_begin(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    struct sb_bag_dealing *dealing = calloc(1, sizeof(*dealing));
+    enum sb_code code = SB_OK;
+    int fd;
+
+    writer->dealing = dealing;
+    if (!dealing)
+        return sb_fail_memory(err);
+    dealing->data = malloc(HELD_BYTES);
+    dealing->ends = malloc(HELD_RECORDS * sizeof(*dealing->ends));
+    dealing->shard_ends = calloc(writer->shards, sizeof(*dealing->shard_ends));
+    if (!dealing->data || !dealing->ends || !dealing->shard_ends)
+        return sb_fail_memory(err);
+    for (uint32_t shard = 0; code == SB_OK && shard < writer->shards; shard++) {
+        for (int limits = 0; code == SB_OK && limits <= (int)writer->separate; limits++) {
+            code = sb_bag_create(writer, shard, limits, &fd, err);
+            if (fd >= 0)
+                close(fd);
+        }
+    }
+    return code;
+}
+
+void sb_bag_deal_free(struct sb_bag_writer *writer)
+{
+    struct sb_bag_dealing *dealing = writer->dealing;
+
+    if (!dealing)
+        return;
+    free(dealing->data);
+    free(dealing->ends);
+    free(dealing->shard_ends);
+    free(dealing);
+}
+
+static enum sb_code open_shard(struct sb_bag_writer *writer, uint32_t shard, bool limits,
+                               struct sb_error *err)
+{
+    enum sb_code code = sb_bag_reopen(writer, shard, limits, &writer->fd, err);
+    off_t end = code ? 0 : lseek(writer->fd, 0, SEEK_END);
+
+    return code ? code : sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, end, err);
+}
+
+static enum sb_code close_shard(struct sb_bag_writer *writer, bool synced, struct sb_error *err)
+{
+    int fd = writer->fd;
+    enum sb_code code = sb_outbuf_flush(&writer->out, err);
+
+    writer->fd = -1;
+    if (code == SB_OK && synced)
+        return sb_bag_close_synced(writer, fd, err);
+    close(fd);
+    return code;
+}
+
+static enum sb_code write_share(struct sb_bag_writer *writer, size_t first, struct sb_error *err)
+{
+    const struct sb_bag_dealing *dealing = writer->dealing;
+    enum sb_code code = SB_OK;
+
+    for (size_t i = first; code == SB_OK && i < dealing->count; i += writer->shards) {
+        uint32_t start = i ? dealing->ends[i - 1] : 0;
+
+        code = sb_outbuf_write(&writer->out, dealing->data + start, dealing->ends[i] - start, err);
+    }
+    return code;
+}
+
+/* Everything that waits goes to its shard. */
+static enum sb_code deal_out(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    struct sb_bag_dealing *dealing = writer->dealing;
+    int64_t first = writer->records - (int64_t)dealing->count;
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < dealing->count && i < writer->shards; i++) {
+        code = open_shard(writer, shard_of(writer, first + (int64_t)i), false, err);
+        if (code == SB_OK)
+            code = write_share(writer, i, err);
+        if (code == SB_OK)
+            code = close_shard(writer, false, err);
+    }
+    dealing->count = 0;
+    return code;
+}
+
+static enum sb_code count_record(struct sb_bag_writer *writer, int64_t size, struct sb_error *err)
+{
+    int64_t *end = &writer->dealing->shard_ends[shard_of(writer, writer->records)];
+
+    *end += size;
+    writer->records++;
+    writer->bytes += size;
+    return sb_limit_spool_add(&writer->limits, *end, err);
+}
+
+enum sb_code sb_bag_deal(struct sb_bag_writer *writer, const char *data, const size_t *sizes,
+                         size_t count, struct sb_error *err)
+{
+    struct sb_bag_dealing *dealing = writer->dealing;
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < count; data += sizes[i], i++) {
+        size_t held = dealing->count ? dealing->ends[dealing->count - 1] : 0;
+
+        if (dealing->count == HELD_RECORDS || sizes[i] > HELD_BYTES - held) {
+            code = deal_out(writer, err);
+            held = 0;
+        }
+        if (code == SB_OK && sizes[i] > HELD_BYTES) {
+            code = sb_bag_deal_piece(writer, data, sizes[i], err);
+            if (code == SB_OK)
+                code = sb_bag_deal_end_record(writer, err);
+            continue;
+        }
+        if (code)
+            break;
+        memcpy(dealing->data + held, data, sizes[i]);
+        dealing->ends[dealing->count++] = (uint32_t)(held + sizes[i]);
+        code = count_record(writer, (int64_t)sizes[i], err);
+    }
+    return code;
+}
+
+enum sb_code sb_bag_deal_piece(struct sb_bag_writer *writer, const void *data, size_t size,
+                               struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (writer->fd < 0) {
+        code = deal_out(writer, err);
+        if (code == SB_OK)
+            code = open_shard(writer, shard_of(writer, writer->records), false, err);
+    }
+    if (code == SB_OK)
+        code = sb_outbuf_write(&writer->out, data, size, err);
+    writer->record_bytes += (int64_t)size;
+    return code;
+}
+
+enum sb_code sb_bag_deal_end_record(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    int64_t size = writer->record_bytes;
+    enum sb_code code = SB_OK;
+
+    if (writer->fd >= 0)
+        code = close_shard(writer, false, err);
+    writer->record_bytes = 0;
+    return code ? code : count_record(writer, size, err);
+}
+
+enum sb_code sb_bag_deal_drop_record(struct sb_bag_writer *writer, int64_t size,
+                                     struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (writer->fd < 0)
+        return SB_OK;
+    code = sb_outbuf_cut(&writer->out, sb_outbuf_size(&writer->out) - size, err);
+    return code ? code : close_shard(writer, false, err);
+}
+
+/* One shard's share of a run of limits; with the last run it is complete, and synced. */
+static enum sb_code write_limits(struct sb_bag_writer *writer, uint32_t shard,
+                                 const int64_t *limits, int64_t first, size_t size, bool last,
+                                 struct sb_error *err)
+{
+    uint32_t skip = (shard + writer->shards - shard_of(writer, first)) % writer->shards;
+    enum sb_code code;
+
+    if (skip >= size && !last)
+        return SB_OK;
+    code = open_shard(writer, shard, writer->separate, err);
+    for (size_t i = skip; code == SB_OK && i < size; i += writer->shards) {
+        uint64_t limit = htole64((uint64_t)limits[i]);
+
+        code = sb_outbuf_write(&writer->out, &limit, sizeof(limit), err);
+    }
+    if (code == SB_OK)
+        code = close_shard(writer, last, err);
+    if (code == SB_OK && last && writer->separate) {
+        code = open_shard(writer, shard, false, err);
+        if (code == SB_OK)
+            code = close_shard(writer, true, err);
+    }
+    return code;
+}
+
+enum sb_code sb_bag_deal_end(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    int64_t *limits = malloc(LIMIT_RUN * sizeof(*limits));
+    int64_t first = 0;
+    size_t size;
+    enum sb_code code = limits ? deal_out(writer, err) : sb_fail_memory(err);
+
+    do {
+        int64_t left = writer->records - first;
+
+        size = left < (int64_t)LIMIT_RUN ? (size_t)left : LIMIT_RUN;
+        if (code == SB_OK)
+            code = sb_limit_spool_get(&writer->limits, first, size, limits, err);
+        for (uint32_t shard = 0; code == SB_OK && shard < writer->shards; shard++)
+            code = write_limits(writer, shard, limits, first, size, (int64_t)size == left, err);
+        first += (int64_t)size;
+    } while (code == SB_OK && first < writer->records);
+    free(limits);
+    return code;
+}

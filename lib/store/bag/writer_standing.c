@@ -1,0 +1,167 @@
+/*
+ * What stands where a bag is to be written.
+ */
+#include "core/interrupt.h"
+#include "store/bag/writer_private.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static enum sb_code refuse_standing(const char *path, bool force, struct sb_error *err)
+{
+    struct stat st;
+
+    if (lstat(path, &st))
+        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", path);
+    if (!S_ISREG(st.st_mode))
+        return sb_fail(err, SB_EXISTS, "%s: is there, and not a regular file; choose another name",
+                       path);
+    if (!force)
+        return sb_fail(err, SB_EXISTS, "%s: exists already; use --force to replace it", path);
+    return SB_OK;
+}
+
+/* Limits beside it are put at its tail before it is replaced, which other names of it would see. */
+static enum sb_code refuse_linked(const char *path, const char *limits, struct sb_error *err)
+{
+    struct stat st;
+
+    if (lstat(limits, &st) || lstat(path, &st) || st.st_nlink == 1)
+        return SB_OK;
+    return sb_fail(err, SB_EXISTS,
+                   "%s: has its limits beside it, and several names (hard links); remove it first, "
+                   "or choose another name",
+                   path);
+}
+
+/* A limits.NAME would be taken for the new file's. */
+static enum sb_code look_at_file(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    struct sb_buf name = {0};
+    enum sb_code code = refuse_standing(writer->pattern.path, writer->options.force, err);
+
+    if (code == SB_OK)
+        code = sb_bag_final_name(writer, 0, 1, true, &name, err);
+    if (code == SB_OK)
+        code = refuse_standing(name.data, writer->options.force, err);
+    if (code == SB_OK)
+        code = refuse_linked(writer->pattern.path, name.data, err);
+    for (int limits = 0; code == SB_OK && limits < 2; limits++) {
+        code = sb_bag_temporary_name(writer, 0, limits, &name, err);
+        if (code == SB_OK)
+            code = sb_bag_remove_left_over(AT_FDCWD, name.data, err);
+    }
+    sb_buf_release(&name);
+    return code;
+}
+
+struct standing {
+    int64_t files;   /* shards of this set, or their limits */
+    uint32_t lowest; /* of these, whatever the order of the directory; */
+    uint32_t of;     /* how many shards its set has, */
+    bool limits;     /* and whether it is the limits */
+    uint32_t other;  /* another set's number of shards; 0: none is there */
+};
+
+static void note_file(struct standing *standing, const struct sb_bag_writer *writer,
+                      const struct sb_bag_found *found)
+{
+    if (writer->shards > 0 && found->shards != writer->shards) {
+        if (found->shards > standing->other)
+            standing->other = found->shards;
+        return;
+    }
+    if (standing->files++ > 0 && found->shard >= standing->lowest)
+        return;
+    standing->lowest = found->shard;
+    standing->of = found->shards;
+    standing->limits = found->what == SB_FOUND_LIMITS;
+}
+
+static enum sb_code scan(const struct sb_bag_writer *writer, struct standing *standing,
+                         struct sb_error *err)
+{
+    const struct sb_shard_pattern *pattern = &writer->pattern;
+    const char *slash = memrchr(pattern->path, '/', pattern->prefix_size);
+    char *directory =
+        slash ? strndup(pattern->path, (size_t)(slash + 1 - pattern->path)) : strdup(".");
+    DIR *dir = directory ? opendir(directory) : NULL;
+    enum sb_code code = SB_OK;
+    struct dirent *file;
+
+    if (!directory)
+        return sb_fail_memory(err);
+    if (!dir)
+        code = sb_fail_errno(err, errno, "%s", directory);
+    while (code == SB_OK && (errno = 0, file = readdir(dir))) {
+        struct sb_bag_found found = sb_bag_recognize(writer, file->d_name);
+
+        if (found.what == SB_FOUND_TEMPORARY && writer->made == 0)
+            code = sb_bag_remove_left_over(dirfd(dir), file->d_name, err);
+        if (found.what == SB_FOUND_SHARD || found.what == SB_FOUND_LIMITS)
+            note_file(standing, writer, &found);
+        if (code == SB_OK && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+    }
+    if (code == SB_OK && errno)
+        code = sb_fail_errno(err, errno, "%s: cannot be read", directory);
+    if (dir)
+        closedir(dir);
+    free(directory);
+    return code;
+}
+
+static enum sb_code refuse_set(const struct sb_bag_writer *writer, const struct standing *standing,
+                               struct sb_error *err)
+{
+    struct sb_buf name = {0};
+    enum sb_code code =
+        sb_bag_final_name(writer, standing->lowest, standing->of, standing->limits, &name, err);
+
+    if (code == SB_OK)
+        code = sb_fail(err, SB_EXISTS,
+                       standing->lowest ? "%s: exists already, though shard 0 of the set does not, "
+                                          "as a killed run leaves it; use --force to replace it"
+                                        : "%s: exists already; use --force to replace the set",
+                       name.data);
+    sb_buf_release(&name);
+    return code;
+}
+
+static enum sb_code look_at_set(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    struct standing standing = {0};
+    enum sb_code code = scan(writer, &standing, err);
+
+    if (code || standing.files == 0)
+        return code;
+    if (!writer->options.force)
+        return refuse_set(writer, &standing, err);
+    if (standing.lowest > 0)
+        sb_tell(writer->options.notify, SB_WARNING, "mixed", writer->name,
+                "shards of it are there without the first, as a run that was killed leaves them; "
+                "they are replaced");
+    return SB_OK;
+}
+
+enum sb_code sb_bag_look_at_target(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    return writer->pattern.is_set ? look_at_set(writer, err) : look_at_file(writer, err);
+}
+
+enum sb_code sb_bag_tell_others(const struct sb_bag_writer *writer, struct sb_error *err)
+{
+    struct standing standing = {0};
+    enum sb_code code = scan(writer, &standing, err);
+
+    if (code == SB_OK && standing.other > 0)
+        sb_tell(writer->options.notify, SB_WARNING, "mixed", writer->name,
+                "shards of another set, of %u, stay beside the %u of this one; remove them, for "
+                "\"@*\" may find either",
+                standing.other, writer->shards);
+    return code;
+}

@@ -1,0 +1,330 @@
+/*
+ * Undoing what an append left that did not come to its end, or finishing it, by its journal.
+ *
+ * A limits.NAME without a journal was left by another program, whose records are not ours to cut.
+ */
+#include "core/io.h"
+#include "store/bag/writer_private.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LIMIT_BYTES ((int64_t)sizeof(uint64_t))
+
+enum sb_code sb_bag_read_last_limit(int fd, int64_t end, uint64_t *last, const char *path,
+                                    struct sb_error *err)
+{
+    size_t got;
+    enum sb_code code = sb_pread_full(fd, last, sizeof(*last), end - LIMIT_BYTES, &got, path, err);
+
+    if (code == SB_OK && got < sizeof(*last))
+        code = sb_fail(err, SB_CHANGED, "%s: became shorter while it was read", path);
+    *last = le64toh(*last);
+    return code;
+}
+
+enum sb_code sb_bag_find_old_limits(struct sb_bag_writer *writer, struct sb_bag_append *append,
+                                    struct sb_error *err)
+{
+    struct sb_buf name = {0};
+    enum sb_code code = sb_bag_final_name(writer, 0, 1, true, &name, err);
+
+    append->limits = name.data;
+    if (code)
+        sb_buf_release(&name);
+    return code;
+}
+
+static enum sb_code fail_undo(const struct sb_bag_writer *writer, struct sb_error *err)
+{
+    return sb_fail(err, SB_DAMAGED,
+                   "%s: records were being added to it, and it is no longer what it was then; "
+                   "save it by verify --repair-to, and remove %s",
+                   writer->pattern.path, writer->lock.path);
+}
+
+/* limits.NAME, if it is there: does it hold the limits of then? */
+static enum sb_code open_old_limits(const struct sb_bag_append *append, int *fd, bool *same,
+                                    struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    struct stat st;
+    uint64_t last = 0;
+
+    *same = false;
+    *fd = open(append->limits, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (*fd < 0)
+        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", append->limits);
+    if (fstat(*fd, &st))
+        return sb_fail_errno(err, errno, "%s", append->limits);
+    if (st.st_size != append->limits_size)
+        return SB_OK;
+    if (st.st_size > 0)
+        code = sb_bag_read_last_limit(*fd, st.st_size, &last, append->limits, err);
+    *same = last == (uint64_t)append->records_end;
+    return code;
+}
+
+/* limits.NAME goes back to the tail. */
+static enum sb_code restore_tail(const struct sb_bag_writer *writer,
+                                 const struct sb_bag_append *append, int limits,
+                                 struct sb_error *err)
+{
+    const char *path = writer->pattern.path;
+    enum sb_code code;
+
+    if (lseek(append->fd, append->records_end, SEEK_SET) < 0)
+        return sb_fail_errno(err, errno, "%s", path);
+    code = sb_copy_range(limits, 0, append->fd, append->limits_size, append->limits, path, err);
+    if (code == SB_OK && ftruncate(append->fd, append->records_end + append->limits_size))
+        code = sb_fail_errno(err, errno, "%s: cannot be cut", path);
+    if (code == SB_OK)
+        code = sb_fsync(append->fd, path, err);
+    if (code == SB_OK && unlink(append->limits))
+        code = sb_fail_errno(err, errno, "%s: cannot be removed", append->limits);
+    return code ? code : sb_sync_directory_of(path, err);
+}
+
+/* limits.NAME is replaced last: while it is the old one, the new records do not count. */
+static enum sb_code restore_separate(const struct sb_bag_writer *writer,
+                                     const struct sb_bag_append *append, struct sb_error *err)
+{
+    if (ftruncate(append->fd, append->records_end))
+        return sb_fail_errno(err, errno, "%s: cannot be cut", writer->pattern.path);
+    return sb_fsync(append->fd, writer->pattern.path, err);
+}
+
+/* At the tail no limits.NAME is there before the append changes anything, nor once it is whole. */
+enum sb_code sb_bag_restore(const struct sb_bag_writer *writer, const struct sb_bag_append *append,
+                            struct sb_error *err)
+{
+    struct stat st;
+    int limits;
+    bool same;
+    enum sb_code code = open_old_limits(append, &limits, &same, err);
+
+    if (code == SB_OK && fstat(append->fd, &st))
+        code = sb_fail_errno(err, errno, "%s", writer->pattern.path);
+    if (code == SB_OK && same && st.st_size < append->records_end)
+        same = false;
+    if (code == SB_OK && !same && limits >= 0 && !append->separate)
+        code = fail_undo(writer, err);
+    if (code == SB_OK && same)
+        code = append->separate ? restore_separate(writer, append, err)
+                                : restore_tail(writer, append, limits, err);
+    if (limits >= 0)
+        close(limits);
+    return code;
+}
+
+static enum sb_code last_of(int fd, int64_t end, const char *path, int64_t *last,
+                            struct sb_error *err)
+{
+    uint64_t limit = 0;
+    enum sb_code code =
+        end < LIMIT_BYTES ? SB_OK : sb_bag_read_last_limit(fd, end, &limit, path, err);
+
+    *last = limit > INT64_MAX ? -1 : (int64_t)limit;
+    return code;
+}
+
+/* Limits in a file of their own: are they all of it, and do they say where records end? */
+static enum sb_code are_limits(const char *path, int64_t end, int64_t limits_size, bool *there,
+                               bool *same, struct sb_error *err)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+    int64_t last = -1;
+    enum sb_code code = SB_OK;
+
+    *there = fd >= 0;
+    *same = false;
+    if (fd < 0)
+        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", path);
+    if (fstat(fd, &st))
+        code = sb_fail_errno(err, errno, "%s", path);
+    else if (st.st_size == limits_size)
+        code = last_of(fd, limits_size, path, &last, err);
+    *same = last == end;
+    close(fd);
+    return code;
+}
+
+/* Is that where the records and the limits of the file end? */
+static enum sb_code is_tail(const char *path, int64_t end, int64_t limits_size, bool *same,
+                            struct sb_error *err)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+    int64_t last = -1;
+    enum sb_code code = SB_OK;
+
+    *same = false;
+    if (fd < 0)
+        return sb_fail_errno(err, errno, "%s", path);
+    if (fstat(fd, &st))
+        code = sb_fail_errno(err, errno, "%s", path);
+    else if (st.st_size - limits_size == end)
+        code = last_of(fd, st.st_size, path, &last, err);
+    *same = last == end;
+    close(fd);
+    return code;
+}
+
+enum sb_code sb_bag_has_grown(const char *path, int64_t end, int64_t limits_size, bool *grown,
+                              struct sb_error *err)
+{
+    struct sb_buf limits = {0};
+    bool there = false;
+    enum sb_code code = sb_limits_name(path, &limits)
+                            ? sb_fail_memory(err)
+                            : are_limits(limits.data, end, limits_size, &there, grown, err);
+
+    if (code == SB_OK && !there)
+        code = is_tail(path, end, limits_size, grown, err);
+    sb_buf_release(&limits);
+    return code;
+}
+
+static enum sb_code give_limits_name(const struct sb_bag_writer *writer,
+                                     const struct sb_bag_append *append, struct sb_error *err)
+{
+    struct sb_buf name = {0};
+    enum sb_code code = sb_bag_temporary_name(writer, 0, true, &name, err);
+
+    if (code == SB_OK)
+        code = sb_rename(name.data, append->limits, err);
+    sb_buf_release(&name);
+    return code;
+}
+
+enum sb_code sb_bag_append_finish(const struct sb_bag_writer *writer,
+                                  const struct sb_bag_append *append, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (append->separate)
+        code = give_limits_name(writer, append, err);
+    else if (unlink(append->limits) && errno != ENOENT)
+        code = sb_fail_errno(err, errno, "%s: cannot be removed", append->limits);
+    return code ? code : sb_sync_directory_of(append->limits, err);
+}
+
+/* All of it was written before the records got their commit. */
+static enum sb_code finish_keys(const struct sb_bag_writer *writer,
+                                const struct sb_bag_append *append, struct sb_error *err)
+{
+    struct sb_buf name = {0};
+    struct stat st;
+    bool there, whole = false;
+    enum sb_code code = SB_OK;
+
+    if (fstat(append->fd, &st))
+        return sb_fail_errno(err, errno, "%s", writer->pattern.path);
+    if (append->separate) {
+        code = sb_bag_temporary_name(writer, 0, true, &name, err);
+        if (code == SB_OK)
+            code = are_limits(name.data, st.st_size, append->new_limits_size, &there, &whole, err);
+        sb_buf_release(&name);
+    } else {
+        code = is_tail(writer->pattern.path, st.st_size - append->new_limits_size,
+                       append->new_limits_size, &whole, err);
+    }
+    if (code == SB_OK && !whole)
+        code = fail_undo(writer, err);
+    return code ? code : sb_bag_append_finish(writer, append, err);
+}
+
+/* Keys count when their records do. */
+static enum sb_code undo_keys(const struct sb_bag_writer *writer,
+                              const struct sb_bag_append *append,
+                              const struct sb_bag_partner *records, struct sb_error *err)
+{
+    bool pending, grown;
+    int limits;
+    enum sb_code code = open_old_limits(append, &limits, &pending, err);
+
+    if (limits >= 0)
+        close(limits);
+    if (code || !pending)
+        return code ? code : sb_bag_restore(writer, append, err);
+    code = sb_bag_has_grown(records->path, records->end, records->limits_size, &grown, err);
+    if (code == SB_NOENT)
+        return sb_fail(err, SB_NOENT,
+                       "%s: keys were being added to it, and their records to %s, which is not "
+                       "there to tell whether they were; bring it back",
+                       writer->pattern.path, records->path);
+    if (code)
+        return code;
+    return grown ? finish_keys(writer, append, err) : sb_bag_restore(writer, append, err);
+}
+
+/* Keys that were being added with these records, by their own journal. */
+static enum sb_code put_keys_right(const struct sb_bag_partner *keys, struct sb_error *err)
+{
+    struct sb_bag_writer writer = {
+        .name = (char *)keys->path,
+        .path = (char *)keys->path,
+        .pattern = {.path = keys->path,
+                    .prefix_size = strlen(keys->path),
+                    .suffix = keys->path + strlen(keys->path)},
+        .lock = {.fd = -1},
+    };
+    struct stat st;
+    enum sb_code code;
+
+    if (lstat(keys->path, &st))
+        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", keys->path);
+    code = sb_bag_take_lock(&writer, &writer.lock, err);
+    if (code == SB_OK)
+        code = sb_bag_undo_append(&writer, err);
+    sb_bag_lock_drop(&writer.lock);
+    return code;
+}
+
+static enum sb_code undo(struct sb_bag_writer *writer, struct sb_bag_append *append,
+                         const struct sb_bag_partner *partner, struct sb_error *err)
+{
+    enum sb_code code = sb_bag_find_old_limits(writer, append, err);
+
+    if (code == SB_OK && partner->what == SB_PARTNER_KEYS)
+        code = put_keys_right(partner, err);
+    if (code)
+        goto out;
+    append->fd = open(writer->pattern.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (append->fd >= 0 && partner->what == SB_PARTNER_RECORDS)
+        code = undo_keys(writer, append, partner, err);
+    else if (append->fd >= 0)
+        code = sb_bag_restore(writer, append, err);
+    else if (errno != ENOENT)
+        code = sb_fail_errno(err, errno, "%s", writer->pattern.path);
+    if (code == SB_OK)
+        code = sb_bag_clear_journal(writer, err);
+    if (append->fd >= 0)
+        close(append->fd);
+out:
+    free(append->limits);
+    return code;
+}
+
+enum sb_code sb_bag_undo_append(struct sb_bag_writer *writer, struct sb_error *err)
+{
+    struct sb_bag_append append = {.fd = -1};
+    struct sb_bag_partner partner = {.what = SB_PARTNER_NONE};
+    bool there = false;
+    enum sb_code code = SB_OK;
+
+    if (!writer->pattern.is_set)
+        code = sb_bag_read_journal(writer, &append, &partner, &there, err);
+    if (code == SB_OK && there)
+        code = undo(writer, &append, &partner, err);
+    /* What was not undone needs its journal, whatever went wrong. */
+    if (code)
+        sb_bag_lock_leave(&writer->lock);
+    return code;
+}

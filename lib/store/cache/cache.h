@@ -1,0 +1,164 @@
+/*
+ * torchcachex caches, for reading: rows of Arrow files, found by their keys.
+ *
+ * The format (dahlem/torchcachex, src/torchcachex/backend.py): DIR/segments/segment_NUMBER.arrow,
+ * one record batch each (arrow.h), with a column `key`; a key that stands several times counts
+ * where it stands last, by the number of the segment and then the row. index.pkl (pickle_index.h)
+ * and schema.json beside them are never needed: the first shortens a search, where it proves right,
+ * and the second tells a list from a tuple. *.tmp are left-overs of a crash, and are not looked at.
+ *
+ * Several directories are one cache, whose rows come one behind the other: the last one wins.
+ *
+ * Opening lists the directories. A segment is mapped when first needed, and some of them at a time;
+ * what of it was found wrong is told once, and it then has no rows. Memory is some bytes for each
+ * segment, a table of 64 MiB while superseded rows are looked for, and a bit for each row. A cache
+ * belongs to one thread; readers, one for each thread, may be used beside each other and beside the
+ * cache itself.
+ */
+#ifndef SB_STORE_CACHE_CACHE_H
+#define SB_STORE_CACHE_CACHE_H
+
+#include "core/buf.h"
+#include "store/array/dtype.h"
+#include "store/array/npy.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sb_cache;
+
+/* Is it the directory of a cache: one whose directory `segments` has a segment, or nothing but
+ * left-overs and an index.pkl or schema.json beside it? */
+bool sb_is_cache(const char *path);
+
+/* Gives `each` the directories in path that are caches, by their paths and names, sorted. SB_END:
+ * there is none. */
+enum sb_code sb_cache_list(const char *path,
+                           enum sb_code (*each)(void *context, const char *path, const char *name,
+                                                struct sb_error *err),
+                           void *context, struct sb_error *err) SB_CHECKED;
+
+/* dirs are kept. What is wrong with a segment is told as SB_PROBLEM ("damaged"), now or when it is
+ * first needed, and the rest is used. SB_FORMAT: one of them is no cache. */
+enum sb_code sb_cache_open(struct sb_cache **out, const char *const *dirs, size_t count,
+                           const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+void sb_cache_free(struct sb_cache *cache); /* NULL is allowed */
+
+enum sb_cache_structure {
+    SB_CACHE_TENSOR,
+    SB_CACHE_DICT,
+    SB_CACHE_TUPLE,
+    SB_CACHE_LIST,
+    SB_CACHE_BLOB,
+};
+extern const char *const sb_cache_structure_words[];
+
+/* One thing that a key has: by the columns of its segment. */
+struct sb_cache_field {
+    const char *name; /* of a dict or "item0", ...; "" of a tensor or blob alone */
+    bool blob;        /* a pickle: bytes */
+    enum sb_dtype dtype;
+    size_t data;  /* columns */
+    size_t shape; /* not of a blob */
+};
+
+struct sb_cache_segment {
+    const char *path;
+    size_t dir;     /* of those given */
+    int64_t number; /* in its name */
+    int64_t bytes;  /* of the file */
+    int64_t rows;   /* 0 where it cannot be read */
+    enum sb_cache_structure structure;
+    const struct sb_cache_field *fields;
+    size_t field_count;
+    bool damaged;
+};
+uint32_t sb_cache_segment_count(const struct sb_cache *cache);
+
+/* Maps it where need be: what is said lives as long as the cache. */
+enum sb_code sb_cache_segment(struct sb_cache *cache, uint32_t segment,
+                              struct sb_cache_segment *out, struct sb_error *err) SB_CHECKED;
+
+/* SB_INVALID: no segment has an array of that name; `subject` is what the message calls the cache.
+ */
+enum sb_code sb_cache_need_array(struct sb_cache *cache, const char *name, const char *subject,
+                                 struct sb_error *err) SB_CHECKED;
+
+struct sb_cache_place {
+    uint32_t segment; /* in the order of the cache, not its number */
+    int64_t row;
+};
+#define SB_CACHE_NOWHERE UINT32_MAX /* as a segment: there is no such key */
+
+/*
+ * Where these keys count: by index.pkl where there is one, whose every answer is held against the
+ * segment, and by a look through key columns for what it does not know or what proves wrong; so
+ * that a stale index costs time alone. One that names an earlier row of a key than the one that
+ * counts, though it knows the segment that has that, may be believed, as the original does.
+ */
+struct sb_cache_key {
+    const char *text;
+    size_t size;
+};
+enum sb_code sb_cache_find(struct sb_cache *cache, const struct sb_cache_key *keys, size_t count,
+                           struct sb_cache_place *places, struct sb_error *err) SB_CHECKED;
+
+/*
+ * All rows in order; which of them count is found at the first call. SB_END after the last. seek
+ * goes on with the first row of a segment, rewind with the first of all.
+ */
+struct sb_cache_row {
+    struct sb_cache_place place;
+    struct sb_cache_key key; /* lives until the next call on the cache */
+    bool superseded;
+};
+enum sb_code sb_cache_next(struct sb_cache *cache, struct sb_cache_row *row,
+                           struct sb_error *err) SB_CHECKED;
+void sb_cache_seek(struct sb_cache *cache, uint32_t segment);
+void sb_cache_rewind(struct sb_cache *cache);
+
+/* Rows in all, and those that count: reads all keys, once. */
+enum sb_code sb_cache_count(struct sb_cache *cache, int64_t *rows, int64_t *live,
+                            struct sb_error *err) SB_CHECKED;
+
+struct sb_cache_reader;
+enum sb_code sb_cache_reader_new(struct sb_cache_reader **out, struct sb_cache *cache,
+                                 struct sb_error *err) SB_CHECKED;
+void sb_cache_reader_free(struct sb_cache_reader *reader); /* NULL is allowed; before its cache */
+
+/* One value. It lives until the next call on the reader. */
+struct sb_cache_value {
+    struct sb_npy array;       /* type and shape; of a blob, data_size alone */
+    const unsigned char *data; /* array.data_size bytes; bools are bytes of 0 and 1 */
+    int64_t offset;            /* in the segment's file; -1 where bytes are not there as they are */
+    int64_t shape_offset;      /* likewise, of array.dims int64 */
+};
+
+/* SB_DAMAGED: offsets lead out of the file, the shape does not fit the number of values, or the
+ * file has shrunk; the text does not name the key. Call sb_cache_reader_check before `data` is
+ * relied on that was used after this call. */
+enum sb_code sb_cache_value(struct sb_cache_reader *reader, struct sb_cache_place place,
+                            size_t field, struct sb_cache_value *out,
+                            struct sb_error *err) SB_CHECKED;
+
+/* The same but for the values themselves, which are not read: data is NULL. */
+enum sb_code sb_cache_describe(struct sb_cache_reader *reader, struct sb_cache_place place,
+                               size_t field, struct sb_cache_value *out,
+                               struct sb_error *err) SB_CHECKED;
+
+/*
+ * Copies `size` bytes of a value, from the byte `at` on, and sees that they were all there: bools,
+ * too, are bytes, and take no memory but these. SB_DAMAGED as of sb_cache_value; or there are not
+ * so many.
+ */
+enum sb_code sb_cache_copy(struct sb_cache_reader *reader, struct sb_cache_place place,
+                           size_t field, int64_t at, size_t size, void *out,
+                           struct sb_error *err) SB_CHECKED;
+
+enum sb_code sb_cache_reader_check(struct sb_cache_reader *reader, struct sb_error *err) SB_CHECKED;
+
+/* The key of a row. */
+enum sb_code sb_cache_key_at(struct sb_cache_reader *reader, struct sb_cache_place place,
+                             struct sb_cache_key *out, struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,317 @@
+#include "store/cache/impl.h"
+
+#include "core/interrupt.h"
+#include "store/cache/pickle_index.h"
+#include "store/cache/wanted.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const struct sb_cache_place nowhere = {.segment = SB_CACHE_NOWHERE};
+
+struct search {
+    struct sb_cache *cache;
+    struct sb_cache_wanted wanted;
+    const struct sb_cache_key *keys;
+    size_t count;
+    struct sb_cache_place *places; /* by an index, and then where they are */
+    uint64_t *indexed;             /* a bit for each segment that an index knows */
+    size_t open;                   /* how many are nowhere yet */
+};
+
+/* Segments of one directory while its index is read. */
+struct indexed_dir {
+    struct search *search;
+    uint32_t first;
+    uint32_t end;
+    uint32_t last; /* that was asked for; its entries mostly come together */
+};
+
+static bool is_indexed(const struct search *search, uint32_t segment)
+{
+    return search->indexed[segment / 64] >> (segment % 64) & 1;
+}
+
+/* The segment of that number in the directory. */
+static bool find_segment(struct indexed_dir *dir, int64_t number)
+{
+    const struct sb_cache_file *segments = dir->search->cache->segments;
+    uint32_t low = dir->first, high = dir->end;
+
+    if (dir->last < dir->end && segments[dir->last].number == number)
+        return true;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (segments[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == dir->end || segments[low].number != number)
+        return false;
+    dir->last = low;
+    return true;
+}
+
+static enum sb_code take_entry(void *context, const struct sb_pickle_entry *entry,
+                               struct sb_error *err)
+{
+    struct indexed_dir *dir = context;
+    struct search *search = dir->search;
+    size_t key;
+
+    (void)err;
+    if (!find_segment(dir, entry->segment))
+        return SB_OK;
+    search->indexed[dir->last / 64] |= UINT64_C(1) << (dir->last % 64);
+    key = sb_cache_wanted_look(&search->wanted, entry->key, entry->key_size);
+    if (key != SB_CACHE_UNWANTED)
+        search->places[key] = (struct sb_cache_place){.segment = dir->last, .row = entry->row};
+    return SB_OK;
+}
+
+/* An index that cannot be relied on says nothing. */
+static void forget_index(const struct indexed_dir *dir)
+{
+    struct search *search = dir->search;
+
+    for (uint32_t i = dir->first; i < dir->end; i++)
+        search->indexed[i / 64] &= ~(UINT64_C(1) << (i % 64));
+    for (size_t i = 0; i < search->count; i++) {
+        if (search->places[i].segment >= dir->first && search->places[i].segment < dir->end)
+            search->places[i] = nowhere;
+    }
+}
+
+static enum sb_code read_mapped(struct indexed_dir *dir, int fd, const char *name,
+                                struct sb_error *err)
+{
+    struct sb_mapping *mapping;
+    struct sb_error inner;
+    enum sb_code code = sb_mapping_open(&mapping, fd, name, &inner);
+
+    if (!code) {
+        code = sb_pickle_index_read(mapping->data, (size_t)mapping->size, take_entry, dir, &inner);
+        if (!code)
+            code = sb_mapping_check(mapping, &inner);
+        sb_mapping_free(mapping);
+    }
+    if (code)
+        forget_index(dir);
+    return code == SB_NOMEM ? sb_fail_memory(err) : SB_OK;
+}
+
+static enum sb_code read_index(struct search *search, size_t number, uint32_t first, uint32_t end,
+                               struct sb_error *err)
+{
+    struct indexed_dir dir = {.search = search, .first = first, .end = end, .last = first};
+    enum sb_code code = SB_OK;
+    char *name;
+    int fd;
+
+    if (asprintf(&name, "%s/index.pkl", search->cache->dirs[number]) < 0)
+        return sb_fail_memory(err);
+    fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0) {
+        code = read_mapped(&dir, fd, name, err);
+        close(fd);
+    }
+    free(name);
+    return code;
+}
+
+static enum sb_code read_indexes(struct search *search, struct sb_error *err)
+{
+    const struct sb_cache *cache = search->cache;
+    uint32_t first = 0, end = 0;
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < cache->dir_count; i++, first = end) {
+        while (end < cache->segment_count && cache->segments[end].dir == i)
+            end++;
+        code = read_index(search, i, first, end, err);
+    }
+    return code;
+}
+
+/* What an index says of a key. */
+struct hint {
+    struct sb_cache_place place;
+    size_t key;
+};
+
+static int compare_hints(const void *a, const void *b)
+{
+    const struct hint *left = a, *right = b;
+
+    if (left->place.segment != right->place.segment)
+        return left->place.segment < right->place.segment ? -1 : 1;
+    return left->place.row < right->place.row ? -1 : left->place.row > right->place.row;
+}
+
+/* SB_END: it does not stand there. */
+static enum sb_code check_hint(const struct search *search, const struct hint *hint,
+                               struct sb_error *err)
+{
+    const struct sb_cache_key *wanted = &search->keys[hint->key];
+    struct sb_cache *cache = search->cache;
+    const struct sb_cache_file *file = &cache->segments[hint->place.segment];
+    struct sb_cache_map *map;
+    struct sb_cache_key key;
+    bool holds;
+    enum sb_code code = sb_cache_hold(cache, hint->place.segment, &map, err);
+
+    if (code)
+        return code;
+    holds = hint->place.row < file->rows && !sb_cache_key(map, file, hint->place.row, &key, err) &&
+            key.size == wanted->size && memcmp(key.text, wanted->text, key.size) == 0;
+    sb_cache_unpin(cache, map);
+    return holds ? SB_OK : SB_END;
+}
+
+/* Holds what the indexes say against the segments, in their order. */
+static enum sb_code check_hints(struct search *search, struct sb_error *err)
+{
+    struct hint *hints = reallocarray(NULL, search->count + 1, sizeof(*hints));
+    enum sb_code code = SB_OK;
+    size_t count = 0;
+
+    if (!hints)
+        return sb_fail_memory(err);
+    for (size_t i = 0; i < search->count; i++) {
+        if (search->places[i].segment != SB_CACHE_NOWHERE)
+            hints[count++] = (struct hint){.place = search->places[i], .key = i};
+    }
+    if (count > 0)
+        qsort(hints, count, sizeof(*hints), compare_hints);
+    for (size_t i = 0; !code && i < count; i++) {
+        code = check_hint(search, &hints[i], err);
+        if (code == SB_END) {
+            search->places[hints[i].key] = nowhere;
+            code = SB_OK;
+        }
+    }
+    free(hints);
+    return code;
+}
+
+/* A later row counts more. */
+static void note_row(struct search *search, size_t key, uint32_t segment, int64_t row)
+{
+    struct sb_cache_place *place = &search->places[key];
+
+    if (place->segment == SB_CACHE_NOWHERE)
+        search->open--;
+    else if (place->segment > segment || (place->segment == segment && place->row > row))
+        return;
+    *place = (struct sb_cache_place){.segment = segment, .row = row};
+}
+
+static enum sb_code scan_rows(struct search *search, uint32_t segment,
+                              const struct sb_cache_map *map, struct sb_error *err)
+{
+    const struct sb_cache_file *file = &search->cache->segments[segment];
+    struct sb_cache_key key;
+    int64_t touched = 0;
+
+    for (int64_t row = 0; row < file->rows; row++) {
+        size_t wanted;
+
+        if (sb_cache_key(map, file, row, &key, err))
+            return err->code;
+        wanted = sb_cache_wanted_look(&search->wanted, key.text, key.size);
+        if (wanted != SB_CACHE_UNWANTED)
+            note_row(search, wanted, segment, row);
+        sb_cache_map_touch(map, &touched, key.size);
+    }
+    return sb_mapping_check(map->mapping, err);
+}
+
+/* Keys that were found in a segment that is then given up are nowhere again. */
+static void forget_segment(struct search *search, uint32_t segment)
+{
+    for (size_t i = 0; i < search->count; i++) {
+        if (search->places[i].segment == segment) {
+            search->places[i] = nowhere;
+            search->open++;
+        }
+    }
+}
+
+static enum sb_code scan_segment(struct search *search, uint32_t segment, struct sb_error *err)
+{
+    struct sb_cache_map *map;
+    enum sb_code code = sb_cache_hold(search->cache, segment, &map, err);
+
+    if (code)
+        return code == SB_END ? SB_OK : code;
+    code = scan_rows(search, segment, map, err);
+    sb_cache_leave(search->cache, map);
+    if (!code)
+        return SB_OK;
+    forget_segment(search, segment);
+    code = sb_cache_give_up(search->cache, segment, err);
+    return code == SB_END ? SB_OK : code;
+}
+
+/*
+ * From the last segment to the first: those that an index knows, only while there are keys that no
+ * index found; others, while there are keys that could stand in them later than where an index has
+ * them.
+ */
+static enum sb_code scan(struct search *search, struct sb_error *err)
+{
+    uint32_t lowest = SB_CACHE_NOWHERE;
+    enum sb_code code = SB_OK;
+
+    search->open = 0;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct sb_cache_key *key = &search->keys[i];
+
+        if (search->places[i].segment < lowest)
+            lowest = search->places[i].segment;
+        else if (search->places[i].segment == SB_CACHE_NOWHERE &&
+                 sb_cache_wanted_find(&search->wanted, key->text, key->size) == i)
+            search->open++;
+    }
+    for (uint32_t i = search->cache->segment_count; !code && i > 0; i--) {
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (search->open > 0 || (i - 1 > lowest && !is_indexed(search, i - 1)))
+            code = scan_segment(search, i - 1, err);
+    }
+    return code;
+}
+
+static enum sb_code look_everywhere(struct search *search, struct sb_error *err)
+{
+    if (read_indexes(search, err) || check_hints(search, err) || scan(search, err))
+        return err->code;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct sb_cache_key *key = &search->keys[i];
+
+        search->places[i] =
+            search->places[sb_cache_wanted_find(&search->wanted, key->text, key->size)];
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_cache_find(struct sb_cache *cache, const struct sb_cache_key *keys, size_t count,
+                           struct sb_cache_place *places, struct sb_error *err)
+{
+    struct search search = {.cache = cache, .keys = keys, .count = count, .places = places};
+    enum sb_code code;
+
+    for (size_t i = 0; i < count; i++)
+        places[i] = nowhere;
+    if (sb_cache_wanted_make(&search.wanted, keys, count, err))
+        return err->code;
+    search.indexed = calloc(cache->segment_count / 64 + 1, sizeof(*search.indexed));
+    code = search.indexed ? look_everywhere(&search, err) : sb_fail_memory(err);
+    free(search.indexed);
+    sb_cache_wanted_release(&search.wanted);
+    return code;
+}

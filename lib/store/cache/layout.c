@@ -1,0 +1,254 @@
+#include "store/cache/impl.h"
+
+#include "archive/database.h"
+#include "store/cache/json.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS_MOST 16384
+
+#define KEY   "key"
+#define DATA  "data"
+#define SHAPE "shape"
+#define BLOB  "blob"
+
+const char *const sb_cache_structure_words[] = {"tensor", "dict", "tuple", "list", "blob", NULL};
+
+void sb_cache_layout_free(struct sb_cache_layout *layout)
+{
+    if (!layout)
+        return;
+    for (size_t i = 0; i < layout->field_count; i++)
+        free((char *)layout->fields[i].name);
+    free(layout->fields);
+    sb_buf_release(&layout->columns);
+    free(layout);
+}
+
+/* A pair of the schema's metadata that only dicts have. */
+static bool is_of_dict(const struct sb_arrow *arrow)
+{
+    for (size_t i = 0; i < sb_arrow_pair_count(arrow); i++) {
+        if (strcmp(sb_arrow_pair(arrow, i)->key, "tensor_keys") == 0)
+            return true;
+    }
+    return false;
+}
+
+enum sb_code sb_cache_layout_describe(const struct sb_arrow *arrow, struct sb_buf *out)
+{
+    enum sb_code code = sb_buf_add_char(out, is_of_dict(arrow) ? 'd' : '-');
+
+    for (size_t i = 0; !code && i < sb_arrow_column_count(arrow); i++) {
+        const struct sb_arrow_column *column = sb_arrow_column(arrow, i);
+
+        code = sb_buf_add(out, column->name, strlen(column->name) + 1);
+        if (!code)
+            code = sb_buf_add_char(out, (char)('a' + column->type));
+        if (!code)
+            code = sb_buf_add_char(out, (char)('A' + column->dtype));
+    }
+    return code;
+}
+
+/* The columns of an Arrow file while they are told apart. */
+struct columns {
+    const struct sb_arrow *arrow;
+    size_t count;
+    bool *taken;
+};
+
+/* Takes the column of that name (of `size` bytes, and an end to it) and type, looking from `first`
+ * on; false: there is none, or it was taken before. */
+static bool take(const struct columns *columns, size_t first, const char *name, size_t size,
+                 const char *end, enum sb_arrow_type type, size_t *found)
+{
+    for (size_t i = 0; i < columns->count; i++) {
+        size_t at = (first + i) % columns->count;
+        const struct sb_arrow_column *column = sb_arrow_column(columns->arrow, at);
+
+        if (columns->taken[at] || column->type != type || strncmp(column->name, name, size) != 0 ||
+            strcmp(column->name + size, end) != 0)
+            continue;
+        columns->taken[at] = true;
+        *found = at;
+        return true;
+    }
+    return false;
+}
+
+static bool is_there(const struct columns *columns, const char *name)
+{
+    for (size_t i = 0; i < columns->count; i++) {
+        if (strcmp(sb_arrow_column(columns->arrow, i)->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Does the name end so? *size: what is before. */
+static bool ends_in(const char *name, const char *end, size_t *size)
+{
+    size_t whole = strlen(name), of_end = strlen(end);
+
+    if (whole < of_end || strcmp(name + whole - of_end, end) != 0)
+        return false;
+    *size = whole - of_end;
+    return true;
+}
+
+/* Is it a column of values, or of blobs? *name_size: of the name before '_'; what stands alone
+ * (!named) has none. */
+static bool has_values(const struct sb_arrow_column *column, bool named, size_t *name_size)
+{
+    const char *end = column->type == SB_ARROW_BINARY ? "_" BLOB : "_" DATA;
+
+    if (column->type == SB_ARROW_TEXT)
+        return false;
+    return ends_in(column->name, named ? end : end + 1, name_size) && (named || *name_size == 0);
+}
+
+static enum sb_code add_field(const struct columns *columns, size_t at, bool named,
+                              size_t name_size, struct sb_cache_layout *layout,
+                              struct sb_error *err)
+{
+    const struct sb_arrow_column *column = sb_arrow_column(columns->arrow, at);
+    struct sb_cache_field field = {
+        .data = at, .dtype = column->dtype, .blob = column->type == SB_ARROW_BINARY};
+    bool whole = field.blob || take(columns, at + 1, column->name, name_size,
+                                    named ? "_" SHAPE : SHAPE, SB_ARROW_LIST, &field.shape);
+
+    if (!whole ||
+        (!field.blob && sb_arrow_column(columns->arrow, field.shape)->dtype != SB_DTYPE_INT64))
+        return sb_fail(err, SB_FORMAT, "column '%s' has no column of shapes", column->name);
+    columns->taken[at] = true;
+    field.name = strndup(column->name, name_size);
+    if (!field.name)
+        return sb_fail_memory(err);
+    layout->fields[layout->field_count++] = field;
+    return SB_OK;
+}
+
+static enum sb_code read_fields(const struct columns *columns, bool named,
+                                struct sb_cache_layout *layout, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    size_t name_size;
+
+    for (size_t i = 0; !code && i < columns->count; i++) {
+        const struct sb_arrow_column *column = sb_arrow_column(columns->arrow, i);
+
+        if (!columns->taken[i] && has_values(column, named, &name_size))
+            code = add_field(columns, i, named, name_size, layout, err);
+    }
+    for (size_t i = 0; !code && i < columns->count; i++) {
+        if (!columns->taken[i])
+            return sb_fail(err, SB_FORMAT, "column '%s' is none that a cache has",
+                           sb_arrow_column(columns->arrow, i)->name);
+    }
+    return code;
+}
+
+/* item0, item1, ...: as tuples and lists have it. */
+static bool are_numbered(const struct sb_cache_layout *layout)
+{
+    char name[32];
+
+    for (size_t i = 0; i < layout->field_count; i++) {
+        snprintf(name, sizeof(name), "item%zu", i);
+        if (strcmp(layout->fields[i].name, name) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* JSON that is none says nothing. */
+static enum sb_code ask_schema(sqlite3 *db, const struct sb_buf *text, bool *list,
+                               struct sb_error *err)
+{
+    static const char ask[] = "SELECT json_extract(?1, '$.output_structure') = 'list'";
+    sqlite3_stmt *statement = NULL;
+    int result;
+
+    if (sb_database_prepare(db, &statement, ask, err))
+        return err->code;
+    result = sqlite3_bind_text(statement, 1, text->data, (int)text->size, SQLITE_STATIC);
+    if (result == SQLITE_OK)
+        result = sqlite3_step(statement);
+    *list = result == SQLITE_ROW && sqlite3_column_int(statement, 0) != 0;
+    sqlite3_finalize(statement);
+    return result == SQLITE_NOMEM ? sb_fail_memory(err) : SB_OK;
+}
+
+/* What cannot be read says nothing, either. */
+static enum sb_code is_list(const char *dir, bool *list, struct sb_error *err)
+{
+    struct sb_buf text = {0};
+    sqlite3 *db = NULL;
+    enum sb_code code = sb_cache_load_schema(dir, &text, err);
+
+    *list = false;
+    if (code) {
+        sb_buf_release(&text);
+        return code == SB_NOMEM ? code : SB_OK;
+    }
+    code = sb_database_open_private(&db, dir, err);
+    if (!code)
+        code = ask_schema(db, &text, list, err);
+    sb_database_close(db);
+    sb_buf_release(&text);
+    return code;
+}
+
+static enum sb_code tell_structure(const struct sb_arrow *arrow, const char *dir, bool named,
+                                   struct sb_cache_layout *layout, struct sb_error *err)
+{
+    bool list;
+
+    if (!named) {
+        layout->structure = layout->fields[0].blob ? SB_CACHE_BLOB : SB_CACHE_TENSOR;
+        return SB_OK;
+    }
+    layout->structure = SB_CACHE_DICT;
+    if (is_of_dict(arrow) || !are_numbered(layout))
+        return SB_OK;
+    if (is_list(dir, &list, err))
+        return err->code;
+    layout->structure = list ? SB_CACHE_LIST : SB_CACHE_TUPLE;
+    return SB_OK;
+}
+
+enum sb_code sb_cache_layout_make(const struct sb_arrow *arrow, const char *dir,
+                                  struct sb_cache_layout *layout, struct sb_error *err)
+{
+    struct columns columns = {.arrow = arrow, .count = sb_arrow_column_count(arrow)};
+    enum sb_code code;
+    bool named;
+    size_t single;
+
+    if (columns.count > COLUMNS_MOST)
+        return sb_fail(err, SB_FORMAT, "has more than %d columns", COLUMNS_MOST);
+    columns.taken = calloc(columns.count + 1, sizeof(*columns.taken));
+    layout->field_count = 0;
+    layout->fields = calloc(columns.count + 1, sizeof(*layout->fields));
+    if (!columns.taken || !layout->fields) {
+        code = sb_fail_memory(err);
+        goto out;
+    }
+    if (!take(&columns, 0, KEY, strlen(KEY), "", SB_ARROW_TEXT, &layout->key)) {
+        code = sb_fail(err, SB_FORMAT, "has no column 'key' of texts");
+        goto out;
+    }
+    single = columns.count - 1;
+    named = !(single == 2 && is_there(&columns, DATA) && is_there(&columns, SHAPE)) &&
+            !(single == 1 && is_there(&columns, BLOB));
+    code = read_fields(&columns, named, layout, err);
+    if (!code)
+        code = tell_structure(arrow, dir, named, layout, err);
+out:
+    free(columns.taken);
+    return code;
+}

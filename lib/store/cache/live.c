@@ -1,0 +1,220 @@
+#include "store/cache/impl.h"
+
+#include "core/hash64.h"
+#include "core/interrupt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Keys are known by 128 bits of two keyed hashes. Those of one pass over all rows, from the last to
+ * the first, are the ones whose hash falls into its part; as many parts are made as it takes for
+ * each to find room in the table.
+ */
+#define TABLE_BYTES ((size_t)64 << 20)
+#define TABLE_LEAST ((size_t)1 << 12)
+
+struct known_key {
+    uint64_t first; /* both 0: none */
+    uint64_t second;
+};
+
+struct pass {
+    struct sb_cache *cache;
+    struct sb_hash_key keys[2];
+    struct known_key *table;
+    size_t slots; /* a power of two */
+    uint64_t parts;
+    uint64_t part;
+    int64_t superseded;
+};
+
+static struct known_key hash_key(const struct pass *pass, const struct sb_cache_key *key)
+{
+    struct known_key hash = {sb_hash64(&pass->keys[0], key->text, key->size),
+                             sb_hash64(&pass->keys[1], key->text, key->size)};
+
+    if (!hash.first && !hash.second)
+        hash.second = 1;
+    return hash;
+}
+
+/* Was it there before? There is always a free slot. */
+static bool add_key(struct pass *pass, const struct known_key *key)
+{
+    size_t at = key->first & (pass->slots - 1);
+
+    while (pass->table[at].first || pass->table[at].second) {
+        if (pass->table[at].first == key->first && pass->table[at].second == key->second)
+            return true;
+        at = (at + 1) & (pass->slots - 1);
+    }
+    pass->table[at] = *key;
+    return false;
+}
+
+static enum sb_code supersede(struct pass *pass, struct sb_cache_file *file, int64_t row,
+                              struct sb_error *err)
+{
+    if (!file->superseded)
+        file->superseded = calloc((size_t)(file->rows / 64 + 1), sizeof(*file->superseded));
+    if (!file->superseded)
+        return sb_fail_memory(err);
+    file->superseded[row / 64] |= UINT64_C(1) << (row % 64);
+    pass->superseded++;
+    return SB_OK;
+}
+
+static enum sb_code pass_row(struct pass *pass, struct sb_cache_file *file,
+                             const struct sb_cache_map *map, int64_t row, int64_t *touched,
+                             struct sb_error *err)
+{
+    struct known_key hash;
+    struct sb_cache_key key;
+
+    if (sb_cache_key(map, file, row, &key, err))
+        return err->code;
+    sb_cache_map_touch(map, touched, key.size);
+    hash = hash_key(pass, &key);
+    /* The table is entered by the low bits. */
+    if (pass->parts > 1 && (hash.second >> 32) * pass->parts >> 32 != pass->part)
+        return SB_OK;
+    return add_key(pass, &hash) ? supersede(pass, file, row, err) : SB_OK;
+}
+
+/* Rows of a segment that is given up in the end must not have superseded others. */
+static enum sb_code check_keys(const struct sb_cache_file *file, const struct sb_cache_map *map,
+                               struct sb_error *err)
+{
+    struct sb_cache_key key;
+    enum sb_code code = SB_OK;
+
+    for (int64_t row = 0; !code && row < file->rows; row++)
+        code = sb_cache_key(map, file, row, &key, err);
+    return code;
+}
+
+static enum sb_code pass_rows(struct pass *pass, struct sb_cache_file *file,
+                              const struct sb_cache_map *map, struct sb_error *err)
+{
+    int64_t touched = 0;
+    enum sb_code code = SB_OK;
+
+    for (int64_t row = file->rows - 1; !code && row >= 0; row--)
+        code = pass_row(pass, file, map, row, &touched, err);
+    return code ? code : sb_mapping_check(map->mapping, err);
+}
+
+/* SB_END: it is given up, and of its rows some may have been passed. */
+static enum sb_code pass_segment(struct pass *pass, uint32_t segment, struct sb_error *err)
+{
+    struct sb_cache_file *file = &pass->cache->segments[segment];
+    struct sb_cache_map *map;
+    bool begun = pass->part > 0;
+    enum sb_code code;
+
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    if (file->rows == 0)
+        return SB_OK;
+    code = sb_cache_hold(pass->cache, segment, &map, err);
+    if (!code) {
+        code = check_keys(file, map, err);
+        if (!code) {
+            begun = true;
+            code = pass_rows(pass, file, map, err);
+        }
+        sb_cache_leave(pass->cache, map);
+        if (code)
+            code = sb_cache_give_up(pass->cache, segment, err);
+    }
+    return code == SB_END && !begun ? SB_OK : code;
+}
+
+/* All segments are mapped once, so that it is known how many rows there are. */
+static enum sb_code count_rows(struct sb_cache *cache, struct sb_error *err)
+{
+    struct sb_cache_map *map;
+
+    cache->rows = 0;
+    for (uint32_t i = 0; i < cache->segment_count; i++) {
+        enum sb_code code = sb_cache_hold(cache, i, &map, err);
+
+        if (code == SB_END)
+            continue;
+        if (code)
+            return code;
+        sb_cache_leave(cache, map);
+        if (__builtin_add_overflow(cache->rows, cache->segments[i].rows, &cache->rows))
+            return sb_fail(err, SB_LIMIT, "%s: has too many rows", cache->dirs[0]);
+    }
+    return SB_OK;
+}
+
+static void forget_superseded(struct sb_cache *cache)
+{
+    for (uint32_t i = 0; i < cache->segment_count; i++) {
+        free(cache->segments[i].superseded);
+        cache->segments[i].superseded = NULL;
+    }
+}
+
+static enum sb_code make_table(struct pass *pass, struct sb_error *err)
+{
+    size_t most = TABLE_BYTES / sizeof(*pass->table);
+    uint64_t rows = (uint64_t)pass->cache->rows;
+
+    pass->slots = TABLE_LEAST;
+    while (pass->slots < most && pass->slots / 2 < rows)
+        pass->slots *= 2;
+    /* Parts are not of quite the same size: so each is given half of the table. */
+    pass->parts = pass->slots / 2 >= rows ? 1 : rows / (pass->slots / 2) + 1;
+    pass->table = malloc(pass->slots * sizeof(*pass->table));
+    if (!pass->table)
+        return sb_fail_memory(err);
+    if (sb_hash_key_draw(&pass->keys[0], err) || sb_hash_key_draw(&pass->keys[1], err))
+        return err->code;
+    return SB_OK;
+}
+
+/* SB_END: a segment was given up, so that all of it must be done again without that. */
+static enum sb_code pass_all(struct pass *pass, struct sb_error *err)
+{
+    pass->superseded = 0;
+    forget_superseded(pass->cache);
+    for (pass->part = 0; pass->part < pass->parts; pass->part++) {
+        memset(pass->table, 0, pass->slots * sizeof(*pass->table));
+        for (uint32_t i = pass->cache->segment_count; i > 0; i--) {
+            enum sb_code code = pass_segment(pass, i - 1, err);
+
+            if (code)
+                return code;
+        }
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_cache_find_superseded(struct sb_cache *cache, struct sb_error *err)
+{
+    struct pass pass = {.cache = cache};
+    enum sb_code code;
+
+    if (cache->counted)
+        return SB_OK;
+    code = count_rows(cache, err);
+    if (!code)
+        code = make_table(&pass, err);
+    if (!code) {
+        while ((code = pass_all(&pass, err)) == SB_END)
+            continue;
+    }
+    free(pass.table);
+    if (code)
+        return code;
+    cache->rows = 0;
+    for (uint32_t i = 0; i < cache->segment_count; i++)
+        cache->rows += cache->segments[i].rows;
+    cache->live = cache->rows - pass.superseded;
+    cache->counted = true;
+    return SB_OK;
+}

@@ -1,0 +1,316 @@
+#include "store/cache/pickle_index.h"
+
+#include "core/little_endian.h"
+
+#define PROTOCOL_FIRST 2
+#define PROTOCOL_LAST  5
+
+#define WRITTEN_PROTOCOL 4
+#define BATCH            1000 /* items for each SETITEMS, as Python's pickler has it */
+
+enum {
+    OP_MARK = '(',
+    OP_STOP = '.',
+    OP_BININT = 'J',
+    OP_BININT1 = 'K',
+    OP_BININT2 = 'M',
+    OP_BINUNICODE = 'X',
+    OP_EMPTY_DICT = '}',
+    OP_BINPUT = 'q',
+    OP_LONG_BINPUT = 'r',
+    OP_SETITEM = 's',
+    OP_SETITEMS = 'u',
+    OP_PROTO = 0x80,
+    OP_TUPLE2 = 0x86,
+    OP_LONG1 = 0x8a,
+    OP_SHORT_BINUNICODE = 0x8c,
+    OP_BINUNICODE8 = 0x8d,
+    OP_MEMOIZE = 0x94,
+    OP_FRAME = 0x95,
+};
+
+struct pickle {
+    const unsigned char *data;
+    const unsigned char *at;
+    const unsigned char *end;
+};
+
+static enum sb_code fail_cut(struct sb_error *err)
+{
+    return sb_fail(err, SB_FORMAT, "ends too early");
+}
+
+/* The opcode was taken last. */
+static enum sb_code fail_opcode(const struct pickle *pickle, int opcode, struct sb_error *err)
+{
+    return sb_fail(err, SB_FORMAT,
+                   "has opcode 0x%02x at byte %lld, where a table of keys and places has another",
+                   (unsigned)opcode, (long long)(pickle->at - pickle->data - 1));
+}
+
+/* NULL: there are not so many bytes. */
+static inline const unsigned char *take(struct pickle *pickle, uint64_t size)
+{
+    const unsigned char *taken = pickle->at;
+
+    if (size > (uint64_t)(pickle->end - pickle->at))
+        return NULL;
+    pickle->at += size;
+    return taken;
+}
+
+/*
+ * The next opcode that is not about frames and the memo: nothing is ever fetched from that, and
+ * frames are an advice to who reads from a stream. SB_FORMAT: there is none.
+ */
+static inline enum sb_code next_opcode(struct pickle *pickle, int *opcode, struct sb_error *err)
+{
+    for (;;) {
+        size_t argument;
+
+        if (pickle->at == pickle->end)
+            return fail_cut(err);
+        *opcode = *pickle->at++;
+        if (*opcode == OP_MEMOIZE)
+            argument = 0;
+        else if (*opcode == OP_BINPUT)
+            argument = 1;
+        else if (*opcode == OP_LONG_BINPUT)
+            argument = 4;
+        else if (*opcode == OP_FRAME)
+            argument = 8;
+        else
+            return SB_OK;
+        if (!take(pickle, argument))
+            return fail_cut(err);
+    }
+}
+
+static inline bool is_text(int opcode)
+{
+    return opcode == OP_SHORT_BINUNICODE || opcode == OP_BINUNICODE || opcode == OP_BINUNICODE8;
+}
+
+static inline enum sb_code read_text(struct pickle *pickle, int opcode,
+                                     struct sb_pickle_entry *entry, struct sb_error *err)
+{
+    size_t width = opcode == OP_SHORT_BINUNICODE ? 1 : opcode == OP_BINUNICODE ? 4 : 8;
+    const unsigned char *at = take(pickle, width);
+    uint64_t size;
+
+    if (!at)
+        return fail_cut(err);
+    size = width == 1 ? *at : width == 4 ? sb_get_u32(at) : sb_get_u64(at);
+    at = take(pickle, size);
+    if (!at)
+        return fail_cut(err);
+    entry->key = (const char *)at;
+    entry->key_size = (size_t)size;
+    return SB_OK;
+}
+
+/* The argument of LONG1: two's complement of any width, up to what an int64_t holds. */
+static enum sb_code read_long(struct pickle *pickle, int64_t *value, struct sb_error *err)
+{
+    const unsigned char *width = take(pickle, 1);
+    const unsigned char *at = width ? take(pickle, *width) : NULL;
+    uint64_t bits;
+
+    if (!at)
+        return fail_cut(err);
+    if (*width > sizeof(bits))
+        return sb_fail(err, SB_FORMAT, "has a number that is no place");
+    bits = *width > 0 && at[*width - 1] & 0x80 ? UINT64_MAX : 0;
+    for (size_t i = *width; i > 0; i--)
+        bits = bits << 8 | at[i - 1];
+    *value = (int64_t)bits;
+    return SB_OK;
+}
+
+static inline enum sb_code read_int(struct pickle *pickle, int64_t *value, struct sb_error *err)
+{
+    const unsigned char *at;
+    int opcode = 0;
+
+    if (next_opcode(pickle, &opcode, err))
+        return err->code;
+    if (opcode == OP_LONG1)
+        return read_long(pickle, value, err);
+    if (opcode != OP_BININT1 && opcode != OP_BININT2 && opcode != OP_BININT)
+        return fail_opcode(pickle, opcode, err);
+    at = take(pickle, opcode == OP_BININT1 ? 1 : opcode == OP_BININT2 ? 2 : 4);
+    if (!at)
+        return fail_cut(err);
+    if (opcode == OP_BININT1)
+        *value = *at;
+    else if (opcode == OP_BININT2)
+        *value = sb_get_u16(at);
+    else
+        *value = (int32_t)sb_get_u32(at);
+    return SB_OK;
+}
+
+static enum sb_code expect(struct pickle *pickle, int wanted, struct sb_error *err)
+{
+    int opcode = 0;
+
+    if (next_opcode(pickle, &opcode, err))
+        return err->code;
+    return opcode == wanted ? SB_OK : fail_opcode(pickle, opcode, err);
+}
+
+/* A key, of which the opcode was taken, and its place. */
+static inline enum sb_code read_entry(struct pickle *pickle, int opcode,
+                                      struct sb_pickle_entry *entry, struct sb_error *err)
+{
+    if (!is_text(opcode))
+        return fail_opcode(pickle, opcode, err);
+    if (read_text(pickle, opcode, entry, err) || read_int(pickle, &entry->segment, err) ||
+        read_int(pickle, &entry->row, err) || expect(pickle, OP_TUPLE2, err))
+        return err->code;
+    if (entry->segment < 0 || entry->row < 0)
+        return sb_fail(err, SB_FORMAT, "has a number that is no place");
+    return SB_OK;
+}
+
+typedef enum sb_code each_entry(void *context, const struct sb_pickle_entry *entry,
+                                struct sb_error *err);
+
+/* What stands between MARK, which was taken, and SETITEMS. */
+static enum sb_code read_items(struct pickle *pickle, each_entry *each, void *context,
+                               struct sb_error *err)
+{
+    struct sb_pickle_entry entry = {0};
+    int opcode = 0;
+
+    for (;;) {
+        enum sb_code code = next_opcode(pickle, &opcode, err);
+
+        if (code || opcode == OP_SETITEMS)
+            return code;
+        code = read_entry(pickle, opcode, &entry, err);
+        if (!code)
+            code = each(context, &entry, err);
+        if (code)
+            return code;
+    }
+}
+
+static enum sb_code read_item(struct pickle *pickle, int opcode, each_entry *each, void *context,
+                              struct sb_error *err)
+{
+    struct sb_pickle_entry entry = {0};
+
+    if (read_entry(pickle, opcode, &entry, err) || expect(pickle, OP_SETITEM, err))
+        return err->code;
+    return each(context, &entry, err);
+}
+
+static enum sb_code read_beginning(struct pickle *pickle, struct sb_error *err)
+{
+    const unsigned char *head = take(pickle, 2);
+
+    if (!head || head[0] != OP_PROTO || head[1] < PROTOCOL_FIRST || head[1] > PROTOCOL_LAST)
+        return sb_fail(err, SB_FORMAT, "is no pickle of protocol %d to %d", PROTOCOL_FIRST,
+                       PROTOCOL_LAST);
+    return expect(pickle, OP_EMPTY_DICT, err);
+}
+
+enum sb_code sb_pickle_index_read(const void *data, size_t size, each_entry *each, void *context,
+                                  struct sb_error *err)
+{
+    struct pickle pickle = {.data = data, .at = data, .end = (const unsigned char *)data + size};
+    int opcode = 0;
+
+    if (read_beginning(&pickle, err))
+        return err->code;
+    for (;;) {
+        enum sb_code code = next_opcode(&pickle, &opcode, err);
+
+        if (code || opcode == OP_STOP)
+            return code;
+        if (opcode == OP_MARK)
+            code = read_items(&pickle, each, context, err);
+        else
+            code = read_item(&pickle, opcode, each, context, err);
+        if (code)
+            return code;
+    }
+}
+
+enum sb_code sb_pickle_index_begin(struct sb_pickle_writer *writer, struct sb_buf *out)
+{
+    static const unsigned char head[] = {OP_PROTO, WRITTEN_PROTOCOL, OP_EMPTY_DICT};
+
+    writer->entries = 0;
+    return sb_buf_add(out, head, sizeof(head));
+}
+
+static uint8_t *put_text_head(uint8_t *at, size_t size)
+{
+    if (size <= UINT8_MAX) {
+        *at++ = OP_SHORT_BINUNICODE;
+        *at++ = (uint8_t)size;
+        return at;
+    }
+    if (size <= UINT32_MAX) {
+        *at++ = OP_BINUNICODE;
+        return sb_put_u32(at, (uint32_t)size);
+    }
+    *at++ = OP_BINUNICODE8;
+    return sb_put_u64(at, size);
+}
+
+static uint8_t *put_int(uint8_t *at, int64_t value)
+{
+    if (value >= 0 && value <= UINT8_MAX) {
+        *at++ = OP_BININT1;
+        *at++ = (uint8_t)value;
+        return at;
+    }
+    if (value >= 0 && value <= UINT16_MAX) {
+        *at++ = OP_BININT2;
+        return sb_put_u16(at, (unsigned)value);
+    }
+    if (value >= INT32_MIN && value <= INT32_MAX) {
+        *at++ = OP_BININT;
+        return sb_put_u32(at, (uint32_t)value);
+    }
+    *at++ = OP_LONG1;
+    *at++ = sizeof(value);
+    return sb_put_u64(at, (uint64_t)value);
+}
+
+enum sb_code sb_pickle_index_add(struct sb_pickle_writer *writer, struct sb_buf *out,
+                                 const struct sb_pickle_entry *entry)
+{
+    uint8_t head[11], place[21];
+    uint8_t *head_end = head, *place_end;
+    size_t before = out->size;
+
+    if (writer->entries % BATCH == 0) {
+        if (writer->entries > 0)
+            *head_end++ = OP_SETITEMS;
+        *head_end++ = OP_MARK;
+    }
+    head_end = put_text_head(head_end, entry->key_size);
+    place_end = put_int(put_int(place, entry->segment), entry->row);
+    *place_end++ = OP_TUPLE2;
+    if (sb_buf_add(out, head, (size_t)(head_end - head)) ||
+        sb_buf_add(out, entry->key, entry->key_size) ||
+        sb_buf_add(out, place, (size_t)(place_end - place))) {
+        sb_buf_cut(out, before);
+        return SB_NOMEM;
+    }
+    writer->entries++;
+    return SB_OK;
+}
+
+enum sb_code sb_pickle_index_end(struct sb_pickle_writer *writer, struct sb_buf *out)
+{
+    static const unsigned char tail[] = {OP_SETITEMS, OP_STOP};
+
+    if (writer->entries == 0)
+        return sb_buf_add(out, tail + 1, 1);
+    return sb_buf_add(out, tail, sizeof(tail));
+}

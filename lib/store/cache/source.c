@@ -1,0 +1,481 @@
+#include "store/cache/source.h"
+
+#include "core/little_endian.h"
+#include "store/array/name.h"
+#include "store/array/npy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK ((size_t)1 << 20)
+
+#define KEY_SHOWN ((size_t)256) /* bytes of a key that messages have */
+
+struct cache_source {
+    struct sb_source base;
+    const struct sb_notify *notify;
+    struct sb_cache *cache;
+    struct sb_cache *own_cache; /* NULL where it is of the caller */
+    struct sb_cache_reader *reader;
+    const char *const *arrays; /* of the caller: those that are wanted */
+    size_t array_count;        /* 0: all */
+    bool raw;                  /* values alone, and their shapes */
+    bool whole_rows;           /* one with a value that cannot be read is left out as a whole */
+    uint32_t only;             /* segment; SB_CACHE_NOWHERE: all */
+
+    struct sb_cache_row row;
+    size_t next_part;                /* of it */
+    struct sb_cache_segment segment; /* that it is in */
+    uint32_t entered;                /* number of that; SB_CACHE_NOWHERE: none yet */
+    int64_t bytes_before;            /* of segments before it */
+    struct sb_buf key;
+    struct sb_buf name;
+    struct sb_buf header;
+};
+
+/* What a member is, for loaders: of PLACE_PART, the lowest bits are the form, the others the
+ * field. */
+enum { PLACE_SEGMENT, PLACE_ROW, PLACE_PART };
+#define FORM_BITS 3
+
+static void free_source(struct sb_source *base)
+{
+    struct cache_source *source = (struct cache_source *)base;
+
+    sb_cache_reader_free(source->reader);
+    sb_cache_free(source->own_cache);
+    sb_buf_release(&source->key);
+    sb_buf_release(&source->name);
+    sb_buf_release(&source->header);
+    free(source);
+}
+
+/* One member, and its values. */
+struct part {
+    size_t field;
+    enum sb_array_form form;
+    struct sb_cache_value value;
+    unsigned char shape[SB_NPY_DIMS_MOST * sizeof(uint64_t)];
+    int64_t size; /* behind the header */
+};
+
+/* A row has one for each field; two, values and shape, where they stand alone. */
+static size_t part_count(const struct cache_source *source)
+{
+    if (source->entered == SB_CACHE_NOWHERE)
+        return 0;
+    return source->segment.field_count * (source->raw ? 2 : 1);
+}
+
+/* What a part of a row is; false: nothing that is given out. */
+static bool tell_part(const struct cache_source *source, size_t number, struct part *part)
+{
+    bool second = source->raw && number % 2 == 1;
+    const struct sb_cache_field *field;
+
+    part->field = source->raw ? number / 2 : number;
+    field = &source->segment.fields[part->field];
+    if (field->blob)
+        part->form = SB_FORM_PICKLE;
+    else if (second)
+        part->form = SB_FORM_SHAPE;
+    else
+        part->form = source->raw ? SB_FORM_RAW : SB_FORM_NPY;
+    return !(field->blob && second) &&
+           sb_array_is_among(field->name, source->arrays, source->array_count);
+}
+
+static enum sb_code read_part(struct sb_cache_reader *reader, struct sb_cache_place place,
+                              struct part *part, struct sb_error *err)
+{
+    const struct sb_npy *array = &part->value.array;
+    uint8_t *at = part->shape;
+
+    if (sb_cache_describe(reader, place, part->field, &part->value, err))
+        return err->code;
+    part->size = array->data_size;
+    if (part->form != SB_FORM_SHAPE)
+        return SB_OK;
+    for (size_t i = 0; i < array->dims; i++)
+        at = sb_put_u64(at, (uint64_t)array->shape[i]);
+    part->size = at - part->shape;
+    return SB_OK;
+}
+
+/* What comes before the values. */
+static enum sb_code make_header(const struct part *part, struct sb_buf *out, struct sb_error *err)
+{
+    sb_buf_clear(out);
+    return part->form == SB_FORM_NPY ? sb_npy_add_header(out, &part->value.array, err) : SB_OK;
+}
+
+static enum sb_code name_part(struct cache_source *source, const struct part *part,
+                              struct sb_error *err)
+{
+    const struct sb_cache_field *field = &source->segment.fields[part->field];
+    struct sb_array_name name = {
+        .item = source->key.data,
+        .item_size = source->key.size,
+        .array = field->name,
+        .array_size = strlen(field->name),
+        .form = part->form,
+        .dtype = part->form == SB_FORM_RAW ? field->dtype : SB_DTYPE_NONE,
+    };
+
+    return sb_array_name_make(&source->name, &name, err);
+}
+
+/* SB_DAMAGED: the value cannot be read. */
+static enum sb_code make_member(struct cache_source *source, struct part *part,
+                                struct sb_member *member, struct sb_error *err)
+{
+    struct sb_cache_place place = source->row.place;
+    int64_t at;
+
+    if (read_part(source->reader, place, part, err) || name_part(source, part, err) ||
+        make_header(part, &source->header, err))
+        return err->code;
+    at = part->form == SB_FORM_SHAPE ? part->value.shape_offset : part->value.offset;
+    *member = (struct sb_member){
+        .entry = {.path = source->name.data,
+                  .path_size = source->name.size,
+                  .type = SB_FILE,
+                  .size = (int64_t)source->header.size + part->size},
+        .located = source->only != SB_CACHE_NOWHERE && part->form != SB_FORM_NPY && at >= 0,
+        .at = at,
+        .dir_fd = -1,
+    };
+    member->place[PLACE_SEGMENT] = place.segment;
+    member->place[PLACE_ROW] = (uint64_t)place.row;
+    member->place[PLACE_PART] = (uint64_t)part->field << FORM_BITS | part->form;
+    return SB_OK;
+}
+
+static enum sb_code enter_segment(struct cache_source *source, struct sb_error *err)
+{
+    if (source->entered == source->row.place.segment)
+        return SB_OK;
+    if (source->entered != SB_CACHE_NOWHERE)
+        source->bytes_before += source->segment.bytes;
+    source->entered = source->row.place.segment;
+    return sb_cache_segment(source->cache, source->entered, &source->segment, err);
+}
+
+static void note_progress(struct cache_source *source)
+{
+    double share = (double)source->row.place.row / (double)(source->segment.rows + 1);
+
+    if (source->base.total > 0)
+        source->base.done = source->bytes_before + (int64_t)(share * (double)source->segment.bytes);
+}
+
+static enum sb_code next_live_row(struct cache_source *source, struct sb_error *err)
+{
+    struct sb_cache_row *row = &source->row;
+    enum sb_code code;
+
+    do {
+        code = sb_cache_next(source->cache, row, err);
+        if (code)
+            return code;
+        if (source->only != SB_CACHE_NOWHERE && row->place.segment != source->only)
+            return SB_END;
+    } while (row->superseded);
+    if (sb_buf_set(&source->key, row->key.text, row->key.size))
+        return sb_fail_memory(err);
+    code = enter_segment(source, err);
+    source->next_part = 0;
+    note_progress(source);
+    return code;
+}
+
+static void tell_left_out(const struct cache_source *source, const char *why)
+{
+    size_t size = source->key.size < KEY_SHOWN ? source->key.size : KEY_SHOWN;
+
+    sb_tell(source->notify, SB_PROBLEM, "damaged", source->base.name, "key '%.*s': %s; left out",
+            (int)size, source->key.data, why);
+}
+
+/* SB_DAMAGED: types and shapes of what is wanted of the row cannot all be read. */
+static enum sb_code check_row(const struct cache_source *source, struct sb_error *err)
+{
+    struct part part = {0};
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < part_count(source); i++) {
+        if (tell_part(source, i, &part))
+            code = read_part(source->reader, source->row.place, &part, err);
+    }
+    return code;
+}
+
+/* The next row that counts, and can be given out. */
+static enum sb_code next_row(struct cache_source *source, struct sb_error *err)
+{
+    enum sb_code code;
+
+    for (;;) {
+        code = next_live_row(source, err);
+        if (!code && source->whole_rows)
+            code = check_row(source, err);
+        if (code && code != SB_DAMAGED)
+            return code;
+        if (code)
+            tell_left_out(source, err->text);
+        else if (source->segment.field_count == 0)
+            tell_left_out(source, "has no arrays, so that no file stands for it");
+        else
+            return SB_OK;
+        source->next_part = part_count(source);
+    }
+}
+
+static enum sb_code next_part(struct cache_source *source, struct part *part, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    while (!code) {
+        while (source->next_part < part_count(source)) {
+            if (tell_part(source, source->next_part++, part))
+                return SB_OK;
+        }
+        code = next_row(source, err);
+    }
+    return code;
+}
+
+static enum sb_code next_member(struct sb_source *base, struct sb_member *member,
+                                struct sb_error *err)
+{
+    struct cache_source *source = (struct cache_source *)base;
+    struct part part = {0};
+    enum sb_code code;
+
+    do {
+        code = next_part(source, &part, err);
+        if (code)
+            return code;
+        code = make_member(source, &part, member, err);
+        if (code == SB_DAMAGED)
+            tell_left_out(source, err->text);
+    } while (code == SB_DAMAGED);
+    return code;
+}
+
+struct cache_loader {
+    struct sb_loader base;
+    struct sb_cache_reader *reader;
+    struct sb_buf header;
+};
+
+static void free_loader(struct sb_loader *base)
+{
+    struct cache_loader *loader = (struct cache_loader *)base;
+
+    sb_cache_reader_free(loader->reader);
+    sb_buf_release(&loader->header);
+    free(loader);
+}
+
+static enum sb_code open_loader(struct sb_source *base, struct sb_loader **out,
+                                struct sb_error *err)
+{
+    struct cache_source *source = (struct cache_source *)base;
+    struct cache_loader *loader = calloc(1, sizeof(*loader));
+
+    *out = NULL;
+    if (!loader)
+        return sb_fail_memory(err);
+    if (sb_cache_reader_new(&loader->reader, source->cache, err)) {
+        free(loader);
+        return err->code;
+    }
+    *out = &loader->base;
+    return SB_OK;
+}
+
+/* What is wrong with the value alone does not end the work. */
+static enum sb_code judge(const struct sb_member *member, struct sb_events *events,
+                          struct sb_error *err)
+{
+    struct sb_error left_out;
+
+    if (err->code != SB_DAMAGED)
+        return err->code;
+    sb_fail(&left_out, SB_DAMAGED, "%s; left out", err->text);
+    if (sb_events_add(events, SB_PROBLEM, "damaged", member->entry.path, left_out.text, err))
+        return err->code;
+    return SB_END;
+}
+
+static struct sb_cache_place place_of(const struct sb_member *member)
+{
+    return (struct sb_cache_place){.segment = (uint32_t)member->place[PLACE_SEGMENT],
+                                   .row = (int64_t)member->place[PLACE_ROW]};
+}
+
+static enum sb_code find_part(struct cache_loader *loader, const struct sb_member *member,
+                              struct part *part, struct sb_error *err)
+{
+    part->field = (size_t)(member->place[PLACE_PART] >> FORM_BITS);
+    part->form = member->place[PLACE_PART] & ((1U << FORM_BITS) - 1);
+    if (read_part(loader->reader, place_of(member), part, err) ||
+        make_header(part, &loader->header, err))
+        return err->code;
+    if ((int64_t)loader->header.size + part->size != member->entry.size)
+        return sb_fail(err, SB_DAMAGED, "%s: has become another", loader->base.source->name);
+    return SB_OK;
+}
+
+/* Some of what is behind the header. By way of a copy: what is mapped may go away in the middle of
+ * a system call. */
+static enum sb_code copy_values(struct cache_loader *loader, const struct sb_member *member,
+                                const struct part *part, int64_t at, size_t size, void *out,
+                                struct sb_error *err)
+{
+    if (part->form != SB_FORM_SHAPE)
+        return sb_cache_copy(loader->reader, place_of(member), part->field, at, size, out, err);
+    memcpy(out, part->shape + at, size);
+    return SB_OK;
+}
+
+static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data, size_t room,
+                         struct sb_events *events, struct sb_error *err)
+{
+    struct cache_loader *loader = (struct cache_loader *)base;
+    const struct sb_buf *header = &loader->header;
+    struct part part = {0};
+
+    if (member->entry.size > (int64_t)room)
+        return SB_LIMIT;
+    if (find_part(loader, member, &part, err))
+        return judge(member, events, err);
+    if (header->size > 0)
+        memcpy(data, header->data, header->size);
+    if (part.size > 0 &&
+        copy_values(loader, member, &part, 0, (size_t)part.size, (char *)data + header->size, err))
+        return judge(member, events, err);
+    return SB_OK;
+}
+
+static enum sb_code stream_values(struct cache_loader *loader, const struct sb_member *member,
+                                  const struct part *part, sb_each_block *each, void *context,
+                                  struct sb_events *events, struct sb_error *err)
+{
+    void *block = malloc(BLOCK);
+    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+    size_t size;
+
+    for (int64_t at = 0; !code && at < part->size; at += (int64_t)size) {
+        size = part->size - at < (int64_t)BLOCK ? (size_t)(part->size - at) : BLOCK;
+        if (copy_values(loader, member, part, at, size, block, err))
+            code = judge(member, events, err);
+        else
+            code = each(context, block, size, err);
+    }
+    free(block);
+    return code;
+}
+
+static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_each_block *each,
+                           void *context, struct sb_events *events, struct sb_error *err)
+{
+    struct cache_loader *loader = (struct cache_loader *)base;
+    struct part part = {0};
+    enum sb_code code = SB_OK;
+
+    if (find_part(loader, member, &part, err))
+        return judge(member, events, err);
+    if (loader->header.size > 0)
+        code = each(context, loader->header.data, loader->header.size, err);
+    return code ? code : stream_values(loader, member, &part, each, context, events, err);
+}
+
+static const struct sb_source_ops cache_ops = {
+    .free = free_source,
+    .next = next_member,
+    .open_loader = open_loader,
+    .free_loader = free_loader,
+    .load = load,
+    .stream = stream,
+};
+
+static enum sb_code begin(struct cache_source *source, struct sb_error *err)
+{
+    struct sb_cache_segment segment;
+    int64_t rows, live;
+
+    if (sb_cache_reader_new(&source->reader, source->cache, err) ||
+        sb_cache_count(source->cache, &rows, &live, err))
+        return err->code;
+    for (size_t i = 0; i < source->array_count; i++) {
+        if (sb_cache_need_array(source->cache, source->arrays[i], source->base.name, err))
+            return err->code;
+    }
+    if (source->only != SB_CACHE_NOWHERE) {
+        sb_cache_seek(source->cache, source->only);
+        return SB_OK;
+    }
+    sb_cache_rewind(source->cache);
+    for (uint32_t i = 0; i < sb_cache_segment_count(source->cache); i++) {
+        if (sb_cache_segment(source->cache, i, &segment, err))
+            return err->code;
+        source->base.total += segment.bytes;
+    }
+    return SB_OK;
+}
+
+static enum sb_code open_source(struct sb_source **out, struct cache_source *source,
+                                const struct sb_source_options *options, struct sb_error *err)
+{
+    source->base.ops = &cache_ops;
+    source->base.loads = true;
+    source->arrays = options->arrays;
+    source->array_count = options->array_count;
+    source->raw = options->raw_arrays;
+    source->whole_rows = options->whole_items;
+    source->entered = SB_CACHE_NOWHERE;
+    if (begin(source, err)) {
+        free_source(&source->base);
+        return err->code;
+    }
+    *out = &source->base;
+    return SB_OK;
+}
+
+enum sb_code sb_source_over_cache(struct sb_source **out, struct sb_cache *cache, uint32_t segment,
+                                  const char *name, const struct sb_source_options *options,
+                                  const struct sb_notify *notify, struct sb_error *err)
+{
+    struct cache_source *source = calloc(1, sizeof(*source));
+
+    *out = NULL;
+    if (!source)
+        return sb_fail_memory(err);
+    source->base.name = name;
+    source->notify = notify;
+    source->cache = cache;
+    source->only = segment;
+    return open_source(out, source, options, err);
+}
+
+enum sb_code sb_source_open_cache(struct sb_source **out, struct sb_input *input,
+                                  const struct sb_source_options *options,
+                                  const struct sb_notify *notify, struct sb_error *err)
+{
+    struct cache_source *source = calloc(1, sizeof(*source));
+
+    *out = NULL;
+    if (!source)
+        return sb_fail_memory(err);
+    source->base.name = input->name;
+    source->notify = notify;
+    source->only = SB_CACHE_NOWHERE;
+    if (sb_cache_open(&source->own_cache, &input->path, 1, notify, err)) {
+        free_source(&source->base);
+        return err->code;
+    }
+    source->cache = source->own_cache;
+    return open_source(out, source, options, err);
+}

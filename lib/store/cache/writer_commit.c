@@ -1,0 +1,207 @@
+#include "store/cache/writer_private.h"
+
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* schema.json */
+
+static enum sb_code write_file(const char *path, const struct sb_buf *text, struct sb_error *err)
+{
+    int fd;
+    enum sb_code code = sb_cache_create_file(&fd, path, err);
+
+    if (code)
+        return code;
+    code = sb_write_full(fd, text->data, text->size, path, err);
+    if (!code)
+        code = sb_fsync(fd, path, err);
+    close(fd);
+    return code;
+}
+
+/* Of a cache that is added to, where it has none. */
+static enum sb_code write_schema(const struct sb_cache_writer *writer, struct sb_error *err)
+{
+    struct sb_buf path = {0}, temporary = {0}, text = {0};
+    enum sb_code code = sb_cache_join(&path, writer->work.data, "schema.json", err);
+
+    if (code || !writer->columns.known || access(path.data, F_OK) == 0)
+        goto out;
+    code = sb_cache_join(&temporary, writer->work.data, "schema.json" SB_CACHE_TEMPORARY, err);
+    if (!code)
+        code = sb_cache_schema_text(&writer->columns, &text, err);
+    if (!code)
+        code = write_file(temporary.data, &text, err);
+    if (!code)
+        code = sb_rename(temporary.data, path.data, err);
+    if (code && temporary.size > 0)
+        unlink(temporary.data);
+out:
+    sb_buf_release(&path);
+    sb_buf_release(&temporary);
+    sb_buf_release(&text);
+    return code;
+}
+
+/* The directories of what is written in: of its segments, and its own. */
+static enum sb_code sync_directories(const struct sb_cache_writer *writer, struct sb_error *err)
+{
+    struct sb_buf path = {0};
+    enum sb_code code = sb_cache_new_segment_name(writer, 0, true, &path, err);
+
+    if (!code)
+        code = sb_sync_directory_of(path.data, err);
+    if (!code)
+        code = sb_cache_join(&path, writer->work.data, "index.pkl", err);
+    if (!code)
+        code = sb_sync_directory_of(path.data, err);
+    sb_buf_release(&path);
+    return code;
+}
+
+/* Adding */
+
+static enum sb_code rename_segments(struct sb_cache_writer *writer, struct sb_error *err)
+{
+    struct sb_buf from = {0}, to = {0};
+    enum sb_code code = SB_OK;
+
+    while (!code && writer->renamed < writer->written) {
+        code = sb_cache_new_segment_name(writer, writer->renamed, false, &from, err);
+        if (!code)
+            code = sb_cache_new_segment_name(writer, writer->renamed, true, &to, err);
+        if (!code)
+            code = sb_rename_new(from.data, to.data, err);
+        if (!code)
+            writer->renamed++;
+    }
+    sb_buf_release(&from);
+    sb_buf_release(&to);
+    return code;
+}
+
+/* Behind index.pkl there is nothing to undo: it names the segments. */
+static enum sb_code commit_standing(struct sb_cache_writer *writer, struct sb_error *err)
+{
+    enum sb_code code = write_schema(writer, err);
+
+    if (!code)
+        code = rename_segments(writer, err);
+    if (!code && writer->written > 0)
+        code = sync_directories(writer, err);
+    if (!code && writer->written > 0)
+        code = sb_cache_extend_index(writer, err);
+    if (code)
+        return code;
+    writer->done = true;
+    return sync_directories(writer, err);
+}
+
+/* A new one */
+
+static enum sb_code exchange_in_steps(const struct sb_cache_writer *writer, const char *old,
+                                      struct sb_error *err)
+{
+    struct sb_error ignored;
+    enum sb_code code = sb_rename_new(writer->path, old, err);
+
+    if (code)
+        return code;
+    code = sb_rename_new(writer->work.data, writer->path, err);
+    /* Where it cannot be put back, the next run does it. */
+    if (code)
+        (void)!sb_rename_new(old, writer->path, &ignored);
+    return code;
+}
+
+/* Replaces old by the name that the old one then has. */
+static enum sb_code exchange(const struct sb_cache_writer *writer, struct sb_buf *old,
+                             struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (sb_buf_set(old, writer->work.data, writer->work.size))
+        return sb_fail_memory(err);
+    if (renameat2(AT_FDCWD, writer->work.data, AT_FDCWD, writer->path, RENAME_EXCHANGE) == 0)
+        return SB_OK;
+    if (errno != EINVAL && errno != ENOSYS)
+        return sb_fail_errno(err, errno, "%s: cannot be replaced", writer->name);
+    code = sb_cache_old_name(writer, old, err);
+    return code ? code : exchange_in_steps(writer, old->data, err);
+}
+
+static void remove_old(const struct sb_cache_writer *writer, const char *old)
+{
+    struct sb_error why;
+
+    if (sb_cache_remove_all(old, &why))
+        sb_tell(writer->options.notify, SB_WARNING, "left", writer->name,
+                "is replaced, but what it was is still there: %s", why.text);
+}
+
+static enum sb_code replace(struct sb_cache_writer *writer, struct sb_error *err)
+{
+    struct sb_buf old = {0};
+    enum sb_code code = sb_cache_vet(writer, err); /* something may have come meanwhile */
+
+    if (!code)
+        code = exchange(writer, &old, err);
+    if (!code) {
+        writer->done = true;
+        code = sb_sync_directory_of(writer->path, err);
+    }
+    if (!code)
+        remove_old(writer, old.data);
+    sb_buf_release(&old);
+    return code;
+}
+
+static enum sb_code take_place(struct sb_cache_writer *writer, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (writer->replaces)
+        return replace(writer, err);
+    code = sb_rename_new(writer->work.data, writer->path, err);
+    if (code)
+        return code;
+    writer->done = true;
+    return sb_sync_directory_of(writer->path, err);
+}
+
+static enum sb_code commit_new(struct sb_cache_writer *writer, struct sb_error *err)
+{
+    enum sb_code code = write_schema(writer, err);
+
+    if (!code)
+        code = sb_cache_pickle_end(&writer->index, err);
+    if (!code)
+        code = sb_fsync(writer->index.fd, writer->name, err);
+    if (!code)
+        code = sync_directories(writer, err);
+    return code ? code : take_place(writer, err);
+}
+
+static void tell_foreign(const struct sb_cache_writer *writer)
+{
+    if (writer->counts.foreign_keys > 0)
+        sb_tell(writer->options.notify, SB_WARNING, "key", writer->name,
+                "keys that do not begin with '%s:', and which a cache of that name does not look "
+                "for: %" PRId64 "; 'convert --key-prefix=%s:' puts it before all",
+                writer->title, writer->counts.foreign_keys, writer->title);
+}
+
+enum sb_code sb_cache_writer_commit(struct sb_cache_writer *writer, struct sb_error *err)
+{
+    enum sb_code code = sb_cache_finish_segment(writer, err);
+
+    if (code)
+        return code;
+    tell_foreign(writer);
+    return writer->standing ? commit_standing(writer, err) : commit_new(writer, err);
+}

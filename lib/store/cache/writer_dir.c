@@ -1,0 +1,397 @@
+#include "store/cache/writer_private.h"
+
+#include "core/io.h"
+#include "store/cache/lock.h"
+#include "store/cache/names.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NEW_SUFFIX ".shardbox-new"
+#define OLD_SUFFIX ".shardbox-old"
+
+/* Names */
+
+enum sb_code sb_cache_join(struct sb_buf *out, const char *directory, const char *name,
+                           struct sb_error *err)
+{
+    sb_buf_clear(out);
+    return sb_buf_add_format(out, "%s/%s", directory, name) ? sb_fail_memory(err) : SB_OK;
+}
+
+enum sb_code sb_cache_new_segment_name(const struct sb_cache_writer *writer, int64_t segment,
+                                       bool final, struct sb_buf *out, struct sb_error *err)
+{
+    const char *end = final || !writer->standing ? "" : SB_CACHE_TEMPORARY;
+
+    sb_buf_clear(out);
+    if (sb_buf_add_format(out, "%s/segments/segment_%06" PRId64 ".arrow%s", writer->work.data,
+                          writer->base + segment, end))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+/* DIR/.NAME and the suffix. */
+static enum sb_code hidden_name(const struct sb_cache_writer *writer, const char *suffix,
+                                struct sb_buf *out, struct sb_error *err)
+{
+    sb_buf_clear(out);
+    if (sb_buf_add_format(out, "%.*s.%s%s", (int)(writer->title - writer->path), writer->path,
+                          writer->title, suffix))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+enum sb_code sb_cache_old_name(const struct sb_cache_writer *writer, struct sb_buf *out,
+                               struct sb_error *err)
+{
+    return hidden_name(writer, OLD_SUFFIX, out, err);
+}
+
+enum sb_code sb_cache_create_file(int *fd, const char *path, struct sb_error *err)
+{
+    *fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    return *fd < 0 ? sb_fail_errno(err, errno, "%s: cannot be created", path) : SB_OK;
+}
+
+/* Directories */
+
+/* What `each` returns other than SB_OK ends it. SB_NOENT: there is no such directory. A link to one
+ * is followed where flags do not say O_NOFOLLOW. */
+static enum sb_code each_name(const char *path, int flags,
+                              enum sb_code (*each)(void *context, const char *directory,
+                                                   const char *name, struct sb_error *err),
+                              void *context, struct sb_error *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    enum sb_code code = SB_OK;
+    struct dirent *entry;
+
+    if (!directory) {
+        code = sb_fail_errno(err, errno, "%s", path);
+        if (fd >= 0)
+            close(fd);
+        return code;
+    }
+    for (;;) {
+        errno = 0;
+        entry = readdir(directory);
+        if (!entry && errno)
+            code = sb_fail_errno(err, errno, "%s", path);
+        if (!entry || code)
+            break;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        code = each(context, path, entry->d_name, err);
+        if (code)
+            break;
+    }
+    closedir(directory);
+    return code;
+}
+
+static enum sb_code remove_name(void *context, const char *directory, const char *name,
+                                struct sb_error *err)
+{
+    struct sb_buf path = {0};
+    enum sb_code code = sb_cache_join(&path, directory, name, err);
+    bool keep = context && strcmp(name, context) == 0;
+
+    if (!code && !keep && unlink(path.data) && errno != ENOENT)
+        code = sb_fail_errno(err, errno, "%s: cannot be removed", path.data);
+    sb_buf_release(&path);
+    return code;
+}
+
+static enum sb_code remove_directory(const char *path, struct sb_error *err)
+{
+    if (rmdir(path) && errno != ENOENT)
+        return sb_fail_errno(err, errno, "%s: cannot be removed", path);
+    return SB_OK;
+}
+
+enum sb_code sb_cache_remove_all(const char *path, struct sb_error *err)
+{
+    char within[] = "segments";
+    struct sb_buf segments = {0};
+    struct stat st;
+    enum sb_code code;
+
+    if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+        return sb_fail(err, SB_EXISTS, "%s: is in the way, and no directory; move it away", path);
+    code = sb_cache_join(&segments, path, within, err);
+    if (code)
+        return code;
+    code = each_name(segments.data, O_NOFOLLOW, remove_name, NULL, err);
+    if (!code || code == SB_NOENT)
+        code = remove_directory(segments.data, err);
+    if (!code)
+        code = each_name(path, O_NOFOLLOW, remove_name, within, err);
+    if (!code || code == SB_NOENT)
+        code = remove_directory(path, err);
+    sb_buf_release(&segments);
+    return code;
+}
+
+static const char no_part[] = "no part of a cache";
+
+static enum sb_code refuse(const char *directory, const char *name, const char *what,
+                           struct sb_error *err)
+{
+    return sb_fail(err, SB_EXISTS,
+                   "%s: holds %s, which is %s; move it away, or choose another name", directory,
+                   name, what);
+}
+
+/* Only what a cache can hold is ever removed with one. */
+static enum sb_code vet_type(const char *directory, const char *name, bool wanted,
+                             struct sb_error *err)
+{
+    struct sb_buf path = {0};
+    struct stat st;
+    enum sb_code code = sb_cache_join(&path, directory, name, err);
+
+    if (!code && lstat(path.data, &st) == 0 && S_ISDIR(st.st_mode) != wanted)
+        code = refuse(directory, name, wanted ? "no directory" : "a directory", err);
+    sb_buf_release(&path);
+    return code;
+}
+
+static enum sb_code vet_segment(void *context, const char *directory, const char *name,
+                                struct sb_error *err)
+{
+    int64_t number;
+
+    (void)context;
+    if (sb_cache_segment_number(name, &number) || sb_cache_is_leftover(name))
+        return vet_type(directory, name, false, err);
+    return refuse(directory, name, no_part, err);
+}
+
+static enum sb_code vet_name(void *context, const char *directory, const char *name,
+                             struct sb_error *err)
+{
+    struct sb_buf segments = {0};
+    enum sb_code code;
+
+    (void)context;
+    if (strcmp(name, "index.pkl") == 0 || strcmp(name, "schema.json") == 0 ||
+        sb_cache_is_leftover(name))
+        return vet_type(directory, name, false, err);
+    if (strcmp(name, "segments") != 0)
+        return refuse(directory, name, no_part, err);
+    code = vet_type(directory, name, true, err);
+    if (!code)
+        code = sb_cache_join(&segments, directory, name, err);
+    if (!code)
+        code = each_name(segments.data, O_NOFOLLOW, vet_segment, NULL, err);
+    sb_buf_release(&segments);
+    return code;
+}
+
+enum sb_code sb_cache_vet(const struct sb_cache_writer *writer, struct sb_error *err)
+{
+    return each_name(writer->path, O_NOFOLLOW, vet_name, NULL, err);
+}
+
+/* What stands */
+
+static enum sb_code take_path(struct sb_cache_writer *writer, struct sb_error *err)
+{
+    const char *path = writer->name;
+    struct stat st;
+
+    if (!*path)
+        return sb_fail(err, SB_INVALID, "the output has an empty name");
+    writer->path = realpath(path, NULL);
+    if (!writer->path && errno != ENOENT)
+        return sb_fail_errno(err, errno, "%s", path);
+    if (!writer->path && lstat(path, &st) == 0)
+        return sb_fail(err, SB_EXISTS, "%s: is a link to what is not there; remove it", path);
+    if (!writer->path)
+        writer->path = sb_resolve_directory_of(path, err);
+    if (!writer->path)
+        return err->code;
+    writer->title = strrchr(writer->path, '/') + 1;
+    return SB_OK;
+}
+
+/* A run that was killed while it replaced the cache may have left none. */
+static enum sb_code recover(const struct sb_cache_writer *writer, struct sb_error *err)
+{
+    struct sb_buf name = {0};
+    struct stat st;
+    enum sb_code code = hidden_name(writer, OLD_SUFFIX, &name, err);
+
+    if (!code && lstat(name.data, &st) == 0) {
+        if (lstat(writer->path, &st) && errno == ENOENT)
+            code = sb_rename_new(name.data, writer->path, err);
+        else
+            code = sb_cache_remove_all(name.data, err);
+    }
+    if (!code)
+        code = hidden_name(writer, NEW_SUFFIX, &name, err);
+    if (!code)
+        code = sb_cache_remove_all(name.data, err);
+    sb_buf_release(&name);
+    return code;
+}
+
+/* The original makes these two directories, and what is in them later. */
+static bool is_empty_cache(const struct sb_cache_writer *writer)
+{
+    struct sb_buf path = {0};
+    struct sb_error ignored;
+    struct stat st;
+    bool empty = sb_cache_join(&path, writer->path, "segments", &ignored) == SB_OK &&
+                 stat(path.data, &st) == 0 && S_ISDIR(st.st_mode) &&
+                 sb_cache_vet(writer, &ignored) == SB_OK;
+
+    sb_buf_release(&path);
+    return empty;
+}
+
+static enum sb_code look(struct sb_cache_writer *writer, struct sb_error *err)
+{
+    const struct sb_cache_writer_options *options = &writer->options;
+    struct stat st;
+
+    if (lstat(writer->path, &st))
+        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", writer->name);
+    if (!options->append && !options->force)
+        return sb_fail(err, SB_EXISTS,
+                       "%s: exists already; use --force to replace it, or --append to add to it",
+                       writer->name);
+    if (!S_ISDIR(st.st_mode) || (!sb_is_cache(writer->path) && !is_empty_cache(writer)))
+        return sb_fail(err, SB_EXISTS, "%s: is there, and no cache; choose another name",
+                       writer->name);
+    writer->standing = options->append;
+    writer->replaces = !options->append;
+    return writer->standing ? SB_OK : sb_cache_vet(writer, err);
+}
+
+/* Adding to one */
+
+static enum sb_code take_segment(void *context, const char *directory, const char *name,
+                                 struct sb_error *err)
+{
+    struct sb_cache_writer *writer = context;
+    size_t count = writer->number_count;
+    const char *end = strstr(name, SB_CACHE_TEMPORARY);
+    int64_t number, *grown;
+
+    if (end && strcmp(end, SB_CACHE_TEMPORARY) == 0 && sb_cache_is_leftover(name))
+        return remove_name(NULL, directory, name, err);
+    if (!sb_cache_segment_number(name, &number))
+        return SB_OK;
+    if (number == INT64_MAX)
+        return sb_fail(err, SB_LIMIT, "%s/%s: has the last number that there is", directory, name);
+    if ((count & (count - 1)) == 0) {
+        grown = reallocarray(writer->numbers, count ? 2 * count : 1, sizeof(*grown));
+        if (!grown)
+            return sb_fail_memory(err);
+        writer->numbers = grown;
+    }
+    writer->numbers[writer->number_count++] = number;
+    if (number >= writer->base)
+        writer->base = number + 1;
+    return SB_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+    int64_t first = *(const int64_t *)a, second = *(const int64_t *)b;
+
+    return first < second ? -1 : first > second;
+}
+
+static enum sb_code take_segments(struct sb_cache_writer *writer, struct sb_error *err)
+{
+    struct sb_buf path = {0};
+    enum sb_code code = sb_cache_join(&path, writer->path, "segments", err);
+
+    if (!code)
+        code = each_name(path.data, 0, take_segment, writer, err);
+    if (!code && writer->number_count > 0)
+        qsort(writer->numbers, writer->number_count, sizeof(*writer->numbers), compare);
+    sb_buf_release(&path);
+    return code;
+}
+
+/* The form of the last segment that can be read. */
+static enum sb_code take_form(struct sb_cache_writer *writer, struct sb_error *err)
+{
+    const char *path = writer->path;
+    struct sb_cache_segment segment;
+    struct sb_cache *cache = NULL;
+    enum sb_code code;
+
+    if (writer->number_count == 0)
+        return SB_OK;
+    code = sb_cache_open(&cache, &path, 1, NULL, err);
+    for (uint32_t i = code ? 0 : sb_cache_segment_count(cache); !code && i > 0; i--) {
+        struct sb_cache_form form;
+
+        code = sb_cache_segment(cache, i - 1, &segment, err);
+        if (code || segment.damaged)
+            continue;
+        form = (struct sb_cache_form){segment.structure, segment.fields, segment.field_count};
+        code = sb_cache_columns_set(&writer->columns, &form, writer->name, err);
+        break;
+    }
+    sb_cache_free(cache);
+    return code;
+}
+
+/* A new one */
+
+static enum sb_code make_directory(const char *path, const struct sb_cache_writer *writer,
+                                   struct sb_error *err)
+{
+    if (mkdir(path, 0777))
+        return sb_fail_errno(err, errno, "%s: cannot be created as %s", writer->name, path);
+    return SB_OK;
+}
+
+static enum sb_code make_work(struct sb_cache_writer *writer, struct sb_error *err)
+{
+    struct sb_buf path = {0};
+    enum sb_code code = hidden_name(writer, NEW_SUFFIX, &writer->work, err);
+
+    if (!code)
+        code = make_directory(writer->work.data, writer, err);
+    writer->made = code == SB_OK;
+    if (!code)
+        code = sb_cache_join(&path, writer->work.data, "segments", err);
+    if (!code)
+        code = make_directory(path.data, writer, err);
+    sb_buf_release(&path);
+    return code;
+}
+
+enum sb_code sb_cache_writer_prepare(struct sb_cache_writer *writer, struct sb_error *err)
+{
+    enum sb_code code = take_path(writer, err);
+
+    if (!code)
+        code = sb_cache_lock_take(&writer->lock, writer->path, writer->name, err);
+    if (!code)
+        code = recover(writer, err);
+    if (!code)
+        code = look(writer, err);
+    if (code)
+        return code;
+    if (!writer->standing)
+        return make_work(writer, err);
+    if (sb_buf_add_text(&writer->work, writer->path))
+        return sb_fail_memory(err);
+    code = take_segments(writer, err);
+    return code ? code : take_form(writer, err);
+}

@@ -1,0 +1,140 @@
+/*
+ * The parts of the writer of caches.
+ */
+#ifndef SB_STORE_CACHE_WRITER_PRIVATE_H
+#define SB_STORE_CACHE_WRITER_PRIVATE_H
+
+#include "store/arrow/writer.h"
+#include "store/bag/lock.h"
+#include "store/cache/pickle_index.h"
+#include "store/cache/writer.h"
+#include "store/out/buffer.h"
+
+#define SB_CACHE_TEMPORARY ".shardbox.tmp"
+
+/* index.pkl, as entries come. */
+struct sb_cache_pickle {
+    int fd; /* -1: not begun */
+    struct sb_outbuf out;
+    struct sb_pickle_writer pickle;
+    struct sb_buf text; /* of the pickle that is not written yet */
+};
+
+/* What a row must be, of the writer's own memory. */
+struct sb_cache_columns {
+    bool known;
+    enum sb_cache_structure structure;
+    struct sb_cache_field *fields; /* data and shape are columns of the file */
+    size_t count;
+    size_t *order; /* of the present row */
+    struct sb_arrow_column *columns;
+    size_t column_count;
+};
+
+struct sb_cache_writer {
+    struct sb_cache_writer_options options;
+    char *name;        /* for messages: as it was given */
+    char *path;        /* without links */
+    const char *title; /* the last component of path */
+    struct sb_bag_lock lock;
+    bool standing;      /* it is added to */
+    bool replaces;      /* something is there that is replaced */
+    struct sb_buf work; /* the directory that is written in */
+    bool made;          /* which was made, and is removed unless the commit renames it */
+
+    int64_t *numbers; /* of the segments that stand, increasing */
+    size_t number_count;
+    int64_t base;    /* number of the first new segment */
+    int64_t written; /* new segments, finished */
+    int64_t renamed; /* of these, that have their own names */
+    bool done;       /* nothing is to be undone any more */
+
+    struct sb_cache_columns columns;
+    struct sb_buf tensor_keys; /* the metadata of a dict */
+    struct sb_arrow_writer *segment;
+    int64_t segment_bytes;        /* of its values and keys */
+    struct sb_cache_pickle index; /* of the new rows */
+
+    /* The present row. */
+    struct sb_buf key;
+    bool in_row;
+    bool in_value;
+    size_t value; /* the next one */
+    int64_t left; /* bytes of the one that is written */
+    int64_t row_bytes;
+
+    struct sb_cache_writer_counts counts;
+};
+
+/* cache/writer.c: the rows so far become one, if there are any. */
+enum sb_code sb_cache_finish_segment(struct sb_cache_writer *writer,
+                                     struct sb_error *err) SB_CHECKED;
+
+/* cache/writer_form.c */
+
+/* Vets the form, and takes it over. */
+enum sb_code sb_cache_columns_set(struct sb_cache_columns *layout, const struct sb_cache_form *form,
+                                  const char *subject, struct sb_error *err) SB_CHECKED;
+void sb_cache_columns_release(struct sb_cache_columns *layout);
+
+/* Fills in layout->order for a row of this form. */
+enum sb_code sb_cache_columns_arrange(struct sb_cache_columns *layout,
+                                      const struct sb_cache_form *form, const char *subject,
+                                      struct sb_error *err) SB_CHECKED;
+
+/* cache/writer_schema.c */
+
+/* Appends text as json.dumps writes it, in ASCII. It must be UTF-8. */
+enum sb_code sb_cache_add_json(struct sb_buf *out, const char *text) SB_CHECKED;
+
+/* The schema's metadata: at most one pair. Its value lives as long as `value`. */
+enum sb_code sb_cache_schema_pair(const struct sb_cache_columns *layout, struct sb_buf *value,
+                                  struct sb_arrow_pair *pair, size_t *count) SB_CHECKED;
+
+/* Appends schema.json. */
+enum sb_code sb_cache_schema_text(const struct sb_cache_columns *layout, struct sb_buf *out,
+                                  struct sb_error *err) SB_CHECKED;
+
+/* cache/writer_index.c */
+
+/* Into fd, which becomes the index's; name is kept. */
+enum sb_code sb_cache_pickle_begin(struct sb_cache_pickle *index, int fd, const char *name,
+                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_pickle_add(struct sb_cache_pickle *index, const struct sb_pickle_entry *entry,
+                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_pickle_end(struct sb_cache_pickle *index, struct sb_error *err) SB_CHECKED;
+void sb_cache_pickle_release(struct sb_cache_pickle *index);
+
+/* Of a cache that was added to: its index, and that of the new rows, become one, or it is made from
+ * the segments where it does not suit them. Atomically. */
+enum sb_code sb_cache_extend_index(struct sb_cache_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* cache/writer_dir.c */
+
+/* Takes path and lock, looks at what is there, and makes what is to be written in. */
+enum sb_code sb_cache_writer_prepare(struct sb_cache_writer *writer,
+                                     struct sb_error *err) SB_CHECKED;
+
+/* SB_EXISTS: there is something in the directory of the standing one that is not a cache's. */
+enum sb_code sb_cache_vet(const struct sb_cache_writer *writer, struct sb_error *err) SB_CHECKED;
+
+/* Removes the directory of a cache, with all that may be in one. What is not there is no error. */
+enum sb_code sb_cache_remove_all(const char *path, struct sb_error *err) SB_CHECKED;
+
+/* Replaces out by the path of a new segment, which is final or not. */
+enum sb_code sb_cache_new_segment_name(const struct sb_cache_writer *writer, int64_t segment,
+                                       bool final, struct sb_buf *out,
+                                       struct sb_error *err) SB_CHECKED;
+
+/* Replaces out by the name that a cache has which is being replaced. */
+enum sb_code sb_cache_old_name(const struct sb_cache_writer *writer, struct sb_buf *out,
+                               struct sb_error *err) SB_CHECKED;
+
+/* DIRECTORY/NAME */
+enum sb_code sb_cache_join(struct sb_buf *out, const char *directory, const char *name,
+                           struct sb_error *err) SB_CHECKED;
+
+/* A new file, or the same anew. */
+enum sb_code sb_cache_create_file(int *fd, const char *path, struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,638 @@
+#include "store/codec/codec.h"
+
+#include <bzlib.h>
+#include <lz4frame.h>
+#include <lzma.h>
+#include <stdlib.h>
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#define WINDOW_LOG_MAX 27
+#define XZ_MEMORY_MAX  (UINT64_C(136) << 20) /* a dictionary of 128 MiB, and what is around it */
+
+/* windowBits of zlib: the largest window, with gzip's header and trailer. */
+#define GZIP_WINDOW (15 + 16)
+
+/* At a time: the counters of zlib and libbz2 have 32 bits. */
+#define STEP_MAX ((size_t)1 << 30)
+
+/* At most two blocks of 256 KiB wait in lz4 then, and one of them comes out. */
+#define LZ4_STEP ((size_t)256 << 10)
+
+/* Milliseconds after which xz comes back from its threads, so that an interrupt is seen. */
+#define PATIENCE 200
+
+struct format {
+    const char *name;
+    int usual, highest; /* levels */
+};
+
+static const struct format formats[] = {
+    [SB_FILTER_GZIP] = {"gzip", 6, 9}, [SB_FILTER_BZIP2] = {"bzip2", 9, 9},
+    [SB_FILTER_XZ] = {"xz", 6, 9},     [SB_FILTER_ZSTD] = {"zstd", 3, 19},
+    [SB_FILTER_LZMA] = {"lzma", 6, 9}, [SB_FILTER_LZ4] = {"lz4", 1, 9},
+};
+
+#define FORMATS (sizeof(formats) / sizeof(formats[0]))
+
+struct codec_ops {
+    enum sb_code (*begin)(struct sb_codec *codec, int64_t size, struct sb_error *err);
+    enum sb_code (*step)(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err);
+    void (*free)(struct sb_codec *codec);
+};
+
+struct sb_codec {
+    const struct codec_ops *ops;
+    const struct format *format;
+    int level;
+    unsigned threads;
+
+    /* Of a decompressor: */
+    bool inside;  /* a member or frame, or before the first */
+    bool padding; /* zeros behind the last member */
+    bool whole;   /* one was complete */
+
+    bool ready; /* z, bz: it was initialised; lz4: its frame has begun */
+    union {
+        z_stream z;
+        bz_stream bz;
+        lzma_stream xz;
+        ZSTD_CCtx *zc;
+        ZSTD_DCtx *zd;
+        LZ4F_cctx *lz4;
+    } as;
+};
+
+static enum sb_code damaged(const struct sb_codec *codec, struct sb_error *err)
+{
+    return sb_fail(err, SB_DAMAGED, "its %s data are damaged", codec->format->name);
+}
+
+static enum sb_code cut_short(const struct sb_codec *codec, struct sb_error *err)
+{
+    return sb_fail(err, SB_DAMAGED, "its %s data are cut short", codec->format->name);
+}
+
+/* What should be the beginning of a member or frame is none. */
+static enum sb_code no_beginning(const struct sb_codec *codec, struct sb_error *err)
+{
+    if (codec->whole)
+        return sb_fail(err, SB_DAMAGED, "has junk behind its %s data", codec->format->name);
+    return sb_fail(err, SB_DAMAGED, "is not %s data, whatever its name says", codec->format->name);
+}
+
+static enum sb_code window_too_large(const struct sb_codec *codec, struct sb_error *err)
+{
+    return sb_fail(err, SB_LIMIT, "its %s data need more than %d MiB of memory",
+                   codec->format->name, 1 << (WINDOW_LOG_MAX - 20));
+}
+
+static unsigned step_size(size_t size)
+{
+    return (unsigned)(size < STEP_MAX ? size : STEP_MAX);
+}
+
+static void took(struct sb_codec_io *io, size_t size)
+{
+    io->in += size;
+    io->in_size -= size;
+}
+
+static void begin_decompressing(struct sb_codec *codec)
+{
+    codec->inside = true;
+    codec->padding = false;
+    codec->whole = false;
+}
+
+static void end_member(struct sb_codec *codec)
+{
+    codec->inside = false;
+    codec->whole = true;
+}
+
+/* gzip */
+
+static enum sb_code begin_gunzip(struct sb_codec *codec, int64_t size, struct sb_error *err)
+{
+    int result =
+        codec->ready ? inflateReset(&codec->as.z) : inflateInit2(&codec->as.z, GZIP_WINDOW);
+
+    (void)size;
+    if (result != Z_OK)
+        return sb_fail_memory(err);
+    codec->ready = true;
+    begin_decompressing(codec);
+    return SB_OK;
+}
+
+static enum sb_code skip_zeros(const struct sb_codec *codec, struct sb_codec_io *io,
+                               struct sb_error *err)
+{
+    while (io->in_size > 0 && *io->in == '\0')
+        took(io, 1);
+    return io->in_size > 0 ? no_beginning(codec, err) : SB_OK;
+}
+
+static enum sb_code step_gunzip(struct sb_codec *codec, struct sb_codec_io *io,
+                                struct sb_error *err)
+{
+    z_stream *z = &codec->as.z;
+    unsigned in = step_size(io->in_size), out = step_size(io->room);
+    bool fresh;
+    int result;
+
+    if (!codec->inside && io->in_size > 0 && (codec->padding || *io->in == '\0')) {
+        codec->padding = true;
+        return skip_zeros(codec, io, err);
+    }
+    if (!codec->inside && io->in_size > 0) {
+        inflateReset(z);
+        codec->inside = true;
+    }
+    if (!codec->inside)
+        return SB_OK;
+    fresh = z->total_out == 0;
+    z->next_in = (z_const Bytef *)io->in;
+    z->avail_in = in;
+    z->next_out = (Bytef *)io->out;
+    z->avail_out = out;
+    result = inflate(z, Z_NO_FLUSH);
+    took(io, in - z->avail_in);
+    io->made = out - z->avail_out;
+    io->more = z->avail_out == 0;
+    if (result == Z_STREAM_END)
+        end_member(codec);
+    else if (result == Z_MEM_ERROR)
+        return sb_fail_memory(err);
+    else if (result != Z_OK && result != Z_BUF_ERROR)
+        return fresh && z->total_out == 0 ? no_beginning(codec, err) : damaged(codec, err);
+    else if (io->end && io->in_size == 0 && !io->more)
+        return cut_short(codec, err);
+    return SB_OK;
+}
+
+static void free_gunzip(struct sb_codec *codec)
+{
+    inflateEnd(&codec->as.z);
+}
+
+/* Without a name and a time: zlib leaves both out by itself. */
+static enum sb_code begin_gzip(struct sb_codec *codec, int64_t size, struct sb_error *err)
+{
+    int result = codec->ready ? deflateReset(&codec->as.z)
+                              : deflateInit2(&codec->as.z, codec->level, Z_DEFLATED, GZIP_WINDOW,
+                                             MAX_MEM_LEVEL - 1, Z_DEFAULT_STRATEGY);
+
+    (void)size;
+    if (result != Z_OK)
+        return sb_fail_memory(err);
+    codec->ready = true;
+    return SB_OK;
+}
+
+static enum sb_code step_gzip(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
+{
+    z_stream *z = &codec->as.z;
+    unsigned in = step_size(io->in_size), out = step_size(io->room);
+    bool last = io->end && in == io->in_size;
+    int result;
+
+    (void)err;
+    z->next_in = (z_const Bytef *)io->in;
+    z->avail_in = in;
+    z->next_out = (Bytef *)io->out;
+    z->avail_out = out;
+    result = deflate(z, last ? Z_FINISH : Z_NO_FLUSH);
+    took(io, in - z->avail_in);
+    io->made = out - z->avail_out;
+    io->more = io->end && result != Z_STREAM_END;
+    return SB_OK;
+}
+
+static void free_gzip(struct sb_codec *codec)
+{
+    deflateEnd(&codec->as.z);
+}
+
+/* bzip2 */
+
+static void free_bunzip2(struct sb_codec *codec)
+{
+    BZ2_bzDecompressEnd(&codec->as.bz);
+}
+
+static enum sb_code restart_bunzip2(struct sb_codec *codec, struct sb_error *err)
+{
+    if (codec->ready)
+        free_bunzip2(codec);
+    codec->ready = BZ2_bzDecompressInit(&codec->as.bz, 0, 0) == BZ_OK;
+    codec->inside = true;
+    return codec->ready ? SB_OK : sb_fail_memory(err);
+}
+
+static enum sb_code begin_bunzip2(struct sb_codec *codec, int64_t size, struct sb_error *err)
+{
+    (void)size;
+    begin_decompressing(codec);
+    return restart_bunzip2(codec, err);
+}
+
+static enum sb_code step_bunzip2(struct sb_codec *codec, struct sb_codec_io *io,
+                                 struct sb_error *err)
+{
+    bz_stream *bz = &codec->as.bz;
+    unsigned in = step_size(io->in_size), out = step_size(io->room);
+    int result;
+
+    if (!codec->inside && io->in_size > 0 && restart_bunzip2(codec, err))
+        return err->code;
+    if (!codec->inside)
+        return SB_OK;
+    bz->next_in = (char *)io->in;
+    bz->avail_in = in;
+    bz->next_out = io->out;
+    bz->avail_out = out;
+    result = BZ2_bzDecompress(bz);
+    took(io, in - bz->avail_in);
+    io->made = out - bz->avail_out;
+    io->more = bz->avail_out == 0;
+    if (result == BZ_STREAM_END)
+        end_member(codec);
+    else if (result == BZ_MEM_ERROR)
+        return sb_fail_memory(err);
+    else if (result == BZ_DATA_ERROR_MAGIC)
+        return no_beginning(codec, err);
+    else if (result != BZ_OK)
+        return damaged(codec, err);
+    else if (io->end && io->in_size == 0 && !io->more)
+        return cut_short(codec, err);
+    return SB_OK;
+}
+
+static void free_bzip2(struct sb_codec *codec)
+{
+    BZ2_bzCompressEnd(&codec->as.bz);
+}
+
+static enum sb_code begin_bzip2(struct sb_codec *codec, int64_t size, struct sb_error *err)
+{
+    (void)size;
+    if (codec->ready)
+        free_bzip2(codec);
+    codec->ready = BZ2_bzCompressInit(&codec->as.bz, codec->level, 0, 0) == BZ_OK;
+    return codec->ready ? SB_OK : sb_fail_memory(err);
+}
+
+static enum sb_code step_bzip2(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
+{
+    bz_stream *bz = &codec->as.bz;
+    unsigned in = step_size(io->in_size), out = step_size(io->room);
+    bool last = io->end && in == io->in_size;
+    int result;
+
+    (void)err;
+    /* It takes a call that has nothing to do for an error. */
+    if (in == 0 && !last)
+        return SB_OK;
+    bz->next_in = (char *)io->in;
+    bz->avail_in = in;
+    bz->next_out = io->out;
+    bz->avail_out = out;
+    result = BZ2_bzCompress(bz, last ? BZ_FINISH : BZ_RUN);
+    took(io, in - bz->avail_in);
+    io->made = out - bz->avail_out;
+    io->more = io->end && result != BZ_STREAM_END;
+    return SB_OK;
+}
+
+/* xz */
+
+static enum sb_code xz_failure(const struct sb_codec *codec, lzma_ret result, struct sb_error *err)
+{
+    switch (result) {
+    case LZMA_MEM_ERROR:
+        return sb_fail_memory(err);
+    case LZMA_MEMLIMIT_ERROR:
+        return window_too_large(codec, err);
+    case LZMA_FORMAT_ERROR:
+        return no_beginning(codec, err);
+    case LZMA_BUF_ERROR:
+        return cut_short(codec, err);
+    case LZMA_OPTIONS_ERROR:
+        return sb_fail(err, SB_DAMAGED, "its xz data need what this version does not have");
+    default:
+        return damaged(codec, err);
+    }
+}
+
+static enum sb_code begin_unxz(struct sb_codec *codec, int64_t size, struct sb_error *err)
+{
+    lzma_ret result = lzma_stream_decoder(&codec->as.xz, XZ_MEMORY_MAX, LZMA_CONCATENATED);
+
+    (void)size;
+    begin_decompressing(codec);
+    return result == LZMA_OK ? SB_OK : xz_failure(codec, result, err);
+}
+
+/* The size of blocks, and so the bytes, follow from the level alone. */
+static lzma_ret begin_threads(struct sb_codec *codec)
+{
+    lzma_mt options = {
+        .threads = codec->threads,
+        .timeout = PATIENCE,
+        .preset = (uint32_t)codec->level,
+        .check = LZMA_CHECK_CRC64,
+    };
+
+    return lzma_stream_encoder_mt(&codec->as.xz, &options);
+}
+
+static enum sb_code begin_lzma(struct sb_codec *codec, int64_t size, struct sb_error *err)
+{
+    lzma_options_lzma options;
+    lzma_ret result = LZMA_OPTIONS_ERROR;
+
+    (void)size;
+    if (!lzma_lzma_preset(&options, (uint32_t)codec->level))
+        result = lzma_alone_encoder(&codec->as.xz, &options);
+    return result == LZMA_OK ? SB_OK : xz_failure(codec, result, err);
+}
+
+/* The dictionary of a small file is small: it has to be made, and cleared, for each. */
+static enum sb_code begin_xz(struct sb_codec *codec, int64_t size, struct sb_error *err)
+{
+    lzma_options_lzma options;
+    lzma_filter filters[] = {{LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, NULL}};
+    lzma_ret result;
+
+    if (lzma_lzma_preset(&options, (uint32_t)codec->level))
+        return sb_fail(err, SB_INVALID, "xz has no level %d", codec->level);
+    if (size >= 0 && size < (int64_t)options.dict_size)
+        options.dict_size = size < LZMA_DICT_SIZE_MIN ? LZMA_DICT_SIZE_MIN : (uint32_t)size;
+    result = codec->threads > 0 ? begin_threads(codec)
+                                : lzma_stream_encoder(&codec->as.xz, filters, LZMA_CHECK_CRC64);
+    return result == LZMA_OK ? SB_OK : xz_failure(codec, result, err);
+}
+
+static lzma_ret run_xz(struct sb_codec *codec, struct sb_codec_io *io)
+{
+    lzma_stream *xz = &codec->as.xz;
+    lzma_ret result;
+
+    xz->next_in = (const uint8_t *)io->in;
+    xz->avail_in = io->in_size;
+    xz->next_out = (uint8_t *)io->out;
+    xz->avail_out = io->room;
+    result = lzma_code(xz, io->end ? LZMA_FINISH : LZMA_RUN);
+    took(io, io->in_size - xz->avail_in);
+    io->made = io->room - xz->avail_out;
+    return result;
+}
+
+static enum sb_code step_unxz(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
+{
+    lzma_ret result;
+
+    if (io->in_size == 0 && !io->end)
+        return SB_OK;
+    result = run_xz(codec, io);
+    io->more = result == LZMA_OK && (io->end || io->made == io->room);
+    if (result == LZMA_OK || result == LZMA_STREAM_END || (result == LZMA_BUF_ERROR && !io->end))
+        return SB_OK;
+    return xz_failure(codec, result, err);
+}
+
+static enum sb_code step_xz(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
+{
+    lzma_ret result;
+
+    if (io->in_size == 0 && !io->end)
+        return SB_OK;
+    result = run_xz(codec, io);
+    io->more = io->end && result == LZMA_OK;
+    return result == LZMA_OK || result == LZMA_STREAM_END ? SB_OK : xz_failure(codec, result, err);
+}
+
+static void free_xz(struct sb_codec *codec)
+{
+    lzma_end(&codec->as.xz);
+}
+
+/* zstd */
+
+static enum sb_code begin_unzstd(struct sb_codec *codec, int64_t size, struct sb_error *err)
+{
+    (void)size;
+    if (!codec->as.zd)
+        codec->as.zd = ZSTD_createDCtx();
+    if (!codec->as.zd || ZSTD_isError(ZSTD_DCtx_reset(codec->as.zd, ZSTD_reset_session_only)) ||
+        ZSTD_isError(ZSTD_DCtx_setParameter(codec->as.zd, ZSTD_d_windowLogMax, WINDOW_LOG_MAX)))
+        return sb_fail_memory(err);
+    begin_decompressing(codec);
+    return SB_OK;
+}
+
+static enum sb_code zstd_failure(const struct sb_codec *codec, size_t result, struct sb_error *err)
+{
+    switch (ZSTD_getErrorCode(result)) {
+    case ZSTD_error_memory_allocation:
+        return sb_fail_memory(err);
+    case ZSTD_error_frameParameter_windowTooLarge:
+        return window_too_large(codec, err);
+    case ZSTD_error_prefix_unknown:
+        return no_beginning(codec, err);
+    case ZSTD_error_dictionary_wrong:
+        return sb_fail(err, SB_DAMAGED, "its zstd data need a dictionary");
+    default:
+        return damaged(codec, err);
+    }
+}
+
+static enum sb_code step_unzstd(struct sb_codec *codec, struct sb_codec_io *io,
+                                struct sb_error *err)
+{
+    ZSTD_inBuffer in = {io->in, io->in_size, 0};
+    ZSTD_outBuffer out = {io->out, io->room, 0};
+    size_t result;
+
+    /* A call behind the end of a frame would begin another. */
+    if (!codec->inside && io->in_size == 0)
+        return SB_OK;
+    result = ZSTD_decompressStream(codec->as.zd, &out, &in);
+    took(io, in.pos);
+    io->made = out.pos;
+    if (ZSTD_isError(result))
+        return zstd_failure(codec, result, err);
+    codec->inside = result != 0;
+    codec->whole |= result == 0;
+    io->more = result != 0 && out.pos == out.size;
+    if (codec->inside && io->end && io->in_size == 0 && !io->more)
+        return cut_short(codec, err);
+    return SB_OK;
+}
+
+static void free_unzstd(struct sb_codec *codec)
+{
+    ZSTD_freeDCtx(codec->as.zd);
+}
+
+static enum sb_code begin_zstd(struct sb_codec *codec, int64_t size, struct sb_error *err)
+{
+    unsigned long long pledged = size < 0 ? ZSTD_CONTENTSIZE_UNKNOWN : (unsigned long long)size;
+    ZSTD_CCtx *zc = codec->as.zc;
+
+    if (!zc)
+        codec->as.zc = zc = ZSTD_createCCtx();
+    if (!zc || ZSTD_isError(ZSTD_CCtx_reset(zc, ZSTD_reset_session_only)) ||
+        ZSTD_isError(ZSTD_CCtx_setParameter(zc, ZSTD_c_compressionLevel, codec->level)) ||
+        ZSTD_isError(ZSTD_CCtx_setParameter(zc, ZSTD_c_checksumFlag, 1)) ||
+        ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(zc, pledged)))
+        return sb_fail_memory(err);
+    /* A libzstd that was built without threads does without. */
+    (void)ZSTD_CCtx_setParameter(zc, ZSTD_c_nbWorkers, (int)codec->threads);
+    return SB_OK;
+}
+
+/* The end comes in a call of its own: a whole file in one call would be compressed otherwise. */
+static enum sb_code step_zstd(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
+{
+    bool last = io->end && io->in_size == 0;
+    ZSTD_inBuffer in = {io->in, io->in_size, 0};
+    ZSTD_outBuffer out = {io->out, io->room, 0};
+    size_t result =
+        ZSTD_compressStream2(codec->as.zc, &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
+
+    took(io, in.pos);
+    io->made = out.pos;
+    io->more = io->end && (!last || result != 0);
+    if (!ZSTD_isError(result))
+        return SB_OK;
+    if (ZSTD_getErrorCode(result) == ZSTD_error_srcSize_wrong)
+        return sb_fail(err, SB_CHANGED, "changed its size while it was read; left out");
+    return zstd_failure(codec, result, err);
+}
+
+static void free_zstd(struct sb_codec *codec)
+{
+    ZSTD_freeCCtx(codec->as.zc);
+}
+
+/* lz4 */
+
+/* Blocks of their own: where they are cut does not depend on how the bytes come. */
+static LZ4F_preferences_t lz4_preferences(const struct sb_codec *codec)
+{
+    return (LZ4F_preferences_t){
+        .frameInfo = {.blockSizeID = LZ4F_max256KB,
+                      .blockMode = LZ4F_blockIndependent,
+                      .contentChecksumFlag = LZ4F_contentChecksumEnabled},
+        .compressionLevel = codec->level,
+    };
+}
+
+static enum sb_code begin_lz4(struct sb_codec *codec, int64_t size, struct sb_error *err)
+{
+    (void)size;
+    codec->ready = false;
+    if (!codec->as.lz4 && LZ4F_isError(LZ4F_createCompressionContext(&codec->as.lz4, LZ4F_VERSION)))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+/* Of what can go wrong there is only memory: the room is always enough. */
+static enum sb_code step_lz4(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
+{
+    LZ4F_preferences_t preferences = lz4_preferences(codec);
+    size_t in = io->in_size < LZ4_STEP ? io->in_size : LZ4_STEP;
+    size_t result;
+
+    io->more = true;
+    if (!codec->ready) {
+        result = LZ4F_compressBegin(codec->as.lz4, io->out, io->room, &preferences);
+        codec->ready = true;
+    } else if (in > 0) {
+        result = LZ4F_compressUpdate(codec->as.lz4, io->out, io->room, io->in, in, NULL);
+        took(io, in);
+    } else {
+        result = io->end ? LZ4F_compressEnd(codec->as.lz4, io->out, io->room, NULL) : 0;
+        io->more = false;
+    }
+    if (LZ4F_isError(result))
+        return sb_fail_memory(err);
+    io->made = result;
+    return SB_OK;
+}
+
+static void free_lz4(struct sb_codec *codec)
+{
+    LZ4F_freeCompressionContext(codec->as.lz4);
+}
+
+static const struct codec_ops decompressors[] = {
+    [SB_FILTER_GZIP] = {begin_gunzip, step_gunzip, free_gunzip},
+    [SB_FILTER_BZIP2] = {begin_bunzip2, step_bunzip2, free_bunzip2},
+    [SB_FILTER_XZ] = {begin_unxz, step_unxz, free_xz},
+    [SB_FILTER_ZSTD] = {begin_unzstd, step_unzstd, free_unzstd},
+};
+
+static const struct codec_ops compressors[] = {
+    [SB_FILTER_GZIP] = {begin_gzip, step_gzip, free_gzip},
+    [SB_FILTER_BZIP2] = {begin_bzip2, step_bzip2, free_bzip2},
+    [SB_FILTER_XZ] = {begin_xz, step_xz, free_xz},
+    [SB_FILTER_ZSTD] = {begin_zstd, step_zstd, free_zstd},
+    [SB_FILTER_LZMA] = {begin_lzma, step_xz, free_xz},
+    [SB_FILTER_LZ4] = {begin_lz4, step_lz4, free_lz4},
+};
+
+enum sb_code sb_codec_check_level(enum sb_filter_kind kind, int level, struct sb_error *err)
+{
+    const struct format *format = (size_t)kind < FORMATS ? &formats[kind] : NULL;
+
+    if (!format || !format->name)
+        return sb_fail(err, SB_INVALID, "this kind of compression is only read, never written");
+    if (level >= 0 && level <= format->highest)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "level %d: %s has 1 to %d", level, format->name,
+                   format->highest);
+}
+
+enum sb_code sb_codec_new(struct sb_codec **out, const struct sb_codec_options *options,
+                          struct sb_error *err)
+{
+    enum sb_code code = sb_codec_check_level(options->kind, options->level, err);
+    struct sb_codec *codec;
+
+    *out = NULL;
+    if (code)
+        return code;
+    codec = calloc(1, sizeof(*codec));
+    if (!codec)
+        return sb_fail_memory(err);
+    codec->ops = options->compress ? &compressors[options->kind] : &decompressors[options->kind];
+    codec->format = &formats[options->kind];
+    codec->level = options->level ? options->level : codec->format->usual;
+    codec->threads = options->threads;
+    *out = codec;
+    return SB_OK;
+}
+
+void sb_codec_free(struct sb_codec *codec)
+{
+    if (codec)
+        codec->ops->free(codec);
+    free(codec);
+}
+
+enum sb_code sb_codec_begin(struct sb_codec *codec, int64_t size, struct sb_error *err)
+{
+    return codec->ops->begin(codec, size, err);
+}
+
+enum sb_code sb_codec_step(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
+{
+    io->made = 0;
+    io->more = false;
+    return codec->ops->step(codec, io, err);
+}

@@ -1,0 +1,62 @@
+/*
+ * One format of compressed bytes, in one direction, as a stream: zlib, libbz2, liblzma, libzstd, or
+ * liblz4. Single files and whole tars are compressed by it.
+ *
+ * A decompressor takes several members or frames one behind the other, as the tools of the formats
+ * do, and the padding that these allow (zeros behind gzip members, in fours behind xz streams).
+ * What it needs is bounded: windows and dictionaries of up to 128 MiB. The same bytes in, with the
+ * same size told at the start, give the same compressed bytes. Texts of errors do not name the
+ * file. A codec belongs to one thread, and may be begun again.
+ */
+#ifndef SB_STORE_CODEC_CODEC_H
+#define SB_STORE_CODEC_CODEC_H
+
+#include "store/container.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The least room of a step. */
+#define SB_CODEC_ROOM ((size_t)257 << 10)
+
+struct sb_codec;
+
+/* The bytes that wait for a step, and where it puts what becomes of them. */
+struct sb_codec_io {
+    const char *in; /* moved on as bytes are taken */
+    size_t in_size;
+    bool end; /* nothing will come behind them */
+    char *out;
+    size_t room;
+    size_t made; /* of room; set by each step */
+    bool more;   /* set by each step: another one is needed even if nothing waits */
+};
+
+struct sb_codec_options {
+    enum sb_filter_kind kind;
+    bool compress;    /* else decompress: not LZMA and LZ4 */
+    int level;        /* 0: the usual one */
+    unsigned threads; /* xz and zstd: 0 for a single file; else those of a large stream, whose bytes
+                         are others, but the same for any number. Without effect elsewhere. */
+};
+
+/* SB_INVALID for what is never written, and for a level that the format does not have. */
+enum sb_code sb_codec_check_level(enum sb_filter_kind kind, int level,
+                                  struct sb_error *err) SB_CHECKED;
+
+enum sb_code sb_codec_new(struct sb_codec **out, const struct sb_codec_options *options,
+                          struct sb_error *err) SB_CHECKED;
+void sb_codec_free(struct sb_codec *codec); /* NULL is allowed */
+
+/* size: how many bytes will come in, -1 where that is not known. */
+enum sb_code sb_codec_begin(struct sb_codec *codec, int64_t size, struct sb_error *err) SB_CHECKED;
+
+/*
+ * SB_DAMAGED: the bytes are not what they should be, are cut short (told at the end), or something
+ * else is behind them. SB_LIMIT: they need a larger window.
+ */
+enum sb_code sb_codec_step(struct sb_codec *codec, struct sb_codec_io *io,
+                           struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * The bytes of a tar or cpio, in sequence: as they lie in the input, or as its filters give them.
+ *
+ * A feed belongs to one thread at a time. Filters are libarchive's, but for gzip, whose checksum
+ * libarchive does not look at: that is zlib's.
+ */
+#ifndef SB_STORE_FEED_FEED_H
+#define SB_STORE_FEED_FEED_H
+
+#include "store/container.h"
+
+#include <stdatomic.h>
+
+/* More than this many compressions in each other are refused. */
+#define SB_FEED_FILTERS_MAX 2
+
+struct sb_feed;
+
+/* Between a feed and who looks at it from another thread. {0} to begin with. */
+struct sb_feed_watch {
+    atomic_bool stop;      /* set from outside: waiting for input ends with SB_INTERRUPT */
+    atomic_bool junk;      /* something other than zeros follows the end of the compressed data */
+    _Atomic int64_t taken; /* bytes of the input so far */
+};
+
+/*
+ * The input and the watch stay as long as the feed. The outermost filter is what
+ * input->type.filter says; where that is none, and for a second one, first bytes tell (but not of
+ * SB_FRAMES, which has no more than that one, and may be empty). max_size: of
+ * what comes out of a filter, 0 for any. SB_FORMAT when there are too many filters.
+ */
+enum sb_code sb_feed_open(struct sb_feed **out, const struct sb_input *input, int64_t max_size,
+                          struct sb_feed_watch *watch, struct sb_error *err) SB_CHECKED;
+void sb_feed_free(struct sb_feed *feed); /* NULL is allowed */
+
+/*
+ * Some of the next bytes, at most room, never none; SB_END behind the last. SB_DAMAGED: compressed
+ * data is cut short or wrong; *got, which the caller sets to 0 before, then counts the
+ * bytes that came before that. SB_LIMIT: more than max_size.
+ */
+enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t room, size_t *got,
+                          struct sb_error *err) SB_CHECKED;
+
+/* Passes over what can be passed over without reading: at most size, 0 where nothing can. */
+int64_t sb_feed_skip(struct sb_feed *feed, int64_t size);
+
+/* Does it decompress? */
+bool sb_feed_filters(const struct sb_feed *feed);
+
+/* What compresses data that begins so; SB_FILTER_NONE when nothing known does. */
+enum sb_filter_kind sb_filter_by_content(const void *data, size_t size);
+
+#endif

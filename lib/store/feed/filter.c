@@ -1,0 +1,198 @@
+#include "store/feed/impl.h"
+#include "store/feed/la_open.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct filter_feed {
+    struct sb_feed base;
+    struct archive *archive;
+    struct archive_entry *entry;
+    const char *word; /* "xz", ... for messages */
+    bool opened;
+    bool at_end;
+    const char *block; /* what is left of the last block that came out */
+    size_t block_size;
+    int64_t given;        /* bytes that went in */
+    size_t room_size;     /* of them, what is in room */
+    enum sb_code in_code; /* why the last ones did not come; SB_OK: they did */
+    struct sb_error in_err;
+    char room[SB_FEED_ROOM];
+};
+
+static const struct {
+    enum sb_filter_kind kind;
+    int code;
+    const char *word;
+} codes[] = {
+    {SB_FILTER_BZIP2, ARCHIVE_FILTER_BZIP2, "bzip2"},
+    {SB_FILTER_XZ, ARCHIVE_FILTER_XZ, "xz"},
+    {SB_FILTER_LZMA, ARCHIVE_FILTER_LZMA, "lzma"},
+    {SB_FILTER_ZSTD, ARCHIVE_FILTER_ZSTD, "zstd"},
+    {SB_FILTER_LZ4, ARCHIVE_FILTER_LZ4, "lz4"},
+    {SB_FILTER_COMPRESS, ARCHIVE_FILTER_COMPRESS, "compress"},
+};
+
+static la_ssize_t give_input(struct archive *archive, void *context, const void **data)
+{
+    struct filter_feed *feed = context;
+    size_t got = 0;
+
+    feed->in_code =
+        sb_feed_fill(feed->base.from, feed->room, sizeof(feed->room), &got, &feed->in_err);
+    if (feed->in_code == SB_END) {
+        feed->in_code = SB_OK;
+        got = 0;
+    }
+    if (feed->in_code) {
+        archive_set_error(archive, EIO, "cannot be read");
+        return -1;
+    }
+    feed->given += (int64_t)got;
+    feed->room_size = got;
+    *data = feed->room;
+    return (la_ssize_t)got;
+}
+
+/* What libarchive said last. */
+static enum sb_code refuse(struct filter_feed *feed, struct sb_error *err)
+{
+    const char *text = archive_error_string(feed->archive);
+
+    if (feed->in_code) {
+        *err = feed->in_err;
+        return feed->in_code;
+    }
+    if (archive_errno(feed->archive) == ENOMEM)
+        return sb_fail_memory(err);
+    if (text && strstr(text, "too much memory"))
+        return sb_fail(err, SB_LIMIT,
+                       "%s: its %s data needs too much memory to be decompressed here; decompress "
+                       "it with its own tool, and read that from standard input",
+                       feed->base.name, feed->word);
+    return sb_fail(err, SB_DAMAGED, "%s: its %s data is damaged or cut short: %s", feed->base.name,
+                   feed->word, text ? text : "unknown error");
+}
+
+/*
+ * The filter is asked for by its number: left to itself, libarchive would go on looking for further
+ * ones in what comes out of it. That of compress reads while it is made, and needs its input then.
+ */
+static int choose_filter(struct archive *archive, int code)
+{
+    if (code == ARCHIVE_FILTER_COMPRESS)
+        return archive_read_support_filter_compress(archive);
+    return archive_read_append_filter(archive, code);
+}
+
+/*
+ * The format "empty" takes what nothing comes out of, so that libarchive does not complain of an
+ * unknown format when it was the filter that failed. SB_END: there is nothing.
+ */
+static enum sb_code open_filter(struct filter_feed *feed, struct sb_error *err)
+{
+    if (sb_la_open(feed->archive, feed, give_input, NULL) != ARCHIVE_OK ||
+        archive_errno(feed->archive) != 0)
+        return refuse(feed, err);
+    feed->opened = true;
+    if (sb_la_next(feed->archive, &feed->entry) == ARCHIVE_OK)
+        return SB_OK;
+    if (archive_errno(feed->archive) == ENOMEM)
+        return refuse(feed, err);
+    feed->at_end = true;
+    return SB_END;
+}
+
+/* Behind the end: what did the filter leave? */
+static enum sb_code finish(struct filter_feed *feed, struct sb_error *err)
+{
+    int64_t left = feed->given - archive_filter_bytes(feed->archive, -1);
+    const char *rest = feed->room;
+    enum sb_code code;
+
+    feed->at_end = true;
+    if (left < 0 || left > (int64_t)feed->room_size)
+        left = 0;
+    rest += feed->room_size - (size_t)left;
+    code = sb_feed_drain(feed->base.from, rest, (size_t)left, feed->room, sizeof(feed->room), err);
+    return code ? code : SB_END;
+}
+
+static enum sb_code next_block(struct filter_feed *feed, struct sb_error *err)
+{
+    while (feed->block_size == 0) {
+        const void *data;
+        la_int64_t offset;
+        size_t size;
+        int result;
+
+        result = archive_read_data_block(feed->archive, &data, &size, &offset);
+        if (result == ARCHIVE_EOF)
+            return finish(feed, err);
+        if (result != ARCHIVE_OK)
+            return refuse(feed, err);
+        feed->block = data;
+        feed->block_size = size;
+    }
+    return SB_OK;
+}
+
+static enum sb_code fill_filter(struct sb_feed *base, void *data, size_t room, size_t *got,
+                                struct sb_error *err)
+{
+    struct filter_feed *feed = (struct filter_feed *)base;
+    enum sb_code code = feed->at_end ? SB_END : SB_OK;
+
+    if (!code && !feed->opened)
+        code = open_filter(feed, err);
+    if (!code)
+        code = next_block(feed, err);
+    if (code)
+        return code;
+    *got = feed->block_size < room ? feed->block_size : room;
+    memcpy(data, feed->block, *got);
+    feed->block += *got;
+    feed->block_size -= *got;
+    return SB_OK;
+}
+
+static void free_filter(struct sb_feed *base)
+{
+    struct filter_feed *feed = (struct filter_feed *)base;
+
+    archive_read_free(feed->archive);
+    archive_entry_free(feed->entry);
+    free(feed);
+}
+
+enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind,
+                            struct sb_error *err)
+{
+    static const struct sb_feed_ops ops = {fill_filter, NULL, free_filter};
+    struct filter_feed *feed = calloc(1, sizeof(*feed));
+    int code = ARCHIVE_FILTER_NONE;
+
+    if (!feed)
+        return sb_fail_memory(err);
+    feed->base =
+        (struct sb_feed){.ops = &ops, .name = from->name, .from = from, .watch = from->watch};
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        if (codes[i].kind == kind) {
+            code = codes[i].code;
+            feed->word = codes[i].word;
+        }
+    }
+    feed->archive = archive_read_new();
+    if (!feed->archive || choose_filter(feed->archive, code) != ARCHIVE_OK ||
+        archive_read_support_format_raw(feed->archive) != ARCHIVE_OK ||
+        archive_read_support_format_empty(feed->archive) != ARCHIVE_OK) {
+        archive_read_free(feed->archive);
+        free(feed);
+        return sb_fail_memory(err);
+    }
+    *out = &feed->base;
+    return SB_OK;
+}

@@ -1,0 +1,233 @@
+#include "store/feed/flow.h"
+
+#include "core/interrupt.h"
+#include "store/feed/feed.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define BLOCKS_AHEAD 8
+#define WAIT_MS      100 /* how soon a wait for the thread sees an interrupt */
+
+struct block {
+    char *data;
+    size_t size;
+};
+
+struct sb_flow {
+    struct sb_feed *feed;
+    struct sb_feed_watch watch;
+    struct block blocks[BLOCKS_AHEAD]; /* without a thread: only the first */
+
+    /* The rest only with a thread; below the lock, under it. */
+    bool threaded;
+    bool holds; /* the consumer has the block at `first` */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t filled;
+    pthread_cond_t emptied;
+    size_t first; /* of the blocks that are full */
+    size_t full;
+    enum sb_code code; /* what ended the thread */
+    struct sb_error err;
+};
+
+/* Fills a block whole, but for the last one. */
+static enum sb_code fill_block(struct sb_flow *flow, struct block *block, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    block->size = 0;
+    while (!code && block->size < SB_FLOW_BLOCK && !atomic_load(&flow->watch.stop)) {
+        size_t got = 0;
+
+        code = sb_feed_fill(flow->feed, block->data + block->size, SB_FLOW_BLOCK - block->size,
+                            &got, err);
+        if (!code || code == SB_DAMAGED)
+            block->size += got;
+    }
+    return code;
+}
+
+static struct block *wait_for_empty(struct sb_flow *flow)
+{
+    struct block *block = NULL;
+
+    pthread_mutex_lock(&flow->lock);
+    while (flow->full == BLOCKS_AHEAD && !atomic_load(&flow->watch.stop))
+        pthread_cond_wait(&flow->emptied, &flow->lock);
+    if (!atomic_load(&flow->watch.stop))
+        block = &flow->blocks[(flow->first + flow->full) % BLOCKS_AHEAD];
+    pthread_mutex_unlock(&flow->lock);
+    return block;
+}
+
+static void *run_ahead(void *context)
+{
+    struct sb_flow *flow = context;
+    enum sb_code code = SB_OK;
+    struct sb_error err = {0};
+    struct block *block;
+
+    while (!code && (block = wait_for_empty(flow))) {
+        code = fill_block(flow, block, &err);
+        pthread_mutex_lock(&flow->lock);
+        flow->full += block->size > 0;
+        flow->code = code;
+        flow->err = err;
+        pthread_cond_signal(&flow->filled);
+        pthread_mutex_unlock(&flow->lock);
+    }
+    return NULL;
+}
+
+/* Its bytes stay until all other blocks were filled, so also when nothing more comes. */
+static void release_held(struct sb_flow *flow)
+{
+    if (!flow->holds)
+        return;
+    flow->holds = false;
+    flow->first = (flow->first + 1) % BLOCKS_AHEAD;
+    flow->full--;
+    pthread_cond_signal(&flow->emptied);
+}
+
+static void wait_for_full(struct sb_flow *flow)
+{
+    struct timespec until = {0};
+
+    while (flow->full == 0 && !flow->code && !sb_interrupted()) {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += WAIT_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        pthread_cond_timedwait(&flow->filled, &flow->lock, &until);
+    }
+}
+
+static enum sb_code next_ahead(struct sb_flow *flow, const void **data, size_t *size,
+                               struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    pthread_mutex_lock(&flow->lock);
+    release_held(flow);
+    wait_for_full(flow);
+    if (flow->full > 0) {
+        flow->holds = true;
+        *data = flow->blocks[flow->first].data;
+        *size = flow->blocks[flow->first].size;
+    } else if (flow->code) {
+        code = flow->code;
+        *err = flow->err;
+    } else {
+        code = sb_fail(err, SB_INTERRUPT, "interrupted");
+    }
+    pthread_mutex_unlock(&flow->lock);
+    return code;
+}
+
+enum sb_code sb_flow_next(struct sb_flow *flow, const void **data, size_t *size,
+                          struct sb_error *err)
+{
+    if (flow->threaded)
+        return next_ahead(flow, data, size, err);
+    *data = flow->blocks[0].data;
+    return sb_feed_fill(flow->feed, flow->blocks[0].data, SB_FLOW_BLOCK, size, err);
+}
+
+int64_t sb_flow_skip(struct sb_flow *flow, int64_t size)
+{
+    return flow->threaded ? 0 : sb_feed_skip(flow->feed, size);
+}
+
+bool sb_flow_filters(const struct sb_flow *flow)
+{
+    return sb_feed_filters(flow->feed);
+}
+
+int64_t sb_flow_taken(struct sb_flow *flow)
+{
+    return atomic_load_explicit(&flow->watch.taken, memory_order_relaxed);
+}
+
+bool sb_flow_junk(struct sb_flow *flow)
+{
+    return atomic_load(&flow->watch.junk);
+}
+
+static enum sb_code start_thread(struct sb_flow *flow, struct sb_error *err)
+{
+    int result;
+
+    pthread_mutex_init(&flow->lock, NULL);
+    pthread_cond_init(&flow->filled, NULL);
+    pthread_cond_init(&flow->emptied, NULL);
+    result = pthread_create(&flow->thread, NULL, run_ahead, flow);
+    if (result) {
+        pthread_cond_destroy(&flow->emptied);
+        pthread_cond_destroy(&flow->filled);
+        pthread_mutex_destroy(&flow->lock);
+        return sb_fail_errno(err, result, "starting a thread");
+    }
+    flow->threaded = true;
+    return SB_OK;
+}
+
+static void end_thread(struct sb_flow *flow)
+{
+    pthread_mutex_lock(&flow->lock);
+    atomic_store(&flow->watch.stop, true);
+    pthread_cond_signal(&flow->emptied);
+    pthread_mutex_unlock(&flow->lock);
+    pthread_join(flow->thread, NULL);
+    pthread_cond_destroy(&flow->emptied);
+    pthread_cond_destroy(&flow->filled);
+    pthread_mutex_destroy(&flow->lock);
+}
+
+static enum sb_code make_blocks(struct sb_flow *flow, size_t count, struct sb_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        flow->blocks[i].data = malloc(SB_FLOW_BLOCK);
+        if (!flow->blocks[i].data)
+            return sb_fail_memory(err);
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input, int64_t max_size,
+                          struct sb_error *err)
+{
+    struct sb_flow *flow = calloc(1, sizeof(*flow));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!flow)
+        return sb_fail_memory(err);
+    code = sb_feed_open(&flow->feed, input, max_size, &flow->watch, err);
+    if (!code)
+        code = make_blocks(flow, sb_feed_filters(flow->feed) ? BLOCKS_AHEAD : 1, err);
+    if (!code && sb_feed_filters(flow->feed))
+        code = start_thread(flow, err);
+    if (code) {
+        sb_flow_free(flow);
+        return code;
+    }
+    *out = flow;
+    return SB_OK;
+}
+
+void sb_flow_free(struct sb_flow *flow)
+{
+    if (!flow)
+        return;
+    if (flow->threaded)
+        end_thread(flow);
+    for (size_t i = 0; i < BLOCKS_AHEAD; i++)
+        free(flow->blocks[i].data);
+    sb_feed_free(flow->feed);
+    free(flow);
+}

@@ -1,0 +1,33 @@
+/*
+ * What comes out of a feed, in blocks; decompressed by a thread of its own, a few blocks ahead.
+ *
+ * Belongs to one thread. sb_flow_free ends the other one at any time.
+ */
+#ifndef SB_STORE_FEED_FLOW_H
+#define SB_STORE_FEED_FLOW_H
+
+#include "store/container.h"
+
+#define SB_FLOW_BLOCK ((size_t)256 << 10)
+
+struct sb_flow;
+
+/* As sb_feed_open. */
+enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input, int64_t max_size,
+                          struct sb_error *err) SB_CHECKED;
+void sb_flow_free(struct sb_flow *flow); /* NULL is allowed */
+
+/* The next block, which lives until the next one; SB_END behind the last, which stays. */
+enum sb_code sb_flow_next(struct sb_flow *flow, const void **data, size_t *size,
+                          struct sb_error *err) SB_CHECKED;
+
+/* Passes over as much of size as can be passed over without reading, maybe nothing. */
+int64_t sb_flow_skip(struct sb_flow *flow, int64_t size);
+
+bool sb_flow_filters(const struct sb_flow *flow); /* is anything decompressed? */
+int64_t sb_flow_taken(struct sb_flow *flow);      /* bytes of the input so far */
+
+/* After SB_END: does anything but zeros follow the end of the compressed data? */
+bool sb_flow_junk(struct sb_flow *flow);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * Layers of a feed: the input itself, and the filters on top of it. Private to feed*.c.
+ */
+#ifndef SB_STORE_FEED_IMPL_H
+#define SB_STORE_FEED_IMPL_H
+
+#include "store/feed/feed.h"
+
+#define SB_FEED_ROOM ((size_t)256 << 10) /* what a filter takes from below at once */
+
+struct sb_feed_ops {
+    enum sb_code (*fill)(struct sb_feed *feed, void *data, size_t room, size_t *got,
+                         struct sb_error *err);
+    int64_t (*skip)(struct sb_feed *feed, int64_t size); /* may be NULL */
+    void (*free)(struct sb_feed *feed);                  /* not of what is below */
+};
+
+/* What each layer begins with. */
+struct sb_feed {
+    const struct sb_feed_ops *ops;
+    const char *name;     /* of the input, for messages */
+    struct sb_feed *from; /* the layer below; NULL for the input */
+    struct sb_feed_watch *watch;
+    int64_t limit; /* of bytes that come out, 0 for any */
+    int64_t out;
+    char *held; /* read already to look at it, comes again */
+    size_t held_size;
+    size_t held_used;
+};
+
+/* Each takes what it is given over, also on failure: nothing, but on SB_OK `from`. */
+enum sb_code sb_feed_input(struct sb_feed **out, const struct sb_input *input,
+                           struct sb_feed_watch *watch, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from,
+                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind,
+                            struct sb_error *err) SB_CHECKED;
+
+/* Reads to the end, and notes in the watch whether there was anything but zeros, in data too. */
+enum sb_code sb_feed_drain(struct sb_feed *feed, const char *data, size_t size, char *room,
+                           size_t room_size, struct sb_error *err) SB_CHECKED;
+
+#endif

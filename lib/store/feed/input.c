@@ -1,0 +1,150 @@
+#include "store/feed/impl.h"
+
+#include "core/interrupt.h"
+#include "core/io.h"
+#include "core/throttle.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WAIT_MS 100 /* how soon a wait for a pipe sees that it has to end */
+
+/*
+ * A file: less than this is read rather than passed over. Where something was passed over, the next
+ * reading may only be for a header: it begins small, and doubles.
+ */
+#define SKIP_MIN   ((int64_t)64 << 10)
+#define STEP_FIRST ((size_t)8 << 10)
+
+struct input_feed {
+    struct sb_feed base;
+    const struct sb_input *input;
+    size_t head_used;
+    int64_t offset; /* seekable: of what comes next */
+    int64_t size;   /* seekable: of the file */
+    size_t step;    /* seekable: how much to read at once */
+};
+
+static enum sb_code wait_for_bytes(struct input_feed *feed, unsigned *tries, struct sb_error *err)
+{
+    struct pollfd wanted = {.fd = feed->input->fd, .events = POLLIN};
+    int ready = 0;
+
+    while (ready == 0 || (ready < 0 && errno == EINTR && sb_may_try_again(tries))) {
+        if (atomic_load(&feed->base.watch->stop) || sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        ready = poll(&wanted, 1, WAIT_MS);
+    }
+    return ready > 0 ? SB_OK : sb_fail_errno(err, errno, "%s", feed->base.name);
+}
+
+static enum sb_code read_stream(struct input_feed *feed, void *data, size_t room, size_t *got,
+                                struct sb_error *err)
+{
+    unsigned tries = 0;
+
+    for (;;) {
+        enum sb_code code = wait_for_bytes(feed, &tries, err);
+        ssize_t size;
+
+        if (code)
+            return code;
+        size = read(feed->input->fd, data, sb_throttle_piece(room));
+        if (size >= 0) {
+            sb_throttle_read(size);
+            *got = (size_t)size;
+            return size > 0 ? SB_OK : SB_END;
+        }
+        if ((errno != EINTR && errno != EAGAIN) || !sb_may_try_again(&tries))
+            return sb_fail_errno(err, errno, "%s", feed->base.name);
+    }
+}
+
+static enum sb_code read_file(struct input_feed *feed, void *data, size_t room, size_t *got,
+                              struct sb_error *err)
+{
+    size_t size = feed->step < room ? feed->step : room;
+    enum sb_code code =
+        sb_pread_full(feed->input->fd, data, size, feed->offset, got, feed->base.name, err);
+
+    if (code)
+        return code;
+    feed->offset += (int64_t)*got;
+    if (feed->step < room)
+        feed->step *= 2;
+    return *got > 0 ? SB_OK : SB_END;
+}
+
+static size_t take_head(struct input_feed *feed, void *data, size_t room)
+{
+    size_t size = feed->input->head.size - feed->head_used;
+
+    if (size > room)
+        size = room;
+    memcpy(data, feed->input->head.data + feed->head_used, size);
+    feed->head_used += size;
+    return size;
+}
+
+static enum sb_code fill_input(struct sb_feed *base, void *data, size_t room, size_t *got,
+                               struct sb_error *err)
+{
+    struct input_feed *feed = (struct input_feed *)base;
+    enum sb_code code = SB_OK;
+
+    if (feed->input->seekable)
+        code = read_file(feed, data, room, got, err);
+    else if (feed->head_used < feed->input->head.size)
+        *got = take_head(feed, data, room);
+    else
+        code = read_stream(feed, data, room, got, err);
+    if (!code)
+        atomic_fetch_add_explicit(&base->watch->taken, (int64_t)*got, memory_order_relaxed);
+    return code;
+}
+
+static int64_t skip_input(struct sb_feed *base, int64_t size)
+{
+    struct input_feed *feed = (struct input_feed *)base;
+
+    if (!feed->input->seekable || size < SKIP_MIN || feed->offset >= feed->size)
+        return 0;
+    if (size > feed->size - feed->offset)
+        size = feed->size - feed->offset;
+    feed->offset += size;
+    feed->step = STEP_FIRST;
+    atomic_fetch_add_explicit(&base->watch->taken, size, memory_order_relaxed);
+    return size;
+}
+
+static void free_input(struct sb_feed *base)
+{
+    free(base);
+}
+
+enum sb_code sb_feed_input(struct sb_feed **out, const struct sb_input *input,
+                           struct sb_feed_watch *watch, struct sb_error *err)
+{
+    static const struct sb_feed_ops ops = {fill_input, skip_input, free_input};
+    struct input_feed *feed = calloc(1, sizeof(*feed));
+    struct stat st;
+
+    if (!feed)
+        return sb_fail_memory(err);
+    feed->base = (struct sb_feed){.ops = &ops, .name = input->name, .watch = watch};
+    feed->input = input;
+    feed->step = SIZE_MAX;
+    if (input->seekable) {
+        if (fstat(input->fd, &st)) {
+            free(feed);
+            return sb_fail_errno(err, errno, "%s", input->name);
+        }
+        feed->size = st.st_size;
+    }
+    *out = &feed->base;
+    return SB_OK;
+}

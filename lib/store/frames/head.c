@@ -1,0 +1,251 @@
+#include "core/crc32c.h"
+#include "store/frames/json.h"
+#include "store/frames/numbers.h"
+#include "store/frames/reader_impl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_LINE_MAX ((size_t)64 << 10)
+
+/* Puts in front of the text of what is damaged which record it is. */
+enum sb_code sb_frame_damaged(const struct sb_frame_reader *reader, const char *why,
+                              struct sb_error *err)
+{
+    return sb_fail(err, SB_DAMAGED, "%s: record %" PRId64 ", at byte %" PRId64 ": %s%s",
+                   reader->what, reader->number, reader->begin, why,
+                   reader->number == 0 ? "; is the framing right?" : "");
+}
+
+enum sb_code sb_frame_cut_short(const struct sb_frame_reader *reader, struct sb_error *err)
+{
+    return sb_frame_damaged(reader, "is cut short", err);
+}
+
+/* What stands before a record. SB_END: nothing more comes. */
+
+static enum sb_code read_head(struct sb_frame_reader *reader, void *head, size_t size,
+                              struct sb_error *err)
+{
+    size_t got;
+    enum sb_code code = sb_frame_input_read(&reader->in, head, size, &got, err);
+
+    if (code || got == size)
+        return code;
+    return got == 0 ? SB_END : sb_frame_cut_short(reader, err);
+}
+
+static enum sb_code take_size(struct sb_frame_reader *reader, uint64_t size, struct sb_error *err)
+{
+    if (size > INT64_MAX)
+        return sb_frame_damaged(reader, "has a length of 2^63 bytes or more", err);
+    reader->left = (int64_t)size;
+    return SB_OK;
+}
+
+static enum sb_code head_of_u32(struct sb_frame_reader *reader, struct sb_error *err)
+{
+    uint8_t head[4];
+    enum sb_code code = read_head(reader, head, sizeof(head), err);
+
+    return code ? code : take_size(reader, sb_get_u32(head), err);
+}
+
+static enum sb_code head_of_u64(struct sb_frame_reader *reader, struct sb_error *err)
+{
+    uint8_t head[8];
+    enum sb_code code = read_head(reader, head, sizeof(head), err);
+
+    return code ? code : take_size(reader, sb_get_u64(head), err);
+}
+
+static enum sb_code head_of_varint(struct sb_frame_reader *reader, struct sb_error *err)
+{
+    uint64_t size = 0;
+
+    for (unsigned shift = 0; shift < 7 * SB_VARINT_MAX; shift += 7) {
+        uint8_t byte;
+        enum sb_code code = read_head(reader, &byte, 1, err);
+
+        if (code)
+            return code == SB_END && shift > 0 ? sb_frame_cut_short(reader, err) : code;
+        if (shift == 63 && byte > 1)
+            break;
+        size |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return take_size(reader, size, err);
+    }
+    return sb_frame_damaged(reader, "has a length that is no varint of 64 bits", err);
+}
+
+static enum sb_code head_of_tfrecord(struct sb_frame_reader *reader, struct sb_error *err)
+{
+    uint8_t head[12];
+    enum sb_code code = read_head(reader, head, sizeof(head), err);
+
+    if (code)
+        return code;
+    if (sb_get_u32(head + 8) != sb_masked_crc(sb_crc32c(0, head, 8)))
+        return sb_frame_damaged(reader, "its length does not match the checksum of it", err);
+    return take_size(reader, sb_get_u64(head), err);
+}
+
+static enum sb_code read_line(struct sb_frame_reader *reader, struct sb_buf *line,
+                              struct sb_error *err)
+{
+    struct sb_frame_input *in = &reader->in;
+    const char *end = NULL;
+
+    sb_buf_clear(line);
+    while (!end) {
+        enum sb_code code = sb_frame_input_fill(in, err);
+        size_t size;
+
+        if (code)
+            return code == SB_END && line->size > 0 ? sb_frame_cut_short(reader, err) : code;
+        end = memchr(in->at, '\n', in->size);
+        size = end ? (size_t)(end - in->at) : in->size;
+        if (size > BATCH_LINE_MAX - line->size)
+            return sb_frame_damaged(reader, "has no line NAME SIZE before it", err);
+        if (sb_buf_add(line, in->at, size))
+            return sb_fail_memory(err);
+        sb_frame_input_pass(in, size + (end != NULL));
+    }
+    return SB_OK;
+}
+
+static bool parse_size(const char *text, int64_t *size)
+{
+    char *end;
+
+    errno = 0;
+    *size = strtoll(text, &end, 10);
+    return text[0] >= '0' && text[0] <= '9' && !*end && !errno;
+}
+
+/* What the writer of the frames could not give out. */
+static void tell_answer(const struct sb_frame_reader *reader, const char *word)
+{
+    if (strcmp(word, "missing") == 0)
+        sb_tell(reader->notify, SB_PROBLEM, "missing", reader->name.data,
+                "%s: said to be missing; left out", reader->what);
+    else
+        sb_tell(reader->notify, SB_PROBLEM, "damaged", reader->name.data,
+                "%s: said to be damaged; left out", reader->what);
+}
+
+/* The name is in reader->name, the space behind it a NUL. */
+static enum sb_code head_of_batch(struct sb_frame_reader *reader, struct sb_error *err)
+{
+    struct sb_buf *line = &reader->name;
+
+    for (;;) {
+        enum sb_code code = read_line(reader, line, err);
+        char *space;
+
+        if (code)
+            return code;
+        space = line->size > 0 ? memrchr(line->data, ' ', line->size) : NULL;
+        if (!space || memchr(line->data, '\0', line->size))
+            return sb_frame_damaged(reader, "has no line NAME SIZE before it", err);
+        *space = '\0';
+        line->size = (size_t)(space - line->data);
+        if (parse_size(space + 1, &reader->left))
+            return SB_OK;
+        if (strcmp(space + 1, "missing") != 0 && strcmp(space + 1, "damaged") != 0)
+            return sb_frame_damaged(reader, "has no size behind its name", err);
+        tell_answer(reader, space + 1);
+        reader->begin = reader->in.position;
+    }
+}
+
+static enum sb_code head_of_json(struct sb_frame_reader *reader, struct sb_error *err)
+{
+    struct sb_error cause;
+    enum sb_code code = sb_frame_json_next(&reader->in, &reader->spool, &reader->name, &cause);
+
+    reader->where = IN_SPOOL;
+    if (code == SB_INVALID)
+        return sb_frame_damaged(reader, cause.text, err);
+    if (code && code != SB_END)
+        *err = cause;
+    return code;
+}
+
+/* A record of which no more than its beginning is at hand. */
+static enum sb_code spool_record(struct sb_frame_reader *reader, bool to_end, char separator,
+                                 struct sb_error *err)
+{
+    struct sb_frame_input *in = &reader->in;
+    const char *end = NULL;
+    enum sb_code code = SB_OK;
+
+    reader->where = IN_SPOOL;
+    sb_record_spool_clear(&reader->spool);
+    while (!end && (code = sb_frame_input_fill(in, err)) == SB_OK) {
+        size_t size;
+
+        end = to_end ? NULL : memchr(in->at, separator, in->size);
+        size = end ? (size_t)(end - in->at) : in->size;
+        code = sb_record_spool_add(&reader->spool, in->at, size, err);
+        if (code)
+            return code;
+        sb_frame_input_pass(in, size + (end != NULL));
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code head_of_separated(struct sb_frame_reader *reader, char separator,
+                                      struct sb_error *err)
+{
+    struct sb_frame_input *in = &reader->in;
+    enum sb_code code = sb_frame_input_fill(in, err);
+    const char *end;
+
+    if (code)
+        return code;
+    end = memchr(in->at, separator, in->size);
+    if (!end)
+        return spool_record(reader, false, separator, err);
+    reader->where = IN_PIECE;
+    reader->piece = in->at;
+    reader->piece_size = (size_t)(end - in->at);
+    sb_frame_input_pass(in, reader->piece_size + 1);
+    return SB_OK;
+}
+
+static enum sb_code head_of_all(struct sb_frame_reader *reader, struct sb_error *err)
+{
+    if (reader->number > 0)
+        return SB_END;
+    if (reader->total == 0)
+        return spool_record(reader, true, '\0', err);
+    reader->left = reader->total;
+    return SB_OK;
+}
+
+enum sb_code sb_frame_head(struct sb_frame_reader *reader, struct sb_error *err)
+{
+    switch (reader->framing) {
+    case SB_FRAMING_LINE:
+        return head_of_separated(reader, '\n', err);
+    case SB_FRAMING_NUL:
+        return head_of_separated(reader, '\0', err);
+    case SB_FRAMING_U32:
+        return head_of_u32(reader, err);
+    case SB_FRAMING_U64:
+        return head_of_u64(reader, err);
+    case SB_FRAMING_VARINT:
+        return head_of_varint(reader, err);
+    case SB_FRAMING_TFRECORD:
+        return head_of_tfrecord(reader, err);
+    case SB_FRAMING_JSONL:
+        return head_of_json(reader, err);
+    case SB_FRAMING_BATCH:
+        return head_of_batch(reader, err);
+    default:
+        return head_of_all(reader, err);
+    }
+}

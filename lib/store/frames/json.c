@@ -1,0 +1,137 @@
+#include "store/frames/json.h"
+
+#include "store/frames/json_scan.h"
+
+#include <string.h>
+
+struct line {
+    struct sb_frame_input *input;
+    struct sb_record_spool *record;
+    struct sb_buf *name;
+    bool has_data;
+};
+
+static enum sb_code take_data(struct line *line, struct sb_error *err)
+{
+    struct sb_json_text text = {.bytes = line->record};
+    char last[3];
+    size_t made;
+    enum sb_code code;
+
+    if (line->has_data)
+        return sb_json_refuse("has \"data\" twice", err);
+    line->has_data = true;
+    code = sb_json_expect(line->input, '"', err);
+    if (!code)
+        code = sb_json_string(line->input, &text, err);
+    if (code)
+        return code;
+    if (!sb_base64_decode_end(&text.base64, last, &made))
+        return sb_json_refuse("its data is no base64, or is cut short", err);
+    return sb_record_spool_add(line->record, last, made, err);
+}
+
+/* A key that is a number, or null, is none. */
+static enum sb_code take_key(struct line *line, struct sb_error *err)
+{
+    struct sb_json_text text = {.kept = line->name};
+    char c = 0;
+    enum sb_code code = sb_json_look(line->input, &c, err);
+
+    if (code)
+        return code;
+    if (c != '"')
+        return sb_json_pass(line->input, err);
+    sb_frame_input_pass(line->input, 1);
+    sb_buf_clear(line->name);
+    return sb_json_string(line->input, &text, err);
+}
+
+static bool is_word(const struct sb_buf *text, const char *word)
+{
+    return text->size == strlen(word) && memcmp(text->data, word, text->size) == 0;
+}
+
+static enum sb_code take_pair(struct line *line, struct sb_error *err)
+{
+    struct sb_buf word = {0};
+    struct sb_json_text text = {.kept = &word};
+    enum sb_code code = sb_json_expect(line->input, '"', err);
+
+    if (!code)
+        code = sb_json_string(line->input, &text, err);
+    if (!code)
+        code = sb_json_expect(line->input, ':', err);
+    if (!code && is_word(&word, "data"))
+        code = take_data(line, err);
+    else if (!code && is_word(&word, "key"))
+        code = take_key(line, err);
+    else if (!code)
+        code = sb_json_pass(line->input, err);
+    sb_buf_release(&word);
+    return code;
+}
+
+/* Behind it only blanks, to the end of the line or of all. */
+static enum sb_code end_line(struct sb_frame_input *input, struct sb_error *err)
+{
+    enum sb_code code;
+
+    while ((code = sb_frame_input_fill(input, err)) == SB_OK) {
+        char c = *input->at;
+
+        if (!sb_json_is_blank(c) && c != '\n')
+            return sb_json_refuse("is followed by something else on its line", err);
+        sb_frame_input_pass(input, 1);
+        if (c == '\n')
+            return SB_OK;
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code take_pairs(struct line *line, struct sb_error *err)
+{
+    enum sb_code code;
+    char c = 0;
+
+    do {
+        code = take_pair(line, err);
+        if (!code)
+            code = sb_json_look(line->input, &c, err);
+        if (!code && c == ',')
+            sb_frame_input_pass(line->input, 1);
+    } while (!code && c == ',');
+    return code;
+}
+
+static enum sb_code pass_blank_lines(struct sb_frame_input *input, struct sb_error *err)
+{
+    enum sb_code code;
+
+    while ((code = sb_frame_input_fill(input, err)) == SB_OK &&
+           (sb_json_is_blank(*input->at) || *input->at == '\n'))
+        sb_frame_input_pass(input, 1);
+    return code;
+}
+
+enum sb_code sb_frame_json_next(struct sb_frame_input *input, struct sb_record_spool *record,
+                                struct sb_buf *name, struct sb_error *err)
+{
+    struct line line = {.input = input, .record = record, .name = name};
+    enum sb_code code = pass_blank_lines(input, err);
+    char c = 0;
+
+    sb_record_spool_clear(record);
+    sb_buf_clear(name);
+    if (!code)
+        code = sb_json_expect(input, '{', err);
+    if (!code)
+        code = sb_json_look(input, &c, err);
+    if (!code && c != '}')
+        code = take_pairs(&line, err);
+    if (!code)
+        code = sb_json_expect(input, '}', err);
+    if (!code && !line.has_data)
+        code = sb_json_refuse("has no \"data\"", err);
+    return code ? code : end_line(input, err);
+}

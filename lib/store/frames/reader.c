@@ -1,0 +1,212 @@
+#include "store/frames/reader.h"
+
+#include "core/crc32c.h"
+#include "store/frames/numbers.h"
+#include "store/frames/reader_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FOOT_MAX 4 /* bytes behind a record */
+
+static size_t foot_size(const struct sb_frame_reader *reader)
+{
+    return reader->framing == SB_FRAMING_TFRECORD ? 4 : reader->framing == SB_FRAMING_BATCH;
+}
+
+static enum sb_code take_foot(struct sb_frame_reader *reader, struct sb_error *err)
+{
+    char foot[FOOT_MAX];
+    size_t size = foot_size(reader), got;
+    enum sb_code code = sb_frame_input_read(&reader->in, foot, size, &got, err);
+
+    if (code || size == 0)
+        return code;
+    if (got < size)
+        return sb_frame_cut_short(reader, err);
+    if (reader->framing == SB_FRAMING_TFRECORD && sb_get_u32(foot) != sb_masked_crc(reader->crc))
+        return sb_frame_damaged(reader, "its bytes do not match the checksum behind them", err);
+    if (reader->framing == SB_FRAMING_BATCH && foot[0] != '\n')
+        return sb_frame_damaged(reader, "no newline is behind it", err);
+    return SB_OK;
+}
+
+/*
+ * The next bytes of a record that lies in the input. Its last ones are not given before what is
+ * behind them was found to be sound: where that comes only with the next block, they wait in tail.
+ */
+static enum sb_code next_piece(struct sb_frame_reader *reader, const void **data, size_t *size,
+                               struct sb_error *err)
+{
+    struct sb_frame_input *in = &reader->in;
+    enum sb_code code = sb_frame_input_fill(in, err);
+    bool waits;
+
+    if (code)
+        return code == SB_END ? sb_frame_cut_short(reader, err) : code;
+    *data = in->at;
+    *size = (int64_t)in->size < reader->left ? in->size : (size_t)reader->left;
+    waits = (int64_t)*size == reader->left && in->size - *size < foot_size(reader);
+    if (waits && *size > SB_FRAME_TAIL) {
+        *size -= SB_FRAME_TAIL;
+        waits = false;
+    }
+    if (waits) {
+        memcpy(reader->tail, in->at, *size);
+        *data = reader->tail;
+    }
+    if (reader->framing == SB_FRAMING_TFRECORD)
+        reader->crc = sb_crc32c(reader->crc, *data, *size);
+    sb_frame_input_pass(in, *size);
+    reader->left -= (int64_t)*size;
+    return reader->left == 0 ? take_foot(reader, err) : SB_OK;
+}
+
+static enum sb_code give(struct sb_frame_reader *reader, const void **data, size_t *size,
+                         struct sb_error *err)
+{
+    switch (reader->where) {
+    case IN_INPUT:
+        return reader->left == 0 ? SB_END : next_piece(reader, data, size, err);
+    case IN_PIECE:
+        *data = reader->piece;
+        *size = reader->piece_size;
+        reader->piece_size = 0;
+        return *size > 0 ? SB_OK : SB_END;
+    default:
+        return sb_record_spool_next(&reader->spool, data, size, err);
+    }
+}
+
+/* Passes over what is left of the last record, and reads the head of the next. */
+static enum sb_code begin_record(struct sb_frame_reader *reader, struct sb_error *err)
+{
+    const void *data;
+    size_t size;
+    enum sb_code code = SB_OK;
+
+    while (!code && reader->where == IN_INPUT && reader->left > 0)
+        code = next_piece(reader, &data, &size, err);
+    if (code)
+        return code;
+    reader->number++;
+    reader->begin = reader->in.position;
+    reader->where = IN_INPUT;
+    reader->left = 0;
+    reader->crc = 0;
+    code = sb_frame_head(reader, err);
+    if (!code && reader->where == IN_INPUT && reader->left == 0)
+        code = take_foot(reader, err);
+    return code;
+}
+
+static int64_t size_of(const struct sb_frame_reader *reader)
+{
+    switch (reader->where) {
+    case IN_INPUT:
+        return reader->left;
+    case IN_PIECE:
+        return (int64_t)reader->piece_size;
+    default:
+        return reader->spool.size;
+    }
+}
+
+static void tell_junk(const struct sb_frame_reader *reader)
+{
+    if (sb_flow_junk(reader->in.flow))
+        sb_tell(reader->notify, SB_PROBLEM, "damaged", NULL,
+                "%s: junk follows the compressed data, and is ignored", reader->what);
+}
+
+static enum sb_code break_off(struct sb_frame_reader *reader, enum sb_code code,
+                              const struct sb_error *err)
+{
+    reader->broken = code;
+    if (code != SB_END)
+        reader->broken_err = *err;
+    return code;
+}
+
+static enum sb_code say_again(const struct sb_frame_reader *reader, struct sb_error *err)
+{
+    if (reader->broken != SB_END)
+        *err = reader->broken_err;
+    return reader->broken;
+}
+
+enum sb_code sb_frame_reader_next(struct sb_frame_reader *reader, struct sb_frame *frame,
+                                  struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (reader->broken)
+        return say_again(reader, err);
+    code = begin_record(reader, err);
+    if (code == SB_END)
+        tell_junk(reader);
+    if (code)
+        return break_off(reader, code, err);
+    *frame = (struct sb_frame){
+        .number = reader->number,
+        .size = size_of(reader),
+        .name = reader->name.size > 0 ? reader->name.data : NULL,
+        .name_size = reader->name.size,
+    };
+    return SB_OK;
+}
+
+enum sb_code sb_frame_reader_block(struct sb_frame_reader *reader, const void **data, size_t *size,
+                                   struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (reader->broken)
+        return say_again(reader, err);
+    code = give(reader, data, size, err);
+    return code && code != SB_END ? break_off(reader, code, err) : code;
+}
+
+int64_t sb_frame_reader_taken(const struct sb_frame_reader *reader)
+{
+    return sb_flow_taken(reader->in.flow);
+}
+
+void sb_frame_reader_free(struct sb_frame_reader *reader)
+{
+    if (!reader)
+        return;
+    sb_flow_free(reader->in.flow);
+    sb_record_spool_release(&reader->spool);
+    sb_buf_release(&reader->name);
+    free(reader);
+}
+
+enum sb_code sb_frame_reader_open(struct sb_frame_reader **out, struct sb_input *input,
+                                  enum sb_framing framing, int64_t max_size,
+                                  const struct sb_notify *notify, struct sb_error *err)
+{
+    struct sb_frame_reader *reader;
+    enum sb_code code;
+    struct stat st;
+
+    *out = NULL;
+    reader = calloc(1, sizeof(*reader));
+    if (!reader)
+        return sb_fail_memory(err);
+    reader->framing = framing;
+    reader->what = input->name;
+    reader->notify = notify;
+    reader->number = -1;
+    reader->spool.fd = -1;
+    if (input->seekable && input->type.filter == SB_FILTER_NONE && fstat(input->fd, &st) == 0)
+        reader->total = st.st_size;
+    code = sb_flow_open(&reader->in.flow, input, max_size, err);
+    if (code) {
+        sb_frame_reader_free(reader);
+        return code;
+    }
+    *out = reader;
+    return SB_OK;
+}

@@ -1,0 +1,106 @@
+#include "store/bag/record_names.h"
+#include "store/frames/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+struct frames_source {
+    struct sb_source base;
+    struct sb_frame_reader *reader;
+    struct sb_record_names *names;
+    bool own_names; /* freed with the source */
+    bool chosen;    /* else those that stand in the frames are better */
+    struct sb_buf name;
+};
+
+static enum sb_code next(struct sb_source *base, struct sb_member *member, struct sb_error *err)
+{
+    struct frames_source *source = (struct frames_source *)base;
+    struct sb_frame frame;
+    enum sb_code code = sb_frame_reader_next(source->reader, &frame, err);
+
+    if (!code && (!frame.name || source->chosen)) {
+        code = sb_record_name(source->names, frame.number, &source->name, err);
+        frame.name = source->name.data;
+        frame.name_size = source->name.size;
+    }
+    if (code)
+        return code;
+    *member = (struct sb_member){
+        .entry = {.path = frame.name,
+                  .path_size = frame.name_size,
+                  .type = SB_FILE,
+                  .size = frame.size},
+        .dir_fd = -1,
+    };
+    base->records = frame.number + 1;
+    base->done = sb_frame_reader_taken(source->reader);
+    return SB_OK;
+}
+
+static enum sb_code block(struct sb_source *base, const void **data, size_t *size,
+                          struct sb_error *err)
+{
+    return sb_frame_reader_block(((struct frames_source *)base)->reader, data, size, err);
+}
+
+static void free_source(struct sb_source *base)
+{
+    struct frames_source *source = (struct frames_source *)base;
+
+    sb_frame_reader_free(source->reader);
+    if (source->own_names)
+        sb_record_names_free(source->names);
+    sb_buf_release(&source->name);
+    free(source);
+}
+
+static enum sb_code measure(struct sb_source *source, const struct sb_input *input,
+                            struct sb_error *err)
+{
+    struct stat st;
+
+    if (!input->seekable)
+        return SB_OK;
+    if (fstat(input->fd, &st))
+        return sb_fail_errno(err, errno, "%s", input->name);
+    source->total = st.st_size;
+    return SB_OK;
+}
+
+enum sb_code sb_source_open_frames(struct sb_source **out, struct sb_input *input,
+                                   enum sb_framing framing, const struct sb_source_options *options,
+                                   const struct sb_notify *notify, struct sb_error *err)
+{
+    static const struct sb_source_ops ops = {.free = free_source, .next = next, .block = block};
+    struct frames_source *source;
+    enum sb_code code;
+
+    *out = NULL;
+    if (framing == SB_FRAMING_TAR)
+        return sb_source_open_tar(out, input, options, notify, err);
+    source = calloc(1, sizeof(*source));
+    if (!source)
+        return sb_fail_memory(err);
+    source->base = (struct sb_source){
+        .ops = &ops,
+        .name = input->name,
+        .unique = !options->names && framing != SB_FRAMING_BATCH && framing != SB_FRAMING_JSONL,
+    };
+    source->names = options->names;
+    source->own_names = !options->names;
+    source->chosen = options->names_chosen;
+    code = measure(&source->base, input, err);
+    if (!code && source->own_names)
+        code = sb_record_names_by_format(&source->names, SB_RECORD_NAME_FORMAT, err);
+    if (!code)
+        code =
+            sb_frame_reader_open(&source->reader, input, framing, options->max_size, notify, err);
+    if (code) {
+        free_source(&source->base);
+        return code;
+    }
+    *out = &source->base;
+    return SB_OK;
+}

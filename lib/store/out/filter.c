@@ -1,0 +1,255 @@
+#include "store/out/filter.h"
+
+#include "core/interrupt.h"
+#include "core/thread.h"
+#include "store/codec/codec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCKS      4
+#define BLOCK_BYTES ((size_t)512 << 10)
+
+struct block {
+    char *data;
+    size_t size;
+};
+
+/*
+ * Block n is blocks[n % BLOCKS]: those from `taken` to `pushed` wait for the thread, the next one
+ * is being filled. What is below the mutex belongs to it.
+ */
+struct sb_outfilter {
+    struct sb_codec *codec;
+    sb_each_block *each;
+    void *context;
+    pthread_t thread;
+    bool threaded; /* else, where the system gives no thread, the caller does the work */
+    struct block blocks[BLOCKS];
+    char *out; /* SB_CODEC_ROOM */
+
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    uint64_t pushed;
+    uint64_t taken;
+    bool closed;    /* nothing more will be pushed */
+    bool abandoned; /* and what was is not wanted */
+    enum sb_code code;
+    struct sb_error error;
+};
+
+/* Keeps the first reason. */
+static void note_failure(struct sb_outfilter *filter, const struct sb_error *error)
+{
+    pthread_mutex_lock(&filter->mutex);
+    if (filter->code == SB_OK) {
+        filter->code = error->code;
+        filter->error = *error;
+    }
+    pthread_mutex_unlock(&filter->mutex);
+}
+
+static enum sb_code step(struct sb_outfilter *filter, struct sb_codec_io *io, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    code = sb_codec_step(filter->codec, io, err);
+    if (code || io->made == 0)
+        return code;
+    return filter->each(filter->context, io->out, io->made, err);
+}
+
+static void run_codec(struct sb_outfilter *filter, const struct block *block, bool end)
+{
+    struct sb_codec_io io = {.in = block->data,
+                             .in_size = block->size,
+                             .end = end,
+                             .out = filter->out,
+                             .room = SB_CODEC_ROOM};
+    struct sb_error error;
+    enum sb_code code;
+
+    do {
+        code = step(filter, &io, &error);
+    } while (code == SB_OK && (io.in_size > 0 || io.more));
+    if (code)
+        note_failure(filter, &error);
+}
+
+static void compress_next(struct sb_outfilter *filter)
+{
+    run_codec(filter, &filter->blocks[filter->taken % BLOCKS], false);
+}
+
+static void end_stream(struct sb_outfilter *filter)
+{
+    run_codec(filter, &(struct block){0}, true);
+}
+
+/* With the mutex. */
+static bool ended(const struct sb_outfilter *filter)
+{
+    return filter->code || filter->abandoned || (filter->closed && filter->taken == filter->pushed);
+}
+
+static void *run_thread(void *argument)
+{
+    struct sb_outfilter *filter = argument;
+    bool whole;
+
+    pthread_mutex_lock(&filter->mutex);
+    while (!ended(filter)) {
+        if (filter->taken == filter->pushed) {
+            pthread_cond_wait(&filter->changed, &filter->mutex);
+            continue;
+        }
+        pthread_mutex_unlock(&filter->mutex);
+        compress_next(filter);
+        pthread_mutex_lock(&filter->mutex);
+        filter->taken++;
+        pthread_cond_broadcast(&filter->changed);
+    }
+    whole = !filter->code && !filter->abandoned;
+    pthread_mutex_unlock(&filter->mutex);
+    if (whole)
+        end_stream(filter);
+    return NULL;
+}
+
+static enum sb_code make_blocks(struct sb_outfilter *filter, struct sb_error *err)
+{
+    filter->out = malloc(SB_CODEC_ROOM);
+    if (!filter->out)
+        return sb_fail_memory(err);
+    for (size_t i = 0; i < BLOCKS; i++) {
+        filter->blocks[i].data = malloc(BLOCK_BYTES);
+        if (!filter->blocks[i].data)
+            return sb_fail_memory(err);
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_outfilter_open(struct sb_outfilter **out,
+                               const struct sb_outfilter_options *options, struct sb_error *err)
+{
+    struct sb_codec_options codec = {.kind = options->kind,
+                                     .compress = true,
+                                     .level = options->level,
+                                     .threads = options->threads ? options->threads : 1};
+    struct sb_outfilter *filter;
+    enum sb_code code;
+
+    *out = NULL;
+    filter = calloc(1, sizeof(*filter));
+    if (!filter)
+        return sb_fail_memory(err);
+    filter->each = options->each;
+    filter->context = options->context;
+    pthread_mutex_init(&filter->mutex, NULL);
+    pthread_cond_init(&filter->changed, NULL);
+    code = make_blocks(filter, err);
+    if (code == SB_OK)
+        code = sb_codec_new(&filter->codec, &codec, err);
+    if (code == SB_OK)
+        code = sb_codec_begin(filter->codec, -1, err);
+    if (code) {
+        sb_outfilter_free(filter);
+        return code;
+    }
+    filter->threaded = sb_thread_start(&filter->thread, run_thread, filter);
+    *out = filter;
+    return SB_OK;
+}
+
+/* With the mutex, or without a thread. */
+static enum sb_code result(const struct sb_outfilter *filter, struct sb_error *err)
+{
+    if (filter->code)
+        *err = filter->error;
+    return filter->code;
+}
+
+/* Gives the block that is full, or the last one, to the thread, and waits until another is free. */
+static enum sb_code push(struct sb_outfilter *filter, struct sb_error *err)
+{
+    enum sb_code code;
+
+    pthread_mutex_lock(&filter->mutex);
+    filter->pushed++;
+    pthread_cond_broadcast(&filter->changed);
+    while (filter->threaded && !filter->code && filter->pushed - filter->taken == BLOCKS)
+        pthread_cond_wait(&filter->changed, &filter->mutex);
+    pthread_mutex_unlock(&filter->mutex);
+    if (!filter->threaded) {
+        compress_next(filter);
+        filter->taken++;
+    }
+    pthread_mutex_lock(&filter->mutex);
+    code = result(filter, err);
+    pthread_mutex_unlock(&filter->mutex);
+    if (code == SB_OK)
+        filter->blocks[filter->pushed % BLOCKS].size = 0;
+    return code;
+}
+
+enum sb_code sb_outfilter_write(struct sb_outfilter *filter, const void *data, size_t size,
+                                struct sb_error *err)
+{
+    const char *from = data;
+    enum sb_code code = SB_OK;
+
+    while (code == SB_OK && size > 0) {
+        struct block *block = &filter->blocks[filter->pushed % BLOCKS];
+        size_t room = BLOCK_BYTES - block->size;
+        size_t part = size < room ? size : room;
+
+        memcpy(block->data + block->size, from, part);
+        block->size += part;
+        from += part;
+        size -= part;
+        if (block->size == BLOCK_BYTES)
+            code = push(filter, err);
+    }
+    return code;
+}
+
+static void end_thread(struct sb_outfilter *filter, bool abandoned)
+{
+    pthread_mutex_lock(&filter->mutex);
+    filter->closed = true;
+    filter->abandoned = abandoned;
+    pthread_cond_broadcast(&filter->changed);
+    pthread_mutex_unlock(&filter->mutex);
+    pthread_join(filter->thread, NULL);
+    filter->threaded = false;
+}
+
+enum sb_code sb_outfilter_finish(struct sb_outfilter *filter, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (filter->blocks[filter->pushed % BLOCKS].size > 0)
+        code = push(filter, err);
+    if (filter->threaded)
+        end_thread(filter, false);
+    else if (code == SB_OK)
+        end_stream(filter);
+    return result(filter, err);
+}
+
+void sb_outfilter_free(struct sb_outfilter *filter)
+{
+    if (!filter)
+        return;
+    if (filter->threaded)
+        end_thread(filter, true);
+    sb_codec_free(filter->codec);
+    pthread_cond_destroy(&filter->changed);
+    pthread_mutex_destroy(&filter->mutex);
+    for (size_t i = 0; i < BLOCKS; i++)
+        free(filter->blocks[i].data);
+    free(filter->out);
+    free(filter);
+}

@@ -1,0 +1,328 @@
+#include "store/out/out_file.h"
+
+#include "core/io.h"
+#include "store/out/buffer.h"
+#include "store/out/filter.h"
+#include "store/out/temporary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PIPE_BYTES (1 << 20)
+
+struct sb_outfile {
+    char *name;                   /* for messages */
+    char *path;                   /* with links followed; NULL where fd is written directly */
+    struct sb_bag_lock temporary; /* path NULL: it is renamed, or there is none */
+    int fd;                       /* of the temporary file that one */
+    bool borrowed;                /* fd is standard output */
+    bool force;
+    int64_t size;
+    struct sb_outfilter *filter; /* NULL: none */
+
+    struct sb_outbuf out; /* behind the filter, and with one, of its thread */
+};
+
+static enum sb_code exists(const char *path, const struct stat *st, bool force,
+                           struct sb_error *err)
+{
+    if (!S_ISREG(st->st_mode))
+        return sb_fail(err, SB_EXISTS, "%s: is there, and not a regular file; choose another name",
+                       path);
+    if (!force)
+        return sb_fail(err, SB_EXISTS, "%s: exists already; use --force to replace it", path);
+    return SB_OK;
+}
+
+static bool is_written_directly(const struct stat *st)
+{
+    return S_ISFIFO(st->st_mode) || S_ISCHR(st->st_mode);
+}
+
+/* *direct: it is no file to be made. Else file->path is set. */
+static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bool *direct,
+                                   struct sb_error *err)
+{
+    struct stat st;
+
+    *direct = false;
+    if (!*path)
+        return sb_fail(err, SB_INVALID, "the output has an empty name");
+    if (stat(path, &st) == 0) {
+        *direct = is_written_directly(&st);
+        if (*direct)
+            return SB_OK;
+        file->path = realpath(path, NULL);
+        if (!file->path)
+            return sb_fail_errno(err, errno, "%s", path);
+        sb_out_temporary_finish(file->path);
+        return exists(path, &st, file->force, err);
+    }
+    if (errno != ENOENT)
+        return sb_fail_errno(err, errno, "%s", path);
+    if (lstat(path, &st) == 0)
+        return sb_fail(err, SB_EXISTS, "%s: is a link to what is not there; remove it", path);
+    file->path = strdup(path);
+    return file->path ? SB_OK : sb_fail_memory(err);
+}
+
+static enum sb_code set_mode(struct sb_outfile *file, unsigned mode, struct sb_error *err)
+{
+    if (mode != 0 && fchmod(file->fd, mode))
+        return sb_fail_errno(err, errno, "%s: cannot set the mode", file->name);
+    return SB_OK;
+}
+
+static enum sb_code create_temporary(struct sb_outfile *file, unsigned mode, struct sb_error *err)
+{
+    enum sb_code code = sb_out_temporary_make(&file->temporary, file->path, file->name, err);
+
+    file->fd = file->temporary.fd;
+    if (code == SB_SYSTEM || code == SB_NOENT)
+        return sb_fail_errno(err, err->sys_errno, "%s: cannot be created", file->name);
+    return code ? code : set_mode(file, mode, err);
+}
+
+static enum sb_code open_target(struct sb_outfile *file,
+                                const struct sb_stream_sink_options *options, struct sb_error *err)
+{
+    const char *path = options->path;
+    enum sb_code code;
+    bool direct;
+
+    if (strcmp(path, "-") == 0) {
+        file->fd = STDOUT_FILENO;
+        file->borrowed = true;
+    } else {
+        code = look_at_target(file, path, &direct, err);
+        if (code)
+            return code;
+        if (!direct)
+            return create_temporary(file, options->mode, err);
+        file->fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+        if (file->fd < 0)
+            return sb_fail_errno(err, errno, "%s", path);
+    }
+    if (isatty(file->fd))
+        return sb_fail(err, SB_INVALID, "%s: is a terminal; give it a file or a pipe", file->name);
+    /* Best effort: what is no pipe, or has reached the user's limit, stays as it is. */
+    fcntl(file->fd, F_SETPIPE_SZ, PIPE_BYTES);
+    return SB_OK;
+}
+
+/* Behind the filter: a sb_each_block. */
+static enum sb_code put(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct sb_outfile *file = context;
+
+    return sb_outbuf_write(&file->out, data, size, err);
+}
+
+static enum sb_code open_filter(struct sb_outfile *file,
+                                const struct sb_stream_sink_options *options, struct sb_error *err)
+{
+    struct sb_outfilter_options filter = {
+        .kind = options->filter,
+        .level = options->level,
+        .threads = options->threads,
+        .each = put,
+        .context = file,
+    };
+
+    if (options->filter == SB_FILTER_NONE)
+        return SB_OK;
+    return sb_outfilter_open(&file->filter, &filter, err);
+}
+
+enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sink_options *options,
+                             struct sb_error *err)
+{
+    bool standard = strcmp(options->path, "-") == 0;
+    struct sb_outfile *file = calloc(1, sizeof(*file));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!file)
+        return sb_fail_memory(err);
+    file->fd = file->temporary.fd = -1;
+    file->force = options->force;
+    file->name = strdup(standard ? "standard output" : options->path);
+    code = file->name ? open_target(file, options, err) : sb_fail_memory(err);
+    if (code == SB_OK)
+        code = sb_outbuf_begin(&file->out, file->fd, file->name, file->temporary.path, 0, err);
+    if (code == SB_OK)
+        code = open_filter(file, options, err);
+    if (code) {
+        sb_outfile_free(file);
+        return code;
+    }
+    *out = file;
+    return SB_OK;
+}
+
+enum sb_code sb_outfile_write(struct sb_outfile *file, const void *data, size_t size,
+                              struct sb_error *err)
+{
+    file->size += (int64_t)size;
+    if (file->filter)
+        return sb_outfilter_write(file->filter, data, size, err);
+    return sb_outbuf_write(&file->out, data, size, err);
+}
+
+enum sb_code sb_outfile_write_pieces(struct sb_outfile *file, const struct iovec *pieces,
+                                     size_t count, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; i < count; i++)
+        file->size += (int64_t)pieces[i].iov_len;
+    if (!file->filter)
+        return sb_outbuf_write_pieces(&file->out, pieces, count, err);
+    for (size_t i = 0; code == SB_OK && i < count; i++)
+        code = sb_outfilter_write(file->filter, pieces[i].iov_base, pieces[i].iov_len, err);
+    return code;
+}
+
+const char *sb_outfile_name(const struct sb_outfile *file)
+{
+    return file->name;
+}
+
+int64_t sb_outfile_size(const struct sb_outfile *file)
+{
+    return file->size;
+}
+
+bool sb_outfile_goes_back(const struct sb_outfile *file)
+{
+    return !file->filter && file->temporary.path;
+}
+
+static enum sb_code check_seekable(const struct sb_outfile *file, struct sb_error *err)
+{
+    if (!sb_outfile_goes_back(file))
+        return sb_fail(err, SB_INVALID, "%s: what was written cannot be had back", file->name);
+    return SB_OK;
+}
+
+enum sb_code sb_outfile_read(struct sb_outfile *file, int64_t offset, void *data, size_t size,
+                             struct sb_error *err)
+{
+    enum sb_code code = check_seekable(file, err);
+    size_t got;
+
+    if (code == SB_OK)
+        code = sb_outbuf_flush(&file->out, err);
+    if (code == SB_OK)
+        code = sb_pread_full(file->fd, data, size, offset, &got, file->name, err);
+    if (code == SB_OK && got < size)
+        code = sb_fail(err, SB_INVALID, "%s: ends before what is read back", file->name);
+    return code;
+}
+
+enum sb_code sb_outfile_patch(struct sb_outfile *file, int64_t offset, const void *data,
+                              size_t size, struct sb_error *err)
+{
+    enum sb_code code = check_seekable(file, err);
+
+    if (code == SB_OK)
+        code = sb_outbuf_flush(&file->out, err);
+    return code ? code : sb_pwrite_full(file->fd, data, size, offset, file->name, err);
+}
+
+enum sb_code sb_outfile_cut(struct sb_outfile *file, int64_t size, struct sb_error *err)
+{
+    enum sb_code code = check_seekable(file, err);
+
+    if (code == SB_OK)
+        code = sb_outbuf_cut(&file->out, size, err);
+    if (code == SB_OK)
+        file->size = size;
+    return code;
+}
+
+static enum sb_code close_file(struct sb_outfile *file, struct sb_error *err)
+{
+    int fd = file->fd;
+
+    if (file->borrowed || fd < 0)
+        return SB_OK;
+    file->fd = -1;
+    return close(fd) ? sb_fail_errno(err, errno, "%s: cannot close", file->name) : SB_OK;
+}
+
+/* A network file system reports a failing write as late as this; the lock stays. */
+static enum sb_code close_temporary(struct sb_outfile *file, struct sb_error *err)
+{
+    int lock = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+
+    if (lock < 0)
+        return sb_fail_errno(err, errno, "%s", file->name);
+    file->temporary.fd = lock;
+    return close_file(file, err);
+}
+
+/* Where locks do not work, a user may have taken it for what a killed run left. */
+static enum sb_code refuse_other(const struct sb_outfile *file, struct sb_error *err)
+{
+    bool named;
+    enum sb_code code = sb_is_named(file->temporary.fd, file->temporary.path, &named, err);
+
+    if (code || named)
+        return code;
+    return sb_fail(err, SB_CHANGED, "%s: somebody removed %s, in which it was made; run again",
+                   file->name, file->temporary.path);
+}
+
+static enum sb_code give_name(struct sb_outfile *file, struct sb_error *err)
+{
+    enum sb_code code = refuse_other(file, err);
+
+    if (code == SB_OK)
+        code = file->force ? sb_rename(file->temporary.path, file->path, err)
+                           : sb_rename_new(file->temporary.path, file->path, err);
+    if (code)
+        return code;
+    sb_bag_lock_leave(&file->temporary);
+    return sb_sync_directory_of(file->path, err);
+}
+
+enum sb_code sb_outfile_commit(struct sb_outfile *file, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (file->filter)
+        code = sb_outfilter_finish(file->filter, err);
+    if (code == SB_OK)
+        code = sb_outbuf_flush(&file->out, err);
+    if (code || !file->temporary.path)
+        return code ? code : close_file(file, err);
+    code = sb_fsync(file->fd, file->name, err);
+    if (code == SB_OK)
+        code = close_temporary(file, err);
+    if (code == SB_OK)
+        code = give_name(file, err);
+    return code;
+}
+
+void sb_outfile_free(struct sb_outfile *file)
+{
+    struct sb_error ignored;
+
+    if (!file)
+        return;
+    /* Its thread uses the rest. */
+    sb_outfilter_free(file->filter);
+    if (file->fd == file->temporary.fd)
+        file->fd = -1;
+    sb_bag_lock_drop(&file->temporary);
+    (void)!close_file(file, &ignored);
+    sb_outbuf_release(&file->out);
+    free(file->path);
+    free(file->name);
+    free(file);
+}

@@ -1,0 +1,57 @@
+/*
+ * A file that appears whole or not at all, or standard output: where the streaming sinks write.
+ *
+ * Bytes go through the filter that was asked for (out/filter.h), in the order of the calls. A file
+ * stands under a temporary name beside its own (out/temporary.h), locked, until the commit has
+ * synced and renamed it; free removes it, and after a kill the next run to the same output. A FIFO
+ * or a character device, such as /dev/stdout, is written directly, as standard output is. Belongs
+ * to one thread at a time.
+ */
+#ifndef SB_STORE_OUT_OUT_FILE_H
+#define SB_STORE_OUT_OUT_FILE_H
+
+#include "store/sinks.h"
+
+#include <sys/uio.h>
+
+struct sb_outfile;
+
+/*
+ * SB_EXISTS when something is there and !force, or when it is not a regular file; SB_INVALID for a
+ * terminal; SB_LOCKED: another process makes it. A symbolic link to a regular file stays, and the
+ * file is replaced.
+ */
+enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sink_options *options,
+                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_outfile_write(struct sb_outfile *file, const void *data, size_t size,
+                              struct sb_error *err) SB_CHECKED;
+
+/* Writes the pieces one behind the other, where possible without a copy. */
+enum sb_code sb_outfile_write_pieces(struct sb_outfile *file, const struct iovec *pieces,
+                                     size_t count, struct sb_error *err) SB_CHECKED;
+
+/* For messages: the path as given, or "standard output". */
+const char *sb_outfile_name(const struct sb_outfile *file);
+
+/* Bytes written so far, before the filter. */
+int64_t sb_outfile_size(const struct sb_outfile *file);
+
+/* Without a filter, of a file with a temporary name: reads back what was written. SB_INVALID
+ * otherwise. */
+enum sb_code sb_outfile_read(struct sb_outfile *file, int64_t offset, void *data, size_t size,
+                             struct sb_error *err) SB_CHECKED;
+
+/* Likewise: puts other bytes in the place of what was written there. */
+enum sb_code sb_outfile_patch(struct sb_outfile *file, int64_t offset, const void *data,
+                              size_t size, struct sb_error *err) SB_CHECKED;
+
+/* Can the above be done? */
+bool sb_outfile_goes_back(const struct sb_outfile *file);
+
+/* Likewise: takes back what was written behind the first `size` bytes. */
+enum sb_code sb_outfile_cut(struct sb_outfile *file, int64_t size, struct sb_error *err) SB_CHECKED;
+
+enum sb_code sb_outfile_commit(struct sb_outfile *file, struct sb_error *err) SB_CHECKED;
+void sb_outfile_free(struct sb_outfile *file); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,79 @@
+#include "store/out/temporary.h"
+
+#include "core/crc32c.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME_BYTES     255
+#define CHECKSUM_BYTES 9 /* "-" and digits */
+
+/* Each means that another process cleared the same left-over. */
+#define TRIES 100
+
+/* So many bytes of the name as may stand there, no character cut in two. */
+static size_t fitting(const char *name, size_t size)
+{
+    size_t most = NAME_BYTES - 1 - strlen(SB_OUT_SUFFIX);
+
+    if (size <= most)
+        return size;
+    most -= CHECKSUM_BYTES;
+    while (most > 0 && ((unsigned char)name[most] & 0xc0) == 0x80)
+        most--;
+    return most;
+}
+
+enum sb_code sb_out_temporary_name(const char *path, struct sb_buf *out, struct sb_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t size = strlen(name), fit = fitting(name, size);
+    enum sb_code code;
+
+    sb_buf_clear(out);
+    code = sb_buf_add_format(out, "%.*s.%.*s", (int)(name - path), path, (int)fit, name);
+    if (!code && fit < size)
+        code = sb_buf_add_format(out, "-%08" PRIx32, sb_crc32c(0, name, size));
+    if (!code)
+        code = sb_buf_add_text(out, SB_OUT_SUFFIX);
+    return code ? sb_fail_memory(err) : SB_OK;
+}
+
+enum sb_code sb_out_temporary_make(struct sb_bag_lock *lock, const char *path, const char *name,
+                                   struct sb_error *err)
+{
+    struct sb_buf temporary = {0};
+    enum sb_code code = sb_out_temporary_name(path, &temporary, err);
+
+    lock->fd = -1;
+    lock->path = NULL;
+    for (int i = 0; !code && i < TRIES; i++) {
+        code = sb_bag_lock_take(lock, temporary.data, name, err);
+        /* A left-over has the mode and the owner of then. */
+        if (code || lock->made)
+            goto out;
+        sb_bag_lock_drop(lock);
+    }
+    if (!code)
+        code = sb_fail(err, SB_LOCKED, "%s: other processes write it all the time; wait for them",
+                       name);
+out:
+    sb_buf_release(&temporary);
+    return code;
+}
+
+void sb_out_temporary_finish(const char *path)
+{
+    struct sb_buf temporary = {0};
+    struct sb_error ignored;
+    struct stat made, named;
+
+    if (sb_out_temporary_name(path, &temporary, &ignored) == SB_OK &&
+        lstat(temporary.data, &made) == 0 && S_ISREG(made.st_mode) && lstat(path, &named) == 0 &&
+        made.st_dev == named.st_dev && made.st_ino == named.st_ino)
+        unlink(temporary.data);
+    sb_buf_release(&temporary);
+}

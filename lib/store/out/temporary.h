@@ -1,0 +1,33 @@
+/*
+ * The name under which an output that is one file is made: DIR/.NAME.shardbox-out for DIR/NAME.
+ *
+ * It belongs to that output, so that there is never more than one of them, and its maker holds a
+ * lock on it (bag/lock.h) until it is renamed. What stands there unlocked is what a killed run
+ * left, and the next one removes it: a regular file that has no other name. Names of this form are
+ * shardbox's own, for what a tar or a zip holds that is not whole bears no other mark. Anything
+ * else there is refused: a directory, a link, a file of several names.
+ *
+ * Of a NAME with which it would be longer than 255 bytes, the first bytes and a checksum stand for
+ * the whole. Thread-safe.
+ */
+#ifndef SB_STORE_OUT_TEMPORARY_H
+#define SB_STORE_OUT_TEMPORARY_H
+
+#include "core/buf.h"
+#include "store/bag/lock.h"
+
+#define SB_OUT_SUFFIX ".shardbox-out"
+
+/* Replaces what the buffer holds. */
+enum sb_code sb_out_temporary_name(const char *path, struct sb_buf *out,
+                                   struct sb_error *err) SB_CHECKED;
+
+/* Makes it, empty and with a mode by the umask. As sb_bag_lock_take; name: for messages. */
+enum sb_code sb_out_temporary_make(struct sb_bag_lock *lock, const char *path, const char *name,
+                                   struct sb_error *err) SB_CHECKED;
+
+/* Removes it where it is another name of the output itself: a run that was killed when it had given
+ * the output its name left that (sb_rename_new). */
+void sb_out_temporary_finish(const char *path);
+
+#endif

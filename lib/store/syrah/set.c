@@ -1,0 +1,237 @@
+#include "store/syrah/set.h"
+
+#include "store/shard_spec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SUFFIX     ".syr"
+#define SPEC_SHOWN 100 /* bytes of a list of files, of which there are too many */
+
+struct file {
+    struct sb_syrah *syrah;
+    int64_t end;      /* items of this file and those before it */
+    uint32_t *arrays; /* those of the set by their numbers here; NULL: the same */
+};
+
+struct sb_syrah_set {
+    char *name;
+    struct file *files;
+    uint32_t count;
+};
+
+void sb_syrah_set_free(struct sb_syrah_set *set)
+{
+    if (!set)
+        return;
+    for (uint32_t i = 0; i < set->count; i++) {
+        sb_syrah_free(set->files[i].syrah);
+        free(set->files[i].arrays);
+    }
+    free(set->files);
+    free(set->name);
+    free(set);
+}
+
+static struct sb_syrah_set *set_new(const char *name, size_t files)
+{
+    struct sb_syrah_set *set = calloc(1, sizeof(*set));
+
+    if (!set)
+        return NULL;
+    set->name = strdup(name);
+    set->files = calloc(files, sizeof(*set->files));
+    if (set->name && set->files)
+        return set;
+    sb_syrah_set_free(set);
+    return NULL;
+}
+
+/* The arrays of another file than the first by their numbers in the first. */
+static enum sb_code match_arrays(const struct sb_syrah_set *set, struct file *file,
+                                 struct sb_error *err)
+{
+    const struct sb_syrah *first = set->files[0].syrah, *other = file->syrah;
+    uint32_t count = sb_syrah_array_count(first);
+
+    if (sb_syrah_array_count(other) > count)
+        return sb_fail(
+            err, SB_INVALID,
+            "%s: has more arrays than %s: only files of the same arrays are one sequence",
+            sb_syrah_name(other), sb_syrah_name(first));
+    file->arrays = calloc(count ? count : 1, sizeof(*file->arrays));
+    if (!file->arrays)
+        return sb_fail_memory(err);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sb_syrah_array *array = sb_syrah_array(first, i);
+        int64_t found = sb_syrah_find(other, array->name, strlen(array->name));
+        enum sb_dtype dtype = SB_DTYPE_NONE;
+
+        if (found >= 0)
+            dtype = sb_syrah_array(other, (uint32_t)found)->dtype;
+        if (dtype != array->dtype)
+            return sb_fail(err, SB_INVALID,
+                           "%s: has no array '%s' of type %s, as %s has: only files of the same "
+                           "arrays are one sequence",
+                           sb_syrah_name(other), array->name, sb_dtype_word(array->dtype),
+                           sb_syrah_name(first));
+        file->arrays[i] = (uint32_t)found;
+    }
+    return SB_OK;
+}
+
+/* The file is the set's, also when it fails. */
+static enum sb_code add_file(struct sb_syrah_set *set, struct sb_syrah *syrah, struct sb_error *err)
+{
+    int64_t before = set->count ? set->files[set->count - 1].end : 0;
+    struct file *file = &set->files[set->count++];
+
+    *file = (struct file){.syrah = syrah, .end = before};
+    if (__builtin_add_overflow(before, sb_syrah_count(syrah), &file->end))
+        return sb_fail(err, SB_LIMIT, "%s: has more items than can be counted", set->name);
+    return set->count > 1 ? match_arrays(set, file, err) : SB_OK;
+}
+
+enum sb_code sb_syrah_set_of(struct sb_syrah_set **out, struct sb_syrah *syrah,
+                             struct sb_error *err)
+{
+    *out = set_new(sb_syrah_name(syrah), 1);
+    if (!*out) {
+        sb_syrah_free(syrah);
+        return sb_fail_memory(err);
+    }
+    if (!add_file(*out, syrah, err))
+        return SB_OK;
+    sb_syrah_set_free(*out);
+    *out = NULL;
+    return err->code;
+}
+
+static enum sb_code open_file(struct sb_syrah_set *set, const char *path, struct sb_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct sb_syrah *syrah;
+
+    if (fd < 0)
+        return sb_fail_errno(err, errno, "%s", path);
+    if (sb_syrah_open(&syrah, fd, path, err))
+        return err->code;
+    return add_file(set, syrah, err);
+}
+
+enum sb_code sb_syrah_set_open(struct sb_syrah_set **out, const char *spec, struct sb_error *err)
+{
+    struct sb_syrah_set *set = NULL;
+    struct sb_spec files = {0};
+    enum sb_code code = sb_spec_expand(&files, spec, err);
+
+    *out = NULL;
+    if (!code && files.count > SB_SYRAH_SET_MOST)
+        code =
+            sb_fail(err, SB_LIMIT, "%.*s%s: stands for %zu files, and at most %d are read as one",
+                    SPEC_SHOWN, spec, strlen(spec) > SPEC_SHOWN ? "..." : "", files.count,
+                    SB_SYRAH_SET_MOST);
+    if (!code && files.count == 0)
+        code = sb_fail(err, SB_NOENT, "%s: names no file", spec);
+    if (!code) {
+        set = set_new(spec, files.count);
+        code = set ? SB_OK : sb_fail_memory(err);
+    }
+    for (size_t i = 0; i < files.count && !code; i++)
+        code = open_file(set, files.paths[i], err);
+    sb_spec_release(&files);
+    if (code)
+        sb_syrah_set_free(set);
+    else
+        *out = set;
+    return code;
+}
+
+bool sb_syrah_set_is_spec(const char *spec)
+{
+    size_t items = 0;
+
+    if (!strpbrk(spec, ",@*?[") || access(spec, F_OK) == 0)
+        return false;
+    for (const char *item = spec; *item; item += *item == ',') {
+        size_t size = strcspn(item, ",");
+
+        if (size > 0 && (size <= strlen(SUFFIX) ||
+                         memcmp(item + size - strlen(SUFFIX), SUFFIX, strlen(SUFFIX)) != 0))
+            return false;
+        items += size > 0;
+        item += size;
+    }
+    return items > 0;
+}
+
+const char *sb_syrah_set_name(const struct sb_syrah_set *set)
+{
+    return set->name;
+}
+
+int64_t sb_syrah_set_count(const struct sb_syrah_set *set)
+{
+    return set->files[set->count - 1].end;
+}
+
+uint32_t sb_syrah_set_file_count(const struct sb_syrah_set *set)
+{
+    return set->count;
+}
+
+const struct sb_syrah *sb_syrah_set_file(const struct sb_syrah_set *set, uint32_t file)
+{
+    return set->files[file].syrah;
+}
+
+uint32_t sb_syrah_set_array_count(const struct sb_syrah_set *set)
+{
+    return sb_syrah_array_count(set->files[0].syrah);
+}
+
+const struct sb_syrah_array *sb_syrah_set_array(const struct sb_syrah_set *set, uint32_t array)
+{
+    return sb_syrah_array(set->files[0].syrah, array);
+}
+
+int64_t sb_syrah_set_find(const struct sb_syrah_set *set, const char *name, size_t size)
+{
+    return sb_syrah_find(set->files[0].syrah, name, size);
+}
+
+struct sb_syrah_place sb_syrah_set_place(const struct sb_syrah_set *set, int64_t item)
+{
+    uint32_t low = 0, high = set->count - 1;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (item < set->files[middle].end)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return (struct sb_syrah_place){.file = low,
+                                   .item = low ? item - set->files[low - 1].end : item};
+}
+
+enum sb_code sb_syrah_set_extent(const struct sb_syrah_set *set, struct sb_syrah_place place,
+                                 uint32_t array, struct sb_syrah_extent *out, struct sb_error *err)
+{
+    const struct file *file = &set->files[place.file];
+    struct sb_error cause;
+    size_t good;
+
+    if (file->arrays)
+        array = file->arrays[array];
+    if (!sb_syrah_extents(file->syrah, array, place.item, 1, out, &good, &cause))
+        return SB_OK;
+    if (cause.code == SB_DAMAGED && set->count > 1)
+        return sb_fail(err, SB_DAMAGED, "%s: %s", sb_syrah_name(file->syrah), cause.text);
+    *err = cause;
+    return err->code;
+}

@@ -1,0 +1,55 @@
+/*
+ * Syrah files that are read as one: the items of the second behind those of the first.
+ *
+ * The first says which arrays there are, and their order; the others must have the same, of the
+ * same types, in any order. Items are numbered through. May be used by any number of threads.
+ */
+#ifndef SB_STORE_SYRAH_SET_H
+#define SB_STORE_SYRAH_SET_H
+
+#include "store/syrah/syrah.h"
+
+#define SB_SYRAH_SET_MOST 128 /* files; each is mapped, and open */
+
+struct sb_syrah_set;
+
+/* Of one file; it is taken, also when it fails. */
+enum sb_code sb_syrah_set_of(struct sb_syrah_set **out, struct sb_syrah *syrah,
+                             struct sb_error *err) SB_CHECKED;
+
+/*
+ * The files of a spec (shard_spec.h): "a.syr,b.syr", "train@16.syr", "train@*.syr". SB_NOENT names
+ * a file that is missing; SB_FORMAT as sb_syrah_open; SB_INVALID where one has other arrays;
+ * SB_LIMIT.
+ */
+enum sb_code sb_syrah_set_open(struct sb_syrah_set **out, const char *spec,
+                               struct sb_error *err) SB_CHECKED;
+void sb_syrah_set_free(struct sb_syrah_set *set); /* NULL is allowed */
+
+/* Is it no file, but by its words a spec of some called *.syr? */
+bool sb_syrah_set_is_spec(const char *spec);
+
+const char *sb_syrah_set_name(const struct sb_syrah_set *set); /* for messages: the spec */
+int64_t sb_syrah_set_count(const struct sb_syrah_set *set);    /* items */
+uint32_t sb_syrah_set_file_count(const struct sb_syrah_set *set);
+const struct sb_syrah *sb_syrah_set_file(const struct sb_syrah_set *set, uint32_t file);
+
+/* Those of the first file. */
+uint32_t sb_syrah_set_array_count(const struct sb_syrah_set *set);
+const struct sb_syrah_array *sb_syrah_set_array(const struct sb_syrah_set *set, uint32_t array);
+int64_t sb_syrah_set_find(const struct sb_syrah_set *set, const char *name, size_t size);
+
+/* Where an item, which must be there, is: its file, and its number in that. */
+struct sb_syrah_place {
+    uint32_t file;
+    int64_t item;
+};
+struct sb_syrah_place sb_syrah_set_place(const struct sb_syrah_set *set, int64_t item);
+
+/* One array of one item; the text of SB_DAMAGED is that of sb_syrah_extents, behind the file's name
+ * where there are several. */
+enum sb_code sb_syrah_set_extent(const struct sb_syrah_set *set, struct sb_syrah_place place,
+                                 uint32_t array, struct sb_syrah_extent *out,
+                                 struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,238 @@
+#include "store/syrah/syrah.h"
+
+#include "core/io.h"
+#include "core/little_endian.h"
+#include "store/syrah/impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void sb_syrah_free(struct sb_syrah *syrah)
+{
+    if (!syrah)
+        return;
+    for (uint32_t i = 0; i < syrah->count; i++)
+        free((char *)syrah->arrays[i].name);
+    free(syrah->arrays);
+    free(syrah->columns);
+    free(syrah->by_name);
+    sb_mapping_free(syrah->mapping);
+    if (syrah->fd >= 0)
+        close(syrah->fd);
+    free(syrah->name);
+    free(syrah);
+}
+
+bool sb_syrah_is_header(const void *data, size_t size)
+{
+    return size >= SB_SYRAH_HEADER && memcmp(data, "GS\0", 3) == 0;
+}
+
+static int64_t int64_at(const unsigned char *data)
+{
+    return (int64_t)sb_get_u64(data);
+}
+
+static bool is_zero(const unsigned char *data, size_t size)
+{
+    while (size > 0 && !data[size - 1])
+        size--;
+    return size == 0;
+}
+
+/* The header, and what it says of the metadata's place. */
+static enum sb_code read_header(struct sb_syrah *syrah, struct sb_error *err)
+{
+    const unsigned char *data = syrah->mapping->data;
+    int64_t file = syrah->mapping->size, offset, size;
+    size_t got = file < SB_SYRAH_HEADER ? (size_t)file : SB_SYRAH_HEADER;
+
+    if (is_zero(data, got))
+        return sb_fail(err, SB_FORMAT,
+                       "%s: is a Syrah file that was never closed: it has no header and no "
+                       "metadata, and what it holds cannot be told apart",
+                       syrah->name);
+    if (!sb_syrah_is_header(data, got))
+        return sb_fail(err, SB_FORMAT, "%s: is no Syrah file: its header is not one", syrah->name);
+    offset = int64_at(data + 6);
+    size = int64_at(data + 14);
+    if (offset < SB_SYRAH_HEADER || offset > file || size < 0 || size > file - offset)
+        return sb_fail(err, SB_FORMAT,
+                       "%s: the metadata lie outside the file (offset %lld, %lld bytes): it is cut "
+                       "short, or its header is damaged",
+                       syrah->name, (long long)offset, (long long)size);
+    if (size > INT32_MAX)
+        return sb_fail(err, SB_FORMAT,
+                       "%s: has %lld bytes of metadata, and a BSON document ends at 2^31-1",
+                       syrah->name, (long long)size);
+    syrah->data_end = offset;
+    syrah->document = data + offset;
+    syrah->document_size = (size_t)size;
+    return SB_OK;
+}
+
+static enum sb_code check_unchanged(const struct sb_syrah *syrah, struct sb_error *err)
+{
+    struct sb_error shrunk;
+
+    if (!sb_mapping_check(syrah->mapping, &shrunk))
+        return SB_OK;
+    return sb_fail(err, SB_CHANGED, "%s", shrunk.text);
+}
+
+static enum sb_code read_file(struct sb_syrah *syrah, const char *name, struct sb_error *err)
+{
+    struct sb_error changed;
+    enum sb_code code;
+
+    syrah->name = strdup(name);
+    if (!syrah->name)
+        return sb_fail_memory(err);
+    if (sb_mapping_open(&syrah->mapping, syrah->fd, syrah->name, err))
+        return err->code;
+    code = read_header(syrah, err);
+    if (!code)
+        code = sb_syrah_read_metadata(syrah, err);
+    if ((!code || code == SB_FORMAT) && check_unchanged(syrah, &changed)) {
+        *err = changed;
+        code = SB_CHANGED;
+    }
+    return code;
+}
+
+enum sb_code sb_syrah_open(struct sb_syrah **out, int fd, const char *name, struct sb_error *err)
+{
+    struct sb_syrah *syrah = calloc(1, sizeof(*syrah));
+
+    *out = NULL;
+    if (!syrah) {
+        close(fd);
+        return sb_fail_memory(err);
+    }
+    syrah->fd = fd;
+    if (read_file(syrah, name, err)) {
+        sb_syrah_free(syrah);
+        return err->code;
+    }
+    *out = syrah;
+    return SB_OK;
+}
+
+const char *sb_syrah_name(const struct sb_syrah *syrah)
+{
+    return syrah->name;
+}
+
+int64_t sb_syrah_count(const struct sb_syrah *syrah)
+{
+    return syrah->items;
+}
+
+uint32_t sb_syrah_array_count(const struct sb_syrah *syrah)
+{
+    return syrah->count;
+}
+
+const struct sb_syrah_array *sb_syrah_array(const struct sb_syrah *syrah, uint32_t array)
+{
+    return &syrah->arrays[array];
+}
+
+int64_t sb_syrah_data_end(const struct sb_syrah *syrah)
+{
+    return syrah->data_end;
+}
+
+int64_t sb_syrah_metadata_size(const struct sb_syrah *syrah)
+{
+    return (int64_t)syrah->document_size;
+}
+
+/* As strcmp of a name with a text that need not end in a NUL. */
+static int compare_text(const char *name, const char *text, size_t size)
+{
+    int order = strncmp(name, text, size);
+
+    return order ? order : name[size] != '\0';
+}
+
+int64_t sb_syrah_find(const struct sb_syrah *syrah, const char *name, size_t size)
+{
+    uint32_t low = 0, high = syrah->count;
+
+    if (memchr(name, '\0', size))
+        return -1;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = compare_text(syrah->arrays[syrah->by_name[middle]].name, name, size);
+
+        if (order == 0)
+            return syrah->by_name[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return -1;
+}
+
+enum sb_code sb_syrah_check_extent(const struct sb_syrah *syrah, uint32_t array,
+                                   const struct sb_syrah_extent *extent, struct sb_error *err)
+{
+    size_t unit = sb_dtype_size(syrah->arrays[array].dtype);
+
+    if (extent->offset < SB_SYRAH_HEADER || extent->offset > syrah->data_end || extent->size < 0 ||
+        extent->size > syrah->data_end - extent->offset)
+        return sb_fail(err, SB_DAMAGED, "lies outside the data section (offset %lld, %lld bytes)",
+                       (long long)extent->offset, (long long)extent->size);
+    if ((size_t)extent->size % unit)
+        return sb_fail(err, SB_DAMAGED, "has %lld bytes, no multiple of %zu",
+                       (long long)extent->size, unit);
+    return SB_OK;
+}
+
+static struct sb_syrah_extent extent_said(const struct sb_syrah *syrah, uint32_t array,
+                                          int64_t item)
+{
+    const struct sb_syrah_columns *columns = &syrah->columns[array];
+    size_t at = (size_t)item * sizeof(int64_t);
+
+    return (struct sb_syrah_extent){int64_at(columns->offsets + at), int64_at(columns->sizes + at)};
+}
+
+enum sb_code sb_syrah_extents(const struct sb_syrah *syrah, uint32_t array, int64_t first,
+                              size_t count, struct sb_syrah_extent *out, size_t *good,
+                              struct sb_error *err)
+{
+    struct sb_error wrong;
+
+    *good = 0;
+    for (size_t i = 0; i < count; i++)
+        out[i] = extent_said(syrah, array, first + (int64_t)i);
+    if (check_unchanged(syrah, err))
+        return err->code;
+    for (; *good < count; ++*good) {
+        if (sb_syrah_check_extent(syrah, array, &out[*good], &wrong))
+            return sb_fail(err, SB_DAMAGED, "item %lld, array '%s': %s",
+                           (long long)(first + (int64_t)*good), syrah->arrays[array].name,
+                           wrong.text);
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_syrah_read(const struct sb_syrah *syrah, int64_t offset, void *data, size_t size,
+                           struct sb_error *err)
+{
+    size_t got;
+
+    if (offset < SB_SYRAH_HEADER || offset > syrah->data_end ||
+        size > (uint64_t)(syrah->data_end - offset))
+        return sb_fail(err, SB_DAMAGED, "lies outside the data section (offset %lld, %zu bytes)",
+                       (long long)offset, size);
+    if (sb_pread_full(syrah->fd, data, size, offset, &got, syrah->name, err))
+        return err->code;
+    if (got < size)
+        return sb_fail(err, SB_DAMAGED, "%s: became shorter while it was read", syrah->name);
+    return SB_OK;
+}

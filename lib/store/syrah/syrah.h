@@ -1,0 +1,82 @@
+/*
+ * A Syrah file, for reading: items by number, each of which has every array.
+ *
+ * The format (gsicard/syrah, README and _hl/): a header of 22 bytes ("GS", four bytes of version,
+ * offset and length of the metadata as little-endian int64), the bytes of arrays, and a BSON
+ * document that maps each array's name to { offset, size: binaries of an int64 for each item;
+ * dtype: text }. Offsets count from the start of the file. A file that was not closed has no
+ * header: its first bytes are zero, or missing.
+ *
+ * Opening reads the header and walks the document's few elements, which is mapped: its cost does
+ * not depend on the number of items. BSON is read by libbson; what it points at is held against
+ * the document and the data section whenever it is used. May be used by any number of threads.
+ */
+#ifndef SB_STORE_SYRAH_SYRAH_H
+#define SB_STORE_SYRAH_SYRAH_H
+
+#include "core/error.h"
+#include "store/array/dtype.h"
+
+#include <stddef.h>
+
+#define SB_SYRAH_HEADER      22
+#define SB_SYRAH_ARRAYS_MOST 65536 /* of a file that is read */
+
+/* Does a file of at least so many bytes begin as one that was closed? */
+bool sb_syrah_is_header(const void *data, size_t size);
+
+struct sb_syrah;
+
+/*
+ * fd is taken, also when it fails. SB_FORMAT: it is none, or was never closed, or its metadata
+ * cannot be trusted as a whole: they lie outside the file, are no BSON, an array lacks an element
+ * or stands twice, is of an unknown type, or of another count than the first; the text says what.
+ * SB_CHANGED: it becomes shorter.
+ */
+enum sb_code sb_syrah_open(struct sb_syrah **out, int fd, const char *name,
+                           struct sb_error *err) SB_CHECKED;
+void sb_syrah_free(struct sb_syrah *syrah); /* NULL is allowed */
+
+const char *sb_syrah_name(const struct sb_syrah *syrah); /* for messages */
+int64_t sb_syrah_count(const struct sb_syrah *syrah);    /* items */
+
+struct sb_syrah_array {
+    const char *name; /* any bytes without a NUL */
+    enum sb_dtype dtype;
+};
+uint32_t sb_syrah_array_count(const struct sb_syrah *syrah);
+const struct sb_syrah_array *sb_syrah_array(const struct sb_syrah *syrah, uint32_t array);
+
+/* -1: there is no such array. */
+int64_t sb_syrah_find(const struct sb_syrah *syrah, const char *name, size_t size);
+
+/* Where the data section ends, and the metadata begin. */
+int64_t sb_syrah_data_end(const struct sb_syrah *syrah);
+
+int64_t sb_syrah_metadata_size(const struct sb_syrah *syrah); /* bytes */
+
+struct sb_syrah_extent {
+    int64_t offset; /* in the file */
+    int64_t size;   /* bytes */
+};
+
+/* Does it lie inside the data section, in whole values of the array's type? SB_DAMAGED says what is
+ * wrong with it, but not of which item it is. */
+enum sb_code sb_syrah_check_extent(const struct sb_syrah *syrah, uint32_t array,
+                                   const struct sb_syrah_extent *extent,
+                                   struct sb_error *err) SB_CHECKED;
+
+/*
+ * Of one array of `count` items from `first` on, which must be there. All of out is filled in, the
+ * first *good are sound. SB_DAMAGED: the one behind them is not ("item 5, array 'x': ...").
+ * SB_CHANGED: the file has become shorter.
+ */
+enum sb_code sb_syrah_extents(const struct sb_syrah *syrah, uint32_t array, int64_t first,
+                              size_t count, struct sb_syrah_extent *out, size_t *good,
+                              struct sb_error *err) SB_CHECKED;
+
+/* Bytes of the data section; exactly size of them, else SB_DAMAGED. */
+enum sb_code sb_syrah_read(const struct sb_syrah *syrah, int64_t offset, void *data, size_t size,
+                           struct sb_error *err) SB_CHECKED;
+
+#endif

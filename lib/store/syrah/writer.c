@@ -1,0 +1,409 @@
+#include "store/syrah/writer.h"
+
+#include "core/little_endian.h"
+#include "core/name.h"
+#include "store/out/buffer.h"
+#include "store/out/out_file.h"
+#include "store/syrah/document.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COPY_BYTES  ((size_t)1 << 20)
+#define SPOOL_NAME  "temporary file (see TMPDIR)"
+#define VERSION     0, 0, 2, 0 /* of the original whose format this is */
+#define MAGIC_BYTES 6          /* and its version */
+
+struct sb_syrah_writer {
+    struct sb_outfile *file;
+    char *path;
+    int64_t limit; /* of the document */
+
+    /* Where it cannot be gone back in the output: what comes behind the header. */
+    int spool_fd; /* -1: bytes go to the output at once */
+    struct sb_outbuf spool;
+
+    int64_t end; /* of the data, in the file that is made */
+    struct sb_syrah_written *arrays;
+    size_t array_count;
+    size_t array_room;
+    uint32_t *by_name; /* numbers of arrays, once the first item is complete */
+    struct sb_syrah_waiting waiting;
+    int64_t items;
+    int64_t most_items;
+
+    /* The present item. */
+    int64_t begin;
+    size_t have; /* arrays */
+    size_t last; /* the array whose bytes come, or came last */
+    bool open;   /* they do */
+    int64_t declared;
+};
+
+const char *sb_syrah_writer_name(const struct sb_syrah_writer *writer)
+{
+    return sb_outfile_name(writer->file);
+}
+
+void sb_syrah_writer_set_limit(struct sb_syrah_writer *writer, int64_t bytes)
+{
+    writer->limit = bytes;
+}
+
+int64_t sb_syrah_writer_count(const struct sb_syrah_writer *writer)
+{
+    return writer->items;
+}
+
+static void forget_arrays(struct sb_syrah_writer *writer)
+{
+    for (size_t i = 0; i < writer->array_count; i++)
+        free(writer->arrays[i].name);
+    writer->array_count = 0;
+}
+
+void sb_syrah_writer_free(struct sb_syrah_writer *writer)
+{
+    if (!writer)
+        return;
+    sb_outfile_free(writer->file);
+    sb_outbuf_release(&writer->spool);
+    if (writer->spool_fd >= 0)
+        close(writer->spool_fd);
+    sb_syrah_waiting_release(&writer->waiting);
+    forget_arrays(writer);
+    free(writer->arrays);
+    free(writer->by_name);
+    free(writer->path);
+    free(writer);
+}
+
+/* Of a file the header's place; of a stream a place for what comes behind it. */
+static enum sb_code begin(struct sb_syrah_writer *writer, struct sb_error *err)
+{
+    static const char nothing[SB_SYRAH_HEADER];
+    enum sb_code code;
+
+    if (sb_outfile_goes_back(writer->file))
+        return sb_outfile_write(writer->file, nothing, sizeof(nothing), err);
+    code = sb_temp_file(&writer->spool_fd, writer->path, err);
+    return code ? code
+                : sb_outbuf_begin(&writer->spool, writer->spool_fd, SPOOL_NAME, false, 0, err);
+}
+
+enum sb_code sb_syrah_writer_open(struct sb_syrah_writer **out,
+                                  const struct sb_stream_sink_options *options,
+                                  struct sb_error *err)
+{
+    struct sb_stream_sink_options plain = *options;
+    struct sb_syrah_writer *writer = calloc(1, sizeof(*writer));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!writer)
+        return sb_fail_memory(err);
+    plain.filter = SB_FILTER_NONE;
+    writer->limit = SB_SYRAH_DOCUMENT_MOST;
+    writer->spool_fd = -1;
+    writer->begin = writer->end = SB_SYRAH_HEADER;
+    writer->path = strdup(options->path);
+    writer->waiting = (struct sb_syrah_waiting){.beside = writer->path, .fd = -1};
+    code = writer->path ? sb_outfile_open(&writer->file, &plain, err) : sb_fail_memory(err);
+    if (!code)
+        code = begin(writer, err);
+    if (code)
+        sb_syrah_writer_free(writer);
+    else
+        *out = writer;
+    return code;
+}
+
+static enum sb_code fail_array(const struct sb_syrah_written *array, const char *what,
+                               struct sb_error *err)
+{
+    return sb_fail(err, SB_INVALID, "array '%s': %s", array->name, what);
+}
+
+/* What came of the array at hand is all of it. */
+static enum sb_code close_array(struct sb_syrah_writer *writer, struct sb_error *err)
+{
+    struct sb_syrah_written *array;
+
+    if (!writer->open)
+        return SB_OK;
+    writer->open = false;
+    array = &writer->arrays[writer->last];
+    array->extent.size = writer->end - array->extent.offset;
+    if (writer->declared >= 0 && array->extent.size != writer->declared)
+        return fail_array(array, "its bytes are not as many as its size", err);
+    if (array->extent.size % (int64_t)sb_dtype_size(array->dtype) == 0)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "array '%s': its %" PRId64 " bytes are no multiple of a %s",
+                   array->name, array->extent.size, sb_dtype_word(array->dtype));
+}
+
+static bool is_called(const struct sb_syrah_written *array, const char *name, size_t size)
+{
+    return strncmp(array->name, name, size) == 0 && array->name[size] == '\0';
+}
+
+/* -1 or 1 as `name` comes before or behind that of the array; 0: it is its own. */
+static int compare_with(const struct sb_syrah_written *array, const char *name, size_t size)
+{
+    int order = strncmp(name, array->name, size);
+
+    return order ? order : array->name[size] ? -1 : 0;
+}
+
+/* Items are mostly alike, so it is the next one. array_count: there is none. */
+static size_t find_array(const struct sb_syrah_writer *writer, const char *name, size_t size)
+{
+    size_t next = writer->have == 0 ? 0 : writer->last + 1, low = 0, high = writer->array_count;
+
+    if (next < writer->array_count && is_called(&writer->arrays[next], name, size))
+        return next;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = compare_with(&writer->arrays[writer->by_name[middle]], name, size);
+
+        if (order == 0)
+            return writer->by_name[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return writer->array_count;
+}
+
+static enum sb_code add_array(struct sb_syrah_writer *writer, const char *name, size_t size,
+                              enum sb_dtype dtype, struct sb_error *err)
+{
+    size_t room = writer->array_room ? 2 * writer->array_room : 16;
+    struct sb_syrah_written *grown = writer->arrays;
+    char *copy;
+
+    if (writer->array_count == SB_SYRAH_ARRAYS_MOST)
+        return sb_fail(err, SB_LIMIT, "%s: an item has more than %d arrays",
+                       sb_syrah_writer_name(writer), SB_SYRAH_ARRAYS_MOST);
+    if (!sb_is_utf8(name, size) || memchr(name, '\0', size))
+        return sb_fail(err, SB_INVALID, "array '%.*s': its name is no UTF-8 text", (int)size, name);
+    if (writer->array_count == writer->array_room) {
+        grown = realloc(writer->arrays, room * sizeof(*grown));
+        if (!grown)
+            return sb_fail_memory(err);
+        writer->arrays = grown;
+        writer->array_room = room;
+    }
+    copy = strndup(name, size);
+    if (!copy)
+        return sb_fail_memory(err);
+    grown[writer->array_count++] = (struct sb_syrah_written){.name = copy, .dtype = dtype};
+    return SB_OK;
+}
+
+/* The array of that name that the first item has. */
+static enum sb_code choose_array(const struct sb_syrah_writer *writer, const char *name,
+                                 size_t size, enum sb_dtype dtype, size_t *array,
+                                 struct sb_error *err)
+{
+    *array = find_array(writer, name, size);
+    if (*array == writer->array_count)
+        return sb_fail(err, SB_INVALID, "array '%.*s': the first item has none of that name",
+                       (int)size, name);
+    if (writer->arrays[*array].there)
+        return fail_array(&writer->arrays[*array], "it comes twice", err);
+    if (writer->arrays[*array].dtype == dtype)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "array '%s': is of type %s, but %s in the first item",
+                   writer->arrays[*array].name, sb_dtype_word(dtype),
+                   sb_dtype_word(writer->arrays[*array].dtype));
+}
+
+enum sb_code sb_syrah_writer_array(struct sb_syrah_writer *writer, const char *name,
+                                   size_t name_size, enum sb_dtype dtype, int64_t size,
+                                   struct sb_error *err)
+{
+    size_t array = writer->array_count;
+    enum sb_code code = close_array(writer, err);
+
+    if (!code && writer->items == 0)
+        code = add_array(writer, name, name_size, dtype, err);
+    else if (!code)
+        code = choose_array(writer, name, name_size, dtype, &array, err);
+    if (code)
+        return code;
+    writer->arrays[array].there = true;
+    writer->arrays[array].extent.offset = writer->end;
+    writer->have++;
+    writer->last = array;
+    writer->open = true;
+    writer->declared = size;
+    return SB_OK;
+}
+
+/* Behind the header; a sb_each_block. */
+static enum sb_code put(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct sb_syrah_writer *writer = context;
+
+    if (writer->spool_fd >= 0)
+        return sb_outbuf_write(&writer->spool, data, size, err);
+    return sb_outfile_write(writer->file, data, size, err);
+}
+
+enum sb_code sb_syrah_writer_write(struct sb_syrah_writer *writer, const void *data, size_t size,
+                                   struct sb_error *err)
+{
+    int64_t done = writer->end - writer->arrays[writer->last].extent.offset;
+
+    if (writer->declared >= 0 && (int64_t)size > writer->declared - done)
+        return fail_array(&writer->arrays[writer->last], "its bytes are more than its size", err);
+    writer->end += (int64_t)size;
+    return put(writer, data, size, err);
+}
+
+static int compare_names(const void *a, const void *b, void *context)
+{
+    const struct sb_syrah_written *arrays = context;
+
+    return strcmp(arrays[*(const uint32_t *)a].name, arrays[*(const uint32_t *)b].name);
+}
+
+static enum sb_code sort_names(struct sb_syrah_writer *writer, struct sb_error *err)
+{
+    uint32_t *by_name = calloc(writer->array_count + 1, sizeof(*by_name));
+
+    free(writer->by_name);
+    writer->by_name = by_name;
+    if (!by_name)
+        return sb_fail_memory(err);
+    for (size_t i = 0; i < writer->array_count; i++)
+        by_name[i] = (uint32_t)i;
+    qsort_r(by_name, writer->array_count, sizeof(*by_name), compare_names, writer->arrays);
+    for (size_t i = 1; i < writer->array_count; i++) {
+        if (strcmp(writer->arrays[by_name[i - 1]].name, writer->arrays[by_name[i]].name) == 0)
+            return fail_array(&writer->arrays[by_name[i]], "it comes twice", err);
+    }
+    return SB_OK;
+}
+
+static enum sb_code check_first(struct sb_syrah_writer *writer, struct sb_error *err)
+{
+    enum sb_code code = sort_names(writer, err);
+
+    if (code)
+        return code;
+    if (writer->array_count == 0)
+        return sb_fail(err, SB_INVALID, "has no arrays");
+    writer->most_items = sb_syrah_document_room(writer->arrays, writer->array_count, writer->limit);
+    return sb_syrah_waiting_begin(&writer->waiting, writer->array_count, err);
+}
+
+static enum sb_code check_complete(const struct sb_syrah_writer *writer, struct sb_error *err)
+{
+    for (size_t i = 0; writer->have < writer->array_count && i < writer->array_count; i++) {
+        if (!writer->arrays[i].there)
+            return sb_fail(err, SB_INVALID, "has no array '%s', as the first item has",
+                           writer->arrays[i].name);
+    }
+    if (writer->items < writer->most_items)
+        return SB_OK;
+    return sb_fail(err, SB_LIMIT,
+                   "%s: at most %" PRId64 " items with these arrays fit, for the metadata of a "
+                   "Syrah file end at 2 GiB; make several files",
+                   sb_syrah_writer_name(writer), writer->most_items);
+}
+
+static void begin_item(struct sb_syrah_writer *writer)
+{
+    for (size_t i = 0; i < writer->array_count; i++)
+        writer->arrays[i].there = false;
+    writer->begin = writer->end;
+    writer->have = 0;
+    writer->open = false;
+}
+
+enum sb_code sb_syrah_writer_end_item(struct sb_syrah_writer *writer, struct sb_error *err)
+{
+    enum sb_code code = close_array(writer, err);
+
+    if (!code && writer->items == 0)
+        code = check_first(writer, err);
+    if (!code)
+        code = check_complete(writer, err);
+    if (!code)
+        code = sb_syrah_waiting_add(&writer->waiting, &writer->arrays->extent,
+                                    sizeof(*writer->arrays), err);
+    if (code)
+        return code;
+    writer->items++;
+    begin_item(writer);
+    return SB_OK;
+}
+
+enum sb_code sb_syrah_writer_drop_item(struct sb_syrah_writer *writer, struct sb_error *err)
+{
+    int64_t begin = writer->begin;
+    enum sb_code code = SB_OK;
+
+    if (writer->end > begin && writer->spool_fd >= 0)
+        code = sb_outbuf_cut(&writer->spool, begin - SB_SYRAH_HEADER, err);
+    else if (writer->end > begin)
+        code = sb_outfile_cut(writer->file, begin, err);
+    writer->end = begin;
+    if (writer->items == 0)
+        forget_arrays(writer);
+    begin_item(writer);
+    return code;
+}
+
+static void make_header(const struct sb_syrah_writer *writer, uint8_t header[SB_SYRAH_HEADER])
+{
+    static const uint8_t magic[MAGIC_BYTES] = {'G', 'S', VERSION};
+    int64_t size = sb_syrah_document_size(writer->arrays, writer->array_count, writer->items);
+
+    memcpy(header, magic, sizeof(magic));
+    sb_put_u64(sb_put_u64(header + sizeof(magic), (uint64_t)writer->end), (uint64_t)size);
+}
+
+static enum sb_code copy_spool(struct sb_syrah_writer *writer, struct sb_error *err)
+{
+    int64_t size = sb_outbuf_size(&writer->spool);
+    char *block = malloc(COPY_BYTES);
+    enum sb_code code = block ? sb_outbuf_flush(&writer->spool, err) : sb_fail_memory(err);
+    size_t got = 0;
+
+    for (int64_t at = 0; !code && at < size; at += (int64_t)got) {
+        code = sb_pread_full(writer->spool_fd, block, COPY_BYTES, at, &got, SPOOL_NAME, err);
+        if (!code && got == 0)
+            code = sb_fail(err, SB_CHANGED, SPOOL_NAME ": became shorter");
+        if (!code)
+            code = sb_outfile_write(writer->file, block, got, err);
+    }
+    free(block);
+    return code;
+}
+
+enum sb_code sb_syrah_writer_commit(struct sb_syrah_writer *writer, struct sb_error *err)
+{
+    uint8_t header[SB_SYRAH_HEADER];
+    enum sb_code code;
+
+    if (writer->items == 0)
+        return sb_fail(err, SB_INVALID,
+                       "%s: there is no item, and what has none cannot be a Syrah file",
+                       sb_syrah_writer_name(writer));
+    make_header(writer, header);
+    code = sb_syrah_document_write(writer->arrays, writer->array_count, writer->items,
+                                   &writer->waiting, put, writer, err);
+    if (!code && writer->spool_fd < 0)
+        code = sb_outfile_patch(writer->file, 0, header, sizeof(header), err);
+    else if (!code)
+        code = sb_outfile_write(writer->file, header, sizeof(header), err);
+    if (!code && writer->spool_fd >= 0)
+        code = copy_spool(writer, err);
+    return code ? code : sb_outfile_commit(writer->file, err);
+}

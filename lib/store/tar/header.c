@@ -1,0 +1,361 @@
+#include "store/tar/header.h"
+
+#include "core/name.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PERMISSIONS 07777
+#define NANOSECONDS 1000000000
+
+/* The largest numbers of fields of 8 and of 12 bytes: octal digits and a NUL. */
+#define SHORT_MAX      INT64_C(07777777)
+#define LONG_MAX_OCTAL INT64_C(077777777777)
+
+struct ustar {
+    char name[100];
+    char mode[8];
+    char uid[8];
+    char gid[8];
+    char size[12];
+    char mtime[12];
+    char checksum[8];
+    char type;
+    char link[100];
+    char magic[6];
+    char version[2];
+    char user[32];
+    char group[32];
+    char device_major[8];
+    char device_minor[8];
+    char prefix[155];
+    char unused[12];
+};
+
+_Static_assert(sizeof(struct ustar) == SB_TAR_BLOCK, "a ustar header is one block");
+
+struct text {
+    const char *data;
+    size_t size;
+};
+
+/* A member as the two kinds of headers need it. */
+struct header {
+    struct sb_buf *out;
+    struct ustar block;
+    struct text name; /* of a directory, without its final '/' */
+    bool slash;
+    struct text link;
+    struct text user;
+    struct text group;
+    int64_t size, uid, gid;
+    int64_t seconds;
+    uint32_t nanoseconds;
+
+    struct sb_buf records; /* of the extended header; empty: none is needed */
+    bool failed;           /* memory ran out */
+};
+
+int64_t sb_tar_body(const struct sb_member *member)
+{
+    bool file = member->entry.type == SB_FILE && !member->hard_link && !member->special;
+
+    return file ? member->entry.size : 0;
+}
+
+size_t sb_tar_padding(int64_t body)
+{
+    return (size_t)(-(uint64_t)body % SB_TAR_BLOCK);
+}
+
+static void put_octal(char *field, size_t size, int64_t value)
+{
+    field[size - 1] = '\0';
+    for (size_t i = size - 1; i-- > 0; value >>= 3)
+        field[i] = (char)('0' + (value & 7));
+}
+
+static int64_t within(int64_t value, int64_t most)
+{
+    if (value < 0)
+        return 0;
+    return value > most ? most : value;
+}
+
+static void put_short(char field[8], int64_t value)
+{
+    put_octal(field, 8, within(value, SHORT_MAX));
+}
+
+static void put_long(char field[12], int64_t value)
+{
+    put_octal(field, 12, within(value, LONG_MAX_OCTAL));
+}
+
+/* Six digits, a NUL and a space, over the block with spaces in their place. */
+static void put_checksum(struct ustar *block)
+{
+    const unsigned char *bytes = (const unsigned char *)block;
+    unsigned sum = 0;
+
+    memset(block->checksum, ' ', sizeof(block->checksum));
+    for (size_t i = 0; i < SB_TAR_BLOCK; i++)
+        sum += bytes[i];
+    put_octal(block->checksum, 7, sum);
+}
+
+static unsigned digits_of(size_t value)
+{
+    unsigned digits = 1;
+
+    while (value >= 10) {
+        value /= 10;
+        digits++;
+    }
+    return digits;
+}
+
+/* "LENGTH KEY=VALUE\n", where the length counts its own digits. */
+static void add_record(struct header *header, const char *key, const char *value, size_t size)
+{
+    size_t rest = strlen(key) + size + 3;
+    size_t length = rest + digits_of(rest);
+
+    if (digits_of(length) > digits_of(rest))
+        length++;
+    if (sb_buf_add_format(&header->records, "%zu %s=", length, key) ||
+        sb_buf_add(&header->records, value, size) || sb_buf_add_char(&header->records, '\n'))
+        header->failed = true;
+}
+
+static void add_number(struct header *header, const char *key, int64_t value)
+{
+    char text[32];
+    int size = snprintf(text, sizeof(text), "%lld", (long long)value);
+
+    add_record(header, key, text, (size_t)size);
+}
+
+/* A decimal number: half a second before 1970 is -0.5. */
+static void add_time(struct header *header)
+{
+    bool negative = header->seconds < 0;
+    uint64_t seconds = (uint64_t)header->seconds;
+    uint32_t nanoseconds = header->nanoseconds;
+    char text[64];
+    int size;
+
+    if (negative) {
+        seconds = -seconds;
+        if (nanoseconds > 0) {
+            seconds--;
+            nanoseconds = NANOSECONDS - nanoseconds;
+        }
+    }
+    size = snprintf(text, sizeof(text), "%s%llu.%09u", negative ? "-" : "",
+                    (unsigned long long)seconds, nanoseconds);
+    while (text[size - 1] == '0')
+        size--;
+    if (text[size - 1] == '.')
+        size--;
+    add_record(header, "mtime", text, (size_t)size);
+}
+
+/* Does the whole name fit into the field, or its parts around a '/' into prefix and field? */
+static bool put_name(struct header *header)
+{
+    struct ustar *block = &header->block;
+    size_t total = header->name.size + header->slash;
+    size_t split = 0;
+
+    if (total > sizeof(block->name)) {
+        size_t least = total - sizeof(block->name) - 1;
+        const char *slash = NULL;
+
+        if (least < header->name.size)
+            slash = memchr(header->name.data + least, '/', header->name.size - least);
+        split = slash ? (size_t)(slash - header->name.data) : 0;
+        if (split == 0 || split > sizeof(block->prefix))
+            return false;
+        memcpy(block->prefix, header->name.data, split);
+        split++;
+    }
+    memcpy(block->name, header->name.data + split, header->name.size - split);
+    if (header->slash)
+        block->name[header->name.size - split] = '/';
+    return true;
+}
+
+static void put_cut(char *field, size_t room, struct text text)
+{
+    memcpy(field, text.data, text.size < room ? text.size : room);
+}
+
+/* The fields, and which records must say what they cannot. */
+static void add_texts(struct header *header)
+{
+    struct ustar *block = &header->block;
+    struct text name = header->name, link = header->link, user = header->user,
+                group = header->group;
+    bool long_name = !put_name(header);
+    bool long_link = link.size > sizeof(block->link);
+    bool long_user = user.size >= sizeof(block->user);
+    bool long_group = group.size >= sizeof(block->group);
+
+    put_cut(block->link, sizeof(block->link), link);
+    put_cut(block->user, sizeof(block->user) - 1, user);
+    put_cut(block->group, sizeof(block->group) - 1, group);
+    if ((long_name && !sb_is_utf8(name.data, name.size)) ||
+        (long_link && !sb_is_utf8(link.data, link.size)) ||
+        (long_user && !sb_is_utf8(user.data, user.size)) ||
+        (long_group && !sb_is_utf8(group.data, group.size)))
+        add_record(header, "hdrcharset", "BINARY", strlen("BINARY"));
+    if (long_name) {
+        put_cut(block->name, sizeof(block->name), name);
+        add_record(header, "path", name.data, name.size);
+    }
+    if (long_link)
+        add_record(header, "linkpath", link.data, link.size);
+    if (long_user)
+        add_record(header, "uname", user.data, user.size);
+    if (long_group)
+        add_record(header, "gname", group.data, group.size);
+}
+
+static void add_numbers(struct header *header)
+{
+    struct ustar *block = &header->block;
+
+    put_long(block->size, header->size);
+    put_short(block->uid, header->uid);
+    put_short(block->gid, header->gid);
+    put_long(block->mtime, header->seconds);
+    if (header->size > LONG_MAX_OCTAL)
+        add_number(header, "size", header->size);
+    if (header->uid > SHORT_MAX)
+        add_number(header, "uid", header->uid);
+    if (header->gid > SHORT_MAX)
+        add_number(header, "gid", header->gid);
+    if (header->nanoseconds || header->seconds != within(header->seconds, LONG_MAX_OCTAL))
+        add_time(header);
+}
+
+static void add_block(struct header *header, struct ustar *block)
+{
+    memcpy(block->magic, "ustar", 6);
+    memcpy(block->version, "00", 2);
+    put_checksum(block);
+    if (sb_buf_add(header->out, block, sizeof(*block)))
+        header->failed = true;
+}
+
+/* Has a name of its own, for what knows no such headers and makes a file of it. */
+static void add_extended_header(struct header *header)
+{
+    static const char zeros[SB_TAR_BLOCK];
+    static const char directory[] = "PaxHeaders/";
+    size_t parent = sb_parent_size(header->name.data, header->name.size);
+    size_t skip = parent > 0 ? parent + 1 : 0;
+    struct text last = {header->name.data + skip, header->name.size - skip};
+    struct ustar block = {.type = 'x'};
+
+    memcpy(block.name, directory, strlen(directory));
+    put_cut(block.name + strlen(directory), sizeof(block.name) - strlen(directory), last);
+    put_short(block.mode, 0644);
+    put_short(block.uid, 0);
+    put_short(block.gid, 0);
+    put_long(block.size, (int64_t)header->records.size);
+    put_long(block.mtime, 0);
+    put_short(block.device_major, 0);
+    put_short(block.device_minor, 0);
+    add_block(header, &block);
+    if (sb_buf_add(header->out, header->records.data, header->records.size) ||
+        sb_buf_add(header->out, zeros, sb_tar_padding((int64_t)header->records.size)))
+        header->failed = true;
+}
+
+/* '\0': there is none. */
+static char type_of(const struct sb_member *member)
+{
+    if (member->hard_link)
+        return '1';
+    if (!member->special)
+        return member->entry.type == SB_DIR ? '5' : member->entry.type == SB_LINK ? '2' : '0';
+    switch (member->special_mode & S_IFMT) {
+    case S_IFCHR:
+        return '3';
+    case S_IFBLK:
+        return '4';
+    case S_IFIFO:
+        return '6';
+    default:
+        return '\0';
+    }
+}
+
+static enum sb_code check_member(const struct sb_member *member, char type, const char *target,
+                                 size_t target_size, struct sb_error *err)
+{
+    if (type == '\0')
+        return sb_fail(err, SB_INVALID, "a tar cannot hold a %s", member->special);
+    if (type == '2' && (target_size == 0 || memchr(target, '\0', target_size)))
+        return sb_fail(err, SB_INVALID, "the target of this link is empty or has a NUL in it");
+    if (type == '0' && member->entry.size < 0)
+        return sb_fail(err, SB_INVALID, "its size is not known");
+    if ((type == '3' || type == '4') &&
+        (member->device_major > SHORT_MAX || member->device_minor > SHORT_MAX))
+        return sb_fail(err, SB_INVALID, "the numbers of this device are too large for a tar");
+    return SB_OK;
+}
+
+static struct text text_of(const char *string)
+{
+    return (struct text){string ? string : "", string ? strlen(string) : 0};
+}
+
+static void describe(struct header *header, const struct sb_member *member, char type)
+{
+    const struct sb_entry *entry = &member->entry;
+    uint32_t usual = type == '5' ? 0755 : type == '2' ? 0777 : 0644;
+    bool device = type == '3' || type == '4';
+    int64_t time = entry->has & SB_HAS_MTIME ? entry->mtime_ns : 0;
+    int64_t below = (time % NANOSECONDS + NANOSECONDS) % NANOSECONDS;
+
+    header->name = (struct text){entry->path, entry->path_size};
+    header->slash = type == '5';
+    header->user = text_of(member->user);
+    header->group = text_of(member->group);
+    header->size = sb_tar_body(member);
+    header->uid = entry->has & SB_HAS_UID ? entry->uid : 0;
+    header->gid = entry->has & SB_HAS_GID ? entry->gid : 0;
+    header->seconds = time / NANOSECONDS - (time % NANOSECONDS < 0);
+    header->nanoseconds = (uint32_t)below;
+
+    header->block.type = type;
+    put_short(header->block.mode, (entry->has & SB_HAS_MODE ? entry->mode : usual) & PERMISSIONS);
+    put_short(header->block.device_major, device ? member->device_major : 0);
+    put_short(header->block.device_minor, device ? member->device_minor : 0);
+}
+
+enum sb_code sb_tar_add_header(struct sb_buf *out, const struct sb_member *member,
+                               const char *target, size_t target_size, struct sb_error *err)
+{
+    struct header header = {.out = out};
+    char type = type_of(member);
+    enum sb_code code = check_member(member, type, target, target_size, err);
+
+    if (code)
+        return code;
+    describe(&header, member, type);
+    header.link = text_of(member->hard_link);
+    if (type == '2')
+        header.link = (struct text){target, target_size};
+    add_texts(&header);
+    add_numbers(&header);
+    if (header.records.size > 0)
+        add_extended_header(&header);
+    add_block(&header, &header.block);
+    sb_buf_release(&header.records);
+    return header.failed ? sb_fail_memory(err) : SB_OK;
+}

@@ -1,0 +1,221 @@
+#include "store/tar/raw.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TYPE          156
+#define SIZE          124
+#define SIZE_SIZE     12
+#define GNU_MAGIC     257
+#define GNU_REAL_SIZE 483
+#define NANOSECONDS   INT64_C(1000000000)
+
+bool sb_tar_all_zeros(const char *data, size_t size)
+{
+    return size == 0 || (data[0] == 0 && memcmp(data, data + 1, size - 1) == 0);
+}
+
+size_t sb_tar_zero_blocks(const char *header, size_t size)
+{
+    size_t count = 0;
+
+    while (size >= SB_TAR_BLOCK && sb_tar_all_zeros(header + size - SB_TAR_BLOCK, SB_TAR_BLOCK)) {
+        size -= SB_TAR_BLOCK;
+        count++;
+    }
+    return count;
+}
+
+/* Of an extension, so small: others are refused before. */
+static size_t body_size(const char *block)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < SIZE_SIZE; i++) {
+        char c = block[SIZE + i];
+
+        if (c >= '0' && c <= '7' && size <= SIZE_MAX / 16)
+            size = size * 8 + (size_t)(c - '0');
+        else if (c != ' ' || size > 0)
+            break;
+    }
+    return size;
+}
+
+static bool is_extension(char type)
+{
+    return type != 0 && strchr("xXgLKA", type) != NULL;
+}
+
+/*
+ * Goes from block to block; *body and *body_room are what follows the block at *at, if it has a
+ * body. False at the end.
+ */
+static bool next_extension(const char *header, size_t size, size_t *at, char *type,
+                           const char **body, size_t *length)
+{
+    while (size >= SB_TAR_BLOCK && *at <= size - SB_TAR_BLOCK) {
+        const char *block = header + *at;
+        size_t room = size - *at - SB_TAR_BLOCK;
+
+        *at += SB_TAR_BLOCK;
+        *type = block[TYPE];
+        if (!is_extension(*type))
+            continue;
+        *body = block + SB_TAR_BLOCK;
+        *length = body_size(block);
+        if (*length > room)
+            return false;
+        *at += (*length + SB_TAR_BLOCK - 1) / SB_TAR_BLOCK * SB_TAR_BLOCK;
+        return true;
+    }
+    return false;
+}
+
+struct record {
+    const char *key;
+    size_t key_size;
+    const char *value;
+    size_t value_size;
+};
+
+/* "LENGTH KEY=VALUE\n", LENGTH of the whole. */
+static bool next_record(const char **data, size_t *left, struct record *record)
+{
+    size_t length = 0, digits = 0;
+    const char *equals;
+
+    while (digits < *left && (*data)[digits] >= '0' && (*data)[digits] <= '9' && length <= *left)
+        length = length * 10 + (size_t)((*data)[digits++] - '0');
+    if (digits == 0 || length > *left || length < digits + 2 || (*data)[digits] != ' ')
+        return false;
+    record->key = *data + digits + 1;
+    equals = memchr(record->key, '=', length - digits - 2);
+    if (!equals)
+        return false;
+    record->key_size = (size_t)(equals - record->key);
+    record->value = equals + 1;
+    record->value_size = length - 1 - (size_t)(record->value - *data);
+    *data += length;
+    *left -= length;
+    return true;
+}
+
+static bool key_begins(const struct record *record, const char *text)
+{
+    size_t size = strlen(text);
+
+    return record->key_size >= size && memcmp(record->key, text, size) == 0;
+}
+
+static bool key_is(const struct record *record, const char *text)
+{
+    return record->key_size == strlen(text) && key_begins(record, text);
+}
+
+static bool records_change_size(const char *data, size_t size)
+{
+    struct record record;
+
+    while (next_record(&data, &size, &record)) {
+        if (key_begins(&record, "GNU.sparse.") || key_is(&record, "SCHILY.realsize") ||
+            key_is(&record, "SUN.holesdata"))
+            return true;
+    }
+    return false;
+}
+
+bool sb_tar_size_is_other(const char *header, size_t size)
+{
+    size_t at = 0, length;
+    const char *body, *last;
+    char type;
+
+    if (size < SB_TAR_BLOCK)
+        return true;
+    while (next_extension(header, size, &at, &type, &body, &length)) {
+        if ((type == 'x' || type == 'X') && records_change_size(body, length))
+            return true;
+    }
+    last = header + size - SB_TAR_BLOCK;
+    return memcmp(last + GNU_MAGIC, "ustar  ", 8) == 0 && last[GNU_REAL_SIZE] != 0;
+}
+
+/* "-1.5" is one and a half seconds before 1970. False when out of range. */
+static bool parse_time(const char *text, size_t size, int64_t *ns)
+{
+    bool negative = size > 0 && text[0] == '-';
+    int64_t seconds = 0, unit = NANOSECONDS, part = 0;
+    size_t at = negative;
+
+    for (; at < size && text[at] >= '0' && text[at] <= '9'; at++) {
+        if (seconds > INT64_MAX / NANOSECONDS / 10 - 1)
+            return false;
+        seconds = seconds * 10 + (text[at] - '0');
+    }
+    if (at < size && text[at] == '.') {
+        for (at++; at < size && text[at] >= '0' && text[at] <= '9'; at++) {
+            unit /= 10;
+            part += unit * (text[at] - '0');
+        }
+    }
+    *ns = seconds * NANOSECONDS + part;
+    if (negative)
+        *ns = -*ns;
+    return true;
+}
+
+bool sb_tar_pax_mtime(const char *header, size_t size, int64_t *ns)
+{
+    size_t at = 0, length;
+    const char *body;
+    bool found = false;
+    char type;
+
+    while (next_extension(header, size, &at, &type, &body, &length)) {
+        struct record record;
+
+        while ((type == 'x' || type == 'X') && next_record(&body, &length, &record)) {
+            if (key_is(&record, "mtime"))
+                found = parse_time(record.value, record.value_size, ns);
+        }
+    }
+    return found;
+}
+
+bool sb_tar_is_continued(const char *header, size_t size)
+{
+    return size >= SB_TAR_BLOCK && header[size - SB_TAR_BLOCK + TYPE] == 'M';
+}
+
+#define CPIO_NAME_SIZE 94
+#define CPIO_CHECK     102
+#define CPIO_DIGITS    8
+
+static bool is_newc(const char *header)
+{
+    return memcmp(header, "070701", 6) == 0 || memcmp(header, "070702", 6) == 0;
+}
+
+static bool parse_hex(const char *digits, uint32_t *value)
+{
+    char text[CPIO_DIGITS + 1] = {0};
+    char *end;
+
+    memcpy(text, digits, CPIO_DIGITS);
+    *value = (uint32_t)strtoul(text, &end, 16);
+    return end == text + CPIO_DIGITS;
+}
+
+bool sb_cpio_sum(const char *header, size_t size, uint32_t *sum)
+{
+    return size >= SB_CPIO_HEADER && is_newc(header) && header[5] == '2' &&
+           parse_hex(header + CPIO_CHECK, sum);
+}
+
+int64_t sb_cpio_name_size(const char header[SB_CPIO_HEADER])
+{
+    uint32_t size;
+
+    return is_newc(header) && parse_hex(header + CPIO_NAME_SIZE, &size) ? (int64_t)size : 0;
+}

@@ -1,0 +1,366 @@
+/*
+ * A tar file, written as a stream.
+ *
+ * The headers of a batch, and the zeros behind its members, are made in batch->output; item->mark
+ * says where in it the bytes of the item belong. In its turn a batch goes out as pieces of that and
+ * of its data, without a copy.
+ */
+#include "store/out/out_file.h"
+#include "store/tar/header.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PIECES_MAX ((size_t)2 * SB_BATCH_ITEMS + 1)
+
+static const char zeros[SB_TAR_RECORD];
+
+struct tar_sink {
+    struct sb_sink sink;
+    struct sb_outfile *file;
+    const struct sb_notify *notify;
+
+    /* Of the turn: */
+    struct sb_buf header; /* of a large item */
+    int64_t part_done;    /* bytes of the member that comes in parts */
+    int64_t part_size;    /* all of them; equal to part_done between members */
+};
+
+static void free_sink(struct sb_sink *sink)
+{
+    struct tar_sink *tar = (struct tar_sink *)sink;
+
+    sb_outfile_free(tar->file);
+    sb_buf_release(&tar->header);
+    free(tar);
+}
+
+static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
+                           struct sb_item *item, struct sb_error *err)
+{
+    struct tar_sink *tar = (struct tar_sink *)sink;
+
+    (void)item;
+    (void)err;
+    if (member->entry.path_size == 0)
+        return SB_END;
+    if (!member->special || S_ISFIFO(member->special_mode) || S_ISCHR(member->special_mode) ||
+        S_ISBLK(member->special_mode))
+        return SB_OK;
+    sb_tell(tar->notify, SB_PROBLEM, "special", member->entry.path,
+            "is a %s, which a tar cannot hold; left out", member->special);
+    return SB_END;
+}
+
+static enum sb_code add_header(struct sb_buf *out, struct sb_batch *batch, struct sb_item *item,
+                               struct sb_error *err)
+{
+    const char *target = NULL;
+    size_t target_size = 0;
+    enum sb_code code;
+
+    if (item->member.entry.type == SB_LINK && item->state == SB_ITEM_READ) {
+        target = batch->data + item->data_at;
+        target_size = item->data_size;
+    }
+    code = sb_tar_add_header(out, &item->member, target, target_size, err);
+    if (code == SB_INVALID)
+        code = sb_item_fail(batch, item, "unsupported", err->text, err);
+    return code;
+}
+
+static enum sb_code add_padding(struct sb_buf *out, int64_t body, struct sb_error *err)
+{
+    if (sb_buf_add(out, zeros, sb_tar_padding(body)))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+/* A large one gets its header when its turn has come, for it may yet turn out to be damaged. */
+static enum sb_code render_item(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+{
+    struct sb_buf *out = &batch->output;
+    bool part = item->state == SB_ITEM_PART;
+    int64_t body = sb_tar_body(&item->member);
+    enum sb_code code = SB_OK;
+
+    item->mark = (unsigned)out->size;
+    if (item->state != SB_ITEM_READ && item->state != SB_ITEM_BARE && !part)
+        return SB_OK;
+    if (item->state == SB_ITEM_READ && body > 0 && body != (int64_t)item->data_size)
+        return sb_fail(err, SB_DAMAGED, "%s: its bytes are not as many as its size",
+                       item->member.entry.path);
+    if (!part || item->part_offset == 0)
+        code = add_header(out, batch, item, err);
+    item->mark = (unsigned)out->size;
+    if (code == SB_OK && item->state != SB_ITEM_FAILED && (!part || item->part_last))
+        code = add_padding(out, body, err);
+    return code;
+}
+
+/* What goes out at once; output up to `done` is in it, or was written. */
+struct pieces {
+    struct iovec list[PIECES_MAX];
+    size_t count;
+    size_t done;
+};
+
+static void add_piece(struct pieces *pieces, const char *data, size_t size)
+{
+    if (size > 0)
+        pieces->list[pieces->count++] = (struct iovec){(void *)data, size};
+}
+
+static void add_output(struct pieces *pieces, const struct sb_batch *batch, size_t end)
+{
+    if (end == pieces->done)
+        return;
+    add_piece(pieces, batch->output.data + pieces->done, end - pieces->done);
+    pieces->done = end;
+}
+
+static enum sb_code write_pieces(struct tar_sink *tar, struct pieces *pieces, struct sb_error *err)
+{
+    size_t count = pieces->count;
+
+    pieces->count = 0;
+    return sb_outfile_write_pieces(tar->file, pieces->list, count, err);
+}
+
+struct large {
+    struct tar_sink *tar;
+    const char *name;
+    int64_t size;
+    int64_t done;
+    bool begun;
+};
+
+static enum sb_code begin_large(struct large *large, struct sb_error *err)
+{
+    struct sb_buf *header = &large->tar->header;
+
+    if (large->begun)
+        return SB_OK;
+    large->begun = true;
+    return sb_outfile_write(large->tar->file, header->data, header->size, err);
+}
+
+static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct large *large = context;
+    enum sb_code code = begin_large(large, err);
+
+    if (code)
+        return code;
+    if ((int64_t)size > large->size - large->done)
+        return sb_fail(err, SB_CHANGED, "%s: has more bytes than the %lld of its header",
+                       large->name, (long long)large->size);
+    large->done += (int64_t)size;
+    return sb_outfile_write(large->tar->file, data, size, err);
+}
+
+static enum sb_code write_zeros(struct sb_outfile *file, int64_t count, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    while (code == SB_OK && count > 0) {
+        size_t part = count < SB_TAR_RECORD ? (size_t)count : SB_TAR_RECORD;
+
+        code = sb_outfile_write(file, zeros, part, err);
+        count -= (int64_t)part;
+    }
+    return code;
+}
+
+static enum sb_code end_large(struct large *large, struct sb_batch *batch, struct sb_item *item,
+                              struct sb_error *err)
+{
+    int64_t missing = large->size - large->done;
+    enum sb_code code = begin_large(large, err);
+
+    if (code == SB_OK && missing > 0)
+        code = sb_events_add(&batch->events, SB_PROBLEM, "changed", item->member.entry.path,
+                             "has become shorter; zeros stand for what is missing", err);
+    if (code == SB_OK)
+        code = write_zeros(large->tar->file, missing + (int64_t)sb_tar_padding(large->size), err);
+    item->state = SB_ITEM_STORED;
+    return code;
+}
+
+/* Its events say why it must be left out, but some of it has gone out. */
+static enum sb_code take_back(struct large *large, const struct sb_item *item, int64_t start,
+                              struct sb_error *err)
+{
+    if (!large->begun || sb_outfile_cut(large->tar->file, start, err) == SB_OK)
+        return SB_OK;
+    return sb_fail(err, SB_DAMAGED,
+                   "%s: is damaged, and the output has its beginning already; leave it out",
+                   item->member.entry.path);
+}
+
+static enum sb_code write_large(struct tar_sink *tar, struct sb_batch *batch, struct sb_item *item,
+                                struct sb_error *err)
+{
+    struct large large = {
+        .tar = tar, .name = item->member.entry.path, .size = sb_tar_body(&item->member)};
+    int64_t start = sb_outfile_size(tar->file);
+    enum sb_code code;
+
+    sb_buf_clear(&tar->header);
+    code = add_header(&tar->header, batch, item, err);
+    if (code || item->state == SB_ITEM_FAILED)
+        return code;
+    code = sb_item_stream(batch, item, write_block, &large, err);
+    if (code == SB_END) {
+        item->state = SB_ITEM_FAILED;
+        return take_back(&large, item, start, err);
+    }
+    return code ? code : end_large(&large, batch, item, err);
+}
+
+/* Bytes of a member that is not whole cannot be followed by anything else. */
+static enum sb_code check_parts(struct tar_sink *tar, const struct sb_batch *batch,
+                                struct sb_error *err)
+{
+    const struct sb_item *item = batch->count ? &batch->items[0] : NULL;
+    int64_t left = tar->part_size - tar->part_done;
+    bool part = item && item->state == SB_ITEM_PART;
+
+    if (part && item->part_offset == 0 && left == 0) {
+        tar->part_done = 0;
+        tar->part_size = left = sb_tar_body(&item->member);
+    } else if (left == 0 ? part : !part || item->part_offset != tar->part_done) {
+        return sb_fail(err, SB_DAMAGED, "a member ends before its size, %lld",
+                       (long long)tar->part_size);
+    }
+    if (!part)
+        return SB_OK;
+    if ((int64_t)item->data_size > left || item->part_last != ((int64_t)item->data_size == left))
+        return sb_fail(err, SB_DAMAGED, "%s: its bytes are not as many as its size",
+                       item->member.entry.path);
+    tar->part_done += (int64_t)item->data_size;
+    return SB_OK;
+}
+
+static enum sb_code write_batch(struct tar_sink *tar, struct sb_batch *batch, struct sb_error *err)
+{
+    struct pieces pieces = {.count = 0};
+    enum sb_code code = check_parts(tar, batch, err);
+
+    for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+
+        if (item->state == SB_ITEM_LARGE) {
+            add_output(&pieces, batch, item->mark);
+            code = write_pieces(tar, &pieces, err);
+            if (code == SB_OK)
+                code = write_large(tar, batch, item, err);
+            continue;
+        }
+        if (item->state != SB_ITEM_READ && item->state != SB_ITEM_PART)
+            continue;
+        if (sb_tar_body(&item->member) > 0) {
+            add_output(&pieces, batch, item->mark);
+            add_piece(&pieces, batch->data + item->data_at, item->data_size);
+        }
+    }
+    add_output(&pieces, batch, batch->output.size);
+    return code ? code : write_pieces(tar, &pieces, err);
+}
+
+static enum sb_code store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
+                          struct sb_error *err)
+{
+    struct tar_sink *tar = (struct tar_sink *)sink;
+    enum sb_code code = SB_OK;
+
+    sb_buf_clear(&batch->output);
+    for (size_t i = 0; code == SB_OK && i < batch->count; i++)
+        code = render_item(batch, &batch->items[i], err);
+    if (code)
+        return code;
+    code = sb_turn_begin(turns, batch);
+    if (code)
+        return sb_fail(err, code, "interrupted");
+    code = write_batch(tar, batch, err);
+    sb_turn_end(turns, batch);
+    return code;
+}
+
+static void count_item(struct sb_sink_counts *counts, const struct sb_item *item)
+{
+    const struct sb_entry *entry = &item->member.entry;
+    int64_t body = sb_tar_body(&item->member);
+
+    if (item->state == SB_ITEM_FAILED || (item->state == SB_ITEM_PART && !item->part_last))
+        return;
+    if (entry->type == SB_DIR) {
+        counts->dirs++;
+        return;
+    }
+    counts->files++;
+    counts->bytes += body;
+    if (body > 0 && !(entry->has & SB_HAS_CRC))
+        counts->unchecked++;
+}
+
+static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+{
+    (void)err;
+    for (size_t i = 0; i < batch->count; i++) {
+        count_item(&sink->counts, &batch->items[i]);
+        if (batch->items[i].state != SB_ITEM_FAILED)
+            batch->items[i].state = SB_ITEM_STORED;
+    }
+    return SB_OK;
+}
+
+/* Two blocks of zeros, and then zeros to the end of the record. */
+static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
+{
+    struct tar_sink *tar = (struct tar_sink *)sink;
+    int64_t end = sb_outfile_size(tar->file) + 2 * (int64_t)SB_TAR_BLOCK;
+    int64_t rest = (SB_TAR_RECORD - end % SB_TAR_RECORD) % SB_TAR_RECORD;
+    enum sb_code code;
+
+    if (tar->part_done < tar->part_size)
+        return sb_fail(err, SB_DAMAGED, "the last member ends before its size, %lld",
+                       (long long)tar->part_size);
+    code = write_zeros(tar->file, 2 * (int64_t)SB_TAR_BLOCK + rest, err);
+    return code ? code : sb_outfile_commit(tar->file, err);
+}
+
+static const struct sb_sink_ops tar_ops = {
+    .free = free_sink,
+    .accept = accept,
+    .store = store,
+    .drain = drain,
+    .commit = commit,
+};
+
+enum sb_code sb_sink_open_tar(struct sb_sink **out, const struct sb_stream_sink_options *options,
+                              struct sb_error *err)
+{
+    struct tar_sink *tar = calloc(1, sizeof(*tar));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!tar)
+        return sb_fail_memory(err);
+    code = sb_outfile_open(&tar->file, options, err);
+    if (code) {
+        free(tar);
+        return code;
+    }
+    tar->notify = options->notify;
+    tar->sink = (struct sb_sink){
+        .ops = &tar_ops,
+        .name = sb_outfile_name(tar->file),
+        .holds = SB_KEEPS_OWNER | SB_KEEPS_OWNER_NAME | SB_KEEPS_NANOSECONDS | SB_KEEPS_HARD_LINKS |
+                 SB_KEEPS_SPECIAL,
+        .any_names = true,
+    };
+    *out = &tar->sink;
+    return SB_OK;
+}

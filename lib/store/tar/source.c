@@ -1,0 +1,849 @@
+#include "store/container.h"
+
+#include "core/interrupt.h"
+#include "store/feed/flow.h"
+#include "store/feed/la_open.h"
+#include "store/tar/cpio_links.h"
+#include "store/tar/raw.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define NANOSECONDS INT64_C(1000000000)
+#define TAP_MAX     ((size_t)4 << 20)   /* of a header, what is looked at beside libarchive */
+#define HEADER_MAX  ((int64_t)16 << 20) /* libarchive holds all of it */
+#define HOLE_BLOCK  ((size_t)256 << 10)
+
+struct tar_source {
+    struct sb_source base;
+    struct sb_input *input;
+    const struct sb_notify *notify;
+    struct sb_flow *flow;
+    struct archive *archive;
+    struct archive_entry *entry; /* NULL before the first */
+
+    /*
+     * For all calls of libarchive. It makes names what the locale has them to be; in this one it
+     * cannot, and hands out the bytes that there are.
+     */
+    locale_t locale;
+
+    /* What libarchive has of the flow */
+    enum sb_code in_code; /* why the next block did not come; SB_OK: it did */
+    struct sb_error in_err;
+    const char *block;
+    size_t block_size;
+    int64_t block_at;
+
+    /* The header that is read: what of it lies in earlier blocks. */
+    bool tapping;
+    int64_t header_at;
+    struct sb_buf tap;
+
+    bool ended;
+    enum sb_code broken; /* why nothing more can be read; SB_OK: it can */
+    struct sb_error broken_err;
+    int64_t strayed; /* blocks since the last header that are no header */
+
+    struct sb_cpio_links links; /* only of a cpio */
+
+    /* The member */
+    int64_t data_at;
+    const char *link; /* what block gives of it; NULL when given, and of others */
+    int64_t size;     /* bytes that block gives in all */
+    int64_t given;
+    const char *data; /* what libarchive gave of it, and block has not given yet */
+    size_t data_size;
+    int64_t data_offset;
+    bool summed; /* a cpio has the sum of its bytes */
+    uint32_t wanted_sum;
+    uint32_t sum;
+};
+
+/* Only to be read; in the program's file it takes no room. */
+static char zeros[HOLE_BLOCK];
+
+static struct tar_source *to_tar(struct sb_source *source)
+{
+    return (struct tar_source *)source;
+}
+
+/* Bytes of the tar that libarchive is done with. */
+static int64_t position(const struct tar_source *source)
+{
+    return archive_filter_bytes(source->archive, 0);
+}
+
+/* Do its bytes lie in a file as they are? */
+static bool in_file(const struct tar_source *source)
+{
+    return source->input->seekable && !sb_flow_filters(source->flow);
+}
+
+static bool is_cpio(const struct tar_source *source)
+{
+    return (archive_format(source->archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_CPIO;
+}
+
+/* libarchive's callbacks */
+
+/* Keeps what the present block has of the header, before the next one takes its place. */
+static enum sb_code keep_header(struct tar_source *source, struct sb_error *err)
+{
+    int64_t end = source->block_at + (int64_t)source->block_size;
+    int64_t from = source->header_at > source->block_at ? source->header_at : source->block_at;
+
+    if (!source->tapping || from >= end || source->tap.size > TAP_MAX)
+        return SB_OK;
+    if (sb_buf_add(&source->tap, source->block + (from - source->block_at), (size_t)(end - from)))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+static enum sb_code refuse_header(const struct tar_source *source, struct sb_error *err)
+{
+    return sb_fail(err, SB_DAMAGED,
+                   "%s: damaged at byte %" PRId64 ": a header of %" PRId64 " MiB or more",
+                   source->base.name, source->header_at, HEADER_MAX >> 20);
+}
+
+static la_ssize_t read_block(struct archive *archive, void *context, const void **data)
+{
+    struct tar_source *source = context;
+    size_t tapped = source->tap.size, size = 0;
+    const void *block = NULL;
+
+    source->in_code = keep_header(source, &source->in_err);
+    if (!source->in_code && source->tapping && source->block_at - source->header_at > HEADER_MAX)
+        source->in_code = refuse_header(source, &source->in_err);
+    if (!source->in_code)
+        source->in_code = sb_flow_next(source->flow, &block, &size, &source->in_err);
+    if (source->in_code == SB_END) {
+        /* The last block stays, and what was kept of it is there twice. */
+        sb_buf_cut(&source->tap, tapped);
+        source->in_code = SB_OK;
+        return 0;
+    }
+    if (source->in_code) {
+        archive_set_error(archive, EIO, "cannot be read");
+        return -1;
+    }
+    source->block_at += (int64_t)source->block_size;
+    source->block = block;
+    source->block_size = size;
+    *data = block;
+    return (la_ssize_t)size;
+}
+
+static la_int64_t skip_bytes(struct archive *archive, void *context, la_int64_t request)
+{
+    struct tar_source *source = context;
+    int64_t skipped = source->tapping ? 0 : sb_flow_skip(source->flow, request);
+
+    (void)archive;
+    source->block_at += (int64_t)source->block_size + skipped;
+    source->block_size = 0;
+    return skipped;
+}
+
+/* What is wrong */
+
+static const char *present_name(const struct tar_source *source)
+{
+    const char *name = source->entry ? archive_entry_pathname(source->entry) : NULL;
+
+    return name ? name : "";
+}
+
+/* Nothing more can be read, which next says again if it is asked. */
+static enum sb_code break_off(struct tar_source *source, const struct sb_error *err)
+{
+    source->broken = err->code;
+    source->broken_err = *err;
+    return err->code;
+}
+
+static enum sb_code refuse(struct tar_source *source, struct sb_error *err)
+{
+    const char *text = archive_error_string(source->archive);
+    const char *name = present_name(source);
+
+    if (source->in_code)
+        *err = source->in_err;
+    else if (archive_errno(source->archive) == ENOMEM && !text)
+        sb_fail_memory(err);
+    else
+        sb_fail(err, SB_DAMAGED, "%s: damaged or cut short at byte %" PRId64 "%s%s: %s",
+                source->base.name, position(source), name[0] ? ", at " : "", name,
+                text ? text : "it ends within a header or a member");
+    return break_off(source, err);
+}
+
+/* Is a warning only about names that libarchive could not convert, which is what we want? */
+static bool is_about_charsets(const char *text)
+{
+    return text && (strstr(text, "can't be converted from") || strstr(text, "SCHILY.acl"));
+}
+
+static void warn(struct tar_source *source)
+{
+    const char *text = archive_error_string(source->archive);
+
+    if (!is_about_charsets(text))
+        sb_tell(source->notify, SB_PROBLEM, "damaged", present_name(source),
+                "its header is damaged: %s", text ? text : "a part of it cannot be understood");
+}
+
+static void tell_strayed(struct tar_source *source)
+{
+    if (source->strayed == 0)
+        return;
+    sb_tell(source->notify, SB_PROBLEM, "damaged", NULL,
+            "%s: damaged: %" PRId64 " bytes before byte %" PRId64
+            " are no header of a member, and were passed over",
+            source->base.name, source->strayed * SB_TAR_BLOCK, source->header_at);
+    source->strayed = 0;
+}
+
+/* The header as it lies in the tar */
+
+/* Bytes [from, to) of what libarchive was given last; NULL where they are not at hand. */
+static const char *raw_bytes(struct tar_source *source, int64_t from, int64_t to)
+{
+    int64_t tap_at = source->block_at - (int64_t)source->tap.size;
+    int64_t here = to - source->block_at;
+
+    if (to > source->block_at + (int64_t)source->block_size)
+        return NULL;
+    if (from >= source->block_at)
+        return source->block + (from - source->block_at);
+    if (from < tap_at || source->tap.size > TAP_MAX)
+        return NULL;
+    if (here > 0 && sb_buf_reserve(&source->tap, (size_t)here) == SB_OK)
+        memcpy(source->tap.data + source->tap.size, source->block, (size_t)here);
+    else if (here > 0)
+        return NULL;
+    return source->tap.data + (from - tap_at);
+}
+
+/* The end */
+
+static const char *foreign(const struct tar_source *source)
+{
+    return sb_flow_filters(source->flow) ? "what is compressed is neither a tar nor a cpio"
+                                         : "is neither a tar nor a cpio";
+}
+
+/* Does anything but zeros come? All of it is read, unless that has nobody to wait for it. */
+static enum sb_code read_rest(struct tar_source *source, bool *more, struct sb_error *err)
+{
+    int64_t end = source->block_at + (int64_t)source->block_size;
+    int64_t at = position(source);
+    const void *data = at < end ? raw_bytes(source, at, end) : NULL;
+    size_t size = data ? (size_t)(end - at) : 0;
+    enum sb_code code = SB_OK;
+
+    *more = false;
+    while (!code && !(*more && in_file(source))) {
+        *more = *more || !sb_tar_all_zeros(data, size);
+        code = sb_flow_next(source->flow, &data, &size, err);
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code check_end_blocks(struct tar_source *source, size_t zero_blocks, bool more,
+                                     struct sb_error *err)
+{
+    if (is_cpio(source) || zero_blocks >= 2)
+        return SB_OK;
+    if (zero_blocks == 0) {
+        sb_tell(source->notify, SB_PROBLEM, "truncated", NULL,
+                "%s: there is no mark at its end; it may be cut short", source->base.name);
+        return SB_OK;
+    }
+    if (more) {
+        sb_tell(source->notify, SB_PROBLEM, "damaged", NULL,
+                "%s: only half of the mark at its end is there", source->base.name);
+        return SB_OK;
+    }
+    return sb_fail(err, SB_DAMAGED, "%s: cut short within the mark at its end", source->base.name);
+}
+
+/* SB_END when the end is sound, or what is wrong was told. */
+static enum sb_code finish(struct tar_source *source, struct sb_error *err)
+{
+    int64_t end = position(source);
+    const char *tail = raw_bytes(source, source->header_at, end);
+    size_t zero_blocks = 0;
+    enum sb_code code;
+    bool more;
+
+    if (tail)
+        zero_blocks = sb_tar_zero_blocks(tail, (size_t)(end - source->header_at));
+    source->ended = true;
+    tell_strayed(source);
+    code = read_rest(source, &more, err);
+    if (!code && more && end == (int64_t)zero_blocks * SB_TAR_BLOCK)
+        code = sb_fail(err, SB_FORMAT, "%s: %s", source->base.name, foreign(source));
+    if (!code)
+        code = check_end_blocks(source, zero_blocks, more, err);
+    if (code)
+        return code;
+    if (more)
+        sb_tell(source->notify, SB_WARNING, "trailing", NULL,
+                "%s: more follows behind its end, at byte %" PRId64 " or later; it is ignored",
+                source->base.name, end);
+    if (sb_flow_junk(source->flow))
+        sb_tell(source->notify, SB_PROBLEM, "damaged", NULL,
+                "%s: junk follows the compressed data, and is ignored", source->base.name);
+    return SB_END;
+}
+
+/* Members */
+
+/* The nearest that there is, which is told where it is not the time itself. */
+static int64_t to_ns(struct tar_source *source, int64_t seconds, long ns)
+{
+    const int64_t most = INT64_MAX / NANOSECONDS - 1;
+
+    if (seconds <= most && seconds >= -most)
+        return seconds * NANOSECONDS + ns;
+    sb_tell(source->notify, SB_WARNING, "time", present_name(source),
+            "its time is out of range; the nearest that can be held is taken");
+    return (seconds > 0 ? most : -most) * NANOSECONDS;
+}
+
+static void fill_time(struct tar_source *source, struct sb_member *member)
+{
+    struct archive_entry *entry = source->entry;
+    int64_t seconds = archive_entry_mtime(entry);
+    long ns = archive_entry_mtime_nsec(entry);
+    const char *header;
+
+    if (!archive_entry_mtime_is_set(entry))
+        return;
+    member->entry.has |= SB_HAS_MTIME;
+    member->entry.mtime_ns = to_ns(source, seconds, ns);
+    if (ns == 0 && seconds >= 0 && seconds <= UINT32_MAX)
+        return;
+    member->has |= SB_KEEPS_NANOSECONDS;
+
+    /* libarchive takes -1.5 for -1 + 0.5, and -0.5 for 0.5 */
+    if (seconds > 0 || ns == 0 || is_cpio(source))
+        return;
+    header = raw_bytes(source, source->header_at, source->data_at);
+    if (header)
+        (void)sb_tar_pax_mtime(header, (size_t)(source->data_at - source->header_at),
+                               &member->entry.mtime_ns);
+}
+
+static bool is_id(int64_t id)
+{
+    return id >= 0 && id <= UINT32_MAX;
+}
+
+/* No system has owners beyond 32 bits, but a header has room for them. */
+static void fill_ids(struct tar_source *source, struct sb_member *member)
+{
+    int64_t uid = archive_entry_uid(source->entry), gid = archive_entry_gid(source->entry);
+
+    if (!is_id(uid) || !is_id(gid))
+        sb_tell(source->notify, SB_WARNING, "owner", present_name(source),
+                "its owner %" PRId64 ":%" PRId64 " is none that there can be; left out", uid, gid);
+    if (is_id(uid))
+        member->entry.has |= SB_HAS_UID;
+    if (is_id(gid))
+        member->entry.has |= SB_HAS_GID;
+    member->entry.uid = is_id(uid) ? uid : 0;
+    member->entry.gid = is_id(gid) ? gid : 0;
+}
+
+static void fill_owner(struct tar_source *source, struct sb_member *member)
+{
+    struct archive_entry *entry = source->entry;
+
+    fill_ids(source, member);
+    member->user = archive_entry_uname(entry);
+    member->group = archive_entry_gname(entry);
+    member->has |= SB_KEEPS_OWNER;
+    if ((member->user && member->user[0]) || (member->group && member->group[0]))
+        member->has |= SB_KEEPS_OWNER_NAME;
+}
+
+static void fill_extras(struct archive_entry *entry, struct sb_member *member)
+{
+    unsigned long set, clear;
+
+    archive_entry_fflags(entry, &set, &clear);
+    if (set || clear || archive_entry_fflags_text(entry))
+        member->has |= SB_KEEPS_FLAGS;
+    if (archive_entry_xattr_count(entry) > 0)
+        member->has |= SB_KEEPS_XATTRS;
+    if (archive_entry_acl_types(entry))
+        member->has |= SB_KEEPS_ACLS;
+    if (archive_entry_sparse_count(entry) > 0)
+        member->has |= SB_KEEPS_SPARSE;
+}
+
+static void fill_special(struct archive_entry *entry, struct sb_member *member)
+{
+    member->has |= SB_KEEPS_SPECIAL;
+    member->special_mode = archive_entry_filetype(entry);
+    member->device_major = (uint32_t)archive_entry_rdevmajor(entry);
+    member->device_minor = (uint32_t)archive_entry_rdevminor(entry);
+}
+
+static void fill_type(struct archive_entry *entry, struct sb_member *member)
+{
+    mode_t type = archive_entry_filetype(entry);
+    const char *hard_link = archive_entry_hardlink(entry);
+    int64_t size = archive_entry_size_is_set(entry) ? archive_entry_size(entry) : 0;
+
+    member->entry.type = SB_FILE;
+    member->special = sb_special_word(type);
+    if (type == S_IFDIR) {
+        member->entry.type = SB_DIR;
+    } else if (type == S_IFLNK) {
+        const char *target = archive_entry_symlink(entry);
+
+        member->entry.type = SB_LINK;
+        member->entry.size = target ? (int64_t)strlen(target) : 0;
+    } else if (member->special) {
+        fill_special(entry, member);
+    } else if (hard_link && size == 0) {
+        member->hard_link = hard_link;
+        member->has |= SB_KEEPS_HARD_LINKS;
+    } else {
+        member->entry.size = size;
+    }
+    member->entry.has |= SB_HAS_MODE;
+    /* A header's field has room for more bits than there are. */
+    member->entry.mode = archive_entry_perm(entry) & 07777;
+    member->entry.mode |= type ? type : S_IFREG;
+}
+
+/* A name of nothing but "." and "/" is the root's. */
+static bool names_root(const char *name)
+{
+    return name[0] != 0 && name[strspn(name, "./")] == 0 && !strstr(name, "..");
+}
+
+static void fill_name(struct archive_entry *entry, struct sb_member *member)
+{
+    const char *name = archive_entry_pathname(entry);
+
+    if (member->entry.type == SB_DIR && names_root(name))
+        name = "";
+    member->entry.path = name;
+    member->entry.path_size = strlen(name);
+}
+
+/* A tar's last block has a field for it; it may also be in an extension, or a cpio's body. */
+static const char *find_target(const char *header, size_t size, const char *target, size_t length)
+{
+    if (size >= SB_TAR_BLOCK && length <= SB_TAR_LINK_SIZE) {
+        const char *field = header + size - SB_TAR_BLOCK + SB_TAR_LINK;
+
+        if (memcmp(field, target, length) == 0)
+            return field;
+    }
+    return memmem(header, size, target, length);
+}
+
+/* Where its bytes lie in the file, if they lie there as they are. */
+static void locate(struct tar_source *source, struct sb_member *member)
+{
+    size_t size = (size_t)(source->data_at - source->header_at);
+    const char *header, *found;
+
+    if (!in_file(source) || member->hard_link || member->special || member->entry.type == SB_DIR ||
+        (member->has & SB_KEEPS_SPARSE))
+        return;
+    header = raw_bytes(source, source->header_at, source->data_at);
+    if (!header)
+        return;
+    if (member->entry.type == SB_FILE) {
+        /* Whoever reads past the source does not see that a sum is wrong. */
+        member->located =
+            !source->summed && (is_cpio(source) || !sb_tar_size_is_other(header, size));
+        member->at = source->data_at;
+        return;
+    }
+    found =
+        source->link ? find_target(header, size, source->link, (size_t)member->entry.size) : NULL;
+    member->located = found != NULL;
+    if (found)
+        member->at = source->header_at + (found - header);
+}
+
+static void expect_sum(struct tar_source *source)
+{
+    const char *header = raw_bytes(source, source->header_at, source->data_at);
+
+    source->sum = 0;
+    source->summed =
+        header && is_cpio(source) &&
+        sb_cpio_sum(header, (size_t)(source->data_at - source->header_at), &source->wanted_sum);
+}
+
+static void fill_member(struct tar_source *source, struct sb_member *member)
+{
+    struct archive_entry *entry = source->entry;
+
+    *member = (struct sb_member){.dir_fd = -1};
+    fill_type(entry, member);
+    fill_name(entry, member);
+    fill_owner(source, member);
+    fill_extras(entry, member);
+    fill_time(source, member);
+    source->link = member->entry.type == SB_LINK ? archive_entry_symlink(entry) : NULL;
+    source->size = member->entry.size;
+    source->given = 0;
+    source->data_size = 0;
+    source->data_offset = 0;
+    expect_sum(source);
+    locate(source, member);
+}
+
+/* Links of a cpio */
+
+static enum sb_code give_link(struct tar_source *source, struct sb_member *member,
+                              struct sb_error *err)
+{
+    enum sb_code code = sb_cpio_links_give(&source->links, member, err);
+
+    if (!code) {
+        source->size = source->given = 0;
+        source->summed = false;
+    }
+    return code;
+}
+
+/*
+ * What has to come later is held back, and *held is true. Its hard link then is what libarchive
+ * took for the file with the bytes, for it came first.
+ */
+static enum sb_code sort_links(struct tar_source *source, struct sb_member *member, bool *held,
+                               struct sb_error *err)
+{
+    struct archive_entry *entry = source->entry;
+    struct sb_cpio_inode inode = {(uint64_t)archive_entry_dev(entry),
+                                  (uint64_t)archive_entry_ino64(entry)};
+    int format = archive_format(source->archive);
+
+    *held = false;
+    if ((format != ARCHIVE_FORMAT_CPIO_SVR4_NOCRC && format != ARCHIVE_FORMAT_CPIO_SVR4_CRC) ||
+        member->entry.type != SB_FILE || member->special || archive_entry_nlink(entry) < 2)
+        return SB_OK;
+    if (member->entry.size > 0)
+        return sb_cpio_links_begin(&source->links, inode, member->entry.path, err);
+    if (member->hard_link && !sb_cpio_links_know(&source->links, inode))
+        return SB_OK;
+    *held = true;
+    member->located = false;
+    member->hard_link = NULL;
+    member->has &= ~(unsigned)SB_KEEPS_HARD_LINKS;
+    return sb_cpio_links_hold(&source->links, member, inode, err);
+}
+
+/* Is it something that can be handed on? What is wrong with it is told. */
+static bool is_usable(struct tar_source *source)
+{
+    const char *name = archive_entry_pathname(source->entry);
+    const char *header;
+
+    if (!name || !name[0]) {
+        sb_tell(source->notify, SB_PROBLEM, "name", NULL,
+                "%s: a member at byte %" PRId64 " has no name, and is left out", source->base.name,
+                source->header_at);
+        return false;
+    }
+    if (archive_entry_size(source->entry) < 0) {
+        sb_tell(source->notify, SB_PROBLEM, "damaged", name,
+                "its size is negative; it is left out");
+        return false;
+    }
+    if (archive_entry_filetype(source->entry) || archive_entry_hardlink(source->entry))
+        return true;
+    header = raw_bytes(source, source->header_at, source->data_at);
+    if (!is_cpio(source) && header &&
+        sb_tar_is_continued(header, (size_t)(source->data_at - source->header_at)))
+        sb_tell(source->notify, SB_PROBLEM, "damaged", name,
+                "is only a part of a file that began in another volume");
+    return true;
+}
+
+/* libarchive makes room for a name before it reads it, and a cpio may promise 4 GiB. */
+static bool name_is_too_long(struct tar_source *source)
+{
+    int64_t at = source->header_at;
+    const char *header = raw_bytes(source, at, at + SB_CPIO_HEADER);
+
+    return header && sb_cpio_name_size(header) > HEADER_MAX;
+}
+
+/* Passes over what is left of the last member, and reads one header; libarchive's result. */
+static int read_header(struct tar_source *source)
+{
+    int result;
+
+    result = source->entry && source->strayed == 0 ? archive_read_data_skip(source->archive)
+                                                   : ARCHIVE_OK;
+    if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
+        return ARCHIVE_FATAL;
+    source->header_at = position(source);
+    sb_buf_clear(&source->tap);
+    if (name_is_too_long(source)) {
+        source->in_code = refuse_header(source, &source->in_err);
+        return ARCHIVE_FATAL;
+    }
+    source->tapping = true;
+    result = sb_la_next(source->archive, &source->entry);
+    source->tapping = false;
+    source->data_at = position(source);
+    return result;
+}
+
+/* SB_OK with *found false: not a member that can be handed on, there may be more. */
+static enum sb_code step(struct tar_source *source, struct sb_member *member, bool *found,
+                         struct sb_error *err)
+{
+    int result = read_header(source);
+    enum sb_code code;
+    bool held;
+
+    switch (result) {
+    case ARCHIVE_EOF:
+        code = finish(source, err);
+        if (code != SB_END)
+            return break_off(source, err);
+        sb_cpio_links_begin_all(&source->links);
+        return SB_OK;
+    case ARCHIVE_RETRY:
+        source->strayed++;
+        return SB_OK;
+    case ARCHIVE_OK:
+    case ARCHIVE_WARN:
+        break;
+    default:
+        return refuse(source, err);
+    }
+    tell_strayed(source);
+    if (result == ARCHIVE_WARN)
+        warn(source);
+    if (!is_usable(source))
+        return SB_OK;
+    fill_member(source, member);
+    code = sort_links(source, member, &held, err);
+    *found = !code && !held;
+    return code;
+}
+
+static enum sb_code find_next(struct tar_source *source, struct sb_member *member,
+                              struct sb_error *err)
+{
+    bool found = false;
+    enum sb_code code = source->broken;
+
+    if (code)
+        *err = source->broken_err;
+    while (!code && !found) {
+        code = give_link(source, member, err);
+        if (code != SB_END)
+            return code;
+        if (source->ended)
+            return SB_END;
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        code = step(source, member, &found, err);
+    }
+    return code;
+}
+
+static enum sb_code next_in_tar(struct sb_source *base, struct sb_member *member,
+                                struct sb_error *err)
+{
+    struct tar_source *source = to_tar(base);
+    locale_t old = uselocale(source->locale);
+    enum sb_code code = find_next(source, member, err);
+
+    if (is_cpio(source))
+        source->input->type.kind = SB_CPIO;
+    base->done = sb_flow_taken(source->flow);
+    uselocale(old);
+    return code;
+}
+
+/* Bytes */
+
+static enum sb_code damaged_map(struct tar_source *source, struct sb_error *err)
+{
+    return sb_fail(err, SB_DAMAGED, "%s: the map of holes of %s is damaged", source->base.name,
+                   present_name(source));
+}
+
+/* Makes data what comes next of the member; it is empty, and data_offset the size, at the end. */
+static enum sb_code read_data(struct tar_source *source, struct sb_error *err)
+{
+    while (source->data_size == 0) {
+        const void *data = NULL;
+        size_t size = 0;
+        la_int64_t offset = 0;
+        int result = archive_read_data_block(source->archive, &data, &size, &offset);
+
+        if (result == ARCHIVE_EOF) {
+            source->data_offset = source->size;
+            return SB_OK;
+        }
+        if (result != ARCHIVE_OK)
+            return refuse(source, err);
+        source->data = data;
+        source->data_size = size;
+        source->data_offset = offset;
+    }
+    if (source->data_offset < source->given ||
+        (int64_t)source->data_size > source->size - source->data_offset)
+        return damaged_map(source, err);
+    return SB_OK;
+}
+
+static enum sb_code check_sum(struct tar_source *source, const void *data, size_t size,
+                              struct sb_error *err)
+{
+    const unsigned char *bytes = data;
+
+    for (size_t i = 0; i < size; i++)
+        source->sum += bytes[i];
+    if (source->given < source->size || source->sum == source->wanted_sum)
+        return SB_OK;
+    return sb_fail(err, SB_DAMAGED,
+                   "%s: the bytes of %s are damaged: their sum is not that of "
+                   "its header",
+                   source->base.name, present_name(source));
+}
+
+static void give(struct tar_source *source, const void **data, size_t *size)
+{
+    int64_t hole = source->data_offset - source->given;
+
+    if (hole > 0) {
+        *data = zeros;
+        *size = hole < (int64_t)HOLE_BLOCK ? (size_t)hole : HOLE_BLOCK;
+    } else {
+        *data = source->data;
+        *size = source->data_size;
+        source->data_size = 0;
+    }
+    source->given += (int64_t)*size;
+}
+
+static enum sb_code block_of_tar(struct sb_source *base, const void **data, size_t *size,
+                                 struct sb_error *err)
+{
+    struct tar_source *source = to_tar(base);
+    enum sb_code code = SB_OK;
+    locale_t old;
+
+    if (source->given == source->size)
+        return SB_END;
+    if (source->link) {
+        *data = source->link;
+        *size = (size_t)source->size;
+        source->given = source->size;
+        return SB_OK;
+    }
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    old = uselocale(source->locale);
+    if (source->data_size == 0 && source->data_offset <= source->given)
+        code = read_data(source, err);
+    if (!code)
+        give(source, data, size);
+    if (!code && source->summed)
+        code = check_sum(source, *data, *size, err);
+    uselocale(old);
+    return code;
+}
+
+static void free_tar(struct sb_source *base)
+{
+    struct tar_source *source = to_tar(base);
+    locale_t old = source->locale ? uselocale(source->locale) : (locale_t)0;
+
+    archive_read_free(source->archive);
+    archive_entry_free(source->entry);
+    if (old)
+        uselocale(old);
+    if (source->locale)
+        freelocale(source->locale);
+    sb_flow_free(source->flow);
+    sb_buf_release(&source->tap);
+    sb_cpio_links_release(&source->links);
+    free(source);
+}
+
+static enum sb_code open_reader(struct tar_source *source, struct sb_error *err)
+{
+    struct archive *archive = archive_read_new();
+    locale_t old;
+    int result;
+
+    source->archive = archive;
+    if (!archive || archive_read_support_format_tar(archive) != ARCHIVE_OK ||
+        archive_read_support_format_cpio(archive) != ARCHIVE_OK)
+        return sb_fail_memory(err);
+    old = uselocale(source->locale);
+    result = sb_la_open(archive, source, read_block, skip_bytes);
+    uselocale(old);
+    if (result == ARCHIVE_OK)
+        return SB_OK;
+    if (source->in_code) {
+        *err = source->in_err;
+        return source->in_code;
+    }
+    return sb_fail(err, SB_FORMAT, "%s: %s", source->base.name, foreign(source));
+}
+
+static void note_total(struct tar_source *source)
+{
+    struct stat st;
+
+    if (source->input->seekable && fstat(source->input->fd, &st) == 0)
+        source->base.total = st.st_size;
+}
+
+enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
+                                const struct sb_source_options *options,
+                                const struct sb_notify *notify, struct sb_error *err)
+{
+    static const struct sb_source_ops ops = {
+        .free = free_tar, .next = next_in_tar, .block = block_of_tar};
+    struct tar_source *source = calloc(1, sizeof(*source));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!source)
+        return sb_fail_memory(err);
+    source->base = (struct sb_source){.ops = &ops, .name = input->name};
+    source->input = input;
+    source->notify = notify;
+    source->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    note_total(source);
+    code = source->locale ? SB_OK : sb_fail_memory(err);
+    if (!code)
+        code = sb_flow_open(&source->flow, input, options->max_size, err);
+    if (!code)
+        code = open_reader(source, err);
+    if (code) {
+        free_tar(&source->base);
+        return code;
+    }
+    *out = &source->base;
+    return SB_OK;
+}

@@ -1,0 +1,55 @@
+/*
+ * Directories opened and listed by threads before a walk comes to them, for file systems where each
+ * call takes its time. Not for others than the tree.
+ *
+ * The directories that the walk comes to next are known in its order, a few below each that was
+ * listed; their number is bounded, and the names of each (a larger one is left to the walk). What
+ * cannot be listed ahead, for whatever reason, the walk does itself and so finds out why: what it
+ * says does not depend on the threads.
+ *
+ * Where a directory is listed sooner than it is handed to a thread and back, the walk does it all.
+ *
+ * All functions are for the thread of the walk.
+ */
+#ifndef SB_STORE_TREE_AHEAD_H
+#define SB_STORE_TREE_AHEAD_H
+
+#include "store/tree/level.h"
+
+#include <stdint.h>
+
+struct sb_tree_ahead;
+
+/* How many threads are worth their while beside `threads` that read files; 0: none. */
+unsigned sb_tree_ahead_threads(unsigned threads);
+
+/* Keeps the pointer to the options, and starts its threads when there is something for them. */
+enum sb_code sb_tree_ahead_new(struct sb_tree_ahead **out, const struct sb_tree_options *options,
+                               unsigned threads, struct sb_error *err) SB_CHECKED;
+void sb_tree_ahead_free(struct sb_tree_ahead *ahead); /* NULL is allowed */
+
+/*
+ * Around the listing of a directory by the walk itself, to know how long that takes: began is what
+ * the first says, before.
+ */
+int64_t sb_tree_ahead_begin(void);
+void sb_tree_ahead_took(struct sb_tree_ahead *ahead, int64_t began);
+
+/*
+ * Finds directories to be listed, now that the walk is in the directory `innermost`. Costs next to
+ * nothing when there is no news since the last call: entered is set where the walk has just come
+ * to it.
+ */
+void sb_tree_ahead_look(struct sb_tree_ahead *ahead, struct sb_tree_level *innermost, bool entered);
+
+/*
+ * The directory at this place among the names of parent, the innermost one, listed: the caller's
+ * from now on, with disk_size to be set. NULL when the walk has to do it.
+ */
+struct sb_tree_level *sb_tree_ahead_take(struct sb_tree_ahead *ahead, struct sb_tree_level *parent,
+                                         size_t place);
+
+/* The walk comes to nothing in this directory any more; to be called before it is freed. */
+void sb_tree_ahead_leave(struct sb_tree_ahead *ahead, const struct sb_tree_level *level);
+
+#endif

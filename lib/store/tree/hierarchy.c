@@ -1,0 +1,253 @@
+#include "store/hierarchy.h"
+#include "store/member.h"
+
+#include "core/buf.h"
+#include "core/io.h"
+#include "store/tree/names.h"
+#include "store/tree/walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOCK_SIZE  (256 * 1024)
+#define NANOSECONDS INT64_C(1000000000)
+
+struct tree_hierarchy {
+    struct sb_hierarchy hierarchy;
+    int root;
+    struct sb_walk walk; /* of the listings */
+};
+
+struct sb_listing {
+    struct sb_buf path; /* of the directory; while a child is given, of the child */
+    size_t dir_size;
+    struct sb_names names;
+    size_t next;
+};
+
+struct sb_reader {
+    struct sb_walk walk;
+    char block[BLOCK_SIZE];
+};
+
+static void free_hierarchy(struct sb_hierarchy *hierarchy)
+{
+    struct tree_hierarchy *own = (struct tree_hierarchy *)hierarchy;
+
+    sb_walk_release(&own->walk);
+    close(own->root);
+    free(own);
+}
+
+static void close_listing(struct sb_listing *listing)
+{
+    sb_buf_release(&listing->path);
+    sb_names_release(&listing->names);
+    free(listing);
+}
+
+static enum sb_code read_names(int dir_fd, struct sb_names *names, struct sb_error *err)
+{
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    enum sb_code code;
+
+    if (fd < 0)
+        return sb_fail_errno(err, errno, "cannot be opened");
+    code = sb_names_read(names, fd, SB_NAMES_PLAIN, false, err);
+    close(fd);
+    return code;
+}
+
+static enum sb_code list(struct sb_hierarchy *hierarchy, const char *dir, size_t size,
+                         struct sb_listing **out, struct sb_error *err)
+{
+    struct tree_hierarchy *own = (struct tree_hierarchy *)hierarchy;
+    struct sb_listing *listing = calloc(1, sizeof(*listing));
+    enum sb_code code;
+    int fd;
+
+    if (!listing)
+        return sb_fail_memory(err);
+    listing->dir_size = size;
+    code = sb_buf_set(&listing->path, dir, size);
+    if (code)
+        code = sb_fail_memory(err);
+    if (!code)
+        code = sb_walk_to(&own->walk, dir, size, SB_WALK_NO_MAKING, &fd, err);
+    if (!code)
+        code = read_names(fd, &listing->names, err);
+    if (code)
+        close_listing(listing);
+    else
+        *out = listing;
+    return code;
+}
+
+/* Times that 64 bits of nanoseconds cannot hold become the nearest that they can. */
+static int64_t to_nanoseconds(const struct timespec *time)
+{
+    int64_t ns;
+
+    if (__builtin_mul_overflow(time->tv_sec, NANOSECONDS, &ns) ||
+        __builtin_add_overflow(ns, time->tv_nsec, &ns))
+        return time->tv_sec < 0 ? INT64_MIN : INT64_MAX;
+    return ns;
+}
+
+static void describe(struct sb_child *child, const struct sb_buf *path, const struct stat *st)
+{
+    *child = (struct sb_child){
+        .entry =
+            {
+                .path = path->data,
+                .path_size = path->size,
+                .type = S_ISDIR(st->st_mode)   ? SB_DIR
+                        : S_ISLNK(st->st_mode) ? SB_LINK
+                                               : SB_FILE,
+                .has = SB_HAS_MODE | SB_HAS_UID | SB_HAS_GID | SB_HAS_MTIME,
+                .mode = st->st_mode,
+                .uid = st->st_uid,
+                .gid = st->st_gid,
+                .mtime_ns = to_nanoseconds(&st->st_mtim),
+                .size = st->st_size,
+            },
+        .special = sb_special_word(st->st_mode),
+        .device = st->st_dev,
+        .inode = st->st_ino,
+    };
+}
+
+static enum sb_code next(struct sb_hierarchy *hierarchy, struct sb_listing *listing,
+                         struct sb_child *child, struct sb_error *err)
+{
+    struct tree_hierarchy *own = (struct tree_hierarchy *)hierarchy;
+    struct stat st;
+    unsigned type;
+    int fd;
+
+    while (listing->next < listing->names.count) {
+        const char *name = sb_names_at(&listing->names, listing->next++, &type);
+
+        sb_buf_cut(&listing->path, listing->dir_size);
+        if (sb_walk_to(&own->walk, listing->path.data, listing->dir_size, SB_WALK_NO_MAKING, &fd,
+                       err))
+            return err->code;
+        if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW)) {
+            if (errno == ENOENT)
+                continue;
+            return sb_fail_errno(err, errno, "%s cannot be looked up", name);
+        }
+        if ((listing->dir_size > 0 && sb_buf_add_char(&listing->path, '/')) ||
+            sb_buf_add_text(&listing->path, name))
+            return sb_fail_memory(err);
+        describe(child, &listing->path, &st);
+        return SB_OK;
+    }
+    return SB_END;
+}
+
+static enum sb_code open_reader(struct sb_hierarchy *hierarchy, struct sb_reader **out,
+                                struct sb_error *err)
+{
+    *out = malloc(sizeof(**out));
+    if (!*out)
+        return sb_fail_memory(err);
+    sb_walk_init(&(*out)->walk, ((struct tree_hierarchy *)hierarchy)->root);
+    return SB_OK;
+}
+
+static void close_reader(struct sb_reader *reader)
+{
+    sb_walk_release(&reader->walk);
+    free(reader);
+}
+
+static enum sb_code read_link(struct sb_reader *reader, int dir_fd, const char *component,
+                              sb_each_block *each, void *context, struct sb_error *err)
+{
+    ssize_t size = readlinkat(dir_fd, component, reader->block, sizeof(reader->block));
+
+    if (size < 0)
+        return sb_fail(err, SB_CHANGED, "changed while it was compared");
+    return each(context, reader->block, (size_t)size, err);
+}
+
+static enum sb_code read_file(struct sb_reader *reader, int fd, const struct sb_entry *entry,
+                              sb_each_block *each, void *context, struct sb_error *err)
+{
+    int64_t total = 0;
+    size_t got;
+
+    do {
+        if (sb_read_full(fd, reader->block, sizeof(reader->block), &got, "read", err))
+            return err->code;
+        total += (int64_t)got;
+        if (got > 0 && each(context, reader->block, got, err))
+            return err->code;
+    } while (got == sizeof(reader->block) && total <= entry->size);
+    if (total != entry->size)
+        return sb_fail(err, SB_CHANGED, "changed its size while it was compared");
+    return SB_OK;
+}
+
+static enum sb_code read_entry(struct sb_reader *reader, const struct sb_entry *entry,
+                               sb_each_block *each, void *context, struct sb_error *err)
+{
+    const char *component;
+    enum sb_code code;
+    struct stat st;
+    int dir_fd, fd;
+
+    if (sb_walk_to_parent(&reader->walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
+                          &component, err))
+        return err->code;
+    if (entry->type == SB_LINK)
+        return read_link(reader, dir_fd, component, each, context, err);
+    /* What was a file a moment ago may be a FIFO by now. */
+    fd = openat(dir_fd, component, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 && (errno == ELOOP || errno == ENOENT))
+        return sb_fail(err, SB_CHANGED, "changed while it was compared");
+    if (fd < 0)
+        return sb_fail_errno(err, errno, "cannot be opened");
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+        code = sb_fail(err, SB_CHANGED, "changed while it was compared");
+    else
+        code = read_file(reader, fd, entry, each, context, err);
+    close(fd);
+    return code;
+}
+
+static const struct sb_hierarchy_ops tree_ops = {
+    .free = free_hierarchy,
+    .list = list,
+    .next = next,
+    .close_listing = close_listing,
+    .open_reader = open_reader,
+    .close_reader = close_reader,
+    .read = read_entry,
+};
+
+enum sb_code sb_hierarchy_open_tree(struct sb_hierarchy **out, const char *dir,
+                                    struct sb_error *err)
+{
+    struct tree_hierarchy *own;
+    int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    *out = NULL;
+    if (root < 0)
+        return sb_fail_errno(err, errno, "%s", dir);
+    own = malloc(sizeof(*own));
+    if (!own) {
+        close(root);
+        return sb_fail_memory(err);
+    }
+    *own = (struct tree_hierarchy){.hierarchy.ops = &tree_ops, .root = root};
+    sb_walk_init(&own->walk, root);
+    *out = &own->hierarchy;
+    return SB_OK;
+}

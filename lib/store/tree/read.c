@@ -1,0 +1,357 @@
+#include "store/tree/read.h"
+
+#include "archive/own/own_names.h"
+#include "core/interrupt.h"
+#include "core/kept_open.h"
+#include "core/throttle.h"
+#include "store/part_name.h"
+#include "store/tree/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOCK ((size_t)1 << 20)
+
+static const char grew[] = "grew while it was read; stored as it was before";
+static const char shrank[] = "shrank while it was read; stored as far as it went";
+
+void sb_tree_metadata(struct sb_member *member, const struct stat *st)
+{
+    struct sb_entry *entry = &member->entry;
+
+    entry->has |= SB_HAS_MODE | SB_HAS_UID | SB_HAS_GID | SB_HAS_MTIME;
+    entry->mode = S_ISLNK(st->st_mode) ? S_IFLNK | 0777 : st->st_mode;
+    entry->uid = st->st_uid;
+    entry->gid = st->st_gid;
+    entry->mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+    if (st->st_mtim.tv_nsec != 0)
+        member->has |= SB_KEEPS_NANOSECONDS;
+}
+
+void sb_tree_member(const struct sb_tree_item *item, struct sb_member *member)
+{
+    *member = (struct sb_member){
+        .entry.type = item->node == SB_NODE_DIR    ? SB_DIR
+                      : item->node == SB_NODE_LINK ? SB_LINK
+                                                   : SB_FILE,
+        .entry.size = item->node == SB_NODE_DIR ? 0 : -1,
+        .has = SB_KEEPS_OWNER,
+        .dir = item->dir,
+        .dir_fd = sb_tree_dir_fd(item->dir),
+        .component = item->component,
+        .disk_path = item->disk_path,
+    };
+    if (item->node == SB_NODE_DIR)
+        sb_tree_metadata(member, &item->stat);
+    if (item->node == SB_NODE_OTHER) {
+        member->special = sb_special_word(item->mode);
+        member->special_mode = item->mode & S_IFMT;
+    }
+}
+
+static enum sb_code tell(const struct sb_member *member, enum sb_level level, const char *kind,
+                         const char *text, struct sb_events *events, struct sb_error *err)
+{
+    return sb_events_add(events, level, kind, member->disk_path, text, err);
+}
+
+static const char *last_component(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* SB_END once it was told. */
+static enum sb_code leave_out(const struct sb_member *member, const char *kind, const char *text,
+                              struct sb_events *events, struct sb_error *err)
+{
+    enum sb_code code = tell(member, SB_PROBLEM, kind, text, events, err);
+
+    return code ? code : SB_END;
+}
+
+static enum sb_code leave_out_errno(const struct sb_member *member, int error_number,
+                                    struct sb_events *events, struct sb_error *err)
+{
+    char reason[64];
+
+    if (error_number == EINTR && sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    if (error_number == ENOENT)
+        return leave_out(member, "vanished", "vanished while packing; left out", events, err);
+    if (error_number == ELOOP)
+        return leave_out(member, "changed", "became a link while packing; left out", events, err);
+    return leave_out(member, "unreadable", strerror_r(error_number, reason, sizeof(reason)), events,
+                     err);
+}
+
+static bool has_own_name(const struct sb_tree_read *how, const char *name)
+{
+    struct sb_own own;
+
+    if (how->own_share.count > 0)
+        return sb_is_part_file(name, how->own_base, how->own_share);
+    own = sb_own_of(name, how->own_base);
+    return own.kind == SB_OWN_SHARD ? own.shard < *how->own_shards
+                                    : own.kind == SB_OWN_INDEX || own.kind == SB_OWN_NEW;
+}
+
+/* The index is known by whatever name: it is open. */
+static bool is_own_file(const struct sb_tree_read *how, const char *component,
+                        const struct stat *st)
+{
+    const char *last = last_component(component);
+    struct stat ours;
+    char *path;
+    bool same;
+
+    if (!how->own_base)
+        return false;
+    if (sb_is_kept_open(st))
+        return true;
+    if (!has_own_name(how, last) || asprintf(&path, "%s/%s", how->own_dir, last) < 0)
+        return false;
+    same = (how->dereference ? stat(path, &ours) : lstat(path, &ours)) == 0 &&
+           ours.st_dev == st->st_dev && ours.st_ino == st->st_ino;
+    free(path);
+    return same;
+}
+
+/* Another part's process may have renamed or removed it since the walk came by. */
+static bool was_own_file(const struct sb_tree_read *how, const struct sb_member *member)
+{
+    const char *last = last_component(member->component);
+    struct stat ours, theirs;
+    char *dir;
+    bool same;
+
+    if (!how->own_base || !has_own_name(how, last) ||
+        asprintf(&dir, "%.*s.", (int)(last - member->component), member->component) < 0)
+        return false;
+    same = fstatat(member->dir_fd, dir, &theirs, 0) == 0 && stat(how->own_dir, &ours) == 0 &&
+           ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+    free(dir);
+    return same;
+}
+
+static enum sb_code leave_out_self(const struct sb_member *member, struct sb_events *events,
+                                   struct sb_error *err)
+{
+    enum sb_code code =
+        tell(member, SB_WARNING, "self", "is the archive itself; left out", events, err);
+
+    return code ? code : SB_END;
+}
+
+/* By links the index may be met any number of times; each time that it is opened costs a descriptor
+ * until the end (core/kept_open.h). */
+static bool leads_to_self(const struct sb_tree_read *how, const struct sb_member *member)
+{
+    struct stat st;
+
+    return how->dereference && how->own_base &&
+           fstatat(member->dir_fd, member->component, &st, 0) == 0 && sb_is_kept_open(&st);
+}
+
+static enum sb_code check_file(const struct sb_tree_read *how, struct sb_member *member,
+                               const struct stat *st, struct sb_events *events,
+                               struct sb_error *err)
+{
+    if (!S_ISREG(st->st_mode))
+        return leave_out(member, "changed", "is no longer a regular file; left out", events, err);
+    if (is_own_file(how, member->component, st))
+        return leave_out_self(member, events, err);
+    sb_tree_metadata(member, st);
+    member->entry.size = st->st_size;
+    return SB_OK;
+}
+
+/* To be closed by sb_close_kept, for it may be an index. */
+struct opened {
+    int fd;
+    struct stat st;
+};
+
+static enum sb_code open_file(const struct sb_tree_read *how, struct sb_member *member,
+                              struct opened *out, struct sb_events *events, struct sb_error *err)
+{
+    int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+    enum sb_code code;
+
+    if (leads_to_self(how, member))
+        return leave_out_self(member, events, err);
+    out->fd =
+        openat(member->dir_fd, member->component, how->dereference ? flags : flags | O_NOFOLLOW);
+    if (out->fd < 0 && errno == ENOENT && was_own_file(how, member))
+        return leave_out_self(member, events, err);
+    if (out->fd < 0)
+        return leave_out_errno(member, errno, events, err);
+    if (fstat(out->fd, &out->st)) {
+        code = leave_out_errno(member, errno, events, err);
+        sb_close_kept(out->fd, NULL);
+        return code;
+    }
+    code = check_file(how, member, &out->st, events, err);
+    if (code)
+        sb_close_kept(out->fd, &out->st);
+    return code;
+}
+
+/*
+ * Reads up to size bytes, or until a read ends at `expected`: that is where the file ends, and
+ * there is no need to ask again. An errno.
+ */
+static int read_up_to(int fd, char *data, size_t size, size_t expected, size_t *got)
+{
+    unsigned tries = 0;
+    ssize_t n;
+
+    *got = 0;
+    while (*got < size) {
+        n = read(fd, data + *got, sb_throttle_piece(size - *got));
+        if (n == 0)
+            break;
+        if (n < 0 && errno == EINTR && !sb_interrupted() && sb_may_try_again(&tries))
+            continue;
+        if (n < 0)
+            return errno;
+        *got += (size_t)n;
+        tries = 0;
+        sb_throttle_read(n);
+        if (*got == expected)
+            break;
+    }
+    return 0;
+}
+
+static enum sb_code load_file(struct sb_member *member, int fd, char *data, size_t room,
+                              struct sb_events *events, struct sb_error *err)
+{
+    size_t expected = (size_t)member->entry.size, got;
+    enum sb_code code = SB_OK;
+    int failed;
+
+    if (member->entry.size >= (int64_t)room)
+        return SB_LIMIT;
+    /* One byte more than expected, to notice growth. */
+    failed = read_up_to(fd, data, expected + 1, expected, &got);
+    if (failed)
+        return leave_out_errno(member, failed, events, err);
+    if (got != expected)
+        code = tell(member, SB_PROBLEM, "changed", got > expected ? grew : shrank, events, err);
+    if (got < expected)
+        member->entry.size = (int64_t)got;
+    return code;
+}
+
+static enum sb_code load_link(const struct sb_tree_read *how, struct sb_member *member, char *data,
+                              size_t room, struct sb_events *events, struct sb_error *err)
+{
+    char target[PATH_MAX];
+    struct stat st;
+    ssize_t size;
+
+    if (fstatat(member->dir_fd, member->component, &st, AT_SYMLINK_NOFOLLOW))
+        return leave_out_errno(member, errno, events, err);
+    /* Shards may be links. */
+    if (is_own_file(how, member->component, &st))
+        return leave_out_self(member, events, err);
+    size = readlinkat(member->dir_fd, member->component, target, sizeof(target));
+    if (size < 0)
+        return leave_out_errno(member, errno, events, err);
+    sb_tree_metadata(member, &st);
+    member->entry.size = size;
+    if ((size_t)size > room)
+        return SB_LIMIT;
+    memcpy(data, target, (size_t)size);
+    return SB_OK;
+}
+
+enum sb_code sb_tree_load(const struct sb_tree_read *how, struct sb_member *member, char *data,
+                          size_t room, struct sb_events *events, struct sb_error *err)
+{
+    struct opened file;
+    enum sb_code code;
+
+    if (member->entry.type == SB_LINK)
+        return load_link(how, member, data, room, events, err);
+    code = open_file(how, member, &file, events, err);
+    if (code)
+        return code;
+    code = load_file(member, file.fd, data, room, events, err);
+    sb_close_kept(file.fd, &file.st);
+    return code;
+}
+
+static enum sb_code feed(struct sb_member *member, int fd, char *block, sb_each_block *each,
+                         void *context, struct sb_events *events, struct sb_error *err)
+{
+    int64_t size = member->entry.size, done;
+    size_t got = 0, want;
+    enum sb_code code = SB_OK;
+    int failed = 0;
+    char more;
+
+    for (done = 0; !code && done < size; done += (int64_t)got) {
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        want = size - done < (int64_t)BLOCK ? (size_t)(size - done) : BLOCK;
+        failed = read_up_to(fd, block, want, want, &got);
+        if (failed || got == 0)
+            break;
+        code = each(context, block, got, err);
+    }
+    if (failed)
+        return leave_out_errno(member, failed, events, err);
+    if (code)
+        return code;
+    if (done < size)
+        return tell(member, SB_PROBLEM, "changed", shrank, events, err);
+    if (read(fd, &more, 1) > 0)
+        return tell(member, SB_PROBLEM, "changed", grew, events, err);
+    return SB_OK;
+}
+
+/* A link that was left for later for want of room. */
+static enum sb_code stream_link(const struct sb_tree_read *how, struct sb_member *member,
+                                char *block, sb_each_block *each, void *context,
+                                struct sb_events *events, struct sb_error *err)
+{
+    enum sb_code code = load_link(how, member, block, BLOCK, events, err);
+
+    return code ? code : each(context, block, (size_t)member->entry.size, err);
+}
+
+enum sb_code sb_tree_stream(const struct sb_tree_read *how, struct sb_member *member,
+                            sb_each_block *each, void *context, struct sb_events *events,
+                            struct sb_error *err)
+{
+    char *block = malloc(BLOCK);
+    enum sb_code code;
+    int64_t promised = member->entry.size;
+    struct opened file;
+
+    if (!block)
+        return sb_fail_memory(err);
+    if (member->entry.type == SB_LINK) {
+        code = stream_link(how, member, block, each, context, events, err);
+    } else {
+        code = open_file(how, member, &file, events, err);
+        if (!code) {
+            /* A place of this size was made for it. */
+            if (promised >= 0)
+                member->entry.size = promised;
+            code = feed(member, file.fd, block, each, context, events, err);
+            sb_close_kept(file.fd, &file.st);
+        }
+    }
+    free(block);
+    return code;
+}

@@ -1,0 +1,441 @@
+/*
+ * Directories are made in waves on threads, those above first, before anything else is taken, so
+ * that they are there before what is in them. Files and links are written by the workers, in any
+ * order; but those that get in the way of each other (two of one name, a name below a link, hard
+ * links) are left for drain, where all that came before them is done. So the result does not depend
+ * on the threads.
+ */
+#include "archive/database.h"
+#include "core/io.h"
+#include "store/tree/sink_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct sb_tree_sink *sink_of(struct sb_sink *sink)
+{
+    return (struct sb_tree_sink *)sink;
+}
+
+static void free_sink(struct sb_sink *base)
+{
+    struct sb_tree_sink *sink = sink_of(base);
+
+    sb_tree_part_release(&sink->part);
+    sb_tree_part_release(&sink->late);
+    sb_walk_release(&sink->walk);
+    sb_walk_release(&sink->from_walk);
+    sb_tree_wave_release(&sink->wave);
+    sb_tree_names_free(sink->names);
+    sb_tree_dirs_free(sink->dirs);
+    sb_database_close(sink->db);
+    sb_target_release(&sink->target);
+    free(sink);
+}
+
+static void count_file(struct sb_tree_sink *sink, const struct sb_entry *entry, bool recoded)
+{
+    struct sb_sink_counts *counts = &sink->base.counts;
+
+    counts->files++;
+    counts->bytes += entry->size > 0 ? entry->size : 0;
+    counts->unchecked += !recoded && !(entry->has & SB_HAS_CRC);
+    sb_tree_tell_written(sink, entry);
+}
+
+static enum sb_code take_root(struct sb_tree_sink *sink, const struct sb_entry *entry,
+                              struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (sink->options.root && sink->target.made)
+        code = sb_tree_dirs_add(sink->dirs, entry, false, err);
+    return code ? code : SB_END;
+}
+
+/* What came before */
+
+static enum sb_code state_of(const struct sb_tree_sink *sink, const char *name, size_t size,
+                             enum sb_name_state *state, struct sb_error *err)
+{
+    *state = SB_NAME_FREE;
+    return sink->names ? sb_tree_names_get(sink->names, name, size, state, err) : SB_OK;
+}
+
+/* What became of the members that an item was expected to replace, or to link to? */
+static enum sb_code look_back(const struct sb_tree_sink *sink, const struct sb_member *member,
+                              unsigned *mark, struct sb_error *err)
+{
+    const char *target = member->hard_link;
+    enum sb_name_state state;
+    enum sb_code code = state_of(sink, member->entry.path, member->entry.path_size, &state, err);
+
+    if (!code && state != SB_NAME_WRITTEN)
+        *mark &= ~(unsigned)SB_TREE_OURS;
+    if (!code && target)
+        code = state_of(sink, target, strlen(target), &state, err);
+    if (!code && target && state == SB_NAME_FAILED)
+        *mark &= ~(unsigned)SB_TREE_LINKABLE;
+    return code;
+}
+
+/* A dry run: nothing is made, and who looks up what is there finds what was there before. */
+
+static enum sb_code note_failure(struct sb_tree_sink *sink, const struct sb_entry *entry,
+                                 struct sb_error *err)
+{
+    if (!sink->names)
+        return SB_OK;
+    return sb_tree_names_set(sink->names, entry->path, entry->path_size, SB_NAME_FAILED, err);
+}
+
+static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb_entry *entry,
+                                      struct sb_error *err)
+{
+    const char *component;
+    bool missing = true;
+    enum sb_code code = SB_NOENT;
+    struct stat st;
+    int dir_fd;
+
+    if (sink->target.fd >= 0)
+        code = sb_walk_to_parent(&sink->walk, entry->path, entry->path_size, SB_WALK_NO_MAKING,
+                                 &dir_fd, &component, err);
+    if (!code)
+        missing = fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW) != 0;
+    if (!code && !missing && !S_ISDIR(st.st_mode))
+        code = sb_fail(err, SB_EXISTS, "exists already, and is not a directory");
+    if (code && code != SB_NOENT)
+        return sb_tree_tell_write_failure(sink, entry->path, err) ? err->code : SB_END;
+    if (!missing)
+        return SB_END;
+    sink->base.counts.dirs++;
+    sb_tree_tell_written(sink, entry);
+    return SB_OK;
+}
+
+static enum sb_code look_at_file(struct sb_tree_sink *sink, const struct sb_member *member,
+                                 struct sb_item *item, struct sb_error *err)
+{
+    const struct sb_entry *entry = &member->entry;
+    enum sb_decision decision = SB_WRITE_NEW;
+
+    if (look_back(sink, member, &item->mark, err))
+        return err->code;
+    if (member->hard_link && !(item->mark & SB_TREE_LINKABLE)) {
+        sb_tell(sink->options.notify, SB_PROBLEM, "missing", entry->path,
+                "hard link to %s, which was not written; left out", member->hard_link);
+        return note_failure(sink, entry, err) ? err->code : SB_END;
+    }
+    if (!(item->mark & SB_TREE_OURS) && sink->target.fd >= 0 &&
+        sb_tree_decide(&sink->job, &sink->walk, entry, &decision, err)) {
+        if (sb_tree_tell_write_failure(sink, entry->path, err) || note_failure(sink, entry, err))
+            return err->code;
+        return SB_END;
+    }
+    if (decision == SB_LEAVE) {
+        sink->base.counts.left++;
+        return SB_END;
+    }
+    count_file(sink, entry, false);
+    return SB_OK;
+}
+
+/* In the order of the members */
+
+static enum sb_code claim_name(struct sb_tree_sink *sink, const struct sb_member *member,
+                               struct sb_item *item, struct sb_error *err)
+{
+    const struct sb_entry *entry = &member->entry;
+    const char *target = member->hard_link;
+    enum sb_name_state state = SB_NAME_FREE;
+    bool again = false, late = false;
+    enum sb_code code = SB_OK;
+
+    if (target && sink->names)
+        code = sb_tree_names_get(sink->names, target, strlen(target), &state, err);
+    if (!code && sink->names)
+        code = sb_tree_names_claim(sink->names, entry->path, entry->path_size,
+                                   entry->type == SB_DIR, &again, &late, err);
+    if (late || target)
+        item->mark |= SB_TREE_LATE;
+    if (again)
+        item->mark |= SB_TREE_OURS;
+    if (state != SB_NAME_FREE && state != SB_NAME_DIR)
+        item->mark |= SB_TREE_LINKABLE;
+    return code;
+}
+
+static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
+                           struct sb_item *item, struct sb_error *err)
+{
+    struct sb_tree_sink *sink = sink_of(base);
+    const struct sb_entry *entry = &member->entry;
+    bool is_dir = entry->type == SB_DIR;
+
+    if (is_dir && entry->path_size == 0)
+        return take_root(sink, entry, err);
+    if (claim_name(sink, member, item, err))
+        return err->code;
+    if (sink->options.dry_run)
+        return is_dir ? look_at_directory(sink, entry, err) : look_at_file(sink, member, item, err);
+    if (!is_dir)
+        return sb_tree_make_wave(sink, err);
+    return item->mark & SB_TREE_LATE ? SB_OK : sb_tree_take_directory(sink, entry, err);
+}
+
+/* On the workers */
+
+/* Can it be told before its bytes are read? */
+static bool may_stay(const struct sb_tree_sink *sink, const struct sb_item *item)
+{
+    const struct sb_entry *entry = &item->member.entry;
+
+    if (item->state != SB_ITEM_NEW || (item->mark & SB_TREE_LATE) || entry->size < 0)
+        return false;
+    if (sink->options.existing == SB_EXISTING_NEWER)
+        return true;
+    /* Links are compared by their targets, and other bytes may yet change their number. */
+    return sink->options.existing == SB_EXISTING_SKIP && entry->type == SB_FILE && !item->original;
+}
+
+static enum sb_code look(struct sb_sink *base, struct sb_batch *batch, struct sb_error *err)
+{
+    struct sb_tree_sink *sink = sink_of(base);
+    enum sb_decision decision;
+    enum sb_code code = SB_OK;
+    struct sb_walk walk;
+
+    sb_walk_init(&walk, sink->target.fd);
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+
+        if (!may_stay(sink, item))
+            continue;
+        if (sb_tree_decide(&sink->job, &walk, &item->member.entry, &decision, err)) {
+            code = sb_tree_fail(batch, item, err);
+        } else if (decision == SB_LEAVE) {
+            item->mark |= SB_TREE_LEFT;
+            item->state = SB_ITEM_STORED;
+        }
+    }
+    sb_walk_release(&walk);
+    return code;
+}
+
+static enum sb_code store_part(struct sb_tree_sink *sink, struct sb_batch *batch,
+                               struct sb_pipeline *turns, struct sb_error *err)
+{
+    enum sb_code code = sb_turn_begin(turns, batch);
+
+    if (code)
+        return sb_fail(err, code, "interrupted");
+    code = sb_tree_write_part(&sink->job, &sink->part, batch, &batch->items[0], err);
+    sb_turn_end(turns, batch);
+    return code;
+}
+
+static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct sb_pipeline *turns,
+                          struct sb_error *err)
+{
+    struct sb_tree_sink *sink = sink_of(base);
+    enum sb_code code = SB_OK;
+    struct sb_walk walk;
+
+    sb_walk_init(&walk, sink->target.fd);
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+
+        if (item->mark & SB_TREE_LATE)
+            continue;
+        if (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE)
+            code = sb_tree_write(&sink->job, &walk, batch, item, err);
+        else if (item->state == SB_ITEM_PART)
+            code = store_part(sink, batch, turns, err);
+    }
+    sb_walk_release(&walk);
+    return code;
+}
+
+/* When all that came before is done */
+
+static enum sb_code store_late(struct sb_tree_sink *sink, struct sb_batch *batch,
+                               struct sb_item *item, struct sb_error *err)
+{
+    enum sb_code code = look_back(sink, &item->member, &item->mark, err);
+
+    if (code)
+        return code;
+    switch (item->state) {
+    case SB_ITEM_READ:
+    case SB_ITEM_LARGE:
+        code = sb_tree_write(&sink->job, &sink->walk, batch, item, err);
+        break;
+    case SB_ITEM_PART:
+        code = sb_tree_write_part(&sink->job, &sink->late, batch, item, err);
+        break;
+    case SB_ITEM_BARE:
+        code = sb_tree_link(&sink->job, &sink->walk, &sink->from_walk, batch, item, err);
+        break;
+    default:
+        break;
+    }
+    sb_events_tell(&batch->events, sink->options.notify);
+    return code;
+}
+
+/*
+ * Keeps what became of an item, where that is not what its name says since it was claimed. A later
+ * one that failed leaves the name to what an earlier one has written, or to a directory.
+ */
+static enum sb_code note_state(struct sb_tree_sink *sink, const struct sb_item *item,
+                               struct sb_error *err)
+{
+    const struct sb_entry *entry = &item->member.entry;
+    bool late = item->mark & SB_TREE_LATE, failed = item->state == SB_ITEM_FAILED;
+    enum sb_name_state before;
+
+    if (!sink->names || (failed && (item->mark & SB_TREE_OURS)) ||
+        (!late && !failed && !(item->mark & SB_TREE_LEFT)))
+        return SB_OK;
+    if (state_of(sink, entry->path, entry->path_size, &before, err))
+        return err->code;
+    if (before == SB_NAME_DIR)
+        return SB_OK;
+    return sb_tree_names_set(sink->names, entry->path, entry->path_size,
+                             failed                      ? SB_NAME_FAILED
+                             : item->mark & SB_TREE_LEFT ? SB_NAME_LEFT
+                                                         : SB_NAME_WRITTEN,
+                             err);
+}
+
+static enum sb_code settle(struct sb_tree_sink *sink, const struct sb_item *item,
+                           struct sb_error *err)
+{
+    struct sb_sink_counts *counts = &sink->base.counts;
+
+    if (item->state != SB_ITEM_STORED && item->state != SB_ITEM_FAILED)
+        return SB_OK;
+    if (item->mark & SB_TREE_LEFT) {
+        counts->left++;
+    } else if (item->state == SB_ITEM_STORED) {
+        count_file(sink, &item->member.entry, item->original);
+        counts->superseded += (item->mark & SB_TREE_OURS) != 0;
+    }
+    return note_state(sink, item, err);
+}
+
+static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch, struct sb_error *err)
+{
+    struct sb_tree_sink *sink = sink_of(base);
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+        bool late = item->mark & SB_TREE_LATE;
+
+        if (item->member.entry.type == SB_DIR) {
+            code = late ? sb_tree_make_directory(sink, &item->member.entry, err) : SB_OK;
+            continue;
+        }
+        if (late)
+            code = store_late(sink, batch, item, err);
+        if (!code)
+            code = settle(sink, item, err);
+    }
+    return code;
+}
+
+/* The end */
+
+/* The files were synced one by one; what is left are the directories that name them. */
+static enum sb_code sync_directories(const struct sb_tree_sink *sink, struct sb_error *err)
+{
+    const char *directory = sink->options.directory;
+    int fd = openat(sink->target.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int failed = fd < 0 || syncfs(fd) ? errno : 0;
+
+    if (fd >= 0)
+        close(fd);
+    if (failed)
+        return sb_fail_errno(err, failed, "%s: sync", directory);
+    return sink->target.made ? sb_sync_directory_of(directory, err) : SB_OK;
+}
+
+static enum sb_code commit(struct sb_sink *base, struct sb_error *err)
+{
+    struct sb_tree_sink *sink = sink_of(base);
+    enum sb_code code;
+
+    if (sink->options.dry_run)
+        return SB_OK;
+    code = sb_tree_make_wave(sink, err);
+    if (!code)
+        code = sb_tree_finish_directories(sink, err);
+    if (!code && sink->options.sync)
+        code = sync_directories(sink, err);
+    return code;
+}
+
+/* Opening */
+
+static enum sb_code open_tables(struct sb_tree_sink *sink, struct sb_error *err)
+{
+    enum sb_code code = sb_database_open_private(&sink->db, sink->options.directory, err);
+
+    if (!code)
+        code = sb_database_run(sink->db, "BEGIN", err);
+    if (!code)
+        code = sb_tree_dirs_new(&sink->dirs, sink->db, err);
+    if (!code && !sink->options.names_differ)
+        code = sb_tree_names_new(&sink->names, sink->db, err);
+    return code;
+}
+
+static unsigned properties_held(const struct sb_tree_sink_options *options)
+{
+    return SB_KEEPS_NANOSECONDS | SB_KEEPS_HARD_LINKS | SB_KEEPS_SPARSE |
+           (options->preserve ? SB_KEEPS_OWNER : 0);
+}
+
+enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_options *options,
+                               struct sb_error *err)
+{
+    static const struct sb_sink_ops ops = {
+        .free = free_sink,
+        .accept = accept,
+        .look = look,
+        .store = store,
+        .drain = drain,
+        .commit = commit,
+    };
+    struct sb_tree_sink *sink = calloc(1, sizeof(*sink));
+
+    *out = NULL;
+    if (!sink)
+        return sb_fail_memory(err);
+    if (sb_target_open(&sink->target, options->directory, options->dry_run, err)) {
+        free(sink);
+        return err->code;
+    }
+    sink->base = (struct sb_sink){.ops = &ops,
+                                  .name = options->directory,
+                                  .holds = properties_held(options),
+                                  .any_names = true};
+    sink->options = *options;
+    sink->job = (struct sb_tree_job){.options = &sink->options, .target = &sink->target};
+    sb_walk_init(&sink->walk, sink->target.fd);
+    sb_walk_init(&sink->from_walk, sink->target.fd);
+    sb_walk_init(&sink->part.walk, sink->target.fd);
+    sb_walk_init(&sink->late.walk, sink->target.fd);
+    if (open_tables(sink, err)) {
+        sb_sink_free(&sink->base);
+        return err->code;
+    }
+    *out = &sink->base;
+    return SB_OK;
+}

@@ -1,0 +1,33 @@
+/*
+ * The metadata of directories, kept until everything is in them. Not for others than the tree's
+ * sink.
+ *
+ * Any number of them; belongs to one thread.
+ */
+#ifndef SB_STORE_TREE_SINK_DIRS_H
+#define SB_STORE_TREE_SINK_DIRS_H
+
+#include "archive/entry.h"
+#include "core/error.h"
+
+struct sqlite3;
+struct sb_tree_dirs;
+
+/* db: a private database (archive/database.h), within a transaction, open as long. */
+enum sb_code sb_tree_dirs_new(struct sb_tree_dirs **out, struct sqlite3 *db,
+                              struct sb_error *err) SB_CHECKED;
+void sb_tree_dirs_free(struct sb_tree_dirs *dirs); /* NULL is allowed */
+
+/* In place of what was added under the same name. closed: its owner may not search it. */
+enum sb_code sb_tree_dirs_add(struct sb_tree_dirs *dirs, const struct sb_entry *entry, bool closed,
+                              struct sb_error *err) SB_CHECKED;
+
+/*
+ * The next of all of them: first those that are not closed, by path; then the closed ones, the
+ * deepest first; last the root. SB_END, and then anew. The entry's strings live until the next
+ * call. Nothing is added meanwhile.
+ */
+enum sb_code sb_tree_dirs_next(struct sb_tree_dirs *dirs, struct sb_entry *entry, bool *closed,
+                               struct sb_error *err) SB_CHECKED;
+
+#endif

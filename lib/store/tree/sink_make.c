@@ -1,0 +1,185 @@
+#include "store/tree/sink_impl.h"
+
+#include "core/interrupt.h"
+
+#define OWNER_MAY_SEARCH 0100
+
+/* Metadata that a directory can be given. */
+#define KNOWN (SB_HAS_MODE | SB_HAS_MTIME | SB_HAS_UID | SB_HAS_GID)
+
+static enum sb_code tell_failure(const struct sb_tree_sink *sink, const char *kind,
+                                 const char *name, struct sb_error *err)
+{
+    struct sb_error cause = *err;
+
+    if (sb_ends_work(&cause))
+        return sb_fail(err, cause.code, "%s: %s", name, cause.text);
+    sb_tell(sink->options.notify, SB_PROBLEM, kind, name, "%s", cause.text);
+    return SB_OK;
+}
+
+enum sb_code sb_tree_tell_write_failure(const struct sb_tree_sink *sink, const char *name,
+                                        struct sb_error *err)
+{
+    return tell_failure(sink, err->code == SB_EXISTS ? "exists" : "write", name, err);
+}
+
+void sb_tree_tell_written(const struct sb_tree_sink *sink, const struct sb_entry *entry)
+{
+    if (sink->options.written)
+        sink->options.written(sink->options.context, entry->path, entry->path_size);
+}
+
+/* On any thread. */
+static enum sb_code make_directory(void *context, struct sb_walk *walk,
+                                   const struct sb_entry *entry, struct sb_error *err)
+{
+    struct sb_tree_sink *sink = context;
+    struct sb_attributes attributes;
+    const char *component;
+    enum sb_code code;
+    int dir_fd;
+
+    code = sb_walk_to_parent(walk, entry->path, entry->path_size, sb_tree_default_mode(&sink->job),
+                             &dir_fd, &component, err);
+    if (!code)
+        code = sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes, err);
+    if (!code)
+        code = sb_target_make_directory(dir_fd, component, &attributes, err);
+    return code;
+}
+
+/* Notes what it is to become, once it was made. */
+static enum sb_code note_directory(void *context, const struct sb_entry *entry, enum sb_code code,
+                                   struct sb_error *err)
+{
+    struct sb_tree_sink *sink = context;
+    struct sb_attributes attributes;
+    bool closed;
+
+    if (code)
+        return sb_tree_tell_write_failure(sink, entry->path, err);
+    sink->base.counts.dirs++;
+    sb_tree_tell_written(sink, entry);
+    if (!(entry->has & KNOWN) ||
+        sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes, err))
+        return SB_OK;
+    closed = attributes.mode_known && !(attributes.mode & OWNER_MAY_SEARCH);
+    return sb_tree_dirs_add(sink->dirs, entry, closed, err);
+}
+
+static enum sb_code next_of_wave(void *context, struct sb_entry *entry, struct sb_error *err)
+{
+    struct sb_tree_sink *sink = context;
+
+    (void)err;
+    return sb_tree_wave_next(&sink->wave, entry);
+}
+
+enum sb_code sb_tree_make_wave(struct sb_tree_sink *sink, struct sb_error *err)
+{
+    struct sb_tree_crew crew = {
+        .root = sink->target.fd,
+        .threads = sink->options.threads,
+        .context = sink,
+        .next = next_of_wave,
+        .work = make_directory,
+        .done = note_directory,
+    };
+    enum sb_code code = SB_OK;
+
+    while (!code && sink->wave.count > 0 && sb_tree_wave_deeper(&sink->wave)) {
+        crew.most = sink->wave.here;
+        code = sb_tree_crew_run(&crew, err);
+    }
+    return code;
+}
+
+enum sb_code sb_tree_take_directory(struct sb_tree_sink *sink, const struct sb_entry *entry,
+                                    struct sb_error *err)
+{
+    enum sb_code code = sb_tree_wave_add(&sink->wave, entry, err);
+
+    if (!code && sink->wave.count == SB_TREE_WAVE_MAX)
+        code = sb_tree_make_wave(sink, err);
+    return code;
+}
+
+enum sb_code sb_tree_make_directory(struct sb_tree_sink *sink, const struct sb_entry *entry,
+                                    struct sb_error *err)
+{
+    enum sb_code code = sb_tree_make_wave(sink, err);
+
+    if (code)
+        return code;
+    code = make_directory(sink, &sink->walk, entry, err);
+    return note_directory(sink, entry, code, err);
+}
+
+/* On any thread. */
+static enum sb_code finish_directory(void *context, struct sb_walk *walk,
+                                     const struct sb_entry *entry, struct sb_error *err)
+{
+    const struct sb_tree_sink *sink = context;
+    struct sb_attributes attributes;
+    const char *component = ".";
+    int dir_fd = sink->target.fd;
+    enum sb_code code;
+
+    code = sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes, err);
+    if (!code && entry->path_size > 0)
+        code = sb_walk_to_parent(walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
+                                 &component, err);
+    return code ? code : sb_target_finish_directory(dir_fd, component, &attributes, err);
+}
+
+static enum sb_code tell_finished(void *context, const struct sb_entry *entry, enum sb_code code,
+                                  struct sb_error *err)
+{
+    const struct sb_tree_sink *sink = context;
+
+    if (!code)
+        return SB_OK;
+    return tell_failure(sink, "metadata",
+                        entry->path_size > 0 ? entry->path : sink->options.directory, err);
+}
+
+/* Ends at the first closed one, which stays in sink->closed until the next call. */
+static enum sb_code next_open(void *context, struct sb_entry *entry, struct sb_error *err)
+{
+    struct sb_tree_sink *sink = context;
+    enum sb_code code = sb_tree_dirs_next(sink->dirs, entry, &sink->has_closed, err);
+
+    if (code || !sink->has_closed)
+        return code;
+    sink->closed = *entry;
+    return SB_END;
+}
+
+/* Those that are closed, and the root, come one by one, each when all below it are done. */
+enum sb_code sb_tree_finish_directories(struct sb_tree_sink *sink, struct sb_error *err)
+{
+    const struct sb_tree_crew crew = {
+        .root = sink->target.fd,
+        .threads = sink->options.threads,
+        .most = (size_t)sink->base.counts.dirs,
+        .context = sink,
+        .next = next_open,
+        .work = finish_directory,
+        .done = tell_finished,
+    };
+    enum sb_code code = sb_tree_crew_run(&crew, err);
+    bool closed;
+
+    if (!sink->has_closed)
+        return code;
+    while (!code) {
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        code = finish_directory(sink, &sink->walk, &sink->closed, err);
+        code = tell_finished(sink, &sink->closed, code, err);
+        if (!code)
+            code = sb_tree_dirs_next(sink->dirs, &sink->closed, &closed, err);
+    }
+    return code == SB_END ? SB_OK : code;
+}

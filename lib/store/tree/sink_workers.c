@@ -1,0 +1,179 @@
+#include "store/tree/sink_workers.h"
+
+#include "core/name.h"
+#include "core/pipeline.h"
+
+#include <stdlib.h>
+
+#define SLOT_DIRS 8 /* neighbours share the way to them */
+
+struct slot {
+    struct sb_buf paths;
+    size_t count;
+    struct slot_item {
+        struct sb_entry entry;
+        size_t path_at;
+        enum sb_code code;
+        struct sb_error error;
+    } items[SLOT_DIRS];
+};
+
+struct run {
+    const struct sb_tree_crew *crew;
+    bool ended;
+};
+
+static enum sb_code fill(void *context, void *filled, struct sb_error *err)
+{
+    struct run *run = context;
+    const struct sb_tree_crew *crew = run->crew;
+    struct slot *slot = filled;
+    enum sb_code code = run->ended ? SB_END : SB_OK;
+
+    slot->count = 0;
+    sb_buf_clear(&slot->paths);
+    while (!code && slot->count < SLOT_DIRS) {
+        struct slot_item *item = &slot->items[slot->count];
+
+        code = crew->next(crew->context, &item->entry, err);
+        if (code)
+            break;
+        item->path_at = slot->paths.size;
+        if (sb_buf_add(&slot->paths, item->entry.path, item->entry.path_size + 1))
+            return sb_fail_memory(err);
+        slot->count++;
+    }
+    for (size_t i = 0; i < slot->count; i++)
+        slot->items[i].entry.path = slot->paths.data + slot->items[i].path_at;
+    run->ended = code == SB_END;
+    return run->ended && slot->count > 0 ? SB_OK : code;
+}
+
+static enum sb_code work(void *context, void *worked, struct sb_pipeline *turns,
+                         struct sb_error *err)
+{
+    const struct sb_tree_crew *crew = ((const struct run *)context)->crew;
+    struct slot *slot = worked;
+    struct sb_walk walk;
+
+    (void)turns, (void)err;
+    sb_walk_init(&walk, crew->root);
+    for (size_t i = 0; i < slot->count; i++) {
+        struct slot_item *item = &slot->items[i];
+
+        item->code = crew->work(crew->context, &walk, &item->entry, &item->error);
+    }
+    sb_walk_release(&walk);
+    return SB_OK;
+}
+
+static enum sb_code drain(void *context, void *drained, struct sb_error *err)
+{
+    const struct sb_tree_crew *crew = ((const struct run *)context)->crew;
+    struct slot *slot = drained;
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < slot->count; i++) {
+        struct slot_item *item = &slot->items[i];
+
+        if (item->code)
+            *err = item->error;
+        code = crew->done(crew->context, &item->entry, item->code, err);
+    }
+    return code;
+}
+
+enum sb_code sb_tree_crew_run(const struct sb_tree_crew *crew, struct sb_error *err)
+{
+    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
+    unsigned threads = crew->most / SLOT_DIRS < crew->threads
+                           ? (unsigned)(crew->most / SLOT_DIRS + 1)
+                           : crew->threads;
+    unsigned count = threads > 1 ? 2 * threads : 1;
+    struct run run = {.crew = crew};
+    struct slot *slots = calloc(count, sizeof(*slots));
+    enum sb_code code;
+
+    if (!slots)
+        return sb_fail_memory(err);
+    code = sb_pipeline_run(&ops, &run, slots, sizeof(*slots), count, threads, err);
+    for (unsigned i = 0; i < count; i++)
+        sb_buf_release(&slots[i].paths);
+    free(slots);
+    return code;
+}
+
+/* Waves */
+
+struct sb_tree_wave_item {
+    struct sb_entry entry;
+    size_t path_at;
+    size_t depth;
+};
+
+void sb_tree_wave_release(struct sb_tree_wave *wave)
+{
+    sb_buf_release(&wave->paths);
+    free(wave->items);
+    *wave = (struct sb_tree_wave){0};
+}
+
+enum sb_code sb_tree_wave_add(struct sb_tree_wave *wave, const struct sb_entry *entry,
+                              struct sb_error *err)
+{
+    struct sb_tree_wave_item *items = wave->items;
+
+    /* Room for a whole one: as long as it is short, its pages are not touched. */
+    if (!items)
+        items = malloc(SB_TREE_WAVE_MAX * sizeof(*items));
+    if (!items)
+        return sb_fail_memory(err);
+    wave->items = items;
+    items[wave->count] = (struct sb_tree_wave_item){
+        .entry = *entry,
+        .path_at = wave->paths.size,
+        .depth = sb_name_depth(entry->path, entry->path_size) + 1,
+    };
+    if (sb_buf_add(&wave->paths, entry->path, entry->path_size + 1))
+        return sb_fail_memory(err);
+    wave->count++;
+    return SB_OK;
+}
+
+enum sb_code sb_tree_wave_next(struct sb_tree_wave *wave, struct sb_entry *entry)
+{
+    while (wave->next < wave->count) {
+        const struct sb_tree_wave_item *item = &wave->items[wave->next++];
+
+        if (item->depth != wave->depth)
+            continue;
+        *entry = item->entry;
+        entry->path = wave->paths.data + item->path_at;
+        return SB_OK;
+    }
+    wave->next = 0;
+    return SB_END;
+}
+
+bool sb_tree_wave_deeper(struct sb_tree_wave *wave)
+{
+    size_t deeper = SIZE_MAX;
+
+    wave->here = 0;
+    for (size_t i = 0; i < wave->count; i++) {
+        size_t depth = wave->items[i].depth;
+
+        if (depth > wave->depth && depth < deeper) {
+            deeper = depth;
+            wave->here = 0;
+        }
+        wave->here += depth == deeper;
+    }
+    wave->depth = deeper;
+    if (deeper < SIZE_MAX)
+        return true;
+    wave->count = 0;
+    wave->depth = 0;
+    sb_buf_clear(&wave->paths);
+    return false;
+}

@@ -1,0 +1,472 @@
+#include "store/tree/sink_write.h"
+
+#include "core/interrupt.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINK_MAX_SIZE (PATH_MAX - 1)
+#define COPY_BLOCK    ((size_t)256 << 10)
+#define HOLE_BYTES    ((size_t)64 << 10) /* zeros are looked for in pieces of this size */
+
+mode_t sb_tree_default_mode(const struct sb_tree_job *job)
+{
+    return job->options->dry_run ? SB_WALK_NO_MAKING : 0777 & ~job->target->mask;
+}
+
+static enum sb_code fail_item(struct sb_batch *batch, struct sb_item *item, const char *kind,
+                              struct sb_error *err)
+{
+    struct sb_error cause = *err;
+
+    if (sb_ends_work(&cause))
+        return sb_fail(err, cause.code, "%s: %s", item->member.entry.path, cause.text);
+    return sb_item_fail(batch, item, kind, cause.text, err);
+}
+
+enum sb_code sb_tree_fail(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+{
+    return fail_item(batch, item, err->code == SB_EXISTS ? "exists" : "write", err);
+}
+
+static enum sb_code find_place(const struct sb_tree_job *job, struct sb_walk *walk,
+                               const struct sb_entry *entry, int *dir_fd, const char **component,
+                               struct sb_error *err)
+{
+    return sb_walk_to_parent(walk, entry->path, entry->path_size, sb_tree_default_mode(job), dir_fd,
+                             component, err);
+}
+
+enum sb_code sb_tree_decide(const struct sb_tree_job *job, struct sb_walk *walk,
+                            const struct sb_entry *entry, enum sb_decision *decision,
+                            struct sb_error *err)
+{
+    const char *component;
+    enum sb_code code;
+    int dir_fd;
+
+    *decision = SB_WRITE_NEW;
+    code = find_place(job, walk, entry, &dir_fd, &component, err);
+    if (code == SB_NOENT && job->options->dry_run)
+        return SB_OK;
+    if (code)
+        return code;
+    return sb_target_decide(dir_fd, component, entry, NULL, job->options->existing, decision, err);
+}
+
+/* What an item becomes: a symbolic link, another name of a file, or else a file. */
+struct making {
+    const char *link_target;
+    const char *from;
+    int from_fd;
+};
+
+static enum sb_code try_newcomer(const struct making *making, int dir_fd, const char *component,
+                                 const struct sb_attributes *attributes, bool replace,
+                                 struct sb_newcomer *newcomer, struct sb_error *err)
+{
+    if (making->link_target)
+        return sb_newcomer_link(newcomer, dir_fd, component, making->link_target, replace, err);
+    if (making->from)
+        return sb_newcomer_hard_link(newcomer, dir_fd, component, making->from_fd, making->from,
+                                     replace, err);
+    return sb_newcomer_open(newcomer, dir_fd, component, attributes, replace, err);
+}
+
+/*
+ * Makes the newcomer for an item as `existing` says. SB_TREE_LEFT is set when nothing is to be
+ * written.
+ */
+static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk *walk,
+                                  struct sb_item *item, const struct making *making,
+                                  const struct sb_attributes *attributes,
+                                  struct sb_newcomer *newcomer, struct sb_error *err)
+{
+    const struct sb_entry *entry = &item->member.entry;
+    enum sb_existing existing =
+        item->mark & SB_TREE_OURS ? SB_EXISTING_REPLACE : job->options->existing;
+    enum sb_decision decision = SB_WRITE_NEW;
+    const char *component;
+    enum sb_code code;
+    int dir_fd;
+
+    code = find_place(job, walk, entry, &dir_fd, &component, err);
+    for (int tries = 0; !code && tries < 2; tries++) {
+        code = try_newcomer(making, dir_fd, component, attributes, decision == SB_WRITE_REPLACE,
+                            newcomer, err);
+        /* What changes hands is not made with the mode it gets. */
+        newcomer->kept_mode = attributes->preserve ? NULL : sb_walk_note(walk);
+        if (code != SB_EXISTS)
+            return code;
+        code = sb_target_decide(dir_fd, component, entry, making->link_target, existing, &decision,
+                                err);
+        if (!code && decision == SB_LEAVE) {
+            item->mark |= SB_TREE_LEFT;
+            item->state = SB_ITEM_STORED;
+            return SB_OK;
+        }
+    }
+    return code ? code : sb_fail(err, SB_EXISTS, "exists already");
+}
+
+/* Did it have holes, so that zeros are passed over instead of written? */
+static bool is_sparse(const struct sb_item *item)
+{
+    return item->member.has & SB_KEEPS_SPARSE;
+}
+
+static enum sb_code finish_item(const struct sb_tree_job *job, struct sb_batch *batch,
+                                struct sb_item *item, struct sb_newcomer *newcomer,
+                                const struct sb_attributes *attributes, struct sb_error *err)
+{
+    int fd = newcomer->fd;
+
+    if (is_sparse(item) && fd >= 0 && ftruncate(fd, lseek(fd, 0, SEEK_CUR))) {
+        sb_fail_errno(err, errno, "cannot be written");
+        sb_newcomer_drop(newcomer);
+        return sb_tree_fail(batch, item, err);
+    }
+    if (sb_newcomer_finish(newcomer, attributes, job->options->sync, err))
+        return sb_tree_fail(batch, item, err);
+    item->state = SB_ITEM_STORED;
+    if (newcomer->owner_refused)
+        return sb_events_add(&batch->events, SB_PROBLEM, "owner", item->member.entry.path,
+                             "unpacked, but its owner cannot be set", err);
+    return SB_OK;
+}
+
+static enum sb_code write_bytes(int fd, const void *data, size_t size, struct sb_error *err)
+{
+    if (!sb_write_full(fd, data, size, "file", err))
+        return SB_OK;
+    if (err->code == SB_INTERRUPT)
+        return err->code;
+    return sb_fail_errno(err, err->sys_errno, "cannot be written");
+}
+
+static enum sb_code write_around_holes(int fd, const char *data, size_t size, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    size_t part;
+
+    for (; !code && size > 0; data += part, size -= part) {
+        part = size < HOLE_BYTES ? size : HOLE_BYTES;
+        if (data[0] != '\0' || memcmp(data, data + 1, part - 1) != 0)
+            code = write_bytes(fd, data, part, err);
+        else if (lseek(fd, (off_t)part, SEEK_CUR) < 0)
+            code = sb_fail_errno(err, errno, "cannot be written");
+    }
+    return code;
+}
+
+static enum sb_code write_data(const struct sb_item *item, int fd, const void *data, size_t size,
+                               struct sb_error *err)
+{
+    return is_sparse(item) ? write_around_holes(fd, data, size, err)
+                           : write_bytes(fd, data, size, err);
+}
+
+/* Whole members in memory */
+
+static enum sb_code check_link_target(const char *data, size_t size, struct sb_error *err)
+{
+    if (size == 0 || size > LINK_MAX_SIZE)
+        return sb_fail(err, SB_INVALID, "a link whose target is empty or longer than %d bytes",
+                       LINK_MAX_SIZE);
+    if (memchr(data, '\0', size))
+        return sb_fail(err, SB_INVALID, "a link whose target holds a NUL byte");
+    return SB_OK;
+}
+
+static enum sb_code write_read(const struct sb_tree_job *job, struct sb_walk *walk,
+                               struct sb_batch *batch, struct sb_item *item,
+                               const struct sb_attributes *attributes, struct sb_error *err)
+{
+    const char *data = batch->data + item->data_at;
+    char link_target[PATH_MAX];
+    struct making making = {0};
+    struct sb_newcomer newcomer;
+
+    if (item->member.entry.type == SB_LINK) {
+        if (check_link_target(data, item->data_size, err))
+            return fail_item(batch, item, "row", err);
+        memcpy(link_target, data, item->data_size);
+        link_target[item->data_size] = '\0';
+        making.link_target = link_target;
+    }
+    if (make_newcomer(job, walk, item, &making, attributes, &newcomer, err))
+        return sb_tree_fail(batch, item, err);
+    if (item->mark & SB_TREE_LEFT)
+        return SB_OK;
+    if (!making.link_target && write_data(item, newcomer.fd, data, item->data_size, err)) {
+        sb_newcomer_drop(&newcomer);
+        return sb_tree_fail(batch, item, err);
+    }
+    return finish_item(job, batch, item, &newcomer, attributes, err);
+}
+
+/* Members too large for that: what was written is removed again when the bytes turn out wrong. */
+
+struct writing {
+    const struct sb_item *item;
+    const struct sb_newcomer *newcomer;
+    const struct sb_attributes *attributes;
+    bool failed; /* the error is of the target, not of the source */
+};
+
+static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct writing *writing = context;
+
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    writing->failed = write_data(writing->item, writing->newcomer->fd, data, size, err) != SB_OK;
+    sb_newcomer_backdate(writing->newcomer, writing->attributes);
+    return writing->failed ? err->code : SB_OK;
+}
+
+static enum sb_code write_large(const struct sb_tree_job *job, struct sb_walk *walk,
+                                struct sb_batch *batch, struct sb_item *item,
+                                const struct sb_attributes *attributes, struct sb_error *err)
+{
+    static const struct making a_file = {0};
+    struct sb_newcomer newcomer;
+    struct writing writing = {.item = item, .newcomer = &newcomer, .attributes = attributes};
+    enum sb_code code;
+
+    if (make_newcomer(job, walk, item, &a_file, attributes, &newcomer, err))
+        return sb_tree_fail(batch, item, err);
+    if (item->mark & SB_TREE_LEFT)
+        return SB_OK;
+    sb_newcomer_backdate(&newcomer, attributes);
+    code = sb_item_stream(batch, item, write_block, &writing, err);
+    if (!code)
+        return finish_item(job, batch, item, &newcomer, attributes, err);
+    sb_newcomer_drop(&newcomer);
+    item->state = SB_ITEM_FAILED;
+    if (writing.failed)
+        return sb_tree_fail(batch, item, err);
+    return code == SB_END ? SB_OK : code;
+}
+
+enum sb_code sb_tree_write(const struct sb_tree_job *job, struct sb_walk *walk,
+                           struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+{
+    const struct sb_entry *entry = &item->member.entry;
+    struct sb_attributes attributes;
+
+    if (sb_target_attributes(job->target, entry, job->options->preserve, &attributes, err))
+        return fail_item(batch, item, "row", err);
+    if (item->state == SB_ITEM_LARGE)
+        return write_large(job, walk, batch, item, &attributes, err);
+    return write_read(job, walk, batch, item, &attributes, err);
+}
+
+/* Parts */
+
+static void close_part(struct sb_tree_part *part)
+{
+    if (part->open)
+        sb_newcomer_drop(&part->newcomer);
+    part->open = false;
+}
+
+void sb_tree_part_release(struct sb_tree_part *part)
+{
+    close_part(part);
+    sb_walk_release(&part->walk);
+    sb_buf_release(&part->path);
+}
+
+static enum sb_code begin_part(const struct sb_tree_job *job, struct sb_tree_part *part,
+                               struct sb_item *item, struct sb_error *err)
+{
+    static const struct making a_file = {0};
+    struct sb_entry *entry = &item->member.entry;
+    const char *path = entry->path;
+    enum sb_code code;
+
+    close_part(part);
+    part->failed = part->left = false;
+    if (entry->type == SB_LINK)
+        return sb_fail(err, SB_INVALID, "a link whose target is longer than %d bytes",
+                       LINK_MAX_SIZE);
+    if (sb_buf_set(&part->path, path, entry->path_size))
+        return sb_fail_memory(err);
+    code = sb_target_attributes(job->target, entry, job->options->preserve, &part->attributes, err);
+    /* The newcomer keeps its name beyond this batch. */
+    entry->path = part->path.data;
+    if (!code)
+        code =
+            make_newcomer(job, &part->walk, item, &a_file, &part->attributes, &part->newcomer, err);
+    entry->path = path;
+    part->left = item->mark & SB_TREE_LEFT;
+    part->open = !code && !part->left;
+    return code;
+}
+
+/* The member's last part makes it what it has become. */
+static void end_part(const struct sb_tree_part *part, struct sb_item *item)
+{
+    item->state = SB_ITEM_PART;
+    if (part->failed)
+        item->state = SB_ITEM_FAILED;
+    else if (item->part_last)
+        item->state = SB_ITEM_STORED;
+    if (part->left)
+        item->mark |= SB_TREE_LEFT;
+}
+
+enum sb_code sb_tree_write_part(const struct sb_tree_job *job, struct sb_tree_part *part,
+                                struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+{
+    struct writing writing = {
+        .item = item, .newcomer = &part->newcomer, .attributes = &part->attributes};
+    enum sb_code code = SB_OK;
+
+    if (item->part_offset == 0)
+        code = begin_part(job, part, item, err);
+    if (!code && part->open)
+        code = write_block(&writing, batch->data + item->data_at, item->data_size, err);
+    if (code) {
+        close_part(part);
+        part->failed = true;
+        return sb_tree_fail(batch, item, err);
+    }
+    if (part->open && item->part_last) {
+        part->open = false;
+        return finish_item(job, batch, item, &part->newcomer, &part->attributes, err);
+    }
+    end_part(part, item);
+    return SB_OK;
+}
+
+/* Hard links */
+
+static bool same_file(int dir_fd, const char *component, const struct making *making)
+{
+    struct stat a, b;
+
+    return fstatat(dir_fd, component, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fstatat(making->from_fd, making->from, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static bool links_are_missing(const struct sb_error *err)
+{
+    switch (err->sys_errno) {
+    case EPERM:
+    case EMLINK:
+    case EXDEV:
+    case ENOSYS:
+    case EOPNOTSUPP:
+        return err->code == SB_SYSTEM;
+    default:
+        return false;
+    }
+}
+
+static enum sb_code copy_bytes(int from, struct writing *writing, struct sb_error *err)
+{
+    char *block = malloc(COPY_BLOCK);
+    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+    size_t got = COPY_BLOCK;
+
+    while (!code && got == COPY_BLOCK) {
+        code = sb_read_full(from, block, COPY_BLOCK, &got, "what it links to", err);
+        if (!code)
+            code = write_block(writing, block, got, err);
+    }
+    free(block);
+    return code;
+}
+
+static enum sb_code copy_file(const struct sb_tree_job *job, struct sb_walk *walk,
+                              struct sb_batch *batch, struct sb_item *item, int from_fd,
+                              const char *from_name, struct sb_error *err)
+{
+    static const struct making a_file = {0};
+    int from = openat(from_fd, from_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct sb_attributes attributes;
+    struct sb_newcomer newcomer;
+    struct writing writing = {.item = item, .newcomer = &newcomer, .attributes = &attributes};
+    struct stat st;
+    enum sb_code code;
+
+    if (from < 0 || fstat(from, &st) || !S_ISREG(st.st_mode))
+        code = sb_fail(err, SB_INVALID, "cannot be linked here, and is no file to copy");
+    else
+        code = sb_target_attributes(job->target, &item->member.entry, job->options->preserve,
+                                    &attributes, err);
+    if (!code)
+        code = make_newcomer(job, walk, item, &a_file, &attributes, &newcomer, err);
+    if (!code && !(item->mark & SB_TREE_LEFT)) {
+        code = copy_bytes(from, &writing, err);
+        if (code)
+            sb_newcomer_drop(&newcomer);
+        else
+            code = finish_item(job, batch, item, &newcomer, &attributes, err);
+    }
+    if (from >= 0)
+        close(from);
+    return code;
+}
+
+static enum sb_code fail_missing(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+{
+    sb_fail(err, SB_NOENT, "hard link to %s, which was not written; left out",
+            item->member.hard_link);
+    return fail_item(batch, item, "missing", err);
+}
+
+/* Is the link there already, so that there is nothing to do? */
+static bool is_linked(const struct sb_tree_job *job, struct sb_item *item, int dir_fd,
+                      const char *component, const struct making *making)
+{
+    bool ours = item->mark & SB_TREE_OURS;
+
+    if ((!ours && job->options->existing == SB_EXISTING_FAIL) ||
+        !same_file(dir_fd, component, making))
+        return false;
+    item->state = SB_ITEM_STORED;
+    if (!ours)
+        item->mark |= SB_TREE_LEFT;
+    return true;
+}
+
+enum sb_code sb_tree_link(const struct sb_tree_job *job, struct sb_walk *walk,
+                          struct sb_walk *from_walk, struct sb_batch *batch, struct sb_item *item,
+                          struct sb_error *err)
+{
+    static const struct sb_attributes as_it_is = {0};
+    const char *target = item->member.hard_link, *component;
+    struct making making = {0};
+    struct sb_newcomer newcomer;
+    enum sb_code code;
+    int dir_fd;
+
+    if (!(item->mark & SB_TREE_LINKABLE) ||
+        sb_walk_to_parent(from_walk, target, strlen(target), SB_WALK_NO_MAKING, &making.from_fd,
+                          &making.from, err))
+        return fail_missing(batch, item, err);
+    code = find_place(job, walk, &item->member.entry, &dir_fd, &component, err);
+    if (!code && is_linked(job, item, dir_fd, component, &making))
+        return SB_OK;
+    if (!code)
+        code = make_newcomer(job, walk, item, &making, &as_it_is, &newcomer, err);
+    if (!code && (item->mark & SB_TREE_LEFT))
+        return SB_OK;
+    if (!code)
+        return finish_item(job, batch, item, &newcomer, &as_it_is, err);
+    if (code == SB_NOENT)
+        return fail_missing(batch, item, err);
+    if (links_are_missing(err))
+        code = copy_file(job, walk, batch, item, making.from_fd, making.from, err);
+    return code ? sb_tree_fail(batch, item, err) : SB_OK;
+}

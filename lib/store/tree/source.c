@@ -1,0 +1,85 @@
+/*
+ * A directory tree as a source.
+ */
+#include "store/container.h"
+#include "store/tree/read.h"
+#include "store/tree/tree.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct tree_source {
+    struct sb_source source;
+    struct sb_tree *tree;
+    struct sb_tree_options options;
+};
+
+static const struct sb_tree_read plainly;
+
+static void free_tree(struct sb_source *source)
+{
+    struct tree_source *self = (struct tree_source *)source;
+
+    sb_tree_free(self->tree);
+    free(self);
+}
+
+static enum sb_code next(struct sb_source *source, struct sb_member *member, struct sb_error *err)
+{
+    struct tree_source *self = (struct tree_source *)source;
+    struct sb_tree_item item;
+    enum sb_code code = sb_tree_next(self->tree, &item, err);
+
+    if (code)
+        return code;
+    sb_tree_member(&item, member);
+    member->entry.path = item.name;
+    member->entry.path_size = item.name_size;
+    return SB_OK;
+}
+
+static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
+                         size_t room, struct sb_events *events, struct sb_error *err)
+{
+    (void)loader;
+    return sb_tree_load(&plainly, member, data, room, events, err);
+}
+
+static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, sb_each_block *each,
+                           void *context, struct sb_events *events, struct sb_error *err)
+{
+    (void)loader;
+    return sb_tree_stream(&plainly, member, each, context, events, err);
+}
+
+enum sb_code sb_source_open_directory(struct sb_source **out, const char *path, unsigned threads,
+                                      const struct sb_notify *notify, struct sb_error *err)
+{
+    static const struct sb_source_ops ops = {
+        .free = free_tree, .next = next, .load = load, .stream = stream};
+    struct tree_source *self = calloc(1, sizeof(*self));
+    char *start = NULL;
+    enum sb_code code;
+
+    *out = NULL;
+    /* With a slash behind it, a link to a directory is followed. */
+    if (!self || asprintf(&start, "%s/", path) < 0) {
+        free(self);
+        return sb_fail_memory(err);
+    }
+    self->source = (struct sb_source){.ops = &ops, .name = path, .loads = true, .unique = true};
+    self->options.threads = threads;
+    self->options.ahead_from = SB_TREE_SLOW;
+    self->options.notify = notify;
+    code = sb_tree_new(&self->tree, &self->options, err);
+    if (!code)
+        code = sb_tree_start(self->tree, AT_FDCWD, start, "", 0, err);
+    free(start);
+    if (code) {
+        free_tree(&self->source);
+        return code;
+    }
+    *out = &self->source;
+    return SB_OK;
+}

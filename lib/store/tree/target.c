@@ -1,0 +1,382 @@
+#include "store/tree/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NANOSECONDS     INT64_C(1000000000)
+#define TEMPORARY_TRIES 100
+#define PERMISSIONS     0777
+#define ALL_MODE_BITS   07777
+#define OWNER_MAY_FILL  0700
+#define CREATE_FILE     (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
+#define OPEN_DIRECTORY  (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+enum sb_code sb_target_open(struct sb_target *target, const char *dir, bool dry,
+                            struct sb_error *err)
+{
+    *target = (struct sb_target){.fd = -1, .mask = umask(0)};
+    target->fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (target->fd < 0 && errno == ENOENT && dry)
+        return SB_OK;
+    if (target->fd < 0 && errno == ENOENT) {
+        target->made = mkdir(dir, PERMISSIONS & ~target->mask) == 0;
+        if (target->made)
+            target->fd = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    }
+    if (target->fd >= 0)
+        return SB_OK;
+    sb_fail_errno(err, errno, "%s", dir);
+    umask(target->mask);
+    return err->code;
+}
+
+void sb_target_release(struct sb_target *target)
+{
+    if (target->fd >= 0)
+        close(target->fd);
+    umask(target->mask);
+}
+
+static struct timespec to_timespec(int64_t ns)
+{
+    int64_t seconds = ns / NANOSECONDS;
+    int64_t rest = ns % NANOSECONDS;
+
+    if (rest < 0) {
+        seconds--;
+        rest += NANOSECONDS;
+    }
+    return (struct timespec){.tv_sec = seconds, .tv_nsec = rest};
+}
+
+enum sb_code sb_target_attributes(const struct sb_target *target, const struct sb_entry *entry,
+                                  bool preserve, struct sb_attributes *out, struct sb_error *err)
+{
+    mode_t unknown = (entry->type == SB_DIR ? 0777 : 0666) & ~target->mask;
+
+    *out = (struct sb_attributes){.uid = (uid_t)-1, .gid = (gid_t)-1, .mode = unknown};
+    out->mode_known = entry->has & SB_HAS_MODE;
+    if (out->mode_known)
+        out->mode = entry->mode & (preserve ? ALL_MODE_BITS : PERMISSIONS);
+    if (entry->has & SB_HAS_MTIME) {
+        out->set_time = true;
+        out->times[0].tv_nsec = UTIME_OMIT;
+        out->times[1] = to_timespec(entry->mtime_ns);
+    }
+    if (!preserve)
+        return SB_OK;
+    out->preserve = true;
+    if (((entry->has & SB_HAS_UID) && (entry->uid < 0 || entry->uid >= UINT32_MAX)) ||
+        ((entry->has & SB_HAS_GID) && (entry->gid < 0 || entry->gid >= UINT32_MAX)))
+        return sb_fail(err, SB_INVALID, "its owner is not a number that an owner can be");
+    if (entry->has & SB_HAS_UID)
+        out->uid = (uid_t)entry->uid;
+    if (entry->has & SB_HAS_GID)
+        out->gid = (gid_t)entry->gid;
+    return SB_OK;
+}
+
+/* -1, 0, 1; a file system that keeps whole seconds is not taken for older. */
+static int compare_times(const struct stat *st, int64_t mtime_ns)
+{
+    struct timespec stored = to_timespec(mtime_ns);
+
+    if (st->st_mtim.tv_sec != stored.tv_sec)
+        return st->st_mtim.tv_sec < stored.tv_sec ? -1 : 1;
+    if (st->st_mtim.tv_nsec == stored.tv_nsec || st->st_mtim.tv_nsec == 0)
+        return 0;
+    return st->st_mtim.tv_nsec < stored.tv_nsec ? -1 : 1;
+}
+
+static bool same_link(int dir_fd, const char *component, const char *link_target)
+{
+    char found[PATH_MAX];
+    ssize_t size = readlinkat(dir_fd, component, found, sizeof(found));
+
+    return size >= 0 && (size_t)size == strlen(link_target) &&
+           memcmp(found, link_target, (size_t)size) == 0;
+}
+
+/* Is it what the archive holds, by size and time? A link by its target, where that is known. */
+static bool is_same(int dir_fd, const char *component, const struct stat *st,
+                    const struct sb_entry *entry, const char *link_target)
+{
+    if (entry->type == SB_LINK ? !S_ISLNK(st->st_mode) : !S_ISREG(st->st_mode))
+        return false;
+    if (entry->type == SB_LINK && link_target)
+        return same_link(dir_fd, component, link_target);
+    return st->st_size == entry->size &&
+           (!(entry->has & SB_HAS_MTIME) || compare_times(st, entry->mtime_ns) == 0);
+}
+
+enum sb_code sb_target_decide(int dir_fd, const char *component, const struct sb_entry *entry,
+                              const char *link_target, enum sb_existing existing,
+                              enum sb_decision *decision, struct sb_error *err)
+{
+    struct stat st;
+    bool leave = false;
+
+    *decision = SB_WRITE_NEW;
+    if (fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW))
+        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "cannot be looked up");
+    if (S_ISDIR(st.st_mode))
+        return sb_fail(err, SB_EXISTS, "a directory is in its place");
+    if (existing == SB_EXISTING_FAIL)
+        return sb_fail(err, SB_EXISTS, "exists already");
+    if (existing == SB_EXISTING_SKIP)
+        leave = is_same(dir_fd, component, &st, entry, link_target);
+    else if (existing == SB_EXISTING_NEWER)
+        leave = (entry->has & SB_HAS_MTIME) && compare_times(&st, entry->mtime_ns) >= 0;
+    *decision = leave ? SB_LEAVE : SB_WRITE_REPLACE;
+    return SB_OK;
+}
+
+static enum sb_code choose_temporary(struct sb_newcomer *newcomer, struct sb_error *err)
+{
+    uint64_t random;
+
+    if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+        return sb_fail_errno(err, errno, "random number");
+    snprintf(newcomer->temporary, sizeof(newcomer->temporary), ".shardbox-%016" PRIx64, random);
+    return SB_OK;
+}
+
+/* What a newcomer is made as: a link, another name of a file, or else a file. */
+struct making {
+    mode_t mode;
+    const char *link_target;
+    int from_fd;
+    const char *from;
+};
+
+static int create(struct sb_newcomer *newcomer, const char *name, const struct making *making)
+{
+    if (making->link_target)
+        return symlinkat(making->link_target, newcomer->dir_fd, name);
+    if (making->from)
+        return linkat(making->from_fd, making->from, newcomer->dir_fd, name, 0);
+    newcomer->fd = openat(newcomer->dir_fd, name, CREATE_FILE, making->mode);
+    return newcomer->fd < 0 ? -1 : 0;
+}
+
+static enum sb_code create_somewhere(struct sb_newcomer *newcomer, const struct making *making,
+                                     bool replace, struct sb_error *err)
+{
+    if (!replace) {
+        if (create(newcomer, newcomer->component, making) == 0)
+            return SB_OK;
+        if (errno == EEXIST)
+            return sb_fail(err, SB_EXISTS, "exists already");
+        return sb_fail_errno(err, errno, "cannot be created");
+    }
+    for (int i = 0; i < TEMPORARY_TRIES; i++) {
+        if (choose_temporary(newcomer, err))
+            return err->code;
+        if (create(newcomer, newcomer->temporary, making) == 0)
+            return SB_OK;
+        if (errno != EEXIST)
+            break;
+    }
+    return sb_fail_errno(err, errno, "cannot be created under a temporary name");
+}
+
+enum sb_code sb_newcomer_open(struct sb_newcomer *newcomer, int dir_fd, const char *component,
+                              const struct sb_attributes *attributes, bool replace,
+                              struct sb_error *err)
+{
+    /* Nobody else may open what is going to change hands or run as somebody. */
+    struct making making = {.mode = attributes->preserve ? 0600 : attributes->mode};
+
+    *newcomer = (struct sb_newcomer){.dir_fd = dir_fd, .component = component, .fd = -1};
+    return create_somewhere(newcomer, &making, replace, err);
+}
+
+enum sb_code sb_newcomer_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
+                              const char *link_target, bool replace, struct sb_error *err)
+{
+    struct making making = {.link_target = link_target};
+
+    *newcomer = (struct sb_newcomer){.dir_fd = dir_fd, .component = component, .fd = -1};
+    return create_somewhere(newcomer, &making, replace, err);
+}
+
+enum sb_code sb_newcomer_hard_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
+                                   int from_fd, const char *from, bool replace,
+                                   struct sb_error *err)
+{
+    struct making making = {.from_fd = from_fd, .from = from};
+
+    *newcomer = (struct sb_newcomer){.dir_fd = dir_fd, .component = component, .fd = -1};
+    return create_somewhere(newcomer, &making, replace, err);
+}
+
+static const char *present_name(const struct sb_newcomer *newcomer)
+{
+    return newcomer->temporary[0] ? newcomer->temporary : newcomer->component;
+}
+
+void sb_newcomer_drop(struct sb_newcomer *newcomer)
+{
+    if (newcomer->fd >= 0)
+        close(newcomer->fd);
+    newcomer->fd = -1;
+    unlinkat(newcomer->dir_fd, present_name(newcomer), 0);
+}
+
+void sb_newcomer_backdate(const struct sb_newcomer *newcomer,
+                          const struct sb_attributes *attributes)
+{
+    time_t last = attributes->times[1].tv_sec;
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = last > 0 ? 0 : last - 1}};
+
+    /* A file system that refuses this keeps the file as new as it is; finish tells of it. */
+    if (attributes->set_time && !newcomer->temporary[0])
+        (void)!futimens(newcomer->fd, times);
+}
+
+/*
+ * An access control list inherited from the directory may have taken bits away: the same ones from
+ * all files of a mode.
+ */
+static enum sb_code finish_mode(const struct sb_newcomer *newcomer, mode_t mode,
+                                struct sb_error *err)
+{
+    mode_t *kept = newcomer->kept_mode;
+    struct stat st;
+
+    if (kept && *kept == (S_IFREG | mode))
+        return SB_OK;
+    if (fstat(newcomer->fd, &st))
+        return SB_OK;
+    if ((st.st_mode & ALL_MODE_BITS) != mode)
+        return fchmod(newcomer->fd, mode) ? sb_fail_errno(err, errno, "its mode cannot be set")
+                                          : SB_OK;
+    if (kept)
+        *kept = S_IFREG | mode;
+    return SB_OK;
+}
+
+static enum sb_code finish_file(struct sb_newcomer *newcomer,
+                                const struct sb_attributes *attributes, bool sync,
+                                struct sb_error *err)
+{
+    mode_t mode = attributes->mode;
+    int fd = newcomer->fd;
+
+    if (attributes->preserve && fchown(fd, attributes->uid, attributes->gid)) {
+        newcomer->owner_refused = true;
+        mode &= PERMISSIONS;
+    }
+    if (finish_mode(newcomer, mode, err))
+        return err->code;
+    if (attributes->set_time && futimens(fd, attributes->times))
+        return sb_fail_errno(err, errno, "its time cannot be set");
+    if (sync && fsync(fd))
+        return sb_fail_errno(err, errno, "fsync");
+    return SB_OK;
+}
+
+static enum sb_code finish_link(struct sb_newcomer *newcomer,
+                                const struct sb_attributes *attributes, struct sb_error *err)
+{
+    const char *name = present_name(newcomer);
+
+    if (attributes->preserve &&
+        fchownat(newcomer->dir_fd, name, attributes->uid, attributes->gid, AT_SYMLINK_NOFOLLOW))
+        newcomer->owner_refused = true;
+    if (attributes->set_time &&
+        utimensat(newcomer->dir_fd, name, attributes->times, AT_SYMLINK_NOFOLLOW))
+        return sb_fail_errno(err, errno, "its time cannot be set");
+    return SB_OK;
+}
+
+enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
+                                const struct sb_attributes *attributes, bool sync,
+                                struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (newcomer->fd >= 0) {
+        code = finish_file(newcomer, attributes, sync, err);
+        if (close(newcomer->fd) && !code && errno != EINTR)
+            code = sb_fail_errno(err, errno, "close");
+        newcomer->fd = -1;
+    } else {
+        code = finish_link(newcomer, attributes, err);
+    }
+    if (!code && newcomer->temporary[0] &&
+        renameat(newcomer->dir_fd, newcomer->temporary, newcomer->dir_fd, newcomer->component)) {
+        if (errno == EISDIR)
+            code = sb_fail(err, SB_EXISTS, "a directory is in its place");
+        else
+            code = sb_fail_errno(err, errno, "cannot be renamed into place");
+    }
+    if (code)
+        sb_newcomer_drop(newcomer);
+    return code;
+}
+
+enum sb_code sb_target_make_directory(int dir_fd, const char *component,
+                                      const struct sb_attributes *attributes, struct sb_error *err)
+{
+    bool secret = attributes->preserve && attributes->mode_known;
+    mode_t mode = secret ? 0 : attributes->mode;
+    struct stat st;
+
+    if (mkdirat(dir_fd, component, mode | OWNER_MAY_FILL) == 0)
+        return SB_OK;
+    if (errno != EEXIST)
+        return sb_fail_errno(err, errno, "cannot be made");
+    if (fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW))
+        return sb_fail_errno(err, errno, "cannot be looked up");
+    if (!S_ISDIR(st.st_mode))
+        return sb_fail(err, SB_EXISTS, "exists already, and is not a directory");
+    return SB_OK;
+}
+
+static enum sb_code set_directory(int fd, const struct sb_attributes *attributes,
+                                  struct sb_error *err)
+{
+    mode_t mode = attributes->mode;
+    int owner_error = 0;
+    struct stat st;
+
+    if (attributes->preserve && fchown(fd, attributes->uid, attributes->gid)) {
+        owner_error = errno;
+        mode &= PERMISSIONS;
+    }
+    if (fstat(fd, &st))
+        return sb_fail_errno(err, errno, "cannot be looked up");
+    if (!attributes->preserve)
+        mode |= st.st_mode & S_ISGID;
+    if (attributes->mode_known && (st.st_mode & ALL_MODE_BITS) != mode && fchmod(fd, mode))
+        return sb_fail_errno(err, errno, "its mode cannot be set");
+    if (attributes->set_time && futimens(fd, attributes->times))
+        return sb_fail_errno(err, errno, "its time cannot be set");
+    if (owner_error)
+        return sb_fail_errno(err, owner_error, "its owner cannot be set");
+    return SB_OK;
+}
+
+enum sb_code sb_target_finish_directory(int dir_fd, const char *component,
+                                        const struct sb_attributes *attributes,
+                                        struct sb_error *err)
+{
+    int fd = openat(dir_fd, component, OPEN_DIRECTORY);
+    enum sb_code code;
+
+    if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+        return sb_fail(err, SB_INVALID, "is not a directory");
+    if (fd < 0)
+        return sb_fail_errno(err, errno, "cannot be opened to set its mode and time");
+    code = set_directory(fd, attributes, err);
+    close(fd);
+    return code;
+}

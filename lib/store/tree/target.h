@@ -1,0 +1,140 @@
+/*
+ * The tree that unpack writes: nothing outside of it, through no link, nothing overwritten in
+ * place.
+ *
+ * New things are made with O_EXCL; what replaces something is made under a temporary name in the
+ * same directory and renamed. Directories come from a struct sb_walk over target.fd. Thread-safe,
+ * but for open and release.
+ *
+ * While a target is open the process' umask is 0, so that files are created with the mode they
+ * are to have; sb_target_release puts it back.
+ */
+#ifndef SB_STORE_TREE_TARGET_H
+#define SB_STORE_TREE_TARGET_H
+
+#include "archive/entry.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <time.h>
+
+enum sb_existing {
+    SB_EXISTING_FAIL,    /* SB_EXISTS */
+    SB_EXISTING_SKIP,    /* left alone when size and time are those of the archive, else replaced */
+    SB_EXISTING_REPLACE, /* replaced, unless it is a directory */
+    SB_EXISTING_NEWER,   /* replaced when the archive's is newer, else left alone */
+};
+
+struct sb_target {
+    int fd;      /* of DIR; -1 when a dry run did not find it */
+    bool made;   /* DIR was made by sb_target_open */
+    mode_t mask; /* the umask that counts for modes that the archive does not know */
+};
+
+/* What the metadata of one entry becomes. */
+struct sb_attributes {
+    mode_t mode;
+    bool mode_known; /* else mode is what a new file gets, and an old directory keeps its own */
+    bool preserve;   /* owner, and all mode bits */
+    uid_t uid;       /* (uid_t)-1, (gid_t)-1: unchanged */
+    gid_t gid;
+    bool set_time;
+    struct timespec times[2]; /* for utimensat */
+};
+
+/* DIR is made when it is missing (its parent is not), unless dry. */
+enum sb_code sb_target_open(struct sb_target *target, const char *dir, bool dry,
+                            struct sb_error *err) SB_CHECKED;
+void sb_target_release(struct sb_target *target);
+
+/*
+ * With preserve: owner and set-id bits too. SB_INVALID for owners out of range. Times that the file
+ * system cannot hold become the nearest ones.
+ */
+enum sb_code sb_target_attributes(const struct sb_target *target, const struct sb_entry *entry,
+                                  bool preserve, struct sb_attributes *out,
+                                  struct sb_error *err) SB_CHECKED;
+
+enum sb_decision {
+    SB_WRITE_NEW,     /* nothing is there */
+    SB_WRITE_REPLACE, /* through a temporary name */
+    SB_LEAVE,         /* what is there stays */
+};
+
+/*
+ * What to do about a file or link, given what is there now. link_target is that of SB_LINK, or
+ * NULL where it is not known: then links are compared as files are. SB_EXISTS when it must not be
+ * replaced: any directory; everything under SB_EXISTING_FAIL.
+ */
+enum sb_code sb_target_decide(int dir_fd, const char *component, const struct sb_entry *entry,
+                              const char *link_target, enum sb_existing existing,
+                              enum sb_decision *decision, struct sb_error *err) SB_CHECKED;
+
+/* A file or link on its way into the target. */
+struct sb_newcomer {
+    int dir_fd;
+    const char *component; /* of the caller */
+    int fd;                /* open for writing; -1 for links of both kinds */
+    char temporary[32];    /* its name until it replaces another; "" when it has its own */
+    bool owner_refused;    /* after finish: it is ours, without set-id bits */
+
+    /*
+     * Optional, of the caller, 0 at first: the mode that a file in this directory was last made
+     * with, and kept. One of the same need not be looked at.
+     */
+    mode_t *kept_mode;
+};
+
+/* SB_EXISTS when something is there and replace is false. */
+enum sb_code sb_newcomer_open(struct sb_newcomer *newcomer, int dir_fd, const char *component,
+                              const struct sb_attributes *attributes, bool replace,
+                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_newcomer_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
+                              const char *link_target, bool replace,
+                              struct sb_error *err) SB_CHECKED;
+
+/*
+ * A further name for the file or link `from`, which is not followed. Finish it with attributes that
+ * set nothing. SB_SYSTEM where the file system has no such links.
+ */
+enum sb_code sb_newcomer_hard_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
+                                   int from_fd, const char *from, bool replace,
+                                   struct sb_error *err) SB_CHECKED;
+
+/*
+ * After each part of a file that is written in parts: dates it to the epoch, or to before its own
+ * time if that is no later, so that what a killed run leaves under the file's name is older than
+ * what the archive holds. Does nothing where a
+ * temporary name says so already, or where the archive knows no time that finish would set.
+ */
+void sb_newcomer_backdate(const struct sb_newcomer *newcomer,
+                          const struct sb_attributes *attributes);
+
+/* Sets its metadata, syncs it if asked, closes it and gives it its name; removes it on failure. */
+enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
+                                const struct sb_attributes *attributes, bool sync,
+                                struct sb_error *err) SB_CHECKED;
+
+/* Closes and removes it: what stood under its name before is unchanged. */
+void sb_newcomer_drop(struct sb_newcomer *newcomer);
+
+/*
+ * Makes a directory so that it can be filled; one that is there already is left as it is.
+ * SB_EXISTS when something else is there.
+ */
+enum sb_code sb_target_make_directory(int dir_fd, const char *component,
+                                      const struct sb_attributes *attributes,
+                                      struct sb_error *err) SB_CHECKED;
+
+/*
+ * Sets the metadata of a directory that is complete; "." is dir_fd itself. Without
+ * attributes->preserve an inherited set-group-id bit stays. SB_NOENT, SB_INVALID when it is no
+ * directory. An owner that may not be set is the last error, after all else was set.
+ */
+enum sb_code sb_target_finish_directory(int dir_fd, const char *component,
+                                        const struct sb_attributes *attributes,
+                                        struct sb_error *err) SB_CHECKED;
+
+#endif

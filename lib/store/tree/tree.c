@@ -1,0 +1,367 @@
+#include "store/tree/impl.h"
+
+#include "core/glob.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Room for the directory of the start, and one being opened. */
+#define OPEN_LEVELS (SB_TREE_OPEN_MAX - 2)
+
+enum sb_code sb_tree_new(struct sb_tree **out, const struct sb_tree_options *options,
+                         struct sb_error *err)
+{
+    unsigned threads = options->no_recursion ? 0 : sb_tree_ahead_threads(options->threads);
+    enum sb_code code;
+
+    *out = calloc(1, sizeof(**out));
+    if (!*out)
+        return sb_fail_memory(err);
+    (*out)->options = *options;
+    if (threads == 0)
+        return SB_OK;
+    code = sb_tree_ahead_new(&(*out)->ahead, &(*out)->options, threads, err);
+    if (code) {
+        sb_tree_free(*out);
+        *out = NULL;
+    }
+    return code;
+}
+
+static struct sb_tree_level *innermost(const struct sb_tree *tree)
+{
+    return tree->depth > 0 ? tree->levels[tree->depth - 1] : NULL;
+}
+
+void sb_tree_leave(struct sb_tree *tree)
+{
+    struct sb_tree_level *level = innermost(tree);
+
+    if (tree->ahead)
+        sb_tree_ahead_leave(tree->ahead, level);
+    tree->depth--;
+    sb_tree_level_free(level);
+}
+
+void sb_tree_free(struct sb_tree *tree)
+{
+    if (!tree)
+        return;
+    while (tree->depth > 0)
+        sb_tree_leave(tree);
+    sb_tree_ahead_free(tree->ahead);
+    free(tree->levels);
+    sb_tree_dir_unref(tree->base);
+    sb_buf_release(&tree->name);
+    sb_buf_release(&tree->disk);
+    sb_buf_release(&tree->base_path);
+    sb_buf_release(&tree->component);
+    free(tree);
+}
+
+void sb_tree_problem(const struct sb_tree *tree, const char *kind, const char *text,
+                     int error_number)
+{
+    char reason[128];
+
+    if (error_number)
+        sb_tell(tree->options.notify, SB_PROBLEM, kind, tree->disk.data, "%s: %s", text,
+                strerror_r(error_number, reason, sizeof(reason)));
+    else
+        sb_tell(tree->options.notify, SB_PROBLEM, kind, tree->disk.data, "%s", text);
+}
+
+static bool is_ancestor(const struct sb_tree *tree, const struct stat *st)
+{
+    for (size_t i = 0; i < tree->depth; i++) {
+        if (tree->levels[i]->stat.st_ino == st->st_ino &&
+            tree->levels[i]->stat.st_dev == st->st_dev)
+            return true;
+    }
+    return false;
+}
+
+static enum sb_code grow(struct sb_tree *tree, struct sb_error *err)
+{
+    size_t room = tree->room ? tree->room * 2 : 16;
+    struct sb_tree_level **levels;
+
+    if (tree->depth < tree->room)
+        return SB_OK;
+    levels = reallocarray(tree->levels, room, sizeof(void *));
+    if (!levels)
+        return sb_fail_memory(err);
+    tree->levels = levels;
+    tree->room = room;
+    return SB_OK;
+}
+
+/* Makes a directory, which is taken over, the one that is walked next. */
+static enum sb_code enter(struct sb_tree *tree, struct sb_tree_level *level, struct sb_error *err)
+{
+    if (grow(tree, err)) {
+        sb_tree_level_free(level);
+        return err->code;
+    }
+    tree->levels[tree->depth++] = level;
+    tree->entered = true;
+    level->disk_size = tree->disk.size;
+    if (tree->depth > OPEN_LEVELS) {
+        struct sb_tree_level *far = tree->levels[tree->depth - 1 - OPEN_LEVELS];
+
+        sb_tree_dir_unref(far->dir);
+        far->dir = NULL;
+    }
+    return SB_OK;
+}
+
+/* Lists the directory behind fd, which is taken over, and enters it. */
+static enum sb_code list(struct sb_tree *tree, int fd, const struct stat *st, struct sb_error *err)
+{
+    struct sb_tree_level *level =
+        sb_tree_level_new(innermost(tree), tree->name.data, tree->name.size);
+    enum sb_code code;
+
+    if (!level)
+        close(fd);
+    else
+        level->dir = sb_tree_dir_new(fd);
+    if (!level || !level->dir) {
+        sb_tree_level_free(level);
+        return sb_fail_memory(err);
+    }
+    level->stat = *st;
+    if (enter(tree, level, err))
+        return err->code;
+    code = sb_names_read(&level->names, fd, SB_NAMES_AS_PATH, tree->options.dereference, err);
+    if (code == SB_SYSTEM || code == SB_NOENT) {
+        sb_tree_problem(tree, "unreadable", "cannot be read, its contents are left out",
+                        err->sys_errno);
+        level->names.count = 0;
+        return SB_OK;
+    }
+    return code;
+}
+
+static bool stat_directory(int at, const char *component, bool follow, struct stat *st)
+{
+    return fstatat(at, component, st, follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(st->st_mode);
+}
+
+/*
+ * The stat of a directory, and a descriptor for its contents: -1 when they cannot be had or are not
+ * wanted. SB_END: it was said why it is not an item.
+ */
+static enum sb_code look_into(struct sb_tree *tree, int at, const char *component, bool follow,
+                              int *fd, struct stat *st, struct sb_error *err)
+{
+    int why;
+
+    *fd = -1;
+    if (tree->options.no_recursion && stat_directory(at, component, follow, st))
+        return SB_OK;
+    *fd = sb_tree_open_directory(at, component, follow);
+    if (*fd >= 0 && fstat(*fd, st) == 0)
+        return SB_OK;
+    why = errno;
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+    if (why == EMFILE || why == ENFILE || why == ENOMEM)
+        return sb_fail_errno(err, why, "%s", tree->disk.data);
+    if (why == ENOENT) {
+        sb_tree_problem(tree, "vanished", "vanished while the tree was read", 0);
+        return SB_END;
+    }
+    if (!stat_directory(at, component, follow, st)) {
+        sb_tree_problem(tree, "changed", "changed while the tree was read", why);
+        return SB_END;
+    }
+    sb_tree_problem(tree, "unreadable", "cannot be opened, its contents are left out", why);
+    return SB_OK;
+}
+
+/* A directory as an item, entered unless options say otherwise. SB_END: it is no item. */
+static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *item, bool follow,
+                                   struct sb_error *err)
+{
+    const struct sb_tree_options *options = &tree->options;
+    struct sb_tree_level *above = innermost(tree), *listed = NULL;
+    bool elsewhere, taken;
+    int64_t began;
+    int fd;
+    enum sb_code code;
+
+    if (tree->name.size > 0 && sb_filter_prunes(options->filter, tree->name.data, tree->name.size))
+        return SB_END;
+    taken = tree->name.size == 0 ||
+            sb_filter_takes(options->filter, tree->name.data, tree->name.size, true);
+    if (tree->ahead && above)
+        listed = sb_tree_ahead_take(tree->ahead, above, above->next - 1);
+    if (listed) {
+        item->stat = listed->stat;
+        code = enter(tree, listed, err);
+        return code || taken ? code : SB_END;
+    }
+    began = tree->ahead ? sb_tree_ahead_begin() : 0;
+    code =
+        look_into(tree, sb_tree_dir_fd(item->dir), item->component, follow, &fd, &item->stat, err);
+    if (code)
+        return code;
+    if (follow && is_ancestor(tree, &item->stat)) {
+        sb_tree_problem(tree, "loop", "links back to a directory above it; left out", 0);
+        close(fd);
+        return SB_END;
+    }
+    if (!above)
+        tree->start_dev = item->stat.st_dev;
+    elsewhere = options->one_file_system && item->stat.st_dev != tree->start_dev;
+    if (elsewhere)
+        sb_tell(options->notify, SB_NOTE, "mount", tree->disk.data,
+                "is on another file system, its contents are left out");
+    if (fd >= 0 && elsewhere)
+        close(fd);
+    else if (fd >= 0 && list(tree, fd, &item->stat, err))
+        return err->code;
+    if (tree->ahead)
+        sb_tree_ahead_took(tree->ahead, began);
+    return taken ? SB_OK : SB_END;
+}
+
+/* The item called component in item->dir, of a type as S_IFMT bits. SB_END: it is none. */
+static enum sb_code take(struct sb_tree *tree, struct sb_tree_item *item, unsigned type,
+                         bool follow, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    item->mode = type;
+    if (type == S_IFDIR) {
+        item->node = SB_NODE_DIR;
+        code = take_directory(tree, item, follow, err);
+    } else if (!sb_filter_takes(tree->options.filter, tree->name.data, tree->name.size, false)) {
+        code = SB_END;
+    } else if (tree->options.takes &&
+               (code = tree->options.takes(tree->options.context, tree->name.data, tree->name.size,
+                                           tree->disk.data, err))) {
+        item->node = SB_NODE_OTHER;
+    } else if (type == S_IFLNK && follow) {
+        sb_tree_problem(tree, "dangling", "a link that leads nowhere; left out", 0);
+        code = SB_END;
+    } else {
+        item->node = type == S_IFREG   ? SB_NODE_FILE
+                     : type == S_IFLNK ? SB_NODE_LINK
+                                       : SB_NODE_OTHER;
+    }
+    item->name = tree->name.data;
+    item->name_size = tree->name.size;
+    item->disk_path = tree->disk.data;
+    return code;
+}
+
+static enum sb_code take_start(struct sb_tree *tree, struct sb_tree_item *item,
+                               struct sb_error *err)
+{
+    struct stat st;
+    int at = sb_tree_dir_fd(tree->base);
+    bool follow = tree->follow_start;
+
+    tree->start_waits = false;
+    item->dir = tree->base;
+    item->component = tree->component.data;
+    if (tree->start_type)
+        return take(tree, item, tree->start_type, false, err);
+    if (fstatat(at, item->component, &st, AT_SYMLINK_NOFOLLOW) ||
+        (S_ISLNK(st.st_mode) && follow && fstatat(at, item->component, &st, 0) &&
+         !tree->options.dereference)) {
+        sb_tree_start_problem(tree, errno);
+        return SB_END;
+    }
+    return take(tree, item, st.st_mode & S_IFMT, follow, err);
+}
+
+/* Opens again a directory that was closed to save descriptors; its name may lead elsewhere now. */
+static enum sb_code reopen(struct sb_tree *tree, struct sb_tree_level *level, struct sb_error *err)
+{
+    bool follow = tree->options.dereference;
+    struct stat st;
+    int fd = sb_tree_open_directory(sb_tree_dir_fd(tree->base), tree->component.data,
+                                    tree->follow_start);
+
+    for (size_t i = 0; i + 1 < tree->depth && fd >= 0; i++) {
+        const struct sb_tree_level *above = tree->levels[i];
+        unsigned type;
+        int below =
+            sb_tree_open_directory(fd, sb_names_at(&above->names, above->next - 1, &type), follow);
+
+        close(fd);
+        fd = below;
+    }
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == level->stat.st_ino &&
+        st.st_dev == level->stat.st_dev) {
+        level->dir = sb_tree_dir_new(fd);
+        return level->dir ? SB_OK : sb_fail_memory(err);
+    }
+    if (fd >= 0)
+        close(fd);
+    sb_tree_problem(tree, "changed",
+                    "was moved while the tree was read; the rest of it is left out", 0);
+    level->next = level->names.count;
+    return SB_OK;
+}
+
+static enum sb_code name_item(struct sb_tree *tree, const struct sb_tree_level *level,
+                              const char *component, struct sb_error *err)
+{
+    sb_buf_cut(&tree->name, level->name.size);
+    sb_buf_cut(&tree->disk, level->disk_size);
+    if ((tree->name.size > 0 && sb_buf_add_char(&tree->name, '/')) ||
+        sb_buf_add_text(&tree->name, component) ||
+        (tree->disk.data[tree->disk.size - 1] != '/' && sb_buf_add_char(&tree->disk, '/')) ||
+        sb_buf_add_text(&tree->disk, component))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+/* The next name of the innermost directory. SB_END: it is no item. */
+static enum sb_code take_next(struct sb_tree *tree, struct sb_tree_item *item, struct sb_error *err)
+{
+    struct sb_tree_level *level = innermost(tree);
+    unsigned type;
+
+    if (!level->dir) {
+        sb_buf_cut(&tree->disk, level->disk_size);
+        if (reopen(tree, level, err))
+            return err->code;
+        if (!level->dir)
+            return SB_END;
+    }
+    item->dir = level->dir;
+    item->component = sb_names_at(&level->names, level->next++, &type);
+    if (name_item(tree, level, item->component, err))
+        return err->code;
+    return take(tree, item, type, tree->options.dereference, err);
+}
+
+enum sb_code sb_tree_next(struct sb_tree *tree, struct sb_tree_item *item, struct sb_error *err)
+{
+    enum sb_code code = SB_END;
+
+    if (tree->start_waits)
+        code = take_start(tree, item, err);
+    while (code == SB_END && tree->depth > 0) {
+        const struct sb_tree_level *level = innermost(tree);
+
+        if (tree->ahead)
+            sb_tree_ahead_look(tree->ahead, innermost(tree), tree->entered);
+        tree->entered = false;
+        if (level->next == level->names.count)
+            sb_tree_leave(tree);
+        else
+            code = take_next(tree, item, err);
+    }
+    return code;
+}

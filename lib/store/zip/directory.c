@@ -1,0 +1,371 @@
+#include "store/zip/directory.h"
+
+#include "core/io.h"
+#include "store/zip/format.h"
+
+#include <stdlib.h>
+
+#define COMMENT_MAX 65535
+#define WINDOW_SIZE 262144 /* more than the longest record: 46 bytes and three of up to 65535 */
+
+static enum sb_code read_at(int fd, const char *name, int64_t at, void *data, size_t size,
+                            struct sb_error *err)
+{
+    size_t got;
+    enum sb_code code = sb_pread_full(fd, data, size, at, &got, name, err);
+
+    if (code == SB_OK && got < size)
+        return sb_fail(err, SB_DAMAGED, "%s: became shorter while it was read", name);
+    return code;
+}
+
+/*
+ * The place of the end record in the tail of the file, from the last one on. One whose comment ends
+ * with the file is better than one with bytes behind it. -1: there is none.
+ */
+static int64_t find_signature(const uint8_t *tail, size_t size)
+{
+    int64_t loose = -1;
+
+    for (int64_t i = (int64_t)size - SB_ZIP_END_SIZE; i >= 0; i--) {
+        size_t end;
+
+        if (sb_get_u32(tail + i) != SB_ZIP_END)
+            continue;
+        end = (size_t)i + SB_ZIP_END_SIZE + sb_get_u16(tail + i + 20);
+        if (end == size)
+            return i;
+        if (end < size && loose < 0)
+            loose = i;
+    }
+    return loose;
+}
+
+static enum sb_code no_end(int fd, const char *name, int64_t file_size, struct sb_error *err)
+{
+    uint8_t head[4] = {0};
+
+    if (file_size >= (int64_t)sizeof(head) && read_at(fd, name, 0, head, sizeof(head), err))
+        return err->code;
+    if (sb_get_u32(head) == SB_ZIP_LOCAL)
+        return sb_fail(err, SB_DAMAGED, "%s: the end of the zip is missing: it was cut short",
+                       name);
+    return sb_fail(err, SB_FORMAT, "%s: not a zip file", name);
+}
+
+static enum sb_code volumes(const char *name, struct sb_error *err)
+{
+    return sb_fail(err, SB_FORMAT,
+                   "%s: one of several volumes of a zip; join them first (zip -s 0 IN --out OUT)",
+                   name);
+}
+
+struct raw_end {
+    uint32_t disks; /* 0 for a zip of one volume */
+    uint64_t count;
+    uint64_t size;
+    uint64_t offset;
+    int64_t at; /* of the end record that stands right behind the directory */
+};
+
+/*
+ * Reads the zip64 end record, where the locator before `at` says that there is one. It is looked
+ * for where it must stand when nothing is between, too: the locator does not know of what was put
+ * before the zip.
+ */
+static enum sb_code read_end_64(int fd, const char *name, struct raw_end *end, struct sb_error *err)
+{
+    uint8_t points[SB_ZIP_END_64_POINTS_SIZE], record[SB_ZIP_END_64_SIZE];
+    int64_t limit = end->at - (int64_t)sizeof(points);
+    int64_t places[2] = {limit - (int64_t)sizeof(record)};
+    uint64_t told;
+
+    if (places[0] < 0)
+        return SB_OK;
+    if (read_at(fd, name, limit, points, sizeof(points), err))
+        return err->code;
+    if (sb_get_u32(points) != SB_ZIP_END_64_POINTS)
+        return SB_OK;
+    if (sb_get_u32(points + 4) != 0 || sb_get_u32(points + 16) > 1)
+        return volumes(name, err);
+    told = sb_get_u64(points + 8);
+    places[1] = told <= (uint64_t)places[0] ? (int64_t)told : places[0];
+    for (size_t i = 0; i < 2; i++) {
+        if (read_at(fd, name, places[i], record, sizeof(record), err))
+            return err->code;
+        if (sb_get_u32(record) != SB_ZIP_END_64)
+            continue;
+        end->at = places[i];
+        end->disks = sb_get_u32(record + 16) | sb_get_u32(record + 20);
+        end->count = sb_get_u64(record + 32);
+        end->size = sb_get_u64(record + 40);
+        end->offset = sb_get_u64(record + 48);
+        return SB_OK;
+    }
+    return sb_fail(err, SB_DAMAGED, "%s: the zip64 end record is not where it should be", name);
+}
+
+/*
+ * The directory ends where the end record begins; its offset as recorded is less by what was put
+ * before the zip. Where bytes stand between the two (some writers sign there), the offset counts.
+ */
+static enum sb_code place_directory(int fd, const char *name, const struct raw_end *raw,
+                                    struct sb_zip_end *out, struct sb_error *err)
+{
+    uint8_t head[4];
+    int64_t places[2];
+
+    if (raw->size > (uint64_t)raw->at || raw->offset > (uint64_t)raw->at - raw->size)
+        return sb_fail(err, SB_DAMAGED,
+                       "%s: the central directory does not fit into the file: it was cut at its "
+                       "beginning, or is damaged",
+                       name);
+    out->size = (int64_t)raw->size;
+    out->count = raw->count > INT64_MAX ? INT64_MAX : (int64_t)raw->count;
+    places[0] = raw->at - out->size;
+    places[1] = (int64_t)raw->offset;
+    for (size_t i = 0; i < 2; i++) {
+        out->start = places[i];
+        out->base = places[i] - (int64_t)raw->offset;
+        if (raw->size == 0)
+            return SB_OK;
+        if (read_at(fd, name, places[i], head, sizeof(head), err))
+            return err->code;
+        if (sb_get_u32(head) == SB_ZIP_CENTRAL)
+            return SB_OK;
+    }
+    return sb_fail(err, SB_DAMAGED, "%s: the central directory is not where it should be", name);
+}
+
+static enum sb_code read_end(int fd, const char *name, const uint8_t *record, int64_t at,
+                             struct sb_zip_end *out, struct sb_error *err)
+{
+    struct raw_end raw = {
+        .disks = sb_get_u16(record + 4) | sb_get_u16(record + 6),
+        .count = sb_get_u16(record + 10),
+        .size = sb_get_u32(record + 12),
+        .offset = sb_get_u32(record + 16),
+        .at = at,
+    };
+    bool in_64 = raw.disks == SB_ZIP_IN_64_SHORT || raw.count == SB_ZIP_IN_64_SHORT ||
+                 raw.size == SB_ZIP_IN_64 || raw.offset == SB_ZIP_IN_64;
+
+    if (in_64 && read_end_64(fd, name, &raw, err))
+        return err->code;
+    if (raw.disks)
+        return volumes(name, err);
+    out->wraps = raw.at == at;
+    out->comment = sb_get_u16(record + 20);
+    return place_directory(fd, name, &raw, out, err);
+}
+
+/* NULs are no junk: bsdtar fills up the last block that it writes to a pipe. */
+static int64_t measure_junk(const uint8_t *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (data[i] != 0)
+            return (int64_t)size;
+    }
+    return 0;
+}
+
+enum sb_code sb_zip_find_end(int fd, const char *name, int64_t file_size, struct sb_zip_end *out,
+                             struct sb_error *err)
+{
+    size_t room = SB_ZIP_END_SIZE + COMMENT_MAX;
+    size_t size = file_size < (int64_t)room ? (size_t)file_size : room;
+    int64_t tail_at = file_size - (int64_t)size;
+    uint8_t *tail = malloc(room);
+    int64_t found;
+    enum sb_code code;
+
+    *out = (struct sb_zip_end){0};
+    if (!tail)
+        return sb_fail_memory(err);
+    code = read_at(fd, name, tail_at, tail, size, err);
+    if (code)
+        goto done;
+    found = find_signature(tail, size);
+    if (found < 0) {
+        code = no_end(fd, name, file_size, err);
+        goto done;
+    }
+    code = read_end(fd, name, tail + found, tail_at + found, out, err);
+    found += SB_ZIP_END_SIZE + (int64_t)out->comment;
+    out->junk = measure_junk(tail + found, size - (size_t)found);
+done:
+    free(tail);
+    return code;
+}
+
+enum sb_code sb_zip_walk_begin(struct sb_zip_walk *walk, int fd, const char *name,
+                               const struct sb_zip_end *end, struct sb_error *err)
+{
+    *walk = (struct sb_zip_walk){.fd = fd, .name = name, .end = end, .at = end->start};
+    walk->window = malloc(WINDOW_SIZE);
+    return walk->window ? SB_OK : sb_fail_memory(err);
+}
+
+void sb_zip_walk_end(struct sb_zip_walk *walk)
+{
+    free(walk->window);
+    walk->window = NULL;
+}
+
+/* The next `size` bytes of the directory, which are in the window then. */
+static enum sb_code need(struct sb_zip_walk *walk, size_t size, const uint8_t **data,
+                         struct sb_error *err)
+{
+    int64_t left = walk->end->start + walk->end->size - walk->at;
+    size_t before = (size_t)(walk->at - walk->window_at);
+    enum sb_code code;
+
+    if ((int64_t)size > left)
+        return sb_fail(err, SB_DAMAGED, "%s: the central directory ends within a record",
+                       walk->name);
+    if (walk->held < before || walk->held - before < size) {
+        walk->held = left < WINDOW_SIZE ? (size_t)left : WINDOW_SIZE;
+        walk->window_at = walk->at;
+        before = 0;
+        code = read_at(walk->fd, walk->name, walk->at, walk->window, walk->held, err);
+        if (code) {
+            walk->held = 0;
+            return code;
+        }
+    }
+    *data = walk->window + before;
+    return SB_OK;
+}
+
+bool sb_zip_next_extra(const uint8_t **at, const uint8_t *end, struct sb_zip_extra *out)
+{
+    if (end - *at < 4)
+        return false;
+    out->id = sb_get_u16(*at);
+    out->size = sb_get_u16(*at + 2);
+    out->data = *at + 4;
+    if (out->size > (size_t)(end - out->data))
+        return false;
+    *at = out->data + out->size;
+    return true;
+}
+
+struct wide {
+    uint64_t size, packed, offset;
+};
+
+/* The zip64 field holds those numbers that do not fit elsewhere, in this order. */
+static bool read_wide(const struct sb_zip_record *record, struct wide *wide)
+{
+    uint64_t *const numbers[] = {&wide->size, &wide->packed, &wide->offset};
+    const uint8_t *at = record->extra;
+    struct sb_zip_extra extra;
+    size_t used = 0;
+
+    if (wide->size != SB_ZIP_IN_64 && wide->packed != SB_ZIP_IN_64 && wide->offset != SB_ZIP_IN_64)
+        return true;
+    while (sb_zip_next_extra(&at, record->extra + record->extra_size, &extra)) {
+        if (extra.id != SB_ZIP_EXTRA_64)
+            continue;
+        for (size_t i = 0; i < 3; i++) {
+            if (*numbers[i] != SB_ZIP_IN_64)
+                continue;
+            if (extra.size - used < 8)
+                return false;
+            *numbers[i] = sb_get_u64(extra.data + used);
+            used += 8;
+        }
+        return true;
+    }
+    return true;
+}
+
+/* Does the member lie before the directory? Its bytes do, if nothing else is between. */
+static const char *place_record(struct sb_zip_record *record, struct wide wide,
+                                const struct sb_zip_end *end)
+{
+    uint64_t room = (uint64_t)(end->start - end->base);
+    uint64_t head = SB_ZIP_LOCAL_SIZE + record->name_size;
+
+    if (wide.offset > room || room - wide.offset < head)
+        return "its offset lies outside of the zip";
+    if (wide.packed > room - wide.offset - head)
+        return "its bytes reach beyond where the central directory begins";
+    if (wide.size > INT64_MAX)
+        return "its size is out of range";
+    if (record->method == SB_ZIP_STORED && wide.size != wide.packed &&
+        !(record->flags & SB_ZIP_ENCRYPTED))
+        return "it is stored as it is, but two sizes are given";
+    record->offset = end->base + (int64_t)wide.offset;
+    record->packed = (int64_t)wide.packed;
+    record->size = (int64_t)wide.size;
+    return NULL;
+}
+
+static void read_record(const struct sb_zip_walk *walk, const uint8_t *data,
+                        struct sb_zip_record *record)
+{
+    struct wide wide = {
+        .packed = sb_get_u32(data + 20),
+        .size = sb_get_u32(data + 24),
+        .offset = sb_get_u32(data + 42),
+    };
+
+    *record = (struct sb_zip_record){
+        .host = data[5],
+        .flags = sb_get_u16(data + 8),
+        .method = sb_get_u16(data + 10),
+        .dos_time = sb_get_u16(data + 12),
+        .dos_date = sb_get_u16(data + 14),
+        .crc = sb_get_u32(data + 16),
+        .attributes = sb_get_u32(data + 38),
+        .name = data + SB_ZIP_CENTRAL_SIZE,
+        .name_size = sb_get_u16(data + 28),
+        .extra_size = sb_get_u16(data + 30),
+        .comment_size = sb_get_u16(data + 32),
+    };
+    record->extra = record->name + record->name_size;
+    if (!read_wide(record, &wide))
+        record->defect = "its zip64 extra field is too short";
+    else
+        record->defect = place_record(record, wide, walk->end);
+}
+
+bool sb_zip_walk_is_complete(const struct sb_zip_walk *walk)
+{
+    int64_t missing = walk->end->count - walk->seen;
+
+    return walk->end->wraps ? missing % (int64_t)(SB_ZIP_IN_64_SHORT + 1) == 0 : missing == 0;
+}
+
+enum sb_code sb_zip_walk_next(struct sb_zip_walk *walk, struct sb_zip_record *record,
+                              struct sb_error *err)
+{
+    const uint8_t *data;
+    size_t size;
+    enum sb_code code;
+
+    if (walk->at == walk->end->start + walk->end->size)
+        return SB_END;
+    code = need(walk, 4, &data, err);
+    if (code)
+        return code;
+    /* A digital signature may stand behind the last record. */
+    if (sb_get_u32(data) != SB_ZIP_CENTRAL && sb_zip_walk_is_complete(walk))
+        return SB_END;
+    code = need(walk, SB_ZIP_CENTRAL_SIZE, &data, err);
+    if (code)
+        return code;
+    if (sb_get_u32(data) != SB_ZIP_CENTRAL)
+        return sb_fail(err, SB_DAMAGED, "%s: record %lld of the central directory is damaged",
+                       walk->name, (long long)walk->seen + 1);
+    size = (size_t)SB_ZIP_CENTRAL_SIZE + sb_get_u16(data + 28) + sb_get_u16(data + 30) +
+           sb_get_u16(data + 32);
+    code = need(walk, size, &data, err);
+    if (code)
+        return code;
+    read_record(walk, data, record);
+    walk->at += (int64_t)size;
+    walk->seen++;
+    return SB_OK;
+}

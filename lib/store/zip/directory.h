@@ -1,0 +1,88 @@
+/*
+ * The central directory of a zip file, read as a stream.
+ *
+ * libarchive holds a whole central directory in memory and does not tell where members lie, so this
+ * is our own, with a window of 256 KiB whatever the number of members. Facts: zip/format.h.
+ */
+#ifndef SB_STORE_ZIP_DIRECTORY_H
+#define SB_STORE_ZIP_DIRECTORY_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the end of the file says. Offsets are places in the file. */
+struct sb_zip_end {
+    int64_t base;  /* where the zip begins: before it is another program's, as in self-extractors */
+    int64_t start; /* of the central directory */
+    int64_t size;  /* of the central directory, in bytes */
+    int64_t count; /* of its records */
+    bool wraps;    /* count is given in 16 bits, which some writers let overflow */
+    size_t comment; /* bytes */
+    int64_t junk;   /* bytes behind the end, unless they are NULs */
+};
+
+/*
+ * Finds the end record. fd is a regular file of `file_size` bytes, name is for messages. SB_FORMAT:
+ * no zip, or one of several volumes; SB_DAMAGED: a zip that was cut short, or whose end is wrong.
+ */
+enum sb_code sb_zip_find_end(int fd, const char *name, int64_t file_size, struct sb_zip_end *out,
+                             struct sb_error *err) SB_CHECKED;
+
+/* A record; what it points to lives until the next call on the walk. */
+struct sb_zip_record {
+    unsigned host; /* SB_ZIP_HOST_... */
+    unsigned flags;
+    unsigned method;
+    unsigned dos_time;
+    unsigned dos_date;
+    uint32_t crc;
+    uint32_t attributes;
+    int64_t packed; /* bytes in the file */
+    int64_t size;
+    int64_t offset; /* of its local header, in the file */
+    const uint8_t *name;
+    size_t name_size;
+    const uint8_t *extra;
+    size_t extra_size;
+    size_t comment_size;
+
+    /* NULL, or why its numbers cannot be used; then packed, size and offset are 0. */
+    const char *defect;
+};
+
+/* A walk over the records, in their order; belongs to one thread. */
+struct sb_zip_walk {
+    int fd;
+    const char *name;
+    const struct sb_zip_end *end;
+    int64_t at;   /* of the next record, in the file */
+    int64_t seen; /* records so far */
+    uint8_t *window;
+    int64_t window_at;
+    size_t held;
+};
+
+/* Keeps name and end. */
+enum sb_code sb_zip_walk_begin(struct sb_zip_walk *walk, int fd, const char *name,
+                               const struct sb_zip_end *end, struct sb_error *err) SB_CHECKED;
+void sb_zip_walk_end(struct sb_zip_walk *walk); /* of one that began, or {0} */
+
+/* SB_END after the last; SB_DAMAGED when there is no record where one has to be. */
+enum sb_code sb_zip_walk_next(struct sb_zip_walk *walk, struct sb_zip_record *record,
+                              struct sb_error *err) SB_CHECKED;
+
+/* Were there as many records so far as the end record says? */
+bool sb_zip_walk_is_complete(const struct sb_zip_walk *walk);
+
+/* The next extra field from *at on; false at the end, or where what is left is none. */
+struct sb_zip_extra {
+    unsigned id;
+    const uint8_t *data;
+    size_t size;
+};
+bool sb_zip_next_extra(const uint8_t **at, const uint8_t *end, struct sb_zip_extra *out);
+
+#endif

@@ -1,0 +1,178 @@
+#include "store/zip/foreign.h"
+
+#include "store/feed/la_open.h"
+
+#include "store/zip/format.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define EXTRA_64_SIZE 20
+#define HEADER_SIZE   (SB_ZIP_LOCAL_SIZE + 1 + EXTRA_64_SIZE)
+
+struct sb_zip_foreign {
+    struct archive *archive;
+    struct archive_entry *entry;
+    sb_zip_take *take;
+    void *context;
+    struct sb_error failure; /* of take, while libarchive is between */
+    uint8_t header[HEADER_SIZE];
+    bool header_given;
+};
+
+/* 45 is the version that knows zip64; the checksum is looked at by the caller. */
+static void make_header(uint8_t header[HEADER_SIZE], unsigned method, int64_t packed, int64_t size)
+{
+    uint8_t *at = header;
+
+    at = sb_put_u32(at, SB_ZIP_LOCAL);
+    at = sb_put_u16(at, 45);
+    at = sb_put_u16(at, 0);
+    at = sb_put_u16(at, method);
+    at = sb_put_u32(at, 0);
+    at = sb_put_u32(at, 0);
+    at = sb_put_u32(at, SB_ZIP_IN_64);
+    at = sb_put_u32(at, SB_ZIP_IN_64);
+    at = sb_put_u16(at, 1);
+    at = sb_put_u16(at, EXTRA_64_SIZE);
+    *at++ = 'm';
+    at = sb_put_u16(at, SB_ZIP_EXTRA_64);
+    at = sb_put_u16(at, 16);
+    at = sb_put_u64(at, (uint64_t)size);
+    sb_put_u64(at, (uint64_t)packed);
+}
+
+static la_ssize_t give_more(struct archive *archive, void *context, const void **data)
+{
+    struct sb_zip_foreign *foreign = context;
+    const uint8_t *packed;
+    size_t size;
+
+    if (!foreign->header_given) {
+        foreign->header_given = true;
+        *data = foreign->header;
+        return HEADER_SIZE;
+    }
+    if (foreign->take(foreign->context, &packed, &size, &foreign->failure)) {
+        archive_set_error(archive, foreign->failure.sys_errno, "%s", foreign->failure.text);
+        return -1;
+    }
+    *data = packed;
+    return (la_ssize_t)size;
+}
+
+static enum sb_code fail(struct sb_zip_foreign *foreign, struct sb_error *err)
+{
+    const char *text = archive_error_string(foreign->archive);
+
+    if (foreign->failure.code) {
+        *err = foreign->failure;
+        return err->code;
+    }
+    return sb_fail(err, SB_DAMAGED, "its compressed bytes are damaged (%s); left out",
+                   text ? text : "no reason given");
+}
+
+static const char *method_word(unsigned method)
+{
+    switch (method) {
+    case 1:
+        return "shrink";
+    case 6:
+        return "implode";
+    case 9:
+        return "deflate64";
+    case 96:
+        return "jpeg";
+    case 97:
+        return "wavpack";
+    default:
+        return NULL;
+    }
+}
+
+static bool is_known(unsigned method)
+{
+    static const unsigned known[] = {12, 93, 98}; /* bzip2, zstd, ppmd */
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        if (known[i] == method)
+            return true;
+    }
+    return false;
+}
+
+static enum sb_code check_method(unsigned method, struct sb_error *err)
+{
+    const char *word = method_word(method);
+
+    if (is_known(method))
+        return SB_OK;
+    return sb_fail(err, SB_INVALID,
+                   "is compressed by method %u%s%s%s, which cannot be read here; left out: unpack "
+                   "it with 7z",
+                   method, word ? " (" : "", word ? word : "", word ? ")" : "");
+}
+
+static enum sb_code open_archive(struct sb_zip_foreign *foreign, struct sb_error *err)
+{
+    foreign->archive = archive_read_new();
+    if (!foreign->archive)
+        return sb_fail_memory(err);
+    /* The checksum is looked at where the bytes are used. */
+    if (archive_read_support_format_zip_streamable(foreign->archive) != ARCHIVE_OK ||
+        archive_read_set_format_option(foreign->archive, "zip", "ignorecrc32", "1") != ARCHIVE_OK ||
+        sb_la_open(foreign->archive, foreign, give_more, NULL) != ARCHIVE_OK ||
+        sb_la_next(foreign->archive, &foreign->entry) != ARCHIVE_OK)
+        return fail(foreign, err);
+    return SB_OK;
+}
+
+enum sb_code sb_zip_foreign_new(struct sb_zip_foreign **out, unsigned method, int64_t packed,
+                                int64_t size, sb_zip_take *take, void *context,
+                                struct sb_error *err)
+{
+    struct sb_zip_foreign *foreign;
+
+    *out = NULL;
+    if (check_method(method, err))
+        return err->code;
+    foreign = calloc(1, sizeof(*foreign));
+    if (!foreign)
+        return sb_fail_memory(err);
+    foreign->take = take;
+    foreign->context = context;
+    make_header(foreign->header, method, packed, size);
+    if (open_archive(foreign, err)) {
+        sb_zip_foreign_free(foreign);
+        return err->code;
+    }
+    *out = foreign;
+    return SB_OK;
+}
+
+void sb_zip_foreign_free(struct sb_zip_foreign *foreign)
+{
+    if (!foreign)
+        return;
+    archive_read_free(foreign->archive);
+    archive_entry_free(foreign->entry);
+    free(foreign);
+}
+
+enum sb_code sb_zip_foreign_read(struct sb_zip_foreign *foreign, uint8_t *out, size_t room,
+                                 size_t *got, struct sb_error *err)
+{
+    la_ssize_t some;
+
+    for (*got = 0; *got < room; *got += (size_t)some) {
+        some = archive_read_data(foreign->archive, out + *got, room - *got);
+        if (some == 0)
+            break;
+        if (some < 0)
+            return fail(foreign, err);
+    }
+    return SB_OK;
+}

@@ -1,0 +1,392 @@
+#include "store/zip/loader.h"
+
+#include "core/interrupt.h"
+#include "core/io.h"
+#include "store/zip/foreign.h"
+#include "store/zip/format.h"
+#include "store/zip/lzma.h"
+#include "store/zip/member.h"
+
+#include <stdlib.h>
+#include <zlib.h>
+
+#define WINDOW_SIZE  ((size_t)1 << 20)
+#define FIRST_READ   ((size_t)1 << 16)
+#define BLOCK_SIZE   ((size_t)1 << 18)
+#define READ_THROUGH ((int64_t)1 << 16) /* a gap that is read rather than skipped */
+
+struct zip_loader {
+    struct sb_loader base;
+    const struct sb_zip_file *file;
+    uint8_t *window; /* the bytes of the file from window_at on */
+    int64_t window_at;
+    size_t held;
+    uint8_t *block;
+    z_stream inflater;
+    bool inflates;
+    struct sb_zip_foreign *foreign;
+    struct sb_zip_lzma *lzma;
+
+    /* The member that is being read. */
+    unsigned method;
+    int64_t at;   /* of its packed bytes, those not taken yet */
+    int64_t left; /* packed bytes from there on */
+    bool ended;   /* the compressed stream said so */
+    uint32_t crc; /* of what came out so far */
+    bool wrong_sum;
+};
+
+enum sb_code sb_zip_loader_new(struct sb_loader **out, struct sb_source *source,
+                               const struct sb_zip_file *file, struct sb_error *err)
+{
+    struct zip_loader *loader = calloc(1, sizeof(*loader));
+
+    *out = NULL;
+    if (!loader)
+        return sb_fail_memory(err);
+    loader->base.source = source;
+    loader->file = file;
+    loader->window = malloc(WINDOW_SIZE);
+    if (!loader->window) {
+        sb_zip_loader_free(&loader->base);
+        return sb_fail_memory(err);
+    }
+    *out = &loader->base;
+    return SB_OK;
+}
+
+void sb_zip_loader_free(struct sb_loader *loader)
+{
+    struct zip_loader *zip = (struct zip_loader *)loader;
+
+    if (zip->inflates)
+        inflateEnd(&zip->inflater);
+    sb_zip_foreign_free(zip->foreign);
+    sb_zip_lzma_free(zip->lzma);
+    free(zip->window);
+    free(zip->block);
+    free(zip);
+}
+
+/*
+ * The bytes of the file from `at` on, at least `size` of them; *have says how many there are.
+ * Single members get short reads; one that lies behind what was read last, long ones.
+ */
+static enum sb_code look(struct zip_loader *loader, int64_t at, size_t size, const uint8_t **data,
+                         size_t *have, struct sb_error *err)
+{
+    int64_t held_end = loader->window_at + (int64_t)loader->held;
+    bool onward = at >= loader->window_at && at <= held_end + READ_THROUGH;
+    int64_t left = loader->file->end - at;
+    size_t want = onward ? WINDOW_SIZE : FIRST_READ;
+    enum sb_code code;
+
+    if (at < loader->window_at || at + (int64_t)size > held_end) {
+        want = want < size ? size : want;
+        want = (int64_t)want > left ? (size_t)left : want;
+        loader->window_at = at;
+        loader->held = 0;
+        code = sb_pread_full(loader->file->fd, loader->window, want, at, &loader->held,
+                             loader->file->name, err);
+        if (code)
+            return code;
+        if (loader->held < size)
+            return sb_fail(err, SB_DAMAGED, "its bytes end early; left out");
+        held_end = at + (int64_t)loader->held;
+    }
+    *data = loader->window + (at - loader->window_at);
+    *have = (size_t)(held_end - at);
+    return SB_OK;
+}
+
+/* The next packed bytes, which are then taken; none at their end. */
+static enum sb_code take_packed(struct zip_loader *loader, const uint8_t **data, size_t *size,
+                                struct sb_error *err)
+{
+    *size = 0;
+    if (loader->left == 0)
+        return SB_OK;
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    if (look(loader, loader->at, 1, data, size, err))
+        return err->code;
+    if ((int64_t)*size > loader->left)
+        *size = (size_t)loader->left;
+    loader->at += (int64_t)*size;
+    loader->left -= (int64_t)*size;
+    return SB_OK;
+}
+
+static enum sb_code take_for_library(void *context, const uint8_t **data, size_t *size,
+                                     struct sb_error *err)
+{
+    return take_packed(context, data, size, err);
+}
+
+static void give_back(struct zip_loader *loader, size_t size)
+{
+    loader->at -= (int64_t)size;
+    loader->left += (int64_t)size;
+}
+
+enum sb_code sb_zip_read_local(const uint8_t *header, const struct sb_zip_file *file,
+                               const struct sb_member *member, struct sb_zip_local *out,
+                               struct sb_error *err)
+{
+    struct sb_zip_place place = sb_zip_place_of(member);
+    unsigned flags = sb_get_u16(header + 6);
+    uint32_t packed = sb_get_u32(header + 18), size = sb_get_u32(header + 22);
+
+    if (sb_get_u32(header) != SB_ZIP_LOCAL)
+        return sb_fail(err, SB_DAMAGED, "its local header is damaged; left out");
+    if (sb_get_u16(header + 8) != place.method)
+        return sb_fail(err, SB_DAMAGED,
+                       "its local header and the central directory name two methods; left out");
+    if (flags & SB_ZIP_ENCRYPTED)
+        return sb_fail(err, SB_DAMAGED,
+                       "its local header says that it is encrypted, the central directory does "
+                       "not; left out");
+    *out = (struct sb_zip_local){
+        .name_size = sb_get_u16(header + 26),
+        .extra_size = sb_get_u16(header + 28),
+    };
+    out->data = place.offset + SB_ZIP_LOCAL_SIZE + (int64_t)(out->name_size + out->extra_size);
+    if (place.packed > file->end - out->data)
+        return sb_fail(err, SB_DAMAGED, "its bytes reach into the central directory; left out");
+    if (flags & SB_ZIP_SIZES_BEHIND)
+        return SB_OK;
+    if ((packed != SB_ZIP_IN_64 && packed != (uint64_t)place.packed) ||
+        (size != SB_ZIP_IN_64 && size != (uint64_t)member->entry.size))
+        out->differs = "its local header gives another size than the central directory";
+    else if (sb_get_u32(header + 14) != place.crc)
+        out->differs = "its local header gives another CRC-32 than the central directory";
+    return SB_OK;
+}
+
+/* Finds the member's bytes. */
+static enum sb_code begin(struct zip_loader *loader, const struct sb_member *member,
+                          struct sb_events *events, struct sb_error *err)
+{
+    struct sb_zip_place place = sb_zip_place_of(member);
+    struct sb_zip_local local;
+    const uint8_t *header;
+    size_t have;
+    enum sb_code code;
+
+    code = look(loader, place.offset, SB_ZIP_LOCAL_SIZE, &header, &have, err);
+    if (code == SB_OK)
+        code = sb_zip_read_local(header, loader->file, member, &local, err);
+    if (code == SB_OK)
+        code = look(loader, place.offset, SB_ZIP_LOCAL_SIZE + local.name_size, &header, &have, err);
+    if (code)
+        return code;
+    if (sb_zip_name_check(header + SB_ZIP_LOCAL_SIZE, local.name_size) != place.name_check)
+        local.differs = "its local header has another name than the central directory";
+    if (local.differs &&
+        sb_events_add(events, SB_PROBLEM, "damaged", member->entry.path, local.differs, err))
+        return err->code;
+    loader->method = place.method;
+    loader->at = local.data;
+    loader->left = place.packed;
+    loader->ended = false;
+    loader->crc = 0;
+    loader->wrong_sum = false;
+    return SB_OK;
+}
+
+static enum sb_code begin_inflating(struct zip_loader *loader, struct sb_error *err)
+{
+    z_stream *z = &loader->inflater;
+
+    z->next_in = NULL;
+    z->avail_in = 0;
+    if (!loader->inflates && inflateInit2(z, -MAX_WBITS) != Z_OK)
+        return sb_fail_memory(err);
+    if (loader->inflates)
+        inflateReset(z);
+    loader->inflates = true;
+    return SB_OK;
+}
+
+static enum sb_code begin_method(struct zip_loader *loader, const struct sb_member *member,
+                                 struct sb_error *err)
+{
+    struct sb_zip_place place = sb_zip_place_of(member);
+
+    if (loader->method == SB_ZIP_STORED)
+        return SB_OK;
+    if (loader->method == SB_ZIP_DEFLATED)
+        return begin_inflating(loader, err);
+    sb_zip_lzma_free(loader->lzma);
+    loader->lzma = NULL;
+    if (sb_zip_lzma_reads(loader->method))
+        return sb_zip_lzma_new(&loader->lzma, loader->method, member->entry.size, take_for_library,
+                               loader, err);
+    sb_zip_foreign_free(loader->foreign);
+    return sb_zip_foreign_new(&loader->foreign, place.method, place.packed, member->entry.size,
+                              take_for_library, loader, err);
+}
+
+static enum sb_code copy_some(struct zip_loader *loader, uint8_t *out, size_t room, size_t *got,
+                              struct sb_error *err)
+{
+    const uint8_t *data;
+    size_t size;
+
+    for (*got = 0; *got < room; *got += size) {
+        if (take_packed(loader, &data, &size, err))
+            return err->code;
+        if (size == 0)
+            break;
+        if (size > room - *got) {
+            give_back(loader, size - (room - *got));
+            size = room - *got;
+        }
+        memcpy(out + *got, data, size);
+    }
+    return SB_OK;
+}
+
+static enum sb_code inflate_some(struct zip_loader *loader, uint8_t *out, size_t room, size_t *got,
+                                 struct sb_error *err)
+{
+    z_stream *z = &loader->inflater;
+    const uint8_t *data;
+    size_t size;
+    int rc;
+
+    z->next_out = out;
+    z->avail_out = (uInt)room;
+    while (z->avail_out > 0 && !loader->ended) {
+        if (z->avail_in == 0) {
+            if (take_packed(loader, &data, &size, err))
+                return err->code;
+            if (size > 0) {
+                z->next_in = (Bytef *)data;
+                z->avail_in = (uInt)size;
+            }
+        }
+        /* Also without input: what it took before may be worth more than the last room held. */
+        rc = inflate(z, Z_NO_FLUSH);
+        if (rc == Z_BUF_ERROR)
+            return sb_fail(err, SB_DAMAGED, "its compressed bytes end early; left out");
+        if (rc == Z_MEM_ERROR)
+            return sb_fail_memory(err);
+        if (rc != Z_OK && rc != Z_STREAM_END)
+            return sb_fail(err, SB_DAMAGED, "its compressed bytes are damaged (%s); left out",
+                           z->msg ? z->msg : "no deflate stream");
+        loader->ended = rc == Z_STREAM_END;
+    }
+    *got = room - z->avail_out;
+    return SB_OK;
+}
+
+/* The next bytes that come out; fewer than room at the end only. room is at most 1 GiB. */
+static enum sb_code unpack_some(struct zip_loader *loader, uint8_t *out, size_t room, size_t *got,
+                                struct sb_error *err)
+{
+    enum sb_code code;
+
+    *got = 0;
+    if (loader->method == SB_ZIP_STORED)
+        code = copy_some(loader, out, room, got, err);
+    else if (loader->method == SB_ZIP_DEFLATED)
+        code = inflate_some(loader, out, room, got, err);
+    else if (loader->lzma)
+        code = sb_zip_lzma_read(loader->lzma, out, room, got, err);
+    else
+        code = sb_zip_foreign_read(loader->foreign, out, room, got, err);
+    if (code == SB_OK && !loader->file->no_check)
+        loader->crc = (uint32_t)crc32(loader->crc, out, (uInt)*got);
+    return code;
+}
+
+/* Nothing more must come out, and what did must have the right checksum. */
+static enum sb_code finish(struct zip_loader *loader, const struct sb_member *member, int64_t done,
+                           struct sb_error *err)
+{
+    uint32_t crc = loader->crc;
+    uint8_t more;
+    size_t got;
+
+    if (done < member->entry.size)
+        return sb_fail(err, SB_DAMAGED, "is shorter than the zip says; left out");
+    if (unpack_some(loader, &more, 1, &got, err))
+        return err->code;
+    if (got > 0)
+        return sb_fail(err, SB_DAMAGED, "is longer than the zip says; left out");
+    loader->wrong_sum = !loader->file->no_check && crc != sb_zip_place_of(member).crc;
+    if (loader->wrong_sum)
+        return sb_fail(err, SB_DAMAGED,
+                       "its bytes do not have the CRC-32 that the zip holds; left out");
+    return SB_OK;
+}
+
+/* What is wrong with the member alone does not end the work. */
+static enum sb_code judge(const struct zip_loader *loader, const struct sb_member *member,
+                          struct sb_events *events, struct sb_error *err)
+{
+    const char *kind = loader->wrong_sum ? "checksum" : "damaged";
+
+    if (err->code == SB_INVALID)
+        kind = "method";
+    else if (err->code != SB_DAMAGED)
+        return err->code;
+    if (sb_events_add(events, SB_PROBLEM, kind, member->entry.path, err->text, err))
+        return err->code;
+    return SB_END;
+}
+
+enum sb_code sb_zip_loader_load(struct sb_loader *loader, struct sb_member *member, void *data,
+                                size_t room, struct sb_events *events, struct sb_error *err)
+{
+    struct zip_loader *zip = (struct zip_loader *)loader;
+    size_t got;
+
+    if (member->entry.size > (int64_t)room)
+        return SB_LIMIT;
+    if (begin(zip, member, events, err) || begin_method(zip, member, err) ||
+        unpack_some(zip, data, (size_t)member->entry.size, &got, err) ||
+        finish(zip, member, (int64_t)got, err))
+        return judge(zip, member, events, err);
+    return SB_OK;
+}
+
+static enum sb_code stream_all(struct zip_loader *loader, const struct sb_member *member,
+                               sb_each_block *each, void *context, bool *refused,
+                               struct sb_error *err)
+{
+    int64_t done = 0;
+    size_t got = 0;
+
+    for (; done < member->entry.size; done += (int64_t)got) {
+        int64_t left = member->entry.size - done;
+
+        if (unpack_some(loader, loader->block,
+                        left < (int64_t)BLOCK_SIZE ? (size_t)left : BLOCK_SIZE, &got, err))
+            return err->code;
+        if (got == 0)
+            break;
+        *refused = each(context, loader->block, got, err) != SB_OK;
+        if (*refused)
+            return err->code;
+    }
+    return finish(loader, member, done, err);
+}
+
+enum sb_code sb_zip_loader_stream(struct sb_loader *loader, struct sb_member *member,
+                                  sb_each_block *each, void *context, struct sb_events *events,
+                                  struct sb_error *err)
+{
+    struct zip_loader *zip = (struct zip_loader *)loader;
+    bool refused = false;
+
+    if (!zip->block)
+        zip->block = malloc(BLOCK_SIZE);
+    if (!zip->block)
+        return sb_fail_memory(err);
+    if (begin(zip, member, events, err) || begin_method(zip, member, err) ||
+        stream_all(zip, member, each, context, &refused, err))
+        return refused ? err->code : judge(zip, member, events, err);
+    return SB_OK;
+}

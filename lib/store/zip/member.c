@@ -1,0 +1,277 @@
+#include "store/zip/member.h"
+
+#include "core/crc32c.h"
+#include "core/name.h"
+#include "store/zip/format.h"
+
+#include <sys/stat.h>
+#include <time.h>
+#include <zlib.h>
+
+#define SECOND             1000000000LL
+#define NTFS_EPOCH         116444736000000000LL /* 1970 in 100 ns since 1601 */
+#define METHOD_SHIFT       32
+#define NAME_CHECK_SHIFT   48
+#define OWNER_MAX          UINT32_MAX
+#define UP_HEADER          5
+#define LONGEST_UX_N_FIELD 8
+
+unsigned sb_zip_name_check(const uint8_t *name, size_t size)
+{
+    uint32_t sum = sb_crc32c(0, name, size);
+
+    return (sum ^ sum >> 16) & 0xffff;
+}
+
+struct sb_zip_place sb_zip_place_of(const struct sb_member *member)
+{
+    uint64_t packed = member->place[2];
+
+    return (struct sb_zip_place){
+        .offset = (int64_t)member->place[0],
+        .packed = (int64_t)member->place[1],
+        .crc = (uint32_t)packed,
+        .method = (unsigned)(packed >> METHOD_SHIFT) & 0xffff,
+        .name_check = (unsigned)(packed >> NAME_CHECK_SHIFT),
+    };
+}
+
+static void set_place(struct sb_member *member, const struct sb_zip_record *record)
+{
+    uint64_t check = sb_zip_name_check(record->name, record->name_size);
+
+    member->place[0] = (uint64_t)record->offset;
+    member->place[1] = (uint64_t)record->packed;
+    member->place[2] =
+        record->crc | (uint64_t)record->method << METHOD_SHIFT | check << NAME_CHECK_SHIFT;
+}
+
+/* Info-ZIP's name in UTF-8 counts as long as nobody has changed the other one. */
+static bool find_utf8_name(const struct sb_zip_record *record, struct sb_zip_extra *out)
+{
+    const uint8_t *at = record->extra;
+
+    while (sb_zip_next_extra(&at, record->extra + record->extra_size, out)) {
+        if (out->id == SB_ZIP_EXTRA_UP && out->size > UP_HEADER && out->data[0] == 1)
+            return sb_get_u32(out->data + 1) == crc32(0, record->name, (uInt)record->name_size) &&
+                   sb_is_utf8((const char *)out->data + UP_HEADER, out->size - UP_HEADER);
+    }
+    return false;
+}
+
+/*
+ * Directories end in '/'. Some programs of FAT systems write '\' between components: those names
+ * have no '/' at all.
+ */
+static enum sb_code set_name(struct sb_member *member, const struct sb_zip_record *record,
+                             struct sb_buf *name, struct sb_error *err)
+{
+    struct sb_zip_extra utf8;
+    enum sb_code code;
+
+    if (find_utf8_name(record, &utf8))
+        code = sb_buf_set(name, utf8.data + UP_HEADER, utf8.size - UP_HEADER);
+    else
+        code = sb_buf_set(name, record->name, record->name_size);
+    if (code)
+        return sb_fail_memory(err);
+    if (record->host == SB_ZIP_HOST_FAT && !memchr(name->data, '/', name->size)) {
+        for (size_t i = 0; i < name->size; i++)
+            name->data[i] = name->data[i] == '\\' ? '/' : name->data[i];
+    }
+    member->entry.path = name->data;
+    member->entry.path_size = name->size;
+    return SB_OK;
+}
+
+static void set_special(struct sb_member *member, mode_t mode)
+{
+    member->special_mode = mode & S_IFMT;
+    member->special = sb_special_word(mode);
+    member->has |= SB_KEEPS_SPECIAL;
+}
+
+/* A name that ends in '/' is a directory's, whatever the mode says. */
+static void set_type(struct sb_member *member, const struct sb_zip_record *record)
+{
+    struct sb_entry *entry = &member->entry;
+    bool is_dir = entry->path_size > 0 && entry->path[entry->path_size - 1] == '/';
+    bool unix_like = record->host == SB_ZIP_HOST_UNIX || record->host == SB_ZIP_HOST_DARWIN;
+    mode_t mode = unix_like ? record->attributes >> 16 : 0;
+
+    is_dir = is_dir || S_ISDIR(mode) ||
+             (record->host == SB_ZIP_HOST_FAT && record->attributes & SB_ZIP_FAT_DIRECTORY);
+    if (is_dir)
+        entry->type = SB_DIR;
+    else if (S_ISLNK(mode))
+        entry->type = SB_LINK;
+    else if ((mode & S_IFMT) && !S_ISREG(mode))
+        set_special(member, mode);
+    if (!is_dir && record->host == SB_ZIP_HOST_FAT && record->attributes & SB_ZIP_FAT_READ_ONLY)
+        mode = 0444;
+    if (!mode)
+        return;
+    entry->has |= SB_HAS_MODE;
+    entry->mode = mode & ~(mode_t)S_IFMT;
+    entry->mode |= is_dir ? S_IFDIR : (mode & S_IFMT) ? mode & S_IFMT : S_IFREG;
+}
+
+static void set_owner(struct sb_member *member, uint64_t uid, uint64_t gid)
+{
+    if (uid > OWNER_MAX || gid > OWNER_MAX)
+        return;
+    member->entry.uid = (int64_t)uid;
+    member->entry.gid = (int64_t)gid;
+    member->entry.has |= SB_HAS_UID | SB_HAS_GID;
+    member->has |= SB_KEEPS_OWNER;
+}
+
+/* A number of `size` bytes; false where it does not fit into 64 bits. */
+static bool get_sized(const uint8_t **at, const uint8_t *end, uint64_t *out)
+{
+    size_t size;
+
+    if (*at == end)
+        return false;
+    size = *(*at)++;
+    if (size > LONGEST_UX_N_FIELD || size > (size_t)(end - *at))
+        return false;
+    *out = 0;
+    for (size_t i = 0; i < size; i++)
+        *out |= (uint64_t) * (*at)++ << (8 * i);
+    return true;
+}
+
+static void read_owner(struct sb_member *member, const struct sb_zip_extra *extra)
+{
+    const uint8_t *at = extra->data, *end = at + extra->size;
+    uint64_t uid, gid;
+
+    if (extra->id == SB_ZIP_EXTRA_UX_16 && extra->size >= 4)
+        set_owner(member, sb_get_u16(at), sb_get_u16(at + 2));
+    else if (extra->id == SB_ZIP_EXTRA_UX && extra->size >= 12)
+        set_owner(member, sb_get_u16(at + 8), sb_get_u16(at + 10));
+    else if (extra->id == SB_ZIP_EXTRA_UX_N && extra->size > 0 && *at++ == 1 &&
+             get_sized(&at, end, &uid) && get_sized(&at, end, &gid))
+        set_owner(member, uid, gid);
+}
+
+/* How good a time is: a later kind is taken before an earlier one. */
+enum clock_kind { CLOCK_DOS, CLOCK_UX, CLOCK_UT, CLOCK_NTFS };
+
+/* The first attribute of an NTFS field that holds its three times. */
+static bool read_ntfs(const struct sb_zip_extra *extra, int64_t *out)
+{
+    const uint8_t *at = extra->data + 4;
+    struct sb_zip_extra attribute;
+    int64_t ticks;
+
+    if (extra->size < 4)
+        return false;
+    while (sb_zip_next_extra(&at, extra->data + extra->size, &attribute)) {
+        if (attribute.id != 1 || attribute.size < 8)
+            continue;
+        ticks = (int64_t)sb_get_u64(attribute.data);
+        return ticks > 0 && !__builtin_mul_overflow(ticks - NTFS_EPOCH, 100, out);
+    }
+    return false;
+}
+
+static enum clock_kind read_time(const struct sb_zip_extra *extra, int64_t *out)
+{
+    if (extra->id == SB_ZIP_EXTRA_NTFS && read_ntfs(extra, out))
+        return CLOCK_NTFS;
+    if (extra->id == SB_ZIP_EXTRA_UT && extra->size >= 5 && extra->data[0] & 1) {
+        *out = (int32_t)sb_get_u32(extra->data + 1) * SECOND;
+        return CLOCK_UT;
+    }
+    if (extra->id == SB_ZIP_EXTRA_UX && extra->size >= 8) {
+        *out = (int32_t)sb_get_u32(extra->data + 4) * SECOND;
+        return CLOCK_UX;
+    }
+    return CLOCK_DOS;
+}
+
+static int64_t read_dos_time(struct sb_zip_clock *clock, unsigned date, unsigned time)
+{
+    unsigned hour = date << 5 | time >> 11;
+    struct tm tm = {
+        .tm_year = (int)(date >> 9) + 80,
+        .tm_mon = (int)(date >> 5 & 15) - 1,
+        .tm_mday = (int)(date & 31),
+        .tm_hour = (int)(time >> 11),
+        .tm_isdst = -1,
+    };
+
+    if (!clock->known || clock->hour != hour)
+        *clock = (struct sb_zip_clock){.known = true, .hour = hour, .start = mktime(&tm)};
+    return clock->start + (int64_t)(time >> 5 & 63) * 60 + (int64_t)(time & 31) * 2;
+}
+
+static void set_extras(struct sb_member *member, const struct sb_zip_record *record,
+                       struct sb_zip_clock *clock)
+{
+    const uint8_t *at = record->extra;
+    enum clock_kind best = CLOCK_DOS, kind;
+    struct sb_entry *entry = &member->entry;
+    struct sb_zip_extra extra;
+    int64_t time;
+
+    while (sb_zip_next_extra(&at, record->extra + record->extra_size, &extra)) {
+        read_owner(member, &extra);
+        kind = read_time(&extra, &time);
+        if (kind <= best)
+            continue;
+        best = kind;
+        entry->mtime_ns = time;
+    }
+    /* A date of 0 is no day at all: the time is not known. */
+    if (best == CLOCK_DOS && record->dos_date == 0)
+        return;
+    if (best == CLOCK_DOS)
+        entry->mtime_ns = read_dos_time(clock, record->dos_date, record->dos_time) * SECOND;
+    entry->has |= SB_HAS_MTIME;
+    if (entry->mtime_ns % SECOND != 0)
+        member->has |= SB_KEEPS_NANOSECONDS;
+}
+
+enum sb_code sb_zip_member_fill(struct sb_member *member, const struct sb_zip_record *record,
+                                struct sb_zip_clock *clock, struct sb_buf *name,
+                                struct sb_error *err)
+{
+    *member = (struct sb_member){.dir_fd = -1};
+    if (set_name(member, record, name, err))
+        return err->code;
+    set_type(member, record);
+    set_extras(member, record, clock);
+    if (record->comment_size > 0)
+        member->has |= SB_KEEPS_COMMENT;
+    if (member->entry.type != SB_DIR && !member->special)
+        member->entry.size = record->size;
+    set_place(member, record);
+    return SB_OK;
+}
+
+void sb_zip_member_complete(struct sb_member *member, const uint8_t *extra, size_t size)
+{
+    const uint8_t *at = extra;
+    struct sb_zip_extra field;
+
+    while (sb_zip_next_extra(&at, extra + size, &field))
+        read_owner(member, &field);
+}
+
+bool sb_zip_record_is_partial(const struct sb_zip_record *record)
+{
+    const uint8_t *at = record->extra;
+    struct sb_zip_extra extra;
+    bool partial = false;
+
+    while (sb_zip_next_extra(&at, record->extra + record->extra_size, &extra)) {
+        if (extra.id == SB_ZIP_EXTRA_UX_N)
+            return false;
+        partial = partial || (extra.id == SB_ZIP_EXTRA_UX_16 && extra.size < 4) ||
+                  (extra.id == SB_ZIP_EXTRA_UX && extra.size < 12);
+    }
+    return partial;
+}

@@ -1,0 +1,311 @@
+#include "store/container.h"
+
+#include "archive/database.h"
+#include "core/io.h"
+#include "store/spool.h"
+#include "store/zip/directory.h"
+#include "store/zip/format.h"
+#include "store/zip/loader.h"
+#include "store/zip/member.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct zip_source {
+    struct sb_source base;
+    const struct sb_notify *notify;
+    struct sb_zip_file file;
+    int spool; /* -1, or the file that a pipe was written to */
+    struct sb_zip_end end;
+    struct sb_zip_walk walk;
+    struct sb_zip_clock clock;
+    struct sb_buf name;
+    bool locate;
+    int64_t last_end; /* of the member before, as far as the directory says */
+    bool out_of_order;
+};
+
+static void free_source(struct sb_source *base)
+{
+    struct zip_source *zip = (struct zip_source *)base;
+
+    sb_zip_walk_end(&zip->walk);
+    sb_buf_release(&zip->name);
+    if (zip->spool >= 0)
+        close(zip->spool);
+    free(zip);
+}
+
+static int64_t end_of(const struct sb_zip_record *record)
+{
+    return record->offset + SB_ZIP_LOCAL_SIZE + (int64_t)record->name_size + record->packed;
+}
+
+static enum sb_code overlap(const struct zip_source *zip, struct sb_error *err)
+{
+    return sb_fail(err, SB_DAMAGED,
+                   "%s: members lie over each other, as in a zip bomb; nothing more is read of it",
+                   zip->file.name);
+}
+
+static enum sb_code fill_ranges(const struct zip_source *zip, sqlite3_stmt *insert,
+                                struct sb_error *err)
+{
+    struct sb_zip_walk walk;
+    struct sb_zip_record record;
+    enum sb_code code = sb_zip_walk_begin(&walk, zip->file.fd, zip->file.name, &zip->end, err);
+
+    while (code == SB_OK) {
+        code = sb_zip_walk_next(&walk, &record, err);
+        if (code || record.defect)
+            continue;
+        sqlite3_bind_int64(insert, 1, record.offset);
+        sqlite3_bind_int64(insert, 2, end_of(&record));
+        code = sb_database_step(insert, err);
+    }
+    sb_zip_walk_end(&walk);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code compare_ranges(const struct zip_source *zip, sqlite3 *db, sqlite3_stmt *select,
+                                   struct sb_error *err)
+{
+    int64_t last_end = 0;
+    int rc;
+
+    while ((rc = sqlite3_step(select)) == SQLITE_ROW) {
+        if (sqlite3_column_int64(select, 0) < last_end)
+            return overlap(zip, err);
+        last_end = sqlite3_column_int64(select, 1);
+    }
+    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(db, err);
+}
+
+/* Holds all members of a directory that is not in their order against each other. */
+static enum sb_code check_overlaps(const struct zip_source *zip, struct sb_error *err)
+{
+    sqlite3 *db;
+    sqlite3_stmt *insert = NULL, *select = NULL;
+    enum sb_code code = sb_database_open_private(&db, zip->file.name, err);
+
+    if (code)
+        return code;
+    code = sb_database_run(db, "CREATE TABLE ranges (start INTEGER, stop INTEGER); BEGIN", err);
+    if (code == SB_OK)
+        code = sb_database_prepare(db, &insert, "INSERT INTO ranges VALUES (?1, ?2)", err);
+    if (code == SB_OK)
+        code = sb_database_prepare(db, &select,
+                                   "SELECT start, stop FROM ranges ORDER BY start, stop", err);
+    if (code == SB_OK)
+        code = fill_ranges(zip, insert, err);
+    if (code == SB_OK)
+        code = compare_ranges(zip, db, select, err);
+    sqlite3_finalize(insert);
+    sqlite3_finalize(select);
+    sb_database_close(db);
+    return code;
+}
+
+/* Where the directory is in the order of the members, each is held against the one before. */
+static enum sb_code check_place(struct zip_source *zip, const struct sb_zip_record *record,
+                                struct sb_error *err)
+{
+    if (zip->out_of_order)
+        return SB_OK;
+    if (record->offset < zip->last_end) {
+        zip->out_of_order = true;
+        return check_overlaps(zip, err);
+    }
+    zip->last_end = end_of(record);
+    return SB_OK;
+}
+
+static enum sb_code read_header(const struct sb_zip_file *file, const struct sb_member *member,
+                                struct sb_zip_local *local, struct sb_error *err)
+{
+    uint8_t header[SB_ZIP_LOCAL_SIZE];
+    int64_t offset = sb_zip_place_of(member).offset;
+    size_t got;
+    enum sb_code code =
+        sb_pread_full(file->fd, header, sizeof(header), offset, &got, file->name, err);
+
+    if (code)
+        return code;
+    if (got < sizeof(header))
+        return sb_fail(err, SB_DAMAGED, "its local header ends early; left out");
+    return sb_zip_read_local(header, file, member, local, err);
+}
+
+/* Owners that only the local header holds. Where it is damaged, that is told with the bytes. */
+static enum sb_code complete(const struct zip_source *zip, struct sb_member *member,
+                             struct sb_error *err)
+{
+    struct sb_zip_local local;
+    uint8_t *extra;
+    size_t got;
+    enum sb_code code = read_header(&zip->file, member, &local, err);
+
+    if (code)
+        return code == SB_DAMAGED ? SB_OK : code;
+    extra = malloc(local.extra_size + 1);
+    if (!extra)
+        return sb_fail_memory(err);
+    code = sb_pread_full(zip->file.fd, extra, local.extra_size,
+                         local.data - (int64_t)local.extra_size, &got, zip->file.name, err);
+    if (code == SB_OK)
+        sb_zip_member_complete(member, extra, got);
+    free(extra);
+    return code;
+}
+
+/* Finds the bytes of a stored member. SB_END: it is left out, which was told. */
+static enum sb_code locate(const struct zip_source *zip, struct sb_member *member,
+                           struct sb_error *err)
+{
+    struct sb_zip_local local;
+    enum sb_code code;
+
+    if (!zip->locate || member->entry.type == SB_DIR || member->special ||
+        sb_zip_place_of(member).method != SB_ZIP_STORED)
+        return SB_OK;
+    code = read_header(&zip->file, member, &local, err);
+    if (code == SB_DAMAGED) {
+        sb_tell(zip->notify, SB_PROBLEM, "damaged", member->entry.path, "%s", err->text);
+        return SB_END;
+    }
+    if (code)
+        return code;
+    member->located = true;
+    member->at = local.data;
+    return SB_OK;
+}
+
+/* SB_END: the record gives no member, which was told. */
+static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_record *record,
+                                struct sb_member *member, struct sb_error *err)
+{
+    if (sb_zip_member_fill(member, record, &zip->clock, &zip->name, err))
+        return err->code;
+    if (record->defect) {
+        sb_tell(zip->notify, SB_PROBLEM, "damaged", member->entry.path, "%s; left out",
+                record->defect);
+        return SB_END;
+    }
+    if (check_place(zip, record, err))
+        return err->code;
+    if (record->flags & (SB_ZIP_ENCRYPTED | SB_ZIP_HIDDEN)) {
+        sb_tell(zip->notify, SB_PROBLEM, "encrypted", member->entry.path,
+                "is encrypted; left out: unpack it with unzip or 7z, which ask for the password");
+        return SB_END;
+    }
+    if (sb_zip_record_is_partial(record) && complete(zip, member, err))
+        return err->code;
+    return locate(zip, member, err);
+}
+
+static void tell_end(const struct zip_source *zip)
+{
+    const struct sb_zip_walk *walk = &zip->walk;
+
+    if (!sb_zip_walk_is_complete(walk))
+        sb_tell(zip->notify, SB_PROBLEM, "damaged", NULL,
+                "%s: the central directory has %lld members, its end record says %lld",
+                zip->file.name, (long long)walk->seen, (long long)walk->end->count);
+}
+
+static enum sb_code next_member(struct sb_source *base, struct sb_member *member,
+                                struct sb_error *err)
+{
+    struct zip_source *zip = (struct zip_source *)base;
+    struct sb_zip_record record;
+    enum sb_code code;
+
+    do {
+        code = sb_zip_walk_next(&zip->walk, &record, err);
+        if (code == SB_END)
+            tell_end(zip);
+        if (code)
+            return code;
+        base->done += record.packed;
+        code = make_member(zip, &record, member, err);
+    } while (code == SB_END);
+    return code;
+}
+
+static enum sb_code open_loader(struct sb_source *base, struct sb_loader **out,
+                                struct sb_error *err)
+{
+    struct zip_source *zip = (struct zip_source *)base;
+
+    return sb_zip_loader_new(out, base, &zip->file, err);
+}
+
+static const struct sb_source_ops zip_ops = {
+    .free = free_source,
+    .next = next_member,
+    .open_loader = open_loader,
+    .free_loader = sb_zip_loader_free,
+    .load = sb_zip_loader_load,
+    .stream = sb_zip_loader_stream,
+};
+
+static enum sb_code file_size_of(const struct sb_zip_file *file, int64_t *out, struct sb_error *err)
+{
+    struct stat st;
+
+    if (fstat(file->fd, &st))
+        return sb_fail_errno(err, errno, "%s", file->name);
+    if (!S_ISREG(st.st_mode))
+        return sb_fail(err, SB_FORMAT, "%s: a zip has to be a regular file or a pipe", file->name);
+    *out = st.st_size;
+    return SB_OK;
+}
+
+static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
+                          const struct sb_source_options *options, struct sb_error *err)
+{
+    int64_t size = 0;
+
+    if (!input->seekable && sb_spool(&zip->spool, input, options->max_size, err))
+        return err->code;
+    zip->file.fd = zip->spool >= 0 ? zip->spool : input->fd;
+    if (file_size_of(&zip->file, &size, err) ||
+        sb_zip_find_end(zip->file.fd, zip->file.name, size, &zip->end, err))
+        return err->code;
+    zip->file.end = zip->end.start;
+    zip->base.total = zip->end.start - zip->end.base;
+    if (zip->end.junk > 0)
+        sb_tell(zip->notify, SB_WARNING, "junk", NULL, "%s: has %lld bytes behind its end",
+                zip->file.name, (long long)zip->end.junk);
+    if (zip->end.comment > 0)
+        sb_tell(zip->notify, SB_NOTE, "comment", NULL,
+                "%s: has a comment of %zu bytes, which is not taken along", zip->file.name,
+                zip->end.comment);
+    return sb_zip_walk_begin(&zip->walk, zip->file.fd, zip->file.name, &zip->end, err);
+}
+
+enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
+                                const struct sb_source_options *options,
+                                const struct sb_notify *notify, struct sb_error *err)
+{
+    struct zip_source *zip = calloc(1, sizeof(*zip));
+
+    *out = NULL;
+    if (!zip)
+        return sb_fail_memory(err);
+    zip->base = (struct sb_source){.ops = &zip_ops, .name = input->name, .loads = true};
+    zip->notify = notify;
+    zip->spool = -1;
+    zip->file.name = input->name;
+    zip->file.no_check = options->no_check;
+    zip->locate = options->locate;
+    if (begin(zip, input, options, err)) {
+        free_source(&zip->base);
+        return err->code;
+    }
+    *out = &zip->base;
+    return SB_OK;
+}

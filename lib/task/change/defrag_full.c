@@ -1,0 +1,317 @@
+/*
+ * Shards are closed up one by one, from the front.
+ *
+ * The bytes before the first gap are `closed`. What comes behind the gap goes into it, as many
+ * whole files at once as it holds; with each commit the gap moves on and takes up those that it
+ * meets. A gap that is small would ask for a commit every few files: a batch then goes behind the
+ * end of the shard first, and from there to its place, which is two copies but two commits.
+ */
+#include "task/change/defrag_full.h"
+
+#include "core/interrupt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* From so many bytes on, one copy and more commits are quicker than two copies. */
+#define GAP_BYTES ((int64_t)8 << 20)
+
+/* Extents that are looked at at once; at least SB_MOVER_FILES of them are there to be moved. */
+#define WINDOW_FILES ((size_t)2 * SB_MOVER_FILES)
+
+/* As many are fetched first, and then more: a small shard must not cost the rows of others. */
+#define FETCH_FIRST 64
+
+struct closing {
+    struct sb_mover *mover;
+    struct sb_defrag_counts *counts;
+    uint32_t shard;
+    int64_t end;    /* of the last file, as it was found: what is behind is free */
+    int64_t closed; /* bytes without a gap at the front */
+
+    /* The next extents, by address. */
+    struct sb_extent *window; /* of WINDOW_FILES */
+    size_t at, count;
+    size_t fetch; /* how many to fetch next */
+    bool all;     /* no more behind them */
+};
+
+/* A run of the window's extents that are moved together. */
+struct batch {
+    size_t files;
+    int64_t bytes;
+};
+
+static enum sb_code fetch_some(struct closing *closing, struct sb_extent *last,
+                               struct sb_error *err)
+{
+    struct sb_extent *to = closing->window + closing->count;
+    size_t room = WINDOW_FILES - closing->count, count = 0;
+    enum sb_code code;
+
+    if (room > closing->fetch)
+        room = closing->fetch;
+    if (closing->fetch < WINDOW_FILES)
+        closing->fetch *= 2;
+    code = sb_mover_fetch(closing->mover, last, false, to, room, &count, err);
+    closing->all = count < room;
+    while (count > 0 && to[count - 1].shard != closing->shard) {
+        count--;
+        closing->all = true;
+    }
+    if (count > 0)
+        *last = to[count - 1];
+    closing->count += count;
+    return code;
+}
+
+static enum sb_code fill_window(struct closing *closing, struct sb_error *err)
+{
+    struct sb_extent last = {.shard = closing->shard, .offset = -1};
+    enum sb_code code = SB_OK;
+
+    if (closing->all || closing->count - closing->at >= SB_MOVER_FILES)
+        return SB_OK;
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    if (closing->count > 0)
+        last = closing->window[closing->count - 1];
+    closing->count -= closing->at;
+    memmove(closing->window, closing->window + closing->at,
+            closing->count * sizeof(*closing->window));
+    closing->at = 0;
+    while (code == SB_OK && !closing->all && closing->count < SB_MOVER_FILES)
+        code = fetch_some(closing, &last, err);
+    return code;
+}
+
+/* Passes over extents that are where they should be; empty ones only must not be beyond it. */
+static void pass_over(struct closing *closing)
+{
+    const struct sb_extent *extent;
+
+    for (; closing->at < closing->count; closing->at++) {
+        extent = &closing->window[closing->at];
+        if (extent->offset > closing->closed)
+            return;
+        closing->closed += extent->size;
+    }
+}
+
+/* As many extents as take up no more than `room`, and may be moved in one commit. */
+static struct batch gather(const struct closing *closing, int64_t room)
+{
+    struct batch batch = {0};
+
+    for (size_t i = closing->at; i < closing->count && batch.files < SB_MOVER_FILES; i++) {
+        if (closing->window[i].size > room - batch.bytes)
+            break;
+        batch.bytes += closing->window[i].size;
+        batch.files++;
+    }
+    return batch;
+}
+
+/* The free bytes in front of the next file that has any. */
+static int64_t gap_ahead(const struct closing *closing)
+{
+    for (size_t i = closing->at; i < closing->count; i++) {
+        if (closing->window[i].size > 0)
+            return closing->window[i].offset - closing->closed;
+    }
+    return INT64_MAX;
+}
+
+/* Queues and commits a batch; the window then has the new addresses. */
+static enum sb_code move_batch(struct closing *closing, struct batch batch, int64_t to,
+                               struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    struct sb_extent *extent = closing->window + closing->at;
+
+    for (size_t i = 0; code == SB_OK && i < batch.files; i++, extent++) {
+        code = sb_mover_move(closing->mover, extent, closing->shard, to, err);
+        extent->offset = to;
+        to += extent->size;
+    }
+    return code ? code : sb_mover_commit(closing->mover, err);
+}
+
+/* Is it better to move what fits into the gap than, in two steps, a larger batch? */
+static bool goes_directly(struct batch direct, struct batch larger)
+{
+    return direct.files == larger.files || direct.bytes >= GAP_BYTES ||
+           (direct.bytes > 0 && direct.bytes >= larger.bytes / 2);
+}
+
+/* One step: some files to the end of what is closed. */
+static enum sb_code close_some(struct closing *closing, struct sb_error *err)
+{
+    int64_t gap = gap_ahead(closing);
+    struct batch direct = gather(closing, gap < SB_MOVER_BYTES ? gap : SB_MOVER_BYTES);
+    struct batch batch = gather(closing, SB_MOVER_BYTES);
+    enum sb_code code = SB_OK;
+
+    if (batch.files == 0)
+        batch = (struct batch){.files = 1, .bytes = closing->window[closing->at].size};
+    if (goes_directly(direct, batch))
+        batch = direct;
+    else
+        code = move_batch(closing, batch, closing->end, err);
+    if (code == SB_OK)
+        code = move_batch(closing, batch, closing->closed, err);
+    if (code)
+        return code;
+    closing->closed += batch.bytes;
+    closing->at += batch.files;
+    closing->counts->moved_files += (int64_t)batch.files;
+    closing->counts->moved_bytes += batch.bytes;
+    return SB_OK;
+}
+
+/* Where the last file of the shard ends. Behind it may be empty ones, any number of them. */
+static enum sb_code find_end(struct closing *closing, struct sb_error *err)
+{
+    struct sb_extent last = {.shard = closing->shard + 1, .offset = -1};
+    enum sb_code code;
+    size_t count;
+
+    closing->end = 0;
+    do {
+        code =
+            sb_mover_fetch(closing->mover, &last, true, closing->window, FETCH_FIRST, &count, err);
+        for (size_t i = 0; code == SB_OK && i < count; i++) {
+            last = closing->window[i];
+            if (last.shard == closing->shard && last.size > 0)
+                closing->end = last.offset + last.size;
+            if (last.shard != closing->shard || last.size > 0)
+                return SB_OK;
+        }
+    } while (code == SB_OK && count > 0);
+    return code;
+}
+
+static void begin_shard(struct closing *closing, uint32_t shard)
+{
+    closing->shard = shard;
+    closing->closed = 0;
+    closing->at = closing->count = 0;
+    closing->fetch = FETCH_FIRST;
+    closing->all = false;
+}
+
+static enum sb_code close_shard(struct closing *closing, uint32_t shard, struct sb_error *err)
+{
+    enum sb_code code;
+
+    begin_shard(closing, shard);
+    code = find_end(closing, err);
+    /* What lies behind the last file goes first: its space may be needed. */
+    if (code == SB_OK)
+        code = sb_mover_shorten(closing->mover, shard, closing->end, err);
+    while (code == SB_OK) {
+        code = fill_window(closing, err);
+        if (code == SB_OK)
+            pass_over(closing);
+        if (code == SB_OK && closing->at < closing->count)
+            code = close_some(closing, err);
+        else if (closing->all)
+            break;
+    }
+    return code ? code : sb_mover_shorten(closing->mover, shard, closing->closed, err);
+}
+
+/* What close_shard would move: all that is behind the first gap. */
+static enum sb_code count_shard(struct closing *closing, uint32_t shard, struct sb_error *err)
+{
+    enum sb_code code;
+
+    begin_shard(closing, shard);
+    do {
+        code = fill_window(closing, err);
+        if (code)
+            return code;
+        pass_over(closing);
+        closing->counts->moved_files += (int64_t)(closing->count - closing->at);
+        for (; closing->at < closing->count; closing->at++)
+            closing->counts->moved_bytes += closing->window[closing->at].size;
+    } while (!closing->all);
+    return SB_OK;
+}
+
+static bool is_wanted(const struct sb_defrag_options *options, uint32_t shard)
+{
+    return shard >= options->first && (options->last < 0 || shard <= options->last);
+}
+
+static bool has_gaps(const struct sb_mover *mover, uint32_t shard)
+{
+    return sb_mover_shard_used(mover, shard) < sb_mover_shard_size(mover, shard);
+}
+
+/* Nothing is begun where something could not be ended. */
+static enum sb_code ask_leave(struct sb_mover *mover, const struct sb_defrag_options *options,
+                              struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0; code == SB_OK && i < sb_mover_shard_count(mover); i++) {
+        if (is_wanted(options, i) && has_gaps(mover, i) && sb_mover_shard_used(mover, i) > 0)
+            code = sb_mover_may_write(mover, i, err);
+    }
+    return code;
+}
+
+/* How many shards there will be: those behind the last file go, unless they are not asked for. */
+static enum sb_code count_kept(struct sb_mover *mover, const struct sb_defrag_options *options,
+                               uint32_t *keep, struct sb_error *err)
+{
+    uint32_t filled;
+    enum sb_code code = sb_mover_shards_filled(mover, &filled, err);
+
+    *keep = sb_mover_shard_count(mover);
+    while (code == SB_OK && *keep > filled && is_wanted(options, *keep - 1))
+        (*keep)--;
+    return code;
+}
+
+static enum sb_code close_all(struct sb_mover *mover, const struct sb_defrag_options *options,
+                              struct sb_defrag_counts *counts, struct sb_error *err)
+{
+    struct closing closing = {.mover = mover, .counts = counts};
+    enum sb_code code = SB_OK;
+    int64_t before;
+
+    closing.window = calloc(WINDOW_FILES, sizeof(*closing.window));
+    if (!closing.window)
+        return sb_fail_memory(err);
+    for (uint32_t i = 0; code == SB_OK && i < sb_mover_shard_count(mover); i++) {
+        if (!is_wanted(options, i) || !has_gaps(mover, i))
+            continue;
+        before = sb_mover_shard_size(mover, i);
+        code = options->dry_run ? count_shard(&closing, i, err) : close_shard(&closing, i, err);
+        if (code == SB_OK && options->shard_done)
+            options->shard_done(options->mover.context, i, before, sb_mover_shard_used(mover, i));
+    }
+    free(closing.window);
+    return code;
+}
+
+enum sb_code sb_defrag_full(struct sb_mover *mover, const struct sb_defrag_options *options,
+                            struct sb_defrag_counts *counts, struct sb_error *err)
+{
+    uint32_t before = sb_mover_shard_count(mover), keep;
+    enum sb_code code = count_kept(mover, options, &keep, err);
+
+    if (code == SB_OK)
+        code = ask_leave(mover, options, err);
+    if (code == SB_OK)
+        code = close_all(mover, options, counts, err);
+    if (code)
+        return code;
+    for (uint32_t i = 0; i < before; i++)
+        counts->bytes_after +=
+            is_wanted(options, i) ? sb_mover_shard_used(mover, i) : sb_mover_shard_size(mover, i);
+    counts->shards_removed = before - keep;
+    return options->dry_run ? SB_OK : sb_mover_drop_empty_shards(mover, keep, err);
+}

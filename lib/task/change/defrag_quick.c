@@ -1,0 +1,356 @@
+#include "task/change/defrag_quick.h"
+
+#include "core/interrupt.h"
+#include "task/change/gap_table.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#define FETCH_ROOM 1024
+
+struct shard {
+    int64_t before; /* its length when this began */
+    int64_t end;    /* of its last file with bytes, as the pass found it */
+    int64_t stays;  /* the end of the last one that the pass left there ... */
+    int64_t comes;  /* ... and of the last that it brought */
+    bool cut;       /* files were moved out of it, in any pass: it is shortened at the end */
+};
+
+struct quick {
+    struct sb_mover *mover;
+    const struct sb_defrag_options *options;
+    struct sb_defrag_counts *counts;
+    struct sb_gap_table *gaps;
+    struct shard *shards;
+    uint32_t count; /* of shards */
+    uint32_t first; /* that may be changed */
+    time_t give_up; /* at this time */
+
+    struct sb_extent *fetched;
+    int64_t queued_files, queued_bytes;
+    int64_t moved;  /* files, in this pass */
+    bool time_went; /* since the clock was looked at */
+};
+
+static time_t now(void)
+{
+    struct timespec time = {0};
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec;
+}
+
+static bool is_late(struct quick *quick)
+{
+    if (quick->time_went && quick->options->max_seconds > 0 && !quick->options->dry_run)
+        quick->counts->out_of_time = now() >= quick->give_up;
+    quick->time_went = false;
+    return quick->counts->out_of_time;
+}
+
+static enum sb_code flush(struct quick *quick, struct sb_error *err)
+{
+    quick->queued_files = 0;
+    quick->queued_bytes = 0;
+    quick->time_went = true;
+    return quick->options->dry_run ? SB_OK : sb_mover_commit(quick->mover, err);
+}
+
+static enum sb_code move(struct quick *quick, const struct sb_extent *file, uint32_t shard,
+                         int64_t offset, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (quick->queued_files == SB_MOVER_FILES ||
+        (quick->queued_bytes > 0 && file->size > SB_MOVER_BYTES - quick->queued_bytes))
+        code = flush(quick, err);
+    if (code)
+        return code;
+    quick->queued_files++;
+    quick->queued_bytes += file->size;
+    return quick->options->dry_run ? SB_OK : sb_mover_move(quick->mover, file, shard, offset, err);
+}
+
+/* Ends the scan of a shard: what is behind its last file is a gap too. */
+static enum sb_code finish_shard(struct quick *quick, uint32_t number, struct sb_error *err)
+{
+    const struct shard *shard = &quick->shards[number];
+    struct sb_gap gap = {.shard = number, .offset = shard->end};
+
+    gap.size = sb_mover_shard_size(quick->mover, number) - shard->end;
+    return sb_gap_table_add(quick->gaps, &gap, err);
+}
+
+static enum sb_code scan_file(struct quick *quick, uint32_t *at, const struct sb_extent *file,
+                              struct sb_error *err)
+{
+    struct sb_gap gap = {.shard = file->shard};
+    enum sb_code code = SB_OK;
+
+    while (code == SB_OK && *at < file->shard)
+        code = finish_shard(quick, (*at)++, err);
+    if (code || file->size == 0)
+        return code;
+    gap.offset = quick->shards[*at].end;
+    gap.size = file->offset - gap.offset;
+    quick->shards[*at].end = file->offset + file->size;
+    return sb_gap_table_add(quick->gaps, &gap, err);
+}
+
+/* Finds the gaps, and where shards end. */
+static enum sb_code scan(struct quick *quick, struct sb_error *err)
+{
+    struct sb_extent last = {.shard = quick->first, .offset = -1};
+    uint32_t at = quick->first;
+    enum sb_code code = SB_OK;
+    size_t count;
+
+    sb_gap_table_free(quick->gaps);
+    quick->gaps = NULL;
+    for (uint32_t i = quick->first; i < quick->count; i++)
+        quick->shards[i].end = quick->shards[i].stays = quick->shards[i].comes = 0;
+    code = sb_gap_table_new(&quick->gaps, err);
+    while (code == SB_OK) {
+        code = sb_mover_fetch(quick->mover, &last, false, quick->fetched, FETCH_ROOM, &count, err);
+        for (size_t i = 0; code == SB_OK && i < count; i++)
+            code = scan_file(quick, &at, &quick->fetched[i], err);
+        if (code || count == 0)
+            break;
+        last = quick->fetched[count - 1];
+    }
+    while (code == SB_OK && at < quick->count)
+        code = finish_shard(quick, at++, err);
+    return code ? code : sb_gap_table_finish(quick->gaps, err);
+}
+
+/* Nothing from this file on can move: no gap is left before it. */
+static bool is_packed(const struct quick *quick, const struct sb_extent *file)
+{
+    struct sb_gap here = {.shard = file->shard, .offset = file->offset}, gap;
+
+    return !sb_gap_table_first(quick->gaps, &gap) || !sb_gap_is_before(&gap, &here);
+}
+
+/* To the first gap that fits, if that is in front of it. */
+static enum sb_code fill_gap(struct quick *quick, const struct sb_extent *file,
+                             struct sb_error *err)
+{
+    struct sb_gap here = {.shard = file->shard, .offset = file->offset}, gap;
+    struct shard *shard = &quick->shards[file->shard], *target;
+
+    if (!sb_gap_table_take(quick->gaps, file->size, &here, &gap)) {
+        if (shard->stays == 0)
+            shard->stays = file->offset + file->size;
+        return SB_OK;
+    }
+    target = &quick->shards[gap.shard];
+    if (gap.offset + gap.size > target->comes)
+        target->comes = gap.offset + gap.size;
+    shard->cut = true;
+    quick->moved++;
+    quick->counts->moved_files++;
+    quick->counts->moved_bytes += file->size;
+    return move(quick, file, gap.shard, gap.offset, err);
+}
+
+/*
+ * Where shards end after the pass, which came to the file `stop`, or through all of them (NULL):
+ * shards before that are as they were, but for what came.
+ */
+static void settle_ends(struct quick *quick, const struct sb_extent *stop)
+{
+    uint32_t seen = stop ? stop->shard : quick->first;
+
+    if (stop && quick->shards[seen].stays == 0)
+        quick->shards[seen].stays = stop->offset + stop->size;
+    for (uint32_t i = quick->first; i < quick->count; i++) {
+        struct shard *shard = &quick->shards[i];
+
+        if (i >= seen)
+            shard->end = shard->stays;
+        if (shard->comes > shard->end)
+            shard->end = shard->comes;
+    }
+}
+
+/* Moves some files, as far as *stop, where the pass ends; NULL: not yet. */
+static enum sb_code fill_from(struct quick *quick, const struct sb_extent *files, size_t count,
+                              const struct sb_extent **stop, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < count; i++) {
+        if (files[i].size == 0)
+            continue;
+        if (files[i].shard < quick->first || is_packed(quick, &files[i]) || is_late(quick)) {
+            *stop = &files[i];
+            break;
+        }
+        code = fill_gap(quick, &files[i], err);
+    }
+    return code;
+}
+
+/* Files from the end, one after the other, each into a gap. */
+static enum sb_code fill_gaps(struct quick *quick, struct sb_error *err)
+{
+    const struct sb_extent *before = NULL, *stop = NULL;
+    struct sb_extent last;
+    enum sb_code code;
+    size_t count;
+
+    quick->moved = 0;
+    do {
+        quick->time_went = true;
+        code = sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted")
+                                : sb_mover_fetch(quick->mover, before, true, quick->fetched,
+                                                 FETCH_ROOM, &count, err);
+        if (code || count == 0)
+            break;
+        code = fill_from(quick, quick->fetched, count, &stop, err);
+        last = quick->fetched[count - 1];
+        before = &last;
+    } while (code == SB_OK && !stop);
+    if (code == SB_OK)
+        settle_ends(quick, stop && stop->shard >= quick->first ? stop : NULL);
+    return code ? code : flush(quick, err);
+}
+
+/* How many shards stay: one always, and all that may not be changed. */
+static uint32_t count_kept(const struct quick *quick)
+{
+    uint32_t kept = quick->count, least = quick->first ? quick->first : 1;
+
+    while (kept > least && quick->shards[kept - 1].end == 0)
+        kept--;
+    return kept;
+}
+
+/* Those that files were moved out of, and the last one that stays with what is behind it. */
+static void choose_shards_to_cut(struct quick *quick)
+{
+    uint32_t kept = count_kept(quick);
+
+    for (uint32_t i = quick->first; i < quick->count; i++)
+        quick->shards[i].cut = quick->shards[i].cut || i + 1 >= kept;
+}
+
+/* Empty files behind the end of a shard would keep it: they go to the front of `to`. */
+static enum sb_code move_empty(struct quick *quick, uint32_t shard, uint32_t to,
+                               struct sb_error *err)
+{
+    struct sb_extent last = {.shard = shard, .offset = quick->shards[shard].end, .row = INT64_MAX};
+    enum sb_code code = SB_OK;
+    size_t count = 1;
+
+    if (shard != to)
+        last = (struct sb_extent){.shard = shard, .offset = -1};
+    while (code == SB_OK && count > 0) {
+        code = sb_mover_fetch(quick->mover, &last, false, quick->fetched, FETCH_ROOM, &count, err);
+        for (size_t i = 0; code == SB_OK && i < count; i++) {
+            if (quick->fetched[i].shard != shard)
+                return SB_OK;
+            code = move(quick, &quick->fetched[i], to, 0, err);
+        }
+        if (code == SB_OK && count > 0)
+            last = quick->fetched[count - 1];
+    }
+    return code;
+}
+
+static enum sb_code shorten(struct quick *quick, struct sb_error *err)
+{
+    uint32_t kept = count_kept(quick);
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = quick->first; code == SB_OK && i < quick->count; i++) {
+        if (quick->shards[i].cut)
+            code = move_empty(quick, i, i < kept ? i : kept - 1, err);
+    }
+    if (code == SB_OK)
+        code = flush(quick, err);
+    for (uint32_t i = quick->first; code == SB_OK && i < quick->count; i++) {
+        if (quick->shards[i].cut)
+            code = sb_mover_shorten(quick->mover, i, quick->shards[i].end, err);
+    }
+    return code ? code : sb_mover_drop_empty_shards(quick->mover, kept, err);
+}
+
+static void report(struct quick *quick)
+{
+    const struct sb_defrag_options *options = quick->options;
+
+    quick->counts->shards_removed = quick->count - count_kept(quick);
+    for (uint32_t i = 0; i < quick->count; i++) {
+        const struct shard *shard = &quick->shards[i];
+        int64_t after = shard->cut ? shard->end : shard->before;
+
+        quick->counts->bytes_after += after;
+        if (options->shard_done && after != shard->before)
+            options->shard_done(options->mover.context, i, shard->before, after);
+    }
+}
+
+static enum sb_code prepare(struct quick *quick, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    quick->count = sb_mover_shard_count(quick->mover);
+    quick->first = quick->options->keep_through < quick->count
+                       ? (uint32_t)(quick->options->keep_through + 1)
+                       : quick->count;
+    quick->give_up = now() + quick->options->max_seconds;
+    quick->fetched = calloc(FETCH_ROOM, sizeof(*quick->fetched));
+    quick->shards = calloc(quick->count, sizeof(*quick->shards));
+    if (!quick->fetched || !quick->shards)
+        return sb_fail_memory(err);
+    for (uint32_t i = 0; code == SB_OK && i < quick->count; i++) {
+        quick->shards[i].before = sb_mover_shard_size(quick->mover, i);
+        if (i >= quick->first && !quick->options->dry_run)
+            code = sb_mover_may_write(quick->mover, i, err);
+    }
+    return code;
+}
+
+/* A pass makes gaps, also in front of files that found none: so there are more until one moves
+ * nothing. */
+static enum sb_code run_passes(struct quick *quick, struct sb_error *err)
+{
+    enum sb_code code;
+
+    do {
+        code = scan(quick, err);
+        if (code == SB_OK)
+            code = fill_gaps(quick, err);
+    } while (code == SB_OK && quick->moved > 0 && !quick->options->dry_run &&
+             !quick->counts->out_of_time);
+    return code;
+}
+
+static enum sb_code run(struct quick *quick, struct sb_error *err)
+{
+    enum sb_code code = prepare(quick, err);
+
+    if (code == SB_OK)
+        code = run_passes(quick, err);
+    if (code)
+        return code;
+    choose_shards_to_cut(quick);
+    if (!quick->options->dry_run)
+        code = shorten(quick, err);
+    if (code == SB_OK)
+        report(quick);
+    return code;
+}
+
+enum sb_code sb_defrag_quick(struct sb_mover *mover, const struct sb_defrag_options *options,
+                             struct sb_defrag_counts *counts, struct sb_error *err)
+{
+    struct quick quick = {.mover = mover, .options = options, .counts = counts};
+    enum sb_code code = run(&quick, err);
+
+    sb_gap_table_free(quick.gaps);
+    free(quick.shards);
+    free(quick.fetched);
+    return code;
+}

@@ -1,0 +1,230 @@
+#include "task/change/move.h"
+
+#include "archive/archive.h"
+#include "archive/writer/writer.h"
+#include "core/interrupt.h"
+#include "core/name.h"
+#include "task/transfer/seen.h"
+
+#include <string.h>
+
+struct move {
+    const struct sb_move_options *options;
+    struct sb_archive *archive; /* under dry_run, else NULL */
+    struct sb_writer *writer;   /* NULL under dry_run */
+    struct sb_seen *made;       /* new names that were given: not to be overwritten */
+    struct sb_buf destination;
+    bool into; /* the destination is a directory to go into */
+    bool changed;
+    struct sb_buf from, to;
+};
+
+/* The root is a directory, whether it has a row or not. */
+static enum sb_code find(struct move *move, const char *path, size_t size, struct sb_entry *entry,
+                         struct sb_error *err)
+{
+    if (size == 0) {
+        *entry = (struct sb_entry){.path = path, .type = SB_DIR};
+        return SB_OK;
+    }
+    if (move->writer)
+        return sb_writer_lookup(move->writer, path, size, entry, err);
+    return sb_archive_lookup(move->archive, path, size, entry, err);
+}
+
+static enum sb_code fail_missing(const char *text, struct sb_error *err)
+{
+    return sb_fail(err, SB_NOENT, "%s: no such file or directory in the archive",
+                   *text ? text : "''");
+}
+
+static enum sb_code normalize(const char *text, struct sb_buf *out, struct sb_error *err)
+{
+    bool stripped;
+
+    if (!*text)
+        return fail_missing(text, err);
+    return sb_name_normalize(text, out, &stripped) ? sb_fail_memory(err) : SB_OK;
+}
+
+static enum sb_code look_at_destination(struct move *move, struct sb_error *err)
+{
+    const struct sb_move_options *options = move->options;
+    const char *text = options->destination;
+    struct sb_entry entry;
+    enum sb_code code = normalize(text, &move->destination, err);
+
+    if (code)
+        return code;
+    code = find(move, move->destination.data, move->destination.size, &entry, err);
+    if (code && code != SB_NOENT)
+        return code;
+    move->into = code == SB_OK && entry.type == SB_DIR && !options->no_target_directory;
+    if (move->into || options->source_count == 1)
+        return SB_OK;
+    return sb_fail(err, code ? SB_NOENT : SB_INVALID, "%s: %s", text,
+                   code ? "no such directory in the archive" : "is no directory to move into");
+}
+
+/* A '/' behind a name that nothing has yet promises a directory. */
+static enum sb_code heed_slash(const struct move *move, const struct sb_entry *entry,
+                               struct sb_error *err)
+{
+    const char *text = move->options->destination;
+
+    if (move->into || entry->type == SB_DIR || text[strlen(text) - 1] != '/')
+        return SB_OK;
+    return sb_fail(err, SB_NOENT, "%s: no such directory in the archive", text);
+}
+
+static enum sb_code name_target(struct move *move, struct sb_error *err)
+{
+    const struct sb_buf *from = &move->from;
+    size_t parent = sb_parent_size(from->data, from->size);
+    size_t base = parent ? parent + 1 : 0;
+    const char *problem;
+
+    if (sb_buf_set(&move->to, move->destination.data, move->destination.size))
+        return sb_fail_memory(err);
+    if (move->into && ((move->to.size && sb_buf_add_char(&move->to, '/')) ||
+                       sb_buf_add(&move->to, from->data + base, from->size - base)))
+        return sb_fail_memory(err);
+    problem = sb_name_problem(move->to.data, move->to.size);
+    if (!problem)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "%s: cannot be moved: its new name %s", from->data, problem);
+}
+
+static enum sb_code check_parent(struct move *move, struct sb_error *err)
+{
+    const struct sb_buf *to = &move->to;
+    size_t size = sb_parent_size(to->data, to->size);
+    struct sb_entry entry;
+    struct sb_buf parent = {0};
+    enum sb_code code = SB_NOMEM;
+
+    if (sb_buf_set(&parent, to->data, size) == SB_OK)
+        code = find(move, parent.data, size, &entry, err);
+    if (code == SB_NOMEM)
+        code = sb_fail_memory(err);
+    else if (code == SB_NOENT)
+        code = sb_fail(err, SB_NOENT, "%s: no such directory in the archive", parent.data);
+    else if (code == SB_OK && entry.type != SB_DIR)
+        code = sb_fail(err, SB_INVALID, "%s: is no directory", parent.data);
+    sb_buf_release(&parent);
+    return code;
+}
+
+/* What has the new name already? *keep: that stays, and so does the source. */
+static enum sb_code look_at_target(struct move *move, const struct sb_entry *source, bool *keep,
+                                   struct sb_error *err)
+{
+    enum sb_overwrite overwrite = move->options->overwrite;
+    const char *to = move->to.data;
+    struct sb_entry entry;
+    bool given;
+    enum sb_code code = find(move, to, move->to.size, &entry, err);
+    bool there = code == SB_OK;
+
+    if (code && code != SB_NOENT)
+        return code;
+    code = sb_seen_add(move->made, to, move->to.size, &given, err);
+    *keep = (there || given) && overwrite == SB_OVERWRITE_KEEP;
+    if (code || *keep)
+        return code;
+    if (given)
+        return sb_fail(err, SB_EXISTS, "%s: would get the name of another one that is moved", to);
+    if (!there || source->type == SB_DIR || entry.type == SB_DIR ||
+        overwrite == SB_OVERWRITE_REPLACE)
+        return SB_OK;
+    return sb_fail(err, SB_EXISTS,
+                   "%s: is there already; -f replaces it, --no-clobber leaves both as they are",
+                   to);
+}
+
+static enum sb_code check_source(struct move *move, const char *text, struct sb_entry *entry,
+                                 struct sb_error *err)
+{
+    const struct sb_buf *from = &move->from, *to = &move->to;
+    enum sb_code code = normalize(text, &move->from, err);
+
+    if (code)
+        return code;
+    if (from->size == 0)
+        return sb_fail(err, SB_INVALID, "%s: the root directory cannot be moved", text);
+    code = find(move, from->data, from->size, entry, err);
+    if (code)
+        return code == SB_NOENT ? fail_missing(text, err) : code;
+    code = heed_slash(move, entry, err);
+    if (code == SB_OK)
+        code = name_target(move, err);
+    if (code)
+        return code;
+    if (from->size == to->size && memcmp(from->data, to->data, to->size) == 0)
+        return sb_fail(err, SB_INVALID, "%s: has that name already", text);
+    if (entry->type == SB_DIR && sb_name_within(to->data, to->size, from->data, from->size))
+        return sb_fail(err, SB_INVALID, "%s: a directory cannot go into itself, to %s", text,
+                       to->data);
+    return check_parent(move, err);
+}
+
+static enum sb_code move_one(struct move *move, const char *text, struct sb_error *err)
+{
+    const struct sb_move_options *options = move->options;
+    struct sb_entry entry;
+    bool keep = false;
+    enum sb_code code = check_source(move, text, &entry, err);
+
+    if (code == SB_OK)
+        code = look_at_target(move, &entry, &keep, err);
+    if (code)
+        return code;
+    if (keep) {
+        sb_tell(options->notify, SB_NOTE, "kept", move->from.data, "stays, for %s is there already",
+                move->to.data);
+        return SB_OK;
+    }
+    if (options->moved)
+        options->moved(options->context, move->from.data, move->to.data);
+    if (!move->writer)
+        return SB_OK;
+    move->changed = true;
+    return sb_writer_rename(move->writer, move->from.data, move->from.size, move->to.data,
+                            move->to.size, err);
+}
+
+static enum sb_code move_all(struct move *move, struct sb_error *err)
+{
+    const struct sb_move_options *options = move->options;
+    enum sb_code code = look_at_destination(move, err);
+
+    for (size_t i = 0; code == SB_OK && i < options->source_count; i++)
+        code = move_one(move, options->sources[i], err);
+    if (code == SB_OK && sb_interrupted())
+        code = sb_fail(err, SB_INTERRUPT, "interrupted");
+    if (code == SB_OK && move->changed)
+        code = sb_writer_commit(move->writer, err);
+    return code;
+}
+
+enum sb_code sb_move(const char *archive, const struct sb_move_options *options,
+                     struct sb_error *err)
+{
+    struct sb_writer_options writing = {
+        .mode = SB_APPEND, .index_only = true, .notify = options->notify};
+    struct move move = {.options = options};
+    enum sb_code code = sb_seen_new(&move.made, archive, err);
+
+    if (code == SB_OK)
+        code = options->dry_run ? sb_archive_open(&move.archive, archive, err)
+                                : sb_writer_open(&move.writer, archive, &writing, err);
+    if (code == SB_OK)
+        code = move_all(&move, err);
+    sb_writer_free(move.writer);
+    sb_archive_free(move.archive);
+    sb_seen_free(move.made);
+    sb_buf_release(&move.destination);
+    sb_buf_release(&move.from);
+    sb_buf_release(&move.to);
+    return code;
+}

@@ -1,0 +1,272 @@
+#include "task/change/remove.h"
+
+#include "archive/archive.h"
+#include "archive/select.h"
+#include "archive/writer/writer.h"
+#include "core/glob.h"
+#include "core/interrupt.h"
+#include "core/list.h"
+#include "core/name.h"
+
+#include <string.h>
+
+struct removal {
+    const struct sb_remove_options *options;
+    struct sb_archive *archive;
+    struct sb_writer *writer; /* NULL under dry_run */
+    struct sb_remove_counts counts;
+};
+
+static enum sb_code find(struct removal *removal, const char *path, size_t size,
+                         struct sb_entry *entry, struct sb_error *err)
+{
+    if (removal->writer)
+        return sb_writer_lookup(removal->writer, path, size, entry, err);
+    return sb_archive_lookup(removal->archive, path, size, entry, err);
+}
+
+/* What a file counts in the statistics, also one whose row cannot be used otherwise. */
+static int64_t counted_size(const struct sb_entry *entry)
+{
+    return entry->size > 0 ? entry->size : 0;
+}
+
+static void tell_removed(const struct removal *removal, const struct sb_entry *entry)
+{
+    const struct sb_remove_options *options = removal->options;
+
+    if (options->removed && (entry->type != SB_DIR || !options->dry_run || !options->filter))
+        options->removed(options->context, entry->path, entry->path_size);
+}
+
+static enum sb_code drop(struct removal *removal, const struct sb_entry *entry,
+                         struct sb_error *err)
+{
+    struct sb_entry file = *entry;
+
+    if (entry->type == SB_DIR) {
+        removal->counts.dirs++;
+        return removal->writer
+                   ? sb_writer_drop_dir(removal->writer, entry->path, entry->path_size, err)
+                   : SB_OK;
+    }
+    file.size = counted_size(entry);
+    removal->counts.files++;
+    removal->counts.bytes += file.size;
+    return removal->writer ? sb_writer_drop_file(removal->writer, &file, err) : SB_OK;
+}
+
+/*
+ * A row with a defect goes by its name, unless that is what is wrong with it. The look-up takes the
+ * entry's strings away.
+ */
+static enum sb_code drop_defect(struct removal *removal, const struct sb_entry *entry,
+                                struct sb_error *err)
+{
+    const char *defect = entry->defect;
+    struct sb_buf name = {0};
+    struct sb_entry found;
+    enum sb_code code;
+
+    if (sb_buf_set(&name, entry->path, entry->path_size) == SB_OK)
+        code = find(removal, name.data, name.size, &found, err);
+    else
+        code = sb_fail_memory(err);
+    if (code == SB_NOENT) {
+        sb_tell(removal->options->notify, SB_PROBLEM, "row", name.data, "%s; left as it is",
+                defect);
+        code = SB_OK;
+    } else if (code == SB_OK) {
+        found.path = name.data;
+        found.path_size = name.size;
+        tell_removed(removal, &found);
+        code = drop(removal, &found, err);
+    }
+    sb_buf_release(&name);
+    return code;
+}
+
+static enum sb_code take(struct removal *removal, const struct sb_entry *entry,
+                         struct sb_error *err)
+{
+    const struct sb_remove_options *options = removal->options;
+    bool is_dir = entry->type == SB_DIR;
+
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    if (!sb_filter_takes(options->filter, entry->path, entry->path_size, is_dir))
+        return SB_OK;
+    if (is_dir && !options->recursive) {
+        sb_tell(options->notify, SB_PROBLEM, "directory", entry->path,
+                "is a directory; -r removes it with all that is below it");
+        return SB_OK;
+    }
+    if (entry->defect)
+        return drop_defect(removal, entry, err);
+    tell_removed(removal, entry);
+    return drop(removal, entry, err);
+}
+
+static void tell_missing(const struct removal *removal, const char *name)
+{
+    if (!removal->options->force)
+        sb_tell(removal->options->notify, SB_PROBLEM, "missing", *name ? name : "''",
+                "no such file or directory in the archive");
+}
+
+static enum sb_code take_selected(struct removal *removal, struct sb_error *err)
+{
+    const struct sb_remove_options *options = removal->options;
+    struct sb_select *select;
+    struct sb_entry entry;
+    enum sb_code code;
+
+    code = sb_select_new(&select, removal->archive, options->args, options->arg_count,
+                         options->recursive ? SB_REACH_SUBTREE : SB_REACH_ITSELF, err);
+    while (code == SB_OK) {
+        code = sb_select_next(select, &entry, err);
+        if (code == SB_OK)
+            code = take(removal, &entry, err);
+    }
+    for (size_t i = 0; code == SB_END && i < options->arg_count; i++) {
+        if (sb_select_unmatched(select, i))
+            tell_missing(removal, options->args[i]);
+    }
+    sb_select_free(select);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code take_below(struct removal *removal, const char *directory, struct sb_error *err)
+{
+    struct sb_query query = {.order = SB_BY_PATH, .files = true, .dirs = true, .under = directory};
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    enum sb_code code = sb_cursor_open(&cursor, removal->archive, &query, err);
+
+    while (code == SB_OK) {
+        code = sb_cursor_next(cursor, &entry, err);
+        if (code == SB_OK)
+            code = take(removal, &entry, err);
+    }
+    sb_cursor_free(cursor);
+    return code == SB_END ? SB_OK : code;
+}
+
+/* SB_INVALID for the root: an argument that became empty is no reason to remove everything. */
+static enum sb_code refuse_root(const char *text, const struct sb_buf *name, struct sb_error *err)
+{
+    if (*text && name->size == 0)
+        return sb_fail(err, SB_INVALID,
+                       "%s: the root directory cannot be removed; '*' with -r removes all that is "
+                       "in it",
+                       text);
+    return SB_OK;
+}
+
+static enum sb_code take_name(struct removal *removal, const char *text, struct sb_buf *name,
+                              struct sb_error *err)
+{
+    struct sb_entry entry;
+    bool stripped;
+    enum sb_code code;
+
+    if (sb_name_normalize(text, name, &stripped))
+        return sb_fail_memory(err);
+    code = refuse_root(text, name, err);
+    if (code)
+        return code;
+    code = name->size ? find(removal, name->data, name->size, &entry, err) : SB_NOENT;
+    if (code == SB_NOENT) {
+        tell_missing(removal, text);
+        return SB_OK;
+    }
+    entry.path = name->data;
+    if (code == SB_OK)
+        code = take(removal, &entry, err);
+    if (code == SB_OK && entry.type == SB_DIR && removal->options->recursive)
+        code = take_below(removal, name->data, err);
+    return code;
+}
+
+static enum sb_code take_listed(struct removal *removal, struct sb_error *err)
+{
+    const struct sb_remove_options *options = removal->options;
+    struct sb_buf name = {0};
+    struct sb_list *list;
+    const char *text;
+    size_t size;
+    enum sb_code code = sb_list_open(&list, options->list, options->list_end, err);
+
+    while (code == SB_OK) {
+        code = sb_list_next(list, &text, &size, err);
+        if (code == SB_OK)
+            code = take_name(removal, text, &name, err);
+    }
+    sb_list_free(list);
+    sb_buf_release(&name);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code refuse_roots(const struct sb_remove_options *options, struct sb_error *err)
+{
+    struct sb_buf name = {0};
+    enum sb_code code = SB_OK;
+    bool stripped;
+
+    for (size_t i = 0; code == SB_OK && i < options->arg_count; i++) {
+        if (sb_name_normalize(options->args[i], &name, &stripped))
+            code = sb_fail_memory(err);
+        else
+            code = refuse_root(options->args[i], &name, err);
+    }
+    sb_buf_release(&name);
+    return code;
+}
+
+static enum sb_code open_both(struct removal *removal, const char *path, struct sb_error *err)
+{
+    struct sb_writer_options writing = {
+        .mode = SB_APPEND, .index_only = true, .notify = removal->options->notify};
+    enum sb_code code = SB_OK;
+
+    if (!removal->options->dry_run)
+        code = sb_writer_open(&removal->writer, path, &writing, err);
+    return code ? code : sb_archive_open(&removal->archive, path, err);
+}
+
+static enum sb_code commit(struct removal *removal, struct sb_error *err)
+{
+    struct sb_remove_counts *counts = &removal->counts;
+    struct sb_writer_counts written;
+    enum sb_code code = SB_OK;
+
+    if (!removal->writer || (counts->files == 0 && counts->dirs == 0))
+        return SB_OK;
+    code = sb_writer_commit(removal->writer, err);
+    if (code)
+        return code;
+    written = sb_writer_counts(removal->writer);
+    *counts = (struct sb_remove_counts){
+        .files = written.dropped, .bytes = written.dropped_bytes, .dirs = written.dropped_dirs};
+    return SB_OK;
+}
+
+enum sb_code sb_remove(const char *archive, const struct sb_remove_options *options,
+                       struct sb_remove_counts *counts, struct sb_error *err)
+{
+    struct removal removal = {.options = options};
+    enum sb_code code = refuse_roots(options, err);
+
+    *counts = (struct sb_remove_counts){0};
+    if (code == SB_OK)
+        code = open_both(&removal, archive, err);
+    if (code == SB_OK)
+        code = options->list ? take_listed(&removal, err) : take_selected(&removal, err);
+    if (code == SB_OK)
+        code = commit(&removal, err);
+    sb_writer_free(removal.writer);
+    sb_archive_free(removal.archive);
+    if (code == SB_OK)
+        *counts = removal.counts;
+    return code;
+}

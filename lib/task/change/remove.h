@@ -1,0 +1,52 @@
+/*
+ * Removing files and directories from an archive's index. Their bytes stay in the shards, as gaps,
+ * until they are defragmented; shards are not looked at.
+ */
+#ifndef SB_TASK_CHANGE_REMOVE_H
+#define SB_TASK_CHANGE_REMOVE_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sb_filter;
+
+struct sb_remove_options {
+    char *const
+        *args; /* PATHs and GLOBs (archive/select.h); one that means the root is SB_INVALID */
+    size_t arg_count;
+    const char *list; /* a file of names instead ("-": standard input), each ended by list_end */
+    char list_end;
+    const struct sb_filter *filter; /* what it does not take stays; NULL takes everything */
+    bool recursive;                 /* directories go, with all that is below them */
+    bool force;                     /* what is not there is no problem */
+    bool dry_run;                   /* nothing is changed or locked */
+
+    /*
+     * SB_PROBLEM "missing" (nothing of that name), "directory" (not recursive), "row" (one that
+     * cannot be told from others by its name).
+     */
+    const struct sb_notify *notify;
+
+    /* Optional: each name that goes. Under dry_run with a filter, files alone: which directories
+     * become empty only shows at the end. */
+    void (*removed)(void *context, const char *path, size_t size);
+    void *context;
+};
+
+struct sb_remove_counts {
+    int64_t files; /* and links */
+    int64_t bytes;
+    int64_t dirs;
+};
+
+/*
+ * One transaction: at SB_OK all is gone that could be, else nothing is. A directory below which
+ * something stays, stays; one that becomes empty by the removal of what was in it stays too.
+ */
+enum sb_code sb_remove(const char *archive, const struct sb_remove_options *options,
+                       struct sb_remove_counts *counts, struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,211 @@
+#include "task/change/upgrade.h"
+
+#include "archive/config.h"
+#include "archive/database.h"
+#include "archive/journal.h"
+#include "archive/own/own_names.h"
+#include "archive/parent.h"
+#include "archive/schema.h"
+#include "core/file_lock.h"
+#include "core/io.h"
+#include "task/change/upgrade_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* How long a commit waits for readers to let go of the index. */
+#define COMMIT_WAIT_MILLISECONDS 60000
+
+static bool has_old_name(const struct upgrade *upgrade)
+{
+    return strcmp(upgrade->hold.file, upgrade->hold.path) != 0;
+}
+
+static enum sb_code vet(struct upgrade *upgrade, enum sb_schema *schema, struct sb_error *err)
+{
+    struct sb_upgrade_result *result = upgrade->result;
+    enum sb_code code =
+        sb_schema_vet(upgrade->db, schema, &result->major, &result->minor, false, err);
+
+    if (code != SB_OK)
+        return code;
+    if (*schema == SB_SCHEMA_NEWER)
+        return sb_fail(err, SB_FORMAT,
+                       "%s: schema %d.%d is newer than this program, which can only read it",
+                       upgrade->hold.file, result->major, result->minor);
+    if (*schema != SB_SCHEMA_03 || upgrade->options->dry_run)
+        return SB_OK;
+    return sb_schema_vet(upgrade->db, schema, &result->major, &result->minor, true, err);
+}
+
+/* One of an older schema is replaced, and its other names keep what they have. */
+static enum sb_code open_to_write(struct upgrade *upgrade, enum sb_schema *schema,
+                                  struct sb_error *err)
+{
+    static const struct sb_hold_options options = {.to_change = false};
+    struct sb_hold *hold = &upgrade->hold;
+    enum sb_code code = sb_hold_take(hold, err);
+
+    upgrade->kept = true;
+    if (code == SB_OK)
+        code = sb_hold_open(hold, &upgrade->db, &options, err);
+    if (code == SB_OK)
+        code = vet(upgrade, schema, err);
+    if (code == SB_OK && *schema == SB_SCHEMA_03)
+        code = sb_hold_refuse_links(hold, err);
+    if (code == SB_OK)
+        code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index, err);
+    upgrade->kept = code != SB_OK;
+    return code;
+}
+
+static enum sb_code open_index(struct upgrade *upgrade, const char *path, enum sb_schema *schema,
+                               struct sb_error *err)
+{
+    enum sb_code code = sb_hold_find(&upgrade->hold, path, true, err);
+
+    if (code == SB_OK && !upgrade->hold.file)
+        code = sb_fail_errno(err, ENOENT, "%s", path);
+    if (code)
+        return code;
+    if (!upgrade->options->dry_run) {
+        code = open_to_write(upgrade, schema, err);
+    } else {
+        code = sb_database_open(&upgrade->db, upgrade->hold.file, SB_DB_READ, err);
+        if (code == SB_OK)
+            code = vet(upgrade, schema, err);
+    }
+    return code ? code : sb_register_parent_functions(upgrade->db, err);
+}
+
+/* Of schema 0.3 already: whatever the index itself tells is put right, in one transaction. */
+static enum sb_code repair(struct upgrade *upgrade, struct sb_error *err)
+{
+    bool dry_run = upgrade->options->dry_run;
+    int64_t due;
+    enum sb_code code = sb_upgrade_objects(upgrade, upgrade->db, err);
+
+    if (code == SB_OK)
+        code = sb_upgrade_statistics(upgrade, upgrade->db, dry_run, err);
+    if (code == SB_OK)
+        code = sb_upgrade_config(upgrade, err);
+    if (code == SB_OK)
+        code = sb_config_number(upgrade->db, SB_CONFIG_CHECKSUMS_DUE, 0, &due, err);
+    if (code != SB_OK)
+        return code;
+    if (due)
+        upgrade->checksums = true;
+    if (dry_run)
+        return SB_OK;
+    sqlite3_busy_timeout(upgrade->db, sb_lock_wait(COMMIT_WAIT_MILLISECONDS));
+    return sb_database_run(upgrade->db, "COMMIT", err);
+}
+
+/* An index of schema 0.3 under the old name takes the new one, which no other file may have. */
+static enum sb_code rename_index(struct upgrade *upgrade, struct sb_error *err)
+{
+    struct sb_hold *hold = &upgrade->hold;
+    enum sb_code code;
+
+    upgrade->result->renamed = true;
+    if (upgrade->options->dry_run)
+        return SB_OK;
+    code = sb_hold_begin(hold, upgrade->db, err);
+    if (code == SB_OK)
+        code = sb_journal_refuse(hold->file, err);
+    if (code == SB_OK)
+        code = sb_journal_refuse(hold->path, err);
+    if (code == SB_OK)
+        code = sb_rename_new(hold->file, hold->path, err);
+    if (code)
+        return code;
+    /* It is the longer one. */
+    memcpy(hold->file, hold->path, strlen(hold->path) + 1);
+    return sb_sync_directory_of(hold->path, err);
+}
+
+/* Is it an index of an older schema? */
+static bool is_outdated(const char *file)
+{
+    struct sb_error ignored;
+    enum sb_schema schema;
+    int major, minor;
+    sqlite3 *db = NULL;
+    bool outdated = sb_database_open(&db, file, SB_DB_READ, &ignored) == SB_OK &&
+                    sb_schema_vet(db, &schema, &major, &minor, false, &ignored) == SB_OK &&
+                    (schema == SB_SCHEMA_OLD || schema == SB_SCHEMA_02);
+
+    sb_database_close(db);
+    return outdated;
+}
+
+/* One that a run of ours left, killed behind its rename, was seen to when the note was. */
+static enum sb_code warn_of_old_name(const struct upgrade *upgrade, struct sb_error *err)
+{
+    char *old = sb_own_name(upgrade->hold.path, SB_OLD_INDEX, err);
+    struct sb_look look = {0};
+    enum sb_code code = old ? sb_look_at(old, &look, err) : err->code;
+
+    if (code == SB_OK && look.there)
+        sb_tell(upgrade->notify, SB_WARNING, "index", old,
+                "%sdoes not count beside the archive's index; remove it if nobody needs it",
+                S_ISREG(look.mode) && is_outdated(old) ? "an older index, " : "");
+    free(old);
+    return code;
+}
+
+static enum sb_code bring_up(struct upgrade *upgrade, enum sb_schema schema, struct sb_error *err)
+{
+    bool renames = has_old_name(upgrade);
+    enum sb_code code;
+
+    if (schema != SB_SCHEMA_03) {
+        upgrade->checksums = true;
+        upgrade->result->rebuilt = true;
+        upgrade->result->renamed = renames;
+        code = upgrade->options->dry_run ? SB_OK : sb_upgrade_rebuild(upgrade, schema, err);
+    } else {
+        code = repair(upgrade, err);
+        if (code == SB_OK && renames)
+            code = rename_index(upgrade, err);
+    }
+    return code == SB_OK && !renames ? warn_of_old_name(upgrade, err) : code;
+}
+
+/* Under dry_run they are only counted; the oldest layout has no column for them. */
+static enum sb_code sums(struct upgrade *upgrade, enum sb_schema schema, struct sb_error *err)
+{
+    if (!upgrade->checksums)
+        return SB_OK;
+    if (upgrade->options->dry_run)
+        return sb_database_integer(upgrade->db,
+                                   schema == SB_SCHEMA_OLD
+                                       ? "SELECT count(*) FROM files"
+                                       : "SELECT count(*) FROM files WHERE crc32c IS NULL",
+                                   0, &upgrade->result->checksums, err);
+    sb_database_close(upgrade->db);
+    upgrade->db = NULL;
+    return sb_upgrade_sums(upgrade, err);
+}
+
+enum sb_code sb_upgrade(const char *path, const struct sb_upgrade_options *options,
+                        const struct sb_notify *notify, struct sb_upgrade_result *result,
+                        struct sb_error *err)
+{
+    struct upgrade upgrade = {
+        .options = options, .notify = notify, .result = result, .checksums = options->checksums};
+    enum sb_schema schema;
+    enum sb_code code;
+
+    *result = (struct sb_upgrade_result){0};
+    code = open_index(&upgrade, path, &schema, err);
+    if (code == SB_OK)
+        code = bring_up(&upgrade, schema, err);
+    if (code == SB_OK)
+        code = sums(&upgrade, schema, err);
+    sb_database_close(upgrade.db);
+    sb_hold_drop(&upgrade.hold, upgrade.kept);
+    return code;
+}

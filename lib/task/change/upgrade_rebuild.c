@@ -1,0 +1,250 @@
+#include "archive/config.h"
+#include "archive/database.h"
+#include "archive/ddl.h"
+#include "archive/own/new_index.h"
+#include "archive/own/settle.h"
+#include "core/interrupt.h"
+#include "task/change/upgrade_impl.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COLUMNS 9
+
+/* How the tables of an older schema are read as those of 0.3. */
+static const struct tables {
+    const char *files;
+    const char *dirs;
+    const char *config; /* NULL: there was none */
+    const char *nameless;
+} versions_01_and_02 =
+    {
+        "SELECT path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns FROM files"
+        " WHERE path IS NOT NULL ORDER BY path",
+        "SELECT path, num_subdirs, num_files, num_files_tree, size_tree, mode, uid, gid, mtime_ns"
+        " FROM dirs WHERE path IS NOT NULL ORDER BY path",
+        "SELECT key, value_text, value_int FROM config WHERE key IS NOT NULL"
+        " AND key NOT IN ('" SB_CONFIG_SCHEMA_MAJOR "', '" SB_CONFIG_SCHEMA_MINOR
+        "', '" SB_CONFIG_TRIGGERS "')",
+        "SELECT (SELECT count(*) FROM files WHERE path IS NULL)"
+        " + (SELECT count(*) FROM dirs WHERE path IS NULL)",
+},
+  before_versions = {
+      "SELECT path, shard, offset, size, NULL, NULL, NULL, NULL, NULL FROM files"
+      " WHERE path IS NOT NULL ORDER BY path",
+      "SELECT path, 0, 0, total_file_count, total_size, NULL, NULL, NULL, NULL FROM directories"
+      " WHERE path IS NOT NULL ORDER BY path",
+      NULL,
+      "SELECT (SELECT count(*) FROM files WHERE path IS NULL)"
+      " + (SELECT count(*) FROM directories WHERE path IS NULL)",
+};
+
+struct copy {
+    struct upgrade *upgrade;
+    const struct tables *tables;
+    struct sb_new_index made;
+    bool committed;
+};
+
+static enum sb_code fail_row(struct copy *copy, sqlite3_stmt *from, struct sb_error *err)
+{
+    const char *name = (const char *)sqlite3_column_text(from, 0);
+
+    if ((sqlite3_errcode(copy->made.db) & 0xff) != SQLITE_CONSTRAINT)
+        return sb_database_fail(copy->made.db, err);
+    return sb_fail(err, SB_DAMAGED, "%s: the row of %.300s cannot be taken over (%s)",
+                   copy->upgrade->hold.file, name ? name : "?", sqlite3_errmsg(copy->made.db));
+}
+
+/* Every value as it is, of whatever type. */
+static enum sb_code copy_rows(struct copy *copy, const char *read, const char *write, int columns,
+                              struct sb_error *err)
+{
+    sqlite3_stmt *from = NULL, *to = NULL;
+    uint64_t rows = 0;
+    int rc = SQLITE_DONE;
+    enum sb_code code = sb_database_prepare(copy->upgrade->db, &from, read, err);
+
+    if (code == SB_OK)
+        code = sb_database_prepare(copy->made.db, &to, write, err);
+    while (code == SB_OK && (rc = sqlite3_step(from)) == SQLITE_ROW) {
+        code = sb_database_bind_row(to, 1, from, 0, columns, err);
+        if (code == SB_OK && sqlite3_step(to) != SQLITE_DONE)
+            code = fail_row(copy, from, err);
+        sqlite3_reset(to);
+        if (code == SB_OK && ++rows % 4096 == 0 && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+    }
+    if (code == SB_OK && rc != SQLITE_DONE)
+        code = sb_database_fail(copy->upgrade->db, err);
+    sqlite3_finalize(from);
+    sqlite3_finalize(to);
+    return code;
+}
+
+static enum sb_code copy_tables(struct copy *copy, struct sb_error *err)
+{
+    const struct tables *tables = copy->tables;
+    int64_t nameless;
+    enum sb_code code =
+        copy_rows(copy, tables->files,
+                  "INSERT INTO files (path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns)"
+                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                  COLUMNS, err);
+
+    if (code == SB_OK)
+        code = copy_rows(copy, tables->dirs,
+                         "INSERT INTO dirs (path, num_subdirs, num_files, num_files_tree,"
+                         " size_tree, mode, uid, gid, mtime_ns)"
+                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                         COLUMNS, err);
+    if (code == SB_OK && tables->config)
+        code = copy_rows(copy, tables->config, "INSERT OR REPLACE INTO config VALUES (?1, ?2, ?3)",
+                         3, err);
+    if (code == SB_OK)
+        code = sb_database_integer(copy->upgrade->db, tables->nameless, 0, &nameless, err);
+    if (code == SB_OK && nameless > 0)
+        sb_tell(copy->upgrade->notify, SB_PROBLEM, "row", copy->upgrade->hold.file,
+                "%lld rows without a name were left out", (long long)nameless);
+    return code;
+}
+
+static bool is_standard(const char *name)
+{
+    for (const struct sb_ddl_object *index = sb_ddl_indexes; index->name; index++) {
+        if (strcmp(index->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Only the first statement of what the old schema has as its text. */
+static enum sb_code make_index(struct copy *copy, const char *sql, struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code = sb_database_prepare(copy->made.db, &statement, sql, err);
+
+    if (code == SB_OK && sqlite3_step(statement) != SQLITE_DONE)
+        code = sb_database_fail(copy->made.db, err);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+/* Indexes that a user added; of the tables that go, they cannot be kept. */
+static enum sb_code copy_user_indexes(struct copy *copy, struct sb_error *err)
+{
+    sqlite3_stmt *row;
+    int rc = SQLITE_DONE;
+    enum sb_code code = sb_database_prepare(
+        copy->upgrade->db, &row,
+        "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL",
+        err);
+
+    while (code == SB_OK && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(row, 0);
+        const char *table = (const char *)sqlite3_column_text(row, 1);
+        const char *sql = (const char *)sqlite3_column_text(row, 2);
+        if (!name || !table || !sql || is_standard(name))
+            continue;
+        if (strcmp(table, "directories") == 0)
+            sb_tell(copy->upgrade->notify, SB_WARNING, "index", name,
+                    "an index on 'directories', which is no more, was not taken over");
+        else
+            code = make_index(copy, sql, err);
+    }
+    if (code == SB_OK && rc != SQLITE_DONE)
+        code = sb_database_fail(copy->upgrade->db, err);
+    sqlite3_finalize(row);
+    return code;
+}
+
+static enum sb_code copy_analysis(struct copy *copy, struct sb_error *err)
+{
+    int64_t has;
+    enum sb_code code = sb_database_integer(
+        copy->upgrade->db, "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'", 0,
+        &has, err);
+
+    return code == SB_OK && has ? sb_database_run(copy->made.db, "ANALYZE", err) : code;
+}
+
+/* A run that fails starts over: no journal. */
+static enum sb_code build(struct copy *copy, struct sb_error *err)
+{
+    struct upgrade *upgrade = copy->upgrade;
+    enum sb_code code = sb_new_index_make(&copy->made, &upgrade->hold, "OFF", err);
+
+    if (code == SB_OK)
+        code = copy_tables(copy, err);
+    if (code == SB_OK)
+        code = sb_upgrade_objects(upgrade, copy->made.db, err);
+    if (code == SB_OK)
+        code = sb_upgrade_statistics(upgrade, copy->made.db, false, err);
+    if (code == SB_OK)
+        code = copy_user_indexes(copy, err);
+    if (code == SB_OK)
+        code = copy_analysis(copy, err);
+    if (code == SB_OK)
+        code = sb_database_run(
+            copy->made.db,
+            "INSERT INTO config (key, value_int) SELECT '" SB_CONFIG_CHECKSUMS_DUE "', 1"
+            " WHERE EXISTS (SELECT 1 FROM files WHERE crc32c IS NULL)",
+            err);
+    /* Not repairs, but how the new one is made. */
+    upgrade->result->objects = 0;
+    return code;
+}
+
+/* Whoever could read or write the old one shall the new one. */
+static enum sb_code copy_permissions(const struct copy *copy, struct sb_error *err)
+{
+    const struct sb_new_index *made = &copy->made;
+    struct stat status;
+
+    if (fstat(copy->upgrade->hold.fd, &status) != 0)
+        return sb_fail_errno(err, errno, "%s", copy->upgrade->hold.file);
+    if (fchown(made->fd, status.st_uid, status.st_gid) != 0 && geteuid() == 0)
+        return sb_fail_errno(err, errno, "%s: cannot give it the old index's owner", made->path);
+    if (fchmod(made->fd, status.st_mode & 0777) != 0)
+        return sb_fail_errno(err, errno, "%s", made->path);
+    return SB_OK;
+}
+
+/* The old one is locked until the new one has its place. */
+static enum sb_code put_in_place(struct copy *copy, struct sb_error *err)
+{
+    struct sb_new_index *made = &copy->made;
+    struct upgrade *upgrade = copy->upgrade;
+    enum sb_code code = sb_new_index_complete(made, &upgrade->hold, err);
+
+    if (code)
+        return code;
+    sb_new_index_close(made);
+    return sb_new_index_place(&upgrade->hold, made->path, &made->fd, &made->identity,
+                              &copy->committed, err);
+}
+
+enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema,
+                                struct sb_error *err)
+{
+    struct copy copy = {
+        .upgrade = upgrade,
+        .tables = schema == SB_SCHEMA_OLD ? &before_versions : &versions_01_and_02,
+        .made = SB_NEW_INDEX_NONE,
+    };
+    struct sb_hold *hold = &upgrade->hold;
+    enum sb_code code = sb_note_begin(&hold->note, SB_AIM_REPLACE, &hold->index, err);
+
+    if (code == SB_OK)
+        code = build(&copy, err);
+    if (code == SB_OK)
+        code = copy_permissions(&copy, err);
+    if (code == SB_OK)
+        code = put_in_place(&copy, err);
+    upgrade->kept = copy.committed ? code != SB_OK : !sb_settle_undo(hold, 0);
+    upgrade->result->rebuilt = copy.committed;
+    sb_new_index_release(&copy.made);
+    return code;
+}

@@ -1,0 +1,273 @@
+#include "archive/config.h"
+#include "archive/database.h"
+#include "archive/ddl.h"
+#include "archive/shards.h"
+#include "core/interrupt.h"
+#include "task/change/upgrade_impl.h"
+#include "task/verify/treestat.h"
+
+#include <string.h>
+
+static enum sb_code has_object(sqlite3 *db, const char *type, const char *name, bool *has,
+                               struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code = sb_database_prepare(
+        db, &statement, "SELECT 1 FROM main.sqlite_schema WHERE type = ?1 AND name = ?2", err);
+    int rc;
+
+    *has = false;
+    if (code != SB_OK)
+        return code;
+    sqlite3_bind_text(statement, 1, type, -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
+    rc = sqlite3_step(statement);
+    *has = rc == SQLITE_ROW;
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        code = sb_database_fail(db, err);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+static enum sb_code make_objects(struct upgrade *upgrade, sqlite3 *db, const char *type,
+                                 const struct sb_ddl_object *object, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    bool has;
+
+    for (; code == SB_OK && object->name; object++) {
+        code = has_object(db, type, object->name, &has, err);
+        if (code != SB_OK || has)
+            continue;
+        upgrade->result->objects++;
+        if (!upgrade->options->dry_run)
+            code = sb_database_run(db, object->sql, err);
+    }
+    return code;
+}
+
+enum sb_code sb_upgrade_objects(struct upgrade *upgrade, sqlite3 *db, struct sb_error *err)
+{
+    enum sb_code code = make_objects(upgrade, db, "index", sb_ddl_indexes, err);
+
+    return code == SB_OK ? make_objects(upgrade, db, "trigger", sb_ddl_triggers, err) : code;
+}
+
+/* Rows of files and dirs, merged in order of path, on their way through the tree statistics. */
+struct merge {
+    struct upgrade *upgrade;
+    sqlite3 *db;
+    sqlite3_stmt *files;
+    sqlite3_stmt *dirs;
+    sqlite3_stmt *change; /* NULL when changes are only counted */
+    struct sb_treestat *tree;
+};
+
+static enum sb_code closed(void *context, const struct sb_treestat_dir *dir, struct sb_error *err)
+{
+    struct merge *merge = context;
+    struct sb_upgrade_result *result = merge->upgrade->result;
+    const struct sb_tree_sums *sums = &dir->computed;
+
+    if (dir->has_row && memcmp(&dir->stored, sums, sizeof(*sums)) == 0)
+        return SB_OK;
+    if (dir->has_row)
+        result->statistics++;
+    else
+        result->parents++;
+    if (!merge->change)
+        return SB_OK;
+    if (dir->has_row)
+        sqlite3_bind_int64(merge->change, 1, dir->id);
+    else
+        sqlite3_bind_null(merge->change, 1);
+    sqlite3_bind_text(merge->change, 2, dir->path, (int)dir->path_size, SQLITE_STATIC);
+    sqlite3_bind_int64(merge->change, 3, sums->num_subdirs);
+    sqlite3_bind_int64(merge->change, 4, sums->num_files);
+    sqlite3_bind_int64(merge->change, 5, sums->num_files_tree);
+    sqlite3_bind_int64(merge->change, 6, sums->size_tree);
+    int rc = sqlite3_step(merge->change);
+    sqlite3_reset(merge->change);
+    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(merge->db, err);
+}
+
+/* -1, which no sum is, for what is not a number. */
+static int64_t stored_sum(sqlite3_stmt *row, int column)
+{
+    if (sqlite3_column_type(row, column) != SQLITE_INTEGER)
+        return -1;
+    return sqlite3_column_int64(row, column);
+}
+
+static const char *path_of(sqlite3_stmt *row, int column, size_t *size)
+{
+    const char *path = (const char *)sqlite3_column_text(row, column);
+
+    *size = (size_t)sqlite3_column_bytes(row, column);
+    return path ? path : "";
+}
+
+static enum sb_code take_dir(struct merge *merge, struct sb_error *err)
+{
+    sqlite3_stmt *row = merge->dirs;
+    struct sb_tree_sums stored = {stored_sum(row, 2), stored_sum(row, 3), stored_sum(row, 4),
+                                  stored_sum(row, 5)};
+    size_t size;
+    const char *path = path_of(row, 0, &size);
+
+    return sb_treestat_dir(merge->tree, path, size, &stored, sqlite3_column_int64(row, 1), err);
+}
+
+static enum sb_code take_file(struct merge *merge, struct sb_error *err)
+{
+    sqlite3_stmt *row = merge->files;
+    size_t size;
+    const char *path = path_of(row, 0, &size);
+    int64_t bytes = stored_sum(row, 1);
+
+    if (bytes < 0) {
+        sb_tell(merge->upgrade->notify, SB_PROBLEM, "row", path,
+                "its size is not a number of bytes, and counts as 0");
+        bytes = 0;
+    }
+    return sb_treestat_file(merge->tree, path, size, bytes, err);
+}
+
+static enum sb_code step(struct merge *merge, sqlite3_stmt *row, bool *more, struct sb_error *err)
+{
+    int rc = sqlite3_step(row);
+
+    *more = rc == SQLITE_ROW;
+    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+        return SB_OK;
+    return sb_database_fail(merge->db, err);
+}
+
+static bool dir_is_first(const struct merge *merge)
+{
+    size_t file_size, dir_size;
+    const char *file = path_of(merge->files, 0, &file_size);
+    const char *dir = path_of(merge->dirs, 0, &dir_size);
+    int order = memcmp(dir, file, dir_size < file_size ? dir_size : file_size);
+
+    return order < 0 || (order == 0 && dir_size <= file_size);
+}
+
+static enum sb_code merge_rows(struct merge *merge, struct sb_error *err)
+{
+    bool more_files, more_dirs;
+    uint64_t rows = 0;
+    enum sb_code code = step(merge, merge->files, &more_files, err);
+
+    if (code == SB_OK)
+        code = step(merge, merge->dirs, &more_dirs, err);
+    while (code == SB_OK && (more_files || more_dirs)) {
+        if (more_dirs && (!more_files || dir_is_first(merge))) {
+            code = take_dir(merge, err);
+            if (code == SB_OK)
+                code = step(merge, merge->dirs, &more_dirs, err);
+        } else {
+            code = take_file(merge, err);
+            if (code == SB_OK)
+                code = step(merge, merge->files, &more_files, err);
+        }
+        if (code == SB_OK && ++rows % 4096 == 0 && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+    }
+    return code == SB_OK ? sb_treestat_end(merge->tree, err) : code;
+}
+
+/*
+ * Rows whose path is no text are left out: nothing can be below them, and they sort behind all that
+ * is text.
+ */
+static enum sb_code prepare_merge(struct merge *merge, struct sb_error *err)
+{
+    enum sb_code code = sb_database_prepare(
+        merge->db, &merge->files,
+        "SELECT path, size FROM main.files WHERE path < x'' ORDER BY path", err);
+
+    if (code == SB_OK)
+        code = sb_database_prepare(merge->db, &merge->dirs,
+                                   "SELECT path, rowid, num_subdirs, num_files, num_files_tree,"
+                                   " size_tree FROM main.dirs WHERE path < x'' ORDER BY path",
+                                   err);
+    if (code != SB_OK)
+        return code;
+    merge->tree = sb_treestat_new(closed, merge);
+    return merge->tree ? SB_OK : sb_fail_memory(err);
+}
+
+/*
+ * Changes wait in a temporary table: the rows being read are not touched, and readers of the
+ * archive are locked out only while the changes go in.
+ */
+static const char make_changes[] =
+    "CREATE TEMP TABLE changes (id INTEGER, path TEXT, num_subdirs INTEGER, num_files INTEGER,"
+    " num_files_tree INTEGER, size_tree INTEGER)";
+
+static const char apply_changes[] =
+    "UPDATE main.dirs SET num_subdirs = c.num_subdirs, num_files = c.num_files,"
+    " num_files_tree = c.num_files_tree, size_tree = c.size_tree"
+    " FROM temp.changes AS c WHERE dirs.rowid = c.id AND c.id IS NOT NULL;"
+    "INSERT INTO main.dirs (path, num_subdirs, num_files, num_files_tree, size_tree)"
+    " SELECT path, num_subdirs, num_files, num_files_tree, size_tree FROM temp.changes"
+    " WHERE id IS NULL;"
+    "DROP TABLE temp.changes";
+
+enum sb_code sb_upgrade_statistics(struct upgrade *upgrade, sqlite3 *db, bool count_only,
+                                   struct sb_error *err)
+{
+    struct merge merge = {.upgrade = upgrade, .db = db};
+    enum sb_code code = prepare_merge(&merge, err);
+
+    if (code == SB_OK && !count_only) {
+        code = sb_database_run(db, make_changes, err);
+        if (code == SB_OK)
+            code = sb_database_prepare(
+                db, &merge.change, "INSERT INTO temp.changes VALUES (?1, ?2, ?3, ?4, ?5, ?6)", err);
+    }
+    if (code == SB_OK)
+        code = merge_rows(&merge, err);
+    sb_treestat_free(merge.tree);
+    sqlite3_finalize(merge.files);
+    sqlite3_finalize(merge.dirs);
+    sqlite3_finalize(merge.change);
+    if (code == SB_OK && !count_only)
+        code = sb_database_run(db, apply_changes, err);
+    return code;
+}
+
+/* The row is to have a number from lowest to highest: where it has not it gets `right`, or, should
+ * that be NULL, it goes. */
+static enum sb_code repair_number(struct upgrade *upgrade, const char *key, int64_t lowest,
+                                  int64_t highest, const int64_t *right, bool *changed,
+                                  struct sb_error *err)
+{
+    bool there, is_right;
+    enum sb_code code = sb_config_check(upgrade->db, key, lowest, highest, &there, &is_right, err);
+
+    if (code != SB_OK || is_right || (!there && !right))
+        return code;
+    *changed = true;
+    if (upgrade->options->dry_run)
+        return SB_OK;
+    return right ? sb_config_put(upgrade->db, key, NULL, right, err)
+                 : sb_config_drop(upgrade->db, key, err);
+}
+
+enum sb_code sb_upgrade_config(struct upgrade *upgrade, struct sb_error *err)
+{
+    static const int64_t enabled = 1, no_limit = INT64_MAX;
+    struct sb_upgrade_result *result = upgrade->result;
+    enum sb_code code =
+        repair_number(upgrade, SB_CONFIG_TRIGGERS, 1, 1, &enabled, &result->triggers, err);
+
+    if (code == SB_OK)
+        code = repair_number(upgrade, SB_CONFIG_SHARD_SIZE, 1, INT64_MAX, &no_limit, &result->limit,
+                             err);
+    if (code == SB_OK)
+        code = repair_number(upgrade, SB_CONFIG_SHARD_COUNT, 0, SB_SHARD_MAX + 1, NULL,
+                             &result->shard_count, err);
+    return code;
+}

@@ -1,0 +1,251 @@
+#include "task/convert/arrays.h"
+
+#include "store/array/name.h"
+#include "store/part_name.h"
+#include "store/shard_spec.h"
+#include "store/syrah/syrah.h"
+#include "task/convert/input.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct arrays {
+    const struct sb_convert_options *options;
+    struct sb_convert_result *result;
+    struct sb_syrah *first; /* the first input, whose arrays all have */
+    uint32_t *wanted;       /* numbers of those that are wanted, */
+    const char **names;     /* and their names */
+    size_t count;
+    struct sb_buf whole; /* path of the present bag, */
+    struct sb_buf path;  /* and of the share's part of it */
+};
+
+bool sb_convert_is_of_arrays(const struct sb_convert_options *options)
+{
+    if (options->to.kind != SB_BAG || options->array_count == 1 || options->archive ||
+        options->records.framed_output)
+        return false;
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (sb_convert_is_syrah_file(options, options->inputs[i]))
+            return true;
+    }
+    return false;
+}
+
+static enum sb_code open_syrah(struct sb_syrah **out, const struct sb_convert_options *options,
+                               const char *path, struct sb_error *err)
+{
+    struct sb_input input;
+    enum sb_code code;
+
+    *out = NULL;
+    if (!sb_convert_is_syrah_file(options, path))
+        return sb_fail(
+            err, SB_INVALID,
+            "%s: is no Syrah file, and each array of one becomes a bag; convert it alone", path);
+    code = sb_input_open(&input, path, SB_SYRAH, err);
+    if (code)
+        return code;
+    code = sb_input_open_syrah(out, &input, 0, err);
+    sb_input_close(&input);
+    return code;
+}
+
+static enum sb_code compare_with_first(const struct arrays *arrays, const struct sb_syrah *other,
+                                       struct sb_error *err)
+{
+    uint32_t count = sb_syrah_array_count(arrays->first);
+    bool same = sb_syrah_array_count(other) == count;
+
+    for (uint32_t i = 0; same && i < count; i++) {
+        const struct sb_syrah_array *array = sb_syrah_array(arrays->first, i);
+        int64_t found = sb_syrah_find(other, array->name, strlen(array->name));
+
+        same = found >= 0 && sb_syrah_array(other, (uint32_t)found)->dtype == array->dtype;
+    }
+    if (same)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "%s: has other arrays than %s, or of other types",
+                   sb_syrah_name(other), sb_syrah_name(arrays->first));
+}
+
+static enum sb_code compare_inputs(const struct arrays *arrays, struct sb_error *err)
+{
+    const struct sb_convert_options *options = arrays->options;
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 1; !code && i < options->input_count; i++) {
+        struct sb_syrah *other;
+
+        code = open_syrah(&other, options, options->inputs[i], err);
+        if (!code)
+            code = compare_with_first(arrays, other, err);
+        sb_syrah_free(other);
+    }
+    return code;
+}
+
+static enum sb_code choose(struct arrays *arrays, struct sb_error *err)
+{
+    const struct sb_convert_options *options = arrays->options;
+    uint32_t count = sb_syrah_array_count(arrays->first);
+
+    for (size_t i = 0; i < options->array_count; i++) {
+        const char *name = options->arrays[i];
+
+        if (sb_syrah_find(arrays->first, name, strlen(name)) < 0)
+            return sb_fail(err, SB_INVALID, "%s: has no array '%s'; ls shows which it has",
+                           sb_syrah_name(arrays->first), name);
+    }
+    arrays->wanted = calloc((size_t)count + 1, sizeof(*arrays->wanted));
+    arrays->names = calloc((size_t)count + 1, sizeof(*arrays->names));
+    if (!arrays->wanted || !arrays->names)
+        return sb_fail_memory(err);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = sb_syrah_array(arrays->first, i)->name;
+
+        if (!sb_array_is_among(name, options->arrays, options->array_count))
+            continue;
+        arrays->wanted[arrays->count] = i;
+        arrays->names[arrays->count++] = name;
+    }
+    return SB_OK;
+}
+
+/* A name of a file, and of no set of shards. */
+static bool is_bag_name(const char *name)
+{
+    return *name && *name != '.' && !strpbrk(name, "/@,");
+}
+
+static enum sb_code name_bag(struct arrays *arrays, uint32_t number, struct sb_error *err)
+{
+    const struct sb_convert_options *options = arrays->options;
+    const struct sb_syrah_array *array = sb_syrah_array(arrays->first, number);
+
+    if (!is_bag_name(array->name))
+        return sb_fail(err, SB_INVALID,
+                       "%s: array '%s': a bag cannot be called so; choose it with --array=NAME, "
+                       "then OUTPUT is the bag itself",
+                       sb_syrah_name(arrays->first), array->name);
+    sb_buf_clear(&arrays->whole);
+    if (sb_buf_add_format(&arrays->whole, "%s/%s.%s.%s", options->output, array->name,
+                          sb_dtype_word(array->dtype),
+                          options->to.filter == SB_FILTER_ZSTD ? "bagz" : "bag"))
+        return sb_fail_memory(err);
+    if (sb_part_name(arrays->whole.data, options->share, true, &arrays->path, err))
+        return err->code;
+    if (!options->force && !options->append && access(arrays->path.data, F_OK) == 0)
+        return sb_fail(err, SB_EXISTS, "%s: is there already; --force replaces it",
+                       arrays->path.data);
+    return SB_OK;
+}
+
+static void add_result(struct sb_convert_result *sum, const struct sb_convert_result *one)
+{
+    sum->counts.files += one->counts.files;
+    sum->counts.bytes += one->counts.bytes;
+    sum->counts.unchecked += one->counts.unchecked;
+    sum->members += one->members;
+    sum->problems += one->problems;
+}
+
+static enum sb_code convert_array(struct arrays *arrays, uint32_t number, struct sb_error *err)
+{
+    const char *name = sb_syrah_array(arrays->first, number)->name;
+    struct sb_convert_options one = *arrays->options;
+    struct sb_convert_result result = {0};
+    enum sb_code code = name_bag(arrays, number, err);
+
+    if (code)
+        return code;
+    one.output = arrays->path.data;
+    one.arrays = &name;
+    one.array_count = 1;
+    one.item_arrays = arrays->names;
+    one.item_array_count = arrays->count;
+    code = sb_convert(&one, &result, err);
+    add_result(arrays->result, &result);
+    return code;
+}
+
+static enum sb_code check_output(const struct sb_convert_options *options, struct sb_error *err)
+{
+    const struct sb_convert_records *records = &options->records;
+    struct stat st;
+    bool there = stat(options->output, &st) == 0;
+
+    if (records->keys || records->train)
+        return sb_fail(err, SB_INVALID,
+                       "%s: each array becomes a bag of its own, and --keys and "
+                       "--train-dictionary are for one; choose it with --array=NAME",
+                       options->inputs[0]);
+    if (there ? S_ISDIR(st.st_mode)
+              : !sb_is_bag_name(options->output) && strcmp(options->output, "-") != 0)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID,
+                   "%s: each array becomes a bag of its own: give a directory for them and "
+                   "--to=bagz, or choose one with --array=NAME",
+                   options->inputs[0]);
+}
+
+static enum sb_code convert_each(struct arrays *arrays, struct sb_error *err)
+{
+    const struct sb_convert_options *options = arrays->options;
+    bool made = false;
+    enum sb_code code = check_output(options, err);
+
+    for (size_t i = 0; !code && i < arrays->count; i++)
+        code = name_bag(arrays, arrays->wanted[i], err);
+    if (!code && !options->transfer.dry_run) {
+        made = mkdir(options->output, 0777) == 0;
+        if (!made && errno != EEXIST)
+            code = sb_fail_errno(err, errno, "%s", options->output);
+    }
+    for (size_t i = 0; !code && i < arrays->count; i++)
+        code = convert_array(arrays, arrays->wanted[i], err);
+    if (code && made)
+        rmdir(options->output);
+    return code;
+}
+
+/* The one that there is may as well be the output itself, where that is called like a bag. */
+static enum sb_code convert_only(struct arrays *arrays, struct sb_error *err)
+{
+    struct sb_convert_options one = *arrays->options;
+    const char *name = sb_syrah_array(arrays->first, 0)->name;
+
+    if (sb_part_name(one.output, one.share, true, &arrays->path, err))
+        return err->code;
+    one.output = arrays->path.data;
+    one.arrays = &name;
+    one.array_count = 1;
+    return sb_convert(&one, arrays->result, err);
+}
+
+enum sb_code sb_convert_arrays(const struct sb_convert_options *options,
+                               struct sb_convert_result *result, struct sb_error *err)
+{
+    struct arrays arrays = {.options = options, .result = result};
+    struct stat st;
+    enum sb_code code = open_syrah(&arrays.first, options, options->inputs[0], err);
+
+    if (!code)
+        code = compare_inputs(&arrays, err);
+    if (!code)
+        code = choose(&arrays, err);
+    if (!code)
+        code = sb_syrah_array_count(arrays.first) == 1 && sb_is_bag_name(options->output) &&
+                       !(stat(options->output, &st) == 0 && S_ISDIR(st.st_mode))
+                   ? convert_only(&arrays, err)
+                   : convert_each(&arrays, err);
+    sb_syrah_free(arrays.first);
+    free(arrays.wanted);
+    free(arrays.names);
+    sb_buf_release(&arrays.whole);
+    sb_buf_release(&arrays.path);
+    return code;
+}

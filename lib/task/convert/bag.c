@@ -1,0 +1,389 @@
+#include "task/convert/bag.h"
+
+#include "store/shard_spec.h"
+#include "task/convert/dictionary.h"
+#include "task/convert/rebag.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct bags {
+    const struct sb_convert_options *options;
+    const struct sb_convert_part *part;
+    const struct sb_notify *notify;
+    struct sb_convert_result *result;
+    struct sb_bag_writer *writer; /* NULL in a dry run */
+    struct sb_dictionary *dictionary;
+    const struct sb_record_choice_options *choice; /* as options, until a list is counted */
+    struct sb_record_choice_options counted;
+    struct sb_limit_spool numbers;  /* of the list */
+    int64_t bytes_done, files_done; /* of the inputs before */
+};
+
+static bool is_bag(const char *path, enum sb_container_kind from)
+{
+    if (strcmp(path, "-") == 0)
+        return false;
+    return from == SB_BAG || (from == SB_UNKNOWN && sb_is_bag(path));
+}
+
+bool sb_convert_is_of_bags(const struct sb_convert_options *options)
+{
+    const struct sb_transfer_options *transfer = &options->transfer;
+
+    if (options->to.kind != SB_BAG || options->archive || options->records.framed_input ||
+        options->records.keys || options->max_size || transfer->filter || transfer->choice ||
+        sb_recode_works(&transfer->recode))
+        return false;
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (!is_bag(options->inputs[i], options->from))
+            return false;
+    }
+    return true;
+}
+
+static struct sb_bag_writer_options writer_of(const struct sb_convert_options *options,
+                                              const struct sb_notify *notify)
+{
+    struct sb_bag_writer_options writer = options->records.write;
+
+    writer.path = options->output;
+    writer.force = options->force;
+    writer.append = options->append;
+    writer.notify = notify;
+    return writer;
+}
+
+/* Shards without a number of their own are those of the records. */
+static enum sb_code keys_of(struct sb_bag_writer_options *keys,
+                            const struct sb_convert_options *options,
+                            const struct sb_notify *notify, struct sb_error *err)
+{
+    const struct sb_bag_writer_options *write = &options->records.write;
+    struct sb_shard_pattern pattern;
+    enum sb_code code = sb_shard_pattern_parse(&pattern, options->records.keys, err);
+
+    *keys = (struct sb_bag_writer_options){.path = options->records.keys,
+                                           .force = options->force,
+                                           .append = options->append,
+                                           .layout = write->layout,
+                                           .total = write->total,
+                                           .notify = notify};
+    if (!code && pattern.is_set && pattern.shards == 0)
+        keys->shard_records = write->shard_records;
+    return code;
+}
+
+/* What is wrong with a bag is told when it is opened for writing. */
+static int64_t count_standing(const char *path, const struct sb_bag_writer_options *write)
+{
+    struct sb_bag_options read = {.compression = write->compression, .limits = write->limits};
+    struct sb_bag *bag;
+    struct sb_error ignored;
+    int64_t count;
+
+    if (sb_bag_open(&bag, path, &read, NULL, &ignored))
+        return -1;
+    count = sb_bag_count(bag);
+    sb_bag_free(bag);
+    return count;
+}
+
+/* Once they are open for writing, which puts right what a killed run left of the two. */
+static enum sb_code check_pair(const struct sb_convert_options *options,
+                               const struct sb_bag_writer_options *keys, struct sb_error *err)
+{
+    int64_t records, names;
+
+    if (!options->append)
+        return SB_OK;
+    records = count_standing(options->output, &options->records.write);
+    names = count_standing(keys->path, keys);
+    if (records < 0 || names < 0 || records == names)
+        return SB_OK;
+    if (names < records)
+        return sb_fail(err, SB_INVALID,
+                       "%s: has %" PRId64 " keys, and %s %" PRId64
+                       " records; append to a bag with a key for each of them",
+                       keys->path, names, options->output, records);
+    return sb_fail(err, SB_INVALID,
+                   "%s: has %" PRId64 " keys, and %s %" PRId64
+                   " records; make it anew by convert --records=:%" PRId64,
+                   keys->path, names, options->output, records, records);
+}
+
+enum sb_code sb_convert_open_bag(struct sb_sink **out, struct sb_dictionary **dictionary,
+                                 const struct sb_convert_options *options,
+                                 const struct sb_notify *notify, struct sb_error *err)
+{
+    struct sb_bag_sink_options wanted = {
+        .writer = writer_of(options, notify), .level = options->level, .notify = notify};
+    struct sb_bag_writer_options keys;
+    enum sb_code code = sb_convert_dictionary(dictionary, options, err);
+
+    if (code)
+        return code;
+    if (options->records.keys) {
+        code = keys_of(&keys, options, notify, err);
+        wanted.keys = &keys;
+    }
+    wanted.dictionary = *dictionary;
+    if (!code)
+        code = sb_sink_open_bag(out, &wanted, err);
+    if (!code && wanted.keys) {
+        code = check_pair(options, &keys, err);
+        if (code) {
+            sb_sink_free(*out);
+            *out = NULL;
+        }
+    }
+    return code;
+}
+
+static void report_progress(void *context, int64_t bytes, int64_t total, int64_t records)
+{
+    const struct bags *bags = context;
+    const struct sb_transfer_options *wanted = &bags->options->transfer;
+    bool alone = bags->options->input_count == 1;
+
+    if (wanted->progress)
+        wanted->progress(wanted->context, bags->bytes_done + bytes, alone ? total : 0,
+                         bags->files_done + records);
+}
+
+/* Numbers that are not there are told, and the others taken. */
+static enum sb_code count_chosen(struct bags *bags, const char *input,
+                                 struct sb_record_choice *choice, int64_t *count,
+                                 struct sb_error *err)
+{
+    struct sb_record_run run;
+    enum sb_code code;
+
+    *count = sb_record_choice_total(choice);
+    if (*count >= 0)
+        return SB_OK;
+    *count = 0;
+    while ((code = sb_record_choice_next(choice, &run, err)) != SB_END) {
+        if (code == SB_INVALID)
+            sb_tell(bags->notify, SB_PROBLEM, "missing", input, "%s", err->text);
+        else if (code)
+            return code;
+        else
+            *count += run.count;
+    }
+    return SB_OK;
+}
+
+/* A bag, and which of its records; NULL: all. */
+struct chosen {
+    struct sb_bag *bag;
+    struct sb_record_choice *choice;
+};
+
+static void close_chosen(struct chosen *chosen)
+{
+    sb_record_choice_free(chosen->choice);
+    sb_bag_free(chosen->bag);
+}
+
+static enum sb_code open_chosen(struct chosen *chosen, const struct bags *bags, size_t input,
+                                struct sb_error *err)
+{
+    struct sb_record_choice_options room;
+    const struct sb_record_choice_options *choice =
+        sb_convert_part_choice(bags->part, input, bags->choice, &room);
+    enum sb_code code;
+
+    *chosen = (struct chosen){0};
+    code = sb_bag_open(&chosen->bag, bags->options->inputs[input], bags->options->records.read,
+                       bags->notify, err);
+    if (!code && choice)
+        code = sb_record_choice_new(&chosen->choice, choice, sb_bag_count(chosen->bag), err);
+    if (code)
+        close_chosen(chosen);
+    return code;
+}
+
+static enum sb_code count_input(struct bags *bags, size_t input, int64_t *count,
+                                struct sb_error *err)
+{
+    struct chosen chosen;
+    enum sb_code code = open_chosen(&chosen, bags, input, err);
+
+    if (code)
+        return code;
+    *count = sb_bag_count(chosen.bag);
+    if (chosen.choice)
+        code = count_chosen(bags, bags->options->inputs[input], chosen.choice, count, err);
+    close_chosen(&chosen);
+    return code;
+}
+
+static enum sb_code count_inputs(struct bags *bags, int64_t *total, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    int64_t count;
+
+    *total = 0;
+    for (size_t i = 0; !code && i < bags->options->input_count; i++) {
+        code = count_input(bags, i, &count, err);
+        if (!code)
+            *total += count;
+    }
+    return code;
+}
+
+/* Must it be known how many records there will be? */
+static enum sb_code needs_total(const struct sb_bag_writer_options *writer, bool *needs,
+                                struct sb_error *err)
+{
+    bool interleaved = writer->layout == SB_LAYOUT_INTERLEAVED;
+    bool bounded = writer->shard_records > 0 || writer->shard_bytes > 0;
+    struct sb_shard_pattern pattern;
+    enum sb_code code;
+
+    *needs = false;
+    if (strcmp(writer->path, "-") == 0)
+        return SB_OK;
+    code = sb_shard_pattern_parse(&pattern, writer->path, err);
+    if (!code && pattern.is_set)
+        *needs = pattern.shards > 0 ? !interleaved && !bounded : interleaved;
+    return code;
+}
+
+/* A list of numbers is read but once: they are counted as they are put aside. */
+static enum sb_code count_list(struct bags *bags, int64_t *total, struct sb_error *err)
+{
+    const char *input = bags->options->inputs[0];
+    struct chosen chosen;
+    enum sb_code code = open_chosen(&chosen, bags, 0, err);
+
+    if (code)
+        return code;
+    bags->numbers.beside = bags->options->output;
+    code = sb_record_choice_spool(chosen.choice, &bags->numbers, input, bags->notify, err);
+    close_chosen(&chosen);
+    *total = sb_limit_spool_count(&bags->numbers);
+    bags->counted = (struct sb_record_choice_options){
+        .sample = -1, .numbers = {.spool = &bags->numbers, .step = 1, .count = *total}};
+    bags->choice = &bags->counted;
+    return code;
+}
+
+static enum sb_code count_before(struct bags *bags, int64_t *total, struct sb_error *err)
+{
+    bool is_list = bags->choice && bags->choice->list;
+
+    return is_list && bags->options->input_count == 1 ? count_list(bags, total, err)
+                                                      : count_inputs(bags, total, err);
+}
+
+static enum sb_code open_writer(struct bags *bags, struct sb_error *err)
+{
+    const struct sb_convert_options *options = bags->options;
+    struct sb_bag_writer_options writer = writer_of(options, bags->notify);
+    bool needs;
+    enum sb_code code = needs_total(&writer, &needs, err);
+
+    writer.total = -1;
+    if (!code && needs)
+        code = count_before(bags, &writer.total, err);
+    if (!code)
+        code = sb_convert_dictionary(&bags->dictionary, options, err);
+    return code ? code : sb_bag_writer_open(&bags->writer, &writer, err);
+}
+
+static enum sb_code add_input(struct bags *bags, size_t input, struct sb_error *err)
+{
+    const struct sb_convert_options *options = bags->options;
+    const struct sb_bag_options *read = options->records.read;
+    struct sb_rebag_counts counts = {0};
+    struct chosen chosen;
+    struct sb_rebag_options wanted = {
+        .dictionary = bags->dictionary,
+        .same_dictionary = sb_dictionary_same(read ? read->dictionary : NULL, bags->dictionary),
+        .decode = options->records.encode_anew,
+        .level = options->level,
+        .threads = options->transfer.threads,
+        .notify = bags->notify,
+        .progress = report_progress,
+        .context = bags,
+    };
+    enum sb_code code = open_chosen(&chosen, bags, input, err);
+
+    if (code)
+        return code;
+    wanted.choice = chosen.choice;
+    code = sb_rebag(chosen.bag, bags->writer, &wanted, &counts, err);
+    bags->bytes_done += counts.bytes;
+    bags->files_done += counts.records;
+    close_chosen(&chosen);
+    return code;
+}
+
+static enum sb_code check_result(const struct bags *bags, struct sb_error *err)
+{
+    const struct sb_convert_options *options = bags->options;
+
+    if (bags->result->problems == 0)
+        return SB_OK;
+    if (options->transfer.strict)
+        return sb_fail(err, SB_INVALID,
+                       "%s: not everything can be read; given up, as --strict asks",
+                       options->output);
+    if (options->force && sb_bag_writer_records(bags->writer) == 0)
+        return sb_fail(err, SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
+                       options->inputs[0], options->output);
+    return SB_OK;
+}
+
+static enum sb_code add_inputs(struct bags *bags, struct sb_error *err)
+{
+    const struct sb_convert_options *options = bags->options;
+    enum sb_code code = open_writer(bags, err);
+
+    for (size_t i = 0; !code && i < options->input_count; i++) {
+        if (sb_convert_part_has(bags->part, i))
+            code = add_input(bags, i, err);
+    }
+    if (!code)
+        code = check_result(bags, err);
+    if (!code)
+        code = sb_bag_writer_commit(bags->writer, err);
+    sb_bag_writer_free(bags->writer);
+    sb_dictionary_free(bags->dictionary);
+    sb_limit_spool_release(&bags->numbers);
+    return code;
+}
+
+static enum sb_code count_would_be(struct bags *bags, struct sb_error *err)
+{
+    int64_t *records = &bags->result->counts.files;
+    enum sb_code code = count_inputs(bags, records, err);
+
+    if (!code)
+        sb_tell(bags->notify, SB_NOTE, "would-store", bags->options->output,
+                "would hold %" PRId64 " records", *records);
+    return code;
+}
+
+enum sb_code sb_convert_bags(const struct sb_convert_options *options,
+                             const struct sb_convert_part *part, const struct sb_notify *notify,
+                             struct sb_convert_result *result, struct sb_error *err)
+{
+    struct bags bags = {.options = options,
+                        .part = part,
+                        .notify = notify,
+                        .result = result,
+                        .choice = options->records.choice,
+                        .numbers.fd = -1};
+    enum sb_code code;
+
+    if (options->transfer.dry_run)
+        return count_would_be(&bags, err);
+    code = add_inputs(&bags, err);
+    result->counts.files = bags.files_done;
+    result->counts.bytes = bags.bytes_done;
+    result->members = bags.files_done;
+    return code;
+}

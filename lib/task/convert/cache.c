@@ -1,0 +1,167 @@
+#include "task/convert/cache.h"
+
+#include "task/convert/recache.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct caches {
+    const struct sb_convert_options *options;
+    const struct sb_notify *notify;
+    struct sb_convert_result *result;
+    struct sb_cache_writer *writer; /* NULL in a dry run */
+    struct sb_recache_counts counts;
+};
+
+static bool is_cache(const char *path, enum sb_container_kind from)
+{
+    if (strcmp(path, "-") == 0)
+        return false;
+    return from == SB_CACHE || (from == SB_UNKNOWN && sb_is_cache(path));
+}
+
+bool sb_convert_is_of_caches(const struct sb_convert_options *options)
+{
+    const struct sb_transfer_options *transfer = &options->transfer;
+
+    if (options->to.kind != SB_CACHE || options->archive || options->records.framed_input ||
+        options->records.choice || options->max_size || options->duplicates_given ||
+        transfer->filter || transfer->choice || transfer->prefix || transfer->strip ||
+        sb_recode_works(&transfer->recode))
+        return false;
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (!is_cache(options->inputs[i], options->from))
+            return false;
+    }
+    return true;
+}
+
+static struct sb_cache_writer_options writer_of(const struct sb_convert_options *options,
+                                                const struct sb_notify *notify)
+{
+    return (struct sb_cache_writer_options){
+        .path = options->output,
+        .append = options->append,
+        .force = options->force,
+        .segment_size = options->cache.segment_size,
+        .notify = notify,
+    };
+}
+
+enum sb_code sb_convert_open_cache(struct sb_sink **out, const struct sb_convert_options *options,
+                                   const struct sb_notify *notify, struct sb_error *err)
+{
+    struct sb_cache_sink_options wanted = {
+        .writer = writer_of(options, notify),
+        .key_prefix = options->cache.key_prefix,
+        .list = options->cache.list,
+        .single = options->cache.single,
+        .notify = notify,
+    };
+
+    return sb_sink_open_cache(out, &wanted, err);
+}
+
+static void report_progress(void *context, int64_t bytes, int64_t total, int64_t rows)
+{
+    const struct caches *caches = context;
+    const struct sb_transfer_options *wanted = &caches->options->transfer;
+
+    if (wanted->progress)
+        wanted->progress(wanted->context, bytes, total, rows);
+}
+
+/* One input, or all that are compacted. */
+static enum sb_code add_inputs(struct caches *caches, size_t first, size_t count,
+                               struct sb_error *err)
+{
+    const char *const *dirs = (const char *const *)&caches->options->inputs[first];
+    struct sb_recache_options wanted = {
+        .key_prefix = caches->options->cache.key_prefix,
+        .arrays = caches->options->arrays,
+        .array_count = caches->options->array_count,
+        .sequence_given = caches->options->cache.sequence_given,
+        .list = caches->options->cache.list,
+        .notify = caches->notify,
+        .progress = report_progress,
+        .context = caches,
+    };
+    struct sb_cache *cache;
+    int64_t rows, live = 0;
+    enum sb_code code = sb_cache_open(&cache, dirs, count, caches->notify, err);
+
+    if (code)
+        return code;
+    if (caches->writer)
+        code = sb_recache(cache, caches->writer, &wanted, &caches->counts, err);
+    else
+        code = sb_cache_count(cache, &rows, &live, err);
+    caches->counts.rows += live;
+    sb_cache_free(cache);
+    return code;
+}
+
+static enum sb_code add_part(struct caches *caches, const struct sb_convert_part *part,
+                             struct sb_error *err)
+{
+    size_t count = part->end_input - part->first_input;
+    enum sb_code code = SB_OK;
+
+    if (caches->options->cache.compact && count > 0)
+        return add_inputs(caches, part->first_input, count, err);
+    for (size_t i = part->first_input; !code && i < part->end_input; i++)
+        code = add_inputs(caches, i, 1, err);
+    return code;
+}
+
+static enum sb_code check_result(const struct caches *caches, struct sb_error *err)
+{
+    const struct sb_convert_options *options = caches->options;
+
+    if (caches->result->problems == 0)
+        return SB_OK;
+    if (options->transfer.strict)
+        return sb_fail(err, SB_INVALID,
+                       "%s: not everything can be read; given up, as --strict asks",
+                       options->output);
+    if (caches->counts.rows == 0)
+        return sb_fail(err, SB_DAMAGED, "%s: nothing of it could be read; %s is not written",
+                       options->inputs[0], options->output);
+    return SB_OK;
+}
+
+static enum sb_code write_cache(struct caches *caches, const struct sb_convert_part *part,
+                                struct sb_error *err)
+{
+    struct sb_cache_writer_options writer = writer_of(caches->options, caches->notify);
+    enum sb_code code = sb_cache_writer_open(&caches->writer, &writer, err);
+
+    if (!code)
+        code = add_part(caches, part, err);
+    if (!code)
+        code = check_result(caches, err);
+    if (!code)
+        code = sb_cache_writer_commit(caches->writer, err);
+    sb_cache_writer_free(caches->writer);
+    return code;
+}
+
+enum sb_code sb_convert_caches(const struct sb_convert_options *options,
+                               const struct sb_convert_part *part, const struct sb_notify *notify,
+                               struct sb_convert_result *result, struct sb_error *err)
+{
+    struct caches caches = {.options = options, .notify = notify, .result = result};
+    enum sb_code code;
+
+    if (options->transfer.dry_run) {
+        code = add_part(&caches, part, err);
+        if (!code)
+            sb_tell(notify, SB_NOTE, "would-store", options->output,
+                    "would be given %" PRId64 " keys", caches.counts.rows);
+    } else {
+        code = write_cache(&caches, part, err);
+    }
+    result->counts.files = result->members = caches.counts.rows;
+    result->counts.bytes = caches.counts.bytes;
+    return code;
+}

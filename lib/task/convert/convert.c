@@ -1,0 +1,468 @@
+#include "task/convert/convert.h"
+
+#include "archive/archive.h"
+#include "store/part_sets.h"
+#include "task/convert/arrays.h"
+#include "task/convert/bag.h"
+#include "task/convert/cache.h"
+#include "task/convert/input.h"
+#include "task/convert/names.h"
+#include "task/convert/output.h"
+#include "task/convert/part.h"
+#include "task/convert/paths.h"
+#include "task/convert/train.h"
+#include "task/convert/wrap.h"
+#include "task/convert/zipped.h"
+#include "task/transfer/taken.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct convert {
+    const struct sb_convert_options *options;
+    struct sb_convert_result *result;
+    struct sb_transfer_options transfer;
+    struct sb_notify notify;
+    struct sb_convert_output output;
+    struct sb_convert_part part;
+    struct sb_record_names *names;
+    bool streamed;        /* an input was a stream */
+    int64_t first_record; /* number of the next input's first record */
+    bool said_front;      /* what is said once for a source is said once for all */
+    bool said_encoding;
+};
+
+/* Is it a warning that an earlier source has given? */
+static bool said_before(struct convert *convert, enum sb_level level, const char *kind)
+{
+    bool *said = strcmp(kind, "name") == 0       ? &convert->said_front
+                 : strcmp(kind, "encoding") == 0 ? &convert->said_encoding
+                                                 : NULL;
+    bool before = said && *said;
+
+    if (!said || level != SB_WARNING)
+        return false;
+    *said = true;
+    return before;
+}
+
+static void tell(void *context, enum sb_level level, const char *kind, const char *subject,
+                 const char *text)
+{
+    struct convert *convert = context;
+    const struct sb_notify *notify = convert->options->notify;
+
+    if (said_before(convert, level, kind))
+        return;
+    convert->result->problems += level == SB_PROBLEM;
+    notify->call(notify->context, level, kind, subject, text);
+}
+
+static void lose(void *context, const char *name, unsigned lost)
+{
+    struct convert *convert = context;
+    const struct sb_convert_options *options = convert->options;
+
+    if (options->lost)
+        options->lost(options->transfer.context, name, lost);
+    if (options->transfer.strict)
+        sb_tell(&convert->notify, SB_PROBLEM, "lost", name, "has %s, which %s does not hold",
+                sb_property_text(lost & -lost),
+                convert->output.sink ? convert->output.sink->name : options->output);
+}
+
+static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
+{
+    struct convert *convert = context;
+    const struct sb_transfer_options *wanted = &convert->options->transfer;
+
+    if (wanted->progress)
+        wanted->progress(wanted->context, bytes, total, files);
+}
+
+static enum sb_code convert_archive(struct convert *convert, struct sb_error *err)
+{
+    const struct sb_convert_options *options = convert->options;
+    struct sb_archive_source_options source_options = {
+        .no_check = options->no_check,
+        .depth_first = sb_convert_depth_first(options),
+        .notify = &convert->notify,
+    };
+    struct sb_source *source;
+    enum sb_code code = sb_source_open_archive(&source, options->archive, &source_options, err);
+
+    if (code)
+        return code;
+    convert->transfer.stored_names = true;
+    convert->result->begun = true;
+    code = sb_transfer(source, convert->output.sink, &convert->transfer, &convert->result->members,
+                       err);
+    sb_source_free(source);
+    return code;
+}
+
+static enum sb_code transfer(struct convert *convert, struct sb_source *source, size_t number,
+                             bool by_name, struct sb_error *err)
+{
+    int64_t *members = &convert->result->members;
+    enum sb_code code;
+
+    if (!convert->output.run)
+        return sb_transfer(source, convert->output.sink, &convert->transfer, members, err);
+    code = sb_checkpoint_begin(convert->output.run, number, by_name, source, err);
+    return code ? code
+                : sb_checkpoint_transfer(convert->output.run, source, &convert->transfer, members,
+                                         err);
+}
+
+/* A bag or a cache that is wrapped is as many sources as it has files. */
+static enum sb_code wrap_files(struct convert *convert, struct sb_input *input, int64_t *records,
+                               struct sb_error *err)
+{
+    struct sb_source_options source = sb_convert_source_options(convert->options, convert->names);
+    struct sb_wrap wrap = {
+        .sink = convert->output.sink,
+        .source = &source,
+        .transfer = &convert->transfer,
+        .notify = &convert->notify,
+        .members = &convert->result->members,
+    };
+
+    if (input->type.kind == SB_CACHE)
+        return sb_wrap_cache(&wrap, input, err);
+    return sb_wrap_bag(&wrap, input, convert->first_record, records, err);
+}
+
+static enum sb_code convert_opened(struct convert *convert, struct sb_input *input, size_t number,
+                                   int64_t *records, struct sb_error *err)
+{
+    const struct sb_convert_options *options = convert->options;
+    struct sb_convert_options cut = *options;
+    struct sb_record_choice_options room;
+    struct sb_source *source = NULL;
+    enum sb_code code = SB_OK;
+
+    cut.records.choice =
+        sb_convert_part_choice(&convert->part, number, options->records.choice, &room);
+    if (options->wrap && (input->type.kind == SB_BAG || input->type.kind == SB_CACHE))
+        return wrap_files(convert, input, records, err);
+    if (input->type.kind == SB_SYRAH && options->to.kind == SB_BAG && options->array_count != 1)
+        return sb_fail(err, SB_INVALID,
+                       "%s: each array becomes a bag of its own, which is not done from a pipe; "
+                       "choose one with --array=NAME",
+                       input->name);
+    if (options->wrap)
+        code = sb_wrap_input(convert->output.sink, input, err);
+    if (!code)
+        code = sb_convert_open_source(&source, input, &cut, convert->names, &convert->notify, err);
+    if (!code) {
+        convert->transfer.stored_names = input->type.kind == SB_ARCHIVE;
+        convert->result->begun = true;
+        code = transfer(convert, source, number, input->type.kind == SB_DIRECTORY, err);
+        *records = source->records;
+    }
+    sb_source_free(source);
+    return code;
+}
+
+/* Records of inputs that are merged keep the numbers that they have there, as files do names. */
+static void pass_records(struct convert *convert, int64_t records)
+{
+    if (convert->options->merge)
+        return;
+    convert->first_record += records;
+    sb_record_names_place(convert->names, convert->first_record, 1);
+}
+
+static enum sb_code convert_input(struct convert *convert, size_t number, struct sb_error *err)
+{
+    struct sb_input input;
+    int64_t records = 0;
+    enum sb_code code =
+        sb_convert_open_input(&input, convert->options, convert->options->inputs[number], err);
+
+    if (code)
+        return code;
+    convert->streamed = convert->streamed || sb_input_is_stream(&input);
+    code = convert_opened(convert, &input, number, &records, err);
+    pass_records(convert, records);
+    sb_input_close(&input);
+    return code;
+}
+
+/* Another run has done it, or will, but for the numbers of its records. */
+static enum sb_code pass_input(struct convert *convert, size_t number, struct sb_error *err)
+{
+    int64_t records;
+    enum sb_code code =
+        sb_convert_count_records(convert->options, convert->options->inputs[number], &records, err);
+
+    if (!code)
+        pass_records(convert, records);
+    return code;
+}
+
+/*
+ * A disk that is not mounted must not cost the output that stands there. Of a wrap no bytes are
+ * read.
+ */
+static bool replaces_by_nothing(const struct convert *convert)
+{
+    return convert->options->force && !convert->transfer.dry_run && !convert->options->wrap &&
+           convert->result->problems > 0 && sb_convert_output_counts(&convert->output).files == 0 &&
+           !(convert->output.run && sb_checkpoint_kept(convert->output.run));
+}
+
+/* An empty tree or tar that was given by its name is taken at its word. */
+static enum sb_code refuse_empty_stream(const struct convert *convert, struct sb_error *err)
+{
+    const struct sb_convert_options *options = convert->options;
+    bool kept = convert->output.run && sb_checkpoint_kept(convert->output.run);
+
+    if (!options->force || !convert->streamed || convert->result->members > 0 || kept ||
+        strcmp(options->output, "-") == 0)
+        return SB_OK;
+    return sb_fail_empty(err, options->input_count > 1               ? "what INPUTs hold"
+                              : strcmp(options->inputs[0], "-") == 0 ? "standard input"
+                                                                     : options->inputs[0]);
+}
+
+static void release_output(struct convert *convert, bool failed)
+{
+    struct sb_convert_result *result = convert->result;
+
+    result->counts = sb_convert_output_counts(&convert->output);
+    result->kept = failed && convert->output.run && sb_checkpoint_kept(convert->output.run);
+    sb_convert_output_release(&convert->output);
+    sb_record_names_free(convert->names);
+    convert->names = NULL;
+}
+
+/* Of records behind the last that is converted, only a bag of keys for all of them asks. */
+static bool numbers_matter(const struct convert *convert, size_t input)
+{
+    const struct sb_convert_options *options = convert->options;
+
+    return options->to.kind != SB_BAG && (input < convert->part.end_input || options->records.keys);
+}
+
+/* With the last input first, what counts of each name is what comes first. */
+static enum sb_code convert_inputs(struct convert *convert, struct sb_error *err)
+{
+    const struct sb_convert_options *options = convert->options;
+    bool backwards = options->merge && options->transfer.duplicates == SB_DUPLICATE_LAST;
+    enum sb_code code = SB_OK;
+
+    for (size_t done = 0; code == SB_OK && done < options->input_count; done++) {
+        size_t i = backwards ? options->input_count - 1 - done : done;
+
+        if (!sb_convert_part_has(&convert->part, i) ||
+            (convert->output.run && sb_checkpoint_passes(convert->output.run, i))) {
+            if (numbers_matter(convert, i))
+                code = pass_input(convert, i, err);
+            continue;
+        }
+        convert->transfer.merged_number = i;
+        if (options->prefixes)
+            convert->transfer.prefix = options->prefixes[i];
+        code = convert_input(convert, i, err);
+    }
+    return code;
+}
+
+/* Bags that are read side by side are one source. */
+static enum sb_code convert_zipped(struct convert *convert, struct sb_error *err)
+{
+    struct sb_source *source;
+    enum sb_code code =
+        sb_convert_open_zipped(&source, convert->options, convert->names, &convert->notify, err);
+
+    if (code)
+        return code;
+    code = transfer(convert, source, 0, false, err);
+    convert->first_record = source->records;
+    sb_source_free(source);
+    return code;
+}
+
+static enum sb_code open_output(struct convert *convert, struct sb_error *err)
+{
+    const struct sb_convert_output_use use = {
+        .dry_run = convert->transfer.dry_run,
+        .problems = &convert->result->problems,
+        .notify = &convert->notify,
+        .progress = progress,
+        .context = convert,
+    };
+    enum sb_code code = sb_convert_output_open(&convert->output, convert->options, &use, err);
+
+    convert->result->done = code == SB_END;
+    return code;
+}
+
+static enum sb_code run(struct convert *convert, struct sb_error *err)
+{
+    const struct sb_convert_options *options = convert->options;
+    bool was_there = access(options->output, F_OK) == 0;
+    enum sb_code code = sb_convert_names(&convert->names, options, err);
+
+    convert->first_record = 0;
+    if (!code)
+        code = open_output(convert, err);
+    if (!code && convert->output.run && convert->transfer.seen)
+        code = sb_checkpoint_see(convert->output.run, convert->transfer.seen, err);
+    if (!code && options->archive)
+        code = convert_archive(convert, err);
+    if (!code)
+        code = sb_convert_is_zipped(options) ? convert_zipped(convert, err)
+                                             : convert_inputs(convert, err);
+    if (!code)
+        code =
+            sb_convert_names_end(convert->names, convert->first_record, options->records.keys, err);
+    if (convert->transfer.seen)
+        sb_seen_shrink(convert->transfer.seen);
+    if (!code && replaces_by_nothing(convert))
+        code = sb_fail(err, SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
+                       options->archive ? sb_archive_path(options->archive) : options->inputs[0],
+                       options->output);
+    if (!code)
+        code = refuse_empty_stream(convert, err);
+    if (!code && !convert->transfer.dry_run)
+        code = sb_convert_output_commit(&convert->output, err);
+    release_output(convert, code != SB_OK && !convert->result->done);
+    /* One that was made for nothing goes again; where files are in it, it stays. */
+    if (code && !was_there && options->to.kind == SB_DIRECTORY)
+        rmdir(options->output);
+    return code;
+}
+
+/*
+ * How inputs that are merged meet: of each name what comes first counts, unless none can meet
+ * another's. Within one input it is what comes last.
+ */
+static bool arrange_merge(struct convert *convert)
+{
+    const struct sb_convert_options *options = convert->options;
+    bool meet = options->input_count > 1 && !options->prefixes;
+
+    convert->transfer.merged = meet ? options->inputs : NULL;
+    if (!meet)
+        convert->transfer.duplicates = SB_DUPLICATE_LAST;
+    else if (options->transfer.duplicates == SB_DUPLICATE_LAST)
+        convert->transfer.duplicates = SB_DUPLICATE_FIRST;
+    return meet;
+}
+
+/* Names seen so far belong to one run. */
+static enum sb_code run_once(struct convert *convert, bool dry, struct sb_error *err)
+{
+    struct sb_seen *seen = NULL;
+    bool looks_up = convert->options->merge ? arrange_merge(convert)
+                                            : convert->transfer.duplicates != SB_DUPLICATE_LAST;
+    enum sb_code code = SB_OK;
+
+    convert->transfer.dry_run = dry;
+    if (looks_up)
+        code = sb_seen_new(&seen, convert->options->output, err);
+    convert->transfer.seen = seen;
+    if (!code && (convert->transfer.strip > 0 || convert->transfer.recode.decompress))
+        code = sb_taken_new(&convert->transfer.taken, convert->options->output, err);
+    if (!code)
+        code = run(convert, err);
+    if (convert->transfer.taken)
+        convert->result->kept_stored = sb_taken_kept(convert->transfer.taken);
+    sb_taken_free(convert->transfer.taken);
+    convert->transfer.taken = NULL;
+    sb_seen_free(seen);
+    return code;
+}
+
+/* A directory appears file by file: what it cannot hold must be known before. */
+static bool looks_first(const struct sb_convert_options *options)
+{
+    struct stat st;
+
+    if (!options->transfer.strict || options->to.kind != SB_DIRECTORY || options->transfer.dry_run)
+        return false;
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (stat(options->inputs[i], &st) || S_ISFIFO(st.st_mode))
+            return false;
+    }
+    return true;
+}
+
+/* What may be written where? */
+static enum sb_code check_paths(const struct sb_convert_options *options, struct sb_error *err)
+{
+    const struct sb_convert_records *records = &options->records;
+    enum sb_container_kind kind = records->framed_output ? SB_FRAMES : options->to.kind;
+    enum sb_code code =
+        sb_convert_paths_check(options->inputs, options->input_count, options->output, err);
+
+    if (!code && kind != SB_ARCHIVE && kind != SB_DIRECTORY)
+        code = sb_convert_spare_archive(options->output, sb_container_word(kind), err);
+    if (!code && kind == SB_BAG && records->keys)
+        code = sb_convert_beside_check(options->inputs, options->input_count, options->output,
+                                       records->keys, "bag of keys", err);
+    if (!code && records->train)
+        code = sb_convert_beside_check(options->inputs, options->input_count, options->output,
+                                       records->dictionary, "dictionary", err);
+    return code;
+}
+
+static enum sb_code convert_part(struct convert *convert, struct sb_error *err)
+{
+    const struct sb_convert_options *options = convert->options;
+    struct sb_convert_result *result = convert->result;
+    enum sb_code code = sb_convert_part_plan(&convert->part, options, &convert->notify, err);
+
+    if (!code && sb_convert_is_of_bags(options)) {
+        code = sb_convert_bags(options, &convert->part, &convert->notify, result, err);
+        goto out;
+    }
+    if (!code && sb_convert_is_of_caches(options)) {
+        code = sb_convert_caches(options, &convert->part, &convert->notify, result, err);
+        goto out;
+    }
+    if (!code && looks_first(options)) {
+        code = run_once(convert, true, err);
+        *result = (struct sb_convert_result){.problems = result->problems};
+    }
+    if (!code)
+        code = run_once(convert, options->transfer.dry_run, err);
+out:
+    sb_convert_part_release(&convert->part);
+    return code;
+}
+
+enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_convert_result *result,
+                        struct sb_error *err)
+{
+    struct convert convert = {.options = options, .result = result, .transfer = options->transfer};
+    enum sb_code code;
+
+    *result = (struct sb_convert_result){0};
+    if (sb_convert_is_of_arrays(options))
+        return sb_convert_arrays(options, result, err);
+    convert.notify = (struct sb_notify){.call = tell, .context = &convert};
+    convert.transfer.notify = &convert.notify;
+    convert.transfer.problems = &result->problems;
+    convert.transfer.max_size = options->max_size;
+    convert.transfer.recode.max_size = options->max_size;
+    convert.transfer.meeting_names = options->duplicates_given;
+    convert.transfer.beside = options->output;
+    convert.transfer.lost = lose;
+    convert.transfer.progress = progress;
+    convert.transfer.context = &convert;
+    code = check_paths(options, err);
+    if (!code && options->merge && !options->append)
+        code = sb_part_sets_check(options->inputs, options->input_count, &convert.notify, err);
+    if (!code)
+        code = sb_recode_check(&options->transfer.recode, err);
+    if (!code)
+        code = sb_convert_train(options, err);
+    if (!code)
+        code = convert_part(&convert, err);
+    return result->done ? SB_OK : code;
+}

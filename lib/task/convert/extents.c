@@ -1,0 +1,267 @@
+#include "task/convert/extents.h"
+
+#include "archive/database.h"
+#include "archive/shards.h"
+#include "core/buf.h"
+#include "core/list.h"
+#include "store/archive/index_rows.h"
+#include "task/convert/extents_line.h"
+
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct extents {
+    const struct sb_extents_options *options;
+    const char *list_name;
+    struct sb_problem_counter counter;
+    int64_t problems;
+    struct sb_writer *writer;
+    struct sb_shards *shards;
+    struct sb_index_rows *rows;
+    uint32_t shard_count;
+    bool any_size;
+    uint32_t sized; /* the shard whose size is known, and the size */
+    int64_t size;
+};
+
+static enum sb_code size_shard(struct extents *extents, uint32_t shard, struct sb_error *err)
+{
+    struct stat st;
+    enum sb_code code;
+
+    if (extents->any_size && extents->sized == shard)
+        return SB_OK;
+    if (shard >= extents->shard_count)
+        return sb_fail(err, SB_DAMAGED, "there is no shard %" PRIu32 "; shards end at %" PRIu32,
+                       shard, extents->shard_count - 1);
+    code = sb_shards_stat(extents->shards, shard, &st, err);
+    extents->any_size = code == SB_OK;
+    extents->sized = shard;
+    extents->size = code == SB_OK ? st.st_size : 0;
+    return code;
+}
+
+static enum sb_code check_bounds(struct extents *extents, const struct sb_entry *entry,
+                                 struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (entry->type == SB_DIR)
+        return SB_OK;
+    code = size_shard(extents, entry->shard, err);
+    if (code || entry->offset + entry->size <= extents->size)
+        return code;
+    return sb_fail(err, SB_DAMAGED,
+                   "%s: ends at %" PRId64 ", and shard %" PRIu32 " has %" PRId64 " bytes",
+                   entry->path, entry->offset + entry->size, entry->shard, extents->size);
+}
+
+/* Puts the line before what is wrong with it. */
+static enum sb_code blame_line(const struct extents *extents, int64_t number, struct sb_error *err)
+{
+    struct sb_error inner = *err;
+
+    if (inner.code != SB_INVALID && inner.code != SB_DAMAGED)
+        return inner.code;
+    return sb_fail(err, inner.code, "%s: line %" PRId64 ": %s", extents->list_name, number,
+                   inner.text);
+}
+
+static enum sb_code read_list(struct extents *extents, struct sb_error *err)
+{
+    struct sb_line_parser *parser = NULL;
+    struct sb_list *list = NULL;
+    struct sb_entry entry;
+    const char *line;
+    size_t size;
+    enum sb_code code = sb_line_parser_new(&parser, err);
+
+    if (!code)
+        code = sb_list_open(&list, extents->options->list, '\n', err);
+    if (!code && extents->options->force)
+        sb_list_must_name(list);
+    for (int64_t number = 1; !code; number++) {
+        code = sb_list_next(list, &line, &size, err);
+        if (code || size == 0)
+            continue;
+        code = sb_line_parse(parser, line, size, &entry, err);
+        if (!code)
+            code = check_bounds(extents, &entry, err);
+        if (code)
+            code = blame_line(extents, number, err);
+        if (!code)
+            code = sb_index_rows_add(extents->rows, number, &entry, NULL, err);
+    }
+    sb_list_free(list);
+    sb_line_parser_free(parser);
+    return code == SB_END ? SB_OK : code;
+}
+
+/* A query that yields a row, of an id, a path and another id, when something is wrong. */
+static enum sb_code refuse_any(struct extents *extents, const char *query, const char *what,
+                               struct sb_error *err)
+{
+    sqlite3 *db = sb_index_rows_database(extents->rows);
+    sqlite3_stmt *row;
+    enum sb_code code = sb_database_prepare(db, &row, query, err);
+    int rc;
+
+    if (code)
+        return code;
+    rc = sqlite3_step(row);
+    if (rc == SQLITE_ROW)
+        code = sb_fail(err, SB_INVALID, "%s: line %lld: %s %s %lld", extents->list_name,
+                       (long long)sqlite3_column_int64(row, 0),
+                       (const char *)sqlite3_column_text(row, 1), what,
+                       (long long)sqlite3_column_int64(row, 2));
+    else if (rc != SQLITE_DONE)
+        code = sb_database_fail(db, err);
+    sqlite3_finalize(row);
+    return code;
+}
+
+static enum sb_code check_names(struct extents *extents, struct sb_error *err)
+{
+    enum sb_code code = refuse_any(extents,
+                                   "SELECT max(id), path, min(id) FROM files GROUP BY path"
+                                   " HAVING count(*) > 1 LIMIT 1",
+                                   "has the name of line", err);
+
+    if (code)
+        return code;
+    return refuse_any(extents,
+                      "SELECT id, path, id FROM files WHERE path IN (SELECT path FROM dirs)"
+                      " LIMIT 1",
+                      "is the name of a directory too; see line", err);
+}
+
+static bool is_link(struct extents *extents, uint32_t shard)
+{
+    struct sb_buf path = {0};
+    struct stat st;
+    bool link = sb_shards_path(extents->shards, shard, &path) == SB_OK &&
+                lstat(path.data, &st) == 0 && S_ISLNK(st.st_mode);
+
+    sb_buf_release(&path);
+    return link;
+}
+
+/* Columns of the query below. */
+enum { EXTENT_ID, EXTENT_PATH, EXTENT_SHARD, EXTENT_OFFSET, EXTENT_SIZE, EXTENT_CRC };
+
+/* The extent, of those before in its shard, that ends last. */
+struct reach {
+    int64_t id;
+    int64_t shard;
+    int64_t offset;
+    int64_t size;
+    int64_t crc; /* -1: unknown */
+};
+
+static enum sb_code check_overlap(struct extents *extents, sqlite3_stmt *row, struct reach *last,
+                                  struct sb_error *err)
+{
+    struct reach this = {
+        .id = sqlite3_column_int64(row, EXTENT_ID),
+        .shard = sqlite3_column_int64(row, EXTENT_SHARD),
+        .offset = sqlite3_column_int64(row, EXTENT_OFFSET),
+        .size = sqlite3_column_int64(row, EXTENT_SIZE),
+        .crc = sqlite3_column_type(row, EXTENT_CRC) == SQLITE_NULL
+                   ? -1
+                   : sqlite3_column_int64(row, EXTENT_CRC),
+    };
+    bool overlaps = this.shard == last->shard && this.offset < last->offset + last->size;
+    bool shares = this.offset == last->offset && this.size == last->size && this.crc == last->crc;
+
+    if (overlaps && !(shares && is_link(extents, (uint32_t)this.shard)))
+        return sb_fail(err, SB_DAMAGED, "%s: line %" PRId64 ": %s shares bytes with line %" PRId64,
+                       extents->list_name, this.id,
+                       (const char *)sqlite3_column_text(row, EXTENT_PATH), last->id);
+    *last = this;
+    return SB_OK;
+}
+
+static enum sb_code check_overlaps(struct extents *extents, struct sb_error *err)
+{
+    sqlite3 *db = sb_index_rows_database(extents->rows);
+    struct reach last = {.shard = -1};
+    sqlite3_stmt *row;
+    int rc = SQLITE_DONE;
+    enum sb_code code = sb_database_prepare(db, &row,
+                                            "SELECT id, path, shard, offset, size, crc32c"
+                                            " FROM files WHERE size > 0"
+                                            " ORDER BY shard, offset, size, id",
+                                            err);
+
+    while (!code && (rc = sqlite3_step(row)) == SQLITE_ROW)
+        code = check_overlap(extents, row, &last, err);
+    if (!code && rc != SQLITE_DONE)
+        code = sb_database_fail(db, err);
+    sqlite3_finalize(row);
+    return code;
+}
+
+static enum sb_code open_ends(struct extents *extents, struct sb_error *err)
+{
+    const struct sb_extents_options *options = extents->options;
+    struct sb_writer_options writer = {.mode = options->force ? SB_REPLACE : SB_CREATE,
+                                       .in_place = true};
+    enum sb_code code = sb_writer_open(&extents->writer, options->archive, &writer, err);
+
+    if (!code)
+        code = sb_writer_open_shards(extents->writer, &extents->shards, err);
+    if (!code)
+        code = sb_index_rows_new(&extents->rows, options->archive, err);
+    if (!code)
+        extents->shard_count = sb_writer_shard_count(extents->writer);
+    return code;
+}
+
+static enum sb_code read_checksums(struct extents *extents, struct sb_error *err)
+{
+    const struct sb_extents_options *options = extents->options;
+    struct sb_index_sums sums = {
+        .shards = extents->shards,
+        .threads = options->threads,
+        .notify = &extents->counter.notify,
+        .progress = options->progress,
+        .context = options->context,
+    };
+    enum sb_code code = sb_index_rows_checksum(extents->rows, &sums, err);
+
+    if (!code && options->strict && extents->problems > 0)
+        code = sb_fail(err, SB_INVALID, "%s: bytes do not match; given up, as --strict asks",
+                       options->archive);
+    return code;
+}
+
+enum sb_code sb_extents_index(const struct sb_extents_options *options,
+                              struct sb_sink_counts *counts, struct sb_error *err)
+{
+    bool is_stdin = strcmp(options->list, "-") == 0;
+    struct extents extents = {.options = options,
+                              .list_name = is_stdin ? "standard input" : options->list};
+    enum sb_code code;
+
+    sb_count_problems(&extents.counter, options->notify, &extents.problems);
+    code = open_ends(&extents, err);
+    if (!code)
+        code = read_list(&extents, err);
+    if (!code)
+        code = check_names(&extents, err);
+    if (!code)
+        code = check_overlaps(&extents, err);
+    if (!code && options->checksums)
+        code = read_checksums(&extents, err);
+    if (!code)
+        code =
+            sb_index_rows_write(extents.rows, extents.writer, &extents.counter.notify, counts, err);
+    if (!code && !options->dry_run)
+        code = sb_writer_commit(extents.writer, err);
+    sb_index_rows_free(extents.rows);
+    sb_shards_free(extents.shards);
+    sb_writer_free(extents.writer);
+    return code;
+}

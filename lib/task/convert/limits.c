@@ -1,0 +1,281 @@
+#include "task/convert/limits.h"
+
+#include "archive/archive.h"
+#include "archive/shards.h"
+#include "core/interrupt.h"
+#include "store/bag/key_bag.h"
+#include "store/out/out_file.h"
+#include "store/shard_spec.h"
+#include "task/convert/paths.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* So many are gathered for a write. */
+#define LIMITS_BYTES ((size_t)64 << 10)
+
+struct limits {
+    const struct sb_limits_options *options;
+    struct sb_limits_counts *counts;
+    struct sb_archive *archive;
+    struct sb_shards *shards;
+    uint32_t shard_count;
+
+    /* The shard at hand. */
+    uint32_t shard;
+    struct sb_buf path;
+    int64_t size;
+    int64_t end; /* of the files so far */
+
+    /* While it is written, and not just looked through. */
+    bool writing;
+    struct sb_outfile *file;
+    struct sb_buf waiting;
+    struct sb_key_bag *keys;
+};
+
+/* The file that the limits of the shard at hand go to. */
+static enum sb_code open_limits(struct limits *limits, struct sb_error *err)
+{
+    struct sb_stream_sink_options options = {.force = limits->options->force,
+                                             .notify = limits->options->notify};
+    struct sb_buf name = {0};
+    struct stat st;
+    enum sb_code code = sb_limits_name(limits->path.data, &name) ? sb_fail_memory(err) : SB_OK;
+
+    options.path = name.data;
+    if (!code && limits->writing)
+        code = sb_outfile_open(&limits->file, &options, err);
+    else if (!code && !options.force && lstat(name.data, &st) == 0)
+        code = sb_fail(err, SB_EXISTS, "%s: exists already; use --force to replace it", name.data);
+    sb_buf_release(&name);
+    return code;
+}
+
+static enum sb_code begin_shard(struct limits *limits, struct sb_error *err)
+{
+    struct stat st;
+    enum sb_code code = sb_shards_stat(limits->shards, limits->shard, &st, err);
+
+    sb_buf_clear(&limits->path);
+    limits->end = 0;
+    if (code)
+        return code;
+    limits->size = st.st_size;
+    if (sb_shards_path(limits->shards, limits->shard, &limits->path))
+        return sb_fail_memory(err);
+    code = sb_shard_refuse_unnamed(limits->path.data, err);
+    return code ? code : open_limits(limits, err);
+}
+
+static enum sb_code write_waiting(struct limits *limits, struct sb_error *err)
+{
+    struct sb_buf *waiting = &limits->waiting;
+    enum sb_code code = SB_OK;
+
+    if (waiting->size > 0)
+        code = sb_outfile_write(limits->file, waiting->data, waiting->size, err);
+    sb_buf_clear(waiting);
+    return code;
+}
+
+static enum sb_code refuse_gap(const struct limits *limits, int64_t to, struct sb_error *err)
+{
+    return sb_fail(err, SB_INVALID,
+                   "%s: its bytes %" PRId64 " to %" PRId64
+                   " belong to no file, and limits can leave out none; \"shardbox defrag\" closes "
+                   "the gaps",
+                   limits->path.data, limits->end, to);
+}
+
+static enum sb_code end_shard(struct limits *limits, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (limits->end < limits->size)
+        return refuse_gap(limits, limits->size, err);
+    limits->counts->shards++;
+    if (!limits->writing)
+        return SB_OK;
+    code = write_waiting(limits, err);
+    if (!code)
+        code = sb_outfile_commit(limits->file, err);
+    sb_outfile_free(limits->file);
+    limits->file = NULL;
+    return code;
+}
+
+/* Those in between hold no files. */
+static enum sb_code go_to_shard(struct limits *limits, uint32_t shard, struct sb_error *err)
+{
+    while (limits->shard < shard) {
+        enum sb_code code = end_shard(limits, err);
+
+        limits->shard++;
+        if (!code)
+            code = begin_shard(limits, err);
+        if (code)
+            return code;
+    }
+    return SB_OK;
+}
+
+/* Of an empty file the offset says nothing but its place among the others. */
+static enum sb_code check(const struct limits *limits, const struct sb_entry *entry,
+                          struct sb_error *err)
+{
+    if (entry->size == 0)
+        return SB_OK;
+    if (entry->offset > limits->end)
+        return refuse_gap(limits, entry->offset, err);
+    if (entry->offset < limits->end)
+        return sb_fail(err, SB_INVALID,
+                       "%s: shares bytes with another file, at %" PRId64
+                       " of %s; convert the archive to a bag instead",
+                       entry->path, entry->offset, limits->path.data);
+    if (entry->size > limits->size - entry->offset)
+        return sb_fail(err, SB_DAMAGED, "%s: ends behind the end of %s; see \"shardbox verify\"",
+                       entry->path, limits->path.data);
+    return SB_OK;
+}
+
+static enum sb_code put(struct limits *limits, const struct sb_entry *entry, struct sb_error *err)
+{
+    uint64_t end = htole64((uint64_t)limits->end);
+    enum sb_code code = SB_OK;
+
+    if (sb_buf_add(&limits->waiting, &end, sizeof(end)))
+        return sb_fail_memory(err);
+    if (limits->waiting.size >= LIMITS_BYTES)
+        code = write_waiting(limits, err);
+    if (!code && limits->keys)
+        code = sb_key_bag_add(limits->keys, entry->path, entry->path_size, err);
+    return code;
+}
+
+static enum sb_code take(struct limits *limits, const struct sb_entry *entry, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    if (entry->defect)
+        return sb_fail(err, SB_DAMAGED, "%s: %s; see \"shardbox verify\"", entry->path,
+                       entry->defect);
+    code = go_to_shard(limits, entry->shard, err);
+    if (!code)
+        code = check(limits, entry, err);
+    if (code)
+        return code;
+    limits->end += entry->size;
+    limits->counts->records++;
+    return limits->writing ? put(limits, entry, err) : SB_OK;
+}
+
+/* All files once: to see whether they can be described, or to describe them. */
+static enum sb_code walk(struct limits *limits, bool writing, struct sb_error *err)
+{
+    struct sb_query query = {
+        .order = SB_BY_ADDRESS, .files = true, .all_shards = true, .steady = true};
+    struct sb_cursor *cursor = NULL;
+    struct sb_entry entry;
+    enum sb_code code;
+
+    *limits->counts = (struct sb_limits_counts){0};
+    limits->writing = writing;
+    limits->shard = 0;
+    code = begin_shard(limits, err);
+    if (!code)
+        code = sb_cursor_open(&cursor, limits->archive, &query, err);
+    while (!code && (code = sb_cursor_next(cursor, &entry, err)) == SB_OK)
+        code = take(limits, &entry, err);
+    if (code == SB_END)
+        code = go_to_shard(limits, limits->shard_count - 1, err);
+    if (!code)
+        code = end_shard(limits, err);
+    sb_cursor_free(cursor);
+    return code;
+}
+
+static enum sb_code open_keys(struct limits *limits, struct sb_error *err)
+{
+    const struct sb_limits_options *options = limits->options;
+    struct sb_bag_writer_options keys = {
+        .path = options->keys,
+        .force = options->force,
+        .total = limits->counts->records,
+        .notify = options->notify,
+    };
+
+    return options->keys ? sb_key_bag_open(&limits->keys, &keys, err) : SB_OK;
+}
+
+static enum sb_code check_keys(const struct sb_limits_options *options, struct sb_error *err)
+{
+    char *archive = (char *)options->archive;
+    enum sb_code code = SB_OK;
+
+    if (options->keys)
+        code = sb_convert_spare_archive(options->keys, "bag of keys", err);
+    if (!code && options->keys)
+        code = sb_convert_paths_check(&archive, 1, options->keys, err);
+    return code;
+}
+
+static enum sb_code open_archive(struct limits *limits, struct sb_error *err)
+{
+    enum sb_code code = sb_archive_open(&limits->archive, limits->options->archive, err);
+
+    if (!code)
+        code = sb_shards_open(&limits->shards, limits->archive, err);
+    if (!code)
+        code = sb_archive_shard_count(limits->archive, &limits->shard_count, err);
+    /* An archive without files has a shard all the same. */
+    if (limits->shard_count == 0)
+        limits->shard_count = 1;
+    return code;
+}
+
+/* generation: of the index, when it was looked through. */
+static enum sb_code write_all(struct limits *limits, uint32_t generation, struct sb_error *err)
+{
+    enum sb_code code = open_keys(limits, err);
+
+    if (!code)
+        code = walk(limits, true, err);
+    if (!code && sb_archive_generation(limits->archive) != generation)
+        code = sb_fail(err, SB_CHANGED,
+                       "%s: was changed by another process while its limits were written; run "
+                       "again, with --force",
+                       limits->options->archive);
+    if (!code && limits->keys)
+        code = sb_key_bag_commit(limits->keys, err);
+    return code;
+}
+
+enum sb_code sb_limits_write(const struct sb_limits_options *options,
+                             struct sb_limits_counts *counts, struct sb_error *err)
+{
+    struct limits limits = {.options = options, .counts = counts};
+    uint32_t generation = 0;
+    enum sb_code code = check_keys(options, err);
+
+    if (!code)
+        code = open_archive(&limits, err);
+    if (!code) {
+        generation = sb_archive_generation(limits.archive);
+        code = walk(&limits, false, err);
+    }
+    if (!code && !options->dry_run)
+        code = write_all(&limits, generation, err);
+    sb_outfile_free(limits.file);
+    sb_key_bag_free(limits.keys);
+    sb_shards_free(limits.shards);
+    sb_archive_free(limits.archive);
+    sb_buf_release(&limits.path);
+    sb_buf_release(&limits.waiting);
+    return code;
+}

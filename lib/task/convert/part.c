@@ -1,0 +1,140 @@
+#include "task/convert/part.h"
+
+#include "task/convert/input.h"
+
+#include <stdlib.h>
+
+static bool have_records(const struct sb_convert_options *options)
+{
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (!sb_convert_is_bag_file(options, options->inputs[i]) &&
+            !sb_convert_is_syrah_file(options, options->inputs[i]))
+            return false;
+    }
+    return true;
+}
+
+/* How many of an input's records are chosen. */
+static enum sb_code count_chosen(struct sb_convert_part *part,
+                                 const struct sb_convert_options *options, const char *input,
+                                 const struct sb_notify *notify, int64_t *count,
+                                 struct sb_error *err)
+{
+    const struct sb_record_choice_options *wanted = options->records.choice;
+    struct sb_record_choice *choice = NULL;
+    enum sb_code code = sb_convert_count_file(options, input, count, err);
+
+    if (!code && wanted)
+        code = sb_record_choice_new(&choice, wanted, *count, err);
+    if (!code && wanted && wanted->list) {
+        /* What is not there is told once for all parts. */
+        code = sb_record_choice_spool(choice, &part->numbers, input,
+                                      options->share.index == 0 ? notify : NULL, err);
+        part->listed = true;
+        *count = sb_limit_spool_count(&part->numbers);
+    } else if (!code && wanted) {
+        *count = sb_record_choice_total(choice);
+    }
+    sb_record_choice_free(choice);
+    return code;
+}
+
+/* The inputs' counts, as cuts that take everything. */
+static enum sb_code count_all(struct sb_convert_part *part,
+                              const struct sb_convert_options *options,
+                              const struct sb_notify *notify, int64_t *total, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    *total = 0;
+    part->cuts = calloc(options->input_count, sizeof(*part->cuts));
+    if (!part->cuts)
+        return sb_fail_memory(err);
+    for (size_t i = 0; !code && i < options->input_count; i++) {
+        struct sb_record_cut *cut = &part->cuts[i];
+
+        cut->given = true;
+        code = count_chosen(part, options, options->inputs[i], notify, &cut->count, err);
+        if (!code && __builtin_add_overflow(*total, cut->count, total))
+            code = sb_fail(err, SB_LIMIT, "more records than can be counted");
+    }
+    return code;
+}
+
+static enum sb_code cut_records(struct sb_convert_part *part,
+                                const struct sb_convert_options *options,
+                                const struct sb_notify *notify, struct sb_error *err)
+{
+    int64_t total, first, count, before = 0;
+    enum sb_code code = count_all(part, options, notify, &total, err);
+
+    if (code)
+        return code;
+    sb_share_run(options->share, total, &first, &count);
+    for (size_t i = 0; i < options->input_count; i++) {
+        struct sb_record_cut *cut = &part->cuts[i];
+        int64_t end = before + cut->count, from = first > before ? first : before;
+        int64_t to = first + count < end ? first + count : end;
+
+        cut->first = to > from ? from - before : 0;
+        cut->count = to > from ? to - from : 0;
+        before = end;
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_convert_part_plan(struct sb_convert_part *out,
+                                  const struct sb_convert_options *options,
+                                  const struct sb_notify *notify, struct sb_error *err)
+{
+    int64_t first, count;
+
+    *out = (struct sb_convert_part){.end_input = options->input_count,
+                                    .numbers = {.fd = -1, .beside = options->output}};
+    if (options->share.count == 0)
+        return SB_OK;
+    if (have_records(options))
+        return cut_records(out, options, notify, err);
+    if (options->input_count == 1)
+        return sb_fail(
+            err, SB_INVALID,
+            "%s: a single INPUT that is no bag and no Syrah file cannot be cut into parts; "
+            "'shardbox "
+            "split' divides what it holds, and 'pack --part' packs a part of a directory",
+            options->inputs[0]);
+    sb_share_run(options->share, (int64_t)options->input_count, &first, &count);
+    out->first_input = (size_t)first;
+    out->end_input = (size_t)(first + count);
+    return SB_OK;
+}
+
+void sb_convert_part_release(struct sb_convert_part *part)
+{
+    free(part->cuts);
+    sb_limit_spool_release(&part->numbers);
+}
+
+bool sb_convert_part_has(const struct sb_convert_part *part, size_t input)
+{
+    return input >= part->first_input && input < part->end_input &&
+           (!part->cuts || part->cuts[input].count > 0);
+}
+
+const struct sb_record_choice_options *
+sb_convert_part_choice(const struct sb_convert_part *part, size_t input,
+                       const struct sb_record_choice_options *choice,
+                       struct sb_record_choice_options *room)
+{
+    static const struct sb_record_choice_options all = {.sample = -1};
+
+    if (!part->cuts)
+        return choice;
+    *room = choice ? *choice : all;
+    if (part->listed)
+        *room = (struct sb_record_choice_options){
+            .sample = -1,
+            .numbers = {
+                .spool = &part->numbers, .step = 1, .count = sb_limit_spool_count(&part->numbers)}};
+    room->cut = part->cuts[input];
+    return room;
+}

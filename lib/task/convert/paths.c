@@ -1,0 +1,333 @@
+#include "task/convert/paths.h"
+
+#include "archive/archive.h"
+#include "archive/database.h"
+#include "archive/shards.h"
+#include "core/name.h"
+#include "store/shard_spec.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where the output is or will be, absolute and without links above it. NULL: nowhere. */
+static char *resolve(const char *path)
+{
+    char *whole = realpath(path, NULL), *dir_copy, *base_copy, *dir = NULL;
+
+    if (whole)
+        return whole;
+    dir_copy = strdup(path);
+    base_copy = strdup(path);
+    if (dir_copy && base_copy)
+        dir = realpath(dirname(dir_copy), NULL);
+    if (dir && asprintf(&whole, "%s/%s", dir, basename(base_copy)) < 0)
+        whole = NULL;
+    free(dir);
+    free(base_copy);
+    free(dir_copy);
+    return whole;
+}
+
+static enum sb_code refuse_inside(const char *directory, const char *output, struct sb_error *err)
+{
+    char *inner = resolve(output), *outer = realpath(directory, NULL);
+    enum sb_code code = SB_OK;
+
+    if (inner && outer &&
+        sb_name_within(inner + 1, strlen(inner + 1), outer + 1, strlen(outer + 1)))
+        code = sb_fail(err, SB_INVALID,
+                       "%s: is inside of %s, and would become a part of itself; put it elsewhere",
+                       output, directory);
+    free(outer);
+    free(inner);
+    return code;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The shards of an archive; of one whose index cannot be read by their names. */
+static void open_shards(const char *path, struct sb_archive **archive, struct sb_shards **shards,
+                        uint32_t *count)
+{
+    struct sb_error ignored;
+    char *index;
+
+    *count = 0;
+    if (sb_archive_open(archive, path, &ignored) == SB_OK &&
+        sb_shards_open(shards, *archive, &ignored) == SB_OK &&
+        sb_archive_shard_count(*archive, count, &ignored) == SB_OK)
+        return;
+    sb_shards_free(*shards);
+    *shards = NULL;
+    index = sb_index_file(path, &ignored);
+    if (index)
+        index[sb_index_base_size(index)] = '\0';
+    if (index && sb_shards_open_at(shards, index, &ignored))
+        *shards = NULL;
+    free(index);
+}
+
+/* What cannot be opened is told when it is to be read. */
+static enum sb_code refuse_shard(const char *archive, const struct stat *output, const char *name,
+                                 struct sb_error *err)
+{
+    struct sb_archive *opened = NULL;
+    struct sb_shards *shards = NULL;
+    enum sb_code code = SB_OK;
+    uint32_t count = 0;
+    struct stat st;
+
+    open_shards(archive, &opened, &shards, &count);
+    for (uint32_t i = 0; shards && code == SB_OK && i <= SB_SHARD_MAX; i++) {
+        bool there = sb_shards_stat(shards, i, &st, err) == SB_OK;
+
+        if (!there && i >= count)
+            break;
+        if (there && is_same(&st, output))
+            code = sb_fail(err, SB_INVALID,
+                           "%s: holds bytes of the input %s; choose another output", name, archive);
+    }
+    sb_shards_free(shards);
+    sb_archive_free(opened);
+    return code;
+}
+
+/* Of "...-00003-of-00016SUFFIX", in the middle; shards 0: of any number. */
+static bool is_shard_number(const char *text, uint32_t shards)
+{
+    static const char form[] = "-ddddd-of-ddddd";
+
+    for (size_t i = 0; form[i]; i++) {
+        if (form[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
+            return false;
+    }
+    return shards == 0 || strtoul(text + strlen("-ddddd-of-"), NULL, 10) == shards;
+}
+
+static bool is_in_same_directory(const char *a, const char *b)
+{
+    char *first = resolve(a), *second = resolve(b);
+    bool same = first && second;
+
+    if (same) {
+        *strrchr(first, '/') = '\0';
+        *strrchr(second, '/') = '\0';
+        same = strcmp(first, second) == 0;
+    }
+    free(first);
+    free(second);
+    return same;
+}
+
+/* Will the output, a set of bags, have a shard of this name? */
+static bool is_shard_of(const char *file, const char *output)
+{
+    struct sb_shard_pattern pattern;
+    struct sb_error ignored;
+    const char *name = strrchr(file, '/'), *prefix;
+    size_t size, middle = strlen("-ddddd-of-ddddd");
+
+    if (sb_shard_pattern_parse(&pattern, output, &ignored) || !pattern.is_set)
+        return false;
+    name = name ? name + 1 : file;
+    prefix = memrchr(pattern.path, '/', pattern.prefix_size);
+    prefix = prefix ? prefix + 1 : pattern.path;
+    size = pattern.prefix_size - (size_t)(prefix - pattern.path);
+    return strlen(name) == size + middle + strlen(pattern.suffix) &&
+           memcmp(name, prefix, size) == 0 && is_shard_number(name + size, pattern.shards) &&
+           strcmp(name + size + middle, pattern.suffix) == 0 && is_in_same_directory(file, output);
+}
+
+/* Is the output the file with the limits of a bag that stands elsewhere? */
+static bool is_limits_of(const char *bag, const struct stat *output)
+{
+    struct sb_buf name = {0};
+    struct stat st;
+    bool same = sb_is_bag_name(bag) && sb_limits_name(bag, &name) == SB_OK &&
+                stat(name.data, &st) == 0 && is_same(&st, output);
+
+    sb_buf_release(&name);
+    return same;
+}
+
+static enum sb_code refuse_same(const char *input, const char *output, struct sb_error *err)
+{
+    return sb_fail(err, SB_INVALID, "%s: is input and output at once; choose another output",
+                   strcmp(output, "-") != 0 ? output : input);
+}
+
+/* The shards that a spec of bags stands for. */
+static enum sb_code check_shards(const char *input, const char *output, const struct stat *target,
+                                 struct sb_error *err)
+{
+    struct sb_spec spec;
+    struct stat st;
+    enum sb_code code = sb_spec_expand(&spec, input, err);
+
+    if (code)
+        return code;
+    for (size_t i = 0; !code && i < spec.count; i++) {
+        if (stat(spec.paths[i], &st))
+            code = sb_fail_errno(err, errno, "%s", spec.paths[i]);
+        else if ((target && (is_same(&st, target) || is_limits_of(spec.paths[i], target))) ||
+                 is_shard_of(spec.paths[i], output))
+            code = refuse_same(input, output, err);
+    }
+    sb_spec_release(&spec);
+    return code;
+}
+
+/* Words that are not the name of a file, but may stand for several. */
+static bool may_be_spec(const char *input)
+{
+    return sb_spec_is_of_bags(input) || strpbrk(input, "@,*?[") || strncmp(input, "fs:", 3) == 0;
+}
+
+static enum sb_code check_input(const char *input, const char *output, const struct stat *target,
+                                struct sb_error *err)
+{
+    bool is_stdin = strcmp(input, "-") == 0;
+    struct stat st;
+
+    if (is_stdin ? fstat(STDIN_FILENO, &st) : stat(input, &st)) {
+        int reason = errno;
+
+        if (sb_archive_looks_like(input))
+            return SB_OK;
+        return may_be_spec(input) ? check_shards(input, output, target, err)
+                                  : sb_fail_errno(err, reason, "%s", input);
+    }
+    if ((target && (is_same(&st, target) || (!is_stdin && is_limits_of(input, target)))) ||
+        (!is_stdin && is_shard_of(input, output)))
+        return refuse_same(input, output, err);
+    if (S_ISDIR(st.st_mode) && strcmp(output, "-") != 0)
+        return refuse_inside(input, output, err);
+    if (target && !is_stdin && sb_archive_looks_like(input))
+        return refuse_shard(input, target, output, err);
+    return SB_OK;
+}
+
+enum sb_code sb_convert_paths_check(char *const *inputs, size_t count, const char *output,
+                                    struct sb_error *err)
+{
+    bool is_stdout = strcmp(output, "-") == 0;
+    struct stat st;
+    bool there = (is_stdout ? fstat(STDOUT_FILENO, &st) : stat(output, &st)) == 0 &&
+                 (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < count; i++)
+        code = check_input(inputs[i], output, there ? &st : NULL, err);
+    return code;
+}
+
+bool sb_convert_replaces(const char *output, const char *file)
+{
+    struct stat target, st;
+    bool there = stat(output, &target) == 0 && S_ISREG(target.st_mode);
+
+    return (there && stat(file, &st) == 0 && is_same(&st, &target)) ||
+           (there && is_limits_of(file, &target)) || is_shard_of(file, output);
+}
+
+/*
+ * The archive that has, or would have, a file of this name for its own, and is there: by its index,
+ * or for a shard by a file of its name, though that be damaged. NULL: none.
+ */
+static char *archive_of_part(const char *path, bool *shard)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    struct stat st;
+
+    for (const char *rest = name + 1; *name && *rest; rest++) {
+        struct sb_own own = sb_own_of_rest(rest);
+        char *archive = own.kind == SB_OWN_NONE ? NULL : strndup(path, (size_t)(rest - path));
+
+        *shard = own.kind == SB_OWN_SHARD;
+        if (archive && (sb_archive_looks_like(archive) ||
+                        (*shard && stat(archive, &st) == 0 && S_ISREG(st.st_mode))))
+            return archive;
+        free(archive);
+    }
+    return NULL;
+}
+
+enum sb_code sb_convert_spare_parts(const char *output, struct sb_error *err)
+{
+    struct stat st;
+    bool there = stat(output, &st) == 0, shard = false;
+    char *archive = there && !S_ISREG(st.st_mode) ? NULL : archive_of_part(output, &shard);
+    enum sb_code code = SB_OK;
+
+    if (archive && there && shard)
+        code = sb_fail(err, SB_EXISTS, "%s: is a shard of the archive %s; choose another output",
+                       output, archive);
+    else if (archive)
+        code = sb_fail(err, SB_EXISTS,
+                       "%s: is a name that the archive %s has for its own; choose another output",
+                       output, archive);
+    free(archive);
+    return code;
+}
+
+enum sb_code sb_convert_spare_archive(const char *output, const char *word, struct sb_error *err)
+{
+    enum sb_code code = sb_convert_spare_parts(output, err);
+    struct stat st;
+
+    if (code || (stat(output, &st) == 0 && !S_ISREG(st.st_mode)) || !sb_archive_looks_like(output))
+        return code;
+    return sb_fail(err, SB_EXISTS,
+                   "%s: is an archive, whose shards would be lost behind a %s; choose another "
+                   "output, or remove it first",
+                   output, word);
+}
+
+/* What is not there yet is the same when it gets the same name. */
+bool sb_convert_same_name(const char *a, const char *b)
+{
+    char *first = resolve(a), *second = resolve(b);
+    bool same = first && second && strcmp(first, second) == 0;
+
+    free(first);
+    free(second);
+    return same;
+}
+
+/* Is the one file written over the other, or where its limits are? */
+static bool names_meet(const char *path, const char *output)
+{
+    struct sb_buf limits = {0};
+    bool meet = sb_convert_same_name(path, output) || is_shard_of(path, output) ||
+                is_shard_of(output, path);
+
+    if (!meet && sb_is_bag_name(output) && sb_limits_name(output, &limits) == SB_OK)
+        meet = sb_convert_same_name(path, limits.data);
+    sb_buf_release(&limits);
+    return meet;
+}
+
+enum sb_code sb_convert_beside_check(char *const *inputs, size_t count, const char *output,
+                                     const char *path, const char *word, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (strcmp(path, "-") == 0)
+        return SB_OK;
+    if (strcmp(output, "-") != 0 && names_meet(path, output))
+        return sb_fail(err, SB_INVALID, "%s: is both the %s and OUTPUT; choose another %s", path,
+                       word, word);
+    code = sb_convert_spare_archive(path, word, err);
+    return code ? code : sb_convert_paths_check(inputs, count, path, err);
+}

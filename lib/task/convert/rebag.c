@@ -1,0 +1,375 @@
+#include "task/convert/rebag.h"
+
+#include "core/pipeline.h"
+#include "task/convert/rebag_slot.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* A run of fewer records is not worth a call of its own. */
+#define RUN_RECORDS 256
+
+#define SLOTS_AHEAD 2 /* beside one for each thread */
+
+/* So much is moved between two reports of progress. */
+#define MOVE_BYTES ((int64_t)64 << 20)
+
+struct rebag {
+    struct sb_rebag_work work;
+    struct sb_record_choice *choice; /* NULL: all, once */
+    bool given_all;
+    struct sb_record_run run; /* count 0: another is to be had */
+    struct sb_rebag_counts *counts;
+    int64_t start_records;           /* of the writer */
+    int64_t done_bytes, total_bytes; /* as stored in the bag */
+    int64_t move_records;            /* that come to MOVE_BYTES */
+    size_t slot_records;             /* that make a slot of a good size */
+    struct sb_rebag_coder coder;     /* of the calling thread */
+    struct sb_buf frame;             /* likewise */
+    struct sb_rebag_slot *slots;     /* NULL until they are needed */
+};
+
+static void report_progress(const struct rebag *rebag)
+{
+    const struct sb_rebag_options *options = rebag->work.options;
+
+    if (options->progress)
+        options->progress(options->context, rebag->done_bytes, rebag->total_bytes,
+                          sb_bag_writer_records(rebag->work.writer) - rebag->start_records);
+}
+
+static void leave_out(struct rebag *rebag, int64_t record, struct sb_error *why)
+{
+    sb_rebag_name_record(record, why);
+    sb_tell(rebag->work.options->notify, SB_PROBLEM, "damaged", sb_bag_name(rebag->work.bag), "%s",
+            why->text);
+    rebag->counts->damaged++;
+}
+
+static enum sb_code choose_run(struct rebag *rebag, struct sb_error *err)
+{
+    enum sb_code code;
+
+    while ((code = sb_record_choice_next(rebag->choice, &rebag->run, err)) == SB_INVALID)
+        sb_tell(rebag->work.options->notify, SB_PROBLEM, "missing", sb_bag_name(rebag->work.bag),
+                "%s", err->text);
+    return code;
+}
+
+/* SB_END when there are no more. */
+static enum sb_code need_run(struct rebag *rebag, struct sb_error *err)
+{
+    if (rebag->run.count > 0)
+        return SB_OK;
+    if (rebag->choice)
+        return choose_run(rebag, err);
+    if (rebag->given_all || sb_bag_count(rebag->work.bag) == 0)
+        return SB_END;
+    rebag->given_all = true;
+    rebag->run = (struct sb_record_run){.step = 1, .count = sb_bag_count(rebag->work.bag)};
+    return SB_OK;
+}
+
+/* How many records, from the next one on, lie one behind the other in a shard that moves as it
+ * is. */
+static int64_t movable_records(const struct rebag *rebag)
+{
+    const struct sb_record_run *run = &rebag->run;
+    struct sb_bag *bag = rebag->work.bag;
+    struct sb_bag_place place = sb_bag_place_of(bag, run->first);
+    int64_t left = sb_bag_shard(bag, place.shard)->records - place.index;
+    bool follow = run->step == 1 && (sb_bag_shard_count(bag) == 1 ||
+                                     sb_bag_options_of(bag)->layout == SB_LAYOUT_CONCATENATED);
+
+    if (!follow || !sb_rebag_moves(&rebag->work, place.shard))
+        return 0;
+    return run->count < left ? run->count : left;
+}
+
+static void pass_over(struct sb_record_run *run, int64_t count)
+{
+    run->first += run->step * count;
+    run->count -= count;
+}
+
+/* What lies in the bag as it is to lie in the output. */
+static enum sb_code move_run(struct rebag *rebag, int64_t count, struct sb_error *err)
+{
+    struct sb_rebag_work *work = &rebag->work;
+    enum sb_code code = sb_rebag_coder_make(&rebag->coder, work, err);
+
+    while (!code && count > 0) {
+        int64_t before = sb_bag_writer_records(work->writer),
+                bytes = sb_bag_writer_bytes(work->writer);
+        struct sb_bag_place place = sb_bag_place_of(work->bag, rebag->run.first);
+        int64_t wanted = count < rebag->move_records ? count : rebag->move_records, moved;
+
+        code = sb_bag_writer_add_run(work->writer, rebag->coder.reader, place, wanted, err);
+        moved = sb_bag_writer_records(work->writer) - before;
+        pass_over(&rebag->run, moved);
+        count -= moved;
+        rebag->done_bytes += sb_bag_writer_bytes(work->writer) - bytes;
+        report_progress(rebag);
+        if (code != SB_DAMAGED)
+            continue;
+        leave_out(rebag, rebag->run.first, err);
+        code = SB_OK;
+        pass_over(&rebag->run, 1);
+        count--;
+    }
+    return code;
+}
+
+/* Records that do not lie so */
+
+static enum sb_code fill(void *context, void *slot_, struct sb_error *err)
+{
+    struct rebag *rebag = context;
+    struct sb_rebag_slot *slot = slot_;
+    enum sb_code code = SB_OK;
+
+    sb_rebag_slot_clear(slot);
+    while (slot->count < rebag->slot_records) {
+        struct sb_rebag_record *record = &slot->records[slot->count];
+
+        code = need_run(rebag, err);
+        if (code || movable_records(rebag) >= RUN_RECORDS)
+            break;
+        *record =
+            (struct sb_rebag_record){.number = rebag->run.first,
+                                     .place = sb_bag_place_of(rebag->work.bag, rebag->run.first)};
+        pass_over(&rebag->run, 1);
+        slot->count++;
+    }
+    if (code && code != SB_END)
+        return code;
+    return slot->count > 0 ? SB_OK : SB_END;
+}
+
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+{
+    const struct rebag *rebag = context;
+
+    (void)turns;
+    return sb_rebag_slot_work(slot, &rebag->work, err);
+}
+
+/* Large records */
+
+static enum sb_code add_piece(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    return sb_bag_writer_piece(context, data, size, err);
+}
+
+static enum sb_code encode_piece(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct rebag *rebag = context;
+
+    return sb_encode_more(rebag->coder.encoder, data, size, add_piece, rebag->work.writer, err);
+}
+
+static enum sb_code drop_piece(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    (void)context;
+    (void)data;
+    (void)size;
+    (void)err;
+    return SB_OK;
+}
+
+/* Once a part of it is written it cannot be left out: damage must be known before. */
+static enum sb_code stream(struct rebag *rebag, const struct sb_record_extent *extent,
+                           struct sb_error *err)
+{
+    struct sb_rebag_coder *coder = &rebag->coder;
+    struct sb_bag_writer *writer = rebag->work.writer;
+    int64_t size;
+    enum sb_code code = sb_bag_record_size(coder->reader, extent, &size, err);
+
+    if (!code)
+        code = sb_bag_stream(coder->reader, extent, drop_piece, NULL, err);
+    if (code)
+        return code;
+    if (rebag->work.encodes) {
+        code = sb_encode_begin(coder->encoder, size, err);
+        if (!code)
+            code = sb_bag_stream(coder->reader, extent, encode_piece, rebag, err);
+        if (!code)
+            code = sb_encode_end(coder->encoder, add_piece, writer, err);
+    } else {
+        code = sb_bag_stream(coder->reader, extent, add_piece, writer, err);
+    }
+    if (!code)
+        code = sb_bag_writer_end_record(writer, err);
+    if (code == SB_DAMAGED)
+        err->code = code = SB_CHANGED;
+    return code;
+}
+
+static enum sb_code add_late(struct rebag *rebag, const struct sb_rebag_record *record,
+                             struct sb_error *err)
+{
+    struct sb_rebag_work *work = &rebag->work;
+    struct sb_rebag_coder *coder = &rebag->coder;
+    struct sb_bag_writer *writer = work->writer;
+    const struct sb_record_extent *extent = &record->extent;
+    enum sb_code code = sb_rebag_coder_make(coder, work, err);
+    size_t size;
+
+    if (code)
+        return code;
+    if (sb_rebag_moves(work, extent->shard))
+        return sb_bag_writer_add_run(writer, coder->reader, record->place, 1, err);
+    code = sb_bag_load(coder->reader, extent, coder->scratch, SB_REBAG_ROOM, &size, err);
+    if (code == SB_LIMIT)
+        return stream(rebag, extent, err);
+    if (code || !work->encodes)
+        return code ? code : sb_bag_writer_add(writer, coder->scratch, &size, 1, err);
+    sb_buf_clear(&rebag->frame);
+    code = sb_encode(coder->encoder, coder->scratch, size, &rebag->frame, err);
+    return code ? code : sb_bag_writer_add(writer, rebag->frame.data, &rebag->frame.size, 1, err);
+}
+
+/* Records that are ready, from `from` on, up to the next that is late. */
+static size_t ready_run(const struct sb_rebag_slot *slot, size_t from, size_t *end)
+{
+    size_t ready = 0;
+
+    for (*end = from; *end < slot->count && slot->records[*end].state != SB_REBAG_LATE; (*end)++)
+        ready += slot->records[*end].state == SB_REBAG_READY;
+    return ready;
+}
+
+static enum sb_code add_slot(struct rebag *rebag, const struct sb_rebag_slot *slot,
+                             struct sb_error *err)
+{
+    const size_t *sizes = slot->sizes;
+    const char *data = slot->out.data;
+    enum sb_code code = SB_OK;
+
+    for (size_t at = 0, end; !code && at < slot->count; at = end) {
+        size_t ready = ready_run(slot, at, &end);
+
+        if (ready > 0)
+            code = sb_bag_writer_add(rebag->work.writer, data, sizes, ready, err);
+        for (; ready > 0; ready--)
+            data += *sizes++;
+        if (code || end == slot->count)
+            continue;
+        code = add_late(rebag, &slot->records[end], err);
+        if (code == SB_DAMAGED) {
+            leave_out(rebag, slot->records[end].number, err);
+            code = SB_OK;
+        }
+        end++;
+    }
+    return code;
+}
+
+/* Slots that are too large wait for the calling thread, and small ones cost more than they hold. */
+static void adapt(struct rebag *rebag, const struct sb_rebag_slot *slot)
+{
+    size_t bytes = slot->stored.size > slot->out.size ? slot->stored.size : slot->out.size;
+
+    if (bytes > SB_REBAG_BYTES / 2 && rebag->slot_records > 1)
+        rebag->slot_records /= 2;
+    else if (bytes < SB_REBAG_BYTES / 8 && slot->count == rebag->slot_records &&
+             rebag->slot_records <= SB_REBAG_RECORDS / 2)
+        rebag->slot_records *= 2;
+}
+
+static enum sb_code drain(void *context, void *slot_, struct sb_error *err)
+{
+    struct rebag *rebag = context;
+    struct sb_rebag_slot *slot = slot_;
+    enum sb_code code;
+
+    sb_events_tell(&slot->events, rebag->work.options->notify);
+    rebag->counts->damaged += slot->damaged;
+    code = add_slot(rebag, slot, err);
+    for (size_t i = 0; i < slot->count; i++)
+        rebag->done_bytes += slot->records[i].extent.size;
+    adapt(rebag, slot);
+    report_progress(rebag);
+    return code;
+}
+
+static enum sb_code gather(struct rebag *rebag, struct sb_error *err)
+{
+    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
+    unsigned threads = rebag->work.options->threads, count = threads + SLOTS_AHEAD;
+
+    if (!rebag->slots)
+        rebag->slots = calloc(count, sizeof(*rebag->slots));
+    if (!rebag->slots)
+        return sb_fail_memory(err);
+    return sb_pipeline_run(&ops, rebag, rebag->slots, sizeof(*rebag->slots), count, threads, err);
+}
+
+static enum sb_code run(struct rebag *rebag, struct sb_error *err)
+{
+    enum sb_code code;
+
+    while ((code = need_run(rebag, err)) == SB_OK) {
+        int64_t movable = movable_records(rebag);
+
+        code = movable >= RUN_RECORDS ? move_run(rebag, movable, err) : gather(rebag, err);
+        if (code)
+            return code;
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+static void release(struct rebag *rebag)
+{
+    unsigned count = rebag->slots ? rebag->work.options->threads + SLOTS_AHEAD : 0;
+
+    for (unsigned i = 0; i < count; i++)
+        sb_rebag_slot_release(&rebag->slots[i]);
+    free(rebag->slots);
+    sb_rebag_coder_release(&rebag->coder);
+    sb_buf_release(&rebag->frame);
+}
+
+static int64_t stored_bytes(const struct sb_bag *bag)
+{
+    int64_t bytes = 0;
+
+    for (uint32_t i = 0; i < sb_bag_shard_count(bag); i++)
+        bytes += sb_bag_shard(bag, i)->bytes;
+    return bytes;
+}
+
+static int64_t within(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+enum sb_code sb_rebag(struct sb_bag *bag, struct sb_bag_writer *writer,
+                      const struct sb_rebag_options *options, struct sb_rebag_counts *counts,
+                      struct sb_error *err)
+{
+    int64_t bytes = stored_bytes(bag), records = sb_bag_count(bag);
+    int64_t average = records > 0 ? bytes / records + 1 : 1;
+    struct rebag rebag = {
+        .work = {.bag = bag,
+                 .writer = writer,
+                 .options = options,
+                 .encodes = sb_bag_writer_compresses(writer)},
+        .choice = options->choice,
+        .counts = counts,
+        .start_records = sb_bag_writer_records(writer),
+        .total_bytes = options->choice ? 0 : bytes,
+        .slot_records = (size_t)within((int64_t)SB_REBAG_BYTES / 4 / average, 1, SB_REBAG_RECORDS),
+        .move_records = within(MOVE_BYTES / average, RUN_RECORDS, INT64_MAX),
+    };
+    int64_t start_bytes = sb_bag_writer_bytes(writer);
+    enum sb_code code;
+
+    *counts = (struct sb_rebag_counts){0};
+    code = run(&rebag, err);
+    counts->records = sb_bag_writer_records(writer) - rebag.start_records;
+    counts->bytes = sb_bag_writer_bytes(writer) - start_bytes;
+    release(&rebag);
+    return code;
+}

@@ -1,0 +1,35 @@
+/*
+ * Bags to bags: frames are moved as they are where both sides are compressed alike, as fast as a
+ * copy; else decoded and encoded on threads.
+ */
+#ifndef SB_TASK_CONVERT_REBAG_H
+#define SB_TASK_CONVERT_REBAG_H
+
+#include "store/bag/writer.h"
+#include "store/record_choice.h"
+
+struct sb_rebag_options {
+    struct sb_record_choice *choice; /* NULL: all */
+    bool same_dictionary; /* frames of both sides are of the same dictionary, or of none */
+    struct sb_dictionary *dictionary; /* of what is encoded */
+    int level;
+    unsigned threads;
+    bool decode; /* even where frames could be moved: a level was asked for */
+    const struct sb_notify *notify;
+    void (*progress)(void *context, int64_t bytes, int64_t total, int64_t records);
+    void *context;
+};
+
+struct sb_rebag_counts {
+    int64_t records;
+    int64_t bytes;   /* stored */
+    int64_t damaged; /* left out, told as SB_PROBLEM ("damaged") */
+};
+
+/* Adds the chosen records; the writer is not committed. What the choice cannot give is told as
+ * SB_PROBLEM ("missing"). */
+enum sb_code sb_rebag(struct sb_bag *bag, struct sb_bag_writer *writer,
+                      const struct sb_rebag_options *options, struct sb_rebag_counts *counts,
+                      struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * Caches to a cache: rows are copied, value by value, as they are stored.
+ */
+#ifndef SB_TASK_CONVERT_RECACHE_H
+#define SB_TASK_CONVERT_RECACHE_H
+
+#include "store/cache/cache.h"
+#include "store/cache/writer.h"
+
+struct sb_recache_options {
+    const char *key_prefix;    /* of all keys; NULL: none */
+    const char *const *arrays; /* only these fields, which must be there; */
+    size_t array_count;        /* 0: all */
+    bool sequence_given;       /* tuples and lists become */
+    bool list;                 /* lists, else tuples */
+    const struct sb_notify *notify;
+    void (*progress)(void *context, int64_t bytes, int64_t total, int64_t rows);
+    void *context;
+};
+
+struct sb_recache_counts {
+    int64_t rows;
+    int64_t bytes; /* of values */
+};
+
+/*
+ * Adds the rows that count; the writer is not committed. A row that is damaged is told as
+ * SB_PROBLEM ("damaged") and left out. *counts is added to.
+ */
+enum sb_code sb_recache(struct sb_cache *cache, struct sb_cache_writer *writer,
+                        const struct sb_recache_options *options, struct sb_recache_counts *counts,
+                        struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,406 @@
+#include "task/diff/diff.h"
+
+#include "archive/select.h"
+#include "archive/shards.h"
+#include "core/glob.h"
+#include "core/interrupt.h"
+#include "core/name.h"
+#include "core/number.h"
+#include "core/pipeline.h"
+#include "task/diff/pair.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* One directory, on one side or on both. */
+struct frame {
+    struct sb_listing *ours; /* NULL: not there, or at its end */
+    struct sb_listing *theirs;
+    struct sb_child our_next; /* read, not yet taken */
+    struct sb_child their_next;
+    bool ours_waits;
+    bool theirs_wait;
+};
+
+/* A literal beginning that names of an argument have: below or above it, there may be some. */
+struct reach {
+    char *name;
+    size_t size;
+};
+
+struct diff {
+    const struct sb_diff_options *options;
+    struct sb_archive *archive;
+    struct sb_shards *shards;
+    struct sb_hierarchy *ours;
+    struct sb_hierarchy *theirs;
+    struct sb_select *select; /* NULL: everything */
+    struct reach *reaches;
+    size_t reach_count;
+    const char *base; /* last component of the archive's name */
+
+    struct frame *frames;
+    size_t depth;
+    size_t room;
+    struct sb_buf descend; /* the directory that was met last */
+    bool descend_ours;
+    bool descend_theirs;
+    int64_t bytes;
+    int64_t files;
+};
+
+static bool selected(const struct diff *diff, const struct sb_entry *entry)
+{
+    return !diff->select || sb_select_takes(diff->select, entry->path, entry->path_size);
+}
+
+/* May something at or below this directory be selected? */
+static bool reachable(const struct diff *diff, const struct sb_entry *entry)
+{
+    for (size_t i = 0; i < diff->reach_count; i++) {
+        const struct reach *reach = &diff->reaches[i];
+
+        if (sb_name_within(reach->name, reach->size, entry->path, entry->path_size) ||
+            sb_name_within(entry->path, entry->path_size, reach->name, reach->size))
+            return true;
+    }
+    return !diff->select;
+}
+
+static enum sb_code find_reaches(struct diff *diff, struct sb_error *err)
+{
+    const struct sb_diff_options *options = diff->options;
+    struct sb_buf name = {0};
+    enum sb_code code = SB_OK;
+
+    if (!diff->select)
+        return SB_OK;
+    diff->reaches = calloc(options->path_count, sizeof(*diff->reaches));
+    if (!diff->reaches)
+        return sb_fail_memory(err);
+    for (size_t i = 0; !code && i < options->path_count; i++) {
+        struct reach *reach = &diff->reaches[diff->reach_count];
+        bool stripped;
+
+        if (!*options->paths[i])
+            continue;
+        if (sb_name_normalize(options->paths[i], &name, &stripped) ||
+            !(reach->name = strdup(name.data ? name.data : ""))) {
+            code = sb_fail_memory(err);
+            break;
+        }
+        reach->size = sb_is_glob(reach->name) ? sb_glob_prefix(reach->name) : strlen(reach->name);
+        diff->reach_count++;
+    }
+    sb_buf_release(&name);
+    return code;
+}
+
+/* Is it the archive itself, standing in the tree that it is held against? */
+static bool is_own_file(struct diff *diff, const struct sb_child *child)
+{
+    const struct stat *index = sb_archive_index_stat(diff->archive);
+    const char *name = child->entry.path;
+    struct sb_error ignored;
+    struct sb_own own;
+    struct stat st;
+
+    if (child->inode == 0)
+        return false;
+    if (child->device == index->st_dev && child->inode == index->st_ino)
+        return true;
+    name += sb_parent_size(name, child->entry.path_size);
+    name += *name == '/';
+    own = sb_own_of(name, diff->base);
+    return own.kind == SB_OWN_SHARD &&
+           sb_shards_stat(diff->shards, own.shard, &st, &ignored) == SB_OK &&
+           st.st_dev == child->device && st.st_ino == child->inode;
+}
+
+static void leave(struct diff *diff)
+{
+    struct frame *frame = &diff->frames[--diff->depth];
+
+    sb_listing_free(diff->ours, frame->ours);
+    sb_listing_free(diff->theirs, frame->theirs);
+}
+
+/* Lists a directory of the other side; one that cannot be is said, and left out. */
+static enum sb_code list_theirs(struct diff *diff, const char *dir, size_t size,
+                                struct sb_listing **out, struct sb_error *err)
+{
+    enum sb_code code = sb_hierarchy_list(diff->theirs, dir, size, out, err);
+
+    if (code != SB_SYSTEM && code != SB_NOENT && code != SB_INVALID)
+        return code;
+    if (code == SB_SYSTEM && (err->sys_errno == EMFILE || err->sys_errno == ENFILE))
+        return code;
+    sb_tell(diff->options->notify, SB_PROBLEM, "unreadable", size > 0 ? dir : ".",
+            "%s; its contents are not compared", err->text);
+    return SB_OK;
+}
+
+static enum sb_code enter(struct diff *diff, const char *dir, size_t size, bool ours, bool theirs,
+                          struct sb_error *err)
+{
+    struct frame *frame;
+
+    if (diff->depth == diff->room) {
+        size_t room = diff->room ? diff->room * 2 : 16;
+        struct frame *frames = reallocarray(diff->frames, room, sizeof(*frames));
+
+        if (!frames)
+            return sb_fail_memory(err);
+        diff->frames = frames;
+        diff->room = room;
+    }
+    frame = &diff->frames[diff->depth++];
+    *frame = (struct frame){0};
+    if (theirs && list_theirs(diff, dir, size, &frame->theirs, err))
+        return err->code;
+    /* Nothing is called missing because its directory could not be read. */
+    if (ours && (!theirs || frame->theirs))
+        return sb_hierarchy_list(diff->ours, dir, size, &frame->ours, err);
+    return SB_OK;
+}
+
+/* Has each side of the innermost directory its next child waiting, unless it has ended. */
+static enum sb_code look_ahead(struct diff *diff, struct frame *frame, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (frame->ours && !frame->ours_waits) {
+        code = sb_listing_next(diff->ours, frame->ours, &frame->our_next, err);
+        frame->ours_waits = !code;
+    }
+    if (code == SB_END) {
+        sb_listing_free(diff->ours, frame->ours);
+        frame->ours = NULL;
+        code = SB_OK;
+    }
+    if (code || !frame->theirs || frame->theirs_wait)
+        return code;
+    code = sb_listing_next(diff->theirs, frame->theirs, &frame->their_next, err);
+    frame->theirs_wait = !code;
+    if (code == SB_SYSTEM || code == SB_NOENT || code == SB_INVALID) {
+        sb_tell(diff->options->notify, SB_PROBLEM, "changed", NULL,
+                "the tree changed while it was compared: %s", err->text);
+        code = SB_END;
+    }
+    if (code == SB_END) {
+        sb_listing_free(diff->theirs, frame->theirs);
+        frame->theirs = NULL;
+        code = SB_OK;
+    }
+    return code;
+}
+
+static int compare_names(const struct sb_entry *a, const struct sb_entry *b)
+{
+    size_t common = a->path_size < b->path_size ? a->path_size : b->path_size;
+    int order = memcmp(a->path, b->path, common);
+
+    if (order != 0)
+        return order;
+    return (a->path_size > b->path_size) - (a->path_size < b->path_size);
+}
+
+/* Takes the lesser of the waiting children, or both where they have one name; one does wait. */
+static void take_lesser(struct frame *frame, const struct sb_child **ours,
+                        const struct sb_child **theirs)
+{
+    int order = 0;
+
+    if (frame->ours_waits && frame->theirs_wait)
+        order = compare_names(&frame->our_next.entry, &frame->their_next.entry);
+    if (!frame->theirs_wait || order < 0) {
+        *ours = &frame->our_next;
+        frame->ours_waits = false;
+    } else if (!frame->ours_waits || order > 0) {
+        *theirs = &frame->their_next;
+        frame->theirs_wait = false;
+    } else {
+        *ours = &frame->our_next;
+        *theirs = &frame->their_next;
+        frame->ours_waits = frame->theirs_wait = false;
+    }
+}
+
+static bool is_directory(const struct sb_child *child)
+{
+    return child && !child->special && !child->entry.defect && child->entry.type == SB_DIR;
+}
+
+/* Enters the directory that was met last, unless it was none. */
+static enum sb_code descend(struct diff *diff, struct sb_error *err)
+{
+    bool into_ours = diff->descend_ours, into_theirs = diff->descend_theirs;
+
+    diff->descend_ours = diff->descend_theirs = false;
+    if (!into_ours && !into_theirs)
+        return SB_OK;
+    return enter(diff, diff->descend.data, diff->descend.size, into_ours, into_theirs, err);
+}
+
+/*
+ * The next name of the walk and what stands under it. SB_END at its end. The children live until
+ * the next call.
+ */
+static enum sb_code next_pair(struct diff *diff, const struct sb_child **ours,
+                              const struct sb_child **theirs, struct sb_error *err)
+{
+    const struct sb_entry *any;
+    enum sb_code code = descend(diff, err);
+
+    *ours = *theirs = NULL;
+    while (!code && !*ours && !*theirs) {
+        struct frame *frame;
+
+        if (diff->depth == 0)
+            return SB_END;
+        frame = &diff->frames[diff->depth - 1];
+        code = look_ahead(diff, frame, err);
+        if (!code && (frame->ours_waits || frame->theirs_wait))
+            take_lesser(frame, ours, theirs);
+        else if (!code)
+            leave(diff);
+    }
+    if (code)
+        return code;
+    any = *ours ? &(*ours)->entry : &(*theirs)->entry;
+    if ((is_directory(*ours) || is_directory(*theirs)) && reachable(diff, any)) {
+        diff->descend_ours = is_directory(*ours);
+        diff->descend_theirs = is_directory(*theirs);
+        if (sb_buf_set(&diff->descend, any->path, any->path_size))
+            return sb_fail_memory(err);
+    }
+    return SB_OK;
+}
+
+static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+{
+    struct diff *diff = context;
+    struct sb_pairs *pairs = slot;
+    const struct sb_child *ours, *theirs;
+
+    sb_pairs_clear(pairs);
+    while (!sb_pairs_full(pairs)) {
+        enum sb_code code = next_pair(diff, &ours, &theirs, err);
+
+        if (code == SB_END)
+            break;
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (code)
+            return code;
+        if (!selected(diff, ours ? &ours->entry : &theirs->entry))
+            continue;
+        if (!ours && is_own_file(diff, theirs))
+            continue;
+        if (sb_pairs_add(pairs, ours, theirs, err))
+            return err->code;
+    }
+    return pairs->count > 0 || pairs->events.text.size > 0 ? SB_OK : SB_END;
+}
+
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+{
+    const struct diff *diff = context;
+
+    (void)turns;
+    return diff->options->quick ? SB_OK : sb_pairs_compare(slot, diff->ours, diff->theirs, err);
+}
+
+static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+{
+    struct diff *diff = context;
+    struct sb_pairs *pairs = slot;
+
+    if (pairs->damaged && sb_archive_still_current(diff->archive, err))
+        return err->code;
+    sb_events_tell(&pairs->events, diff->options->notify);
+    sb_pairs_report(pairs, diff->options);
+    diff->bytes += pairs->bytes;
+    diff->files += pairs->files;
+    if (diff->options->progress && !diff->options->quick)
+        diff->options->progress(diff->options->context, diff->bytes, diff->files);
+    return SB_OK;
+}
+
+static enum sb_code run(struct diff *diff, struct sb_error *err)
+{
+    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
+    unsigned threads = diff->options->threads;
+    unsigned slots = threads * 2 + 1;
+    struct sb_pairs *pairs = calloc(slots, sizeof(*pairs));
+    enum sb_code code;
+
+    if (!pairs)
+        return sb_fail_memory(err);
+    for (unsigned i = 0; i < slots; i++)
+        pairs[i].time_grain = diff->options->time_grain;
+    code = enter(diff, "", 0, true, true, err);
+    if (!code)
+        code = sb_pipeline_run(&ops, diff, pairs, sizeof(*pairs), slots, threads, err);
+    for (unsigned i = 0; i < slots; i++)
+        sb_pairs_release(&pairs[i]);
+    free(pairs);
+    return code;
+}
+
+static enum sb_code open_selection(struct diff *diff, struct sb_error *err)
+{
+    const struct sb_diff_options *options = diff->options;
+
+    if (options->path_count == 0)
+        return SB_OK;
+    if (sb_select_new(&diff->select, diff->archive, options->paths, options->path_count,
+                      SB_REACH_SUBTREE, err))
+        return err->code;
+    return find_reaches(diff, err);
+}
+
+static void name_unmatched(const struct diff *diff)
+{
+    for (size_t i = 0; diff->select && i < diff->options->path_count; i++) {
+        if (sb_select_unmatched(diff->select, i))
+            sb_tell(diff->options->notify, SB_PROBLEM, "missing", diff->options->paths[i],
+                    "no such file or directory on either side");
+    }
+}
+
+static void release(struct diff *diff)
+{
+    while (diff->depth > 0)
+        leave(diff);
+    free(diff->frames);
+    for (size_t i = 0; i < diff->reach_count; i++)
+        free(diff->reaches[i].name);
+    free(diff->reaches);
+    sb_buf_release(&diff->descend);
+    sb_select_free(diff->select);
+    sb_hierarchy_free(diff->ours);
+}
+
+enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards,
+                     struct sb_hierarchy *other, const struct sb_diff_options *options,
+                     struct sb_error *err)
+{
+    struct diff diff = {.options = options, .archive = archive, .shards = shards, .theirs = other};
+    const char *path = sb_archive_path(archive);
+    const char *slash = strrchr(path, '/');
+    enum sb_code code;
+
+    diff.base = slash ? slash + 1 : path;
+    code = sb_hierarchy_open_archive(&diff.ours, archive, shards, err);
+    if (!code)
+        code = open_selection(&diff, err);
+    if (!code)
+        code = run(&diff, err);
+    if (!code)
+        name_unmatched(&diff);
+    release(&diff);
+    return code;
+}

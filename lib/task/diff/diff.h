@@ -1,0 +1,69 @@
+/*
+ * An archive held against a tree of files or against another container.
+ */
+#ifndef SB_TASK_DIFF_DIFF_H
+#define SB_TASK_DIFF_DIFF_H
+
+#include "archive/archive.h"
+#include "store/hierarchy.h"
+
+enum sb_difference_kind {
+    SB_DIFF_MISSING, /* in the archive only */
+    SB_DIFF_EXTRA,   /* in the other only */
+    SB_DIFF_TYPE,
+    SB_DIFF_SIZE,
+    SB_DIFF_MODE, /* permission, set-id and sticky bits */
+    SB_DIFF_TIME,
+    SB_DIFF_BYTES,
+    SB_DIFF_TARGET,  /* of links */
+    SB_DIFF_DAMAGED, /* the archive's row or bytes cannot be used */
+    SB_DIFF_KINDS,
+};
+
+struct sb_difference {
+    enum sb_difference_kind kind;
+    const char *path;
+    size_t path_size;
+    const struct sb_child *ours;   /* in the archive; all zero for SB_DIFF_EXTRA */
+    const struct sb_child *theirs; /* in the other; all zero for SB_DIFF_MISSING */
+    const char *our_target;        /* SB_DIFF_TARGET */
+    const char *their_target;
+    const char *damage; /* SB_DIFF_DAMAGED: what is wrong */
+};
+
+struct sb_diff_options {
+    char *const *paths; /* PATH and GLOB arguments; none: everything */
+    size_t path_count;
+    bool quick; /* bytes and targets of links are not read */
+    unsigned threads;
+
+    /*
+     * Nanoseconds; 0: times are exact. Else one that is a multiple of it, or a whole second, may
+     * have been rounded to that, and is the same as any that is nearer than this.
+     */
+    int64_t time_grain;
+
+    /* In order of the walk: sorted within each directory. From the calling thread. */
+    void (*report)(void *context, const struct sb_difference *difference);
+    void (*progress)(void *context, int64_t bytes, int64_t files);
+    void *context;
+
+    /*
+     * What keeps names from being compared, as SB_PROBLEM: "unreadable", "changed", "missing" (a
+     * PATH that is in neither), "damaged" (bytes of the other container).
+     */
+    const struct sb_notify *notify;
+};
+
+/*
+ * Compares names, types, sizes, modes, times, bytes (by CRC32C; where they can only be read in
+ * sequence, by the one that the index has of them) and targets of links. What the
+ * index does not know is not compared, nor is the metadata of the top directory. The archive's own
+ * index and shards, where they stand in the other tree, are not extra. The archive's bytes are
+ * read, and held against their checksum, wherever there is something to compare them with.
+ */
+enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards,
+                     struct sb_hierarchy *other, const struct sb_diff_options *options,
+                     struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,108 @@
+#include "task/fetch/entry_sort.h"
+
+#include "archive/database.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sb_entry_sort {
+    sqlite3 *db;
+    sqlite3_stmt *insert, *select;
+};
+
+void sb_entry_sort_free(struct sb_entry_sort *sort)
+{
+    if (!sort)
+        return;
+    sqlite3_finalize(sort->insert);
+    sqlite3_finalize(sort->select);
+    sqlite3_close(sort->db);
+    free(sort);
+}
+
+static enum sb_code prepare(struct sb_entry_sort *sort, bool reversed, struct sb_error *err)
+{
+    enum sb_code code;
+
+    code = sb_database_run(sort->db,
+                           "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+                           "CREATE TABLE entries (key, second_key, path BLOB, entry BLOB)",
+                           err);
+    if (!code)
+        code = sb_database_prepare(sort->db, &sort->insert,
+                                   "INSERT INTO entries VALUES (?1, ?2, ?3, ?4)", err);
+    if (!code)
+        code = sb_database_prepare(
+            sort->db, &sort->select,
+            reversed
+                ? "SELECT path, entry FROM entries ORDER BY key DESC, second_key DESC, path DESC"
+                : "SELECT path, entry FROM entries ORDER BY key, second_key, path",
+            err);
+    return code;
+}
+
+enum sb_code sb_entry_sort_new(struct sb_entry_sort **out, bool reversed, struct sb_error *err)
+{
+    struct sb_entry_sort *sort = calloc(1, sizeof(*sort));
+    enum sb_code code;
+    int rc;
+
+    *out = NULL;
+    if (!sort)
+        return sb_fail_memory(err);
+    /* The empty name is a temporary file that SQLite makes once its cache is full. */
+    rc = sqlite3_open_v2("", &sort->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    if (rc == SQLITE_OK)
+        code = prepare(sort, reversed, err);
+    else if (rc == SQLITE_NOMEM)
+        code = sb_fail_memory(err);
+    else
+        code = sb_fail(err, SB_SYSTEM, "temporary file: %s", sqlite3_errstr(rc));
+    if (code) {
+        sb_entry_sort_free(sort);
+        return code;
+    }
+    *out = sort;
+    return SB_OK;
+}
+
+enum sb_code sb_entry_sort_begin(struct sb_entry_sort *sort, struct sb_error *err)
+{
+    sqlite3_reset(sort->select);
+    if (!sqlite3_get_autocommit(sort->db) && sqlite3_exec(sort->db, "COMMIT", NULL, NULL, NULL))
+        return sb_database_fail(sort->db, err);
+    return sb_database_run(sort->db, "DELETE FROM entries; BEGIN", err);
+}
+
+enum sb_code sb_entry_sort_add(struct sb_entry_sort *sort, int64_t key, int64_t second_key,
+                               const struct sb_entry *entry, struct sb_error *err)
+{
+    int rc;
+
+    sqlite3_bind_int64(sort->insert, 1, key);
+    sqlite3_bind_int64(sort->insert, 2, second_key);
+    sqlite3_bind_blob(sort->insert, 3, entry->path, (int)entry->path_size, SQLITE_STATIC);
+    sqlite3_bind_blob(sort->insert, 4, entry, sizeof(*entry), SQLITE_STATIC);
+    rc = sqlite3_step(sort->insert);
+    sqlite3_reset(sort->insert);
+    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(sort->db, err);
+}
+
+enum sb_code sb_entry_sort_next(struct sb_entry_sort *sort, struct sb_entry *entry,
+                                struct sb_error *err)
+{
+    int rc = sqlite3_step(sort->select);
+
+    if (rc == SQLITE_DONE) {
+        sqlite3_reset(sort->select);
+        return SB_END;
+    }
+    if (rc != SQLITE_ROW)
+        return sb_database_fail(sort->db, err);
+    memcpy(entry, sqlite3_column_blob(sort->select, 1), sizeof(*entry));
+    entry->path_size = (size_t)sqlite3_column_bytes(sort->select, 0);
+    /* As text it has a NUL behind it. */
+    entry->path = (const char *)sqlite3_column_text(sort->select, 0);
+    return entry->path ? SB_OK : sb_fail_memory(err);
+}

@@ -1,0 +1,32 @@
+/*
+ * Entries in another order than the index has, any number of them: they wait in a temporary SQLite
+ * file, so memory is bounded.
+ *
+ * Order of calls: new; then begin, add for each, next until SB_END, as often as wanted; free.
+ * Belongs to one thread.
+ */
+#ifndef SB_TASK_FETCH_ENTRY_SORT_H
+#define SB_TASK_FETCH_ENTRY_SORT_H
+
+#include "archive/entry.h"
+#include "core/error.h"
+
+struct sb_entry_sort;
+
+/* Ascending by key, then second key, then bytewise by path; all three descending when reversed. */
+enum sb_code sb_entry_sort_new(struct sb_entry_sort **out, bool reversed,
+                               struct sb_error *err) SB_CHECKED;
+void sb_entry_sort_free(struct sb_entry_sort *sort);
+
+/* Forgets the entries of the last round. */
+enum sb_code sb_entry_sort_begin(struct sb_entry_sort *sort, struct sb_error *err) SB_CHECKED;
+
+/* Copies the entry. */
+enum sb_code sb_entry_sort_add(struct sb_entry_sort *sort, int64_t key, int64_t second_key,
+                               const struct sb_entry *entry, struct sb_error *err) SB_CHECKED;
+
+/* The entry's strings live until the next call. */
+enum sb_code sb_entry_sort_next(struct sb_entry_sort *sort, struct sb_entry *entry,
+                                struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,374 @@
+#include "task/fetch/fetch.h"
+
+#include "archive/archive.h"
+#include "archive/content.h"
+#include "archive/shards.h"
+#include "core/pipeline.h"
+#include "task/fetch/impl.h"
+#include "task/transfer/recode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOT_NAMES      256
+#define QUEUE_FIRST     256   /* names; the limit doubles each time that as many come at once, */
+#define QUEUE_MOST      32768 /* up to this */
+#define LOOK_AHEAD_STEP 256   /* names, in one read transaction */
+#define SLOTS_MAX       32
+#define LOOKED_UP_MOST  32                 /* times, for one name, while its file is moved about */
+#define IN_FLIGHT_BYTES ((size_t)72 << 20) /* of answers, in all slots */
+
+static bool is_answered(const struct sb_queue *queue)
+{
+    return queue->next == queue->count;
+}
+
+static enum sb_code collect(struct sb_fetch *f, struct sb_queue *queue, struct sb_error *err)
+{
+    enum sb_code code =
+        sb_queue_collect(queue, f->names, f->queue_limit, f->options->by_address, &f->ended, err);
+
+    if (queue->count == f->queue_limit && f->queue_limit < QUEUE_MOST)
+        f->queue_limit *= 2;
+    return code;
+}
+
+/* Makes what was looked up ahead the present queue, and collects more without waiting for it. */
+static enum sb_code turn_queues(struct sb_fetch *f, struct sb_error *err)
+{
+    struct sb_queue *answered = f->now;
+    enum sb_code code = SB_OK;
+
+    f->now = f->ahead;
+    f->ahead = answered;
+    if (is_answered(f->now) && !f->ended)
+        code = collect(f, f->now, err);
+    if (!code)
+        code = sb_queue_look_up(f->now, &f->lookup, f->now->count, err);
+    if (code)
+        return code;
+    if (f->options->by_address)
+        sb_queue_sort_by_address(f->now);
+    else if (!f->ended && f->names->ready(f->names->context))
+        code = collect(f, f->ahead, err);
+    return code;
+}
+
+/* Keeps pace with the present queue, so that the other is looked up when this one is used up. */
+static enum sb_code look_ahead(struct sb_fetch *f, struct sb_error *err)
+{
+    struct sb_queue *ahead = f->ahead;
+    size_t due = f->now->count ? ahead->count * f->now->next / f->now->count : 0;
+
+    if (is_answered(ahead) || due < ahead->looked_up + LOOK_AHEAD_STEP)
+        return SB_OK;
+    return sb_queue_look_up(ahead, &f->lookup, due, err);
+}
+
+static bool fits_in_memory(const struct sb_fetch *f, size_t cost)
+{
+    return f->in_flight == 0 || f->in_flight + cost <= IN_FLIGHT_BYTES;
+}
+
+/* The slot stays empty when what comes next is too large for the memory that is left. */
+static enum sb_code fill(void *context, void *slot_context, struct sb_error *err)
+{
+    struct sb_fetch *f = context;
+    struct sb_slot *slot = slot_context;
+    struct sb_queue *queue;
+
+    sb_slot_clear(slot);
+    if (is_answered(f->now) && turn_queues(f, err))
+        return err->code;
+    queue = f->now;
+    if (is_answered(queue))
+        return SB_END;
+    while (!is_answered(queue) && slot->count < SLOT_NAMES) {
+        const struct sb_request *request = &queue->requests[queue->next];
+        size_t cost = sb_request_cost(request, f->options);
+
+        if (slot->count == 0 ? !fits_in_memory(f, cost) : slot->cost + cost > SB_FETCH_SLOT_BYTES)
+            break;
+        if (sb_slot_add(slot, request, &queue->names, err))
+            return err->code;
+        slot->cost += cost;
+        queue->next++;
+    }
+    f->in_flight += slot->cost;
+    return look_ahead(f, err);
+}
+
+static int fill_would_wait(void *context)
+{
+    struct sb_fetch *f = context;
+    const struct sb_queue *queue = f->now;
+
+    if (!is_answered(queue))
+        return !fits_in_memory(f, sb_request_cost(&queue->requests[queue->next], f->options));
+    return is_answered(f->ahead) && !f->ended && !f->names->ready(f->names->context);
+}
+
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+{
+    (void)context;
+    (void)turns;
+    return sb_slot_read(slot, err);
+}
+
+enum sb_code sb_fetch_give(struct sb_fetch *f, const void *data, size_t size, struct sb_error *err)
+{
+    return size ? f->output->write(f->output->context, data, size, err) : SB_OK;
+}
+
+enum sb_code sb_fetch_give_line(struct sb_fetch *f, const char *name, size_t size, const char *word,
+                                struct sb_error *err)
+{
+    struct sb_buf line = {0};
+    enum sb_code code = SB_OK;
+
+    if (sb_buf_add(&line, name, size) || sb_buf_add_char(&line, ' ') ||
+        sb_buf_add_text(&line, word) || sb_buf_add_char(&line, f->options->frame_end))
+        code = sb_fail_memory(err);
+    if (!code)
+        code = sb_fetch_give(f, line.data, line.size, err);
+    sb_buf_release(&line);
+    return code;
+}
+
+static enum sb_code answer_absent(struct sb_fetch *f, const struct sb_slot *slot,
+                                  const struct sb_request *request, struct sb_error *err)
+{
+    const char *name = sb_request_name(&slot->names, request);
+
+    f->counts->missing++;
+    if (request->answer == SB_ANSWER_DIRECTORY)
+        sb_tell(f->notify, SB_PROBLEM, "directory", name, "is a directory");
+    else if (!sb_fetch_batches(f->options))
+        sb_tell(f->notify, SB_PROBLEM, "missing", name, "no such file in the archive");
+    if (sb_fetch_batches(f->options))
+        return sb_fetch_give_line(f, name, request->name_size, "missing", err);
+    return SB_OK;
+}
+
+enum sb_code sb_fetch_answer_damaged(struct sb_fetch *f, const char *name, size_t size,
+                                     const char *text, struct sb_error *err)
+{
+    f->counts->damaged++;
+    sb_tell(f->notify, SB_PROBLEM, "damaged", name, "%s", text);
+    return sb_fetch_batches(f->options) ? sb_fetch_give_line(f, name, size, "damaged", err) : SB_OK;
+}
+
+enum sb_code sb_fetch_answer_changed(struct sb_fetch *f, const char *name, size_t size,
+                                     const char *text, struct sb_error *err)
+{
+    f->counts->missing++;
+    sb_tell(f->notify, SB_PROBLEM, "changed", name, "%s", text);
+    return sb_fetch_batches(f->options) ? sb_fetch_give_line(f, name, size, "missing", err) : SB_OK;
+}
+
+static bool same_extent(const struct sb_request *a, const struct sb_request *b)
+{
+    return a->shard == b->shard && a->offset == b->offset && a->size == b->size &&
+           a->has_crc == b->has_crc && a->crc32c == b->crc32c;
+}
+
+/* Is its row worth another look? */
+static bool is_doubtful(const struct sb_fetch *f, const struct sb_request *request)
+{
+    switch (request->answer) {
+    case SB_ANSWER_DAMAGED:
+    case SB_ANSWER_MOVED:
+        return true;
+    case SB_ANSWER_STREAM:
+        return sb_archive_has_moved(f->lookup.archive, request->generation);
+    default:
+        return false;
+    }
+}
+
+/* Looks the name up again and reads its file anew, where that may be of use. */
+static enum sb_code read_again(struct sb_fetch *f, struct sb_slot *slot, bool *useful,
+                               struct sb_error *err)
+{
+    struct sb_request *now = slot->requests, before = *now;
+    enum sb_code code = sb_look_up(&f->lookup, &slot->names, now, err);
+
+    if (code)
+        return code;
+    *useful = now->answer != SB_ANSWER_DAMAGED &&
+              !(before.answer == SB_ANSWER_DAMAGED && now->generation == before.generation &&
+                now->answer != SB_ANSWER_MISSING && same_extent(now, &before));
+    if (!*useful) {
+        if (now->answer != SB_ANSWER_DAMAGED)
+            *now = before;
+        return SB_OK;
+    }
+    slot->cost = sb_request_cost(now, f->options);
+    slot->data_size = 0;
+    return sb_slot_read(slot, err);
+}
+
+static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool again,
+                              struct sb_error *err);
+
+/*
+ * Bytes that seem damaged, or that no checksum vouches for, may have been moved by a writer since
+ * the name was looked up.
+ */
+static enum sb_code answer_doubtful(struct sb_fetch *f, const struct sb_slot *slot,
+                                    const struct sb_request *request, struct sb_error *err)
+{
+    struct sb_slot second = {
+        .archive = f->lookup.archive, .shards = f->shards, .options = f->options};
+    enum sb_code code = sb_archive_still_current(f->lookup.archive, err);
+    bool useful = true;
+
+    if (!code)
+        code = sb_slot_add(&second, request, &slot->names, err);
+    if (!code)
+        second.requests->at = 0;
+    for (int i = 0; !code && useful && is_doubtful(f, second.requests) && i < LOOKED_UP_MOST; i++)
+        code = read_again(f, &second, &useful, err);
+    if (!code)
+        code = give_slot(f, &second, true, err);
+    sb_slot_release(&second);
+    return code;
+}
+
+/* Of a slot's requests, one whose bytes are not in its data. */
+static enum sb_code answer_otherwise(struct sb_fetch *f, const struct sb_slot *slot,
+                                     const struct sb_request *request, bool again,
+                                     struct sb_error *err)
+{
+    const char *name = sb_request_name(&slot->names, request);
+
+    if (!again && is_doubtful(f, request))
+        return answer_doubtful(f, slot, request, err);
+    switch (request->answer) {
+    case SB_ANSWER_STREAM:
+        return sb_fetch_answer_stream(f, slot, request, err);
+    case SB_ANSWER_DAMAGED:
+        return sb_fetch_answer_damaged(f, name, request->name_size,
+                                       slot->names.data + request->text_at, err);
+    case SB_ANSWER_MOVED:
+        return sb_fetch_answer_changed(f, name, request->name_size,
+                                       "is moved about all the time; try again", err);
+    default:
+        return answer_absent(f, slot, request, err);
+    }
+}
+
+static enum sb_code give_bytes(struct sb_fetch *f, const struct sb_slot *slot,
+                               const struct sb_request *request, struct sb_error *err)
+{
+    const char *name = sb_request_name(&slot->names, request);
+    enum sb_code code = sb_fetch_frames_begin(&f->frames, name, request->size, err);
+
+    if (!code)
+        code = sb_fetch_frames_data(&f->frames, name, slot->data + request->at,
+                                    (size_t)request->size, err);
+    return code ? code : sb_fetch_frames_end(&f->frames, name, err);
+}
+
+/* Writes whole stretches of answers at once. `again`: these names were looked up a second time. */
+static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool again,
+                              struct sb_error *err)
+{
+    size_t given = 0;
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < slot->count; i++) {
+        const struct sb_request *request = &slot->requests[i];
+
+        if (request->answer == SB_ANSWER_BYTES) {
+            f->counts->files++;
+            f->counts->bytes += request->size;
+            if (!f->frames.framer)
+                continue;
+            code = give_bytes(f, slot, request, err);
+            given = request->at + (size_t)request->size;
+            continue;
+        }
+        code = sb_fetch_give(f, slot->data + given, request->at - given, err);
+        given = request->at;
+        if (!code)
+            code = answer_otherwise(f, slot, request, again, err);
+    }
+    if (!code)
+        code = sb_fetch_give(f, slot->data + given, slot->data_size - given, err);
+    return code ? code : sb_fetch_frames_flush(&f->frames, err);
+}
+
+static enum sb_code drain(void *context, void *slot_context, struct sb_error *err)
+{
+    struct sb_fetch *f = context;
+    struct sb_slot *slot = slot_context;
+    enum sb_code code = give_slot(f, slot, false, err);
+
+    f->in_flight -= slot->cost;
+    if (slot->data_room > SB_FETCH_SLOT_BYTES) {
+        free(slot->data);
+        slot->data = NULL;
+        slot->data_room = 0;
+    }
+    return code;
+}
+
+static unsigned slot_count(unsigned threads)
+{
+    unsigned wanted = threads == 1 ? 1 : 2 * threads + 2;
+
+    return wanted < SLOTS_MAX ? wanted : SLOTS_MAX;
+}
+
+enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options *options,
+                      const struct sb_fetch_names *names, const struct sb_fetch_output *output,
+                      const struct sb_notify *notify, struct sb_fetch_counts *counts,
+                      struct sb_error *err)
+{
+    static const struct sb_pipeline_ops ops = {
+        .fill = fill, .work = work, .drain = drain, .fill_would_wait = fill_would_wait};
+    struct sb_fetch f = {.lookup = {.archive = archive, .options = options},
+                         .options = options,
+                         .names = names,
+                         .output = output,
+                         .notify = notify,
+                         .counts = counts};
+    unsigned count = slot_count(options->threads);
+    struct sb_slot *slots = calloc(count, sizeof(*slots));
+    enum sb_code code;
+
+    *counts = (struct sb_fetch_counts){0};
+    f.now = &f.queues[0];
+    f.ahead = &f.queues[1];
+    f.queue_limit = options->by_address ? SB_FETCH_SORTED_MAX : QUEUE_FIRST;
+    if (!slots)
+        code = sb_fail_memory(err);
+    else
+        code = sb_fetch_frames_open(&f.frames, options->framing, output, err);
+    if (!code)
+        code = sb_shards_open(&f.shards, archive, err);
+    if (!code)
+        code = sb_content_open(&f.content, archive, f.shards, err);
+    for (unsigned i = 0; !code && i < count; i++) {
+        slots[i].archive = archive;
+        slots[i].shards = f.shards;
+        slots[i].options = options;
+    }
+    if (!code)
+        code = sb_pipeline_run(&ops, &f, slots, sizeof(*slots), count, options->threads, err);
+    if (!code)
+        code = sb_fetch_frames_finish(&f.frames, err);
+    for (unsigned i = 0; slots && i < count; i++)
+        sb_slot_release(&slots[i]);
+    free(slots);
+    sb_queue_release(&f.queues[0]);
+    sb_queue_release(&f.queues[1]);
+    sb_buf_release(&f.lookup.normal);
+    sb_buf_release(&f.lookup.plain);
+    sb_recoder_free(f.recoder);
+    sb_fetch_frames_release(&f.frames);
+    sb_content_free(f.content);
+    sb_shards_free(f.shards);
+    return code;
+}

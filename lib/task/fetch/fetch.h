@@ -1,0 +1,87 @@
+/*
+ * Fetching files from an archive by name, as many as are asked for.
+ *
+ * Names are looked up in batches, each in one read transaction that ends before anything waits;
+ * bytes are read ahead and checked on threads; the answers come in the order of the names. Once
+ * names have to be waited for, everything asked so far is answered first.
+ *
+ * At most about 72 MB of file contents are held, and files larger than SB_FETCH_WHOLE_MAX are
+ * streamed, so that memory depends neither on the number of names nor on sizes.
+ */
+#ifndef SB_TASK_FETCH_FETCH_H
+#define SB_TASK_FETCH_FETCH_H
+
+#include "core/error.h"
+#include "store/frames/framing.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sb_archive;
+
+/* Files up to this many bytes are read and checked before the first of their bytes is given out. */
+#define SB_FETCH_WHOLE_MAX ((int64_t)64 << 20)
+
+/* by_address sorts this many names at a time, or fewer when they are longer than 128 bytes. */
+#define SB_FETCH_SORTED_MAX 65536
+
+/* Where names come from; next is as sb_list_next, ready as sb_list_ready. */
+struct sb_fetch_names {
+    enum sb_code (*next)(void *context, const char **name, size_t *size, struct sb_error *err);
+    bool (*ready)(void *context);
+    void *context;
+};
+
+/* Where answers go. A code other than SB_OK ends the run with that code. */
+struct sb_fetch_output {
+    enum sb_code (*write)(void *context, const void *data, size_t size, struct sb_error *err);
+    void *context;
+};
+
+struct sb_fetch_options {
+    unsigned threads;
+
+    /* Each batch of names in the order of addresses in the archive; what has none comes first. */
+    bool by_address;
+
+    bool no_check;
+
+    /* Files called .gz, .bz2, .xz and .zst are given out decompressed, where several are stacked
+     * only by the last, unless decompress_all; then neither of the next. */
+    bool decompress;
+    bool decompress_all;
+
+    /* Only these bytes of each file, as far as it has them; they are not checked. */
+    bool ranged;
+    int64_t range_offset;
+    int64_t range_size;
+
+    /*
+     * What stands around each answer (framing.h); names are repeated as they were asked for. In
+     * batch an answer may also be NAME SP "missing" or "damaged", and frame_end ends its line. A
+     * framing that tells sizes excludes decompress.
+     */
+    enum sb_framing framing;
+    char frame_end;
+};
+
+struct sb_fetch_counts {
+    int64_t files;   /* given out whole */
+    int64_t bytes;   /* of those */
+    int64_t missing; /* no such file, or a directory */
+    int64_t damaged;
+};
+
+/*
+ * What cannot be given out is told as SB_PROBLEM, and the rest is done: "missing" (not in
+ * batch: the answer says it), "directory", "damaged". A file larger than SB_FETCH_WHOLE_MAX whose
+ * damage shows after bytes of it were framed ends the run with SB_DAMAGED. Before anything is
+ * called damaged its name is looked up again; SB_CHANGED when the archive was replaced meanwhile.
+ */
+enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options *options,
+                      const struct sb_fetch_names *names, const struct sb_fetch_output *output,
+                      const struct sb_notify *notify, struct sb_fetch_counts *counts,
+                      struct sb_error *err) SB_CHECKED;
+
+#endif

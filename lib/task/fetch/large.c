@@ -1,0 +1,137 @@
+#include "archive/archive.h"
+#include "archive/content.h"
+#include "task/fetch/impl.h"
+#include "task/transfer/recode.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct stream {
+    struct sb_fetch *f;
+    const char *name;
+    const struct sb_request *request;
+    bool begun;         /* something was given out */
+    bool output_failed; /* then the error is not the file's */
+};
+
+static enum sb_code begin_stream(struct stream *stream, struct sb_error *err)
+{
+    const struct sb_request *request = stream->request;
+    struct sb_fetch *f = stream->f;
+    char number[24];
+
+    stream->begun = true;
+    if (f->frames.framer)
+        return sb_fetch_frames_begin(&f->frames, stream->name, request->size, err);
+    if (!sb_fetch_batches(f->options))
+        return SB_OK;
+    snprintf(number, sizeof(number), "%" PRId64, request->size);
+    return sb_fetch_give_line(f, stream->name, request->name_size, number, err);
+}
+
+static enum sb_code end_stream(struct stream *stream, struct sb_error *err)
+{
+    struct sb_fetch *f = stream->f;
+    enum sb_code code = stream->begun ? SB_OK : begin_stream(stream, err);
+
+    if (code)
+        return code;
+    if (f->frames.framer)
+        return sb_fetch_frames_end(&f->frames, stream->name, err);
+    return sb_fetch_batches(f->options) ? sb_fetch_give(f, "\n", 1, err) : SB_OK;
+}
+
+static enum sb_code give_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct stream *stream = context;
+    enum sb_code code = SB_OK;
+
+    if (!stream->begun)
+        code = begin_stream(stream, err);
+    if (!code && stream->f->frames.framer)
+        code = sb_fetch_frames_data(&stream->f->frames, stream->name, data, size, err);
+    else if (!code)
+        code = sb_fetch_give(stream->f, data, size, err);
+    stream->output_failed = code != SB_OK;
+    return code;
+}
+
+static enum sb_code feed_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct stream *stream = context;
+
+    return sb_recoder_feed(stream->f->recoder, data, size, err);
+}
+
+static enum sb_code stream_file(struct sb_fetch *f, struct stream *stream, sb_each_block *each,
+                                struct sb_error *err)
+{
+    const struct sb_request *request = stream->request;
+    struct sb_entry entry = {
+        .path = stream->name,
+        .path_size = request->name_size,
+        .has = (request->has_crc ? SB_HAS_CRC : 0) | (request->has_mtime ? SB_HAS_MTIME : 0),
+        .mtime_ns = request->mtime_ns,
+        .size = request->file_size,
+        .offset = request->offset - request->skipped,
+        .generation = request->generation,
+        .shard = request->shard,
+        .crc32c = request->crc32c,
+    };
+
+    if (sb_stored_name(&f->lookup, &entry.path, &entry.path_size, err))
+        return err->code;
+    return sb_content_stream(f->content, &entry, request->skipped, request->size, request->has_crc,
+                             each, stream, err);
+}
+
+static enum sb_code stream_decoded(struct sb_fetch *f, struct stream *stream, struct sb_error *err)
+{
+    const struct sb_recode recode = {.decompress = true, .all_layers = f->options->decompress_all};
+    enum sb_code code = SB_OK;
+
+    if (!f->recoder)
+        code = sb_recoder_new(&f->recoder, err);
+    if (!code)
+        code = sb_recoder_begin(f->recoder, &recode, stream->name, stream->request->name_size,
+                                stream->request->size, give_block, stream, err);
+    if (!code)
+        code = stream_file(f, stream, feed_block, err);
+    return code ? code : sb_recoder_finish(f->recoder, err);
+}
+
+static enum sb_code fail_stream(struct sb_fetch *f, const struct stream *stream,
+                                struct sb_error *err)
+{
+    const char *name = stream->name;
+    size_t size = stream->request->name_size;
+    struct sb_error cause = *err;
+
+    if (stream->output_failed || (cause.code != SB_CHANGED && !sb_is_file_damage(&cause)))
+        return cause.code;
+    if (sb_archive_still_current(f->lookup.archive, err))
+        return err->code;
+    if (stream->begun && !sb_framing_is_bare(f->options->framing)) {
+        f->counts->damaged++;
+        return sb_fail(err, cause.code, "%s: %s; the output ends within this file", name,
+                       cause.text);
+    }
+    return cause.code == SB_CHANGED ? sb_fetch_answer_changed(f, name, size, cause.text, err)
+                                    : sb_fetch_answer_damaged(f, name, size, cause.text, err);
+}
+
+/* The frame's line waits for the first block: until then the answer can still be another. */
+enum sb_code sb_fetch_answer_stream(struct sb_fetch *f, const struct sb_slot *slot,
+                                    const struct sb_request *request, struct sb_error *err)
+{
+    const char *name = sb_request_name(&slot->names, request);
+    struct stream stream = {.f = f, .name = name, .request = request};
+    enum sb_code code = request->decoded ? stream_decoded(f, &stream, err)
+                                         : stream_file(f, &stream, give_block, err);
+
+    if (code)
+        return fail_stream(f, &stream, err);
+    f->counts->files++;
+    f->counts->bytes += request->size;
+    return end_stream(&stream, err);
+}

@@ -1,0 +1,139 @@
+#include "task/fetch/occupancy.h"
+
+#include <stdlib.h>
+
+/* Scans that are given up because the index changed under them, before one is taken that is of no
+ * single moment. */
+#define SCANS_MOST 5
+
+struct shard {
+    struct sb_shard_use use;
+    int64_t end; /* of all extents so far */
+};
+
+struct tally {
+    struct shard *shards; /* by number */
+    size_t count, room;
+    bool steady;     /* files come by address */
+    int64_t defects; /* met in this scan, */
+    int64_t told;    /* and in any, which were told */
+};
+
+static enum sb_code make_room(struct tally *tally, uint32_t number, struct sb_error *err)
+{
+    size_t room = tally->room ? tally->room : 16;
+    struct shard *shards;
+
+    while (room <= number)
+        room *= 2;
+    if (room > tally->room) {
+        shards = reallocarray(tally->shards, room, sizeof(*shards));
+        if (!shards)
+            return sb_fail_memory(err);
+        tally->shards = shards;
+        tally->room = room;
+    }
+    for (; tally->count <= number; tally->count++)
+        tally->shards[tally->count] = (struct shard){.use.shard = (uint32_t)tally->count};
+    return SB_OK;
+}
+
+static enum sb_code add(struct tally *tally, const struct sb_entry *entry, struct sb_error *err)
+{
+    int64_t begin = entry->offset, end = entry->offset + entry->size;
+    struct shard *shard;
+
+    if (make_room(tally, entry->shard, err))
+        return err->code;
+    shard = &tally->shards[entry->shard];
+    if (tally->steady && begin < shard->end)
+        begin = shard->end;
+    if (end > begin)
+        shard->use.used += end - begin;
+    if (end > shard->end)
+        shard->end = end;
+    shard->use.files++;
+    return SB_OK;
+}
+
+static enum sb_code scan(struct tally *tally, struct sb_archive *archive,
+                         void (*defect)(void *context, const struct sb_entry *entry), void *context,
+                         struct sb_error *err)
+{
+    struct sb_query query = {
+        .order = SB_BY_ADDRESS, .files = true, .all_shards = true, .steady = tally->steady};
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    enum sb_code code = sb_cursor_open(&cursor, archive, &query, err);
+
+    tally->count = 0;
+    tally->defects = 0;
+    if (code)
+        return code;
+    while (!code && !(code = sb_cursor_next(cursor, &entry, err))) {
+        if (!entry.defect) {
+            code = add(tally, &entry, err);
+        } else if (tally->defects++ == tally->told) {
+            tally->told++;
+            if (defect)
+                defect(context, &entry);
+        }
+    }
+    sb_cursor_free(cursor);
+    return code == SB_END ? SB_OK : code;
+}
+
+/* *there: its file, or a file in it. */
+static enum sb_code look_at_file(struct sb_shards *shards, struct shard *shard, bool *there,
+                                 struct sb_error *err)
+{
+    struct sb_shard_use *use = &shard->use;
+    struct stat st;
+    enum sb_code code = sb_shards_stat(shards, use->shard, &st, err);
+
+    use->present = !code;
+    use->size = code ? shard->end : st.st_size;
+    use->gaps = use->size > use->used ? use->size - use->used : 0;
+    *there = use->present || use->files > 0;
+    /* What is no regular file is as good as not there. */
+    return code == SB_NOENT || code == SB_FORMAT ? SB_OK : code;
+}
+
+static enum sb_code tell(struct tally *tally, struct sb_shards *shards,
+                         enum sb_code (*each)(void *context, const struct sb_shard_use *use,
+                                              struct sb_error *err),
+                         void *context, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    bool there = true;
+
+    /* Behind the last one that a row names stand those that are empty, or wholly gaps. */
+    for (uint32_t i = 0; !code && i <= SB_SHARD_MAX && (there || i < tally->count); i++) {
+        struct shard beyond = {.use.shard = i};
+        struct shard *shard = i < tally->count ? &tally->shards[i] : &beyond;
+
+        code = look_at_file(shards, shard, &there, err);
+        if (!code && there)
+            code = each(context, &shard->use, err);
+    }
+    return code;
+}
+
+enum sb_code sb_occupancy(struct sb_archive *archive, struct sb_shards *shards,
+                          enum sb_code (*each)(void *context, const struct sb_shard_use *use,
+                                               struct sb_error *err),
+                          void (*defect)(void *context, const struct sb_entry *entry),
+                          void *context, struct sb_error *err)
+{
+    struct tally tally = {.steady = true};
+    enum sb_code code = SB_CHANGED;
+
+    for (int scans = 0; code == SB_CHANGED && scans <= SCANS_MOST; scans++) {
+        tally.steady = scans < SCANS_MOST;
+        code = scan(&tally, archive, defect, context, err);
+    }
+    if (!code)
+        code = tell(&tally, shards, each, context, err);
+    free(tally.shards);
+    return code;
+}

@@ -1,0 +1,255 @@
+#include "task/fetch/queue.h"
+
+#include "archive/archive.h"
+#include "core/name.h"
+#include "task/transfer/recode.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRANSACTION_NAMES 4096
+#define NAMES_BYTES       ((size_t)SB_FETCH_SORTED_MAX * 128)
+
+/* The 16 bytes of a name behind what all of them have in common: near enough for sorting. */
+struct sb_queue_key {
+    uint64_t high;
+    uint64_t low;
+    size_t place;
+};
+
+void sb_queue_release(struct sb_queue *queue)
+{
+    sb_buf_release(&queue->names);
+    free(queue->requests);
+    free(queue->order);
+}
+
+static void take_extent(const struct sb_fetch_options *options, struct sb_request *request,
+                        const struct sb_entry *entry)
+{
+    int64_t skip = 0;
+    int64_t size = entry->size;
+
+    if (options->ranged) {
+        skip = options->range_offset < size ? options->range_offset : size;
+        size -= skip;
+        if (size > options->range_size)
+            size = options->range_size;
+    }
+    request->generation = entry->generation;
+    request->shard = entry->shard;
+    request->skipped = skip;
+    request->file_size = entry->size;
+    request->has_mtime = entry->has & SB_HAS_MTIME;
+    request->mtime_ns = entry->mtime_ns;
+    request->offset = entry->offset + skip;
+    request->size = size;
+    request->crc32c = entry->crc32c;
+    request->has_crc = (entry->has & SB_HAS_CRC) && !options->ranged && !options->no_check;
+    request->answer = size > SB_FETCH_WHOLE_MAX ? SB_ANSWER_STREAM : SB_ANSWER_BYTES;
+}
+
+/* Does the name of this file say that it is compressed? Then it is streamed, whatever its size. */
+static enum sb_code see_whether_coded(struct sb_lookup *lookup, struct sb_request *request,
+                                      const struct sb_entry *entry, struct sb_error *err)
+{
+    struct sb_recode recode = {.decompress = true};
+    unsigned layers;
+    enum sb_code code;
+
+    if (!lookup->options->decompress || entry->type != SB_FILE)
+        return SB_OK;
+    code = sb_recode_name(&recode, entry->path, entry->path_size, &lookup->plain, &layers, err);
+    if (code || layers == 0)
+        return code;
+    request->decoded = true;
+    request->answer = SB_ANSWER_STREAM;
+    return SB_OK;
+}
+
+enum sb_code sb_stored_name(struct sb_lookup *lookup, const char **name, size_t *size,
+                            struct sb_error *err)
+{
+    bool stripped;
+
+    if (!sb_name_problem(*name, *size))
+        return SB_OK;
+    sb_buf_clear(&lookup->normal);
+    if (sb_name_normalize(*name, &lookup->normal, &stripped))
+        return sb_fail_memory(err);
+    *name = lookup->normal.size ? lookup->normal.data : "";
+    *size = lookup->normal.size;
+    return SB_OK;
+}
+
+enum sb_code sb_look_up(struct sb_lookup *lookup, struct sb_buf *names, struct sb_request *request,
+                        struct sb_error *err)
+{
+    const char *name = sb_request_name(names, request);
+    size_t size = request->name_size;
+    struct sb_entry entry;
+    enum sb_code code;
+
+    request->answer = SB_ANSWER_MISSING;
+    if (size == 0 || memchr(name, '\0', size))
+        return SB_OK;
+    if (sb_stored_name(lookup, &name, &size, err))
+        return err->code;
+    code = sb_archive_lookup(lookup->archive, name, size, &entry, err);
+    if (code == SB_NOENT)
+        return SB_OK;
+    if (code)
+        return code;
+    if (entry.defect)
+        return sb_request_damaged(request, names, entry.defect, err);
+    if (entry.type == SB_DIR) {
+        request->answer = SB_ANSWER_DIRECTORY;
+        return SB_OK;
+    }
+    take_extent(lookup->options, request, &entry);
+    return see_whether_coded(lookup, request, &entry, err);
+}
+
+static enum sb_code grow(struct sb_queue *queue, struct sb_error *err)
+{
+    size_t room = queue->room ? queue->room * 2 : 64;
+    struct sb_request *requests = reallocarray(queue->requests, room, sizeof(*requests));
+    struct sb_queue_key *order;
+
+    if (!requests)
+        return sb_fail_memory(err);
+    queue->requests = requests;
+    order = reallocarray(queue->order, room, sizeof(*order));
+    if (!order)
+        return sb_fail_memory(err);
+    queue->order = order;
+    queue->room = room;
+    return SB_OK;
+}
+
+static enum sb_code add_name(struct sb_queue *queue, const char *name, size_t size,
+                             struct sb_error *err)
+{
+    if (queue->count == queue->room && grow(queue, err))
+        return err->code;
+    queue->requests[queue->count++] =
+        (struct sb_request){.name_at = queue->names.size, .name_size = size};
+    if (sb_buf_add(&queue->names, name, size) || sb_buf_add_char(&queue->names, '\0'))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+static size_t common_size(const struct sb_queue *queue)
+{
+    const char *first = queue->names.data;
+    size_t common = queue->requests[0].name_size;
+
+    for (size_t i = 1; i < queue->count && common > 0; i++) {
+        const char *name = sb_request_name(&queue->names, &queue->requests[i]);
+        size_t same = 0;
+
+        while (same < common && name[same] == first[same])
+            same++;
+        common = same;
+    }
+    return common;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct sb_queue_key *x = a, *y = b;
+
+    if (x->high != y->high)
+        return x->high < y->high ? -1 : 1;
+    if (x->low != y->low)
+        return x->low < y->low ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static void order_look_ups(struct sb_queue *queue)
+{
+    size_t common;
+
+    if (queue->count == 0)
+        return;
+    common = common_size(queue);
+    for (size_t i = 0; i < queue->count; i++) {
+        const struct sb_request *request = &queue->requests[i];
+        size_t size = request->name_size - common;
+        uint64_t words[2] = {0};
+
+        memcpy(words, sb_request_name(&queue->names, request) + common,
+               size < sizeof(words) ? size : sizeof(words));
+        queue->order[i] =
+            (struct sb_queue_key){.high = be64toh(words[0]), .low = be64toh(words[1]), .place = i};
+    }
+    qsort(queue->order, queue->count, sizeof(*queue->order), compare_keys);
+}
+
+enum sb_code sb_queue_collect(struct sb_queue *queue, const struct sb_fetch_names *names,
+                              size_t limit, bool patient, bool *ended, struct sb_error *err)
+{
+    const char *name;
+    enum sb_code code;
+    size_t size;
+
+    queue->count = queue->looked_up = queue->next = 0;
+    sb_buf_clear(&queue->names);
+    do {
+        code = names->next(names->context, &name, &size, err);
+        *ended = code == SB_END;
+        if (*ended)
+            break;
+        if (!code)
+            code = add_name(queue, name, size, err);
+        if (code)
+            return code;
+    } while (queue->count < limit && queue->names.size < NAMES_BYTES &&
+             (patient || names->ready(names->context)));
+    order_look_ups(queue);
+    return SB_OK;
+}
+
+enum sb_code sb_queue_look_up(struct sb_queue *queue, struct sb_lookup *lookup, size_t wanted,
+                              struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    while (queue->looked_up < wanted && !code) {
+        size_t end = queue->looked_up + TRANSACTION_NAMES;
+
+        end = end < wanted ? end : wanted;
+        code = sb_archive_begin(lookup->archive, err);
+        if (code)
+            return code;
+        for (; queue->looked_up < end && !code; queue->looked_up++) {
+            size_t place = queue->order[queue->looked_up].place;
+
+            code = sb_look_up(lookup, &queue->names, &queue->requests[place], err);
+        }
+        code = sb_archive_end(lookup->archive, code, err);
+    }
+    return code;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+    const struct sb_request *x = a, *y = b;
+    bool x_has = x->answer == SB_ANSWER_BYTES || x->answer == SB_ANSWER_STREAM;
+    bool y_has = y->answer == SB_ANSWER_BYTES || y->answer == SB_ANSWER_STREAM;
+
+    if (x_has != y_has)
+        return x_has ? 1 : -1;
+    if (x_has && x->shard != y->shard)
+        return x->shard < y->shard ? -1 : 1;
+    if (x_has && x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return x->name_at < y->name_at ? -1 : x->name_at > y->name_at;
+}
+
+void sb_queue_sort_by_address(struct sb_queue *queue)
+{
+    if (queue->count > 0)
+        qsort(queue->requests, queue->count, sizeof(*queue->requests), compare_addresses);
+}

@@ -1,0 +1,94 @@
+/*
+ * A batch of names that sb_fetch answers together: filled, read by a worker, given out.
+ *
+ * Internal to fetch.c. A slot belongs to one thread at a time; zeros but for archive, shards and
+ * options are an empty one. Its memory is kept from one filling to the next, until the release.
+ */
+#ifndef SB_TASK_FETCH_SLOT_H
+#define SB_TASK_FETCH_SLOT_H
+
+#include "core/buf.h"
+#include "task/fetch/fetch.h"
+
+struct sb_archive;
+struct sb_shards;
+
+/* Of answers in one slot, unless one alone is larger. */
+#define SB_FETCH_SLOT_BYTES ((size_t)512 << 10)
+
+enum sb_answer {
+    SB_ANSWER_BYTES,
+    SB_ANSWER_STREAM, /* bytes too, but too many to hold */
+    SB_ANSWER_MISSING,
+    SB_ANSWER_DIRECTORY,
+    SB_ANSWER_DAMAGED,
+    SB_ANSWER_MOVED, /* nothing tells whether the bytes that were read are still the file's */
+};
+
+/* Places are offsets into the names of the queue or slot that the request is in. */
+struct sb_request {
+    size_t name_at;
+    size_t name_size;
+    size_t text_at; /* SB_ANSWER_DAMAGED: what is wrong */
+    enum sb_answer answer;
+    bool has_crc; /* and it covers the bytes wanted */
+    bool decoded; /* SB_ANSWER_STREAM: is to be decompressed on the way */
+    uint32_t crc32c;
+    uint32_t generation; /* of the row */
+    uint32_t shard;
+    int64_t offset; /* of the bytes wanted */
+    int64_t size;
+    int64_t skipped; /* bytes of the file before them */
+    int64_t file_size;
+    bool has_mtime;
+    int64_t mtime_ns;
+    size_t at; /* where the answer stands in the slot's data */
+};
+
+/* Do frames of batch stand in the slot's data, around the bytes? */
+static inline bool sb_fetch_batches(const struct sb_fetch_options *options)
+{
+    return options->framing == SB_FRAMING_BATCH;
+}
+
+struct sb_slot {
+    const struct sb_archive *archive; /* for its generation */
+    struct sb_shards *shards;
+    const struct sb_fetch_options *options;
+    struct sb_buf names;
+    struct sb_request *requests;
+    size_t count;
+    size_t room; /* of requests */
+    size_t cost; /* bytes of data that the answers may take */
+    char *data;
+    size_t data_room;
+    size_t data_size;
+};
+
+static inline const char *sb_request_name(const struct sb_buf *names,
+                                          const struct sb_request *request)
+{
+    return names->data + request->name_at;
+}
+
+/* Bytes that the answer may take in the slot's data. */
+size_t sb_request_cost(const struct sb_request *request, const struct sb_fetch_options *options);
+
+/* Makes the answer SB_ANSWER_DAMAGED; text is what is wrong. */
+enum sb_code sb_request_damaged(struct sb_request *request, struct sb_buf *names, const char *text,
+                                struct sb_error *err) SB_CHECKED;
+
+void sb_slot_release(struct sb_slot *slot);
+void sb_slot_clear(struct sb_slot *slot);
+
+/* Adds a copy of a request whose name and text are in `names`. */
+enum sb_code sb_slot_add(struct sb_slot *slot, const struct sb_request *request,
+                         const struct sb_buf *names, struct sb_error *err) SB_CHECKED;
+
+/* Is it an error that concerns one file only, while others may well be whole? */
+bool sb_is_file_damage(const struct sb_error *err);
+
+/* Reads and checks what the requests want, and lays out the answers in data. */
+enum sb_code sb_slot_read(struct sb_slot *slot, struct sb_error *err) SB_CHECKED;
+
+#endif

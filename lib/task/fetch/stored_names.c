@@ -1,0 +1,141 @@
+#include "task/fetch/stored_names.h"
+
+#include "core/name.h"
+#include "store/naming.h"
+
+#include <errno.h>
+#include <iconv.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_CONVERSION ((iconv_t)-1)
+
+struct sb_stored_names {
+    struct sb_buf prefix; /* normalized */
+    unsigned strip;
+    iconv_t conversion;
+    bool any_bytes;
+    const struct sb_notify *notify;
+    bool warned_encoding;
+    struct sb_buf converted;
+    struct sb_buf out;
+};
+
+enum sb_code sb_stored_names_new(struct sb_stored_names **out, const char *prefix, unsigned strip,
+                                 const char *charset, bool any_bytes,
+                                 const struct sb_notify *notify, struct sb_error *err)
+{
+    struct sb_stored_names *names = calloc(1, sizeof(*names));
+    enum sb_code code = SB_OK;
+    const char *problem = NULL;
+
+    *out = NULL;
+    if (!names)
+        return sb_fail_memory(err);
+    names->strip = strip;
+    names->notify = notify;
+    names->any_bytes = any_bytes;
+    names->conversion = NO_CONVERSION;
+    if (prefix && sb_naming_clean(prefix, strlen(prefix), true, &names->prefix, &problem))
+        code = sb_fail_memory(err);
+    else if (prefix && problem)
+        code = sb_fail(err, SB_INVALID, "%s: cannot be put before names: it %s", prefix, problem);
+    if (code == SB_OK && charset) {
+        names->conversion = iconv_open("UTF-8", charset);
+        if (names->conversion == NO_CONVERSION)
+            code =
+                sb_fail(err, SB_INVALID, "%s: not a character set that can be converted", charset);
+    }
+    if (code) {
+        sb_stored_names_free(names);
+        return code;
+    }
+    *out = names;
+    return SB_OK;
+}
+
+void sb_stored_names_free(struct sb_stored_names *names)
+{
+    if (!names)
+        return;
+    if (names->conversion != NO_CONVERSION)
+        iconv_close(names->conversion);
+    sb_buf_release(&names->prefix);
+    sb_buf_release(&names->converted);
+    sb_buf_release(&names->out);
+    free(names);
+}
+
+static enum sb_code convert(struct sb_stored_names *names, const char **name, size_t *size,
+                            const char *disk_path, struct sb_error *err)
+{
+    struct sb_buf *to = &names->converted;
+    char *in = (char *)*name, *end;
+    size_t left = *size, room = 4 * *size + 16;
+
+    sb_buf_clear(to);
+    if (sb_buf_reserve(to, room))
+        return sb_fail_memory(err);
+    end = to->data;
+    iconv(names->conversion, NULL, NULL, NULL, NULL);
+    if (iconv(names->conversion, &in, &left, &end, &room) == (size_t)-1) {
+        sb_tell(names->notify, SB_PROBLEM, "encoding", disk_path,
+                "the name is not in the character set given; left out");
+        return SB_END;
+    }
+    to->size = (size_t)(end - to->data);
+    to->data[to->size] = '\0';
+    *name = to->data;
+    *size = to->size;
+    return SB_OK;
+}
+
+static const char *why_not(const struct sb_stored_names *names, const char *name, size_t size)
+{
+    const char *problem = size ? sb_name_problem(name, size) : NULL;
+
+    if (problem)
+        return problem;
+    if (!names->any_bytes && !sb_parent_is_computable(name, size))
+        return "is not UTF-8, and SQLite would put it in another directory; pack --iconv may help";
+    return NULL;
+}
+
+static void warn_encoding(struct sb_stored_names *names, const char *name, size_t size,
+                          const char *disk_path)
+{
+    if (names->any_bytes || names->warned_encoding || sb_is_utf8(name, size))
+        return;
+    names->warned_encoding = true;
+    sb_tell(names->notify, SB_WARNING, "encoding", disk_path,
+            "the name is not UTF-8: kept, but Barecat will not be able to list this archive, only "
+            "to read single paths; pack --iconv stores names as UTF-8 (said once)");
+}
+
+enum sb_code sb_stored_names_map(struct sb_stored_names *names, const char *name, size_t size,
+                                 const char *disk_path, const struct sb_buf **out,
+                                 struct sb_error *err)
+{
+    const char *problem;
+    enum sb_code code = SB_OK;
+
+    if (names->conversion != NO_CONVERSION && size)
+        code = convert(names, &name, &size, disk_path, err);
+    if (code)
+        return code;
+    if (names->strip && !sb_strip_components(&name, &size, names->strip))
+        return SB_END;
+    if (sb_buf_set(&names->out, names->prefix.data, names->prefix.size) ||
+        (names->prefix.size && size && sb_buf_add_char(&names->out, '/')) ||
+        sb_buf_add(&names->out, name, size))
+        return sb_fail_memory(err);
+    problem = why_not(names, names->out.data, names->out.size);
+    if (problem) {
+        sb_tell(names->notify, SB_PROBLEM, "name", disk_path, "cannot be stored: the name %s",
+                problem);
+        return SB_END;
+    }
+    warn_encoding(names, names->out.data, names->out.size, disk_path);
+    *out = &names->out;
+    return SB_OK;
+}

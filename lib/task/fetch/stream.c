@@ -1,0 +1,269 @@
+#include "task/fetch/stream.h"
+
+#include "archive/database.h"
+#include "core/interrupt.h"
+#include "core/name.h"
+#include "store/naming.h"
+#include "task/fetch/frames.h"
+#include "task/transfer/recode.h"
+
+#include <sqlite3.h>
+#include <string.h>
+
+struct fetch_stream {
+    struct sb_source *source;
+    const struct sb_fetch_output *output;
+    const struct sb_notify *notify;
+    struct sb_fetch_counts *counts;
+    bool decompress;
+    bool decompress_all;
+    struct sb_fetch_frames frames;
+    const char *asked;          /* the file that is given out */
+    struct sb_recoder *recoder; /* made for the first file that is decompressed */
+    enum sb_code output_code;   /* of the last write */
+    sqlite3 *db;
+    sqlite3_stmt *add;
+    sqlite3_stmt *meet;
+    struct sb_naming naming;
+    struct sb_buf name;
+};
+
+static enum sb_code open_names(struct fetch_stream *fetch, struct sb_error *err)
+{
+    enum sb_code code = sb_database_open_private(&fetch->db, fetch->source->name, err);
+
+    if (!code)
+        code = sb_database_run(fetch->db,
+                               "CREATE TABLE names (name BLOB PRIMARY KEY, asked TEXT, place,"
+                               " met INTEGER DEFAULT 0) WITHOUT ROWID; BEGIN",
+                               err);
+    if (!code)
+        code = sb_database_prepare(
+            fetch->db, &fetch->add,
+            "INSERT OR IGNORE INTO names (name, asked, place) VALUES (?1, ?2, ?3)", err);
+    if (!code)
+        code = sb_database_prepare(fetch->db, &fetch->meet,
+                                   "UPDATE names SET met = 1 WHERE name = ?1", err);
+    return code;
+}
+
+static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch_names *names,
+                               struct sb_error *err)
+{
+    const char *asked;
+    size_t size;
+    int64_t place = 0;
+    bool stripped;
+    enum sb_code code;
+
+    while (!(code = names->next(names->context, &asked, &size, err))) {
+        sb_buf_clear(&fetch->name);
+        if (sb_name_normalize(asked, &fetch->name, &stripped) || sb_buf_reserve(&fetch->name, 0))
+            return sb_fail_memory(err);
+        /* An empty name asks for nothing: it stays apart from the root's. */
+        sqlite3_bind_blob(fetch->add, 1, size ? fetch->name.data : "/",
+                          size ? (int)fetch->name.size : 1, SQLITE_STATIC);
+        sqlite3_bind_text(fetch->add, 2, asked, (int)size, SQLITE_STATIC);
+        sqlite3_bind_int64(fetch->add, 3, place++);
+        code = sb_database_step(fetch->add, err);
+        if (code)
+            return code;
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct fetch_stream *fetch = context;
+
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    fetch->counts->bytes += (int64_t)size;
+    if (fetch->frames.framer)
+        fetch->output_code = sb_fetch_frames_data(&fetch->frames, fetch->asked, data, size, err);
+    else
+        fetch->output_code = fetch->output->write(fetch->output->context, data, size, err);
+    return fetch->output_code;
+}
+
+static enum sb_code give(struct fetch_stream *fetch, struct sb_error *err)
+{
+    const void *data;
+    size_t size;
+    enum sb_code code;
+
+    while (!(code = sb_source_block(fetch->source, &data, &size, err))) {
+        code = write_block(fetch, data, size, err);
+        if (code)
+            return code;
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+/* *bad: what comes out of the source is sound, but not what its name says. */
+static enum sb_code give_decoded(struct fetch_stream *fetch, const char *name, size_t name_size,
+                                 int64_t file_size, bool *bad, struct sb_error *err)
+{
+    const struct sb_recode recode = {.decompress = true, .all_layers = fetch->decompress_all};
+    const void *data;
+    size_t size;
+    enum sb_code code = SB_OK;
+
+    if (!fetch->recoder)
+        code = sb_recoder_new(&fetch->recoder, err);
+    if (!code)
+        code = sb_recoder_begin(fetch->recoder, &recode, name, name_size, file_size, write_block,
+                                fetch, err);
+    if (code)
+        return code;
+    while (!(code = sb_source_block(fetch->source, &data, &size, err))) {
+        code = sb_recoder_feed(fetch->recoder, data, size, err);
+        *bad = code == SB_DAMAGED && !fetch->output_code;
+        if (code)
+            return code;
+    }
+    if (code != SB_END)
+        return code;
+    code = sb_recoder_finish(fetch->recoder, err);
+    *bad = code == SB_DAMAGED && !fetch->output_code;
+    return code;
+}
+
+static enum sb_code end_within(const char *name, struct sb_error *err)
+{
+    struct sb_error cause = *err;
+
+    return sb_fail(err, cause.code, "%s: %s; the output ends within this file", name, cause.text);
+}
+
+static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry *entry,
+                              const char *name, size_t size, struct sb_error *err)
+{
+    const struct sb_recode recode = {.decompress = fetch->decompress && entry->type == SB_FILE};
+    unsigned layers = 0;
+    bool bad = false;
+    enum sb_code code = SB_OK;
+
+    fetch->asked = name;
+    if (fetch->frames.framer)
+        code = sb_fetch_frames_begin(&fetch->frames, name, entry->size, err);
+    if (!code && recode.decompress)
+        code = sb_recode_name(&recode, name, size, &fetch->name, &layers, err);
+    if (!code)
+        code =
+            layers > 0 ? give_decoded(fetch, name, size, entry->size, &bad, err) : give(fetch, err);
+    if (bad && fetch->frames.framer)
+        return end_within(name, err);
+    if (bad) {
+        fetch->counts->damaged++;
+        sb_tell(fetch->notify, SB_PROBLEM, "damaged", name, "%s", err->text);
+        return SB_OK;
+    }
+    if (!code && fetch->frames.framer)
+        code = sb_fetch_frames_end(&fetch->frames, name, err);
+    fetch->counts->files += !code;
+    return code;
+}
+
+static enum sb_code answer(struct fetch_stream *fetch, const struct sb_member *member,
+                           const char *name, size_t size, struct sb_error *err)
+{
+    if (member->entry.type != SB_DIR && !member->special && !member->hard_link)
+        return give_file(fetch, &member->entry, name, size, err);
+    fetch->counts->missing++;
+    if (member->special)
+        sb_tell(fetch->notify, SB_PROBLEM, "special", name, "is a %s", member->special);
+    else if (member->hard_link)
+        sb_tell(fetch->notify, SB_PROBLEM, "link", name,
+                "is a hard link to '%s', whose bytes have passed by; ask for that name instead",
+                member->hard_link);
+    else
+        sb_tell(fetch->notify, SB_PROBLEM, "directory", name, "is a directory");
+    return SB_OK;
+}
+
+static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *member,
+                         struct sb_error *err)
+{
+    const struct sb_entry *entry = &member->entry;
+    const char *name;
+    size_t size;
+    enum sb_code code;
+
+    code = sb_naming_map(&fetch->naming, entry->path, entry->path_size, entry->type == SB_DIR,
+                         &name, &size, err);
+    if (code)
+        return code == SB_END ? SB_OK : code;
+    sqlite3_bind_blob(fetch->meet, 1, name, (int)size, SQLITE_STATIC);
+    code = sb_database_step(fetch->meet, err);
+    if (code || sqlite3_changes(fetch->db) == 0)
+        return code;
+    return answer(fetch, member, name, size, err);
+}
+
+static enum sb_code walk(struct fetch_stream *fetch, struct sb_error *err)
+{
+    struct sb_member member;
+    enum sb_code code;
+
+    while (!(code = sb_source_next(fetch->source, &member, err))) {
+        code = take(fetch, &member, err);
+        if (code)
+            return code;
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code tell_missing(struct fetch_stream *fetch, struct sb_error *err)
+{
+    sqlite3_stmt *rows;
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+
+    code = sb_database_prepare(fetch->db, &rows,
+                               "SELECT asked FROM names WHERE met = 0 ORDER BY place", err);
+    while (!code && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+        fetch->counts->missing++;
+        sb_tell(fetch->notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(rows, 0),
+                "no such file in the archive");
+    }
+    if (!code && rc != SQLITE_DONE)
+        code = sb_database_fail(fetch->db, err);
+    sqlite3_finalize(rows);
+    return code;
+}
+
+enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_names *names,
+                             const struct sb_fetch_options *options,
+                             const struct sb_fetch_output *output, const struct sb_notify *notify,
+                             struct sb_fetch_counts *counts, struct sb_error *err)
+{
+    struct fetch_stream fetch = {.source = source,
+                                 .output = output,
+                                 .notify = notify,
+                                 .counts = counts,
+                                 .decompress = options->decompress,
+                                 .decompress_all = options->decompress_all};
+    enum sb_code code;
+
+    *counts = (struct sb_fetch_counts){0};
+    code = sb_fetch_frames_open(&fetch.frames, options->framing, output, err);
+    if (!code)
+        code = open_names(&fetch, err);
+    if (!code)
+        code = read_names(&fetch, names, err);
+    if (!code)
+        code = walk(&fetch, err);
+    if (!code)
+        code = tell_missing(&fetch, err);
+    if (!code)
+        code = sb_fetch_frames_finish(&fetch.frames, err);
+    sqlite3_finalize(fetch.add);
+    sqlite3_finalize(fetch.meet);
+    sb_database_close(fetch.db);
+    sb_recoder_free(fetch.recoder);
+    sb_fetch_frames_release(&fetch.frames);
+    sb_naming_release(&fetch.naming);
+    sb_buf_release(&fetch.name);
+    return code;
+}

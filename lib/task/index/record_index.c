@@ -1,0 +1,259 @@
+#include "task/index/record_index.h"
+
+#include "core/interrupt.h"
+#include "task/index/record_keys.h"
+#include "task/index/record_table.h"
+#include "task/table/record_scan.h"
+
+#include <poll.h>
+#include <stdlib.h>
+
+/* Where a table would take more memory than keys may, the end of a list that another program is
+ * about to write is worth waiting for. */
+#define PATIENCE    500 /* milliseconds, in all */
+#define ONE_WAIT    5
+#define SMALL_TABLE ((int64_t)(SB_RECORD_KEYS_MAX / 16)) /* records */
+
+struct search {
+    struct sb_bag *bag;
+    const struct sb_record_index_options *options;
+    const struct sb_fetch_names *names;
+    sb_record_found *found;
+    void *context;
+    const struct sb_notify *notify;
+    struct sb_record_keys *keys;
+    uint32_t found_count; /* of the keys */
+    int waited;           /* milliseconds */
+};
+
+struct match {
+    uint32_t key;
+    uint32_t record; /* of the block */
+};
+
+struct matches {
+    size_t count;
+    struct match matches[SB_RECORD_BLOCK_MAX];
+};
+
+static bool is_interleaved(const struct search *search)
+{
+    return sb_bag_options_of(search->bag)->layout == SB_LAYOUT_INTERLEAVED;
+}
+
+/* An interleaved bag is not read in the order of its numbers. */
+static bool goes_on(void *context)
+{
+    const struct search *search = context;
+
+    return search->options->all || is_interleaved(search) ||
+           search->found_count < search->keys->count;
+}
+
+static enum sb_code look_at(const struct search *search, struct sb_scan_slot *slot, size_t i,
+                            struct sb_error *err)
+{
+    const struct sb_record_keys *keys = search->keys;
+    struct matches *matches = slot->own;
+    const void *data;
+    int64_t declared;
+    size_t size;
+    uint32_t key;
+    enum sb_code code = SB_OK;
+
+    if (slot->block.zstd)
+        code = sb_record_block_declared(&slot->block, i, &declared, err);
+    else
+        declared = slot->block.extents[i].size;
+    if (code || (declared >= 0 && !sb_record_keys_has_size(keys, declared)))
+        return code;
+    code = sb_record_block_bytes(&slot->block, i, keys->longest, &data, &size, err);
+    if (code == SB_LIMIT)
+        return SB_OK;
+    if (code == SB_DAMAGED)
+        return sb_scan_damaged(slot, search->bag, i, err, err);
+    if (code)
+        return code;
+    key = sb_record_keys_find(keys, data, size);
+    if (key != SB_NO_KEY)
+        matches->matches[matches->count++] = (struct match){key, (uint32_t)i};
+    return SB_OK;
+}
+
+static enum sb_code look_into(void *context, struct sb_scan_slot *slot, struct sb_error *err)
+{
+    struct matches *matches = slot->own;
+    enum sb_code code = SB_OK;
+
+    matches->count = 0;
+    for (size_t i = 0; !code && i < slot->block.count; i++)
+        code = look_at(context, slot, i, err);
+    return code;
+}
+
+static enum sb_code keep_match(struct search *search, struct sb_record_key *key, int64_t number,
+                               struct sb_error *err)
+{
+    int64_t *first = (int64_t *)(void *)key->numbers.data;
+
+    if (key->numbers.size == 0)
+        search->found_count++;
+    if (key->numbers.size > 0 && !search->options->all) {
+        if (number < *first)
+            *first = number;
+        return SB_OK;
+    }
+    return sb_buf_add(&key->numbers, &number, sizeof(number)) ? sb_fail_memory(err) : SB_OK;
+}
+
+static enum sb_code keep_matches(void *context, struct sb_scan_slot *slot, struct sb_error *err)
+{
+    struct search *search = context;
+    const struct matches *matches = slot->own;
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < matches->count; i++) {
+        const struct match *match = &matches->matches[i];
+        struct sb_bag_place place = slot->first;
+
+        place.index += match->record;
+        code = keep_match(search, &search->keys->keys[match->key],
+                          sb_bag_record_at(search->bag, place), err);
+    }
+    return code;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+static enum sb_code answer(const struct search *search, const void *key, size_t size,
+                           const struct sb_buf *numbers, struct sb_error *err)
+{
+    return search->found(search->context, key, size, (const int64_t *)(const void *)numbers->data,
+                         numbers->size / sizeof(int64_t), err);
+}
+
+/* All keys are known: one pass over the bag, as far as it is needed. */
+static enum sb_code pass(struct search *search, struct sb_error *err)
+{
+    struct sb_scan scan = {
+        .threads = search->options->threads,
+        .own_size = sizeof(struct matches),
+        .context = search,
+        .goes_on = goes_on,
+        .work = look_into,
+        .drain = keep_matches,
+        .progress = search->options->progress,
+        .progress_context = search->options->context,
+        .notify = search->notify,
+    };
+    struct sb_record_keys *keys = search->keys;
+    enum sb_code code = keys->count > 0 ? sb_record_scan(search->bag, &scan, err) : SB_OK;
+
+    for (uint32_t i = 0; !code && is_interleaved(search) && i < keys->count; i++) {
+        struct sb_buf *numbers = &keys->keys[i].numbers;
+
+        if (numbers->size > 0)
+            qsort(numbers->data, numbers->size / sizeof(int64_t), sizeof(int64_t), compare_numbers);
+    }
+    for (size_t i = 0; !code && i < sb_record_keys_asked(keys); i++) {
+        const struct sb_record_key *key = sb_record_keys_get(keys, i);
+
+        code = answer(search, keys->text.data + key->text, key->size, &key->numbers, err);
+    }
+    return code;
+}
+
+static bool key_comes(struct search *search)
+{
+    const struct sb_fetch_names *names = search->names;
+    bool patient = sb_bag_count(search->bag) > SMALL_TABLE;
+
+    for (; !names->ready(names->context); search->waited += ONE_WAIT) {
+        if (!patient || search->waited >= PATIENCE || sb_interrupted())
+            return false;
+        poll(NULL, 0, ONE_WAIT);
+    }
+    return true;
+}
+
+/* Takes keys as long as they need not be waited for. SB_END: that was all of them. */
+static enum sb_code take_keys(struct search *search, struct sb_error *err)
+{
+    const struct sb_fetch_names *names = search->names;
+    const char *name;
+    size_t size;
+    enum sb_code code = SB_OK;
+
+    while (!code && !sb_record_keys_full(search->keys) && key_comes(search)) {
+        code = names->next(names->context, &name, &size, err);
+        if (!code)
+            code = sb_record_keys_add(search->keys, name, size, err);
+    }
+    return code;
+}
+
+static enum sb_code answer_from_table(const struct search *search, struct sb_record_table *table,
+                                      const void *key, size_t size, struct sb_buf *numbers,
+                                      struct sb_error *err)
+{
+    enum sb_code code = sb_record_table_find(table, key, size, search->options->all, numbers, err);
+
+    return code ? code : answer(search, key, size, numbers, err);
+}
+
+/* The keys that were taken, and then those that come. */
+static enum sb_code answer_as_they_come(const struct search *search, struct sb_error *err)
+{
+    const struct sb_fetch_names *names = search->names;
+    const struct sb_record_keys *keys = search->keys;
+    struct sb_record_table *table;
+    struct sb_buf numbers = {0};
+    const char *name;
+    size_t size;
+    enum sb_code code =
+        sb_record_table_new(&table, search->bag, search->options, search->notify, err);
+
+    for (size_t i = 0; !code && i < sb_record_keys_asked(keys); i++) {
+        const struct sb_record_key *key = sb_record_keys_get(keys, i);
+
+        code =
+            answer_from_table(search, table, keys->text.data + key->text, key->size, &numbers, err);
+    }
+    while (!code && !(code = names->next(names->context, &name, &size, err)))
+        code = answer_from_table(search, table, name, size, &numbers, err);
+    sb_record_table_free(table);
+    sb_buf_release(&numbers);
+    return code == SB_END ? SB_OK : code;
+}
+
+enum sb_code sb_record_index_find(struct sb_bag *keys_bag,
+                                  const struct sb_record_index_options *options,
+                                  const struct sb_fetch_names *keys, sb_record_found *found,
+                                  void *context, const struct sb_notify *notify,
+                                  struct sb_error *err)
+{
+    struct search search = {
+        .bag = keys_bag,
+        .options = options,
+        .names = keys,
+        .found = found,
+        .context = context,
+        .notify = notify,
+    };
+    enum sb_code code = sb_record_keys_new(&search.keys, err);
+
+    if (code)
+        return code;
+    code = take_keys(&search, err);
+    if (code == SB_END)
+        code = pass(&search, err);
+    else if (!code)
+        code = answer_as_they_come(&search, err);
+    sb_record_keys_free(search.keys);
+    return code;
+}

@@ -1,0 +1,275 @@
+#include "task/index/record_table.h"
+
+#include "core/pipeline.h"
+#include "task/index/record_keys.h"
+#include "task/table/record_scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Entries are sorted by the first bits of their hashes, and then within each of these groups. */
+#define GROUP_BITS  12
+#define GROUP_COUNT ((size_t)1 << GROUP_BITS)
+
+struct entry {
+    uint64_t hash;
+    int64_t number;
+};
+
+struct sb_record_table {
+    struct sb_bag *bag;
+    struct sb_bag_reader *reader;
+    struct sb_hash_key seed;
+    struct entry *entries;
+    size_t count, room;
+    size_t starts[GROUP_COUNT + 1]; /* of the groups */
+    struct sb_buf record;
+};
+
+struct hashed {
+    size_t count;
+    struct entry entries[SB_RECORD_BLOCK_MAX];
+};
+
+static enum sb_code hash_record(const struct sb_record_table *table, struct sb_scan_slot *slot,
+                                size_t i, struct sb_error *err)
+{
+    struct hashed *hashed = slot->own;
+    struct sb_bag_place place = slot->first;
+    const void *data;
+    int64_t declared;
+    size_t size;
+    enum sb_code code = sb_record_block_declared(&slot->block, i, &declared, err);
+
+    if (code || declared > (int64_t)SB_RECORD_KEY_MAX)
+        return code;
+    code = sb_record_block_bytes(&slot->block, i, SB_RECORD_KEY_MAX, &data, &size, err);
+    if (code == SB_LIMIT)
+        return SB_OK;
+    if (code == SB_DAMAGED)
+        return sb_scan_damaged(slot, table->bag, i, err, err);
+    if (code)
+        return code;
+    place.index += (int64_t)i;
+    hashed->entries[hashed->count++] = (struct entry){
+        .hash = sb_hash64(&table->seed, data, size),
+        .number = sb_bag_record_at(table->bag, place),
+    };
+    return SB_OK;
+}
+
+static enum sb_code hash_records(void *context, struct sb_scan_slot *slot, struct sb_error *err)
+{
+    struct hashed *hashed = slot->own;
+    enum sb_code code = SB_OK;
+
+    hashed->count = 0;
+    for (size_t i = 0; !code && i < slot->block.count; i++)
+        code = hash_record(context, slot, i, err);
+    return code;
+}
+
+static enum sb_code keep_hashes(void *context, struct sb_scan_slot *slot, struct sb_error *err)
+{
+    struct sb_record_table *table = context;
+    const struct hashed *hashed = slot->own;
+
+    (void)err;
+    memcpy(table->entries + table->count, hashed->entries, hashed->count * sizeof(struct entry));
+    table->count += hashed->count;
+    return SB_OK;
+}
+
+static size_t group_of(uint64_t hash)
+{
+    return hash >> (64 - GROUP_BITS);
+}
+
+/* Moves each entry to its group, in place: whatever it displaces is moved next. */
+static void group_entries(struct sb_record_table *table)
+{
+    size_t next[GROUP_COUNT];
+
+    for (size_t i = 0; i < table->count; i++)
+        table->starts[group_of(table->entries[i].hash) + 1]++;
+    for (size_t g = 0; g < GROUP_COUNT; g++)
+        table->starts[g + 1] += table->starts[g];
+    memcpy(next, table->starts, sizeof(next));
+    for (size_t g = 0; g < GROUP_COUNT; g++) {
+        while (next[g] < table->starts[g + 1]) {
+            struct entry moved = table->entries[next[g]], displaced;
+            size_t target;
+
+            while ((target = group_of(moved.hash)) != g) {
+                displaced = table->entries[next[target]];
+                table->entries[next[target]++] = moved;
+                moved = displaced;
+            }
+            table->entries[next[g]++] = moved;
+        }
+    }
+}
+
+struct sorting {
+    struct sb_record_table *table;
+    size_t group;
+};
+
+static enum sb_code next_group(void *context, void *slot, struct sb_error *err)
+{
+    struct sorting *sorting = context;
+    size_t *group = slot;
+
+    (void)err;
+    if (sorting->group == GROUP_COUNT)
+        return SB_END;
+    *group = sorting->group++;
+    return SB_OK;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static enum sb_code sort_group(void *context, void *slot, struct sb_pipeline *turns,
+                               struct sb_error *err)
+{
+    const struct sorting *sorting = context;
+    const size_t *starts = &sorting->table->starts[*(const size_t *)slot];
+
+    (void)turns;
+    (void)err;
+    qsort(sorting->table->entries + starts[0], starts[1] - starts[0], sizeof(struct entry),
+          compare_entries);
+    return SB_OK;
+}
+
+static enum sb_code group_done(void *context, void *slot, struct sb_error *err)
+{
+    (void)context;
+    (void)slot;
+    (void)err;
+    return SB_OK;
+}
+
+static enum sb_code sort_entries(struct sb_record_table *table, unsigned threads,
+                                 struct sb_error *err)
+{
+    static const struct sb_pipeline_ops ops = {
+        .fill = next_group, .work = sort_group, .drain = group_done};
+    struct sorting sorting = {.table = table};
+    size_t slots[64];
+
+    group_entries(table);
+    return sb_pipeline_run(&ops, &sorting, slots, sizeof(slots[0]),
+                           sizeof(slots) / sizeof(slots[0]), threads, err);
+}
+
+enum sb_code sb_record_table_new(struct sb_record_table **out, struct sb_bag *bag,
+                                 const struct sb_record_index_options *options,
+                                 const struct sb_notify *notify, struct sb_error *err)
+{
+    struct sb_record_table *table = calloc(1, sizeof(*table));
+    struct sb_scan scan = {
+        .threads = options->threads,
+        .own_size = sizeof(struct hashed),
+        .context = table,
+        .work = hash_records,
+        .drain = keep_hashes,
+        .progress = options->progress,
+        .progress_context = options->context,
+        .notify = notify,
+    };
+    size_t room;
+    enum sb_code code;
+
+    *out = NULL;
+    if (!table)
+        return sb_fail_memory(err);
+    table->bag = bag;
+    /* Memory that is never touched costs nothing: what a file claims to hold is not believed. */
+    if (!__builtin_mul_overflow((size_t)sb_bag_count(bag), sizeof(struct entry), &room))
+        table->entries = malloc(room ? room : 1);
+    code = table->entries ? sb_hash_key_draw(&table->seed, err) : sb_fail_memory(err);
+    if (!code)
+        code = sb_bag_reader_new(&table->reader, bag, err);
+    if (!code)
+        code = sb_record_scan(bag, &scan, err);
+    if (!code)
+        code = sort_entries(table, options->threads, err);
+    if (code)
+        sb_record_table_free(table);
+    else
+        *out = table;
+    return code;
+}
+
+void sb_record_table_free(struct sb_record_table *table)
+{
+    if (!table)
+        return;
+    sb_bag_reader_free(table->reader);
+    sb_buf_release(&table->record);
+    free(table->entries);
+    free(table);
+}
+
+/* The first entry of its group whose hash is not less. */
+static size_t first_entry(const struct sb_record_table *table, uint64_t hash)
+{
+    size_t low = table->starts[group_of(hash)], high = table->starts[group_of(hash) + 1];
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (table->entries[middle].hash < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static enum sb_code holds_key(struct sb_record_table *table, int64_t number, const void *key,
+                              size_t key_size, bool *holds, struct sb_error *err)
+{
+    struct sb_record_extent extent;
+    size_t good, size;
+    enum sb_code code =
+        sb_bag_extents(table->reader, sb_bag_place_of(table->bag, number), 1, &extent, &good, err);
+
+    *holds = false;
+    if (!code)
+        code = sb_bag_load(table->reader, &extent, table->record.data, key_size, &size, err);
+    if (code)
+        return code == SB_LIMIT ? SB_OK : code;
+    *holds = size == key_size && memcmp(table->record.data, key, size) == 0;
+    return SB_OK;
+}
+
+enum sb_code sb_record_table_find(struct sb_record_table *table, const void *key, size_t size,
+                                  bool all, struct sb_buf *numbers, struct sb_error *err)
+{
+    uint64_t hash = sb_hash64(&table->seed, key, size);
+    bool holds = false;
+    enum sb_code code = SB_OK;
+
+    sb_buf_clear(numbers);
+    sb_buf_clear(&table->record);
+    if (sb_buf_reserve(&table->record, size))
+        return sb_fail_memory(err);
+    for (size_t i = first_entry(table, hash);
+         !code && i < table->count && table->entries[i].hash == hash && (all || !holds); i++) {
+        int64_t number = table->entries[i].number;
+
+        code = holds_key(table, number, key, size, &holds, err);
+        if (!code && holds && sb_buf_add(numbers, &number, sizeof(number)))
+            code = sb_fail_memory(err);
+    }
+    return code;
+}

@@ -1,0 +1,312 @@
+#include "task/merge/merge_symlink.h"
+
+#include "archive/archive.h"
+#include "core/buf.h"
+#include "store/archive/holdings.h"
+#include "store/naming.h"
+#include "store/part_sets.h"
+#include "task/convert/paths.h"
+#include "task/merge/merged_rows.h"
+#include "task/transfer/subdirs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct merge {
+    const struct sb_merge_symlink_options *options;
+    struct sb_merge_symlink_result *result;
+    struct sb_problem_counter counter;
+
+    struct sb_buf prefix;
+    char **subdirs; /* one for each input, or NULL */
+    struct sb_merged_input *inputs;
+
+    struct sb_merged_rows *rows;
+    struct sb_writer *writer; /* NULL in a dry run */
+    struct sb_linker *linker; /* likewise */
+    uint32_t shards_before;
+    struct sb_archive *existing; /* what a dry run would add to */
+    struct sb_holdings holdings;
+
+    /* The row that is taken, unless another one of its name comes next. */
+    bool any;
+    struct sb_entry held;
+    struct sb_buf held_name;
+    size_t held_input;
+};
+
+/* The names that the inputs get */
+
+static enum sb_code take_prefix(struct merge *merge, struct sb_error *err)
+{
+    const char *prefix = merge->options->prefix ? merge->options->prefix : "", *problem;
+
+    if (sb_naming_clean(prefix, strlen(prefix), true, &merge->prefix, &problem))
+        return sb_fail_memory(err);
+    if (problem)
+        return sb_fail(err, SB_INVALID, "%s: cannot be put before names: it %s", prefix, problem);
+    return SB_OK;
+}
+
+static enum sb_code name_inputs(struct merge *merge, struct sb_error *err)
+{
+    const struct sb_merge_symlink_options *options = merge->options;
+    size_t count = options->input_count;
+    enum sb_code code = take_prefix(merge, err);
+
+    if (code == SB_OK && options->as_subdirs)
+        code = sb_subdirs_new(&merge->subdirs, options->inputs, count,
+                              merge->prefix.size > 0 ? merge->prefix.data : NULL, err);
+    if (code)
+        return code;
+    merge->inputs = calloc(count, sizeof(*merge->inputs));
+    if (!merge->inputs)
+        return sb_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        merge->inputs[i] = (struct sb_merged_input){.path = options->inputs[i],
+                                                    .prefix = merge->subdirs ? merge->subdirs[i]
+                                                                             : merge->prefix.data};
+    return SB_OK;
+}
+
+/* Rows */
+
+/* SB_END: it cannot be used, which was told. */
+static enum sb_code map_extent(struct merge *merge, struct sb_entry *entry, struct sb_error *err)
+{
+    uint32_t number = 0;
+    enum sb_code code;
+
+    if (entry->size == 0) {
+        entry->shard = 0;
+        entry->offset = 0;
+        return SB_OK;
+    }
+    code = sb_linker_map(merge->linker, sb_merged_rows_shards(merge->rows, merge->held_input),
+                         entry->shard, &number, err);
+    if (code)
+        return code;
+    if (entry->offset > sb_linker_size(merge->linker, number) - entry->size) {
+        sb_tell(&merge->counter.notify, SB_PROBLEM, "bounds", entry->path,
+                "in %s: its bytes lie beyond the end of shard %05u; left out",
+                merge->inputs[merge->held_input].path, entry->shard);
+        return SB_END;
+    }
+    entry->shard = number;
+    return SB_OK;
+}
+
+/* A name that two have, of which neither is to be preferred. A dry run goes on to name them all. */
+static enum sb_code refuse(struct merge *merge, const char *name, const char *first,
+                           const char *second, struct sb_error *err)
+{
+    if (merge->writer)
+        return sb_fail(err, SB_EXISTS,
+                       "%s: is in %s and in %s (see --duplicates, --prefix and --as-subdirs)", name,
+                       first, second);
+    sb_tell(&merge->counter.notify, SB_PROBLEM, "duplicate", name, "is in %s and in %s", first,
+            second);
+    return SB_OK;
+}
+
+/*
+ * What the output holds under the name. SB_OK: this one is wanted, and *replaces says whether in
+ * place of `old`; SB_END: it is not.
+ */
+static enum sb_code meet_holdings(struct merge *merge, struct sb_entry *old, bool *replaces,
+                                  struct sb_error *err)
+{
+    enum sb_duplicates duplicates = merge->options->duplicates;
+    const struct sb_entry *entry = &merge->held;
+    enum sb_code code = sb_holdings_meet(&merge->holdings, entry, old, err);
+
+    if (code)
+        return code == SB_NOENT ? SB_OK : code;
+    if (entry->type == SB_DIR)
+        return duplicates == SB_DUPLICATE_LAST ? SB_OK : SB_END;
+    if (duplicates == SB_DUPLICATE_ERROR) {
+        code = refuse(merge, entry->path, merge->options->output,
+                      merge->inputs[merge->held_input].path, err);
+        return code ? code : SB_END;
+    }
+    merge->result->passed_over++;
+    *replaces = duplicates == SB_DUPLICATE_LAST;
+    return *replaces ? SB_OK : SB_END;
+}
+
+static enum sb_code write_held(struct merge *merge, const struct sb_entry *replaced,
+                               struct sb_error *err)
+{
+    struct sb_entry *entry = &merge->held;
+    enum sb_code code;
+
+    if (entry->type == SB_DIR)
+        return sb_writer_add_dir(merge->writer, entry, err);
+    code = map_extent(merge, entry, err);
+    if (code == SB_OK && replaced)
+        code = sb_writer_drop_file(merge->writer, replaced, err);
+    return code ? code : sb_writer_add_file(merge->writer, entry, err);
+}
+
+static void count_held(struct merge *merge)
+{
+    const struct sb_entry *entry = &merge->held;
+
+    if (entry->type == SB_DIR) {
+        merge->result->dirs += entry->path_size > 0;
+        return;
+    }
+    merge->result->files++;
+    merge->result->bytes += entry->size;
+    if (!merge->writer)
+        sb_tell(&merge->counter.notify, SB_NOTE, "would-link", entry->path,
+                "would be linked from %s", merge->inputs[merge->held_input].path);
+}
+
+/* No other row has its name. */
+static enum sb_code let_go(struct merge *merge, struct sb_error *err)
+{
+    struct sb_entry old;
+    bool replaces = false;
+    enum sb_code code = SB_OK;
+
+    if (!merge->any)
+        return SB_OK;
+    merge->any = false;
+    if (merge->options->mode == SB_APPEND)
+        code = meet_holdings(merge, &old, &replaces, err);
+    if (code == SB_OK && merge->writer)
+        code = write_held(merge, replaces ? &old : NULL, err);
+    if (code == SB_OK)
+        count_held(merge);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code hold(struct merge *merge, const struct sb_entry *entry, size_t input,
+                         struct sb_error *err)
+{
+    if (sb_buf_set(&merge->held_name, entry->path, entry->path_size))
+        return sb_fail_memory(err);
+    merge->held = *entry;
+    merge->held.path = merge->held_name.data;
+    merge->held_input = input;
+    merge->any = true;
+    return SB_OK;
+}
+
+/* A row with the name of the one that is held. */
+static enum sb_code meet_held(struct merge *merge, const struct sb_entry *entry, size_t input,
+                              struct sb_error *err)
+{
+    enum sb_duplicates duplicates = merge->options->duplicates;
+    const char *path = merge->inputs[input].path;
+    const char *held_path = merge->inputs[merge->held_input].path;
+
+    if ((entry->type == SB_DIR) != (merge->held.type == SB_DIR)) {
+        sb_tell(&merge->counter.notify, SB_PROBLEM, "clash", entry->path,
+                "is a directory in %s, and a file in %s, which is left out", held_path, path);
+        return SB_OK;
+    }
+    if (entry->type != SB_DIR && duplicates == SB_DUPLICATE_ERROR)
+        return refuse(merge, entry->path, held_path, path, err);
+    if (entry->type != SB_DIR)
+        merge->result->passed_over++;
+    return duplicates == SB_DUPLICATE_LAST ? hold(merge, entry, input, err) : SB_OK;
+}
+
+static enum sb_code take_row(void *context, const struct sb_entry *entry, size_t input,
+                             struct sb_error *err)
+{
+    struct merge *merge = context;
+    enum sb_code code;
+
+    if (merge->any && entry->path_size == merge->held.path_size &&
+        memcmp(entry->path, merge->held.path, entry->path_size) == 0)
+        return meet_held(merge, entry, input, err);
+    code = let_go(merge, err);
+    return code ? code : hold(merge, entry, input, err);
+}
+
+static enum sb_code take_rows(struct merge *merge, struct sb_error *err)
+{
+    enum sb_code code = sb_merged_rows_each(merge->rows, merge->options->threads,
+                                            &merge->counter.notify, take_row, merge, err);
+
+    return code ? code : let_go(merge, err);
+}
+
+/* The whole */
+
+static enum sb_code open_output(struct merge *merge, struct sb_error *err)
+{
+    const struct sb_merge_symlink_options *options = merge->options;
+    struct sb_writer_options wanted = {
+        .mode = options->mode, .names_repeat = true, .notify = &merge->counter.notify};
+    enum sb_code code;
+
+    if (options->dry_run)
+        code = options->mode == SB_APPEND ? sb_archive_open(&merge->existing, options->output, err)
+                                          : SB_OK;
+    else
+        code = sb_writer_open(&merge->writer, options->output, &wanted, err);
+    merge->holdings = (struct sb_holdings){
+        .writer = merge->writer, .archive = merge->existing, .notify = &merge->counter.notify};
+    if (code || !merge->writer)
+        return code;
+    merge->shards_before = sb_writer_shard_count(merge->writer);
+    return sb_linker_new(&merge->linker, merge->writer, options->kind, err);
+}
+
+static enum sb_code commit(struct merge *merge, struct sb_error *err)
+{
+    struct sb_merge_symlink_result *result = merge->result;
+    enum sb_code code = sb_merged_rows_unchanged(merge->rows, err);
+
+    if (code || !merge->writer)
+        return code;
+    result->shards = sb_writer_shard_count(merge->writer) - merge->shards_before;
+    code = sb_writer_commit(merge->writer, err);
+    result->files = sb_writer_counts(merge->writer).files;
+    result->bytes = sb_writer_counts(merge->writer).bytes;
+    return code;
+}
+
+static void release(struct merge *merge)
+{
+    sb_linker_free(merge->linker);
+    sb_writer_free(merge->writer);
+    sb_merged_rows_free(merge->rows);
+    sb_holdings_release(&merge->holdings);
+    sb_archive_free(merge->existing);
+    sb_subdirs_free(merge->subdirs, merge->options->input_count);
+    free(merge->inputs);
+    sb_buf_release(&merge->prefix);
+    sb_buf_release(&merge->held_name);
+}
+
+enum sb_code sb_merge_symlink(const struct sb_merge_symlink_options *options,
+                              struct sb_merge_symlink_result *result, struct sb_error *err)
+{
+    struct merge merge = {.options = options, .result = result};
+    enum sb_code code;
+
+    *result = (struct sb_merge_symlink_result){0};
+    sb_count_problems(&merge.counter, options->notify, &result->problems);
+    code = name_inputs(&merge, err);
+    if (code == SB_OK)
+        code = sb_convert_paths_check(options->inputs, options->input_count, options->output, err);
+    if (code == SB_OK && options->mode != SB_APPEND)
+        code =
+            sb_part_sets_check(options->inputs, options->input_count, &merge.counter.notify, err);
+    if (code == SB_OK)
+        code = open_output(&merge, err);
+    if (code == SB_OK)
+        code = sb_merged_rows_open(&merge.rows, merge.inputs, options->input_count,
+                                   !options->dry_run, &merge.counter.notify, err);
+    if (code == SB_OK)
+        code = take_rows(&merge, err);
+    if (code == SB_OK)
+        code = commit(&merge, err);
+    release(&merge);
+    return code;
+}

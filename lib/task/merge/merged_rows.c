@@ -1,0 +1,458 @@
+#include "task/merge/merged_rows.h"
+
+#include "archive/archive.h"
+#include "archive/own/hold.h"
+#include "archive/own/pending.h"
+#include "archive/shards.h"
+#include "core/buf.h"
+#include "core/interrupt.h"
+#include "core/io.h"
+#include "core/name.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OPEN_MOST 12
+
+/* Rows of all inputs together, and of one of them, that are held at once. */
+#define ROWS_MOST     ((size_t)1 << 18)
+#define ROWS_OF_INPUT ((size_t)1024)
+#define ROWS_LEAST    ((size_t)16)
+
+/* In the header of an SQLite file: the counter that every commit moves. */
+#define COUNTER_PLACE 24
+
+/* What tells whether an index was written to. */
+struct stamp {
+    struct stat st;
+    struct stat wal; /* zeros without one */
+    unsigned char counter[4];
+};
+
+struct held_row {
+    struct sb_entry entry; /* path is set at delivery: the text may move */
+    size_t text;           /* where its name begins */
+};
+
+struct input {
+    const struct sb_merged_input *given;
+    char *index;
+    struct sb_archive *archive; /* NULL while others are open instead */
+    struct sb_cursor *cursor;
+    struct sb_shards *shards;
+    struct stamp stamp;
+
+    struct held_row *rows;
+    size_t count, at;
+    struct sb_buf text;
+
+    /* Where to go on: so many rows behind the last usable name. */
+    struct sb_buf last;
+    size_t passed;
+    bool root_given;
+    bool ended;
+};
+
+struct sb_merged_rows {
+    struct input *inputs;
+    size_t count;
+    size_t rows_each;
+    const struct sb_notify *notify;
+    struct input *open[OPEN_MOST];
+    size_t opened; /* how often; the oldest is closed for the next */
+
+    /* Inputs that have rows, the one with the least name on top. */
+    struct input **heap;
+    size_t heap_size;
+    bool delivered; /* the top's row is the caller's until the next call */
+};
+
+static void close_input(struct input *input)
+{
+    sb_cursor_free(input->cursor);
+    sb_archive_free(input->archive);
+    input->cursor = NULL;
+    input->archive = NULL;
+}
+
+void sb_merged_rows_free(struct sb_merged_rows *rows)
+{
+    if (!rows)
+        return;
+    for (size_t i = 0; rows->inputs && i < rows->count; i++) {
+        struct input *input = &rows->inputs[i];
+
+        close_input(input);
+        sb_shards_free(input->shards);
+        free(input->index);
+        free(input->rows);
+        sb_buf_release(&input->text);
+        sb_buf_release(&input->last);
+    }
+    free(rows->inputs);
+    free(rows->heap);
+    free(rows);
+}
+
+/* In no transaction of this process: closing a descriptor drops SQLite's locks. */
+static enum sb_code take_stamp(const char *path, struct stamp *stamp, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    struct sb_buf wal = {0};
+    size_t got;
+    int fd;
+
+    *stamp = (struct stamp){0};
+    if (sb_buf_add_format(&wal, "%s-wal", path))
+        return sb_fail_memory(err);
+    if (stat(wal.data, &stamp->wal))
+        stamp->wal = (struct stat){0};
+    sb_buf_release(&wal);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &stamp->st))
+        code = sb_fail_errno(err, errno, "%s", path);
+    else
+        code = sb_pread_full(fd, stamp->counter, sizeof(stamp->counter), COUNTER_PLACE, &got, path,
+                             err);
+    if (fd >= 0)
+        close(fd);
+    return code;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static enum sb_code compare_stamp(const struct input *input, struct sb_error *err)
+{
+    struct stamp now;
+    enum sb_code code = take_stamp(input->index, &now, err);
+
+    if (code)
+        return code;
+    if (is_same_file(&now.st, &input->stamp.st) && is_same_file(&now.wal, &input->stamp.wal) &&
+        memcmp(now.counter, input->stamp.counter, sizeof(now.counter)) == 0)
+        return SB_OK;
+    return sb_fail(err, SB_CHANGED, "%s: was written to meanwhile; try again", input->given->path);
+}
+
+/* Do shards wait for their lasting names? The links would lead nowhere once they have them. */
+static enum sb_code is_renaming(const struct input *input, bool *renaming, struct sb_error *err)
+{
+    struct sb_pending pending;
+    enum sb_code code = sb_pending_read(sb_archive_database(input->archive),
+                                        sb_archive_index_path(input->archive), &pending, err);
+
+    *renaming = pending.suffix != NULL;
+    return code;
+}
+
+static enum sb_code settle(struct input *input, bool finish, struct sb_error *err)
+{
+    struct sb_error ignored;
+    bool renaming;
+    enum sb_code code;
+
+    if (sb_archive_schema(input->archive) < SB_SCHEMA_03)
+        return sb_fail(err, SB_FORMAT, "%s: an older schema; run 'shardbox upgrade %s' first",
+                       input->given->path, input->given->path);
+    code = is_renaming(input, &renaming, err);
+    if (code || !renaming)
+        return code;
+    if (finish && sb_hold_settle(sb_archive_index_path(input->archive), &ignored) == SB_OK) {
+        close_input(input);
+        code = sb_archive_open(&input->archive, input->given->path, err);
+        if (code == SB_OK)
+            code = is_renaming(input, &renaming, err);
+        if (code || !renaming)
+            return code;
+    }
+    return sb_fail(err, SB_LOCKED,
+                   "%s: its shards do not have their lasting names yet; wait for its writer, or "
+                   "where one was killed finish it with 'shardbox pack --append'",
+                   input->given->path);
+}
+
+/* Once for each input, before its first rows are read. */
+static enum sb_code look_at(struct input *input, bool finish, struct sb_error *err)
+{
+    enum sb_code code = sb_archive_open(&input->archive, input->given->path, err);
+
+    if (code == SB_OK)
+        code = settle(input, finish, err);
+    if (code)
+        return code;
+    input->index = strdup(sb_archive_index_path(input->archive));
+    if (!input->index)
+        return sb_fail_memory(err);
+    code = take_stamp(input->index, &input->stamp, err);
+    if (code == SB_OK)
+        code = sb_shards_open(&input->shards, input->archive, err);
+    return code;
+}
+
+/* The cursor that goes on where this input was left; the oldest of those that are open goes. */
+static enum sb_code go_on(struct sb_merged_rows *rows, struct input *input, struct sb_error *err)
+{
+    struct sb_query query = {.order = SB_BY_PATH, .files = true, .dirs = true};
+    struct input **place = &rows->open[rows->opened++ % OPEN_MOST];
+    struct sb_entry skipped;
+    enum sb_code code = SB_OK;
+
+    if (*place && *place != input)
+        close_input(*place);
+    *place = input;
+    if (input->last.size > 0)
+        query.after = input->last.data;
+    if (!input->archive) {
+        code = sb_archive_open(&input->archive, input->given->path, err);
+        if (code == SB_OK)
+            code = compare_stamp(input, err);
+    }
+    if (code == SB_OK)
+        code = sb_cursor_open(&input->cursor, input->archive, &query, err);
+    for (size_t i = 0; code == SB_OK && i < input->passed; i++)
+        code = sb_cursor_next(input->cursor, &skipped, err);
+    return code;
+}
+
+/* What is wrong with a row, and the word for it; NULL where it can be used. */
+static const char *why_not(const struct sb_entry *entry, const char *name, size_t size,
+                           const char **kind)
+{
+    *kind = "row";
+    if (entry->defect)
+        return entry->defect;
+    *kind = "unsafe";
+    if (entry->type == SB_DIR && size == 0)
+        return NULL;
+    if (!sb_parent_is_computable(name, size))
+        return "is not UTF-8, and SQLite would put it in another directory";
+    return sb_name_problem(name, size);
+}
+
+/* Keeps a row under the name that it has behind the prefix, if it can be used. */
+static enum sb_code keep_row(struct sb_merged_rows *rows, struct input *input,
+                             const struct sb_entry *entry, bool *kept, struct sb_error *err)
+{
+    struct held_row *row = &input->rows[input->count];
+    const char *prefix = input->given->prefix, *problem, *kind;
+    size_t text = input->text.size;
+
+    if (sb_buf_add_text(&input->text, prefix) ||
+        (*prefix && entry->path_size > 0 && sb_buf_add_char(&input->text, '/')) ||
+        sb_buf_add(&input->text, entry->path, entry->path_size + 1))
+        return sb_fail_memory(err);
+    *row = (struct held_row){.entry = *entry, .text = text};
+    row->entry.path_size = input->text.size - text - 1;
+    problem = why_not(entry, input->text.data + text, row->entry.path_size, &kind);
+    *kept = !problem;
+    if (!problem) {
+        input->count++;
+        return SB_OK;
+    }
+    sb_tell(rows->notify, SB_PROBLEM, kind, entry->path, "in %s: %s%s; left out",
+            input->given->path, entry->defect ? "" : "the name ", problem);
+    sb_buf_cut(&input->text, text);
+    return SB_OK;
+}
+
+static enum sb_code add_root(struct sb_merged_rows *rows, struct input *input, struct sb_error *err)
+{
+    struct sb_entry root;
+    enum sb_code code = sb_archive_lookup(input->archive, "", 0, &root, err);
+    bool kept;
+
+    input->root_given = true;
+    if (code == SB_NOENT || (code == SB_OK && (root.defect || !root.has)))
+        return SB_OK;
+    return code ? code : keep_row(rows, input, &root, &kept, err);
+}
+
+/* One row of the cursor; input->last is where one goes on if it is closed. */
+static enum sb_code add_row(struct sb_merged_rows *rows, struct input *input, struct sb_error *err)
+{
+    struct sb_entry entry;
+    bool kept;
+    enum sb_code code = sb_cursor_next(input->cursor, &entry, err);
+
+    if (code)
+        return code;
+    code = keep_row(rows, input, &entry, &kept, err);
+    if (code)
+        return code;
+    input->passed = kept ? 0 : input->passed + 1;
+    if (kept && sb_buf_set(&input->last, entry.path, entry.path_size))
+        code = sb_fail_memory(err);
+    return code;
+}
+
+static enum sb_code fill(struct sb_merged_rows *rows, struct input *input, struct sb_error *err)
+{
+    enum sb_code code = input->cursor ? SB_OK : go_on(rows, input, err);
+
+    input->count = 0;
+    input->at = 0;
+    sb_buf_clear(&input->text);
+    if (code == SB_OK && !input->root_given)
+        code = add_root(rows, input, err);
+    while (code == SB_OK && input->count < rows->rows_each)
+        code = add_row(rows, input, err);
+    if (code == SB_OK && sb_interrupted())
+        code = sb_fail(err, SB_INTERRUPT, "interrupted");
+    input->ended = code == SB_END;
+    return code == SB_END ? SB_OK : code;
+}
+
+/* The heap */
+
+static const struct sb_entry *head_of(const struct input *input)
+{
+    return &input->rows[input->at].entry;
+}
+
+static const char *name_of(const struct input *input)
+{
+    return input->text.data + input->rows[input->at].text;
+}
+
+static bool comes_before(const struct input *a, const struct input *b)
+{
+    const struct sb_entry *x = head_of(a), *y = head_of(b);
+    size_t shorter = x->path_size < y->path_size ? x->path_size : y->path_size;
+    int order = memcmp(name_of(a), name_of(b), shorter);
+
+    if (order)
+        return order < 0;
+    if (x->path_size != y->path_size)
+        return x->path_size < y->path_size;
+    if ((x->type == SB_DIR) != (y->type == SB_DIR))
+        return x->type == SB_DIR;
+    return a < b;
+}
+
+static void sift_down(struct sb_merged_rows *rows, size_t at)
+{
+    struct input *moving = rows->heap[at];
+
+    for (;;) {
+        size_t child = at * 2 + 1;
+
+        if (child + 1 < rows->heap_size && comes_before(rows->heap[child + 1], rows->heap[child]))
+            child++;
+        if (child >= rows->heap_size || !comes_before(rows->heap[child], moving))
+            break;
+        rows->heap[at] = rows->heap[child];
+        at = child;
+    }
+    rows->heap[at] = moving;
+}
+
+/* Takes the top's row away, and puts its next one in its place. */
+static enum sb_code advance(struct sb_merged_rows *rows, struct sb_error *err)
+{
+    struct input *top = rows->heap[0];
+    enum sb_code code = SB_OK;
+
+    top->at++;
+    if (top->at == top->count && !top->ended)
+        code = fill(rows, top, err);
+    if (top->at == top->count) {
+        close_input(top);
+        rows->heap[0] = rows->heap[--rows->heap_size];
+    }
+    if (code == SB_OK && rows->heap_size > 0)
+        sift_down(rows, 0);
+    return code;
+}
+
+static enum sb_code begin_input(struct sb_merged_rows *rows, struct input *input, bool finish,
+                                struct sb_error *err)
+{
+    enum sb_code code;
+
+    input->rows = calloc(rows->rows_each + 1, sizeof(*input->rows));
+    if (!input->rows)
+        return sb_fail_memory(err);
+    code = look_at(input, finish, err);
+    if (code == SB_OK)
+        code = fill(rows, input, err);
+    if (code == SB_OK && input->count > 0)
+        rows->heap[rows->heap_size++] = input;
+    return code;
+}
+
+enum sb_code sb_merged_rows_open(struct sb_merged_rows **out, const struct sb_merged_input *inputs,
+                                 size_t count, bool finish, const struct sb_notify *notify,
+                                 struct sb_error *err)
+{
+    struct sb_merged_rows *rows = calloc(1, sizeof(*rows));
+    enum sb_code code = SB_OK;
+
+    *out = NULL;
+    if (!rows)
+        return sb_fail_memory(err);
+    rows->notify = notify;
+    rows->count = count;
+    rows->rows_each = ROWS_MOST / (count + 1);
+    if (rows->rows_each > ROWS_OF_INPUT)
+        rows->rows_each = ROWS_OF_INPUT;
+    if (rows->rows_each < ROWS_LEAST)
+        rows->rows_each = ROWS_LEAST;
+    rows->inputs = calloc(count, sizeof(*rows->inputs));
+    rows->heap = calloc(count, sizeof(struct input *));
+    if (!rows->inputs || !rows->heap)
+        code = sb_fail_memory(err);
+    for (size_t i = 0; code == SB_OK && i < count; i++) {
+        rows->inputs[i].given = &inputs[i];
+        code = begin_input(rows, &rows->inputs[i], finish, err);
+    }
+    if (code) {
+        sb_merged_rows_free(rows);
+        return code;
+    }
+    for (size_t i = rows->heap_size / 2; i-- > 0;)
+        sift_down(rows, i);
+    *out = rows;
+    return SB_OK;
+}
+
+enum sb_code sb_merged_rows_next(struct sb_merged_rows *rows, struct sb_entry *entry, size_t *input,
+                                 struct sb_error *err)
+{
+    enum sb_code code = rows->delivered ? advance(rows, err) : SB_OK;
+
+    rows->delivered = false;
+    if (code || rows->heap_size == 0)
+        return code ? code : SB_END;
+    *entry = *head_of(rows->heap[0]);
+    entry->path = name_of(rows->heap[0]);
+    *input = (size_t)(rows->heap[0] - rows->inputs);
+    rows->delivered = true;
+    return SB_OK;
+}
+
+void sb_merged_rows_tell_to(struct sb_merged_rows *rows, const struct sb_notify *notify)
+{
+    rows->notify = notify;
+}
+
+struct sb_shards *sb_merged_rows_shards(struct sb_merged_rows *rows, size_t input)
+{
+    return rows->inputs[input].shards;
+}
+
+enum sb_code sb_merged_rows_unchanged(struct sb_merged_rows *rows, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < rows->count; i++)
+        code = compare_stamp(&rows->inputs[i], err);
+    return code;
+}

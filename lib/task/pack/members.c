@@ -1,0 +1,100 @@
+#include "task/pack/members.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+struct members {
+    struct sb_source source;
+    struct sb_pack_source *items;
+    struct sb_pack_members_options options;
+};
+
+static struct members *self_of(struct sb_source *source)
+{
+    return (struct members *)source;
+}
+
+static void free_members(struct sb_source *source)
+{
+    sb_pack_source_free(self_of(source)->items);
+    free(source);
+}
+
+static enum sb_type type_of(enum sb_node node)
+{
+    return node == SB_NODE_DIR ? SB_DIR : node == SB_NODE_LINK ? SB_LINK : SB_FILE;
+}
+
+/* What vanished meanwhile says so when it is loaded. */
+static void look_at(const struct members *self, struct sb_member *member)
+{
+    struct stat st;
+
+    if (fstatat(member->dir_fd, member->component, &st,
+                self->options.read.dereference ? 0 : AT_SYMLINK_NOFOLLOW))
+        return;
+    sb_tree_metadata(member, &st);
+    member->entry.size = st.st_size;
+}
+
+static enum sb_code next(struct sb_source *source, struct sb_member *member, struct sb_error *err)
+{
+    struct members *self = self_of(source);
+    struct sb_pack_item item;
+    enum sb_code code;
+
+    do {
+        code = sb_pack_source_next(self->items, &item, err);
+        if (code)
+            return code;
+    } while (item.node == SB_NODE_DIR && item.implied);
+    *member = (struct sb_member){
+        .entry.path = item.name,
+        .entry.path_size = item.name_size,
+        .entry.type = type_of(item.node),
+        .entry.size = item.node == SB_NODE_DIR ? 0 : -1,
+        .has = SB_KEEPS_OWNER,
+        .dir = item.dir,
+        .dir_fd = item.dir_fd,
+        .component = item.component,
+        .disk_path = item.disk_path,
+    };
+    if (item.node == SB_NODE_DIR)
+        sb_tree_metadata(member, &item.stat);
+    else if (self->options.look)
+        look_at(self, member);
+    return SB_OK;
+}
+
+static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
+                         size_t room, struct sb_events *events, struct sb_error *err)
+{
+    return sb_tree_load(&self_of(loader->source)->options.read, member, data, room, events, err);
+}
+
+static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, sb_each_block *each,
+                           void *context, struct sb_events *events, struct sb_error *err)
+{
+    return sb_tree_stream(&self_of(loader->source)->options.read, member, each, context, events,
+                          err);
+}
+
+enum sb_code sb_pack_members_open(struct sb_source **out, struct sb_pack_source *items,
+                                  const struct sb_pack_members_options *options,
+                                  struct sb_error *err)
+{
+    static const struct sb_source_ops ops = {
+        .free = free_members, .next = next, .load = load, .stream = stream};
+    struct members *self = calloc(1, sizeof(*self));
+
+    *out = NULL;
+    if (!self) {
+        sb_pack_source_free(items);
+        return sb_fail_memory(err);
+    }
+    self->source = (struct sb_source){.ops = &ops, .name = "files", .loads = true, .unique = true};
+    self->items = items;
+    self->options = *options;
+    *out = &self->source;
+    return SB_OK;
+}

@@ -1,0 +1,244 @@
+#include "task/pack/pack.h"
+
+#include "core/name.h"
+#include "store/sinks.h"
+#include "task/fetch/stored_names.h"
+#include "task/pack/members.h"
+#include "task/transfer/transfer.h"
+
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct packer {
+    struct sb_problem_counter counter;
+    int64_t problems;
+    const struct sb_pack_options *options;
+    int64_t others; /* things of other shares */
+    const char *archive;
+    struct sb_source *source;
+    struct sb_sink *sink; /* NULL where there is a run */
+    struct sb_checkpoint *run;
+    char *own_dir; /* copies of the archive's name, for its directory and its name in there */
+    char *own_base;
+    atomic_uint own_shards;
+};
+
+static void pass_progress(void *context, int64_t bytes, int64_t total, int64_t files)
+{
+    const struct packer *packer = context;
+
+    (void)total;
+    if (packer->options->progress)
+        packer->options->progress(bytes, files);
+}
+
+/* The name that standard input is stored under, as those of files are made. */
+static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name, struct sb_error *err)
+{
+    const struct sb_pack_source_options *source = &packer->options->source;
+    const char *wanted = packer->options->stdin_name;
+    struct sb_stored_names *names = NULL;
+    struct sb_buf normal = {0};
+    const struct sb_buf *mapped = NULL;
+    bool stripped = false;
+    enum sb_code code;
+
+    code = sb_stored_names_new(&names, source->prefix, source->strip, source->charset, false,
+                               &packer->counter.notify, err);
+    if (code == SB_OK && sb_name_normalize(wanted, &normal, &stripped))
+        code = sb_fail_memory(err);
+    if (code == SB_OK && stripped)
+        sb_tell(&packer->counter.notify, SB_WARNING, "stripped", wanted,
+                "stored as '%s': names in an archive are relative (said once)",
+                normal.data ? normal.data : "");
+    if (code == SB_OK)
+        code = sb_stored_names_map(names, normal.data ? normal.data : "", normal.size, wanted,
+                                   &mapped, err);
+    if (code == SB_END || (code == SB_OK && normal.size == 0))
+        code = sb_fail(err, SB_INVALID, "%s: not a name that can be stored", wanted);
+    if (code == SB_OK && sb_buf_set(name, mapped->data, mapped->size))
+        code = sb_fail_memory(err);
+    sb_stored_names_free(names);
+    sb_buf_release(&normal);
+    return code;
+}
+
+static enum sb_code open_stdin(struct packer *packer, struct sb_error *err)
+{
+    struct sb_buf name = {0};
+    enum sb_code code = name_stdin(packer, &name, err);
+
+    if (code == SB_OK)
+        code = sb_pack_stdin_open(&packer->source, name.data, name.size,
+                                  packer->options->writer.mode == SB_REPLACE, err);
+    sb_buf_release(&name);
+    return code;
+}
+
+static enum sb_code open_files(struct packer *packer, const struct sb_pack_input *inputs,
+                               size_t count, struct sb_error *err)
+{
+    const struct sb_pack_options *options = packer->options;
+    struct sb_pack_source_options source = options->source;
+    struct sb_pack_members_options members = {.read.dereference = source.dereference,
+                                              .look = options->update || options->dry_run};
+    struct sb_pack_source *items;
+    enum sb_code code;
+
+    packer->own_dir = strdup(packer->archive);
+    packer->own_base = strdup(packer->archive);
+    if (!packer->own_dir || !packer->own_base)
+        return sb_fail_memory(err);
+    members.read.own_dir = dirname(packer->own_dir);
+    members.read.own_base = basename(packer->own_base);
+    source.threads = options->threads;
+    members.read.own_shards = &packer->own_shards;
+    source.lists_must_name = options->writer.mode == SB_REPLACE;
+    members.read.own_share = source.share;
+    source.others = &packer->others;
+    source.beside = packer->archive;
+    source.notify = &packer->counter.notify;
+    code = sb_pack_source_new(&items, inputs, count, &source, err);
+    return code ? code : sb_pack_members_open(&packer->source, items, &members, err);
+}
+
+static enum sb_meeting meeting_of(const struct sb_pack_options *options)
+{
+    if (options->update)
+        return SB_MEET_UPDATE;
+    if (options->source.duplicates == SB_DUPLICATE_LAST)
+        return SB_MEET_REPLACE;
+    return options->duplicates_given ? SB_MEET_KEEP : SB_MEET_ERROR;
+}
+
+/* Sets *done where the archive stands and there is nothing to go on with. */
+static enum sb_code open_archive(struct packer *packer, bool *done, struct sb_error *err)
+{
+    const struct sb_pack_options *options = packer->options;
+    const struct sb_archive_sink_options sink = {
+        .writer = options->writer,
+        .path = packer->archive,
+        .meeting = meeting_of(options),
+        .advice = "--update and --duplicates",
+        .dry_run = options->dry_run,
+        .notify = &packer->counter.notify,
+    };
+    enum sb_code code = SB_OK;
+
+    if (!options->dry_run && !options->stdin_name)
+        code =
+            sb_checkpoint_open(&packer->run, &sink, &options->checkpoint, &packer->problems, err);
+    *done = code == SB_END;
+    if (!code && !packer->run)
+        code = sb_sink_open_archive(&packer->sink, &sink, err);
+    if (!code && packer->run)
+        sb_checkpoint_watch_shards(packer->run, &packer->own_shards);
+    else if (!code)
+        packer->own_shards = sb_sink_shards(packer->sink);
+    return code;
+}
+
+static enum sb_code transfer(struct packer *packer, const struct sb_transfer_options *options,
+                             struct sb_error *err)
+{
+    int64_t members = 0;
+    enum sb_code code;
+
+    if (!packer->run)
+        return sb_transfer(packer->source, packer->sink, options, &members, err);
+    if (sb_checkpoint_passes(packer->run, 0))
+        return SB_OK;
+    code = sb_checkpoint_begin(packer->run, 0, true, packer->source, err);
+    return code ? code
+                : sb_checkpoint_transfer(packer->run, packer->source, options, &members, err);
+}
+
+static struct sb_sink_counts counts_of(const struct packer *packer)
+{
+    if (packer->run)
+        return sb_checkpoint_counts(packer->run);
+    return packer->sink ? packer->sink->counts : (struct sb_sink_counts){0};
+}
+
+static enum sb_code store(struct packer *packer, struct sb_error *err)
+{
+    const struct sb_pack_options *options = packer->options;
+    const struct sb_transfer_options wanted = {
+        .stored_names = true,
+        .duplicates = SB_DUPLICATE_LAST,
+        .recode = options->recode,
+        .dry_run = options->dry_run,
+        .threads = options->threads,
+        .beside = packer->archive,
+        .notify = &packer->counter.notify,
+        .progress = pass_progress,
+        .context = packer,
+    };
+    enum sb_code code = transfer(packer, &wanted, err);
+    struct sb_sink_counts counts = counts_of(packer);
+
+    if (code)
+        return code;
+    if (options->writer.mode != SB_APPEND && packer->problems > 0 && packer->others == 0 &&
+        counts.files + counts.dirs == 0 && !(packer->run && sb_checkpoint_kept(packer->run)))
+        return sb_fail(err, SB_INVALID, "%s: nothing could be stored, so nothing was written",
+                       packer->archive);
+    return packer->run ? sb_checkpoint_commit(packer->run, err) : sb_sink_commit(packer->sink, err);
+}
+
+static void release(struct packer *packer)
+{
+    sb_checkpoint_free(packer->run);
+    sb_sink_free(packer->sink);
+    sb_source_free(packer->source);
+    free(packer->own_dir);
+    free(packer->own_base);
+}
+
+static void take_counts(const struct packer *packer, bool failed, struct sb_pack_counts *counts)
+{
+    struct sb_sink_counts stored = counts_of(packer);
+
+    counts->files = stored.files;
+    counts->dirs = stored.dirs;
+    counts->bytes = stored.bytes;
+    counts->kept = failed && packer->run && sb_checkpoint_kept(packer->run);
+}
+
+/* Then an empty list must be known before anything is cleared away. */
+static bool replaces_by_list(const struct sb_pack_input *inputs, size_t count,
+                             const struct sb_pack_options *options)
+{
+    for (size_t i = 0; options->writer.mode == SB_REPLACE && i < count; i++) {
+        if (inputs[i].kind == SB_INPUT_LIST || inputs[i].kind == SB_INPUT_LIST_NUL)
+            return true;
+    }
+    return false;
+}
+
+enum sb_code sb_pack(const char *archive, const struct sb_pack_input *inputs, size_t count,
+                     const struct sb_pack_options *options, struct sb_pack_counts *counts,
+                     struct sb_error *err)
+{
+    struct packer packer = {.options = options, .archive = archive};
+    bool first = !options->stdin_name &&
+                 (options->source.strict || replaces_by_list(inputs, count, options));
+    enum sb_code code = sb_recode_check(&options->recode, err);
+
+    *counts = (struct sb_pack_counts){0};
+    sb_count_problems(&packer.counter, options->notify, &packer.problems);
+    /* Strict promises that nothing is written before everything was looked at. */
+    if (code == SB_OK && first)
+        code = open_files(&packer, inputs, count, err);
+    if (code == SB_OK)
+        code = open_archive(&packer, &counts->done, err);
+    if (code == SB_OK && !first)
+        code = options->stdin_name ? open_stdin(&packer, err)
+                                   : open_files(&packer, inputs, count, err);
+    if (code == SB_OK)
+        code = store(&packer, err);
+    take_counts(&packer, code != SB_OK && !counts->done, counts);
+    release(&packer);
+    return counts->done ? SB_OK : code;
+}

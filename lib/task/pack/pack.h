@@ -1,0 +1,63 @@
+/*
+ * Packing: files of the file system into an archive.
+ *
+ * Files are read, checked for change and written by threads; where each goes is fixed by the order
+ * of the source, so that the archive's bytes do not depend on the number of threads. Memory is a
+ * few MB a thread, whatever the number and sizes of files.
+ */
+#ifndef SB_TASK_PACK_PACK_H
+#define SB_TASK_PACK_PACK_H
+
+#include "archive/writer/writer.h"
+#include "core/error.h"
+#include "task/pack/source.h"
+#include "task/transfer/checkpoint.h"
+#include "task/transfer/recode.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sb_pack_options {
+    struct sb_writer_options writer;
+    struct sb_pack_source_options
+        source; /* threads, beside, lists_must_name and notify: by sb_pack */
+    struct sb_recode recode;
+    unsigned threads;
+
+    /*
+     * SB_APPEND only. What to do about a name that the archive holds already: an error told for
+     * each (the default), or as `duplicates` of the source says, or, with update, replace it when
+     * the file is newer or (unless it is recoded) of another size and else pass over it.
+     */
+    bool update;
+    bool duplicates_given;
+
+    /* Not with stdin_name, nor with dry_run, where only --resume is heeded. */
+    struct sb_checkpoint_wish checkpoint;
+
+    const char *stdin_name; /* not NULL: store standard input under this name, and nothing else */
+    bool dry_run;           /* SB_NOTE "would store" for each; nothing is written */
+
+    const struct sb_notify *notify;
+    void (*progress)(int64_t bytes, int64_t files); /* may be NULL */
+};
+
+struct sb_pack_counts {
+    int64_t files; /* links included */
+    int64_t dirs;
+    int64_t bytes;
+    bool kept; /* it failed, and what was committed by then is there, to be gone on with */
+    bool done; /* the archive was there already, and there was nothing to go on with */
+};
+
+/*
+ * Single things that cannot be packed are told as SB_PROBLEM ("missing", "unreadable", "special",
+ * "changed", "name", "exists", ...) and the rest is packed. At SB_OK the archive is whole and on
+ * disk; at anything else what stood there before still stands, and with checkpoints what was
+ * committed.
+ */
+enum sb_code sb_pack(const char *archive, const struct sb_pack_input *inputs, size_t count,
+                     const struct sb_pack_options *options, struct sb_pack_counts *counts,
+                     struct sb_error *err) SB_CHECKED;
+
+#endif

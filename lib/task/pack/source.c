@@ -1,0 +1,362 @@
+#include "task/pack/source.h"
+
+#include "core/interrupt.h"
+#include "core/name.h"
+#include "task/fetch/stored_names.h"
+#include "task/pack/dirs.h"
+#include "task/pack/list.h"
+#include "task/pack/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+struct sb_pack_source {
+    struct sb_pack_source_options options;
+    struct sb_problem_counter counter;
+    int64_t problems;
+
+    struct sb_tree *tree;
+    struct sb_stored_names *names;
+    struct sb_pack_spool *spool; /* NULL: items come from the tree */
+    struct sb_pack_dirs dirs;    /* of a walk that is not spooled */
+    struct sb_pack_item waiting; /* what the directories that are given out are above of */
+    bool is_waiting;
+    struct sb_buf start; /* stored name of the walk's start */
+    bool warned_strip;
+
+    int *bases; /* descriptors of the directories that inputs are relative to; closed at the end */
+    size_t base_count;
+};
+
+/* found is what lstat says of it, or NULL where that is not known. */
+static enum sb_code start_walk(struct sb_pack_source *source, const char *path,
+                               const struct stat *found, struct sb_error *err)
+{
+    const char *name;
+    int base = source->bases[source->base_count - 1];
+    bool stripped = false;
+
+    if (sb_name_normalize(path, &source->start, &stripped))
+        return sb_fail_memory(err);
+    if (stripped && !source->warned_strip) {
+        source->warned_strip = true;
+        sb_tell(&source->counter.notify, SB_WARNING, "stripped", path,
+                "stored as '%s': names in an archive are relative (said once)",
+                source->start.data ? source->start.data : "");
+    }
+    name = source->start.data ? source->start.data : "";
+    if (found)
+        return sb_tree_start_found(source->tree, base, path, name, source->start.size, found, err);
+    return sb_tree_start(source->tree, base, path, name, source->start.size, err);
+}
+
+static const char *kind_of_special(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFIFO:
+        return "a FIFO";
+    case S_IFSOCK:
+        return "a socket";
+    case S_IFCHR:
+    case S_IFBLK:
+        return "a device";
+    default:
+        return "a special file";
+    }
+}
+
+static bool is_of_share(const struct sb_pack_source *source, const struct sb_buf *name)
+{
+    return name->size == 0 || sb_share_has_name(source->options.share, name->data, name->size);
+}
+
+static void pass_over(const struct sb_pack_source *source)
+{
+    if (source->options.others)
+        ++*source->options.others;
+}
+
+/* For the walk: does the share have a file or link? */
+static enum sb_code takes(void *context, const char *name, size_t size, const char *disk_path,
+                          struct sb_error *err)
+{
+    struct sb_pack_source *source = context;
+    const struct sb_buf *stored;
+    enum sb_code code = sb_stored_names_map(source->names, name, size, disk_path, &stored, err);
+
+    if (code || is_of_share(source, stored))
+        return code;
+    pass_over(source);
+    return SB_END;
+}
+
+/* The next thing of the walk that can be stored. */
+static enum sb_code next_of_walk(struct sb_pack_source *source, struct sb_pack_item *item,
+                                 struct sb_error *err)
+{
+    struct sb_tree_item found;
+    const struct sb_buf *name;
+    enum sb_code code;
+
+    for (;;) {
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        code = sb_tree_next(source->tree, &found, err);
+        if (code)
+            return code;
+        if (found.node == SB_NODE_OTHER) {
+            sb_tell(&source->counter.notify, SB_PROBLEM, "special", found.disk_path,
+                    "%s: an archive cannot hold it; left out", kind_of_special(found.mode));
+            continue;
+        }
+        code = sb_stored_names_map(source->names, found.name, found.name_size, found.disk_path,
+                                   &name, err);
+        if (code == SB_END || (code == SB_OK && name->size == 0 && found.node != SB_NODE_DIR))
+            continue;
+        if (code)
+            return code;
+        *item = (struct sb_pack_item){
+            .name = name->data ? name->data : "",
+            .name_size = name->size,
+            .node = found.node,
+            .of_share = is_of_share(source, name),
+            .dir_fd = sb_tree_dir_fd(found.dir),
+            .dir = found.dir,
+            .component = found.component,
+            .disk_path = found.disk_path,
+        };
+        if (found.node == SB_NODE_DIR)
+            item->stat = found.stat;
+        if (!item->of_share)
+            pass_over(source);
+        return SB_OK;
+    }
+}
+
+/* The same, without directories of which nothing belongs to the share. */
+static enum sb_code next_of_share(struct sb_pack_source *source, struct sb_pack_item *item,
+                                  struct sb_error *err)
+{
+    struct sb_pack_item *found = &source->waiting;
+    enum sb_code code;
+
+    for (;;) {
+        if (source->is_waiting) {
+            code = sb_pack_dirs_give(&source->dirs, item, err);
+            if (code != SB_END)
+                return code;
+            source->is_waiting = false;
+            if (found->node != SB_NODE_DIR) {
+                *item = *found;
+                return SB_OK;
+            }
+        }
+        code = next_of_walk(source, found, err);
+        if (code)
+            return code;
+        sb_pack_dirs_leave(&source->dirs, found->name, found->name_size);
+        if (found->node == SB_NODE_DIR && sb_pack_dirs_hold(&source->dirs, found, err))
+            return err->code;
+        source->is_waiting = found->of_share;
+    }
+}
+
+/* What strict refuses beyond what is told anyway: what cannot be read, and attributes that an
+ * archive cannot hold. */
+static void check_strictly(struct sb_pack_source *source, const struct sb_pack_item *item)
+{
+    int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+    ssize_t size;
+    int fd;
+
+    if (item->node == SB_NODE_LINK)
+        return;
+    fd = openat(item->dir_fd, item->component,
+                source->options.dereference ? flags : flags | O_NOFOLLOW);
+    if (fd < 0) {
+        sb_tell(&source->counter.notify, SB_PROBLEM, "unreadable", item->disk_path, "%s",
+                strerror(errno));
+        return;
+    }
+    size = flistxattr(fd, NULL, 0);
+    if (size > 0)
+        sb_tell(&source->counter.notify, SB_PROBLEM, "xattr", item->disk_path,
+                "has extended attributes or an ACL, which an archive cannot hold");
+    close(fd);
+}
+
+static enum sb_code spool_walk(struct sb_pack_source *source, const char *path,
+                               const struct stat *found, struct sb_error *err)
+{
+    int base = source->bases[source->base_count - 1];
+    struct sb_pack_item item;
+    enum sb_code code;
+
+    code = start_walk(source, path, found, err);
+    while (code == SB_OK && (code = next_of_walk(source, &item, err)) == SB_OK) {
+        if (source->options.strict)
+            check_strictly(source, &item);
+        code = sb_pack_spool_add(source->spool, &item, base, err);
+        if (code)
+            return code;
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code spool_listed(void *context, const char *path, size_t size,
+                                 const struct stat *found, struct sb_error *err)
+{
+    struct sb_pack_source *source = context;
+
+    if (strlen(path) == size)
+        return spool_walk(source, path, found, err);
+    sb_tell(&source->counter.notify, SB_PROBLEM, "name", path, "has a NUL in the list; left out");
+    return SB_OK;
+}
+
+static enum sb_code spool_list(struct sb_pack_source *source, const struct sb_pack_input *input,
+                               struct sb_error *err)
+{
+    const struct sb_pack_list list = {
+        .path = input->text,
+        .end = input->kind == SB_INPUT_LIST_NUL ? '\0' : '\n',
+        .base_fd = source->bases[source->base_count - 1],
+        .threads = source->options.threads,
+        .must_name = source->options.lists_must_name,
+        .context = source,
+        .each = spool_listed,
+    };
+
+    return sb_pack_list_read(&list, err);
+}
+
+static enum sb_code enter_directory(struct sb_pack_source *source, const char *path,
+                                    struct sb_error *err)
+{
+    int *grown = realloc(source->bases, (source->base_count + 1) * sizeof(*grown));
+    int fd, from = AT_FDCWD;
+
+    if (!grown)
+        return sb_fail_memory(err);
+    source->bases = grown;
+    if (source->base_count > 0)
+        from = grown[source->base_count - 1];
+    fd = openat(from, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return sb_fail_errno(err, errno, "%s", path);
+    grown[source->base_count++] = fd;
+    return SB_OK;
+}
+
+/* Is there nothing to sort and nothing that could come twice? */
+static bool is_single_tree(const struct sb_pack_source *source, const struct sb_pack_input *inputs,
+                           size_t count)
+{
+    size_t paths = 0;
+
+    if (source->options.strict || source->options.order == SB_PACK_BY_INODE)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (inputs[i].kind == SB_INPUT_LIST || inputs[i].kind == SB_INPUT_LIST_NUL)
+            return false;
+        paths += inputs[i].kind == SB_INPUT_PATH;
+    }
+    /* In another character set, what is below a directory need not begin with its name. */
+    if (source->options.share.count > 0 && source->options.charset)
+        return false;
+    /* Stripping can make two names one. */
+    return paths == 1 && source->options.strip == 0;
+}
+
+static enum sb_code take_inputs(struct sb_pack_source *source, const struct sb_pack_input *inputs,
+                                size_t count, struct sb_error *err)
+{
+    enum sb_code code = enter_directory(source, ".", err);
+
+    for (size_t i = 0; code == SB_OK && i < count; i++) {
+        if (inputs[i].kind == SB_INPUT_DIRECTORY)
+            code = enter_directory(source, inputs[i].text, err);
+        else if (inputs[i].kind != SB_INPUT_PATH)
+            code = spool_list(source, &inputs[i], err);
+        else if (source->spool)
+            code = spool_walk(source, inputs[i].text, NULL, err);
+        else
+            code = start_walk(source, inputs[i].text, NULL, err);
+    }
+    if (code == SB_OK && source->options.strict && source->problems > 0)
+        code = sb_fail(err, SB_INVALID,
+                       "nothing was written: %lld things cannot be stored as they are",
+                       (long long)source->problems);
+    if (code == SB_OK && source->spool)
+        code = sb_pack_spool_rewind(source->spool, err);
+    return code;
+}
+
+enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pack_input *inputs,
+                                size_t count, const struct sb_pack_source_options *options,
+                                struct sb_error *err)
+{
+    struct sb_pack_source *source = calloc(1, sizeof(*source));
+    struct sb_tree_options tree;
+    enum sb_code code;
+
+    *out = NULL;
+    if (!source)
+        return sb_fail_memory(err);
+    source->options = *options;
+    sb_count_problems(&source->counter, source->options.notify, &source->problems);
+    tree = (struct sb_tree_options){
+        .dereference = options->dereference,
+        .one_file_system = options->one_file_system,
+        .no_recursion = options->no_recursion,
+        .threads = options->threads,
+        .ahead_from = SB_TREE_SLOW,
+        .filter = options->filter,
+        .takes = options->share.count > 0 ? takes : NULL,
+        .context = source,
+        .notify = &source->counter.notify,
+    };
+    code = sb_tree_new(&source->tree, &tree, err);
+    if (code == SB_OK)
+        code = sb_stored_names_new(&source->names, options->prefix, options->strip,
+                                   options->charset, false, &source->counter.notify, err);
+    if (code == SB_OK && !is_single_tree(source, inputs, count))
+        code = sb_pack_spool_new(&source->spool, options->order, options->duplicates,
+                                 options->beside, &source->counter.notify, err);
+    if (code == SB_OK)
+        code = take_inputs(source, inputs, count, err);
+    if (code) {
+        sb_pack_source_free(source);
+        return code;
+    }
+    *out = source;
+    return SB_OK;
+}
+
+void sb_pack_source_free(struct sb_pack_source *source)
+{
+    if (!source)
+        return;
+    sb_pack_spool_free(source->spool);
+    sb_tree_free(source->tree);
+    sb_stored_names_free(source->names);
+    sb_pack_dirs_release(&source->dirs);
+    sb_buf_release(&source->start);
+    for (size_t i = 0; i < source->base_count; i++)
+        close(source->bases[i]);
+    free(source->bases);
+    free(source);
+}
+
+enum sb_code sb_pack_source_next(struct sb_pack_source *source, struct sb_pack_item *item,
+                                 struct sb_error *err)
+{
+    if (source->spool)
+        return sb_pack_spool_next(source->spool, item, err);
+    return source->options.share.count > 0 ? next_of_share(source, item, err)
+                                           : next_of_walk(source, item, err);
+}

@@ -1,0 +1,80 @@
+#include "task/pack/unpack.h"
+
+#include "store/sinks.h"
+#include "task/transfer/taken.h"
+#include "task/transfer/transfer.h"
+
+static enum sb_code open_sink(struct sb_sink **out, const struct sb_source *source,
+                              const struct sb_unpack_options *options, struct sb_error *err)
+{
+    struct sb_tree_sink_options wanted = {
+        .directory = options->directory,
+        .existing = options->existing,
+        .preserve = options->preserve,
+        .sync = options->sync,
+        .dry_run = options->dry_run,
+        .root = options->strip == 0,
+        .threads = options->threads,
+        .names_differ = source->unique && options->strip == 0 && !sb_recode_works(&options->recode),
+        .notify = options->notify,
+        .written = options->written,
+        .context = options->context,
+    };
+
+    return sb_sink_open_tree(out, &wanted, err);
+}
+
+static enum sb_code transfer(struct sb_source *source, struct sb_sink *sink,
+                             const struct sb_unpack_options *options, int64_t *kept,
+                             struct sb_error *err)
+{
+    struct sb_transfer_options wanted = {
+        .stored_names = options->stored_names,
+        .dots_are_usual = true,
+        .strip = options->strip,
+        .filter = options->filter,
+        .choice = options->choice,
+        .duplicates = SB_DUPLICATE_LAST,
+        .recode = options->recode,
+        .max_size = options->max_size,
+        .dry_run = options->dry_run,
+        .threads = options->threads,
+        .beside = options->directory,
+        .notify = options->notify,
+        .progress = options->progress,
+        .context = options->context,
+    };
+    int64_t members = 0;
+    enum sb_code code = SB_OK;
+
+    if (options->strip > 0 || options->recode.decompress)
+        code = sb_taken_new(&wanted.taken, options->directory, err);
+    if (!code)
+        code = sb_transfer(source, sink, &wanted, &members, err);
+    if (wanted.taken)
+        *kept = sb_taken_kept(wanted.taken);
+    sb_taken_free(wanted.taken);
+    return code;
+}
+
+enum sb_code sb_unpack(struct sb_source *source, const struct sb_unpack_options *options,
+                       struct sb_unpack_result *result, struct sb_error *err)
+{
+    struct sb_sink *sink;
+    enum sb_code code;
+
+    *result = (struct sb_unpack_result){0};
+    if (open_sink(&sink, source, options, err))
+        return err->code;
+    result->begun = true;
+    code = transfer(source, sink, options, &result->kept, err);
+    if (!code)
+        code = sb_sink_commit(sink, err);
+    result->files = sink->counts.files;
+    result->bytes = sink->counts.bytes;
+    result->left = sink->counts.left;
+    result->superseded = sink->counts.superseded;
+    result->unchecked = sink->counts.unchecked;
+    sb_sink_free(sink);
+    return code;
+}

@@ -1,0 +1,336 @@
+#include "task/restore/copy.h"
+
+#include "archive/archive.h"
+#include "archive/content.h"
+#include "archive/database.h"
+#include "core/io.h"
+#include "core/kept_open.h"
+#include "core/name.h"
+#include "store/catalog.h"
+#include "store/container.h"
+#include "store/naming.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOCK_BYTES ((size_t)1 << 20)
+
+struct sb_restore_copy {
+    const char *path;
+    char *prefix; /* "" or "DIR/" */
+    const struct sb_notify *told;
+    struct sb_notify notify; /* what the copy's source has to say */
+    struct sb_input *input;  /* until the catalog takes it */
+    enum sb_container_kind kind;
+    bool begun;                 /* in sequence: a source was made */
+    int dir;                    /* of a directory; else -1 */
+    struct sb_archive *archive; /* or a catalog */
+    struct sb_content *content;
+    struct sb_restore_list *list; /* for the catalog */
+    struct sb_buf name;
+    struct sb_error failed; /* in the catalog's callback */
+};
+
+static void tell_softly(void *context, enum sb_level level, const char *kind, const char *subject,
+                        const char *text)
+{
+    const struct sb_restore_copy *copy = context;
+
+    (void)level;
+    sb_tell(copy->told, SB_NOTE, kind, subject, "%s", text);
+}
+
+static void drop_input(struct sb_restore_copy *copy)
+{
+    if (copy->input)
+        sb_input_close(copy->input);
+    free(copy->input);
+    copy->input = NULL;
+}
+
+void sb_restore_copy_free(struct sb_restore_copy *copy)
+{
+    if (!copy)
+        return;
+    sb_content_free(copy->content);
+    sb_archive_free(copy->archive);
+    drop_input(copy);
+    if (copy->dir >= 0)
+        close(copy->dir);
+    sb_buf_release(&copy->name);
+    free(copy->prefix);
+    free(copy);
+}
+
+/* Opening the index of the archive a second time would drop the locks on it, and would help no one.
+ */
+static enum sb_code refuse_itself(const char *path, const struct sb_archive *archive,
+                                  struct sb_error *err)
+{
+    const struct stat *index = sb_archive_index_stat(archive);
+    struct sb_error ignored;
+    struct stat st;
+    char *file = sb_index_file(path, &ignored);
+    bool same =
+        file && stat(file, &st) == 0 && st.st_dev == index->st_dev && st.st_ino == index->st_ino;
+
+    free(file);
+    if (!same)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID,
+                   "%s: is the archive itself, or has the same index; another copy is needed",
+                   path);
+}
+
+static enum sb_code take_prefix(struct sb_restore_copy *copy, const char *prefix,
+                                struct sb_error *err)
+{
+    bool stripped;
+
+    if (sb_name_normalize(prefix ? prefix : "", &copy->name, &stripped))
+        return sb_fail_memory(err);
+    if (copy->name.size > 0 && sb_buf_add_char(&copy->name, '/'))
+        return sb_fail_memory(err);
+    copy->prefix = strdup(copy->name.data ? copy->name.data : "");
+    return copy->prefix ? SB_OK : sb_fail_memory(err);
+}
+
+static enum sb_code open_input(struct sb_restore_copy *copy, struct sb_error *err)
+{
+    enum sb_code code;
+
+    copy->input = malloc(sizeof(*copy->input));
+    if (!copy->input)
+        return sb_fail_memory(err);
+    code = sb_input_open(copy->input, copy->path, SB_UNKNOWN, err);
+    if (code) {
+        free(copy->input);
+        copy->input = NULL;
+    }
+    return code;
+}
+
+static enum sb_code open_kind(struct sb_restore_copy *copy, struct sb_error *err)
+{
+    enum sb_code code = open_input(copy, err);
+
+    if (code)
+        return code;
+    copy->kind = copy->input->type.kind;
+    if (copy->kind == SB_BAG)
+        return sb_fail(err, SB_INVALID, "%s: a bag has records, not files by name", copy->path);
+    if (copy->kind == SB_ARCHIVE) {
+        code = sb_archive_open(&copy->archive, copy->path, err);
+        return code ? code : sb_content_open(&copy->content, copy->archive, NULL, err);
+    }
+    if (copy->kind != SB_DIRECTORY)
+        return SB_OK;
+    copy->dir = open(copy->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return copy->dir < 0 ? sb_fail_errno(err, errno, "%s", copy->path) : SB_OK;
+}
+
+enum sb_code sb_restore_copy_open(struct sb_restore_copy **out, const char *path,
+                                  const char *prefix, const struct sb_archive *archive,
+                                  const struct sb_notify *notify, struct sb_error *err)
+{
+    struct sb_restore_copy *copy = calloc(1, sizeof(*copy));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!copy)
+        return sb_fail_memory(err);
+    copy->path = path;
+    copy->dir = -1;
+    copy->told = notify;
+    copy->notify = (struct sb_notify){.call = tell_softly, .context = copy};
+    code = refuse_itself(path, archive, err);
+    if (code == SB_OK)
+        code = take_prefix(copy, prefix, err);
+    if (code == SB_OK)
+        code = open_kind(copy, err);
+    if (code) {
+        sb_restore_copy_free(copy);
+        return code;
+    }
+    *out = copy;
+    return SB_OK;
+}
+
+bool sb_restore_copy_in_sequence(const struct sb_restore_copy *copy)
+{
+    return copy->kind == SB_TAR || copy->kind == SB_CPIO;
+}
+
+/* For the catalog: a callback that cannot fail takes the member, and the run ends behind it. */
+static bool is_wanted(void *context, const char *name, size_t size)
+{
+    struct sb_restore_copy *copy = context;
+    size_t prefix = strlen(copy->prefix);
+    bool wanted = true;
+
+    if (size < prefix || memcmp(name, copy->prefix, prefix) != 0)
+        return false;
+    if (sb_restore_list_is_damaged(copy->list, name + prefix, size - prefix, &wanted,
+                                   &copy->failed))
+        return true;
+    return wanted;
+}
+
+static enum sb_code make_catalog(struct sb_restore_copy *copy, struct sb_error *err)
+{
+    struct sb_source_options how = {0};
+    struct sb_catalog_options options = {
+        .notify = &copy->notify, .wanted = is_wanted, .context = copy};
+    struct sb_catalog_result result;
+    struct sb_source *source;
+    enum sb_code code = sb_source_open(&source, copy->input, &how, &copy->notify, err);
+
+    if (code)
+        return code;
+    code = sb_catalog_open(&copy->archive, copy->input, source, &options, &result, err);
+    copy->input = NULL;
+    if (code == SB_OK && copy->failed.code) {
+        *err = copy->failed;
+        return copy->failed.code;
+    }
+    if (code == SB_OK && result.damage.code)
+        sb_tell(copy->told, SB_WARNING, "damaged", NULL, "%s; what stands behind is not known",
+                result.damage.text);
+    return code ? code : sb_content_open(&copy->content, copy->archive, NULL, err);
+}
+
+enum sb_code sb_restore_copy_prepare(struct sb_restore_copy *copy, struct sb_restore_list *list,
+                                     struct sb_error *err)
+{
+    copy->list = list;
+    if (copy->content || copy->dir >= 0 || sb_restore_copy_in_sequence(copy))
+        return SB_OK;
+    return make_catalog(copy, err);
+}
+
+enum sb_code sb_restore_copy_find(struct sb_restore_copy *copy, const struct sb_restore_item *item,
+                                  struct sb_restore_found *found, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (sb_name_problem(item->path, item->path_size))
+        return SB_NOENT;
+    if (sb_buf_set(&found->path, copy->prefix, strlen(copy->prefix)) ||
+        sb_buf_add(&found->path, item->path, item->path_size))
+        return sb_fail_memory(err);
+    if (copy->dir >= 0)
+        return SB_OK;
+    code = sb_archive_lookup(copy->archive, found->path.data, found->path.size, &found->entry, err);
+    if (code)
+        return code;
+    found->entry.path = found->path.data;
+    return found->entry.type == SB_DIR ? SB_NOENT : SB_OK;
+}
+
+static enum sb_code read_blocks(int fd, const char *name, struct sb_restore_piece *piece,
+                                struct sb_error *err)
+{
+    char *block = malloc(BLOCK_BYTES);
+    enum sb_code code = SB_OK;
+    size_t got = 1;
+
+    if (!block)
+        return sb_fail_memory(err);
+    while (code == SB_OK && got > 0) {
+        code = sb_read_full(fd, block, BLOCK_BYTES, &got, name, err);
+        if (code == SB_OK)
+            code = sb_restore_piece_add(piece, block, got, err);
+    }
+    free(block);
+    return code;
+}
+
+static enum sb_code read_link(int dir, const char *name, struct sb_restore_piece *piece,
+                              struct sb_error *err)
+{
+    char target[PATH_MAX];
+    ssize_t size = readlinkat(dir, name, target, sizeof(target));
+
+    if (size < 0)
+        return sb_fail_errno(err, errno == EINVAL ? ENOENT : errno, "%s", name);
+    return sb_restore_piece_add(piece, target, (size_t)size, err);
+}
+
+/* Links on the way are followed: what they lead to counts only where it is the very bytes. */
+static enum sb_code read_disk(int dir, const char *name, int64_t size,
+                              struct sb_restore_piece *piece, struct sb_error *err)
+{
+    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+    enum sb_code code = SB_OK;
+
+    if (fd < 0)
+        return sb_fail_errno(err, errno == ENOTDIR ? ENOENT : errno, "%s", name);
+    if (fstat(fd, &st))
+        code = sb_fail_errno(err, errno, "%s", name);
+    else if (!S_ISREG(st.st_mode))
+        code = sb_fail(err, SB_NOENT, "%s: is not a regular file", name);
+    else if (st.st_size == size)
+        code = read_blocks(fd, name, piece, err);
+    sb_close_kept(fd, NULL);
+    return code;
+}
+
+enum sb_code sb_restore_copy_read(struct sb_restore_copy *copy, const struct sb_restore_item *item,
+                                  struct sb_restore_found *found, struct sb_restore_piece *piece,
+                                  struct sb_error *err)
+{
+    struct sb_entry *entry = &found->entry;
+    enum sb_code code = sb_restore_piece_begin(piece, item->size, err);
+
+    if (code)
+        return code;
+    if (copy->dir >= 0 && item->is_link)
+        return read_link(copy->dir, found->path.data, piece, err);
+    if (copy->dir >= 0)
+        return read_disk(copy->dir, found->path.data, item->size, piece, err);
+    if (entry->defect || entry->size != item->size ||
+        ((entry->has & SB_HAS_CRC) && entry->crc32c != item->crc32c))
+        return SB_OK;
+    return sb_content_stream(copy->content, entry, 0, entry->size, true, sb_restore_piece_add,
+                             piece, err);
+}
+
+enum sb_code sb_restore_copy_source(struct sb_restore_copy *copy, struct sb_source **out,
+                                    struct sb_error *err)
+{
+    struct sb_source_options how = {0};
+    enum sb_code code = SB_OK;
+
+    *out = NULL;
+    if (copy->begun) {
+        if (!copy->input->seekable || strcmp(copy->path, "-") == 0)
+            return SB_END;
+        drop_input(copy);
+        code = open_input(copy, err);
+    }
+    if (code)
+        return code;
+    copy->begun = true;
+    return sb_source_open(out, copy->input, &how, &copy->notify, err);
+}
+
+enum sb_code sb_restore_copy_name(struct sb_restore_copy *copy, const char *raw, size_t raw_size,
+                                  const char **name, size_t *size, struct sb_error *err)
+{
+    size_t prefix = strlen(copy->prefix);
+    const char *problem;
+
+    if (sb_naming_clean(raw, raw_size, false, &copy->name, &problem))
+        return sb_fail_memory(err);
+    if (problem || copy->name.size <= prefix || memcmp(copy->name.data, copy->prefix, prefix) != 0)
+        return SB_END;
+    *name = copy->name.data + prefix;
+    *size = copy->name.size - prefix;
+    return SB_OK;
+}

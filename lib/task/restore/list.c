@@ -1,0 +1,225 @@
+#include "task/restore/list.h"
+
+#include "archive/database.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+
+enum query {
+    DAMAGE,
+    IS_DAMAGED,
+    NEXT_DAMAGED,
+    ADD,
+    NEXT,
+    FIND,
+    FIND_TARGET,
+    SET,
+    LINK,
+    QUERIES,
+};
+
+#define COLUMNS "id, path, is_link, shard, offset, size, crc32c, state"
+
+static const char *const sql[QUERIES] = {
+    [DAMAGE] = "INSERT OR IGNORE INTO damaged VALUES (?1)",
+    [IS_DAMAGED] = "SELECT 1 FROM damaged WHERE path = ?1",
+    [NEXT_DAMAGED] = "SELECT path FROM damaged ORDER BY path",
+    [ADD] = "INSERT INTO wanted (path, is_link, shard, offset, size, crc32c, state)"
+            " VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)",
+    [NEXT] = "SELECT " COLUMNS " FROM wanted WHERE id > ?1 AND state BETWEEN ?2 AND ?3"
+             " ORDER BY id LIMIT 1",
+    [FIND] = "SELECT " COLUMNS " FROM wanted WHERE path = ?1 AND id > ?2 AND state < ?3"
+             " ORDER BY id LIMIT 1",
+    [FIND_TARGET] = "SELECT " COLUMNS " FROM wanted WHERE target = ?1 AND id > ?2 AND state < ?3"
+                    " ORDER BY id LIMIT 1",
+    [SET] = "UPDATE wanted SET state = ?2 WHERE id = ?1",
+    [LINK] = "UPDATE wanted SET target = ?2 WHERE id = ?1",
+};
+
+struct sb_restore_list {
+    sqlite3 *db;
+    sqlite3_stmt *queries[QUERIES];
+    int64_t open;
+};
+
+void sb_restore_list_free(struct sb_restore_list *list)
+{
+    if (!list)
+        return;
+    for (int i = 0; i < QUERIES; i++)
+        sqlite3_finalize(list->queries[i]);
+    sb_database_close(list->db);
+    free(list);
+}
+
+static enum sb_code prepare(struct sb_restore_list *list, const char *beside, struct sb_error *err)
+{
+    enum sb_code code = sb_database_open_private(&list->db, beside, err);
+
+    if (code == SB_OK)
+        code = sb_database_run(list->db,
+                               "CREATE TABLE damaged (path BLOB PRIMARY KEY) WITHOUT ROWID;"
+                               "CREATE TABLE wanted (id INTEGER PRIMARY KEY, path BLOB, is_link,"
+                               " shard, offset, size, crc32c, state, target BLOB);"
+                               "CREATE INDEX by_path ON wanted (path, id);"
+                               "CREATE INDEX by_target ON wanted (target, id)"
+                               " WHERE target IS NOT NULL;"
+                               "BEGIN",
+                               err);
+    for (int i = 0; code == SB_OK && i < QUERIES; i++)
+        code = sb_database_prepare(list->db, &list->queries[i], sql[i], err);
+    return code;
+}
+
+enum sb_code sb_restore_list_new(struct sb_restore_list **out, const char *beside,
+                                 struct sb_error *err)
+{
+    struct sb_restore_list *list = calloc(1, sizeof(*list));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!list)
+        return sb_fail_memory(err);
+    code = prepare(list, beside, err);
+    if (code)
+        sb_restore_list_free(list);
+    else
+        *out = list;
+    return code;
+}
+
+static void bind_name(sqlite3_stmt *query, int column, const char *name, size_t size)
+{
+    /* NULL would be no blob, and equal to nothing. */
+    sqlite3_bind_blob64(query, column, name ? name : "", size, SQLITE_STATIC);
+}
+
+enum sb_code sb_restore_list_damage(struct sb_restore_list *list, const char *path, size_t size,
+                                    struct sb_error *err)
+{
+    bind_name(list->queries[DAMAGE], 1, path, size);
+    return sb_database_step(list->queries[DAMAGE], err);
+}
+
+enum sb_code sb_restore_list_is_damaged(struct sb_restore_list *list, const char *path, size_t size,
+                                        bool *damaged, struct sb_error *err)
+{
+    sqlite3_stmt *query = list->queries[IS_DAMAGED];
+    int rc;
+
+    bind_name(query, 1, path, size);
+    rc = sqlite3_step(query);
+    sqlite3_reset(query);
+    *damaged = rc == SQLITE_ROW;
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SB_OK : sb_database_fail(list->db, err);
+}
+
+/* The path, with the NUL that SQLite puts behind a text. */
+static enum sb_code take_path(sqlite3_stmt *row, int column, const char **path, size_t *size,
+                              struct sb_error *err)
+{
+    *path = (const char *)sqlite3_column_text(row, column);
+    *size = (size_t)sqlite3_column_bytes(row, column);
+    return *path ? SB_OK : sb_fail_memory(err);
+}
+
+enum sb_code sb_restore_list_next_damaged(struct sb_restore_list *list, const char **path,
+                                          size_t *size, struct sb_error *err)
+{
+    sqlite3_stmt *query = list->queries[NEXT_DAMAGED];
+    int rc = sqlite3_step(query);
+
+    if (rc == SQLITE_ROW)
+        return take_path(query, 0, path, size, err);
+    sqlite3_reset(query);
+    return rc == SQLITE_DONE ? SB_END : sb_database_fail(list->db, err);
+}
+
+enum sb_code sb_restore_list_add(struct sb_restore_list *list, const struct sb_entry *entry,
+                                 struct sb_error *err)
+{
+    sqlite3_stmt *query = list->queries[ADD];
+
+    bind_name(query, 1, entry->path, entry->path_size);
+    sqlite3_bind_int(query, 2, entry->type == SB_LINK);
+    sqlite3_bind_int64(query, 3, entry->shard);
+    sqlite3_bind_int64(query, 4, entry->offset);
+    sqlite3_bind_int64(query, 5, entry->size);
+    sqlite3_bind_int64(query, 6, entry->crc32c);
+    list->open++;
+    return sb_database_step(query, err);
+}
+
+/* The row that a query yields, if it yields one; it stays in the query until that is reset. */
+static enum sb_code take_item(struct sb_restore_list *list, sqlite3_stmt *query,
+                              struct sb_restore_item *item, struct sb_error *err)
+{
+    int rc = sqlite3_step(query);
+
+    if (rc != SQLITE_ROW) {
+        sqlite3_reset(query);
+        return rc == SQLITE_DONE ? SB_END : sb_database_fail(list->db, err);
+    }
+    *item = (struct sb_restore_item){
+        .id = sqlite3_column_int64(query, 0),
+        .is_link = sqlite3_column_int(query, 2) != 0,
+        .shard = (uint32_t)sqlite3_column_int64(query, 3),
+        .offset = sqlite3_column_int64(query, 4),
+        .size = sqlite3_column_int64(query, 5),
+        .crc32c = (uint32_t)sqlite3_column_int64(query, 6),
+        .state = (enum sb_restore_state)sqlite3_column_int(query, 7),
+    };
+    return take_path(query, 1, &item->path, &item->path_size, err);
+}
+
+enum sb_code sb_restore_list_next(struct sb_restore_list *list, int64_t after,
+                                  enum sb_restore_state least, enum sb_restore_state most,
+                                  struct sb_restore_item *item, struct sb_error *err)
+{
+    sqlite3_stmt *query = list->queries[NEXT];
+
+    sqlite3_reset(query);
+    sqlite3_bind_int64(query, 1, after);
+    sqlite3_bind_int(query, 2, (int)least);
+    sqlite3_bind_int(query, 3, (int)most);
+    return take_item(list, query, item, err);
+}
+
+enum sb_code sb_restore_list_find(struct sb_restore_list *list, const char *name, size_t size,
+                                  bool by_target, int64_t after, struct sb_restore_item *item,
+                                  struct sb_error *err)
+{
+    sqlite3_stmt *query = list->queries[by_target ? FIND_TARGET : FIND];
+
+    sqlite3_reset(query);
+    bind_name(query, 1, name, size);
+    sqlite3_bind_int64(query, 2, after);
+    sqlite3_bind_int(query, 3, SB_RESTORE_WRITTEN);
+    return take_item(list, query, item, err);
+}
+
+enum sb_code sb_restore_list_set(struct sb_restore_list *list, int64_t id,
+                                 enum sb_restore_state state, struct sb_error *err)
+{
+    sqlite3_stmt *query = list->queries[SET];
+
+    sqlite3_bind_int64(query, 1, id);
+    sqlite3_bind_int(query, 2, (int)state);
+    list->open -= state == SB_RESTORE_WRITTEN || state == SB_RESTORE_SOUND;
+    return sb_database_step(query, err);
+}
+
+enum sb_code sb_restore_list_link(struct sb_restore_list *list, int64_t id, const char *target,
+                                  size_t size, struct sb_error *err)
+{
+    sqlite3_stmt *query = list->queries[LINK];
+
+    sqlite3_bind_int64(query, 1, id);
+    bind_name(query, 2, target, size);
+    return sb_database_step(query, err);
+}
+
+int64_t sb_restore_list_open(const struct sb_restore_list *list)
+{
+    return list->open;
+}

@@ -1,0 +1,240 @@
+#include "archive/archive.h"
+#include "archive/shards.h"
+#include "core/interrupt.h"
+#include "task/restore/impl.h"
+
+#include <stdlib.h>
+
+/* A shard, file by file in order of address. */
+struct pass {
+    struct sb_restore *restore;
+    int64_t size;         /* of the shard as it is */
+    int64_t room;         /* it cannot have been larger */
+    int64_t end;          /* of the files so far */
+    bool gap;             /* a file without a checksum lies beyond the shard's end */
+    bool pending;         /* the file before is to be restored, unless the next lies over it */
+    bool shared;          /* it shares bytes with one before it */
+    struct sb_entry last; /* that file */
+    struct sb_buf path;   /* and its name */
+};
+
+/* In which shards are they by now? */
+static enum sb_code mark_shards(struct sb_restore *restore, struct sb_error *err)
+{
+    struct sb_entry entry;
+    const char *path;
+    size_t size;
+    enum sb_code code;
+
+    while (!(code = sb_restore_list_next_damaged(restore->list, &path, &size, err))) {
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        code = sb_archive_lookup(restore->archive, path, size, &entry, err);
+        if (code && code != SB_NOENT)
+            return code;
+        if (code == SB_NOENT || entry.defect || entry.type == SB_DIR)
+            restore->gone++;
+        else if (entry.size == 0)
+            sb_tell(restore->notify, SB_PROBLEM, "empty", path,
+                    "is empty: it is its checksum in the index that is wrong");
+        else if (entry.shard <= SB_SHARD_MAX)
+            sb_restore_target_mark(restore->target, entry.shard, SB_SHARD_WANTED);
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+static void refuse(const struct sb_restore *restore, const struct sb_entry *entry, const char *kind,
+                   const char *text)
+{
+    sb_tell(restore->notify, SB_PROBLEM, kind, entry->path, "not restored: %s", text);
+}
+
+/* The file before is known to be alone at its place, or not. */
+static enum sb_code settle(struct pass *pass, struct sb_error *err)
+{
+    struct sb_restore *restore = pass->restore;
+
+    if (!pass->pending)
+        return SB_OK;
+    pass->pending = false;
+    if (pass->shared) {
+        refuse(restore, &pass->last, "overlap", "it shares bytes with another file");
+        return SB_OK;
+    }
+    restore->wanted_bytes += pass->last.size;
+    return sb_restore_list_add(restore->list, &pass->last, err);
+}
+
+/* Can it be restored, as far as it itself is concerned? */
+static bool may_be_restored(const struct pass *pass, const struct sb_entry *entry)
+{
+    if (!(entry->has & SB_HAS_CRC)) {
+        refuse(pass->restore, entry, "unchecked",
+               "it has no checksum that a copy could be held against");
+        return false;
+    }
+    if (entry->offset + entry->size > pass->size && entry->offset + entry->size > pass->room) {
+        refuse(pass->restore, entry, "place",
+               "its place is beyond what the file system could hold, where it cannot have been");
+        return false;
+    }
+    if (pass->gap && entry->offset + entry->size > pass->size) {
+        refuse(pass->restore, entry, "unchecked",
+               "before it, where the shard has ended, lies a file without a checksum, which would "
+               "become zeros");
+        return false;
+    }
+    return true;
+}
+
+static enum sb_code see(struct pass *pass, const struct sb_entry *entry, struct sb_error *err)
+{
+    int64_t end = entry->offset + entry->size;
+    bool shares = entry->offset < pass->end, damaged;
+    enum sb_code code;
+
+    pass->shared = pass->shared || shares;
+    code = settle(pass, err);
+    if (code == SB_OK)
+        code = sb_restore_list_is_damaged(pass->restore->list, entry->path, entry->path_size,
+                                          &damaged, err);
+    if (code)
+        return code;
+    if (end > pass->end)
+        pass->end = end;
+    if (!(entry->has & SB_HAS_CRC) && end > pass->size)
+        pass->gap = true;
+    if (!damaged || !may_be_restored(pass, entry))
+        return SB_OK;
+    if (sb_buf_set(&pass->path, entry->path, entry->path_size))
+        return sb_fail_memory(err);
+    pass->last = *entry;
+    pass->last.path = pass->path.data;
+    pass->pending = true;
+    pass->shared = shares;
+    return SB_OK;
+}
+
+static enum sb_code plan_shard(struct pass *pass, uint32_t shard, struct sb_error *err)
+{
+    struct sb_query query = {.order = SB_BY_ADDRESS,
+                             .files = true,
+                             .shard_first = shard,
+                             .shard_last = shard,
+                             .steady = true};
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    enum sb_code code = sb_cursor_open(&cursor, pass->restore->archive, &query, err);
+
+    if (code)
+        return code;
+    while (!(code = sb_cursor_next(cursor, &entry, err))) {
+        if (sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+        else if (!entry.defect && entry.size > 0)
+            code = see(pass, &entry, err);
+        if (code)
+            break;
+    }
+    sb_cursor_free(cursor);
+    return code == SB_END ? settle(pass, err) : code;
+}
+
+static enum sb_code plan_writable(struct sb_restore *restore, uint32_t shard, struct sb_error *err)
+{
+    struct pass pass = {.restore = restore, .room = sb_restore_target_room(restore->target)};
+    struct sb_error reason;
+    char *path;
+    enum sb_code code = sb_restore_target_look(restore->target, shard, &pass.size, &reason);
+
+    if (code && code != SB_INVALID) {
+        *err = reason;
+        return code;
+    }
+    if (code == SB_OK) {
+        code = plan_shard(&pass, shard, err);
+        sb_buf_release(&pass.path);
+        return code;
+    }
+    path = sb_shard_name(sb_restore_target_base(restore->target), shard, err);
+    if (!path)
+        return err->code;
+    sb_tell(restore->notify, SB_PROBLEM, "linked", path, "its files are not restored: it %s",
+            reason.text);
+    free(path);
+    return SB_OK;
+}
+
+static enum sb_code is_in_use(struct sb_restore *restore, uint32_t shard, bool *in_use,
+                              struct sb_error *err)
+{
+    struct sb_query query = {
+        .order = SB_BY_ADDRESS, .files = true, .shard_first = shard, .shard_last = shard};
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    enum sb_code code = sb_cursor_open(&cursor, restore->archive, &query, err);
+
+    *in_use = false;
+    while (code == SB_OK && !*in_use) {
+        code = sb_cursor_next(cursor, &entry, err);
+        *in_use = code == SB_OK && (entry.defect || entry.size > 0);
+    }
+    sb_cursor_free(cursor);
+    return code == SB_END ? SB_OK : code;
+}
+
+static void tell_made(const struct sb_restore *restore, uint32_t first, uint32_t last)
+{
+    const char *path = sb_archive_path(restore->archive);
+
+    if (first == last)
+        sb_tell(restore->notify, SB_WARNING, "shard", path,
+                "shard %u, which no file uses, was missing, and is made anew", first);
+    else
+        sb_tell(restore->notify, SB_WARNING, "shard", path,
+                "shards %u to %u, which no file uses, were missing, and are made anew", first,
+                last);
+}
+
+/* Up to the next one that is in use: verify tells a run of them once. */
+static enum sb_code fill_hole(struct sb_restore *restore, uint32_t shard, struct sb_error *err)
+{
+    uint32_t first = shard;
+    enum sb_code code = SB_OK;
+    bool in_use = false;
+
+    while (code == SB_OK && shard <= SB_SHARD_MAX &&
+           sb_restore_target_is_missing(restore->target, shard)) {
+        if (sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+        else
+            code = is_in_use(restore, shard, &in_use, err);
+        if (code || in_use)
+            break;
+        code = sb_restore_target_ready(restore->target, shard, err);
+        shard += code == SB_OK;
+    }
+    if (shard > first)
+        tell_made(restore, first, shard - 1);
+    return code;
+}
+
+enum sb_code sb_restore_holes(struct sb_restore *restore, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0;
+         code == SB_OK && sb_restore_target_next(restore->target, SB_SHARD_DEFECT, &i); i++)
+        code = fill_hole(restore, i, err);
+    return code;
+}
+
+enum sb_code sb_restore_plan(struct sb_restore *restore, struct sb_error *err)
+{
+    struct sb_restore_target *target = restore->target;
+    enum sb_code code = mark_shards(restore, err);
+
+    for (uint32_t i = 0; code == SB_OK && sb_restore_target_next(target, SB_SHARD_WANTED, &i); i++)
+        code = plan_writable(restore, i, err);
+    return code;
+}

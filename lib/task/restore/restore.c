@@ -1,0 +1,276 @@
+#include "task/restore/restore.h"
+
+#include "archive/archive.h"
+#include "archive/database.h"
+#include "archive/shards.h"
+#include "core/file_lock.h"
+#include "task/restore/impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_damage_of_file(const struct sb_defect *defect)
+{
+    static const char *const kinds[] = {"checksum", "unreadable", "bounds"};
+
+    for (size_t i = 0; defect->path && i < sizeof(kinds) / sizeof(*kinds); i++) {
+        if (strcmp(defect->kind, kinds[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void note_damage(struct sb_restore *restore, const struct sb_defect *defect)
+{
+    struct sb_error err;
+
+    if (restore->failed.code == SB_OK &&
+        sb_restore_list_damage(restore->list, defect->path, defect->path_size, &err))
+        restore->failed = err;
+}
+
+/* What verify finds is noted, and handed on. */
+static void found(void *context, const struct sb_defect *defect)
+{
+    struct sb_restore *restore = context;
+
+    if (is_damage_of_file(defect)) {
+        restore->result->damaged++;
+        note_damage(restore, defect);
+    } else if (strcmp(defect->kind, "shard") == 0 && defect->shard >= 0 &&
+               defect->shard <= SB_SHARD_MAX) {
+        sb_restore_target_mark(restore->target, (uint32_t)defect->shard, SB_SHARD_DEFECT);
+    }
+    restore->events->found(restore->events->context, defect);
+}
+
+static void progress(void *context, int64_t done, int64_t total, int64_t files)
+{
+    const struct sb_verify_events *events = ((struct sb_restore *)context)->events;
+
+    if (events->progress)
+        events->progress(events->context, done, total, files);
+}
+
+void sb_restore_passed(struct sb_restore *restore, int64_t size)
+{
+    restore->done_bytes += size;
+    progress(restore, restore->done_bytes, restore->wanted_bytes, 0);
+}
+
+/* All that can be known to be in the way before hours of reading. */
+static enum sb_code prepare(struct sb_restore *restore, struct sb_error *err)
+{
+    const struct sb_restore_options *options = restore->options;
+    const char *index = sb_archive_index_path(restore->archive);
+    char *base;
+    enum sb_code code;
+
+    code = sb_hold_find(&restore->hold, sb_archive_path(restore->archive), true, err);
+    if (code == SB_OK && !restore->hold.file)
+        code = sb_fail_errno(err, ENOENT, "%s", restore->hold.path);
+    if (code)
+        return code;
+    if (!options->dry_run && access(restore->hold.file, W_OK))
+        return sb_fail_errno(err, errno, "%s", restore->hold.file);
+    base = strndup(index, sb_index_base_size(index));
+    if (!base)
+        return sb_fail_memory(err);
+    code =
+        sb_restore_target_new(&restore->target, base, sb_archive_database(restore->archive), err);
+    free(base);
+    if (code == SB_OK)
+        code = sb_restore_list_new(&restore->list, restore->hold.path, err);
+    if (code == SB_OK)
+        code = sb_restore_copy_open(&restore->copy, options->copy, options->prefix,
+                                    restore->archive, restore->notify, err);
+    return code;
+}
+
+static void release(struct sb_restore *restore)
+{
+    sb_verify_state_close(&restore->state);
+    sb_restore_copy_free(restore->copy);
+    sb_restore_list_free(restore->list);
+    sb_restore_target_free(restore->target);
+    /* Before the connection that can write: the last one to be closed removes a WAL. */
+    sb_archive_free(restore->archive);
+    sb_database_close(restore->db);
+    sb_hold_drop(&restore->hold, !restore->locked);
+}
+
+/* Keeps other writers out, and finishes what one that was killed has left. The index is not changed
+ * and is open to be read meanwhile, so it stays in the journal mode that it has. */
+static enum sb_code lock(struct sb_restore *restore, struct sb_error *err)
+{
+    static const struct sb_hold_options options = {.keeps_mode = true};
+    enum sb_code code = sb_hold_take(&restore->hold, err);
+
+    if (code == SB_OK)
+        code = sb_hold_open(&restore->hold, &restore->db, &options, err);
+    restore->locked = code == SB_OK;
+    return code == SB_OK ? sb_archive_still_current(restore->archive, err) : code;
+}
+
+static enum sb_code restore_files(struct sb_restore *restore, struct sb_error *err)
+{
+    bool dry_run = restore->options->dry_run;
+    enum sb_code code = dry_run ? SB_OK : lock(restore, err);
+
+    if (code == SB_OK)
+        code = sb_restore_plan(restore, err);
+    if (code == SB_OK && !dry_run) {
+        sb_restore_state_begin(restore);
+        code = sb_restore_holes(restore, err);
+    }
+    /* What was written anew since it was verified may be sound by now. */
+    if (code == SB_OK && sb_archive_generation(restore->archive) != restore->generation)
+        code =
+            sb_restore_check(restore, SB_RESTORE_WANTED, SB_RESTORE_SOUND, SB_RESTORE_WANTED, err);
+    if (code || sb_restore_list_open(restore->list) == 0)
+        return code;
+    code = sb_restore_copy_prepare(restore->copy, restore->list, err);
+    if (code == SB_OK)
+        code = sb_restore_copy_in_sequence(restore->copy) ? sb_restore_sequence(restore, err)
+                                                          : sb_restore_named(restore, err);
+    if (code || dry_run)
+        return code;
+    code = sb_restore_target_sync(restore->target, err);
+    if (code)
+        return code;
+    sb_restore_state_end(restore);
+    return sb_restore_check(restore, SB_RESTORE_WRITTEN, SB_RESTORE_RESTORED, SB_RESTORE_UNREADABLE,
+                            err);
+}
+
+static void count_restored(struct sb_restore *restore, const struct sb_restore_item *item)
+{
+    restore->result->restored++;
+    restore->result->bytes += item->size;
+    if (restore->options->dry_run)
+        sb_tell(restore->notify, SB_NOTE, "would-restore", item->path, "would be restored");
+    else
+        sb_tell(restore->notify, SB_NOTE, "restored", item->path, "restored");
+}
+
+static void tell_item(struct sb_restore *restore, const struct sb_restore_item *item)
+{
+    const struct sb_notify *notify = restore->notify;
+    const char *given = restore->options->copy;
+    const char *copy = strcmp(given, "-") == 0 ? "standard input" : given;
+
+    switch (item->state) {
+    case SB_RESTORE_WANTED:
+        restore->result->missing++;
+        sb_tell(notify, SB_PROBLEM, "missing", item->path, "not restored: %s has no such file",
+                copy);
+        break;
+    case SB_RESTORE_OTHER:
+        restore->result->other++;
+        sb_tell(notify, SB_PROBLEM, "other", item->path,
+                "not restored: %s has other bytes under this name", copy);
+        break;
+    case SB_RESTORE_UNREADABLE:
+        sb_tell(notify, SB_PROBLEM, "unreadable", item->path,
+                "was written, but is damaged when it is read back; look after the disk");
+        break;
+    case SB_RESTORE_WRITTEN:
+    case SB_RESTORE_RESTORED:
+        count_restored(restore, item);
+        break;
+    case SB_RESTORE_SOUND:
+        restore->gone++;
+        break;
+    }
+}
+
+static enum sb_code tell(struct sb_restore *restore, struct sb_error *err)
+{
+    struct sb_restore_item item = {0};
+    enum sb_code code;
+
+    while (!(code = sb_restore_list_next(restore->list, item.id, SB_RESTORE_WANTED,
+                                         SB_RESTORE_SOUND, &item, err)))
+        tell_item(restore, &item);
+    return code == SB_END ? SB_OK : code;
+}
+
+/* Shards that verify missed and that stand by now. */
+static int64_t count_made(const struct sb_restore *restore)
+{
+    int64_t made = 0;
+
+    for (uint32_t i = 0; sb_restore_target_next(restore->target, SB_SHARD_DEFECT, &i); i++)
+        made += sb_restore_target_is(restore->target, i, SB_SHARD_READY);
+    return made;
+}
+
+static enum sb_code restore_found(struct sb_restore *restore,
+                                  const struct sb_verify_result *verified, struct sb_error *err)
+{
+    struct sb_restore_result *result = restore->result;
+    uint32_t shard = 0;
+    enum sb_code code;
+
+    result->left = verified->defects;
+    if (result->damaged == 0 && !sb_restore_target_next(restore->target, SB_SHARD_DEFECT, &shard))
+        return SB_OK;
+    if (verified->remedies & SB_REMEDY_INDEX) {
+        sb_tell(restore->notify, SB_PROBLEM, "index", sb_archive_path(restore->archive),
+                "nothing is restored: its index is damaged, which says where files belong; take "
+                "the index from a copy, then verify again");
+        return SB_OK;
+    }
+    code = restore_files(restore, err);
+    if (code == SB_OK)
+        code = tell(restore, err);
+    if (code == SB_OK && !restore->options->dry_run)
+        result->left -= result->restored + restore->gone + count_made(restore);
+    return code;
+}
+
+enum sb_code sb_verify_and_restore(struct sb_archive *archive,
+                                   const struct sb_verify_options *verify,
+                                   const struct sb_verify_events *events,
+                                   const struct sb_restore_options *options,
+                                   struct sb_verify_result *verified,
+                                   struct sb_restore_result *result, struct sb_error *err)
+{
+    struct sb_restore restore = {
+        .archive = archive,
+        .options = options,
+        .notify = options->notify,
+        .events = events,
+        .result = result,
+        .hold = SB_HOLD_NONE,
+        .state_file = verify->choice.state,
+        .state.fd = -1,
+    };
+    const struct sb_verify_events noted = {
+        .context = &restore, .found = found, .progress = progress};
+    enum sb_code code;
+
+    *verified = (struct sb_verify_result){.progress = {.oldest = -1}};
+    *result = (struct sb_restore_result){0};
+    if (verify->quick)
+        code =
+            sb_fail(err, SB_INVALID, "%s: what is not read cannot be found damaged, and restored",
+                    sb_archive_path(archive));
+    else if (!options->dry_run && sb_archive_is_unlocked(archive))
+        code = sb_fail_without_locks(err, sb_archive_index_path(archive));
+    else
+        code = prepare(&restore, err);
+    restore.generation = sb_archive_generation(archive);
+    if (code == SB_OK)
+        code = sb_verify(archive, verify, &noted, options->notify, verified, err);
+    if (code == SB_OK && restore.failed.code) {
+        *err = restore.failed;
+        code = err->code;
+    }
+    if (code == SB_OK)
+        code = restore_found(&restore, verified, err);
+    release(&restore);
+    return code;
+}

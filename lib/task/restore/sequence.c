@@ -1,0 +1,189 @@
+#include "core/interrupt.h"
+#include "store/naming.h"
+#include "task/restore/impl.h"
+
+#include <string.h>
+
+struct sequence {
+    struct sb_restore *restore;
+    struct sb_source *source;
+    struct sb_restore_piece piece;
+    struct sb_buf target; /* of a hard link */
+    bool by_target;       /* the second pass: for what is a hard link in the copy */
+    bool linked;          /* there are some */
+};
+
+/* The bytes of the member at hand. */
+static enum sb_code read_member(struct sequence *sequence, int64_t size, struct sb_error *err)
+{
+    enum sb_code code = sb_restore_piece_begin(&sequence->piece, size, err);
+    const void *data;
+    size_t got;
+
+    while (code == SB_OK) {
+        code = sb_source_block(sequence->source, &data, &got, err);
+        if (code == SB_OK)
+            code = sb_restore_piece_add(&sequence->piece, data, got, err);
+    }
+    if (code != SB_LIMIT)
+        return code == SB_END ? SB_OK : code;
+    /* More than its header says: none of those that are wanted. */
+    sequence->piece.size = -1;
+    return SB_OK;
+}
+
+static enum sb_code write_item(struct sequence *sequence, const struct sb_restore_item *item,
+                               struct sb_error *err)
+{
+    struct sb_restore *restore = sequence->restore;
+    enum sb_code code = SB_OK;
+
+    if (!restore->options->dry_run) {
+        code = sb_restore_target_ready(restore->target, item->shard, err);
+        sb_restore_target_mark(restore->target, item->shard, SB_SHARD_DIRTY);
+    }
+    if (code == SB_OK && !restore->options->dry_run)
+        code = sb_restore_target_write(restore->target, item->shard, item->offset, &sequence->piece,
+                                       err);
+    if (code)
+        return code;
+    sb_restore_passed(restore, item->size);
+    return sb_restore_list_set(restore->list, item->id, SB_RESTORE_WRITTEN, err);
+}
+
+/* Every item that the member's name is wanted for: rows of one name, and links to one file. */
+static enum sb_code give(struct sequence *sequence, const char *name, size_t size,
+                         int64_t member_size, struct sb_error *err)
+{
+    struct sb_restore_list *list = sequence->restore->list;
+    struct sb_restore_item item = {0};
+    bool read = false;
+    enum sb_code code;
+
+    while (!(
+        code = sb_restore_list_find(list, name, size, sequence->by_target, item.id, &item, err))) {
+        if (!read && member_size == item.size)
+            code = read_member(sequence, item.size, err);
+        read = read || member_size == item.size;
+        if (code)
+            return code;
+        if (read && sb_restore_piece_is(&sequence->piece, item.size, item.crc32c))
+            code = write_item(sequence, &item, err);
+        else
+            code = sb_restore_list_set(list, item.id, SB_RESTORE_OTHER, err);
+        if (code)
+            return code;
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+/* Its bytes came before; in the second pass they are known to be wanted. */
+static enum sb_code note_link(struct sequence *sequence, const char *name, size_t size,
+                              const char *raw_target, struct sb_error *err)
+{
+    struct sb_restore *restore = sequence->restore;
+    struct sb_restore_item item = {0};
+    const char *problem;
+    enum sb_code code;
+
+    if (sb_naming_clean(raw_target, strlen(raw_target), false, &sequence->target, &problem))
+        return sb_fail_memory(err);
+    if (problem)
+        return SB_OK;
+    while (!(code = sb_restore_list_find(restore->list, name, size, false, item.id, &item, err))) {
+        code = sb_restore_list_link(restore->list, item.id, sequence->target.data,
+                                    sequence->target.size, err);
+        if (code)
+            return code;
+        sequence->linked = true;
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+/* In the second pass: under the whole name that links in the copy lead to. */
+static enum sb_code take_target(struct sequence *sequence, const struct sb_entry *entry,
+                                struct sb_error *err)
+{
+    const char *problem;
+
+    if (sb_naming_clean(entry->path, entry->path_size, false, &sequence->target, &problem))
+        return sb_fail_memory(err);
+    return problem ? SB_OK
+                   : give(sequence, sequence->target.data, sequence->target.size, entry->size, err);
+}
+
+static enum sb_code take_member(struct sequence *sequence, const struct sb_member *member,
+                                struct sb_error *err)
+{
+    const struct sb_entry *entry = &member->entry;
+    const char *name;
+    size_t size;
+    enum sb_code code;
+
+    if (entry->type == SB_DIR || member->special || (sequence->by_target && member->hard_link))
+        return SB_OK;
+    if (sequence->by_target)
+        return take_target(sequence, entry, err);
+    code = sb_restore_copy_name(sequence->restore->copy, entry->path, entry->path_size, &name,
+                                &size, err);
+    if (code)
+        return code == SB_END ? SB_OK : code;
+    return member->hard_link ? note_link(sequence, name, size, member->hard_link, err)
+                             : give(sequence, name, size, entry->size, err);
+}
+
+/* Members up to the last one that is wanted. A copy that breaks off has given what came before. */
+static enum sb_code run_pass(struct sequence *sequence, struct sb_error *err)
+{
+    struct sb_restore *restore = sequence->restore;
+    struct sb_member member;
+    enum sb_code code = SB_OK;
+
+    while (code == SB_OK && sb_restore_list_open(restore->list) > 0) {
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        code = sb_source_next(sequence->source, &member, err);
+        if (code == SB_OK)
+            code = take_member(sequence, &member, err);
+    }
+    if ((code == SB_DAMAGED || code == SB_FORMAT) && !sequence->piece.lost) {
+        sb_tell(restore->notify, SB_WARNING, "damaged", NULL,
+                "%s; what stands behind is not looked at", err->text);
+        return SB_OK;
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code read_copy(struct sequence *sequence, struct sb_error *err)
+{
+    enum sb_code code = sb_restore_copy_source(sequence->restore->copy, &sequence->source, err);
+
+    if (code == SB_OK)
+        code = run_pass(sequence, err);
+    sb_source_free(sequence->source);
+    sequence->source = NULL;
+    return code;
+}
+
+enum sb_code sb_restore_sequence(struct sb_restore *restore, struct sb_error *err)
+{
+    struct sequence sequence = {
+        .restore = restore,
+        .piece = {.beside = restore->hold.path, .fd = -1},
+    };
+    enum sb_code code = read_copy(&sequence, err);
+
+    if (code == SB_OK && sequence.linked && sb_restore_list_open(restore->list) > 0) {
+        sequence.by_target = true;
+        code = read_copy(&sequence, err);
+        if (code == SB_END) {
+            sb_tell(restore->notify, SB_WARNING, "link", NULL,
+                    "files that are hard links in the copy are not restored from a pipe; give the "
+                    "copy as a file");
+            code = SB_OK;
+        }
+    }
+    sb_restore_piece_release(&sequence.piece);
+    sb_buf_release(&sequence.target);
+    return code;
+}

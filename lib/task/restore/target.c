@@ -1,0 +1,270 @@
+#include "task/restore/target.h"
+
+#include "archive/shards.h"
+#include "archive/writer/linked.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+struct sb_restore_target {
+    char *base;
+    struct sqlite3 *db;
+    struct sb_open_files files; /* to be written; there is one generation only */
+    unsigned char bits[SB_SHARD_MAX + 1];
+};
+
+enum sb_code sb_restore_target_new(struct sb_restore_target **out, const char *base,
+                                   struct sqlite3 *db, struct sb_error *err)
+{
+    struct sb_restore_target *target = calloc(1, sizeof(*target));
+
+    *out = NULL;
+    if (!target)
+        return sb_fail_memory(err);
+    target->db = db;
+    target->base = strdup(base);
+    if (!target->base) {
+        free(target);
+        return sb_fail_memory(err);
+    }
+    sb_open_files_begin(&target->files, SB_OPEN_FILES_FEW);
+    *out = target;
+    return SB_OK;
+}
+
+void sb_restore_target_free(struct sb_restore_target *target)
+{
+    if (!target)
+        return;
+    sb_open_files_end(&target->files);
+    free(target->base);
+    free(target);
+}
+
+const char *sb_restore_target_base(const struct sb_restore_target *target)
+{
+    return target->base;
+}
+
+void sb_restore_target_mark(struct sb_restore_target *target, uint32_t shard, unsigned bits)
+{
+    target->bits[shard] |= (unsigned char)bits;
+}
+
+bool sb_restore_target_is(const struct sb_restore_target *target, uint32_t shard, unsigned bit)
+{
+    return target->bits[shard] & bit;
+}
+
+bool sb_restore_target_next(const struct sb_restore_target *target, unsigned bit, uint32_t *shard)
+{
+    for (; *shard <= SB_SHARD_MAX; ++*shard) {
+        if (sb_restore_target_is(target, *shard, bit))
+            return true;
+    }
+    return false;
+}
+
+/* A shard that is recorded as another archive's, and is not there, is brought back from there. */
+static enum sb_code refuse_missing(struct sb_restore_target *target, uint32_t shard,
+                                   struct sb_error *err)
+{
+    struct sb_linked linked;
+    enum sb_code code = sb_linked_get(target->db, shard, &linked, err);
+
+    if (code || !linked.watched)
+        return code;
+    return sb_fail(err, SB_INVALID, "is another archive's, and is not there; bring it back");
+}
+
+static enum sb_code refuse_link(const char *path, struct sb_error *err)
+{
+    char *leads_to = realpath(path, NULL);
+
+    sb_fail(err, SB_INVALID, "is a symbolic link to %s; repair the archive that it belongs to",
+            leads_to ? leads_to : "a file that is not there");
+    free(leads_to);
+    return SB_INVALID;
+}
+
+static enum sb_code refuse(struct sb_restore_target *target, uint32_t shard, const char *path,
+                           int64_t *size, struct sb_error *err)
+{
+    struct stat st;
+
+    if (lstat(path, &st)) {
+        if (errno == ENOENT)
+            return refuse_missing(target, shard, err);
+        return sb_fail_errno(err, errno, "%s", path);
+    }
+    if (S_ISLNK(st.st_mode))
+        return refuse_link(path, err);
+    if (!S_ISREG(st.st_mode))
+        return sb_fail(err, SB_INVALID, "is not a regular file; move it away");
+    if (st.st_nlink > 1)
+        return sb_fail(err, SB_INVALID,
+                       "has %ju hard links, by which other archives may use it; copy it, and "
+                       "rename the copy to this name",
+                       (uintmax_t)st.st_nlink);
+    if (access(path, W_OK))
+        return sb_fail(err, SB_INVALID, "cannot be written: %s", strerror(errno));
+    *size = st.st_size;
+    return SB_OK;
+}
+
+enum sb_code sb_restore_target_look(struct sb_restore_target *target, uint32_t shard, int64_t *size,
+                                    struct sb_error *err)
+{
+    char *path = sb_shard_name(target->base, shard, err);
+    enum sb_code code;
+
+    *size = 0;
+    if (!path)
+        return err->code;
+    code = refuse(target, shard, path, size, err);
+    free(path);
+    return code;
+}
+
+bool sb_restore_target_is_missing(struct sb_restore_target *target, uint32_t shard)
+{
+    struct sb_error ignored;
+    char *path = sb_shard_name(target->base, shard, &ignored);
+    struct stat st;
+    bool missing = path && lstat(path, &st) && errno == ENOENT &&
+                   refuse_missing(target, shard, &ignored) == SB_OK;
+
+    free(path);
+    return missing;
+}
+
+int64_t sb_restore_target_room(const struct sb_restore_target *target)
+{
+    char *base = strdup(target->base);
+    struct statvfs fs;
+    int64_t room = INT64_MAX;
+
+    if (base && statvfs(dirname(base), &fs) == 0 && fs.f_blocks > 0 &&
+        __builtin_mul_overflow(fs.f_blocks, fs.f_frsize, &room))
+        room = INT64_MAX;
+    free(base);
+    return room;
+}
+
+static enum sb_code open_shard(const char *path, int flags, int *fd, struct sb_error *err)
+{
+    struct stat st;
+    enum sb_code code = SB_OK;
+
+    *fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | flags, 0666);
+    if (*fd < 0)
+        return sb_fail_errno(err, errno, "%s", path);
+    if (fstat(*fd, &st))
+        code = sb_fail_errno(err, errno, "%s", path);
+    else if (!S_ISREG(st.st_mode) || st.st_nlink > 1)
+        code = sb_fail(err, SB_CHANGED, "%s: was replaced by another process just now", path);
+    if (code)
+        close(*fd);
+    return code;
+}
+
+enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t shard,
+                                     struct sb_error *err)
+{
+    enum sb_code code;
+    char *path;
+    int fd;
+
+    if (sb_restore_target_is(target, shard, SB_SHARD_READY))
+        return SB_OK;
+    path = sb_shard_name(target->base, shard, err);
+    if (!path)
+        return err->code;
+    code = open_shard(path, 0, &fd, err);
+    if (code == SB_NOENT) {
+        code = open_shard(path, O_CREAT | O_EXCL, &fd, err);
+        if (code == SB_OK && (code = sb_sync_directory_of(path, err)))
+            close(fd);
+    }
+    if (code == SB_OK) {
+        sb_restore_target_mark(target, shard, SB_SHARD_READY);
+        close(fd);
+    }
+    free(path);
+    return code;
+}
+
+/* A shard that is open, and its name. */
+struct held {
+    char *path;
+    struct sb_open_file file;
+};
+
+static enum sb_code hold(struct sb_restore_target *target, uint32_t shard, struct held *out,
+                         struct sb_error *err)
+{
+    enum sb_code code;
+    int fd;
+
+    out->path = sb_shard_name(target->base, shard, err);
+    if (!out->path)
+        return err->code;
+    if (sb_open_files_find(&target->files, shard, 0, &out->file))
+        return SB_OK;
+    code = open_shard(out->path, 0, &fd, err);
+    if (code == SB_OK)
+        sb_open_files_keep(&target->files, shard, 0, fd, &out->file);
+    else
+        free(out->path);
+    return code;
+}
+
+static void let_go(struct sb_restore_target *target, struct held *held)
+{
+    sb_open_files_release(&target->files, &held->file);
+    free(held->path);
+}
+
+enum sb_code sb_restore_target_write(struct sb_restore_target *target, uint32_t shard,
+                                     int64_t offset, struct sb_restore_piece *piece,
+                                     struct sb_error *err)
+{
+    struct held held = {.file.fd = -1};
+    enum sb_code code = hold(target, shard, &held, err);
+
+    if (code)
+        return code;
+    code = sb_restore_piece_write(piece, held.file.fd, offset, held.path, err);
+    let_go(target, &held);
+    return code;
+}
+
+static enum sb_code sync_shard(struct sb_restore_target *target, uint32_t shard,
+                               struct sb_error *err)
+{
+    struct held held = {.file.fd = -1};
+    enum sb_code code = hold(target, shard, &held, err);
+
+    if (code)
+        return code;
+    code = sb_fsync(held.file.fd, held.path, err);
+    posix_fadvise(held.file.fd, 0, 0, POSIX_FADV_DONTNEED);
+    let_go(target, &held);
+    return code;
+}
+
+enum sb_code sb_restore_target_sync(struct sb_restore_target *target, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0; code == SB_OK && sb_restore_target_next(target, SB_SHARD_DIRTY, &i); i++)
+        code = sync_shard(target, i, err);
+    return code;
+}

@@ -1,0 +1,71 @@
+/*
+ * The shards of an archive whose damaged files are written anew, in place.
+ *
+ * Writing is thread-safe, all else is of one thread.
+ */
+#ifndef SB_TASK_RESTORE_TARGET_H
+#define SB_TASK_RESTORE_TARGET_H
+
+#include "core/error.h"
+#include "core/open_files.h"
+#include "task/restore/piece.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sqlite3;
+struct sb_restore_target;
+
+/* Bits of what is known of a shard. */
+enum {
+    SB_SHARD_WANTED = 1 << 0, /* files of it are damaged */
+    SB_SHARD_DEFECT = 1 << 1, /* verify found it missing, or none */
+    SB_SHARD_READY = 1 << 2,  /* stands, and may be written */
+    SB_SHARD_DIRTY = 1 << 3,  /* was written */
+    SB_SHARD_KNOWN = 1 << 4,  /* was until then as --state has it */
+};
+
+/* base: BASE-shard-NNNNN are the shards; db, the index, tells those that are another archive's, and
+ * is open as long. */
+enum sb_code sb_restore_target_new(struct sb_restore_target **out, const char *base,
+                                   struct sqlite3 *db, struct sb_error *err) SB_CHECKED;
+void sb_restore_target_free(struct sb_restore_target *target); /* NULL is allowed */
+
+const char *sb_restore_target_base(const struct sb_restore_target *target);
+
+/* Shards up to SB_SHARD_MAX. */
+void sb_restore_target_mark(struct sb_restore_target *target, uint32_t shard, unsigned bits);
+bool sb_restore_target_is(const struct sb_restore_target *target, uint32_t shard, unsigned bit);
+
+/* The next shard from this number on that has the bit; false: none. */
+bool sb_restore_target_next(const struct sb_restore_target *target, unsigned bit, uint32_t *shard);
+
+/*
+ * Whether a shard may be written, or made: SB_INVALID, without its name, for one that is a link or
+ * has several, is no regular file, or lacks permission. *size: its length, 0 of one that is
+ * missing.
+ */
+enum sb_code sb_restore_target_look(struct sb_restore_target *target, uint32_t shard, int64_t *size,
+                                    struct sb_error *err) SB_CHECKED;
+
+/* There is nothing under its name, and it is to be made, not brought back from another archive. */
+bool sb_restore_target_is_missing(struct sb_restore_target *target, uint32_t shard);
+
+/* How far a shard may reach: the size of the file system. INT64_MAX where that does not tell. */
+int64_t sb_restore_target_room(const struct sb_restore_target *target);
+
+/* Makes a shard that is missing, empty, under its lasting name, and syncs its directory. */
+enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t shard,
+                                     struct sb_error *err) SB_CHECKED;
+
+/* Of a shard that is ready. */
+enum sb_code sb_restore_target_write(struct sb_restore_target *target, uint32_t shard,
+                                     int64_t offset, struct sb_restore_piece *piece,
+                                     struct sb_error *err) SB_CHECKED;
+
+/* Syncs the shards that are dirty, and lets go of their pages, so that what is read next comes from
+ * the disk. */
+enum sb_code sb_restore_target_sync(struct sb_restore_target *target,
+                                    struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,274 @@
+#include "task/split/bag.h"
+
+#include "store/shard_spec.h"
+#include "task/convert/paths.h"
+#include "task/split/bag_plan.h"
+#include "task/split/output.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct split {
+    const struct sb_split_bag_options *options;
+    struct sb_split_result *result;
+    struct sb_problem_counter counter;
+    struct sb_split_bag_plan plan;
+    struct sb_shard_pattern pattern; /* of outputs that are shards of one bag */
+    struct sb_buf name, output;      /* of the part at hand */
+    int64_t bytes_done, files_done;  /* in the parts before it */
+};
+
+static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
+{
+    struct split *split = context;
+    const struct sb_transfer_options *wanted = &split->options->convert.transfer;
+
+    (void)total;
+    if (wanted->progress)
+        wanted->progress(wanted->context, split->bytes_done + bytes, split->plan.bytes,
+                         split->files_done + files);
+}
+
+static enum sb_code convert(struct split *split, const char *output,
+                            const struct sb_convert_records *records,
+                            struct sb_convert_result *done, struct sb_error *err)
+{
+    struct sb_convert_options options = split->options->convert;
+    char *input = (char *)split->options->input;
+
+    options.inputs = &input;
+    options.input_count = 1;
+    options.output = output;
+    options.from = SB_BAG;
+    options.force = split->options->existing == SB_SPLIT_REPLACE;
+    options.records = *records;
+    options.notify = &split->counter.notify;
+    options.transfer.progress = progress;
+    options.transfer.context = split;
+    return sb_convert(&options, done, err);
+}
+
+/* A bag for each part */
+
+static bool stands(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0;
+}
+
+static enum sb_code name_part(struct split *split, int64_t part, struct sb_error *err)
+{
+    enum sb_code code;
+
+    sb_buf_clear(&split->name);
+    code = sb_split_number(part, split->plan.count, &split->name, err);
+    return code ? code
+                : sb_split_output(split->options->output, split->name.data, &split->output, err);
+}
+
+static enum sb_code check_output(struct split *split, struct sb_error *err)
+{
+    const struct sb_split_bag_options *options = split->options;
+    char *input = (char *)options->input;
+
+    if (options->dry_run || options->existing == SB_SPLIT_SKIP || !stands(split->output.data))
+        return SB_OK;
+    if (options->existing == SB_SPLIT_REFUSE)
+        return sb_fail(err, SB_EXISTS,
+                       "%s: exists already, nothing was written; --force replaces such parts, "
+                       "--skip-existing keeps them",
+                       split->output.data);
+    return sb_convert_paths_check(&input, 1, split->output.data, err);
+}
+
+static enum sb_code convert_part(struct split *split, int64_t part, struct sb_split_part *made,
+                                 struct sb_error *err)
+{
+    struct sb_convert_records records = split->options->convert.records;
+    struct sb_record_choice_options choice = sb_split_bag_plan_choice(&split->plan, part);
+    struct sb_convert_result done = {0};
+    enum sb_code code;
+
+    records.choice = &choice;
+    records.write.layout = SB_LAYOUT_CONCATENATED;
+    code = convert(split, split->output.data, &records, &done, err);
+    made->files = done.counts.files;
+    made->bytes = done.counts.bytes;
+    return code;
+}
+
+static enum sb_code make_part(struct split *split, int64_t number, struct sb_error *err)
+{
+    const struct sb_split_bag_options *options = split->options;
+    const struct sb_split_bag_part *part = &split->plan.parts[number];
+    struct sb_split_part made = {.files = part->records, .bytes = part->bytes};
+    enum sb_code code = name_part(split, number, err);
+
+    if (code)
+        return code;
+    made.name = split->name.data;
+    made.output = split->output.data;
+    made.skipped = options->existing == SB_SPLIT_SKIP && stands(split->output.data);
+    if (!options->dry_run && !made.skipped)
+        code = convert_part(split, number, &made, err);
+    split->files_done += part->records;
+    split->bytes_done += part->bytes;
+    if (code)
+        return code;
+    split->result->parts++;
+    options->part_done(options->context, &made);
+    return SB_OK;
+}
+
+static enum sb_code make_parts(struct split *split, struct sb_error *err)
+{
+    int64_t parts = split->plan.count;
+    enum sb_code code = sb_split_output_check(split->options->output, parts, err);
+
+    for (int64_t part = 0; !code && part < parts; part++) {
+        code = name_part(split, part, err);
+        if (!code)
+            code = check_output(split, err);
+    }
+    for (int64_t part = 0; !code && part < parts; part++)
+        code = make_part(split, part, err);
+    return code;
+}
+
+/* One bag, whose shards are the parts */
+
+static void tell_shard(struct split *split, const char *path, int64_t records, int64_t bytes,
+                       bool skipped)
+{
+    struct sb_split_part part = {.name = split->name.data,
+                                 .output = path,
+                                 .files = records,
+                                 .bytes = bytes,
+                                 .skipped = skipped};
+
+    split->result->parts++;
+    split->options->part_done(split->options->context, &part);
+}
+
+static enum sb_code tell_shards(struct split *split, const char *output, bool skipped,
+                                struct sb_error *err)
+{
+    const struct sb_bag_writer_options *write = &split->options->convert.records.write;
+    struct sb_bag_options read = {.compression = write->compression, .limits = write->limits};
+    struct sb_bag *bag;
+    enum sb_code code = sb_bag_open(&bag, output, &read, &split->counter.notify, err);
+
+    if (code)
+        return code;
+    for (uint32_t i = 0; !code && i < sb_bag_shard_count(bag); i++) {
+        const struct sb_bag_shard *shard = sb_bag_shard(bag, i);
+
+        sb_buf_clear(&split->name);
+        code = sb_split_number(i, sb_bag_shard_count(bag), &split->name, err);
+        if (!code)
+            tell_shard(split, shard->path, shard->records, shard->bytes, skipped);
+    }
+    sb_bag_free(bag);
+    return code;
+}
+
+static enum sb_code tell_planned_shards(struct split *split, struct sb_error *err)
+{
+    uint32_t shards = split->pattern.shards;
+    enum sb_code code =
+        sb_split_bag_plan_make(&split->plan, split->options, &split->counter.notify, err);
+
+    if (!shards)
+        shards = (uint32_t)split->plan.count;
+    for (int64_t i = 0; !code && i < split->plan.count; i++) {
+        const struct sb_split_bag_part *part = &split->plan.parts[i];
+
+        sb_buf_clear(&split->name);
+        sb_buf_clear(&split->output);
+        code = sb_split_number(i, split->plan.count, &split->name, err);
+        if (!code && sb_shard_pattern_name(&split->pattern, (uint32_t)i, shards, &split->output))
+            code = sb_fail_memory(err);
+        if (!code)
+            tell_shard(split, split->output.data, part->records, part->bytes, false);
+    }
+    return code;
+}
+
+/* "@*" with a number of parts becomes "@NUMBER". */
+static enum sb_code name_set(struct split *split, struct sb_buf *out, struct sb_error *err)
+{
+    const struct sb_shard_pattern *pattern = &split->pattern;
+    const struct sb_split_bag_options *options = split->options;
+    enum sb_code code;
+
+    if (pattern->shards || options->rule != SB_SPLIT_BAG_PARTS_OF)
+        code = sb_buf_set(out, pattern->path, strlen(pattern->path));
+    else if (sb_buf_set(out, pattern->path, pattern->prefix_size))
+        code = SB_NOMEM;
+    else
+        code = sb_buf_add_format(out, "@%" PRId64 "%s", options->amount, pattern->suffix);
+    return code ? sb_fail_memory(err) : SB_OK;
+}
+
+static bool set_stands(const char *output)
+{
+    struct sb_spec spec;
+    struct sb_error ignored;
+    bool there;
+
+    if (sb_spec_expand(&spec, output, &ignored))
+        return false;
+    there = spec.count > 0 && stands(spec.paths[0]);
+    sb_spec_release(&spec);
+    return there;
+}
+
+static enum sb_code make_set(struct split *split, struct sb_error *err)
+{
+    const struct sb_split_bag_options *options = split->options;
+    struct sb_convert_records records = options->convert.records;
+    struct sb_convert_result done = {0};
+    struct sb_buf output = {0};
+    bool skipped;
+    enum sb_code code;
+
+    if (options->rule == SB_SPLIT_BAG_PARTS_OF && split->pattern.shards &&
+        split->pattern.shards != options->amount)
+        return sb_fail(err, SB_INVALID, "%s: has %" PRIu32 " shards, and --parts=%" PRId64,
+                       options->output, split->pattern.shards, options->amount);
+    if (options->dry_run)
+        return tell_planned_shards(split, err);
+    records.write.shard_records = options->rule == SB_SPLIT_BAG_COUNT ? options->amount : 0;
+    records.write.shard_bytes = options->rule == SB_SPLIT_BAG_SIZE ? options->amount : 0;
+    code = name_set(split, &output, err);
+    skipped = !code && options->existing == SB_SPLIT_SKIP && set_stands(output.data);
+    if (!code && !skipped)
+        code = convert(split, output.data, &records, &done, err);
+    if (!code)
+        code = tell_shards(split, output.data, skipped, err);
+    sb_buf_release(&output);
+    return code;
+}
+
+enum sb_code sb_split_bag(const struct sb_split_bag_options *options,
+                          struct sb_split_result *result, struct sb_error *err)
+{
+    struct split split = {.options = options, .result = result, .plan.numbers.fd = -1};
+    enum sb_code code = sb_shard_pattern_parse(&split.pattern, options->output, err);
+
+    *result = (struct sb_split_result){0};
+    sb_count_problems(&split.counter, options->notify, &result->problems);
+    if (!code && split.pattern.is_set) {
+        code = make_set(&split, err);
+    } else if (!code) {
+        code = sb_split_bag_plan_make(&split.plan, options, &split.counter.notify, err);
+        if (!code)
+            code = make_parts(&split, err);
+    }
+    sb_split_bag_plan_release(&split.plan);
+    sb_buf_release(&split.name);
+    sb_buf_release(&split.output);
+    return code;
+}

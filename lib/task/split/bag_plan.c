@@ -1,0 +1,304 @@
+#include "task/split/bag_plan.h"
+
+#include <stdlib.h>
+
+#define WINDOW 1024 /* records that are measured at once */
+
+struct planning {
+    struct sb_split_bag_plan *plan;
+    const struct sb_split_bag_options *options;
+    const struct sb_notify *notify;
+    struct sb_bag *bag;
+    struct sb_bag_reader *reader;
+    bool interleaved;
+    int64_t total; /* records that are chosen */
+};
+
+static enum sb_code need_part(struct sb_split_bag_plan *plan, int64_t part, struct sb_error *err)
+{
+    struct sb_split_bag_part *grown;
+    int64_t room = plan->room;
+
+    if (part >= SB_SPLIT_BAG_PARTS)
+        return sb_fail(err, SB_LIMIT, "there would be more than %d parts", SB_SPLIT_BAG_PARTS);
+    while (room <= part)
+        room = room > 0 ? 2 * room : 16;
+    if (room > plan->room) {
+        grown = reallocarray(plan->parts, (size_t)room, sizeof(*grown));
+        if (!grown)
+            return sb_fail_memory(err);
+        plan->parts = grown;
+        plan->room = room;
+    }
+    while (plan->count <= part)
+        plan->parts[plan->count++] = (struct sb_split_bag_part){0};
+    return SB_OK;
+}
+
+/* As Python has it: backwards, a slice that takes the first record has no end. */
+static struct sb_slice slice_of(const struct sb_record_run *run)
+{
+    int64_t stop = run->first + run->step * run->count;
+
+    return (struct sb_slice){.has_start = true,
+                             .has_stop = stop >= 0,
+                             .start = run->first,
+                             .stop = stop,
+                             .step = run->step};
+}
+
+static enum sb_code begin_slice(struct sb_split_bag_part *part, int64_t record,
+                                struct sb_error *err)
+{
+    if (part->count == part->room) {
+        size_t room = part->room ? 2 * part->room : 1;
+        struct sb_slice *grown = reallocarray(part->slices, room, sizeof(*grown));
+
+        if (!grown)
+            return sb_fail_memory(err);
+        part->slices = grown;
+        part->room = room;
+    }
+    part->last = (struct sb_record_run){.first = record, .step = 1, .count = 1};
+    part->slices[part->count++] = slice_of(&part->last);
+    return SB_OK;
+}
+
+static enum sb_code add_record(struct sb_split_bag_part *part, int64_t record, struct sb_error *err)
+{
+    struct sb_record_run *last = &part->last;
+    int64_t step = last->count == 1 ? record - last->first : last->step;
+
+    if (part->count == 0 || step == 0 || record != last->first + step * last->count)
+        return begin_slice(part, record, err);
+    last->step = step;
+    last->count++;
+    part->slices[part->count - 1] = slice_of(last);
+    return SB_OK;
+}
+
+/* Records that are cut evenly: those before them have the same share or one more. */
+static int64_t even_part(const struct planning *planning, int64_t place, int64_t parts)
+{
+    int64_t small = planning->total / parts, larger = planning->total % parts;
+
+    if (place < larger * (small + 1))
+        return place / (small + 1);
+    return larger + (place - larger * (small + 1)) / small;
+}
+
+static int64_t part_by_size(const struct planning *planning, int64_t size)
+{
+    const struct sb_split_bag_plan *plan = planning->plan;
+    const struct sb_split_bag_part *last;
+
+    if (plan->count == 0)
+        return 0;
+    last = &plan->parts[plan->count - 1];
+    return last->records > 0 && size > planning->options->amount - last->bytes ? plan->count
+                                                                               : plan->count - 1;
+}
+
+static int64_t part_of(const struct planning *planning, int64_t place, int64_t size)
+{
+    int64_t amount = planning->options->amount;
+
+    switch (planning->options->rule) {
+    case SB_SPLIT_BAG_PARTS_OF:
+        return planning->interleaved ? place % amount : even_part(planning, place, amount);
+    case SB_SPLIT_BAG_COUNT:
+        return planning->interleaved ? place % ((planning->total - 1) / amount + 1)
+                                     : place / amount;
+    case SB_SPLIT_BAG_SIZE:
+        break;
+    }
+    return part_by_size(planning, size);
+}
+
+/* Places of a part are as far from each other as the first two. */
+static void add_place(struct sb_split_bag_part *part, int64_t place)
+{
+    if (part->records == 0)
+        part->first = place;
+    else if (part->records == 1)
+        part->step = place - part->first;
+}
+
+static enum sb_code take(struct planning *planning, int64_t record, int64_t size,
+                         struct sb_error *err)
+{
+    struct sb_split_bag_plan *plan = planning->plan;
+    int64_t number = part_of(planning, plan->records, size);
+    enum sb_code code = need_part(plan, number, err);
+
+    if (code)
+        return code;
+    if (plan->listed)
+        add_place(&plan->parts[number], plan->records);
+    else
+        code = add_record(&plan->parts[number], record, err);
+    plan->records++;
+    plan->bytes += size;
+    plan->parts[number].records++;
+    plan->parts[number].bytes += size;
+    return code;
+}
+
+/* Of records that follow each other in one shard; how many is theirs, 1 at least. */
+static enum sb_code take_some(struct planning *planning, const struct sb_record_run *run,
+                              int64_t *taken, struct sb_error *err)
+{
+    struct sb_record_extent extents[WINDOW];
+    struct sb_bag_place place = sb_bag_place_of(planning->bag, run->first);
+    int64_t left = sb_bag_shard(planning->bag, place.shard)->records - place.index;
+    bool follow =
+        run->step == 1 && sb_bag_options_of(planning->bag)->layout == SB_LAYOUT_CONCATENATED;
+    size_t count = 1, good = 0;
+    enum sb_code code;
+
+    if (follow)
+        count = (size_t)(run->count < left ? run->count : left);
+    if (count > WINDOW)
+        count = WINDOW;
+    code = sb_bag_extents(planning->reader, place, count, extents, &good, err);
+    if (!code)
+        good = count;
+    if (code == SB_DAMAGED && good == 0) {
+        /* Whoever moves it tells of it. */
+        extents[good++] = (struct sb_record_extent){0};
+        code = SB_OK;
+    }
+    *taken = (int64_t)good;
+    if (code == SB_DAMAGED)
+        code = SB_OK;
+    for (size_t i = 0; !code && i < good; i++)
+        code = take(planning, run->first + run->step * (int64_t)i, extents[i].size, err);
+    return code;
+}
+
+static enum sb_code take_run(struct planning *planning, struct sb_record_run run,
+                             struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    int64_t taken;
+
+    for (; !code && run.count > 0; run.count -= taken) {
+        code = take_some(planning, &run, &taken, err);
+        run.first += run.step * taken;
+    }
+    return code;
+}
+
+static enum sb_code take_chosen(struct planning *planning, struct sb_record_choice *choice,
+                                struct sb_error *err)
+{
+    struct sb_record_run run;
+    enum sb_code code;
+
+    while ((code = sb_record_choice_next(choice, &run, err)) != SB_END) {
+        if (code == SB_INVALID) {
+            sb_tell(planning->notify, SB_PROBLEM, "missing", planning->options->input, "%s",
+                    err->text);
+            continue;
+        }
+        if (!code)
+            code = take_run(planning, run, err);
+        if (code)
+            return code;
+    }
+    return SB_OK;
+}
+
+/* The numbers of a list are gone through twice: to count them, and to plan. */
+static enum sb_code choose(struct planning *planning, struct sb_record_choice **out,
+                           struct sb_error *err)
+{
+    static const struct sb_record_choice_options all = {.sample = -1};
+    const struct sb_split_bag_options *options = planning->options;
+    const struct sb_record_choice_options *wanted = options->convert.records.choice;
+    struct sb_record_choice_options listed = {.sample = -1};
+    struct sb_split_bag_plan *plan = planning->plan;
+    struct sb_record_choice *choice;
+    int64_t count = sb_bag_count(planning->bag);
+    enum sb_code code = sb_record_choice_new(out, wanted ? wanted : &all, count, err);
+
+    plan->listed = wanted && wanted->list;
+    if (code || !plan->listed)
+        return code;
+    plan->numbers.beside = options->output;
+    choice = *out;
+    *out = NULL;
+    code = sb_record_choice_spool(choice, &plan->numbers, options->input, planning->notify, err);
+    sb_record_choice_free(choice);
+    listed.numbers = (struct sb_record_numbers){
+        .spool = &plan->numbers, .step = 1, .count = sb_limit_spool_count(&plan->numbers)};
+    return code ? code : sb_record_choice_new(out, &listed, count, err);
+}
+
+static enum sb_code plan_bag(struct planning *planning, struct sb_error *err)
+{
+    const struct sb_split_bag_options *options = planning->options;
+    struct sb_record_choice *choice = NULL;
+    enum sb_code code = choose(planning, &choice, err);
+
+    if (!code)
+        code = sb_bag_reader_new(&planning->reader, planning->bag, err);
+    if (!code) {
+        planning->total = sb_record_choice_total(choice);
+        code = take_chosen(planning, choice, err);
+    }
+    if (!code && options->rule == SB_SPLIT_BAG_PARTS_OF)
+        code = need_part(planning->plan, options->amount - 1, err);
+    sb_bag_reader_free(planning->reader);
+    sb_record_choice_free(choice);
+    return code;
+}
+
+enum sb_code sb_split_bag_plan_make(struct sb_split_bag_plan *plan,
+                                    const struct sb_split_bag_options *options,
+                                    const struct sb_notify *notify, struct sb_error *err)
+{
+    const struct sb_convert_records *records = &options->convert.records;
+    struct planning planning = {.plan = plan,
+                                .options = options,
+                                .notify = notify,
+                                .interleaved = records->write.layout == SB_LAYOUT_INTERLEAVED};
+    enum sb_code code;
+
+    *plan = (struct sb_split_bag_plan){.numbers.fd = -1};
+    code = sb_bag_open(&planning.bag, options->input, records->read, notify, err);
+    if (!code)
+        code = plan_bag(&planning, err);
+    sb_bag_free(planning.bag);
+    if (code)
+        sb_split_bag_plan_release(plan);
+    return code;
+}
+
+struct sb_record_choice_options sb_split_bag_plan_choice(const struct sb_split_bag_plan *plan,
+                                                         int64_t number)
+{
+    static const struct sb_slice none = {.has_stop = true, .step = 1};
+    const struct sb_split_bag_part *part = &plan->parts[number];
+    struct sb_record_choice_options choice = {.sample = -1};
+
+    if (plan->listed) {
+        choice.numbers = (struct sb_record_numbers){.spool = &plan->numbers,
+                                                    .first = part->first,
+                                                    .step = part->step > 0 ? part->step : 1,
+                                                    .count = part->records};
+        return choice;
+    }
+    choice.slices = part->count > 0 ? part->slices : &none;
+    choice.slice_count = part->count > 0 ? part->count : 1;
+    return choice;
+}
+
+void sb_split_bag_plan_release(struct sb_split_bag_plan *plan)
+{
+    for (int64_t i = 0; i < plan->count; i++)
+        free(plan->parts[i].slices);
+    free(plan->parts);
+    sb_limit_spool_release(&plan->numbers);
+    *plan = (struct sb_split_bag_plan){.numbers.fd = -1};
+}

@@ -1,0 +1,40 @@
+/*
+ * Which records of a bag go into which part: slices, few where records that are neighbours stay so;
+ * or where a list says which, places in a spool of its numbers.
+ */
+#ifndef SB_TASK_SPLIT_BAG_PLAN_H
+#define SB_TASK_SPLIT_BAG_PLAN_H
+
+#include "store/record_choice.h"
+#include "task/split/bag.h"
+
+struct sb_split_bag_part {
+    struct sb_slice *slices;
+    size_t count, room;
+    struct sb_record_run last; /* what the last slice stands for */
+    int64_t first, step; /* of a list: places in plan->numbers, as many as there are records */
+    int64_t records;
+    int64_t bytes; /* as stored */
+};
+
+struct sb_split_bag_plan {
+    struct sb_split_bag_part *parts;
+    int64_t count, room;
+    int64_t records;
+    int64_t bytes;
+    bool listed;
+    struct sb_limit_spool numbers; /* those of the list that are there */
+};
+
+/* What is chosen for a part; it points into the plan. */
+struct sb_record_choice_options sb_split_bag_plan_choice(const struct sb_split_bag_plan *plan,
+                                                         int64_t number);
+
+/* Reads the limits of the bag. Numbers that are not there are told as SB_PROBLEM ("missing"). */
+enum sb_code sb_split_bag_plan_make(struct sb_split_bag_plan *plan,
+                                    const struct sb_split_bag_options *options,
+                                    const struct sb_notify *notify,
+                                    struct sb_error *err) SB_CHECKED;
+void sb_split_bag_plan_release(struct sb_split_bag_plan *plan);
+
+#endif

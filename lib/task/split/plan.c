@@ -1,0 +1,368 @@
+#include "task/split/plan.h"
+
+#include "archive/database.h"
+#include "core/buf.h"
+#include "core/interrupt.h"
+#include "core/name.h"
+#include "store/container.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_EVERY 1024 /* entries, for a signal */
+
+struct sb_split_plan {
+    struct sb_split_rules *rules;
+    struct sb_split_totals totals;
+    uint32_t generation;
+    sqlite3 *db;
+    sqlite3_stmt *add_file;
+    sqlite3_stmt *add_dir;
+    sqlite3_stmt *fill_dir; /* it is not empty */
+    sqlite3_stmt *add_above;
+    struct sb_buf parent; /* of the last entry: it was dealt with */
+    bool any_parent;
+};
+
+/* `above` holds the directories of the part at hand. */
+static const char tables[] =
+    "CREATE TABLE files (id INTEGER PRIMARY KEY, part INTEGER, path TEXT, shard INTEGER,"
+    " offset INTEGER, size INTEGER, crc32c INTEGER, mode INTEGER, uid INTEGER, gid INTEGER,"
+    " mtime_ns INTEGER);"
+    "CREATE TABLE dirs (path TEXT PRIMARY KEY, part INTEGER, empty INTEGER, mode INTEGER,"
+    " uid INTEGER, gid INTEGER, mtime_ns INTEGER) WITHOUT ROWID;"
+    "CREATE TABLE above (path TEXT PRIMARY KEY) WITHOUT ROWID; BEGIN";
+
+static const char indexes[] = "CREATE INDEX files_of_part ON files (part);"
+                              "CREATE INDEX empty_of_part ON dirs (part) WHERE empty";
+
+static enum sb_code open_tables(struct sb_split_plan *plan, const char *beside,
+                                struct sb_error *err)
+{
+    enum sb_code code = sb_database_open_private(&plan->db, beside, err);
+
+    if (!code)
+        code = sb_database_run(plan->db, tables, err);
+    if (!code)
+        code = sb_database_prepare(plan->db, &plan->add_file,
+                                   "INSERT INTO files VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+                                   " ?9, ?10)",
+                                   err);
+    if (!code)
+        code = sb_database_prepare(plan->db, &plan->add_dir,
+                                   "INSERT OR REPLACE INTO dirs VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6)",
+                                   err);
+    if (!code)
+        code = sb_database_prepare(plan->db, &plan->fill_dir,
+                                   "UPDATE dirs SET empty = 0 WHERE path = ?1", err);
+    if (!code)
+        code = sb_database_prepare(plan->db, &plan->add_above,
+                                   "INSERT OR IGNORE INTO above VALUES (?1)", err);
+    return code;
+}
+
+/* Entries come by directory as a rule: has this one the parent of the one before it? */
+static enum sb_code note_parent(struct sb_split_plan *plan, const struct sb_entry *entry,
+                                bool *again, struct sb_error *err)
+{
+    size_t size = sb_parent_size(entry->path, entry->path_size);
+
+    *again = plan->any_parent && plan->parent.size == size &&
+             memcmp(plan->parent.data, entry->path, size) == 0;
+    plan->any_parent = true;
+    if (!*again && sb_buf_set(&plan->parent, entry->path, size))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+static enum sb_code step_path(sqlite3_stmt *statement, const char *path, size_t size,
+                              struct sb_error *err)
+{
+    sqlite3_bind_text(statement, 1, path, (int)size, SQLITE_STATIC);
+    return sb_database_step(statement, err);
+}
+
+static enum sb_code add_dir(struct sb_split_plan *plan, const struct sb_entry *entry,
+                            struct sb_error *err)
+{
+    int64_t part;
+    enum sb_code code = SB_END;
+
+    if (entry->path_size > 0)
+        code = sb_split_rules_choose(plan->rules, entry, &part, err);
+    if (code && code != SB_END)
+        return code;
+    sb_database_bind_known(plan->add_dir, 2, code == SB_OK, code == SB_OK ? part : 0);
+    sb_database_bind_metadata(plan->add_dir, 3, entry);
+    return step_path(plan->add_dir, entry->path, entry->path_size, err);
+}
+
+static enum sb_code add_file(struct sb_split_plan *plan, const struct sb_entry *entry,
+                             struct sb_error *err)
+{
+    int64_t part;
+    enum sb_code code = sb_split_rules_choose(plan->rules, entry, &part, err);
+
+    if (code == SB_END) {
+        plan->totals.files_left++;
+        return SB_OK;
+    }
+    if (code)
+        return code;
+    plan->totals.files++;
+    if (__builtin_add_overflow(plan->totals.bytes, entry->size, &plan->totals.bytes))
+        return sb_fail(err, SB_DAMAGED, "sizes add up to more than 2^63 - 1 bytes");
+    sqlite3_bind_int64(plan->add_file, 1, part);
+    sb_database_bind_file(plan->add_file, 2, entry);
+    return sb_database_step(plan->add_file, err);
+}
+
+static enum sb_code add(struct sb_split_plan *plan, const struct sb_entry *entry,
+                        struct sb_error *err)
+{
+    bool again;
+    enum sb_code code = note_parent(plan, entry, &again, err);
+
+    if (!code && !again)
+        code = step_path(plan->fill_dir, plan->parent.data, plan->parent.size, err);
+    if (code)
+        return code;
+    return entry->type == SB_DIR ? add_dir(plan, entry, err) : add_file(plan, entry, err);
+}
+
+/* Directories come before files, and those above before those below. */
+static enum sb_code walk(struct sb_split_plan *plan, struct sb_archive *archive,
+                         const struct sb_notify *notify, struct sb_error *err)
+{
+    struct sb_archive_source_options options = {
+        .no_check = true,
+        .depth_first = sb_split_rules_by_name(plan->rules),
+        .notify = notify,
+    };
+    struct sb_source *source;
+    struct sb_member member;
+    enum sb_code code = sb_source_open_archive(&source, archive, &options, err);
+
+    if (code)
+        return code;
+    for (int64_t count = 1; !(code = sb_source_next(source, &member, err)); count++) {
+        code = add(plan, &member.entry, err);
+        if (!code && count % LOOK_EVERY == 0 && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (code)
+            break;
+    }
+    sb_source_free(source);
+    return code == SB_END ? SB_OK : code;
+}
+
+/* Files that were replaced while the archive was walked came as both. */
+static enum sb_code drop_repeated(struct sb_split_plan *plan, struct sb_error *err)
+{
+    static const char repeated[] =
+        "DELETE FROM files WHERE id NOT IN (SELECT max(id) FROM files GROUP BY path)";
+    enum sb_code code = sb_database_run(plan->db, repeated, err);
+
+    if (!code)
+        code = sb_database_integer(plan->db, "SELECT count(*) FROM files", 0, &plan->totals.files,
+                                   err);
+    if (!code)
+        code = sb_database_integer(plan->db, "SELECT sum(size) FROM files", 0, &plan->totals.bytes,
+                                   err);
+    return code;
+}
+
+static enum sb_code fill(struct sb_split_plan *plan, struct sb_archive *archive,
+                         const struct sb_notify *notify, struct sb_error *err)
+{
+    enum sb_code code;
+
+    plan->generation = sb_archive_generation(archive);
+    code = walk(plan, archive, notify, err);
+    if (!code && sb_archive_generation(archive) != plan->generation)
+        code = drop_repeated(plan, err);
+    return code;
+}
+
+enum sb_code sb_split_plan_new(struct sb_split_plan **out, struct sb_archive *archive,
+                               struct sb_split_rules *rules, const char *beside,
+                               const struct sb_notify *notify, struct sb_error *err)
+{
+    struct sb_split_plan *plan = calloc(1, sizeof(*plan));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!plan)
+        return sb_fail_memory(err);
+    plan->rules = rules;
+    code = open_tables(plan, beside, err);
+    if (!code)
+        code = fill(plan, archive, notify, err);
+    if (!code)
+        code = sb_split_rules_finish(rules, archive, notify, err);
+    sb_archive_shrink(archive);
+    if (!code)
+        code = sb_database_run(plan->db, indexes, err);
+    if (code) {
+        sb_split_plan_free(plan);
+        return code;
+    }
+    sb_database_shrink(plan->db);
+    *out = plan;
+    return SB_OK;
+}
+
+void sb_split_plan_free(struct sb_split_plan *plan)
+{
+    if (!plan)
+        return;
+    sqlite3_finalize(plan->add_file);
+    sqlite3_finalize(plan->add_dir);
+    sqlite3_finalize(plan->fill_dir);
+    sqlite3_finalize(plan->add_above);
+    sb_database_close(plan->db);
+    sb_buf_release(&plan->parent);
+    free(plan);
+}
+
+struct sb_split_totals sb_split_plan_totals(const struct sb_split_plan *plan)
+{
+    return plan->totals;
+}
+
+uint32_t sb_split_plan_generation(const struct sb_split_plan *plan)
+{
+    return plan->generation;
+}
+
+enum sb_code sb_split_plan_count(struct sb_split_plan *plan, int64_t part, int64_t *files,
+                                 int64_t *bytes, struct sb_error *err)
+{
+    sqlite3_stmt *row = NULL;
+    enum sb_code code = sb_database_prepare(plan->db, &row,
+                                            "SELECT count(*), coalesce(sum(size), 0) FROM files"
+                                            " INDEXED BY files_of_part WHERE part = ?1",
+                                            err);
+
+    if (code)
+        return code;
+    sqlite3_bind_int64(row, 1, part);
+    if (sqlite3_step(row) == SQLITE_ROW) {
+        *files = sqlite3_column_int64(row, 0);
+        *bytes = sqlite3_column_int64(row, 1);
+    } else {
+        code = sb_database_fail(plan->db, err);
+    }
+    sqlite3_finalize(row);
+    return code;
+}
+
+/* Notes the directories above, as far as they are not noted yet: then those above them are. */
+static enum sb_code add_above(struct sb_split_plan *plan, const struct sb_entry *entry,
+                              struct sb_error *err)
+{
+    size_t size = sb_parent_size(entry->path, entry->path_size);
+    bool again;
+    enum sb_code code = note_parent(plan, entry, &again, err);
+
+    for (; !code && !again && size > 0; size = sb_parent_size(entry->path, size)) {
+        code = step_path(plan->add_above, entry->path, size, err);
+        again = sqlite3_changes(plan->db) == 0;
+    }
+    return code;
+}
+
+/* Steps a query whose ?1 is the part; `take` gets each of its rows. */
+static enum sb_code each_row(struct sb_split_plan *plan, const char *query, int64_t part,
+                             enum sb_code (*take)(sqlite3_stmt *row, struct sb_entry *entry,
+                                                  struct sb_error *err),
+                             sb_split_each *each, void *context, struct sb_error *err)
+{
+    sqlite3_stmt *row = NULL;
+    enum sb_code code = sb_database_prepare(plan->db, &row, query, err);
+    int rc = SQLITE_DONE;
+
+    if (!code)
+        sqlite3_bind_int64(row, 1, part);
+    while (!code && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+        struct sb_entry entry;
+
+        code = take(row, &entry, err);
+        if (!code)
+            code = each(context, &entry, err);
+        if (!code && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+    }
+    if (!code && rc != SQLITE_DONE)
+        code = sb_database_fail(plan->db, err);
+    sqlite3_finalize(row);
+    return code;
+}
+
+static enum sb_code take_file(sqlite3_stmt *row, struct sb_entry *entry, struct sb_error *err)
+{
+    return sb_database_take_file(row, 0, entry, err);
+}
+
+static enum sb_code take_dir(sqlite3_stmt *row, struct sb_entry *entry, struct sb_error *err)
+{
+    *entry = (struct sb_entry){.type = SB_DIR};
+    entry->path = (const char *)sqlite3_column_text(row, 0);
+    entry->path_size = (size_t)sqlite3_column_bytes(row, 0);
+    sb_database_take_metadata(row, 1, entry);
+    return entry->path ? SB_OK : sb_fail_memory(err);
+}
+
+/* A walk, on its way through the files. */
+struct pass {
+    struct sb_split_plan *plan;
+    sb_split_each *each;
+    void *context;
+};
+
+static enum sb_code pass_file(void *context, const struct sb_entry *entry, struct sb_error *err)
+{
+    const struct pass *pass = context;
+    enum sb_code code = add_above(pass->plan, entry, err);
+
+    return code ? code : pass->each(pass->context, entry, err);
+}
+
+static enum sb_code note_empty(void *context, const struct sb_entry *entry, struct sb_error *err)
+{
+    struct sb_split_plan *plan = context;
+    enum sb_code code = add_above(plan, entry, err);
+
+    return code ? code : step_path(plan->add_above, entry->path, entry->path_size, err);
+}
+
+enum sb_code sb_split_plan_walk(struct sb_split_plan *plan, int64_t part, enum sb_order order,
+                                sb_split_each *each, void *context, struct sb_error *err)
+{
+    struct pass pass = {.plan = plan, .each = each, .context = context};
+    enum sb_code code;
+
+    plan->any_parent = false;
+    code = sb_database_run(plan->db, "DELETE FROM above; INSERT INTO above VALUES ('')", err);
+    if (!code)
+        code = each_row(plan,
+                        order == SB_BY_PATH
+                            ? "SELECT path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns"
+                              " FROM files INDEXED BY files_of_part WHERE part = ?1 ORDER BY path"
+                            : "SELECT path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns"
+                              " FROM files INDEXED BY files_of_part WHERE part = ?1 ORDER BY id",
+                        part, take_file, pass_file, &pass, err);
+    if (!code)
+        code = each_row(plan,
+                        "SELECT path, mode, uid, gid, mtime_ns FROM dirs"
+                        " INDEXED BY empty_of_part WHERE part = ?1 AND empty",
+                        part, take_dir, note_empty, plan, err);
+    if (!code)
+        code = each_row(plan,
+                        "SELECT path, mode, uid, gid, mtime_ns FROM above JOIN dirs USING (path)"
+                        " WHERE ?1 >= 0 ORDER BY path",
+                        part, take_dir, each, context, err);
+    sb_database_shrink(plan->db);
+    return code;
+}

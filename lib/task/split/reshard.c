@@ -1,0 +1,337 @@
+#include "task/split/reshard.h"
+
+#include "archive/config.h"
+#include "archive/mover/renumber.h"
+#include "archive/shards.h"
+#include "core/interrupt.h"
+#include "task/split/shard_layout.h"
+
+#include <stdlib.h>
+
+#define FETCH_ROOM 1024
+
+/* A file that waits to be queued, and its place. */
+struct waiting {
+    struct sb_extent file;
+    struct sb_place to;
+};
+
+struct reshard {
+    const char *archive;
+    const struct sb_reshard_options *options;
+    struct sb_reshard_counts *counts;
+    struct sb_mover *mover;
+    struct sb_shard_layout *layout;
+
+    struct sb_renumbering numbers;
+    bool resumed;     /* the rows that a killed run moved are at their places */
+    bool under_way;   /* there is a row that says so, right or not */
+    uint32_t emptied; /* of the old shards, those from this one on are empty */
+
+    struct sb_extent *fetched;
+    struct waiting *batch; /* from the last file to the first */
+    size_t waiting;
+    int64_t waiting_bytes;
+};
+
+static enum sb_code fetch(struct reshard *work, const struct sb_extent *from, bool backwards,
+                          size_t *count, struct sb_error *err)
+{
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    return sb_mover_fetch(work->mover, from, backwards, work->fetched, FETCH_ROOM, count, err);
+}
+
+/* Is the file, in a new shard, where the layout wants it? */
+static bool was_moved(const struct sb_renumbering *numbers, const struct sb_extent *file,
+                      const struct sb_place *place)
+{
+    return place->shard >= numbers->from &&
+           file->shard - numbers->to == place->shard - numbers->from &&
+           file->offset == place->offset;
+}
+
+/* Lays all files out, and finds whether a run that was killed can be gone on with. */
+static enum sb_code lay_out(struct reshard *work, struct sb_error *err)
+{
+    const struct sb_extent *after = NULL;
+    struct sb_extent last;
+    struct sb_place place;
+    enum sb_code code;
+    size_t count;
+
+    for (;;) {
+        code = fetch(work, after, false, &count, err);
+        if (code || count == 0)
+            return code;
+        for (size_t i = 0; code == SB_OK && i < count; i++) {
+            const struct sb_extent *file = &work->fetched[i];
+
+            code = sb_shard_layout_add(work->layout, file, &place, err);
+            if (file->size > 0 && file->shard >= work->numbers.to)
+                work->resumed = work->resumed && was_moved(&work->numbers, file, &place);
+        }
+        if (code)
+            return code;
+        last = work->fetched[count - 1];
+        after = &last;
+    }
+}
+
+/* Where new shards begin: as the run did that was killed, or behind all that stand. */
+static enum sb_code choose_numbers(struct reshard *work, struct sb_error *err)
+{
+    uint32_t standing = sb_mover_shard_count(work->mover);
+    uint32_t count = sb_shard_layout_count(work->layout);
+    uint32_t kept = sb_shard_layout_kept(work->layout);
+    uint32_t most = standing > count ? standing : count;
+
+    /* Shards that a killed run had renumbered are among those that are kept now. */
+    if (kept < work->numbers.from || work->numbers.to > most ||
+        work->numbers.to + (kept - work->numbers.from) < count)
+        work->resumed = false;
+    if (work->resumed)
+        work->numbers.to += kept - work->numbers.from;
+    else
+        work->numbers.to = most;
+    work->numbers.from = kept;
+    if (work->numbers.to + (count - kept) > SB_SHARD_MAX + 1)
+        return sb_fail(err, SB_LIMIT,
+                       "%s: %u shards are there and %u are to be made, more than there are numbers "
+                       "for; give a larger shard size",
+                       work->archive, work->numbers.to, count - kept);
+    work->emptied = work->numbers.to < standing ? work->numbers.to : standing;
+    return SB_OK;
+}
+
+static enum sb_code plan(struct reshard *work, struct sb_error *err)
+{
+    enum sb_code code =
+        sb_renumbering_read(sb_mover_database(work->mover), &work->numbers, &work->under_way, err);
+
+    work->resumed = work->under_way;
+    if (!work->under_way)
+        work->numbers = (struct sb_renumbering){.to = UINT32_MAX};
+    if (code == SB_OK)
+        code = lay_out(work, err);
+    return code ? code : choose_numbers(work, err);
+}
+
+/* Files are moved out of these shards, or they are cut. */
+static bool is_changed(const struct reshard *work, uint32_t shard)
+{
+    return shard >= work->numbers.from ||
+           sb_mover_shard_size(work->mover, shard) > sb_shard_layout_bytes(work->layout, shard);
+}
+
+static enum sb_code need_permission(struct reshard *work, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0; code == SB_OK && i < sb_mover_shard_count(work->mover); i++) {
+        if (is_changed(work, i))
+            code = sb_mover_may_write(work->mover, i, err);
+    }
+    return code;
+}
+
+/* Shards of which files were moved away give their space back. */
+static enum sb_code give_back(struct reshard *work, const struct sb_extent *first,
+                              struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    while (code == SB_OK && work->emptied > first->shard + 1)
+        code = sb_mover_shorten(work->mover, --work->emptied, 0, err);
+    return code ? code : sb_mover_shorten(work->mover, first->shard, first->offset, err);
+}
+
+/* Moves the files that wait: in the order of their addresses, so that rows of them are copied as
+ * one. */
+static enum sb_code move_batch(struct reshard *work, struct sb_error *err)
+{
+    const struct sb_extent *first = NULL;
+    enum sb_code code = SB_OK;
+
+    if (work->waiting == 0)
+        return SB_OK;
+    for (size_t i = work->waiting; code == SB_OK && i-- > 0;) {
+        const struct waiting *waiting = &work->batch[i];
+
+        if (waiting->file.size > 0 && !first)
+            first = &waiting->file;
+        code =
+            sb_mover_move(work->mover, &waiting->file, waiting->to.shard, waiting->to.offset, err);
+    }
+    if (code == SB_OK)
+        code = sb_mover_commit(work->mover, err);
+    if (code == SB_OK && first)
+        code = give_back(work, first, err);
+    work->waiting = 0;
+    work->waiting_bytes = 0;
+    return code;
+}
+
+static enum sb_code add_to_batch(struct reshard *work, const struct sb_extent *file,
+                                 const struct sb_place *to, struct sb_error *err)
+{
+    bool full = work->waiting == SB_MOVER_FILES ||
+                (work->waiting_bytes > 0 && file->size > SB_MOVER_BYTES - work->waiting_bytes);
+    enum sb_code code = SB_OK;
+
+    work->counts->moved_files++;
+    work->counts->moved_bytes += file->size;
+    if (work->options->dry_run)
+        return SB_OK;
+    if (full)
+        code = move_batch(work, err);
+    work->batch[work->waiting++] = (struct waiting){.file = *file, .to = *to};
+    work->waiting_bytes += file->size;
+    return code;
+}
+
+/* An empty file may lie anywhere in the shards that will be. */
+static bool lies_well(const struct reshard *work, const struct sb_extent *file,
+                      const struct sb_place *to)
+{
+    if (file->size > 0)
+        return file->shard == to->shard && file->offset == to->offset;
+    if (file->shard < work->numbers.from)
+        return file->offset <= sb_shard_layout_bytes(work->layout, file->shard);
+    return file->shard == to->shard && file->offset == 0;
+}
+
+/* The place at which a file is to be until shards are renumbered. */
+static struct sb_place place_now(const struct reshard *work, const struct sb_extent *file,
+                                 struct sb_place place)
+{
+    if (place.shard >= work->numbers.from)
+        place.shard += work->numbers.to - work->numbers.from;
+    if (file->size == 0)
+        place.offset = 0;
+    return place;
+}
+
+/*
+ * From the last file to the first that stays: so the free space that is needed is that of a batch,
+ * and the files keep their order throughout.
+ */
+static enum sb_code move_files(struct reshard *work, struct sb_error *err)
+{
+    struct sb_place place = sb_shard_layout_end(work->layout), to;
+    const struct sb_extent *before = NULL;
+    struct sb_extent last;
+    enum sb_code code;
+    size_t count;
+
+    for (;;) {
+        code = fetch(work, before, true, &count, err);
+        for (size_t i = 0; code == SB_OK && i < count; i++) {
+            const struct sb_extent *file = &work->fetched[i];
+
+            sb_shard_layout_back(work->layout, &place, file->size);
+            if (file->size > 0 && place.shard < work->numbers.from)
+                return move_batch(work, err);
+            to = place_now(work, file, place);
+            if (!lies_well(work, file, &to))
+                code = add_to_batch(work, file, &to, err);
+        }
+        if (code)
+            return code;
+        if (count == 0)
+            return move_batch(work, err);
+        last = work->fetched[count - 1];
+        before = &last;
+    }
+}
+
+/* What lies behind the files, in shards that stay and in new ones: files may have been removed
+ * there since a run was killed. */
+static enum sb_code cut_ends(struct reshard *work, struct sb_error *err)
+{
+    uint32_t count = sb_shard_layout_count(work->layout), shard;
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0; code == SB_OK && i < count; i++) {
+        shard = i < work->numbers.from ? i : work->numbers.to + (i - work->numbers.from);
+        code = sb_mover_shorten(work->mover, shard, sb_shard_layout_bytes(work->layout, i), err);
+    }
+    return code;
+}
+
+static enum sb_code rearrange(struct reshard *work, struct sb_error *err)
+{
+    uint32_t made = sb_shard_layout_count(work->layout) - work->numbers.from;
+    uint32_t wanted = work->numbers.to + made, standing = sb_mover_shard_count(work->mover);
+    enum sb_code code = need_permission(work, err);
+
+    if (code == SB_OK)
+        code = sb_renumbering_begin(work->mover, &work->numbers, work->options->shard_size, err);
+    /* Also where they stand: a killed run may have made them without recording it. */
+    if (code == SB_OK)
+        code = sb_mover_add_shards(work->mover, wanted > standing ? wanted - standing : 0, err);
+    if (code == SB_OK)
+        code = move_files(work, err);
+    if (code == SB_OK)
+        code = cut_ends(work, err);
+    return code ? code : sb_renumbering_finish(work->mover, &work->numbers, made, err);
+}
+
+/* Is every shard as it is wanted, and none too many? */
+static bool conforms(const struct reshard *work)
+{
+    uint32_t standing = sb_mover_shard_count(work->mover);
+
+    if (work->under_way || work->numbers.from != standing)
+        return false;
+    for (uint32_t i = 0; i < standing; i++) {
+        if (is_changed(work, i))
+            return false;
+    }
+    return true;
+}
+
+static enum sb_code reshard(struct reshard *work, struct sb_error *err)
+{
+    enum sb_code code = plan(work, err);
+    int64_t limit;
+
+    if (code)
+        return code;
+    work->counts->shards_before = sb_mover_shard_count(work->mover);
+    work->counts->shards_after = sb_shard_layout_count(work->layout);
+    if (work->options->dry_run)
+        return move_files(work, err);
+    code = sb_config_number(sb_mover_database(work->mover), SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit,
+                            err);
+    if (code || (conforms(work) && limit == work->options->shard_size))
+        return code;
+    return rearrange(work, err);
+}
+
+enum sb_code sb_reshard(const char *archive, const struct sb_reshard_options *options,
+                        struct sb_reshard_counts *counts, struct sb_error *err)
+{
+    struct sb_mover_options mover_options = options->mover;
+    struct reshard work = {.archive = archive, .options = options, .counts = counts};
+    enum sb_code code;
+
+    *counts = (struct sb_reshard_counts){0};
+    if (options->shard_size <= 0)
+        return sb_fail(err, SB_INVALID, "%s: a shard of no bytes holds nothing; give another size",
+                       archive);
+    mover_options.dry_run = options->dry_run;
+    work.fetched = calloc(FETCH_ROOM, sizeof(*work.fetched));
+    work.batch = calloc(SB_MOVER_FILES, sizeof(*work.batch));
+    code = work.fetched && work.batch ? sb_shard_layout_new(&work.layout, options->shard_size, err)
+                                      : sb_fail_memory(err);
+    if (code == SB_OK)
+        code = sb_mover_open(&work.mover, archive, &mover_options, err);
+    if (code == SB_OK)
+        code = reshard(&work, err);
+    sb_mover_free(work.mover);
+    sb_shard_layout_free(work.layout);
+    free(work.batch);
+    free(work.fetched);
+    return code;
+}

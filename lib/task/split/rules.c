@@ -1,0 +1,451 @@
+#include "task/split/rules.h"
+
+#include "archive/database.h"
+#include "core/buf.h"
+#include "core/interrupt.h"
+#include "core/list.h"
+#include "core/name.h"
+#include "core/share.h"
+#include "task/split/fill.h"
+#include "task/split/output.h"
+
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ratios that add up to 1 but for this are meant to. */
+#define RATIO_SLACK 1e-9
+
+struct sb_split_rules {
+    const struct sb_split_scheme *scheme;
+    struct sb_archive *archive;
+    int64_t parts;
+    struct sb_buf name; /* given out */
+
+    sqlite3 *db;
+    sqlite3_stmt *find_part;
+    sqlite3_stmt *add_part;
+    sqlite3_stmt *find_listed;
+
+    struct sb_split_fill fill; /* by size */
+
+    /* By directory: the last one */
+    struct sb_buf top;
+    int64_t top_part;
+
+    /* By lists: names in them, and those that came */
+    int64_t listed, found;
+
+    struct sb_split_units *units; /* that were chosen for; NULL where each file is one */
+};
+
+/* Names of parts */
+
+static enum sb_code add_part(struct sb_split_rules *rules, const char *name, size_t size,
+                             struct sb_error *err)
+{
+    sqlite3_bind_int64(rules->add_part, 1, rules->parts);
+    sqlite3_bind_text(rules->add_part, 2, name, (int)size, SQLITE_STATIC);
+    rules->parts++;
+    return sb_database_step(rules->add_part, err);
+}
+
+static enum sb_code find_number(struct sqlite3 *db, sqlite3_stmt *find, const char *name,
+                                size_t size, int64_t *number, struct sb_error *err)
+{
+    int rc;
+
+    sqlite3_bind_text(find, 1, name, (int)size, SQLITE_STATIC);
+    rc = sqlite3_step(find);
+    if (rc == SQLITE_ROW)
+        *number = sqlite3_column_int64(find, 0);
+    sqlite3_reset(find);
+    if (rc == SQLITE_ROW)
+        return SB_OK;
+    return rc == SQLITE_DONE ? SB_NOENT : sb_database_fail(db, err);
+}
+
+static enum sb_code find_or_add_part(struct sb_split_rules *rules, const char *name, size_t size,
+                                     int64_t *part, struct sb_error *err)
+{
+    enum sb_code code = find_number(rules->db, rules->find_part, name, size, part, err);
+
+    if (code != SB_NOENT)
+        return code;
+    *part = rules->parts;
+    return add_part(rules, name, size, err);
+}
+
+static bool has_names(const struct sb_split_rules *rules)
+{
+    return rules->scheme->rule != SB_SPLIT_PARTS && rules->scheme->rule != SB_SPLIT_SIZE;
+}
+
+static enum sb_code find_name(struct sb_split_rules *rules, int64_t part, struct sb_error *err)
+{
+    sqlite3_stmt *row = NULL;
+    enum sb_code code =
+        sb_database_prepare(rules->db, &row, "SELECT name FROM parts WHERE number = ?1", err);
+
+    if (code)
+        return code;
+    sqlite3_bind_int64(row, 1, part);
+    if (sqlite3_step(row) != SQLITE_ROW)
+        code = sb_database_fail(rules->db, err);
+    else if (sb_buf_set(&rules->name, sqlite3_column_text(row, 0),
+                        (size_t)sqlite3_column_bytes(row, 0)))
+        code = sb_fail_memory(err);
+    sqlite3_finalize(row);
+    return code;
+}
+
+enum sb_code sb_split_rules_name(struct sb_split_rules *rules, int64_t part, const char **name,
+                                 struct sb_error *err)
+{
+    enum sb_code code;
+
+    sb_buf_clear(&rules->name);
+    code = has_names(rules) ? find_name(rules, part, err)
+                            : sb_split_number(part, rules->parts, &rules->name, err);
+    *name = rules->name.data;
+    return code;
+}
+
+bool sb_split_rules_by_name(const struct sb_split_rules *rules)
+{
+    return rules->scheme->unit == SB_SPLIT_TOPS;
+}
+
+int64_t sb_split_rules_parts(const struct sb_split_rules *rules)
+{
+    return rules->parts;
+}
+
+/* By size */
+
+static int64_t choose_by_size(struct sb_split_rules *rules, const struct sb_entry *entry)
+{
+    int64_t part = entry->type == SB_DIR ? 0 : sb_split_fill_next(&rules->fill, entry->size);
+
+    if (rules->parts <= part)
+        rules->parts = part + 1;
+    return part;
+}
+
+/* By ratio */
+
+static enum sb_code choose_by_ratio(const struct sb_split_rules *rules,
+                                    const struct sb_entry *entry, int64_t *part)
+{
+    const struct sb_split_scheme *scheme = rules->scheme;
+    double fraction = sb_name_fraction(scheme->seed, entry->path, entry->path_size), sum = 0;
+
+    for (size_t i = 0; i < scheme->share_count; i++) {
+        sum += scheme->shares[i].ratio;
+        if (fraction < sum) {
+            *part = (int64_t)i;
+            return SB_OK;
+        }
+    }
+    *part = (int64_t)scheme->share_count - 1;
+    return sum > 1 - RATIO_SLACK ? SB_OK : SB_END;
+}
+
+/* By lists */
+
+static enum sb_code add_listed(struct sb_split_rules *rules, sqlite3_stmt *add,
+                               const struct sb_split_share *share, int64_t part,
+                               const struct sb_buf *name, struct sb_error *err)
+{
+    const char *other;
+    int64_t before;
+    enum sb_code code;
+
+    sqlite3_bind_text(add, 1, name->data, (int)name->size, SQLITE_STATIC);
+    sqlite3_bind_int64(add, 2, part);
+    code = sb_database_step(add, err);
+    if (code)
+        return code;
+    if (sqlite3_changes(rules->db) > 0) {
+        rules->listed++;
+        return SB_OK;
+    }
+    code = find_number(rules->db, rules->find_listed, name->data, name->size, &before, err);
+    if (code || before == part)
+        return code;
+    code = sb_split_rules_name(rules, before, &other, err);
+    if (!code)
+        code =
+            sb_fail(err, SB_INVALID, "%s: %s is in the list of %s too; a file goes into one part",
+                    share->list, name->data, other);
+    return code;
+}
+
+static enum sb_code read_list(struct sb_split_rules *rules, sqlite3_stmt *add,
+                              const struct sb_split_share *share, struct sb_error *err)
+{
+    struct sb_buf clean = {0};
+    struct sb_list *list = NULL;
+    const char *name;
+    size_t size;
+    int64_t part;
+    bool stripped;
+    enum sb_code code;
+
+    code = find_or_add_part(rules, share->name, strlen(share->name), &part, err);
+    if (!code)
+        code = sb_list_open(&list, share->list, rules->scheme->list_end, err);
+    if (!code && rules->scheme->lists_must_name)
+        sb_list_must_name(list);
+    while (!code) {
+        code = sb_list_next(list, &name, &size, err);
+        if (!code && sb_name_normalize(name, &clean, &stripped))
+            code = sb_fail_memory(err);
+        if (!code)
+            code = sb_split_unit_listed(rules->scheme->unit, rules->archive, &clean, err);
+        if (!code && size > 0)
+            code = add_listed(rules, add, share, part, &clean, err);
+    }
+    sb_list_free(list);
+    sb_buf_release(&clean);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code read_lists(struct sb_split_rules *rules, struct sb_error *err)
+{
+    const struct sb_split_scheme *scheme = rules->scheme;
+    sqlite3_stmt *add = NULL;
+    enum sb_code code =
+        sb_database_prepare(rules->db, &add, "INSERT OR IGNORE INTO listed VALUES (?1, ?2)", err);
+
+    for (size_t i = 0; !code && i < scheme->share_count; i++)
+        code = read_list(rules, add, &scheme->shares[i], err);
+    sqlite3_finalize(add);
+    return code;
+}
+
+static enum sb_code choose_by_list(struct sb_split_rules *rules, const struct sb_entry *entry,
+                                   int64_t *part, struct sb_error *err)
+{
+    enum sb_code code =
+        find_number(rules->db, rules->find_listed, entry->path, entry->path_size, part, err);
+
+    rules->found += code == SB_OK;
+    return code == SB_NOENT ? SB_END : code;
+}
+
+static enum sb_code tell_if_missing(struct sb_archive *archive, sqlite3_stmt *row,
+                                    const struct sb_notify *notify, struct sb_error *err)
+{
+    const char *name = (const char *)sqlite3_column_text(row, 0);
+    size_t size = (size_t)sqlite3_column_bytes(row, 0);
+    struct sb_entry ignored;
+    enum sb_code code = sb_archive_lookup(archive, name, size, &ignored, err);
+
+    if (code == SB_NOENT) {
+        sb_tell(notify, SB_PROBLEM, "missing", name, "is listed, but not there");
+        return SB_OK;
+    }
+    return sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted") : code;
+}
+
+enum sb_code sb_split_rules_finish(struct sb_split_rules *rules, struct sb_archive *archive,
+                                   const struct sb_notify *notify, struct sb_error *err)
+{
+    sqlite3_stmt *row = NULL;
+    enum sb_code code;
+    int rc = SQLITE_DONE;
+
+    if (rules->found == rules->listed)
+        return SB_OK;
+    code = sb_database_prepare(rules->db, &row, "SELECT path FROM listed ORDER BY path", err);
+    while (!code && (rc = sqlite3_step(row)) == SQLITE_ROW)
+        code = tell_if_missing(archive, row, notify, err);
+    if (!code && rc != SQLITE_DONE)
+        code = sb_database_fail(rules->db, err);
+    sqlite3_finalize(row);
+    return code;
+}
+
+/* By directory */
+
+static enum sb_code choose_by_top(struct sb_split_rules *rules, const struct sb_entry *entry,
+                                  int64_t *part, struct sb_error *err)
+{
+    const char *slash = memchr(entry->path, '/', entry->path_size);
+    size_t size = slash ? (size_t)(slash - entry->path) : entry->path_size;
+    enum sb_code code;
+
+    if (!slash && entry->type != SB_DIR)
+        return SB_END;
+    if (rules->top.size == size && memcmp(rules->top.data, entry->path, size) == 0) {
+        *part = rules->top_part;
+        return SB_OK;
+    }
+    code = find_or_add_part(rules, entry->path, size, part, err);
+    if (!code && sb_buf_set(&rules->top, entry->path, size))
+        code = sb_fail_memory(err);
+    rules->top_part = *part;
+    return code;
+}
+
+/* Choosing */
+
+static enum sb_code choose(struct sb_split_rules *rules, const struct sb_entry *entry,
+                           int64_t *part, struct sb_error *err)
+{
+    switch (rules->scheme->rule) {
+    case SB_SPLIT_RATIOS:
+        return choose_by_ratio(rules, entry, part);
+    case SB_SPLIT_LISTS:
+        return choose_by_list(rules, entry, part, err);
+    case SB_SPLIT_DIRS:
+        return choose_by_top(rules, entry, part, err);
+    case SB_SPLIT_PARTS:
+    case SB_SPLIT_SIZE:
+        break;
+    }
+    *part = choose_by_size(rules, entry);
+    return SB_OK;
+}
+
+static enum sb_code choose_or_rest(struct sb_split_rules *rules, const struct sb_entry *entry,
+                                   int64_t *part, struct sb_error *err)
+{
+    const char *rest = rules->scheme->rest;
+    enum sb_code code = choose(rules, entry, part, err);
+
+    if (code != SB_END)
+        return code;
+    if (rest)
+        return find_or_add_part(rules, rest, strlen(rest), part, err);
+    if (rules->scheme->rule == SB_SPLIT_DIRS)
+        return sb_fail(err, SB_INVALID,
+                       "%s: is in no directory; --rest=NAME makes a part of such files",
+                       entry->path);
+    return SB_END;
+}
+
+/* The first file of a unit decides, as if it were all of it. */
+static enum sb_code choose_unit(struct sb_split_rules *rules, const char *name, size_t size,
+                                int64_t *part, struct sb_error *err)
+{
+    struct sb_entry whole = {.path = name, .path_size = size, .type = SB_FILE};
+    enum sb_code code;
+
+    code = sb_split_units_find(rules->units, name, size, part, err);
+    if (code != SB_END)
+        return !code && *part < 0 ? SB_END : code;
+    code = sb_split_unit_bytes(rules->archive, name, size, &whole.size, err);
+    if (!code)
+        code = choose_or_rest(rules, &whole, part, err);
+    if (code && code != SB_END)
+        return code;
+    if (code)
+        *part = -1;
+    return sb_split_units_add(rules->units, name, size, *part, err) ? err->code : code;
+}
+
+enum sb_code sb_split_rules_choose(struct sb_split_rules *rules, const struct sb_entry *entry,
+                                   int64_t *part, struct sb_error *err)
+{
+    const struct sb_split_scheme *scheme = rules->scheme;
+
+    if (!rules->units || scheme->rule == SB_SPLIT_DIRS || entry->type == SB_DIR)
+        return choose_or_rest(rules, entry, part, err);
+    return choose_unit(rules, entry->path,
+                       sb_split_unit_size(scheme->unit, entry->path, entry->path_size), part, err);
+}
+
+static const char tables[] =
+    "CREATE TABLE parts (number INTEGER PRIMARY KEY, name TEXT UNIQUE);"
+    "CREATE TABLE listed (path TEXT PRIMARY KEY, part INTEGER) WITHOUT ROWID; BEGIN";
+
+static enum sb_code open_tables(struct sb_split_rules *rules, const char *beside,
+                                struct sb_error *err)
+{
+    enum sb_code code = sb_database_open_private(&rules->db, beside, err);
+
+    if (!code)
+        code = sb_database_run(rules->db, tables, err);
+    if (!code)
+        code = sb_database_prepare(rules->db, &rules->find_part,
+                                   "SELECT number FROM parts WHERE name = ?1", err);
+    if (!code)
+        code = sb_database_prepare(rules->db, &rules->add_part, "INSERT INTO parts VALUES (?1, ?2)",
+                                   err);
+    if (!code)
+        code = sb_database_prepare(rules->db, &rules->find_listed,
+                                   "SELECT part FROM listed WHERE path = ?1", err);
+    return code;
+}
+
+/* Parts that are there whatever comes. */
+static enum sb_code begin(struct sb_split_rules *rules, struct sb_archive *archive,
+                          struct sb_error *err)
+{
+    const struct sb_split_scheme *scheme = rules->scheme;
+    enum sb_code code = SB_OK;
+
+    switch (scheme->rule) {
+    case SB_SPLIT_PARTS:
+        rules->parts = scheme->amount;
+        return sb_split_fill_measure(&rules->fill, scheme->unit, archive, err);
+    case SB_SPLIT_SIZE:
+        rules->parts = 1;
+        return SB_OK;
+    case SB_SPLIT_RATIOS:
+        for (size_t i = 0; !code && i < scheme->share_count; i++)
+            code = add_part(rules, scheme->shares[i].name, strlen(scheme->shares[i].name), err);
+        return code;
+    case SB_SPLIT_LISTS:
+        return read_lists(rules, err);
+    case SB_SPLIT_DIRS:
+        break;
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_split_rules_new(struct sb_split_rules **out, const struct sb_split_scheme *scheme,
+                                struct sb_archive *archive, const char *beside,
+                                struct sb_error *err)
+{
+    struct sb_split_rules *rules = calloc(1, sizeof(*rules));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!rules)
+        return sb_fail_memory(err);
+    rules->scheme = scheme;
+    rules->archive = archive;
+    rules->fill = (struct sb_split_fill){
+        .by_size = scheme->rule == SB_SPLIT_SIZE,
+        .amount = scheme->amount,
+    };
+    code = open_tables(rules, beside, err);
+    if (!code && scheme->unit != SB_SPLIT_FILES && scheme->unit != SB_SPLIT_KEYS)
+        code = sb_split_units_new(&rules->units, beside, err);
+    if (!code)
+        code = begin(rules, archive, err);
+    if (code)
+        sb_split_rules_free(rules);
+    else
+        *out = rules;
+    return code;
+}
+
+void sb_split_rules_free(struct sb_split_rules *rules)
+{
+    if (!rules)
+        return;
+    sqlite3_finalize(rules->find_part);
+    sqlite3_finalize(rules->add_part);
+    sqlite3_finalize(rules->find_listed);
+    sb_database_close(rules->db);
+    sb_buf_release(&rules->name);
+    sb_buf_release(&rules->top);
+    sb_split_units_free(rules->units);
+    free(rules);
+}

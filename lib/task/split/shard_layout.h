@@ -1,0 +1,44 @@
+/*
+ * Files in the order of their addresses, cut into shards of at most some size: as many as fit in a
+ * row make a shard, and a larger file is alone in one. Empty files are passed over.
+ *
+ * Memory: 8 bytes a shard. Belongs to one thread.
+ */
+#ifndef SB_TASK_SPLIT_SHARD_LAYOUT_H
+#define SB_TASK_SPLIT_SHARD_LAYOUT_H
+
+#include "archive/mover/mover.h"
+#include "core/error.h"
+
+#include <stdint.h>
+
+struct sb_shard_layout;
+
+struct sb_place {
+    uint32_t shard;
+    int64_t offset;
+};
+
+/* limit: bytes in a shard, more than 0. */
+enum sb_code sb_shard_layout_new(struct sb_shard_layout **out, int64_t limit,
+                                 struct sb_error *err) SB_CHECKED;
+void sb_shard_layout_free(struct sb_shard_layout *layout); /* NULL is allowed */
+
+/* The next file, and the place that it gets. SB_LIMIT when there would be too many shards. */
+enum sb_code sb_shard_layout_add(struct sb_shard_layout *layout, const struct sb_extent *file,
+                                 struct sb_place *place, struct sb_error *err) SB_CHECKED;
+
+/* After the last file: how many shards there are, at least one, and the bytes of one. */
+uint32_t sb_shard_layout_count(const struct sb_shard_layout *layout);
+int64_t sb_shard_layout_bytes(const struct sb_shard_layout *layout, uint32_t shard);
+
+/* How many leading shards hold nothing but files that have their places already. */
+uint32_t sb_shard_layout_kept(const struct sb_shard_layout *layout);
+
+/* The same files again, from the last to the first: begins at sb_shard_layout_end, then goes back
+ * over one file after the other. */
+struct sb_place sb_shard_layout_end(const struct sb_shard_layout *layout);
+void sb_shard_layout_back(const struct sb_shard_layout *layout, struct sb_place *place,
+                          int64_t size);
+
+#endif

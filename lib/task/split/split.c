@@ -1,0 +1,258 @@
+#include "task/split/split.h"
+
+#include "archive/archive.h"
+#include "archive/own/hold.h"
+#include "archive/own/own_names.h"
+#include "core/buf.h"
+#include "task/convert/paths.h"
+#include "task/split/link.h"
+#include "task/split/output.h"
+#include "task/split/plan.h"
+#include "task/split/view.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct split {
+    const struct sb_split_options *options;
+    struct sb_split_result *result;
+    struct sb_problem_counter counter;
+    struct sb_split_rules *rules;
+    struct sb_split_plan *plan;
+    struct sb_split_totals totals;
+    struct sb_shards *shards; /* to be linked to */
+    struct sb_buf output;     /* of the part at hand */
+    const char *name;
+    int64_t bytes_done, files_done; /* in the parts before it */
+};
+
+static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
+{
+    struct split *split = context;
+    const struct sb_transfer_options *wanted = &split->options->convert.transfer;
+
+    (void)total;
+    if (wanted->progress)
+        wanted->progress(wanted->context, split->bytes_done + bytes, split->totals.bytes,
+                         split->files_done + files);
+}
+
+static void lose(void *context, const char *name, unsigned properties)
+{
+    const struct split *split = context;
+    const struct sb_convert_options *convert = &split->options->convert;
+
+    if (convert->lost)
+        convert->lost(convert->transfer.context, name, properties);
+}
+
+/* Names of outputs */
+
+static enum sb_code name_output(struct split *split, int64_t part, struct sb_error *err)
+{
+    enum sb_code code = sb_split_rules_name(split->rules, part, &split->name, err);
+
+    return code ? code : sb_split_output(split->options->output, split->name, &split->output, err);
+}
+
+static bool stands(const char *path, const char *suffix)
+{
+    struct sb_buf whole = {0};
+    struct stat st;
+    bool there = sb_buf_add_text(&whole, path) == SB_OK &&
+                 sb_buf_add_text(&whole, suffix) == SB_OK && lstat(whole.data, &st) == 0;
+
+    sb_buf_release(&whole);
+    return there;
+}
+
+/* Shards that a killed run left are known by the index beside them; its writer deals with them. */
+static bool output_exists(const struct split *split)
+{
+    const char *path = split->output.data;
+
+    if (stands(path, ""))
+        return true;
+    return split->options->convert.to.kind == SB_ARCHIVE &&
+           (stands(path, SB_OLD_INDEX) ||
+            (stands(path, "-shard-00000") && !stands(path, SB_NEW_SUFFIX)));
+}
+
+/* A part that is kept may be whole but for what its run, when it was killed, left to the next. */
+static enum sb_code keep_part(const struct split *split, struct sb_error *err)
+{
+    const char *path = split->output.data;
+
+    if (split->options->convert.to.kind != SB_ARCHIVE || split->options->dry_run ||
+        !stands(path, "") || !stands(path, SB_NEW_SUFFIX))
+        return SB_OK;
+    return sb_hold_settle(path, err);
+}
+
+static enum sb_code check_output(struct split *split, struct sb_error *err)
+{
+    const struct sb_split_options *options = split->options;
+    const char *output = split->output.data;
+    char *input = (char *)sb_archive_path(options->archive);
+
+    if (options->dry_run || options->existing == SB_SPLIT_SKIP || !output_exists(split))
+        return SB_OK;
+    if (options->existing == SB_SPLIT_REFUSE)
+        return sb_fail(err, SB_EXISTS,
+                       "%s: exists already, nothing was written; --force replaces such parts, "
+                       "--skip-existing keeps them",
+                       output);
+    return sb_convert_paths_check(&input, 1, output, err);
+}
+
+static enum sb_code check_outputs(struct split *split, struct sb_error *err)
+{
+    int64_t parts = sb_split_rules_parts(split->rules);
+    enum sb_code code = sb_split_output_check(split->options->output, parts, err);
+
+    for (int64_t part = 0; !code && part < parts; part++) {
+        code = name_output(split, part, err);
+        if (!code)
+            code = check_output(split, err);
+    }
+    return code;
+}
+
+/* A path in the directory of the parts, or where those begin to differ. */
+static enum sb_code name_place(const char *output, struct sb_buf *out, struct sb_error *err)
+{
+    const char *place = strstr(output, SB_SPLIT_PLACE);
+    size_t size = place ? (size_t)(place - output) : strlen(output);
+
+    return sb_buf_set(out, output, size) || sb_buf_add_char(out, '_') ? sb_fail_memory(err) : SB_OK;
+}
+
+/* Parts */
+
+static enum sb_code convert(struct split *split, struct sb_archive *view,
+                            struct sb_convert_result *done, struct sb_error *err)
+{
+    struct sb_convert_options options = split->options->convert;
+
+    options.archive = view;
+    options.inputs = NULL;
+    options.input_count = 0;
+    options.output = split->output.data;
+    options.force = split->options->existing == SB_SPLIT_REPLACE;
+    options.notify = &split->counter.notify;
+    options.transfer.duplicates = SB_DUPLICATE_LAST;
+    options.transfer.progress = progress;
+    options.transfer.context = split;
+    options.lost = lose;
+    return sb_convert(&options, done, err);
+}
+
+static enum sb_code link_part(struct split *split, int64_t part, struct sb_error *err)
+{
+    const struct sb_split_options *options = split->options;
+    struct sb_split_link_options link = {
+        .whole = options->archive,
+        .shards = split->shards,
+        .output = split->output.data,
+        .kind = options->link_kind,
+        .writer = {.mode = options->existing == SB_SPLIT_REPLACE ? SB_REPLACE : SB_CREATE,
+                   .shard_size = options->convert.shard_size,
+                   .notify = &split->counter.notify},
+    };
+
+    return sb_split_link(split->plan, part, &link, err);
+}
+
+static enum sb_code convert_part(struct split *split, int64_t part, struct sb_split_part *written,
+                                 struct sb_error *err)
+{
+    struct sb_convert_result done = {0};
+    struct sb_archive *view;
+    enum sb_code code;
+
+    code = sb_split_view_open(&view, split->plan, part, split->options->archive, split->output.data,
+                              err);
+    if (code)
+        return code;
+    code = convert(split, view, &done, err);
+    sb_archive_free(view);
+    written->files = done.counts.files;
+    written->bytes = done.counts.bytes;
+    return code;
+}
+
+static enum sb_code make_part(struct split *split, int64_t part, struct sb_error *err)
+{
+    const struct sb_split_options *options = split->options;
+    struct sb_split_part made = {0};
+    int64_t files, bytes;
+    enum sb_code code = name_output(split, part, err);
+
+    if (!code)
+        code = sb_split_plan_count(split->plan, part, &files, &bytes, err);
+    if (code)
+        return code;
+    made = (struct sb_split_part){
+        .name = split->name,
+        .output = split->output.data,
+        .files = files,
+        .bytes = bytes,
+        .skipped = options->existing == SB_SPLIT_SKIP && output_exists(split),
+    };
+    if (made.skipped)
+        code = keep_part(split, err);
+    else if (!options->dry_run)
+        code = options->link ? link_part(split, part, err) : convert_part(split, part, &made, err);
+    split->files_done += files;
+    split->bytes_done += bytes;
+    if (code)
+        return code;
+    split->result->parts++;
+    options->part_done(options->context, &made);
+    return SB_OK;
+}
+
+static enum sb_code make_parts(struct split *split, struct sb_error *err)
+{
+    int64_t parts = sb_split_rules_parts(split->rules);
+    enum sb_code code = sb_shards_open(&split->shards, split->options->archive, err);
+
+    for (int64_t part = 0; !code && part < parts; part++)
+        code = make_part(split, part, err);
+    sb_shards_free(split->shards);
+    return code;
+}
+
+enum sb_code sb_split(const struct sb_split_options *options, struct sb_split_result *result,
+                      struct sb_error *err)
+{
+    struct split split = {.options = options, .result = result};
+    struct sb_buf beside = {0};
+    enum sb_code code = name_place(options->output, &beside, err);
+
+    *result = (struct sb_split_result){0};
+    sb_count_problems(&split.counter, options->notify, &result->problems);
+    if (!code)
+        code =
+            sb_split_rules_new(&split.rules, &options->scheme, options->archive, beside.data, err);
+    if (!code)
+        code = sb_split_plan_new(&split.plan, options->archive, split.rules, beside.data,
+                                 &split.counter.notify, err);
+    if (!code) {
+        split.totals = sb_split_plan_totals(split.plan);
+        result->files_left = split.totals.files_left;
+        if (options->streamed && options->existing == SB_SPLIT_REPLACE &&
+            split.totals.files + split.totals.files_left == 0)
+            code = sb_fail_empty(err, sb_archive_path(options->archive));
+        else
+            code = check_outputs(&split, err);
+    }
+    if (!code)
+        code = make_parts(&split, err);
+    sb_split_plan_free(split.plan);
+    sb_split_rules_free(split.rules);
+    sb_buf_release(&split.output);
+    sb_buf_release(&beside);
+    return code;
+}

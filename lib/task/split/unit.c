@@ -1,0 +1,192 @@
+#include "task/split/unit.h"
+
+#include "archive/database.h"
+#include "core/name.h"
+#include "store/array/name.h"
+#include "store/cache/cache.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t top_size(const char *path, size_t size)
+{
+    const char *slash = memchr(path, '/', size);
+
+    return slash ? (size_t)(slash - path) : size;
+}
+
+size_t sb_split_unit_size(enum sb_split_unit unit, const char *path, size_t size)
+{
+    size_t home = sb_parent_size(path, size);
+
+    switch (unit) {
+    case SB_SPLIT_TOPS:
+        return top_size(path, size);
+    case SB_SPLIT_HOMES:
+        return home > 0 ? home : size;
+    case SB_SPLIT_FILES:
+    case SB_SPLIT_KEYS:
+        break;
+    }
+    return size;
+}
+
+/* A key by its file's name: that which is there. */
+static enum sb_code complete(struct sb_archive *archive, struct sb_buf *name, struct sb_error *err)
+{
+    static const char *const suffixes[] = {"", ".npy", ".pkl"};
+    size_t size = name->size;
+
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+        struct sb_entry entry;
+        enum sb_code code;
+
+        sb_buf_cut(name, size);
+        if (sb_buf_add_text(name, suffixes[i]))
+            return sb_fail_memory(err);
+        code = sb_archive_lookup(archive, name->data, name->size, &entry, err);
+        if (code != SB_NOENT && (code || entry.type != SB_DIR))
+            return code;
+    }
+    sb_buf_cut(name, size);
+    return SB_OK;
+}
+
+enum sb_code sb_split_unit_listed(enum sb_split_unit unit, struct sb_archive *archive,
+                                  struct sb_buf *name, struct sb_error *err)
+{
+    struct sb_array_name ignored;
+
+    if (unit == SB_SPLIT_KEYS)
+        return complete(archive, name, err);
+    if (unit != SB_SPLIT_HOMES || sb_array_name_parse(&ignored, name->data, name->size))
+        sb_buf_cut(name, sb_split_unit_size(unit, name->data, name->size));
+    return SB_OK;
+}
+
+enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, bool *lists, const char *path,
+                                    struct sb_error *err)
+{
+    struct sb_cache_segment segment;
+    struct sb_cache *cache;
+    enum sb_code code = sb_cache_open(&cache, &path, 1, NULL, err);
+
+    *out = SB_SPLIT_KEYS;
+    *lists = false;
+    if (code)
+        return code;
+    for (uint32_t i = 0; !code && i < sb_cache_segment_count(cache); i++) {
+        code = sb_cache_segment(cache, i, &segment, err);
+        if (!code && !segment.damaged && segment.structure != SB_CACHE_TENSOR &&
+            segment.structure != SB_CACHE_BLOB)
+            *out = SB_SPLIT_HOMES;
+        *lists = *lists || (!code && segment.structure == SB_CACHE_LIST);
+    }
+    sb_cache_free(cache);
+    return code;
+}
+
+enum sb_code sb_split_unit_count(enum sb_split_unit unit, struct sb_archive *archive,
+                                 int64_t *count, struct sb_error *err)
+{
+    static const char *const counts[] = {
+        [SB_SPLIT_FILES] = "SELECT count(*) FROM main.files",
+        [SB_SPLIT_KEYS] = "SELECT count(*) FROM main.files",
+        [SB_SPLIT_TOPS] = "SELECT num_subdirs + num_files FROM main.dirs WHERE path = ''",
+        [SB_SPLIT_HOMES] = "SELECT sum(iif(path = '', num_files, num_files > 0)) FROM main.dirs",
+    };
+
+    return sb_database_integer(sb_archive_database(archive), counts[unit], 0, count, err);
+}
+
+enum sb_code sb_split_unit_bytes(struct sb_archive *archive, const char *name, size_t size,
+                                 int64_t *bytes, struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code = sb_archive_lookup(archive, name, size, &entry, err);
+
+    if (!code)
+        *bytes = entry.type == SB_DIR ? entry.size_tree : entry.size;
+    return code;
+}
+
+struct sb_split_units {
+    sqlite3 *db;
+    sqlite3_stmt *find, *add;
+    struct sb_buf last; /* as most files have the unit of the one before */
+    int64_t last_part;
+};
+
+enum sb_code sb_split_units_new(struct sb_split_units **out, const char *beside,
+                                struct sb_error *err)
+{
+    static const char table[] =
+        "CREATE TABLE units (name TEXT PRIMARY KEY, part INTEGER) WITHOUT ROWID; BEGIN";
+    struct sb_split_units *units = calloc(1, sizeof(*units));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!units)
+        return sb_fail_memory(err);
+    code = sb_database_open_private(&units->db, beside, err);
+    if (!code)
+        code = sb_database_run(units->db, table, err);
+    if (!code)
+        code = sb_database_prepare(units->db, &units->find,
+                                   "SELECT part FROM units WHERE name = ?1", err);
+    if (!code)
+        code =
+            sb_database_prepare(units->db, &units->add, "INSERT INTO units VALUES (?1, ?2)", err);
+    if (code)
+        sb_split_units_free(units);
+    else
+        *out = units;
+    return code;
+}
+
+void sb_split_units_free(struct sb_split_units *units)
+{
+    if (!units)
+        return;
+    sqlite3_finalize(units->find);
+    sqlite3_finalize(units->add);
+    sb_database_close(units->db);
+    sb_buf_release(&units->last);
+    free(units);
+}
+
+static enum sb_code remember(struct sb_split_units *units, const char *name, size_t size,
+                             int64_t part, struct sb_error *err)
+{
+    units->last_part = part;
+    return sb_buf_set(&units->last, name, size) ? sb_fail_memory(err) : SB_OK;
+}
+
+enum sb_code sb_split_units_find(struct sb_split_units *units, const char *name, size_t size,
+                                 int64_t *part, struct sb_error *err)
+{
+    int rc;
+
+    *part = units->last_part;
+    if (size == units->last.size && memcmp(units->last.data, name, size) == 0)
+        return SB_OK;
+    sqlite3_bind_text(units->find, 1, name, (int)size, SQLITE_STATIC);
+    rc = sqlite3_step(units->find);
+    if (rc == SQLITE_ROW)
+        *part = sqlite3_column_int64(units->find, 0);
+    sqlite3_reset(units->find);
+    if (rc == SQLITE_ROW)
+        return remember(units, name, size, *part, err);
+    return rc == SQLITE_DONE ? SB_END : sb_database_fail(units->db, err);
+}
+
+enum sb_code sb_split_units_add(struct sb_split_units *units, const char *name, size_t size,
+                                int64_t part, struct sb_error *err)
+{
+    sqlite3_bind_text(units->add, 1, name, (int)size, SQLITE_STATIC);
+    sqlite3_bind_int64(units->add, 2, part);
+    if (sb_database_step(units->add, err))
+        return err->code;
+    return remember(units, name, size, part, err);
+}

@@ -1,0 +1,168 @@
+#include "task/table/cache_table.h"
+
+#include "core/hash64.h"
+#include "core/interrupt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define INTERRUPTS_LOOKED_FOR 65536 /* rows */
+
+/* One that is free has SB_CACHE_NOWHERE as its segment. */
+struct entry {
+    uint32_t hash; /* some bits of it, which leave hardly a key to be compared in vain */
+    uint32_t segment;
+    uint32_t row;
+};
+
+struct sb_cache_table {
+    struct sb_cache *cache;
+    struct sb_cache_reader *reader;
+    struct sb_hash_key seed;
+    struct entry *entries;
+    size_t room; /* a power of two, of which at least a third stays free */
+};
+
+static uint64_t hash_of(const struct sb_cache_table *table, const struct sb_cache_key *key)
+{
+    return sb_hash64(&table->seed, key->text, key->size);
+}
+
+static void add(struct sb_cache_table *table, const struct sb_cache_row *row)
+{
+    uint64_t hash = hash_of(table, &row->key);
+    size_t at = hash & (table->room - 1);
+
+    while (table->entries[at].segment != SB_CACHE_NOWHERE)
+        at = (at + 1) & (table->room - 1);
+    table->entries[at] = (struct entry){.hash = (uint32_t)(hash >> 32),
+                                        .segment = row->place.segment,
+                                        .row = (uint32_t)row->place.row};
+}
+
+/* Before it is known how many of them count, which takes a look at all keys. SB_LIMIT: even if all
+ * did, there would be no room. */
+static enum sb_code check_rows(struct sb_cache *cache, struct sb_error *err)
+{
+    struct sb_cache_segment segment;
+    int64_t rows = 0;
+
+    for (uint32_t i = 0; i < sb_cache_segment_count(cache); i++) {
+        if (sb_cache_segment(cache, i, &segment, err))
+            return err->code;
+        if (__builtin_add_overflow(rows, segment.rows, &rows) || rows > SB_CACHE_TABLE_ROWS)
+            return sb_fail(err, SB_LIMIT, "there are too many rows for a table");
+    }
+    return SB_OK;
+}
+
+static enum sb_code make_room(struct sb_cache_table *table, int64_t keys, struct sb_error *err)
+{
+    table->room = 16;
+    while (table->room - table->room / 3 <= (uint64_t)keys)
+        table->room *= 2;
+    table->entries = reallocarray(NULL, table->room, sizeof(*table->entries));
+    if (!table->entries)
+        return sb_fail_memory(err);
+    for (size_t i = 0; i < table->room; i++)
+        table->entries[i].segment = SB_CACHE_NOWHERE;
+    return SB_OK;
+}
+
+static enum sb_code fill(struct sb_cache_table *table, struct sb_error *err)
+{
+    int64_t rows, keys, left;
+    struct sb_cache_row row;
+    enum sb_code code = check_rows(table->cache, err);
+
+    if (!code)
+        code = sb_cache_count(table->cache, &rows, &keys, err);
+    if (!code)
+        code = make_room(table, keys, err);
+    if (code)
+        return code;
+    left = keys;
+    sb_cache_rewind(table->cache);
+    while (!(code = sb_cache_next(table->cache, &row, err))) {
+        if (row.superseded || left == 0)
+            continue;
+        add(table, &row);
+        if (--left % INTERRUPTS_LOOKED_FOR == 0 && sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+enum sb_code sb_cache_table_new(struct sb_cache_table **out, struct sb_cache *cache,
+                                struct sb_error *err)
+{
+    struct sb_cache_table *table = calloc(1, sizeof(*table));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!table)
+        return sb_fail_memory(err);
+    table->cache = cache;
+    code = sb_hash_key_draw(&table->seed, err);
+    if (!code)
+        code = sb_cache_reader_new(&table->reader, cache, err);
+    if (!code)
+        code = fill(table, err);
+    if (code)
+        sb_cache_table_free(table);
+    else
+        *out = table;
+    return code;
+}
+
+void sb_cache_table_free(struct sb_cache_table *table)
+{
+    if (!table)
+        return;
+    sb_cache_reader_free(table->reader);
+    free(table->entries);
+    free(table);
+}
+
+/* false: the row can no longer be read. */
+static bool compare(struct sb_cache_table *table, const struct entry *entry,
+                    const struct sb_cache_key *key, bool *same)
+{
+    struct sb_cache_place place = {.segment = entry->segment, .row = entry->row};
+    struct sb_cache_key found;
+    struct sb_error ignored;
+
+    if (sb_cache_key_at(table->reader, place, &found, &ignored))
+        return false;
+    *same = found.size == key->size && memcmp(found.text, key->text, key->size) == 0;
+    return !sb_cache_reader_check(table->reader, &ignored);
+}
+
+static bool find(struct sb_cache_table *table, const struct sb_cache_key *key,
+                 struct sb_cache_place *place)
+{
+    uint64_t hash = hash_of(table, key);
+    size_t at = hash & (table->room - 1);
+    const struct entry *entry = &table->entries[at];
+    bool same = false;
+
+    for (; entry->segment != SB_CACHE_NOWHERE; entry = &table->entries[at]) {
+        if (entry->hash == (uint32_t)(hash >> 32) && !compare(table, entry, key, &same))
+            return false;
+        if (same)
+            break;
+        at = (at + 1) & (table->room - 1);
+    }
+    *place = (struct sb_cache_place){.segment = entry->segment, .row = entry->row};
+    return true;
+}
+
+bool sb_cache_table_find(struct sb_cache_table *table, const struct sb_cache_key *keys,
+                         size_t count, struct sb_cache_place *places)
+{
+    bool readable = true;
+
+    for (size_t i = 0; readable && i < count; i++)
+        readable = find(table, &keys[i], &places[i]);
+    return readable;
+}

@@ -1,0 +1,360 @@
+#include "task/table/record_fetch.h"
+
+#include "core/pipeline.h"
+#include "task/table/record_slot.h"
+
+#include <stdlib.h>
+
+#define SLOTS_A_THREAD     2
+#define SLOTS_MORE         2
+#define SLOTS_MOST         20 /* each may take some 6 MB, where records are that large */
+#define WORTH_MORE_THREADS ((int64_t)1 << 20) /* bytes */
+
+struct fetch {
+    const struct sb_record_store *store;
+    const struct sb_record_feed *feed;
+    const struct sb_record_fetch_options *options;
+    const struct sb_fetch_output *output;
+    const struct sb_notify *notify;
+    struct sb_record_fetch_counts *counts;
+    struct sb_record_run run; /* what is left of it */
+    struct sb_error ended;    /* of the choice: SB_OK while more may come */
+    struct sb_buf name, subject;
+    size_t slot_records; /* so many go into a slot; follows what slots turn out to take */
+    int64_t silent;      /* records since a byte was given out, whatever became of them */
+};
+
+/* A name that cannot be had spoils its record: what is framed without it would be another thing. */
+static enum sb_code add_record(struct fetch *f, struct sb_record_slot *slot, int64_t record,
+                               struct sb_error *err)
+{
+    struct sb_error cause;
+    enum sb_code code = SB_OK;
+
+    if (!f->store->named)
+        return sb_record_slot_add(slot, record, NULL, err);
+    code = f->store->ops->name(f->store, record, &f->name, &cause);
+    if (code && code != SB_DAMAGED && code != SB_LIMIT) {
+        *err = cause;
+        return code;
+    }
+    if (sb_record_slot_add(slot, record, code ? NULL : f->name.data, err))
+        return err->code;
+    return code ? sb_record_slot_spoil(slot, SB_ASKED_DAMAGED, cause.text, err) : SB_OK;
+}
+
+static enum sb_code add_missing(const struct fetch *f, struct sb_record_slot *slot, int64_t record,
+                                const char *text, struct sb_error *err)
+{
+    const struct sb_record_feed *feed = f->feed;
+    const char *name = feed->missing ? feed->missing(feed->context) : NULL;
+
+    if (sb_record_slot_add(slot, record, name, err))
+        return err->code;
+    return sb_record_slot_spoil(slot, SB_ASKED_MISSING, text, err);
+}
+
+static enum sb_code take_run(struct fetch *f, struct sb_record_slot *slot, struct sb_error *err)
+{
+    struct sb_record_run *run = &f->run;
+
+    for (; run->count > 0 && slot->count < f->slot_records; run->count--) {
+        if (add_record(f, slot, run->first, err))
+            return err->code;
+        if (run->count > 1)
+            run->first += run->step;
+    }
+    return SB_OK;
+}
+
+/* The end, or an error of the choice, is kept until what came before it was given out. */
+static enum sb_code fill(void *context, void *slot_context, struct sb_error *err)
+{
+    struct fetch *f = context;
+    struct sb_record_slot *slot = slot_context;
+    enum sb_code code = SB_OK;
+
+    sb_record_slot_clear(slot);
+    while (!code && slot->count < f->slot_records && !f->ended.code) {
+        struct sb_error cause;
+
+        if (f->run.count > 0) {
+            code = take_run(f, slot, err);
+            continue;
+        }
+        if (slot->count > 0 && !f->feed->ready(f->feed->context))
+            return SB_OK;
+        cause.code = f->feed->next(f->feed->context, &f->run, &cause);
+        if (cause.code == SB_INVALID && f->run.count == 0)
+            code = add_missing(f, slot, f->run.first, cause.text, err);
+        else
+            f->ended = cause;
+    }
+    if (code || slot->count > 0)
+        return code;
+    if (f->ended.code != SB_END)
+        *err = f->ended;
+    return f->ended.code;
+}
+
+static int fill_would_wait(void *context)
+{
+    struct fetch *f = context;
+
+    return f->run.count == 0 && !f->ended.code && !f->feed->ready(f->feed->context);
+}
+
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+{
+    (void)context;
+    (void)turns;
+    return sb_record_slot_read(slot, err);
+}
+
+static enum sb_code give(struct fetch *f, const struct sb_buf *bytes, struct sb_error *err)
+{
+    f->counts->bytes += (int64_t)bytes->size;
+    return bytes->size ? f->output->write(f->output->context, bytes->data, bytes->size, err)
+                       : SB_OK;
+}
+
+/* Those that were laid out since the last time. */
+static void count_given(struct fetch *f, struct sb_record_slot *slot)
+{
+    for (; slot->given < slot->next; slot->given++) {
+        const struct sb_asked *asked = &slot->asked[slot->given];
+        const char *text = slot->texts.data + asked->text_at;
+
+        if (asked->state == SB_ASKED_LOCATED) {
+            f->counts->records++;
+        } else if (asked->state == SB_ASKED_DAMAGED) {
+            f->counts->damaged++;
+            sb_tell(f->notify, SB_PROBLEM, "damaged", f->store->name, "%s", text);
+        } else {
+            f->counts->missing++;
+            if (f->options->framing != SB_FRAMING_BATCH)
+                sb_tell(f->notify, SB_PROBLEM, "missing", f->store->name, "%s", text);
+        }
+    }
+}
+
+struct stream {
+    struct fetch *f;
+    struct sb_record_slot *slot;
+    bool begun;         /* something of it was given out */
+    bool output_failed; /* then the error is not the record's */
+};
+
+static enum sb_code give_out(struct stream *stream, struct sb_error *err)
+{
+    enum sb_code code = give(stream->f, &stream->slot->out, err);
+
+    sb_buf_clear(&stream->slot->out);
+    return code;
+}
+
+static enum sb_code stream_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct stream *stream = context;
+    enum sb_code code = sb_framer_data(stream->slot->framer, data, size, &stream->slot->out, err);
+
+    stream->begun = true;
+    if (!code)
+        code = give_out(stream, err);
+    stream->output_failed = code != SB_OK;
+    return code;
+}
+
+static enum sb_code stream_framed(struct stream *stream, const struct sb_asked *asked,
+                                  struct sb_error *err)
+{
+    struct sb_record_slot *slot = stream->slot;
+    char number[SB_RECORD_NUMBER_SIZE];
+    struct sb_framed framed;
+    int64_t size = -1;
+    enum sb_code code = SB_OK;
+
+    if (sb_framing_tells_size(slot->options->framing))
+        code = slot->store->ops->size(slot->reader, &asked->stored, &size, err);
+    if (code)
+        return code;
+    framed = sb_record_slot_framed(slot, asked, size, number);
+    code = sb_framer_begin(slot->framer, &framed, &slot->out, err);
+    stream->output_failed = code != SB_OK;
+    if (!code)
+        code = slot->store->ops->stream(slot->reader, &asked->stored, stream_block, stream, err);
+    if (code)
+        return code;
+    code = sb_framer_end(slot->framer, &slot->out, err);
+    if (!code)
+        code = give_out(stream, err);
+    stream->output_failed = code != SB_OK;
+    return code;
+}
+
+/* For messages; kept until the next call. */
+static const char *subject_of(struct fetch *f, const struct sb_asked *asked)
+{
+    sb_buf_clear(&f->subject);
+    return f->store->ops->subject(f->store, asked->record, &f->subject) ? "a record"
+                                                                        : f->subject.data;
+}
+
+/* One that is larger than the room of a slot. */
+static enum sb_code give_large(struct fetch *f, struct sb_record_slot *slot, struct sb_error *err)
+{
+    struct sb_asked *asked = &slot->asked[slot->next];
+    struct stream stream = {.f = f, .slot = slot};
+    struct sb_error cause;
+    enum sb_code code;
+
+    sb_buf_clear(&slot->out);
+    code = stream_framed(&stream, asked, &cause);
+    slot->next++;
+    slot->large = false;
+    if (!code) {
+        count_given(f, slot);
+        return SB_OK;
+    }
+    slot->given++;
+    if (code != SB_DAMAGED || stream.output_failed) {
+        if (code == SB_INVALID)
+            return sb_fail(err, code, "%s: %s: %s", f->store->name, subject_of(f, asked),
+                           cause.text);
+        *err = cause;
+        return code;
+    }
+    f->counts->damaged++;
+    if (stream.begun && !sb_framing_is_bare(f->options->framing))
+        return sb_fail(err, SB_DAMAGED, "%s: %s: %s; the output ends within this record",
+                       f->store->name, subject_of(f, asked), cause.text);
+    sb_tell(f->notify, SB_PROBLEM, "damaged", f->store->name, "%s: %s", subject_of(f, asked),
+            cause.text);
+    asked->state = SB_ASKED_DAMAGED;
+    sb_buf_clear(&slot->out);
+    code = sb_record_slot_refuse(slot, asked, err);
+    return code ? code : give_out(&stream, err);
+}
+
+/* Slots should take what the caches hold, whatever the size of records. */
+static void follow(struct fetch *f, const struct sb_record_slot *slot)
+{
+    size_t taken = slot->answer->size + (slot->answer == &slot->stored ? 0 : slot->stored.size);
+
+    if (slot->next < slot->count && f->slot_records > 1)
+        f->slot_records /= 2;
+    else if (slot->count == f->slot_records && taken < SB_RECORD_SLOT_GOAL / 2 &&
+             f->slot_records < SB_RECORD_SLOT_MOST)
+        f->slot_records *= 2;
+}
+
+static enum sb_code give_slot(struct fetch *f, struct sb_record_slot *slot, struct sb_error *err)
+{
+    enum sb_code code;
+
+    for (;;) {
+        code = give(f, slot->answer, err);
+        if (code)
+            return code;
+        count_given(f, slot);
+        if (slot->failure.code)
+            return sb_fail(err, slot->failure.code, "%s: %s: %s", f->store->name,
+                           subject_of(f, &slot->asked[slot->next]), slot->failure.text);
+        if (slot->large && give_large(f, slot, err))
+            return err->code;
+        if (slot->next == slot->count)
+            return SB_OK;
+        code = sb_record_slot_read(slot, err);
+        if (code)
+            return code;
+    }
+}
+
+/* Where nothing would come of it for ever, nobody would know. */
+static enum sb_code check_silence(struct fetch *f, size_t records, bool given, struct sb_error *err)
+{
+    int64_t round = f->feed->round(f->feed->context);
+
+    f->silent = given ? 0 : f->silent + (int64_t)records;
+    if (round == 0 || f->silent <= round)
+        return SB_OK;
+    return sb_fail(err, f->counts->damaged > 0 ? SB_DAMAGED : SB_INVALID,
+                   "%s: none of the records asked for %s, so that nothing would ever be written",
+                   f->store->name,
+                   f->counts->damaged > 0 ? "can be read, or has a byte" : "has a byte");
+}
+
+static enum sb_code drain(void *context, void *slot_context, struct sb_error *err)
+{
+    struct fetch *f = context;
+    struct sb_record_slot *slot = slot_context;
+    int64_t before = f->counts->bytes;
+    enum sb_code code;
+
+    follow(f, slot);
+    code = give_slot(f, slot, err);
+    return code ? code : check_silence(f, slot->count, f->counts->bytes > before, err);
+}
+
+static void plan(struct fetch *f, unsigned *threads)
+{
+    int64_t average = f->store->average_size, total = f->feed->total(f->feed->context);
+    int64_t records = (int64_t)SB_RECORD_SLOT_GOAL / average;
+
+    f->slot_records = records < 1                     ? 1
+                      : records > SB_RECORD_SLOT_MOST ? SB_RECORD_SLOT_MOST
+                                                      : (size_t)records;
+    if (total >= 0 && total < WORTH_MORE_THREADS / average)
+        *threads = 1;
+}
+
+static enum sb_code finish(struct fetch *f, struct sb_error *err)
+{
+    struct sb_buf out = {0};
+    enum sb_code code = sb_framing_finish(f->options->framing, &out, err);
+
+    if (!code)
+        code = give(f, &out, err);
+    sb_buf_release(&out);
+    return code;
+}
+
+enum sb_code sb_record_fetch_from(const struct sb_record_store *store,
+                                  const struct sb_record_feed *feed,
+                                  const struct sb_record_fetch_options *options,
+                                  const struct sb_fetch_output *output,
+                                  const struct sb_notify *notify,
+                                  struct sb_record_fetch_counts *counts, struct sb_error *err)
+{
+    static const struct sb_pipeline_ops ops = {
+        .fill = fill, .work = work, .drain = drain, .fill_would_wait = fill_would_wait};
+    struct fetch f = {.store = store,
+                      .feed = feed,
+                      .options = options,
+                      .output = output,
+                      .notify = notify,
+                      .counts = counts};
+    unsigned threads = options->threads, count;
+    struct sb_record_slot *slots;
+    enum sb_code code;
+
+    *counts = (struct sb_record_fetch_counts){0};
+    plan(&f, &threads);
+    count = threads > 1 ? SLOTS_A_THREAD * threads + SLOTS_MORE : 1;
+    if (count > SLOTS_MOST)
+        count = SLOTS_MOST;
+    slots = calloc(count, sizeof(*slots));
+    if (!slots)
+        return sb_fail_memory(err);
+    for (unsigned i = 0; i < count; i++) {
+        slots[i].store = store;
+        slots[i].options = options;
+    }
+    code = sb_pipeline_run(&ops, &f, slots, sizeof(*slots), count, threads, err);
+    for (unsigned i = 0; i < count; i++)
+        sb_record_slot_release(&slots[i]);
+    free(slots);
+    sb_buf_release(&f.name);
+    sb_buf_release(&f.subject);
+    return code || options->more_follows ? code : finish(&f, err);
+}

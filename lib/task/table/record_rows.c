@@ -1,0 +1,267 @@
+#include "task/table/record_rows.h"
+
+#include "core/pipeline.h"
+#include "task/table/record_block.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS_PER_THREAD 2
+
+/* A record by its place, and which of the rows is its. */
+struct wanted {
+    struct sb_bag_place place;
+    size_t row;
+};
+
+struct slot {
+    struct sb_record_block block;
+    size_t count;
+    struct wanted wanted[SB_RECORD_BLOCK_MAX]; /* sorted by place */
+    struct sb_record_row rows[SB_RECORD_BLOCK_MAX];
+    struct sb_record_extent extents[SB_RECORD_BLOCK_MAX];
+
+    struct sb_buf defects;                 /* their texts, each with its NUL */
+    size_t defect_at[SB_RECORD_BLOCK_MAX]; /* of each row, counted from 1; 0: none */
+};
+
+struct run {
+    struct sb_bag *bag;
+    struct sb_record_choice *choice;
+    const struct sb_record_rows_options *options;
+    struct sb_record_run left; /* of the run that was begun */
+    bool ended;
+};
+
+static int fill_would_wait(void *context)
+{
+    const struct run *run = context;
+
+    return run->left.count == 0 && !run->ended && !sb_record_choice_ready(run->choice);
+}
+
+/* SB_END: no more come. */
+static enum sb_code next_run(struct run *run, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (run->options->waits && fill_would_wait(run))
+        run->options->waits(run->options->context);
+    do {
+        code = sb_record_choice_next(run->choice, &run->left, err);
+        if (code == SB_INVALID)
+            sb_tell(run->options->notify, SB_PROBLEM, "missing", sb_bag_name(run->bag), "%s",
+                    err->text);
+    } while (code == SB_INVALID);
+    run->ended = code != SB_OK;
+    return code;
+}
+
+static void take_numbers(struct run *run, struct slot *slot)
+{
+    for (; run->left.count > 0 && slot->count < SB_RECORD_BLOCK_MAX; run->left.count--) {
+        slot->wanted[slot->count] = (struct wanted){
+            .place = sb_bag_place_of(run->bag, run->left.first),
+            .row = slot->count,
+        };
+        slot->rows[slot->count++] = (struct sb_record_row){.record = run->left.first, .size = -1};
+        run->left.first += run->left.step;
+    }
+}
+
+static enum sb_code fill(void *context, void *slot_pointer, struct sb_error *err)
+{
+    struct run *run = context;
+    struct slot *slot = slot_pointer;
+    enum sb_code code = run->ended ? SB_END : SB_OK;
+
+    slot->count = 0;
+    while (!code && slot->count < SB_RECORD_BLOCK_MAX) {
+        if (slot->count > 0 && fill_would_wait(run))
+            break;
+        if (run->left.count == 0)
+            code = next_run(run, err);
+        if (!code)
+            take_numbers(run, slot);
+    }
+    return code == SB_END && slot->count > 0 ? SB_OK : code;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct sb_bag_place *x = a, *y = b;
+
+    if (x->shard != y->shard)
+        return x->shard < y->shard ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static int compare_wanted(const void *a, const void *b)
+{
+    const struct wanted *x = a, *y = b;
+
+    return compare_places(&x->place, &y->place);
+}
+
+static void sort_wanted(struct slot *slot)
+{
+    for (size_t i = 1; i < slot->count; i++) {
+        if (compare_wanted(&slot->wanted[i - 1], &slot->wanted[i]) > 0) {
+            qsort(slot->wanted, slot->count, sizeof(slot->wanted[0]), compare_wanted);
+            return;
+        }
+    }
+}
+
+/* How many of the wanted records from `first` on are neighbours. */
+static size_t count_neighbours(const struct slot *slot, size_t first)
+{
+    struct sb_bag_place place = slot->wanted[first].place;
+    size_t count = 1;
+
+    for (; first + count < slot->count; count++) {
+        place.index++;
+        if (compare_places(&slot->wanted[first + count].place, &place) != 0)
+            break;
+    }
+    return count;
+}
+
+/* Of the record that err is about; wrong limits are told with its number. */
+static enum sb_code note_defect(struct slot *slot, size_t wanted, struct sb_error *err)
+{
+    size_t row = slot->wanted[wanted].row;
+
+    slot->defect_at[row] = slot->defects.size + 1;
+    if ((slot->rows[row].extent.size >= 0 &&
+         sb_buf_add_format(&slot->defects, "record %" PRId64 ": ", slot->rows[row].record)) ||
+        sb_buf_add(&slot->defects, err->text, strlen(err->text) + 1))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+/* The sizes of neighbours whose extents are known. */
+static enum sb_code measure(const struct run *run, struct slot *slot, size_t first, size_t count,
+                            struct sb_error *err)
+{
+    size_t done = 0, taken;
+    enum sb_code code = SB_OK;
+
+    while (!code && done < count) {
+        taken = sb_record_block_set(&slot->block, run->bag, slot->extents + done, count - done);
+        for (size_t i = 0; !code && i < taken; i++) {
+            struct sb_record_row *row = &slot->rows[slot->wanted[first + done + i].row];
+
+            row->extent = slot->block.extents[i];
+            code = sb_record_block_size(&slot->block, i, &row->size, err);
+            if (code == SB_DAMAGED) {
+                row->size = -1;
+                code = note_defect(slot, first + done + i, err);
+            }
+        }
+        done += taken;
+    }
+    return code;
+}
+
+/* Neighbours; *count becomes how many of them were done. */
+static enum sb_code look_at(const struct run *run, struct slot *slot, size_t first, size_t *count,
+                            struct sb_error *err)
+{
+    const struct wanted *bad;
+    size_t good = 0;
+    enum sb_code code = sb_bag_extents(slot->block.reader, slot->wanted[first].place, *count,
+                                       slot->extents, &good, err);
+
+    if (code && code != SB_DAMAGED)
+        return code;
+    if (code) {
+        bad = &slot->wanted[first + good];
+        slot->rows[bad->row].extent =
+            (struct sb_record_extent){.shard = bad->place.shard, .size = -1};
+        code = note_defect(slot, first + good, err);
+        *count = good + 1;
+    }
+    return code ? code : measure(run, slot, first, good, err);
+}
+
+static enum sb_code work(void *context, void *slot_pointer, struct sb_pipeline *turns,
+                         struct sb_error *err)
+{
+    const struct run *run = context;
+    struct slot *slot = slot_pointer;
+    enum sb_code code = SB_OK;
+
+    (void)turns;
+    sb_buf_clear(&slot->defects);
+    memset(slot->defect_at, 0, slot->count * sizeof(slot->defect_at[0]));
+    sort_wanted(slot);
+    for (size_t first = 0, count; !code && first < slot->count; first += count) {
+        count = count_neighbours(slot, first);
+        code = look_at(run, slot, first, &count, err);
+    }
+    for (size_t i = 0; slot->defects.size > 0 && i < slot->count; i++) {
+        if (slot->defect_at[i] > 0)
+            slot->rows[i].defect = slot->defects.data + slot->defect_at[i] - 1;
+    }
+    return code;
+}
+
+static enum sb_code drain(void *context, void *slot_pointer, struct sb_error *err)
+{
+    const struct run *run = context;
+    const struct slot *slot = slot_pointer;
+
+    return run->options->each(run->options->context, slot->rows, slot->count, err);
+}
+
+enum sb_code sb_record_rows(struct sb_bag *bag, struct sb_record_choice *choice,
+                            const struct sb_record_rows_options *options, struct sb_error *err)
+{
+    static const struct sb_pipeline_ops ops = {
+        .fill = fill, .work = work, .drain = drain, .fill_would_wait = fill_would_wait};
+    struct run run = {.bag = bag, .choice = choice, .options = options};
+    unsigned count = options->threads > 1 ? options->threads * SLOTS_PER_THREAD : 1;
+    struct slot *slots = calloc(count, sizeof(*slots));
+    enum sb_code code = slots ? SB_OK : sb_fail_memory(err);
+
+    for (unsigned i = 0; !code && i < count; i++)
+        code = sb_record_block_begin(&slots[i].block, bag, err);
+    if (!code)
+        code = sb_pipeline_run(&ops, &run, slots, sizeof(*slots), count, options->threads, err);
+    for (unsigned i = 0; slots && i < count; i++) {
+        sb_record_block_release(&slots[i].block);
+        sb_buf_release(&slots[i].defects);
+    }
+    free(slots);
+    return code;
+}
+
+enum sb_code sb_record_row(struct sb_bag *bag, struct sb_bag_reader *reader, int64_t record,
+                           struct sb_record_row *row, struct sb_error *why, struct sb_error *err)
+{
+    struct sb_bag_place place = sb_bag_place_of(bag, record);
+    size_t good;
+    enum sb_code code;
+
+    *row = (struct sb_record_row){.record = record, .size = -1};
+    code = sb_bag_extents(reader, place, 1, &row->extent, &good, why);
+    if (code)
+        row->extent = (struct sb_record_extent){.shard = place.shard, .size = -1};
+    else
+        code = sb_bag_record_size(reader, &row->extent, &row->size, why);
+    if (code != SB_DAMAGED) {
+        if (code)
+            *err = *why;
+        return code;
+    }
+    row->size = -1;
+    row->defect = why->text;
+    if (row->extent.size >= 0) {
+        struct sb_error inner = *why;
+
+        sb_fail(why, SB_DAMAGED, "record %" PRId64 ": %s", record, inner.text);
+    }
+    return SB_OK;
+}

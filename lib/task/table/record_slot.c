@@ -1,0 +1,463 @@
+#include "task/table/record_slot.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sb_record_slot_release(struct sb_record_slot *slot)
+{
+    if (slot->reader)
+        slot->store->ops->reader_free(slot->reader);
+    sb_framer_free(slot->framer);
+    free(slot->extents);
+    free(slot->asked);
+    free(slot->order);
+    sb_buf_release(&slot->texts);
+    sb_buf_release(&slot->stored);
+    sb_buf_release(&slot->decoded);
+    sb_buf_release(&slot->out);
+}
+
+void sb_record_slot_clear(struct sb_record_slot *slot)
+{
+    slot->count = slot->placed = slot->given = slot->next = 0;
+    slot->ascending = true;
+    slot->located = slot->large = false;
+    slot->failure.code = SB_OK;
+    slot->answer = &slot->out;
+    sb_buf_clear(&slot->texts);
+    sb_buf_clear(&slot->out);
+}
+
+static enum sb_code grow(struct sb_record_slot *slot, struct sb_error *err)
+{
+    size_t room = slot->room ? 4 * slot->room : 16;
+    struct sb_asked *asked = realloc(slot->asked, room * sizeof(*asked));
+    uint32_t *order = realloc(slot->order, room * sizeof(*order));
+    struct sb_record_extent *extents = realloc(slot->extents, room * sizeof(*extents));
+
+    if (asked)
+        slot->asked = asked;
+    if (order)
+        slot->order = order;
+    if (extents)
+        slot->extents = extents;
+    if (!asked || !order || !extents)
+        return sb_fail_memory(err);
+    slot->room = room;
+    return SB_OK;
+}
+
+static bool is_before(struct sb_bag_place a, struct sb_bag_place b)
+{
+    return a.shard != b.shard ? a.shard < b.shard : a.index < b.index;
+}
+
+static enum sb_code keep_text(struct sb_record_slot *slot, const char *text, size_t *at,
+                              struct sb_error *err)
+{
+    *at = slot->texts.size;
+    if (sb_buf_add(&slot->texts, text, strlen(text) + 1))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+enum sb_code sb_record_slot_add(struct sb_record_slot *slot, int64_t record, const char *name,
+                                struct sb_error *err)
+{
+    struct sb_asked *asked;
+
+    if (slot->count == slot->room && grow(slot, err))
+        return err->code;
+    asked = &slot->asked[slot->count];
+    *asked = (struct sb_asked){.record = record};
+    if (name) {
+        if (keep_text(slot, name, &asked->name_at, err))
+            return err->code;
+        asked->name_at++;
+    }
+    slot->count++;
+    return SB_OK;
+}
+
+enum sb_code sb_record_slot_spoil(struct sb_record_slot *slot, enum sb_asked_state state,
+                                  const char *text, struct sb_error *err)
+{
+    struct sb_asked *asked = &slot->asked[slot->count - 1];
+
+    asked->state = state;
+    return keep_text(slot, text, &asked->text_at, err);
+}
+
+static enum sb_code mark_damaged(struct sb_record_slot *slot, struct sb_asked *asked,
+                                 const struct sb_error *why, struct sb_error *err)
+{
+    asked->state = SB_ASKED_DAMAGED;
+    asked->text_at = slot->texts.size;
+    if (slot->store->ops->subject(slot->store, asked->record, &slot->texts) ||
+        sb_buf_add_format(&slot->texts, ": %s", why->text) || sb_buf_add_char(&slot->texts, '\0'))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+struct sb_framed sb_record_slot_framed(const struct sb_record_slot *slot,
+                                       const struct sb_asked *asked, int64_t size,
+                                       char number[SB_RECORD_NUMBER_SIZE])
+{
+    const struct sb_record_store *store = slot->store;
+    struct sb_framed framed = {.index = asked->record, .size = size};
+
+    if (store->ops->index)
+        framed.index = store->ops->index(store, asked->record);
+    if (asked->name_at) {
+        framed.name = slot->texts.data + asked->name_at - 1;
+    } else if (slot->options->framing != SB_FRAMING_JSONL) {
+        snprintf(number, SB_RECORD_NUMBER_SIZE, "%" PRId64, asked->record);
+        framed.name = number;
+    }
+    return framed;
+}
+
+static int compare_places(const void *a, const void *b, void *context)
+{
+    const struct sb_asked *asked = context;
+    struct sb_bag_place left = asked[*(const uint32_t *)a].stored.place;
+    struct sb_bag_place right = asked[*(const uint32_t *)b].stored.place;
+
+    return is_before(left, right) ? -1 : is_before(right, left);
+}
+
+static void sort_by_place(struct sb_record_slot *slot)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < slot->count; i++) {
+        struct sb_asked *asked = &slot->asked[i];
+
+        if (asked->state != SB_ASKED)
+            continue;
+        asked->stored.place = slot->store->ops->place_of(slot->store, asked->record);
+        if (count > 0 &&
+            !is_before(slot->asked[slot->order[count - 1]].stored.place, asked->stored.place))
+            slot->ascending = false;
+        slot->order[count++] = (uint32_t)i;
+    }
+    if (!slot->ascending)
+        qsort_r(slot->order, count, sizeof(*slot->order), compare_places, slot->asked);
+    slot->placed = count;
+}
+
+/* How many in the order of places, from i on, are in one stretch of a shard. */
+static size_t stretch(const struct sb_record_slot *slot, size_t i)
+{
+    size_t n = 1;
+
+    while (i + n < slot->placed) {
+        struct sb_bag_place last = slot->asked[slot->order[i + n - 1]].stored.place;
+        struct sb_bag_place next = slot->asked[slot->order[i + n]].stored.place;
+
+        if (next.shard != last.shard || next.index > last.index + 1)
+            break;
+        n++;
+    }
+    return n;
+}
+
+static enum sb_code locate_stretch(struct sb_record_slot *slot, size_t first, size_t *count,
+                                   struct sb_error *err)
+{
+    struct sb_bag_place begin = slot->asked[slot->order[first]].stored.place;
+    int64_t last = slot->asked[slot->order[first + *count - 1]].stored.place.index;
+    size_t good = 0;
+    struct sb_error cause;
+    enum sb_code code = slot->store->ops->extents(
+        slot->reader, begin, (size_t)(last - begin.index) + 1, slot->extents, &good, &cause);
+
+    if (code && code != SB_DAMAGED) {
+        *err = cause;
+        return code;
+    }
+    for (size_t i = 0; i < *count; i++) {
+        struct sb_asked *asked = &slot->asked[slot->order[first + i]];
+        size_t at = (size_t)(asked->stored.place.index - begin.index);
+
+        if (code && at > good) {
+            *count = i;
+            return SB_OK;
+        }
+        if (code && at == good) {
+            asked->state = SB_ASKED_DAMAGED;
+            if (keep_text(slot, cause.text, &asked->text_at, err))
+                return err->code;
+            continue;
+        }
+        asked->stored.extent = slot->extents[at];
+        asked->state = SB_ASKED_LOCATED;
+    }
+    return SB_OK;
+}
+
+static enum sb_code locate(struct sb_record_slot *slot, struct sb_error *err)
+{
+    size_t n;
+
+    sort_by_place(slot);
+    if (!slot->reader && slot->store->ops->reader_new(slot->store, &slot->reader, err))
+        return err->code;
+    for (size_t i = 0; i < slot->placed; i += n) {
+        n = stretch(slot, i);
+        if (locate_stretch(slot, i, &n, err))
+            return err->code;
+    }
+    slot->located = true;
+    return SB_OK;
+}
+
+/* Up to which record stored bytes have room together. */
+static size_t end_of_room(const struct sb_record_slot *slot)
+{
+    size_t i, sum = 0;
+
+    for (i = slot->next; i < slot->count; i++) {
+        const struct sb_asked *asked = &slot->asked[i];
+
+        if (asked->state != SB_ASKED_LOCATED)
+            continue;
+        if (asked->stored.extent.size > (int64_t)(SB_RECORD_SLOT_ROOM - sum))
+            break;
+        sum += (size_t)asked->stored.extent.size;
+    }
+    return i;
+}
+
+/* Records whose stored bytes lie one behind the other. */
+struct stored_run {
+    size_t first, count; /* in the order of places; some of them may be none of this run */
+    uint32_t shard;
+    int64_t offset, size;
+    size_t at;
+};
+
+static bool is_wanted(const struct sb_asked *asked, const struct sb_record_slot *slot, size_t end)
+{
+    size_t i = (size_t)(asked - slot->asked);
+
+    return i >= slot->next && i < end && asked->state == SB_ASKED_LOCATED;
+}
+
+static enum sb_code read_singly(struct sb_record_slot *slot, const struct stored_run *run,
+                                size_t end, struct sb_error *err)
+{
+    for (size_t i = run->first; i < run->first + run->count; i++) {
+        struct sb_asked *asked = &slot->asked[slot->order[i]];
+        struct sb_error cause;
+        enum sb_code code;
+
+        if (!is_wanted(asked, slot, end))
+            continue;
+        code = slot->store->ops->read(slot->reader, asked->stored.extent.shard,
+                                      asked->stored.extent.offset, slot->stored.data + asked->at,
+                                      (size_t)asked->stored.extent.size, &cause);
+        if (code == SB_DAMAGED)
+            code = mark_damaged(slot, asked, &cause, err);
+        else if (code)
+            *err = cause;
+        if (code)
+            return code;
+    }
+    return SB_OK;
+}
+
+static enum sb_code read_run(struct sb_record_slot *slot, const struct stored_run *run, size_t end,
+                             struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (run->size == 0)
+        return SB_OK;
+    code = slot->store->ops->read(slot->reader, run->shard, run->offset,
+                                  slot->stored.data + run->at, (size_t)run->size, err);
+    return code == SB_DAMAGED ? read_singly(slot, run, end, err) : code;
+}
+
+/* One that is asked for twice has its bytes once. */
+static bool joins(const struct stored_run *run, const struct sb_record_extent *extent)
+{
+    return run->count > 0 && run->shard == extent->shard &&
+           extent->offset <= run->offset + run->size && extent->offset >= run->offset;
+}
+
+static enum sb_code read_stored(struct sb_record_slot *slot, size_t end, struct sb_error *err)
+{
+    struct stored_run run = {0};
+    size_t used = 0, wanted = 0;
+
+    for (size_t i = slot->next; i < end; i++) {
+        if (slot->asked[i].state == SB_ASKED_LOCATED)
+            wanted += (size_t)slot->asked[i].stored.extent.size;
+    }
+    sb_buf_clear(&slot->stored);
+    if (sb_buf_reserve(&slot->stored, wanted))
+        return sb_fail_memory(err);
+    for (size_t i = 0; i < slot->placed; i++) {
+        struct sb_asked *asked = &slot->asked[slot->order[i]];
+        const struct sb_record_extent *extent = &asked->stored.extent;
+
+        if (!is_wanted(asked, slot, end))
+            continue;
+        if (!joins(&run, extent)) {
+            if (read_run(slot, &run, end, err))
+                return err->code;
+            run = (struct stored_run){
+                .first = i, .shard = extent->shard, .offset = extent->offset, .at = used};
+        }
+        asked->at = run.at + (size_t)(extent->offset - run.offset);
+        run.count = i + 1 - run.first;
+        if (extent->offset + extent->size > run.offset + run.size)
+            run.size = extent->offset + extent->size - run.offset;
+        used = run.at + (size_t)run.size;
+    }
+    slot->stored.size = used;
+    return read_run(slot, &run, end, err);
+}
+
+static bool is_encoded(const struct sb_record_slot *slot, const struct sb_asked *asked)
+{
+    return slot->store->ops->is_encoded(slot->store, asked->stored.place);
+}
+
+/* Is what was read the answer, as it is? Not where records share bytes, as wrong limits let them,
+ * or where one turned out not to be there. */
+static bool is_answer_itself(const struct sb_record_slot *slot, size_t end)
+{
+    size_t used = 0;
+
+    if (!slot->ascending || !sb_framing_is_bare(slot->options->framing))
+        return false;
+    for (size_t i = slot->next; i < end; i++) {
+        const struct sb_asked *asked = &slot->asked[i];
+
+        if (asked->state != SB_ASKED_LOCATED)
+            continue;
+        if (is_encoded(slot, asked) || asked->at != used)
+            return false;
+        used += (size_t)asked->stored.extent.size;
+    }
+    return used == slot->stored.size;
+}
+
+/* Appends the record, as it was written, to a buffer; SB_LIMIT where it has no room. */
+static enum sb_code decode(struct sb_record_slot *slot, const struct sb_asked *asked,
+                           struct sb_buf *to, struct sb_error *err)
+{
+    size_t size = 0, room = SB_RECORD_SLOT_ROOM - to->size;
+    enum sb_code code;
+
+    if (sb_buf_reserve(to, room))
+        return sb_fail_memory(err);
+    code = slot->store->ops->decode(slot->reader, &asked->stored, slot->stored.data + asked->at,
+                                    to->data + to->size, room, &size, err);
+    if (!code)
+        to->size += size;
+    to->data[to->size] = '\0';
+    return code;
+}
+
+static enum sb_code frame(struct sb_record_slot *slot, const struct sb_asked *asked,
+                          const void *data, size_t size, struct sb_error *err)
+{
+    size_t before = slot->out.size;
+    char number[SB_RECORD_NUMBER_SIZE];
+    struct sb_framed framed = sb_record_slot_framed(slot, asked, (int64_t)size, number);
+    enum sb_code code = sb_framer_begin(slot->framer, &framed, &slot->out, err);
+
+    if (!code)
+        code = sb_framer_data(slot->framer, data, size, &slot->out, err);
+    if (!code)
+        code = sb_framer_end(slot->framer, &slot->out, err);
+    if (!code || code == SB_NOMEM)
+        return code;
+    sb_buf_cut(&slot->out, before);
+    slot->failure = *err;
+    return SB_END;
+}
+
+enum sb_code sb_record_slot_refuse(struct sb_record_slot *slot, const struct sb_asked *asked,
+                                   struct sb_error *err)
+{
+    char number[SB_RECORD_NUMBER_SIZE];
+    struct sb_framed framed = sb_record_slot_framed(slot, asked, 0, number);
+    const char *why = asked->state == SB_ASKED_MISSING ? "missing" : "damaged";
+
+    if (slot->options->framing == SB_FRAMING_BATCH &&
+        sb_buf_add_format(&slot->out, "%s %s%c", framed.name, why, slot->options->line_end))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+/* SB_END: not in this go. */
+static enum sb_code answer_with_bytes(struct sb_record_slot *slot, struct sb_asked *asked,
+                                      struct sb_error *err)
+{
+    bool bare = sb_framing_is_bare(slot->options->framing);
+    struct sb_buf *to = bare ? &slot->out : &slot->decoded;
+    struct sb_error cause;
+    enum sb_code code;
+
+    if (slot->out.size >= SB_RECORD_SLOT_ROOM)
+        return SB_END;
+    if (!bare && !is_encoded(slot, asked))
+        return frame(slot, asked, slot->stored.data + asked->at, (size_t)asked->stored.extent.size,
+                     err);
+    if (!bare)
+        sb_buf_clear(to);
+    code = decode(slot, asked, to, &cause);
+    if (code == SB_LIMIT) {
+        slot->large = slot->out.size == 0;
+        return SB_END;
+    }
+    if (code == SB_DAMAGED)
+        return mark_damaged(slot, asked, &cause, err) ? err->code
+                                                      : sb_record_slot_refuse(slot, asked, err);
+    if (code)
+        *err = cause;
+    return code || bare ? code : frame(slot, asked, to->data, to->size, err);
+}
+
+static enum sb_code answer(struct sb_record_slot *slot, size_t end, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (; !code && slot->next < end; slot->next += !code) {
+        struct sb_asked *asked = &slot->asked[slot->next];
+
+        if (asked->state == SB_ASKED_LOCATED)
+            code = answer_with_bytes(slot, asked, err);
+        else
+            code = sb_record_slot_refuse(slot, asked, err);
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+enum sb_code sb_record_slot_read(struct sb_record_slot *slot, struct sb_error *err)
+{
+    size_t end;
+
+    sb_buf_clear(&slot->out);
+    slot->answer = &slot->out;
+    if (!slot->framer && sb_framer_new(&slot->framer, slot->options->framing, err))
+        return err->code;
+    sb_framer_set_line_end(slot->framer, slot->options->line_end);
+    if (!slot->located && locate(slot, err))
+        return err->code;
+    end = end_of_room(slot);
+    slot->large = end == slot->next && end < slot->count;
+    if (read_stored(slot, end, err))
+        return err->code;
+    if (!is_answer_itself(slot, end))
+        return answer(slot, end, err);
+    slot->answer = &slot->stored;
+    slot->next = end;
+    return SB_OK;
+}

@@ -1,0 +1,452 @@
+#include "task/transfer/checkpoint.h"
+
+#include "archive/archive.h"
+#include "archive/own/hold.h"
+#include "archive/own/own_names.h"
+#include "archive/own/part.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct sb_checkpoint {
+    struct sb_archive_sink_options archive; /* as if there were no stretches */
+    bool appends;
+    char *path;              /* of the archive that is stored into: ARCHIVE.part, or itself */
+    struct sb_writer *guard; /* locks ARCHIVE, and makes it of the part; NULL with SB_APPEND */
+    struct sb_hold hold;     /* of `path`, between stretches */
+
+    struct sb_progress progress;
+    bool begun;                     /* something is committed */
+    bool goes_on;                   /* with what an interrupted run stored */
+    int64_t left;                   /* bytes, of this stretch */
+    struct sb_transfer_place place; /* of the present input */
+    const int64_t *problems;
+    int64_t problems_before; /* of *problems: what the record does not count */
+
+    atomic_uint *shards; /* of the caller: how many are the archive's; NULL: he does not ask */
+
+    struct sb_sink *sink; /* NULL: no stretch is open */
+    struct sb_sink_counts counts;
+};
+
+/* What was asked */
+
+/* The last line of a record, which anybody may have written, need not have an end. */
+static const char *next_line(const char *line)
+{
+    line += strcspn(line, "\n");
+    return *line ? line + 1 : line;
+}
+
+/* The first line of one text that the other lacks; *size without its newline. NULL: none. */
+static const char *missing_line(const char *text, const char *other, size_t *size)
+{
+    for (; *text; text = next_line(text)) {
+        bool found = false;
+
+        *size = strcspn(text, "\n");
+        for (const char *line = other; *line && !found; line = next_line(line))
+            found = strcspn(line, "\n") == *size && memcmp(line, text, *size) == 0;
+        if (!found)
+            return text;
+    }
+    return NULL;
+}
+
+static enum sb_code compare_asked(const struct sb_checkpoint *run, const char *asked,
+                                  struct sb_error *err)
+{
+    const char *before = run->progress.asked.size > 0 ? run->progress.asked.data : "";
+    const char *anew = run->appends ? "without --resume" : "with --force instead of --resume";
+    const char *line, *with = "with";
+    size_t size;
+
+    if (strcmp(before, asked) == 0)
+        return SB_OK;
+    line = missing_line(before, asked, &size);
+    if (!line) {
+        line = missing_line(asked, before, &size);
+        with = "without";
+    }
+    if (line)
+        return sb_fail(err, SB_INVALID,
+                       "%s: was begun %s '%.*s'; go on with the same arguments, or start over %s",
+                       run->path, with, (int)size, line, anew);
+    return sb_fail(err, SB_INVALID,
+                   "%s: was begun with the same arguments in another order; go on with that order, "
+                   "or start over %s",
+                   run->path, anew);
+}
+
+/* Opening */
+
+static enum sb_code refuse_part(const struct sb_checkpoint *run, struct sb_error *err)
+{
+    return sb_fail(
+        err, SB_EXISTS,
+        "%s: an interrupted run left it; go on with --resume, or start over with --force",
+        run->path);
+}
+
+/* The lock of the archive that the part becomes, and the end of what is in its way. */
+static enum sb_code take_guard(struct sb_checkpoint *run, struct sb_error *err)
+{
+    struct sb_writer_options options = {.mode = run->archive.writer.mode};
+
+    return sb_writer_open(&run->guard, run->archive.path, &options, err);
+}
+
+/* Stands the archive, and no part beside it? Then an earlier run came to its end. */
+static enum sb_code heed_archive(const struct sb_checkpoint *run, struct sb_error *err)
+{
+    struct sb_hold hold;
+    enum sb_code code = sb_hold_find(&hold, run->archive.path, false, err);
+    bool there = code == SB_OK && hold.file;
+
+    /* It may have been killed behind the last rename of the index. */
+    if (there && strcmp(hold.path, hold.file) == 0)
+        code = sb_hold_settle(hold.path, err);
+    sb_hold_drop(&hold, true);
+    if (code || !there)
+        return code;
+    sb_tell(run->archive.notify, SB_WARNING, "done", run->archive.path,
+            "is there already, and no interrupted run to go on with; nothing was done");
+    return SB_END;
+}
+
+static enum sb_code go_on(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish,
+                          struct sb_error *err)
+{
+    enum sb_code code = compare_asked(run, wish->asked, err);
+
+    if (code)
+        return code;
+    run->begun = true;
+    run->goes_on = true;
+    run->archive.writer.shard_size = 0;
+    run->archive.writer.seal = false;
+    sb_tell(run->archive.notify, SB_NOTE, "resume", run->path, "goes on behind '%s'",
+            run->progress.last.size > 0 ? run->progress.last.data : "");
+    if (run->progress.problems > 0)
+        sb_tell(run->archive.notify, SB_PROBLEM, "earlier", run->path,
+                "problems that the interrupted run has told: %" PRId64, run->progress.problems);
+    return SB_OK;
+}
+
+/* Under the lock: what was read of the part before may be out of date by now. */
+static enum sb_code take_part(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish,
+                              struct sb_error *err)
+{
+    enum sb_code code = take_guard(run, err);
+    bool there = false;
+
+    sb_progress_release(&run->progress);
+    if (!code)
+        code = sb_part_look(run->path, &there, &run->progress, err);
+    if (code || !there)
+        return code;
+    if (wish->resume && run->progress.state != SB_PROGRESS_DISCARDED)
+        return go_on(run, wish, err);
+    sb_progress_release(&run->progress);
+    return sb_part_remove(run->path, err);
+}
+
+/* What is there of an interrupted run, into progress. */
+static enum sb_code open_part(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish,
+                              struct sb_error *err)
+{
+    bool replaces = run->archive.writer.mode == SB_REPLACE;
+    bool wanted = wish->resume || wish->size > 0, there;
+    enum sb_code code = sb_part_look(run->path, &there, &run->progress, err);
+
+    /* Without stretches nothing is made under that name, whatever it is. */
+    if (code && !wanted)
+        return SB_OK;
+    /* Another run may have changed it meanwhile: under the lock it will show. */
+    if (code == SB_EXISTS && (wish->resume || replaces))
+        return take_part(run, wish, err);
+    if (code)
+        return code;
+    if (there && !wish->resume && !replaces && run->progress.state != SB_PROGRESS_DISCARDED)
+        return refuse_part(run, err);
+    if (!there && wish->resume && !replaces)
+        code = heed_archive(run, err);
+    return code || (!there && !wanted) ? code : take_part(run, wish, err);
+}
+
+/* That there is no archive the writer says, but not that it is half made. */
+static enum sb_code refuse_unfinished(const struct sb_checkpoint *run, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    char *part = sb_own_name(run->path, SB_PART, err);
+
+    if (!part)
+        return err->code;
+    if (sb_archive_looks_like(part))
+        code = sb_fail(err, SB_INVALID,
+                       "%s: no such archive, but %s is there: complete it first, with --resume in "
+                       "place of --append",
+                       run->path, part);
+    free(part);
+    return code;
+}
+
+static enum sb_code open_appended(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish,
+                                  struct sb_error *err)
+{
+    struct sb_hold hold;
+    enum sb_code code = sb_hold_find(&hold, run->path, false, err);
+
+    if (!code && !hold.file)
+        code = refuse_unfinished(run, err);
+    else if (!code && wish->resume)
+        code = sb_progress_read(hold.file, &run->progress, err);
+    if (!code && hold.file && wish->resume)
+        code = go_on(run, wish, err);
+    sb_hold_drop(&hold, true);
+    /* The writer has more to say of what is no archive, or an older one. */
+    return code == SB_NOENT || code == SB_FORMAT ? SB_OK : code;
+}
+
+enum sb_code sb_checkpoint_open(struct sb_checkpoint **out,
+                                const struct sb_archive_sink_options *archive,
+                                const struct sb_checkpoint_wish *wish, const int64_t *problems,
+                                struct sb_error *err)
+{
+    struct sb_checkpoint *run;
+    enum sb_code code;
+
+    *out = NULL;
+    if (!wish->asked)
+        return SB_OK;
+    run = calloc(1, sizeof(*run));
+    if (!run)
+        return sb_fail_memory(err);
+    run->hold = SB_HOLD_NONE;
+    run->archive = *archive;
+    run->archive.writer.kept = &run->hold;
+    run->appends = archive->writer.mode == SB_APPEND;
+    run->path = run->appends ? sb_hold_path(archive->path, err) : sb_part_path(archive->path, err);
+    code = !run->path     ? err->code
+           : run->appends ? open_appended(run, wish, err)
+                          : open_part(run, wish, err);
+    if (wish->size > 0)
+        run->progress.checkpoint = wish->size;
+    run->left = run->progress.checkpoint;
+    run->problems = problems;
+    run->problems_before = *problems;
+    if (!code && !run->goes_on &&
+        sb_buf_set(&run->progress.asked, wish->asked, strlen(wish->asked)))
+        code = sb_fail_memory(err);
+    if (code || run->left == 0) {
+        sb_checkpoint_free(run);
+        return code;
+    }
+    *out = run;
+    return SB_OK;
+}
+
+void sb_checkpoint_free(struct sb_checkpoint *run)
+{
+    if (!run)
+        return;
+    sb_sink_free(run->sink);
+    sb_hold_drop(&run->hold, false);
+    sb_writer_free(run->guard);
+    sb_progress_release(&run->progress);
+    sb_buf_release(&run->place.last);
+    sb_buf_release(&run->place.until);
+    free(run->path);
+    free(run);
+}
+
+/* Stretches */
+
+static enum sb_code open_stretch(struct sb_checkpoint *run, struct sb_error *err)
+{
+    struct sb_archive_sink_options options = run->archive;
+    enum sb_code code;
+
+    options.path = run->path;
+    options.writer.mode = run->appends || run->begun ? SB_APPEND : SB_CREATE;
+    options.progress = &run->progress;
+    code = sb_sink_open_archive(&run->sink, &options, err);
+    if (!code && !run->begun)
+        run->progress.begin = sb_sink_address(run->sink);
+    if (!code && run->appends && run->shards)
+        *run->shards = sb_sink_shards(run->sink);
+    run->left = run->progress.checkpoint;
+    return code;
+}
+
+static void add_counts(struct sb_sink_counts *sum, const struct sb_sink_counts *more)
+{
+    sum->files += more->files;
+    sum->dirs += more->dirs;
+    sum->bytes += more->bytes;
+    sum->left += more->left;
+    sum->superseded += more->superseded;
+    sum->unchecked += more->unchecked;
+}
+
+static enum sb_code note_place(struct sb_checkpoint *run, struct sb_error *err)
+{
+    const struct sb_transfer_place *place = &run->place;
+    const struct sb_buf *last = place->until.size > 0 ? &place->until : &place->last;
+
+    run->progress.members = place->members;
+    run->progress.bytes = place->bytes;
+    return sb_buf_set(&run->progress.last, last->data, last->size) ? sb_fail_memory(err) : SB_OK;
+}
+
+static enum sb_code close_stretch(struct sb_checkpoint *run, bool last, struct sb_error *err)
+{
+    enum sb_code code = note_place(run, err);
+
+    if (code)
+        return code;
+    run->progress.problems += *run->problems - run->problems_before;
+    run->problems_before = *run->problems;
+    sb_sink_set_progress(run->sink, last && run->appends ? NULL : &run->progress);
+    code = sb_sink_commit(run->sink, err);
+    add_counts(&run->counts, &run->sink->counts);
+    sb_sink_free(run->sink);
+    run->sink = NULL;
+    if (code)
+        return code;
+    run->begun = true;
+    run->archive.writer.shard_size = 0;
+    run->archive.writer.seal = false;
+    return SB_OK;
+}
+
+/* Inputs */
+
+bool sb_checkpoint_passes(const struct sb_checkpoint *run, size_t input)
+{
+    return (int64_t)input < run->progress.input;
+}
+
+/* The input that was interrupted: what it gave comes again, by name, or is passed over. */
+static enum sb_code come_again(struct sb_checkpoint *run, bool by_name, struct sb_source *source,
+                               struct sb_error *err)
+{
+    struct sb_transfer_place *place = &run->place;
+    const struct sb_buf *last = &run->progress.last;
+    struct sb_buf *name = by_name ? &place->until : &place->last;
+
+    run->goes_on = false;
+    place->bytes = run->progress.bytes;
+    place->members = by_name ? 0 : run->progress.members;
+    if (sb_buf_set(name, last->data ? last->data : "", last->size))
+        return sb_fail_memory(err);
+    return by_name ? SB_OK : sb_transfer_pass(source, place, err);
+}
+
+/* Bytes of a tree are told from those before by where they begin, so nothing may wait. */
+static enum sb_code come_first(struct sb_checkpoint *run, size_t input, bool by_name,
+                               struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    run->goes_on = false;
+    if (by_name && input > 0) {
+        code = close_stretch(run, false, err);
+        if (!code)
+            code = open_stretch(run, err);
+    }
+    sb_buf_clear(&run->place.last);
+    sb_buf_clear(&run->place.until);
+    run->place.members = 0;
+    run->place.bytes = 0;
+    run->progress.input = (int64_t)input;
+    if (!code)
+        run->progress.input_begin = sb_sink_address(run->sink);
+    return code;
+}
+
+enum sb_code sb_checkpoint_begin(struct sb_checkpoint *run, size_t input, bool by_name,
+                                 struct sb_source *source, struct sb_error *err)
+{
+    enum sb_code code = run->sink ? SB_OK : open_stretch(run, err);
+
+    if (code)
+        return code;
+    return run->goes_on && (int64_t)input == run->progress.input
+               ? come_again(run, by_name, source, err)
+               : come_first(run, input, by_name, err);
+}
+
+void sb_checkpoint_watch_shards(struct sb_checkpoint *run, atomic_uint *shards)
+{
+    run->shards = shards;
+    if (run->guard)
+        *shards = sb_writer_shards_before(run->guard);
+}
+
+struct sb_sink *sb_checkpoint_sink(struct sb_checkpoint *run)
+{
+    return run->sink;
+}
+
+enum sb_code sb_checkpoint_transfer(struct sb_checkpoint *run, struct sb_source *source,
+                                    const struct sb_transfer_options *options, int64_t *members,
+                                    struct sb_error *err)
+{
+    struct sb_transfer_options stretch = *options;
+    struct sb_transfer_place *place = &run->place;
+    enum sb_code code;
+
+    stretch.place = place;
+    do {
+        int64_t before = place->bytes;
+
+        place->stretch = run->left;
+        code = sb_transfer(source, run->sink, &stretch, members, err);
+        run->left -= place->bytes - before;
+        if (!code && place->more)
+            code = close_stretch(run, false, err);
+        if (!code && place->more)
+            code = open_stretch(run, err);
+    } while (!code && place->more);
+    return code;
+}
+
+enum sb_code sb_checkpoint_commit(struct sb_checkpoint *run, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (run->sink) {
+        run->progress.input++;
+        code = close_stretch(run, true, err);
+    }
+    if (!code && run->guard)
+        code = sb_writer_commit_part(run->guard, run->path, &run->hold, err);
+    if (!code)
+        run->begun = false;
+    return code;
+}
+
+/* Names */
+
+enum sb_code sb_checkpoint_see(const struct sb_checkpoint *run, struct sb_seen *seen,
+                               struct sb_error *err)
+{
+    return run->begun ? sb_seen_add_archive(seen, run->path, err) : SB_OK;
+}
+
+struct sb_sink_counts sb_checkpoint_counts(const struct sb_checkpoint *run)
+{
+    struct sb_sink_counts counts = run->counts;
+
+    if (run->sink)
+        add_counts(&counts, &run->sink->counts);
+    return counts;
+}
+
+const char *sb_checkpoint_kept(const struct sb_checkpoint *run)
+{
+    return run->begun && access(run->path, F_OK) == 0 ? run->path : NULL;
+}

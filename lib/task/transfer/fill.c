@@ -1,0 +1,242 @@
+#include "core/interrupt.h"
+#include "task/transfer/impl.h"
+#include "task/transfer/recode_member.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void keep_choice(struct sb_item *item, const struct sb_item *choice)
+{
+    item->replaces = choice->replaces;
+    item->old_size = choice->old_size;
+    item->mark = choice->mark;
+}
+
+/* Copies what the source has of the member at hand, as far as there is room. SB_END after all. */
+static enum sb_code copy_blocks(struct sb_transfer_run *transfer, struct sb_batch *batch,
+                                size_t room, struct sb_error *err)
+{
+    const void *data;
+    enum sb_code code = SB_OK;
+
+    while (room > 0) {
+        size_t part;
+
+        if (transfer->block_size == 0) {
+            code = sb_source_block(transfer->source, &data, &transfer->block_size, err);
+            transfer->block = data;
+        }
+        if (code)
+            return code;
+        part = transfer->block_size < room ? transfer->block_size : room;
+        memcpy(batch->data + batch->data_size, transfer->block, part);
+        batch->data_size += part;
+        room -= part;
+        transfer->block += part;
+        transfer->block_size -= part;
+        code = sb_transfer_count(transfer, (int64_t)part, err);
+        if (code)
+            return code;
+    }
+    return SB_OK;
+}
+
+static enum sb_code expect_size(const struct sb_transfer_run *transfer, int64_t got,
+                                struct sb_error *err)
+{
+    const struct sb_entry *entry = &transfer->member.entry;
+
+    if (got == entry->size || entry->size < 0)
+        return SB_OK;
+    return sb_fail(err, SB_DAMAGED,
+                   "%s: %s: has %" PRId64 " bytes, not the %" PRId64 " it declares",
+                   transfer->source->name, entry->path, got, entry->size);
+}
+
+/* The next part of a large member, alone in its batch. */
+static enum sb_code fill_part(struct sb_transfer_run *transfer, struct sb_batch *batch,
+                              struct sb_error *err)
+{
+    struct sb_item *item;
+    enum sb_code code = sb_batch_take(batch, &transfer->member, transfer->original, &item, err);
+
+    if (!code)
+        code = copy_blocks(transfer, batch, SB_BATCH_BYTES, err);
+    if (code && code != SB_END)
+        return code;
+    item->state = SB_ITEM_PART;
+    keep_choice(item, &transfer->part_choice);
+    item->data_size = batch->data_size;
+    item->part_offset = transfer->part_offset;
+    transfer->part_offset += (int64_t)batch->data_size;
+    item->part_last = code == SB_END || (transfer->member.entry.size >= 0 &&
+                                         transfer->part_offset >= transfer->member.entry.size);
+    transfer->in_parts = !item->part_last;
+    return item->part_last ? expect_size(transfer, transfer->part_offset, err) : SB_OK;
+}
+
+/* Would the member at hand have to be read now, without (known to be) room for it? */
+static bool lacks_room(const struct sb_transfer_run *transfer, const struct sb_batch *batch)
+{
+    int64_t size = transfer->member.entry.size;
+
+    return !transfer->source->loads &&
+           (size < 0 || size >= (int64_t)(SB_BATCH_BYTES - batch->data_size));
+}
+
+/* Takes the bytes of an item whose source has them in sequence only. */
+static enum sb_code fill_bytes(struct sb_transfer_run *transfer, struct sb_batch *batch,
+                               struct sb_item *item, struct sb_error *err)
+{
+    size_t start = batch->data_size;
+    enum sb_code code = SB_OK;
+
+    if (transfer->original && lacks_room(transfer, batch)) {
+        sb_batch_seal(batch);
+        if (item->member.entry.size > 0)
+            code = sb_transfer_count(transfer, item->member.entry.size, err);
+        return code ? code
+                    : sb_recode_sequence(&transfer->options->recode, transfer->source, batch,
+                                         transfer->options->beside, err);
+    }
+    code = copy_blocks(transfer, batch, SB_BATCH_BYTES - start, err);
+    if (code && code != SB_END)
+        return code;
+    item->data_at = start;
+    item->data_size = batch->data_size - start;
+    item->state = SB_ITEM_READ;
+    return expect_size(transfer, (int64_t)item->data_size, err);
+}
+
+/* Bytes that are recoded wait in a temporary file instead, where their number is known. */
+static bool goes_in_parts(const struct sb_transfer_run *transfer, const struct sb_batch *batch)
+{
+    const struct sb_member *member = &transfer->member;
+
+    return lacks_room(transfer, batch) && !transfer->original && !member->hard_link &&
+           !member->special && member->entry.type != SB_DIR;
+}
+
+static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batch *batch,
+                                struct sb_error *err)
+{
+    struct sb_item choice = {.original = transfer->original, .again = transfer->again}, *item;
+    enum sb_code code = sb_transfer_admit(transfer, &choice, err);
+
+    if (!code && transfer->options->dry_run) {
+        sb_tell(transfer->options->notify, SB_NOTE, "would-store", transfer->member.entry.path,
+                "would be %s", choice.replaces ? "replaced" : "stored");
+    }
+    if (code)
+        return code == SB_END ? SB_OK : code;
+    if (transfer->options->dry_run || transfer->sink->unread) {
+        sb_transfer_tell_lost(transfer, &transfer->member);
+        return SB_OK;
+    }
+    if (goes_in_parts(transfer, batch)) {
+        transfer->in_parts = true;
+        transfer->part_offset = 0;
+        transfer->part_choice = choice;
+        return fill_part(transfer, batch, err);
+    }
+    code = sb_batch_take(batch, &transfer->member, transfer->original, &item, err);
+    if (code)
+        return code;
+    keep_choice(item, &choice);
+    if (item->state == SB_ITEM_BARE)
+        return SB_OK;
+    if (!transfer->source->loads)
+        return fill_bytes(transfer, batch, item, err);
+    item->counted = item->member.entry.size >= 0;
+    return item->counted ? sb_transfer_count(transfer, item->member.entry.size, err) : SB_OK;
+}
+
+/* The next member that is wanted, with its stored names. */
+static enum sb_code next_member(struct sb_transfer_run *transfer, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (transfer->waits) {
+        transfer->waits = false;
+        return SB_OK;
+    }
+    do {
+        code = sb_transfer_heed(transfer, err);
+        if (!code && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (code)
+            return code;
+        code = sb_source_next(transfer->source, &transfer->member, err);
+        if (code)
+            return code;
+        transfer->members++;
+        transfer->block_size = 0;
+        code = sb_transfer_note_place(transfer, err);
+        if (code)
+            return code;
+        code = sb_transfer_name(transfer, err);
+    } while (code == SB_END);
+    return code;
+}
+
+/*
+ * The source broke off: what came before it is stored all the same, and the next fill says why.
+ */
+static enum sb_code put_off(struct sb_transfer_run *transfer, struct sb_batch *batch, size_t whole,
+                            enum sb_code code, const struct sb_error *err)
+{
+    if (whole == 0 || (code != SB_DAMAGED && code != SB_FORMAT))
+        return code;
+    sb_batch_cut(batch, whole);
+    transfer->broken = code;
+    transfer->why = *err;
+    return SB_OK;
+}
+
+static enum sb_code fill_members(struct sb_transfer_run *transfer, struct sb_batch *batch,
+                                 struct sb_error *err)
+{
+    while (batch->count < transfer->batch_items && batch->dirs < transfer->batch_dirs &&
+           !transfer->in_parts) {
+        size_t whole = batch->count;
+        enum sb_code code;
+
+        if (sb_transfer_ends_stretch(transfer)) {
+            transfer->options->place->more = true;
+            return batch->count > 0 ? SB_OK : SB_END;
+        }
+        code = next_member(transfer, err);
+
+        if (code == SB_END && batch->count > 0)
+            return SB_OK;
+        if (code)
+            return put_off(transfer, batch, whole, code, err);
+        transfer->waits = batch->count > 0 && lacks_room(transfer, batch);
+        if (transfer->waits)
+            return SB_OK;
+        code = take_member(transfer, batch, err);
+        if (code)
+            return put_off(transfer, batch, whole, code, err);
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_transfer_fill(void *context, void *slot, struct sb_error *err)
+{
+    struct sb_transfer_run *transfer = context;
+    struct sb_batch *batch = slot;
+    enum sb_code code;
+
+    if (transfer->broken) {
+        *err = transfer->why;
+        return transfer->broken;
+    }
+    sb_batch_clear(batch);
+    code = sb_batch_make_room(batch, err);
+    if (code)
+        return code;
+    code =
+        transfer->in_parts ? fill_part(transfer, batch, err) : fill_members(transfer, batch, err);
+    sb_batch_seal(batch);
+    return code;
+}

@@ -1,0 +1,306 @@
+#include "core/choice.h"
+#include "core/glob.h"
+#include "core/name.h"
+#include "store/naming.h"
+#include "task/fetch/stored_names.h"
+#include "task/transfer/impl.h"
+#include "task/transfer/taken.h"
+
+#include <string.h>
+
+/* A name as it is stored in the source. SB_END: it cannot be stored, and that was told. */
+static enum sb_code clean_name(struct sb_transfer_run *transfer, const char **name, size_t *size,
+                               bool is_dir, struct sb_error *err)
+{
+    if (transfer->options->stored_names)
+        return SB_OK;
+    return sb_naming_map(&transfer->naming, *name, *size, is_dir, name, size, err);
+}
+
+/* The name that a clean one gets in the sink. SB_END: none. */
+static enum sb_code map_name(struct sb_transfer_run *transfer, const char *name, size_t size,
+                             struct sb_buf *out, struct sb_error *err)
+{
+    const struct sb_buf *mapped;
+    enum sb_code code;
+
+    if (transfer->names) {
+        code = sb_stored_names_map(transfer->names, name, size, name, &mapped, err);
+        if (code)
+            return code;
+        name = mapped->data;
+        size = mapped->size;
+    }
+    return sb_buf_set(out, name, size) ? sb_fail_memory(err) : SB_OK;
+}
+
+static bool wanted(const struct sb_transfer_run *transfer, const char *name, size_t size,
+                   bool is_dir)
+{
+    const struct sb_transfer_options *options = transfer->options;
+
+    return sb_filter_takes(options->filter, name, size, is_dir) &&
+           (!options->choice || sb_choice_takes(options->choice, name, size));
+}
+
+/*
+ * Files whose bytes change have another name; so have hard links to them. SB_END: the suffix makes
+ * it too long, which was told.
+ */
+static enum sb_code recode_name(struct sb_transfer_run *transfer, struct sb_buf *name,
+                                const char **original, struct sb_error *err)
+{
+    const struct sb_recode *recode = &transfer->options->recode;
+    struct sb_buf new_name = {0};
+    const char *problem;
+    unsigned layers;
+    enum sb_code code;
+
+    *original = NULL;
+    code = sb_recode_name(recode, name->data, name->size, &new_name, &layers, err);
+    problem = code ? NULL : sb_name_problem(new_name.data, new_name.size);
+    if (problem) {
+        sb_tell(transfer->options->notify, SB_PROBLEM, "name", name->data,
+                "left out: the name, with the suffix of its compression, %s", problem);
+        code = SB_END;
+    }
+    if (!code && (layers > 0 || recode->compress != SB_FILTER_NONE)) {
+        sb_buf_release(&transfer->recoded);
+        transfer->recoded = *name;
+        *name = new_name;
+        new_name = (struct sb_buf){0};
+        *original = transfer->recoded.data;
+    }
+    sb_buf_release(&new_name);
+    return code;
+}
+
+/*
+ * Does the source have something that stays under this name? Files lose their suffixes too, unless
+ * what stays under theirs is in the way: so what decides is the last name of that row.
+ */
+static enum sb_code stays(struct sb_transfer_run *transfer, struct sb_buf *name, bool *taken,
+                          struct sb_error *err)
+{
+    struct sb_recode bare = transfer->options->recode;
+    enum sb_holding holding = SB_HOLDS_FILE;
+    struct sb_buf shorter = {0};
+    unsigned layers = 1;
+    enum sb_code code = SB_OK;
+
+    bare.compress = SB_FILTER_NONE;
+    while (!code && holding == SB_HOLDS_FILE && layers > 0) {
+        code = sb_source_holds(transfer->source, name->data, name->size, &holding, err);
+        if (!code)
+            code = sb_recode_name(&bare, name->data, name->size, &shorter, &layers, err);
+        if (!code && layers > 0 && sb_buf_set(name, shorter.data, shorter.size))
+            code = sb_fail_memory(err);
+    }
+    *taken = holding != SB_HOLDS_NOTHING;
+    sb_buf_release(&shorter);
+    return code;
+}
+
+/*
+ * Is the name that the member at hand has got without its suffix that of another one? *shorter: it
+ * has lost one.
+ */
+static enum sb_code is_taken(struct sb_transfer_run *transfer, const char *from, size_t from_size,
+                             bool *shorter, bool *taken, struct sb_error *err)
+{
+    const struct sb_transfer_options *options = transfer->options;
+    struct sb_recode bare = options->recode;
+    struct sb_buf name = {0};
+    unsigned layers;
+    enum sb_code code;
+
+    *taken = false;
+    bare.compress = SB_FILTER_NONE;
+    code = sb_recode_name(&bare, from, from_size, &name, &layers, err);
+    *shorter = !code && layers > 0;
+    if (*shorter)
+        code = stays(transfer, &name, taken, err);
+    if (*shorter && !code && !*taken)
+        code = sb_taken_look(options->taken, transfer->path.data, transfer->path.size, from,
+                             from_size, taken, err);
+    sb_buf_release(&name);
+    return code;
+}
+
+/* The file keeps its name, and its bytes. */
+static enum sb_code keep_as_stored(struct sb_transfer_run *transfer, struct sb_error *err)
+{
+    const struct sb_transfer_options *options = transfer->options;
+    struct sb_buf shorter = transfer->path;
+
+    transfer->path = transfer->recoded;
+    transfer->recoded = shorter;
+    transfer->original = NULL;
+    sb_tell(options->notify, SB_NOTE, "kept", transfer->path.data,
+            "left as it is stored: there is a %s too", shorter.data);
+    return sb_taken_add(options->taken, SB_TAKEN_KEPT, transfer->path.data, transfer->path.size,
+                        err);
+}
+
+enum sb_code sb_transfer_comes(struct sb_transfer_run *transfer, const struct sb_buf *name,
+                               bool *comes, struct sb_error *err)
+{
+    const struct sb_transfer_options *options = transfer->options;
+    struct sb_buf longer = {0};
+    enum sb_code code = sb_taken_look(options->taken, name->data, name->size, "", 0, comes, err);
+
+    for (size_t i = 0; !code && !*comes && !transfer->names && sb_coding_words[i]; i++) {
+        enum sb_holding holding = SB_HOLDS_NOTHING;
+
+        if (sb_buf_set(&longer, name->data, name->size) || sb_buf_add_char(&longer, '.') ||
+            sb_buf_add_text(&longer, sb_coding_words[i]))
+            code = sb_fail_memory(err);
+        else
+            code = sb_source_holds(transfer->source, longer.data, longer.size, &holding, err);
+        *comes = !code && holding == SB_HOLDS_FILE;
+    }
+    sb_buf_release(&longer);
+    return code;
+}
+
+/* A file has lost its suffix: do links that came before point to it? */
+static enum sb_code note_shortened(struct sb_transfer_run *transfer, struct sb_error *err)
+{
+    const struct sb_transfer_options *options = transfer->options;
+    const struct sb_buf *before = &transfer->recoded;
+    bool linked = false, comes = false;
+    enum sb_code code =
+        sb_taken_has(options->taken, SB_TAKEN_LINKED, before->data, before->size, &linked, err);
+
+    if (!code && linked)
+        code = sb_transfer_comes(transfer, before, &comes, err);
+    if (!code && linked && !comes)
+        sb_tell(options->notify, SB_PROBLEM, "link", before->data,
+                "a symbolic link points to it, and it is called %s here", transfer->path.data);
+    return code ? code
+                : sb_taken_add(options->taken, SB_TAKEN_SHORTENED, before->data, before->size, err);
+}
+
+/* SB_END. */
+static enum sb_code leave_out_taken(const struct sb_transfer_run *transfer, const char *from)
+{
+    const struct sb_notify *notify = transfer->options->notify;
+
+    if (strcmp(from, transfer->path.data) == 0)
+        sb_tell(notify, SB_PROBLEM, "taken", from,
+                "left out: a file that lost its suffix has this name already");
+    else
+        sb_tell(notify, SB_PROBLEM, "taken", from,
+                "left out: it would be called %s, as another one is already", transfer->path.data);
+    return SB_END;
+}
+
+/*
+ * A file's suffix comes off unless its name is then another's. SB_END: a hard link, of whose file
+ * the compression is off, would have to keep it.
+ */
+static enum sb_code shorten(struct sb_transfer_run *transfer, const char *from, size_t from_size,
+                            struct sb_error *err)
+{
+    const struct sb_transfer_options *options = transfer->options;
+    bool shorter, taken;
+    enum sb_code code;
+
+    if (!options->taken || !options->recode.decompress || !transfer->original)
+        return SB_OK;
+    code = is_taken(transfer, from, from_size, &shorter, &taken, err);
+    if (code || !shorter)
+        return code;
+    if (!taken)
+        return note_shortened(transfer, err);
+    return transfer->member.hard_link ? leave_out_taken(transfer, from)
+                                      : keep_as_stored(transfer, err);
+}
+
+/* SB_END: the name of the member at hand is that of another one, which was told. */
+static enum sb_code claim(struct sb_transfer_run *transfer, const char *from, size_t from_size,
+                          struct sb_error *err)
+{
+    const struct sb_transfer_options *options = transfer->options;
+    const struct sb_buf *name = &transfer->path;
+    bool other;
+    enum sb_code code;
+
+    if (!options->taken || name->size == 0)
+        return SB_OK;
+    code = sb_taken_claim(options->taken, name->data, name->size, from, from_size, &other, err);
+    if (code || !other || options->meeting_names || transfer->member.entry.type == SB_DIR)
+        return code;
+    return leave_out_taken(transfer, from);
+}
+
+/* Does a file keep the name and bytes that are stored? */
+static enum sb_code is_kept(const struct sb_transfer_run *transfer, const struct sb_buf *name,
+                            bool *kept, struct sb_error *err)
+{
+    struct sb_taken *taken = transfer->options->taken;
+
+    *kept = false;
+    return taken ? sb_taken_has(taken, SB_TAKEN_KEPT, name->data, name->size, kept, err) : SB_OK;
+}
+
+/*
+ * What the member at hand links to, as it is called in the sink. SB_END: nothing there can have
+ * that name, which was told. *recodes: are files recoded? Then: was that one?
+ */
+static enum sb_code name_hard_link(struct sb_transfer_run *transfer, bool *recodes,
+                                   struct sb_error *err)
+{
+    const char *target = transfer->member.hard_link, *problem, *ignored;
+    struct sb_buf clean = {0};
+    bool kept = false;
+    enum sb_code code;
+
+    if (sb_naming_clean(target, strlen(target), false, &clean, &problem))
+        code = sb_fail_memory(err);
+    else
+        code = problem ? SB_END
+                       : map_name(transfer, clean.data, clean.size, &transfer->hard_link, err);
+    sb_buf_release(&clean);
+    if (!code && *recodes)
+        code = is_kept(transfer, &transfer->hard_link, &kept, err);
+    *recodes = *recodes && !kept;
+    if (!code && *recodes)
+        code = recode_name(transfer, &transfer->hard_link, &ignored, err);
+    if (code == SB_END)
+        sb_tell(transfer->options->notify, SB_PROBLEM, "missing", transfer->path.data,
+                "hard link to %s, which is not there; left out", target);
+    transfer->member.hard_link = transfer->hard_link.data;
+    return code;
+}
+
+enum sb_code sb_transfer_name(struct sb_transfer_run *transfer, struct sb_error *err)
+{
+    struct sb_member *member = &transfer->member;
+    struct sb_entry *entry = &member->entry;
+    bool is_dir = entry->type == SB_DIR;
+    bool recodes =
+        entry->type == SB_FILE && !member->special && sb_recode_works(&transfer->options->recode);
+    const char *name = entry->path;
+    size_t size = entry->path_size;
+    enum sb_code code = clean_name(transfer, &name, &size, is_dir, err);
+
+    if (!code && !wanted(transfer, name, size, is_dir))
+        return SB_END;
+    if (!code)
+        code = map_name(transfer, name, size, &transfer->path, err);
+    if (!code && member->hard_link)
+        code = name_hard_link(transfer, &recodes, err);
+    transfer->original = NULL;
+    if (!code && recodes)
+        code = recode_name(transfer, &transfer->path, &transfer->original, err);
+    if (!code)
+        code = shorten(transfer, name, size, err);
+    if (!code)
+        code = claim(transfer, name, size, err);
+    if (member->hard_link)
+        transfer->original = NULL;
+    entry->path = transfer->path.data;
+    entry->path_size = transfer->path.size;
+    return code;
+}

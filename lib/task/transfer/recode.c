@@ -1,0 +1,207 @@
+#include "task/transfer/recode.h"
+
+#include "core/interrupt.h"
+#include "store/codec/codec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const suffixes[] = {[SB_FILTER_GZIP] = ".gz",
+                                       [SB_FILTER_BZIP2] = ".bz2",
+                                       [SB_FILTER_XZ] = ".xz",
+                                       [SB_FILTER_ZSTD] = ".zst"};
+
+const char *const sb_coding_words[] = {"gz", "bz2", "xz", "zst", NULL};
+
+#define CODINGS (sizeof(suffixes) / sizeof(suffixes[0]))
+
+/* A codec and where its output goes: to the next stage, or from the last one to `each`. */
+struct stage {
+    struct sb_codec *codec; /* kept from one file to the next; NULL before its first use */
+    enum sb_filter_kind coding;
+    bool compress;
+    int level;
+    int64_t done; /* bytes that came out */
+    char *out;    /* SB_CODEC_ROOM, made with the codec */
+};
+
+struct sb_recoder {
+    struct stage stages[SB_RECODE_LAYERS + 1];
+    size_t count;
+    int64_t max_size;
+    sb_each_block *each;
+    void *context;
+};
+
+bool sb_recode_works(const struct sb_recode *recode)
+{
+    return recode->decompress || recode->compress != SB_FILTER_NONE;
+}
+
+enum sb_code sb_recode_check(const struct sb_recode *recode, struct sb_error *err)
+{
+    return recode->compress == SB_FILTER_NONE
+               ? SB_OK
+               : sb_codec_check_level(recode->compress, recode->level, err);
+}
+
+/* What the suffix of a name says; SB_FILTER_NONE for none, or when nothing would be left of the
+ * name. */
+static enum sb_filter_kind suffix_of(const char *name, size_t size)
+{
+    for (size_t i = 0; i < CODINGS; i++) {
+        size_t length = suffixes[i] ? strlen(suffixes[i]) : 0;
+
+        if (length > 0 && size > length && name[size - length - 1] != '/' &&
+            memcmp(name + size - length, suffixes[i], length) == 0)
+            return (enum sb_filter_kind)i;
+    }
+    return SB_FILTER_NONE;
+}
+
+/* The layers of a name, the outermost first; *size becomes that of what is left of it. */
+static unsigned find_layers(const struct sb_recode *recode, const char *name, size_t *size,
+                            enum sb_filter_kind layers[SB_RECODE_LAYERS])
+{
+    unsigned count = 0, most = recode->all_layers ? SB_RECODE_LAYERS : 1;
+
+    while (recode->decompress && count < most) {
+        enum sb_filter_kind coding = suffix_of(name, *size);
+
+        if (coding == SB_FILTER_NONE)
+            break;
+        layers[count++] = coding;
+        *size -= strlen(suffixes[coding]);
+    }
+    return count;
+}
+
+enum sb_code sb_recode_name(const struct sb_recode *recode, const char *name, size_t size,
+                            struct sb_buf *out, unsigned *layers, struct sb_error *err)
+{
+    enum sb_filter_kind found[SB_RECODE_LAYERS];
+
+    *layers = find_layers(recode, name, &size, found);
+    if (sb_buf_set(out, name, size) ||
+        (recode->compress != SB_FILTER_NONE && sb_buf_add_text(out, suffixes[recode->compress])))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+enum sb_code sb_recoder_new(struct sb_recoder **out, struct sb_error *err)
+{
+    *out = calloc(1, sizeof(**out));
+    return *out ? SB_OK : sb_fail_memory(err);
+}
+
+static void release_stage(struct stage *stage)
+{
+    sb_codec_free(stage->codec);
+    free(stage->out);
+    *stage = (struct stage){0};
+}
+
+void sb_recoder_free(struct sb_recoder *recoder)
+{
+    for (size_t i = 0; recoder && i <= SB_RECODE_LAYERS; i++)
+        release_stage(&recoder->stages[i]);
+    free(recoder);
+}
+
+static enum sb_code add_stage(struct sb_recoder *recoder, enum sb_filter_kind coding, bool compress,
+                              int level, int64_t size, struct sb_error *err)
+{
+    struct sb_codec_options options = {.kind = coding, .compress = compress, .level = level};
+    struct stage *stage = &recoder->stages[recoder->count];
+    enum sb_code code = SB_OK;
+
+    if (!stage->codec || stage->coding != coding || stage->compress != compress ||
+        stage->level != level) {
+        release_stage(stage);
+        stage->out = malloc(SB_CODEC_ROOM);
+        if (!stage->out)
+            return sb_fail_memory(err);
+        stage->coding = coding;
+        stage->compress = compress;
+        stage->level = level;
+        code = sb_codec_new(&stage->codec, &options, err);
+    }
+    stage->done = 0;
+    if (code == SB_OK)
+        code = sb_codec_begin(stage->codec, size, err);
+    recoder->count++;
+    return code;
+}
+
+enum sb_code sb_recoder_begin(struct sb_recoder *recoder, const struct sb_recode *recode,
+                              const char *name, size_t name_size, int64_t size, sb_each_block *each,
+                              void *context, struct sb_error *err)
+{
+    enum sb_filter_kind layers[SB_RECODE_LAYERS];
+    unsigned count = find_layers(recode, name, &name_size, layers);
+    enum sb_code code = SB_OK;
+
+    recoder->count = 0;
+    recoder->max_size = recode->max_size;
+    recoder->each = each;
+    recoder->context = context;
+    for (unsigned i = 0; code == SB_OK && i < count; i++)
+        code = add_stage(recoder, layers[i], false, 0, -1, err);
+    if (code == SB_OK && recode->compress != SB_FILTER_NONE)
+        code =
+            add_stage(recoder, recode->compress, true, recode->level, count > 0 ? -1 : size, err);
+    return code;
+}
+
+static enum sb_code pass_on(struct sb_recoder *recoder, size_t from, const char *data, size_t size,
+                            bool end, struct sb_error *err);
+
+/* What a stage made goes to the next one. */
+static enum sb_code deliver(struct sb_recoder *recoder, size_t at, size_t size,
+                            struct sb_error *err)
+{
+    struct stage *stage = &recoder->stages[at];
+
+    if (size == 0)
+        return SB_OK;
+    /* A few bytes may keep it busy for hours. */
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    stage->done += (int64_t)size;
+    if (recoder->max_size > 0 && stage->done > recoder->max_size)
+        return sb_fail(err, SB_LIMIT, "becomes more than %lld bytes; see --max-size",
+                       (long long)recoder->max_size);
+    return pass_on(recoder, at + 1, stage->out, size, false, err);
+}
+
+/* Through the stage `from` and those behind it; as deep as there are stages. */
+static enum sb_code pass_on(struct sb_recoder *recoder, size_t from, const char *data, size_t size,
+                            bool end, struct sb_error *err)
+{
+    struct stage *stage = &recoder->stages[from];
+    struct sb_codec_io io = {.in = data, .in_size = size, .end = end, .room = SB_CODEC_ROOM};
+    enum sb_code code;
+
+    if (from == recoder->count)
+        return size > 0 ? recoder->each(recoder->context, data, size, err) : SB_OK;
+    io.out = stage->out;
+    do {
+        code = sb_codec_step(stage->codec, &io, err);
+        if (code == SB_OK)
+            code = deliver(recoder, from, io.made, err);
+    } while (code == SB_OK && (io.in_size > 0 || io.more));
+    if (code == SB_OK && end)
+        code = pass_on(recoder, from + 1, NULL, 0, true, err);
+    return code;
+}
+
+enum sb_code sb_recoder_feed(struct sb_recoder *recoder, const void *data, size_t size,
+                             struct sb_error *err)
+{
+    return pass_on(recoder, 0, data, size, false, err);
+}
+
+enum sb_code sb_recoder_finish(struct sb_recoder *recoder, struct sb_error *err)
+{
+    return pass_on(recoder, 0, NULL, 0, true, err);
+}

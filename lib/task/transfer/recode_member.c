@@ -1,0 +1,233 @@
+#include "task/transfer/recode_member.h"
+
+#include "core/io.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * Where recoded bytes go: memory up to a limit, then a temporary file. {.fd = -1} is an empty one.
+ */
+struct spool {
+    char *data; /* of the caller */
+    size_t room;
+    size_t size; /* in data, as long as fd is -1 */
+    int fd;
+    int64_t file_size;
+    const char *beside; /* see sb_temp_directory */
+};
+
+static enum sb_code append(struct spool *spool, const void *data, size_t size, struct sb_error *err)
+{
+    enum sb_code code = sb_write_full(spool->fd, data, size, "temporary file (see TMPDIR)", err);
+
+    spool->file_size += (int64_t)size;
+    return code;
+}
+
+static enum sb_code add_to_spool(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct spool *spool = context;
+
+    if (spool->fd < 0 && size <= spool->room - spool->size) {
+        memcpy(spool->data + spool->size, data, size);
+        spool->size += size;
+        return SB_OK;
+    }
+    if (spool->fd < 0) {
+        if (sb_temp_file(&spool->fd, spool->beside, err) ||
+            append(spool, spool->data, spool->size, err))
+            return err->code;
+    }
+    return append(spool, data, size, err);
+}
+
+/* What came out is the item's from here on. */
+static void settle(struct sb_item *item, struct spool *spool, size_t at)
+{
+    struct sb_entry *entry = &item->member.entry;
+
+    item->recoded = true;
+    entry->has &= ~(unsigned)SB_HAS_CRC;
+    item->member.located = false;
+    item->crc_known = false;
+    item->data_at = at;
+    item->data_size = spool->size;
+    item->state = spool->fd < 0 ? SB_ITEM_READ : SB_ITEM_LARGE;
+    item->spooled = spool->fd;
+    entry->size = spool->fd < 0 ? (int64_t)spool->size : spool->file_size;
+    spool->fd = -1;
+}
+
+/* Leaves it out; it is told by the name that it has where it comes from. */
+static enum sb_code leave_out(struct sb_batch *batch, struct sb_item *item, const char *kind,
+                              struct sb_error *err)
+{
+    struct sb_error cause;
+
+    sb_fail(&cause, err->code, "%s; left out", err->text);
+    item->state = SB_ITEM_FAILED;
+    return sb_events_add(&batch->events, SB_PROBLEM, kind, item->original, cause.text, err);
+}
+
+/* Settles the item, or leaves it out when its bytes are at fault. */
+static enum sb_code conclude(struct sb_batch *batch, struct sb_item *item, struct spool *spool,
+                             size_t at, enum sb_code code, struct sb_error *err)
+{
+    struct sb_error cause = *err;
+
+    if (code == SB_OK)
+        settle(item, spool, at);
+    if (spool->fd >= 0)
+        close(spool->fd);
+    if (code == SB_DAMAGED)
+        return leave_out(batch, item, "damaged", err);
+    if (code == SB_CHANGED)
+        return leave_out(batch, item, "changed", err);
+    if (code == SB_LIMIT)
+        return sb_fail(err, SB_LIMIT, "%s: %s", item->original, cause.text);
+    if (code == SB_END)
+        item->state = SB_ITEM_FAILED;
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code feed(void *recoder, const void *data, size_t size, struct sb_error *err)
+{
+    return sb_recoder_feed(recoder, data, size, err);
+}
+
+static enum sb_code recode_item(const struct sb_recode *recode, struct sb_recoder *recoder,
+                                struct sb_batch *batch, struct sb_item *item, struct spool *spool,
+                                struct sb_error *err)
+{
+    enum sb_code code = sb_recoder_begin(recoder, recode, item->original, strlen(item->original),
+                                         item->member.entry.size, add_to_spool, spool, err);
+
+    if (!code && item->state == SB_ITEM_READ)
+        code = feed(recoder, batch->data + item->data_at, item->data_size, err);
+    else if (!code)
+        code = sb_item_stream(batch, item, feed, recoder, err);
+    return code ? code : sb_recoder_finish(recoder, err);
+}
+
+static bool has_bytes(const struct sb_item *item)
+{
+    return item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE;
+}
+
+static bool is_due(const struct sb_item *item)
+{
+    return item->original && !item->recoded && has_bytes(item);
+}
+
+/* Its bytes come to stand in the room, behind those of *used, or in a temporary file. */
+static enum sb_code move_item(const struct sb_recode *recode, struct sb_recoder *recoder,
+                              struct sb_batch *batch, struct sb_item *item, struct spool *spool,
+                              size_t *used, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (is_due(item)) {
+        code = recode_item(recode, recoder, batch, item, spool, err);
+        code = conclude(batch, item, spool, *used, code, err);
+    } else if (item->state == SB_ITEM_READ && item->data_size > spool->room) {
+        code = add_to_spool(spool, batch->data + item->data_at, item->data_size, err);
+        code = conclude(batch, item, spool, *used, code, err);
+    } else if (item->state == SB_ITEM_READ) {
+        memcpy(spool->data, batch->data + item->data_at, item->data_size);
+        item->data_at = *used;
+    }
+    if (item->state == SB_ITEM_READ)
+        *used += item->data_size;
+    return code;
+}
+
+static enum sb_code move_items(const struct sb_recode *recode, struct sb_recoder *recoder,
+                               struct sb_batch *batch, bool links, const struct spool *room,
+                               size_t *used, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+        struct spool spool = *room;
+
+        spool.data += *used;
+        spool.room -= *used;
+        if (has_bytes(item) && (item->member.entry.type == SB_LINK) == links)
+            code = move_item(recode, recoder, batch, item, &spool, used, err);
+    }
+    return code;
+}
+
+/*
+ * Sizes change, so all bytes move to a second room, which takes the place of the first. Links go
+ * first, so that there is room for them.
+ */
+static enum sb_code recode_all(const struct sb_recode *recode, struct sb_recoder *recoder,
+                               struct sb_batch *batch, const struct spool *room,
+                               struct sb_error *err)
+{
+    size_t used = 0;
+    enum sb_code code = move_items(recode, recoder, batch, true, room, &used, err);
+
+    if (!code)
+        code = move_items(recode, recoder, batch, false, room, &used, err);
+    batch->data_size = used;
+    return code;
+}
+
+enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *batch,
+                             const char *beside, struct sb_error *err)
+{
+    struct sb_recoder *recoder = NULL;
+    char *room, *old = batch->data;
+    bool wanted = false;
+    enum sb_code code;
+
+    for (size_t i = 0; i < batch->count; i++)
+        wanted = wanted || is_due(&batch->items[i]);
+    if (!wanted)
+        return SB_OK;
+    batch->data = NULL;
+    code = sb_batch_make_room(batch, err);
+    room = batch->data;
+    batch->data = old;
+    if (!code)
+        code = sb_recoder_new(&recoder, err);
+    if (!code) {
+        struct spool spool = {.data = room, .room = SB_BATCH_BYTES, .fd = -1, .beside = beside};
+
+        code = recode_all(recode, recoder, batch, &spool, err);
+        batch->data = room;
+        room = old;
+    }
+    sb_recoder_free(recoder);
+    free(room);
+    return code;
+}
+
+enum sb_code sb_recode_sequence(const struct sb_recode *recode, struct sb_source *source,
+                                struct sb_batch *batch, const char *beside, struct sb_error *err)
+{
+    struct sb_item *item = &batch->items[0];
+    struct spool spool = {.data = batch->data, .room = SB_BATCH_BYTES, .fd = -1, .beside = beside};
+    struct sb_recoder *recoder = NULL;
+    enum sb_code code = sb_recoder_new(&recoder, err);
+    const void *data;
+    size_t size;
+
+    if (code)
+        return code;
+    code = sb_recoder_begin(recoder, recode, item->original, strlen(item->original),
+                            item->member.entry.size, add_to_spool, &spool, err);
+    while (!code && !(code = sb_source_block(source, &data, &size, err)))
+        code = sb_recoder_feed(recoder, data, size, err);
+    if (code == SB_END)
+        code = sb_recoder_finish(recoder, err);
+    code = conclude(batch, item, &spool, 0, code, err);
+    batch->data_size = item->state == SB_ITEM_READ ? item->data_size : 0;
+    sb_recoder_free(recoder);
+    return code;
+}

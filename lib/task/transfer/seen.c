@@ -1,0 +1,122 @@
+#include "task/transfer/seen.h"
+
+#include "archive/archive.h"
+#include "archive/database.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+
+const char *const sb_duplicate_words[] = {"error", "first", "last", NULL};
+
+struct sb_seen {
+    sqlite3 *db;
+    sqlite3_stmt *add;
+    sqlite3_stmt *find;
+};
+
+enum sb_code sb_seen_new(struct sb_seen **out, const char *beside, struct sb_error *err)
+{
+    struct sb_seen *seen = calloc(1, sizeof(*seen));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!seen)
+        return sb_fail_memory(err);
+    code = sb_database_open_private(&seen->db, beside, err);
+    if (!code)
+        code = sb_database_run(
+            seen->db,
+            "BEGIN; CREATE TABLE seen (name BLOB PRIMARY KEY, place INTEGER) WITHOUT ROWID", err);
+    if (!code)
+        code = sb_database_prepare(seen->db, &seen->add,
+                                   "INSERT OR IGNORE INTO seen VALUES (?1, ?2)", err);
+    if (!code)
+        code = sb_database_prepare(seen->db, &seen->find, "SELECT place FROM seen WHERE name = ?1",
+                                   err);
+    if (code) {
+        sb_seen_free(seen);
+        return code;
+    }
+    *out = seen;
+    return SB_OK;
+}
+
+void sb_seen_free(struct sb_seen *seen)
+{
+    if (!seen)
+        return;
+    sqlite3_finalize(seen->add);
+    sqlite3_finalize(seen->find);
+    sb_database_close(seen->db);
+    free(seen);
+}
+
+void sb_seen_shrink(struct sb_seen *seen)
+{
+    sb_database_shrink(seen->db);
+}
+
+static enum sb_code add(struct sb_seen *seen, const char *name, size_t size, int64_t place,
+                        bool *before, struct sb_error *err)
+{
+    int result = sqlite3_bind_blob64(seen->add, 1, name, size, SQLITE_STATIC);
+
+    sqlite3_bind_int64(seen->add, 2, place);
+    if (result == SQLITE_OK)
+        result = sqlite3_step(seen->add);
+    *before = sqlite3_changes(seen->db) == 0;
+    if (result != SQLITE_DONE)
+        sb_database_fail(seen->db, err);
+    sqlite3_reset(seen->add);
+    return result == SQLITE_DONE ? SB_OK : err->code;
+}
+
+enum sb_code sb_seen_add(struct sb_seen *seen, const char *name, size_t size, bool *before,
+                         struct sb_error *err)
+{
+    return add(seen, name, size, 0, before, err);
+}
+
+enum sb_code sb_seen_add_from(struct sb_seen *seen, const char *name, size_t size, int64_t place,
+                              int64_t *first, struct sb_error *err)
+{
+    bool before;
+    enum sb_code code = add(seen, name, size, place, &before, err);
+
+    *first = place;
+    return code || !before ? code : sb_seen_find(seen, name, size, first, err);
+}
+
+enum sb_code sb_seen_find(struct sb_seen *seen, const char *name, size_t size, int64_t *first,
+                          struct sb_error *err)
+{
+    int result = sqlite3_bind_blob64(seen->find, 1, name, size, SQLITE_STATIC);
+
+    *first = -1;
+    if (result == SQLITE_OK)
+        result = sqlite3_step(seen->find);
+    if (result == SQLITE_ROW)
+        *first = sqlite3_column_int64(seen->find, 0);
+    else if (result != SQLITE_DONE)
+        sb_database_fail(seen->db, err);
+    sqlite3_reset(seen->find);
+    return result == SQLITE_ROW || result == SQLITE_DONE ? SB_OK : err->code;
+}
+
+enum sb_code sb_seen_add_archive(struct sb_seen *seen, const char *path, struct sb_error *err)
+{
+    const struct sb_query names = {.order = SB_BY_PATH, .files = true, .names_only = true};
+    struct sb_archive *archive = NULL;
+    struct sb_cursor *cursor = NULL;
+    struct sb_entry entry;
+    bool before;
+    enum sb_code code = sb_archive_open(&archive, path, err);
+
+    if (!code)
+        code = sb_cursor_open(&cursor, archive, &names, err);
+    while (!code && (code = sb_cursor_next(cursor, &entry, err)) == SB_OK)
+        code = sb_seen_add(seen, entry.path, entry.path_size, &before, err);
+    sb_cursor_free(cursor);
+    sb_archive_free(archive);
+    return code == SB_END ? SB_OK : code;
+}

@@ -1,0 +1,49 @@
+/*
+ * Names that came before, any number of them, in a temporary file once they are many.
+ *
+ * Belongs to one thread.
+ */
+#ifndef SB_TASK_TRANSFER_SEEN_H
+#define SB_TASK_TRANSFER_SEEN_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What becomes of a name that comes again. */
+enum sb_duplicates { SB_DUPLICATE_ERROR, SB_DUPLICATE_FIRST, SB_DUPLICATE_LAST };
+
+/* What users call them, in this order; ends with NULL. */
+extern const char *const sb_duplicate_words[];
+
+struct sb_seen;
+
+/* beside: see sb_temp_directory. */
+enum sb_code sb_seen_new(struct sb_seen **out, const char *beside, struct sb_error *err) SB_CHECKED;
+void sb_seen_free(struct sb_seen *seen); /* NULL is allowed */
+
+/* Gives back what memory it can, at a time when others need theirs. */
+void sb_seen_shrink(struct sb_seen *seen);
+
+/* *before: the name was added earlier. */
+enum sb_code sb_seen_add(struct sb_seen *seen, const char *name, size_t size, bool *before,
+                         struct sb_error *err) SB_CHECKED;
+
+/*
+ * The same for names that come from several places, by their numbers: *first is that from which the
+ * name came first, which may be this one.
+ */
+enum sb_code sb_seen_add_from(struct sb_seen *seen, const char *name, size_t size, int64_t place,
+                              int64_t *first, struct sb_error *err) SB_CHECKED;
+
+/* Where a name came from first; -1: it did not come. */
+enum sb_code sb_seen_find(struct sb_seen *seen, const char *name, size_t size, int64_t *first,
+                          struct sb_error *err) SB_CHECKED;
+
+/* Adds the names of all files of an archive. */
+enum sb_code sb_seen_add_archive(struct sb_seen *seen, const char *path,
+                                 struct sb_error *err) SB_CHECKED;
+
+#endif

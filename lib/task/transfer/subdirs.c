@@ -1,0 +1,117 @@
+#include "task/transfer/subdirs.h"
+
+#include "core/name.h"
+#include "store/container.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a path that may end in '/': its last component, for the caller to free. */
+static char *last_component(const char *path)
+{
+    size_t size = strlen(path);
+    const char *slash;
+
+    while (size > 0 && path[size - 1] == '/')
+        size--;
+    slash = size ? memrchr(path, '/', size) : NULL;
+    return slash ? strndup(slash + 1, (size_t)(path + size - slash - 1)) : strndup(path, size);
+}
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* "." and ".." by the name that the directory has where it is. */
+static char *name_of(const char *path)
+{
+    char *name = last_component(path), *real;
+
+    if (!name || !is_dots(name))
+        return name;
+    real = realpath(path, NULL);
+    if (!real)
+        return name;
+    free(name);
+    name = last_component(real);
+    free(real);
+    return name;
+}
+
+static enum sb_code make_one(char **out, const char *path, const char *prefix, struct sb_error *err)
+{
+    char *name = name_of(path);
+    enum sb_code code = SB_OK;
+
+    if (!name)
+        return sb_fail_memory(err);
+    name[sb_container_base_size(name)] = '\0';
+    if (strcmp(path, "-") == 0)
+        code = sb_fail(err, SB_INVALID, "standard input has no name to be a subdirectory's");
+    else if (sb_name_problem(name, strlen(name)))
+        code = sb_fail(err, SB_INVALID, "%s: has no name that a subdirectory could have", path);
+    else if (asprintf(out, "%s%s%s", prefix ? prefix : "", prefix ? "/" : "", name) < 0)
+        code = sb_fail_memory(err);
+    free(name);
+    return code;
+}
+
+struct named {
+    const char *subdir;
+    const char *path;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+
+    return strcmp(x->subdir, y->subdir);
+}
+
+static enum sb_code refuse_alike(char *const *subdirs, char *const *paths, size_t count,
+                                 struct sb_error *err)
+{
+    struct named *sorted = calloc(count + 1, sizeof(*sorted));
+    enum sb_code code = SB_OK;
+
+    if (!sorted)
+        return sb_fail_memory(err);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = (struct named){subdirs[i], paths[i]};
+    qsort(sorted, count, sizeof(*sorted), compare);
+    for (size_t i = 1; code == SB_OK && i < count; i++) {
+        if (strcmp(sorted[i].subdir, sorted[i - 1].subdir) == 0)
+            code = sb_fail(err, SB_INVALID,
+                           "%s and %s: both would be the subdirectory %s; give one another name",
+                           sorted[i - 1].path, sorted[i].path, sorted[i].subdir);
+    }
+    free(sorted);
+    return code;
+}
+
+enum sb_code sb_subdirs_new(char ***out, char *const *paths, size_t count, const char *prefix,
+                            struct sb_error *err)
+{
+    char **subdirs = calloc(count + 1, sizeof(*subdirs));
+    enum sb_code code = subdirs ? SB_OK : sb_fail_memory(err);
+
+    for (size_t i = 0; code == SB_OK && i < count; i++)
+        code = make_one(&subdirs[i], paths[i], prefix, err);
+    if (code == SB_OK)
+        code = refuse_alike(subdirs, paths, count, err);
+    if (code) {
+        sb_subdirs_free(subdirs, count);
+        subdirs = NULL;
+    }
+    *out = subdirs;
+    return code;
+}
+
+void sb_subdirs_free(char **subdirs, size_t count)
+{
+    for (size_t i = 0; subdirs && i < count; i++)
+        free(subdirs[i]);
+    free(subdirs);
+}

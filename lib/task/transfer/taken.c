@@ -1,0 +1,115 @@
+#include "task/transfer/taken.h"
+
+#include "core/buf.h"
+#include "core/hash64.h"
+#include "task/transfer/seen.h"
+
+#include <stdlib.h>
+
+#define OWNED 'n' /* before names that belong to somebody; notes have others */
+
+static const char marks[] = {
+    [SB_TAKEN_SHORTENED] = 's', [SB_TAKEN_KEPT] = 'k', [SB_TAKEN_LINKED] = 'l'};
+
+struct sb_taken {
+    struct sb_seen *seen;
+    struct sb_hash_key key; /* where a name came from is kept as a hash */
+    struct sb_buf marked;
+    int64_t kept;
+};
+
+enum sb_code sb_taken_new(struct sb_taken **out, const char *beside, struct sb_error *err)
+{
+    struct sb_taken *taken = calloc(1, sizeof(*taken));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!taken)
+        return sb_fail_memory(err);
+    code = sb_hash_key_draw(&taken->key, err);
+    if (!code)
+        code = sb_seen_new(&taken->seen, beside, err);
+    if (code)
+        sb_taken_free(taken);
+    else
+        *out = taken;
+    return code;
+}
+
+void sb_taken_free(struct sb_taken *taken)
+{
+    if (!taken)
+        return;
+    sb_seen_free(taken->seen);
+    sb_buf_release(&taken->marked);
+    free(taken);
+}
+
+static enum sb_code mark(struct sb_taken *taken, char with, const char *name, size_t size,
+                         struct sb_error *err)
+{
+    sb_buf_clear(&taken->marked);
+    return sb_buf_add_char(&taken->marked, with) || sb_buf_add(&taken->marked, name, size)
+               ? sb_fail_memory(err)
+               : SB_OK;
+}
+
+/* Never negative, which would be a name that did not come. */
+static int64_t place_of(const struct sb_taken *taken, const char *from, size_t size)
+{
+    return (int64_t)(sb_hash64(&taken->key, from, size) >> 1);
+}
+
+enum sb_code sb_taken_look(struct sb_taken *taken, const char *name, size_t size, const char *from,
+                           size_t from_size, bool *other, struct sb_error *err)
+{
+    int64_t place = -1;
+    enum sb_code code = mark(taken, OWNED, name, size, err);
+
+    if (!code)
+        code = sb_seen_find(taken->seen, taken->marked.data, taken->marked.size, &place, err);
+    *other = place >= 0 && place != place_of(taken, from, from_size);
+    return code;
+}
+
+enum sb_code sb_taken_claim(struct sb_taken *taken, const char *name, size_t size, const char *from,
+                            size_t from_size, bool *other, struct sb_error *err)
+{
+    int64_t mine = place_of(taken, from, from_size), first = mine;
+    enum sb_code code = mark(taken, OWNED, name, size, err);
+
+    if (!code)
+        code = sb_seen_add_from(taken->seen, taken->marked.data, taken->marked.size, mine, &first,
+                                err);
+    *other = first != mine;
+    return code;
+}
+
+enum sb_code sb_taken_add(struct sb_taken *taken, enum sb_taken_note note, const char *name,
+                          size_t size, struct sb_error *err)
+{
+    bool before;
+    enum sb_code code = mark(taken, marks[note], name, size, err);
+
+    if (!code)
+        code = sb_seen_add(taken->seen, taken->marked.data, taken->marked.size, &before, err);
+    taken->kept += !code && note == SB_TAKEN_KEPT;
+    return code;
+}
+
+enum sb_code sb_taken_has(struct sb_taken *taken, enum sb_taken_note note, const char *name,
+                          size_t size, bool *has, struct sb_error *err)
+{
+    int64_t place = -1;
+    enum sb_code code = mark(taken, marks[note], name, size, err);
+
+    if (!code)
+        code = sb_seen_find(taken->seen, taken->marked.data, taken->marked.size, &place, err);
+    *has = place >= 0;
+    return code;
+}
+
+int64_t sb_taken_kept(const struct sb_taken *taken)
+{
+    return taken->kept;
+}

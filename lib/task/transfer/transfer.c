@@ -1,0 +1,292 @@
+#include "task/transfer/transfer.h"
+
+#include "core/name.h"
+#include "task/fetch/stored_names.h"
+#include "task/transfer/impl.h"
+#include "task/transfer/recode_member.h"
+#include "task/transfer/taken.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* A batch of few items at first, and as long as files are large: every thread gets some of them. */
+#define FIRST_BATCH_ITEMS 16
+
+static enum sb_code fail_long_link(struct sb_batch *batch, struct sb_item *item,
+                                   struct sb_error *err)
+{
+    char text[SB_LONG_LINK_TEXT];
+
+    sb_transfer_describe_long_link(text);
+    return sb_item_fail(batch, item, "link", text, err);
+}
+
+static enum sb_code load_item(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+{
+    bool link = item->member.entry.type == SB_LINK;
+    size_t room = link ? SB_LINK_BYTES_MOST : SB_BATCH_BYTES - batch->data_size;
+    enum sb_code code = sb_loader_load(batch->loader, &item->member, batch->data + batch->data_size,
+                                       room, &batch->events, err);
+
+    if (link && code == SB_LIMIT)
+        return fail_long_link(batch, item, err);
+    item->state = code == SB_OK ? SB_ITEM_READ : code == SB_LIMIT ? SB_ITEM_LARGE : SB_ITEM_FAILED;
+    if (code == SB_OK) {
+        item->data_at = batch->data_size;
+        item->data_size = (size_t)item->member.entry.size;
+        batch->data_size += item->data_size;
+    }
+    return code == SB_LIMIT || code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code load_items(struct sb_batch *batch, bool links, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+
+        if (item->state == SB_ITEM_NEW && (item->member.entry.type == SB_LINK) == links)
+            code = load_item(batch, item, err);
+    }
+    return code;
+}
+
+/* Links come first, while there is room: sinks want their targets at hand. */
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+{
+    const struct sb_transfer_run *transfer = context;
+    struct sb_batch *batch = slot;
+    enum sb_code code = SB_OK;
+
+    if (transfer->sink->ops->look)
+        code = transfer->sink->ops->look(transfer->sink, batch, err);
+    if (!code)
+        code = load_items(batch, true, err);
+    if (!code)
+        code = load_items(batch, false, err);
+    if (!code)
+        code = sb_recode_batch(&transfer->options->recode, batch, transfer->options->beside, err);
+    if (!code)
+        code = transfer->sink->ops->store(transfer->sink, batch, turns, err);
+    batch->failed = code != SB_OK;
+    return code;
+}
+
+/* What only the loader knew the size of. */
+static enum sb_code count_loaded(struct sb_transfer_run *transfer, const struct sb_batch *batch,
+                                 struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && transfer->source->loads && i < batch->count; i++) {
+        if (!batch->items[i].counted && batch->items[i].member.entry.size > 0)
+            code = sb_transfer_count(transfer, batch->items[i].member.entry.size, err);
+    }
+    return code;
+}
+
+/*
+ * A member is complete once it was loaded: a file's time is known from when it was opened. Under
+ * strict the first loss ends it.
+ */
+static enum sb_code tell_all_lost(const struct sb_transfer_run *transfer,
+                                  const struct sb_batch *batch, struct sb_error *err)
+{
+    enum sb_code code = sb_transfer_heed(transfer, err);
+
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        const struct sb_item *item = &batch->items[i];
+
+        if (item->state == SB_ITEM_FAILED || item->part_offset > 0)
+            continue;
+        sb_transfer_tell_lost(transfer, &item->member);
+        code = sb_transfer_heed(transfer, err);
+    }
+    return code;
+}
+
+/* Where a symbolic link leads by its names alone; false: out of the tree, or to its root. */
+static bool resolve(const struct sb_entry *link, const char *target, size_t size,
+                    struct sb_buf *out, struct sb_error *err)
+{
+    size_t at = 0;
+
+    err->code = SB_OK;
+    if (size == 0 || target[0] == '/')
+        return false;
+    if (sb_buf_set(out, link->path, sb_parent_size(link->path, link->path_size))) {
+        sb_fail_memory(err);
+        return false;
+    }
+    for (size_t end; at < size; at = end + 1) {
+        const char *slash = memchr(target + at, '/', size - at);
+        bool up;
+
+        end = slash ? (size_t)(slash - target) : size;
+        up = end - at == 2 && memcmp(target + at, "..", 2) == 0;
+        if (up && out->size == 0)
+            return false;
+        if (up)
+            out->size = sb_parent_size(out->data, out->size);
+        if (up || end == at || (end - at == 1 && target[at] == '.'))
+            continue;
+        if ((out->size > 0 && sb_buf_add_char(out, '/')) ||
+            sb_buf_add(out, target + at, end - at)) {
+            sb_fail_memory(err);
+            return false;
+        }
+    }
+    return out->size > 0;
+}
+
+/* Does a link lead to a file that has lost its suffix, or may one yet lose it? */
+static enum sb_code heed_link(struct sb_transfer_run *transfer, const struct sb_batch *batch,
+                              const struct sb_item *item, struct sb_error *err)
+{
+    const struct sb_transfer_options *options = transfer->options;
+    const struct sb_entry *entry = &item->member.entry;
+    struct sb_buf *target = &transfer->link_target;
+    bool shortened = false, comes = false;
+    enum sb_code code;
+
+    if (!resolve(entry, batch->data + item->data_at, item->data_size, target, err))
+        return err->code;
+    code = sb_taken_has(options->taken, SB_TAKEN_SHORTENED, target->data, target->size, &shortened,
+                        err);
+    if (!code && shortened)
+        code = sb_transfer_comes(transfer, target, &comes, err);
+    if (!code && shortened && !comes)
+        sb_tell(options->notify, SB_PROBLEM, "link", entry->path,
+                "links to %.*s, which has lost its suffix here", (int)target->size, target->data);
+    return code ? code
+                : sb_taken_add(options->taken, SB_TAKEN_LINKED, target->data, target->size, err);
+}
+
+static enum sb_code heed_links(struct sb_transfer_run *transfer, const struct sb_batch *batch,
+                               struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (!transfer->options->taken || !transfer->options->recode.decompress)
+        return SB_OK;
+    for (size_t i = 0; !code && i < batch->count; i++) {
+        const struct sb_item *item = &batch->items[i];
+
+        if (item->member.entry.type == SB_LINK && item->state != SB_ITEM_FAILED)
+            code = heed_link(transfer, batch, item, err);
+    }
+    return code;
+}
+
+static void adapt(struct sb_transfer_run *transfer, const struct sb_batch *batch)
+{
+    int64_t bytes = 0;
+
+    for (size_t i = 0; i < batch->count; i++)
+        bytes += batch->items[i].member.entry.size > 0 ? batch->items[i].member.entry.size : 0;
+    if (batch->count > 0)
+        transfer->batch_items = SB_BATCH_BYTES / ((size_t)bytes / batch->count + 1) + 1;
+    if (transfer->batch_items > SB_BATCH_ITEMS)
+        transfer->batch_items = SB_BATCH_ITEMS;
+}
+
+static void show_progress(const struct sb_transfer_run *transfer)
+{
+    const struct sb_transfer_options *options = transfer->options;
+    const struct sb_source *source = transfer->source;
+
+    if (options->progress)
+        options->progress(options->context, source->total ? source->done : transfer->bytes,
+                          source->total, transfer->sink->counts.files);
+}
+
+static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+{
+    struct sb_transfer_run *transfer = context;
+    struct sb_batch *batch = slot;
+    enum sb_code code;
+
+    sb_events_tell(&batch->events, transfer->options->notify);
+    code = count_loaded(transfer, batch, err);
+    if (!code)
+        code = transfer->sink->ops->drain(transfer->sink, batch, err);
+    if (!code)
+        code = heed_links(transfer, batch, err);
+    if (!code)
+        code = tell_all_lost(transfer, batch, err);
+    adapt(transfer, batch);
+    sb_batch_clear(batch);
+    show_progress(transfer);
+    return code;
+}
+
+/* Descriptors for directories that all batches together may keep open: an eighth of those allowed.
+ */
+static unsigned directories_in_flight(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < 128)
+        return 16;
+    return limit.rlim_cur < 2048 ? (unsigned)limit.rlim_cur / 8 : 256;
+}
+
+static enum sb_code run(struct sb_transfer_run *transfer, struct sb_error *err)
+{
+    static const struct sb_pipeline_ops ops = {
+        .fill = sb_transfer_fill, .work = work, .drain = drain};
+    unsigned threads = transfer->options->threads ? transfer->options->threads : 1;
+    unsigned count = threads == 1 ? 1 : 2 * threads + 2;
+    struct sb_batch *batches = calloc(count, sizeof(*batches));
+    enum sb_code code = batches ? SB_OK : sb_fail_memory(err);
+
+    transfer->batch_items = FIRST_BATCH_ITEMS;
+    transfer->batch_dirs = count < directories_in_flight() ? directories_in_flight() / count : 1;
+    for (unsigned i = 0; !code && transfer->source->loads && i < count; i++)
+        code = sb_loader_open(transfer->source, &batches[i].loader, err);
+    if (!code)
+        code = sb_pipeline_run(&ops, transfer, batches, sizeof(*batches), count, threads, err);
+    for (unsigned i = 0; batches && i < count; i++) {
+        if (code && batches[i].failed)
+            sb_events_tell(&batches[i].events, transfer->options->notify);
+        if (transfer->sink->ops->release)
+            transfer->sink->ops->release(transfer->sink, &batches[i]);
+        sb_batch_release(&batches[i]);
+    }
+    free(batches);
+    return code;
+}
+
+enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
+                         const struct sb_transfer_options *options, int64_t *members,
+                         struct sb_error *err)
+{
+    struct sb_transfer_run transfer = {.options = options, .source = source, .sink = sink};
+    struct sb_transfer_place *place = options->place;
+    enum sb_code code = SB_OK;
+
+    if (place) {
+        place->more = false;
+        transfer.bytes = place->bytes;
+        transfer.stretch_end = place->bytes + place->stretch;
+    }
+    transfer.naming.notify = options->notify;
+    transfer.naming.dots_are_usual = options->dots_are_usual;
+    if (options->prefix || options->strip || !options->stored_names)
+        code = sb_stored_names_new(&transfer.names, options->prefix, options->strip, NULL,
+                                   sink->any_names, options->notify, err);
+    if (!code)
+        code = run(&transfer, err);
+    *members += transfer.members;
+    if (place)
+        place->bytes = transfer.bytes;
+    sb_stored_names_free(transfer.names);
+    sb_naming_release(&transfer.naming);
+    sb_buf_release(&transfer.path);
+    sb_buf_release(&transfer.hard_link);
+    sb_buf_release(&transfer.recoded);
+    sb_buf_release(&transfer.link_target);
+    return code;
+}

@@ -1,0 +1,172 @@
+#include "task/verify/bag.h"
+
+#include "task/convert/paths.h"
+#include "task/verify/bag_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void sb_verify_bag_say(struct bag_check *check, enum sb_remedy remedy, const char *kind,
+                       struct bag_defect_place place, const char *format, ...)
+{
+    const char *path = place.file >= 0 ? check->spec.paths[place.file] : place.path;
+    char text[2048];
+    va_list arguments;
+
+    if (place.file >= 0 && check->options->shown_as)
+        path = check->options->shown_as;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    struct sb_defect defect = {
+        .kind = kind,
+        .path = path,
+        .path_size = path ? strlen(path) : 0,
+        .shard = place.file,
+        .offset = place.offset,
+        .text = text,
+        .has_record = place.record >= 0,
+        .record = place.record,
+    };
+    check->result->defects++;
+    check->result->remedies |= remedy;
+    check->events->found(check->events->context, &defect);
+}
+
+/* What is written is compressed as it was read. */
+static enum sb_code writer_options(const struct bag_check *check,
+                                   struct sb_bag_writer_options *options, struct sb_error *err)
+{
+    enum sb_compression wanted;
+
+    *options = *check->options->repair_to;
+    options->append = false;
+    options->compression = check->options->bag.compression;
+    options->total = -1;
+    wanted = sb_compression_of(options->compression, options->path);
+    for (uint32_t i = 0; i < check->file_count; i++) {
+        const struct bag_file *file = &check->files[i];
+
+        if (file->usable && file->zstd != (wanted == SB_COMPRESSION_ZSTD))
+            return sb_fail(err, SB_INVALID,
+                           "%s: would%s be compressed, and %s is%s; records are repaired as they "
+                           "are stored: call it *%s",
+                           options->path, file->zstd ? " not" : "", file->path,
+                           file->zstd ? "" : " not", file->zstd ? ".bagz" : ".bag");
+        if (check->options->keep_numbers && (!file->usable || file->walked) &&
+            check->options->bag.layout == SB_LAYOUT_CONCATENATED)
+            return sb_fail(err, SB_INVALID,
+                           "%s: how many records it had is not known, so that numbers cannot be "
+                           "kept",
+                           file->path);
+    }
+    return SB_OK;
+}
+
+/* What is damaged may hold more than could be saved. */
+static enum sb_code refuse_itself(const struct bag_check *check, struct sb_error *err)
+{
+    const char *output = check->options->repair_to->path;
+
+    for (size_t i = 0; i < check->spec.count; i++) {
+        if (sb_convert_replaces(output, check->spec.paths[i]))
+            return sb_fail(err, SB_INVALID,
+                           "%s: is what is to be repaired, or a part of it; choose another output",
+                           output);
+    }
+    return SB_OK;
+}
+
+static enum sb_code open_writer(struct bag_check *check, struct sb_error *err)
+{
+    struct sb_bag_writer_options options;
+
+    if (!check->options->repair_to)
+        return SB_OK;
+    if (refuse_itself(check, err))
+        return err->code;
+    if (writer_options(check, &options, err))
+        return err->code;
+    return sb_bag_writer_open(&check->writer, &options, err);
+}
+
+static enum sb_code check_records(struct bag_check *check, struct sb_error *err)
+{
+    struct sb_record_choice *choice = NULL;
+    enum sb_code code = SB_OK;
+
+    if (check->options->records && !check->whole) {
+        check->result->incomplete = true;
+        return SB_OK;
+    }
+    check->result->selected = check->options->records || check->options->choice;
+    if (check->options->records)
+        code = sb_record_choice_new(&choice, check->options->records, check->places, err);
+    if (!code)
+        code = sb_verify_bag_records(check, choice, err);
+    sb_record_choice_free(choice);
+    return code;
+}
+
+static void judge_strictly(struct bag_check *check)
+{
+    struct sb_verify_bag_result *result = check->result;
+
+    if (check->options->strict && result->unchecked > 0)
+        sb_verify_bag_say(check, SB_REMEDY_SUMS, "unchecked", BAG_PATH(NULL), "%lld of %lld %s",
+                          (long long)result->unchecked, (long long)result->records,
+                          "records have no checksum");
+}
+
+static enum sb_code run(struct bag_check *check, struct sb_error *err)
+{
+    enum sb_code code = sb_verify_bag_files(check, err);
+
+    if (!code && (!check->options->choice || check->options->choice->share.index == 0))
+        code = sb_verify_bag_sets(check, err);
+    if (!code)
+        code = open_writer(check, err);
+    if (!code && check->file_count > 0)
+        code = check_records(check, err);
+    if (!code && check->writer)
+        code = sb_bag_writer_commit(check->writer, err);
+    if (!code)
+        judge_strictly(check);
+    return code;
+}
+
+enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options *options,
+                           const struct sb_verify_events *events, const struct sb_notify *notify,
+                           struct sb_verify_bag_result *result, struct sb_error *err)
+{
+    struct bag_check check = {
+        .options = options,
+        .events = events,
+        .notify = notify,
+        .result = result,
+        .walked_limits = -1,
+    };
+    enum sb_code code;
+
+    *result = (struct sb_verify_bag_result){
+        .unproved =
+            "a bag has no checksums, and frames need not: bytes that changed may go unnoticed",
+    };
+    if (options->repair_to && (options->quick || options->records || options->choice))
+        return sb_fail(err, SB_INVALID, "%s: what is repaired is read, and all of it",
+                       options->repair_to->path);
+    code = sb_spec_expand(&check.spec, spec, err);
+    if (code)
+        return code;
+    check.file_count = (uint32_t)check.spec.count;
+    check.files = calloc(check.spec.count + 1, sizeof(*check.files));
+    code = check.files ? run(&check, err) : sb_fail_memory(err);
+    sb_bag_writer_free(check.writer);
+    if (check.walked_limits >= 0)
+        close(check.walked_limits);
+    free(check.files);
+    sb_spec_release(&check.spec);
+    return code;
+}

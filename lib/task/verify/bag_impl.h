@@ -1,0 +1,103 @@
+/*
+ * What the parts of verify/bag.h share.
+ */
+#ifndef SB_TASK_VERIFY_BAG_IMPL_H
+#define SB_TASK_VERIFY_BAG_IMPL_H
+
+#include "store/shard_spec.h"
+#include "task/verify/bag.h"
+
+#include <sys/stat.h>
+
+/* One file of the spec. */
+struct bag_file {
+    const char *path; /* the spec's */
+    bool there;       /* something of this name */
+    bool usable;      /* the rest is known */
+    bool zstd;
+    bool separate; /* limits are in limits.NAME */
+    bool walked;   /* limits were lost: those in bag_check.walked_limits are of its frames */
+    int64_t records;
+    int64_t bytes;     /* of the records section */
+    int64_t limits_at; /* offset, in the file that has them */
+    int64_t first;     /* concatenated: number of its first record */
+    struct stat was;   /* before it was looked at */
+};
+
+struct bag_check {
+    const struct sb_verify_bag_options *options;
+    const struct sb_verify_events *events;
+    const struct sb_notify *notify;
+    struct sb_verify_bag_result *result;
+    struct sb_spec spec;
+    struct bag_file *files; /* as many as the spec has paths */
+    uint32_t file_count;
+    bool whole;        /* all are usable, so that numbers are those of the set */
+    int64_t places;    /* numbers of records are below this */
+    int64_t bytes;     /* of all records */
+    int walked_limits; /* descriptor of a temporary file; -1: none */
+    int64_t walked_size;
+    struct sb_bag_writer *writer; /* NULL: nothing is repaired */
+};
+
+/* Where a defect is; offset and record may be -1. */
+struct bag_defect_place {
+    int64_t file; /* -1: none of them; then path */
+    const char *path;
+    int64_t offset;
+    int64_t record; /* as it is called in the text */
+};
+
+/* Reports a defect, on the calling thread. */
+void sb_verify_bag_say(struct bag_check *check, enum sb_remedy remedy, const char *kind,
+                       struct bag_defect_place place, const char *format, ...) SB_PRINTF(5, 6);
+#define BAG_FILE(number) ((struct bag_defect_place){(number), NULL, -1, -1})
+#define BAG_PATH(name)   ((struct bag_defect_place){-1, (name), -1, -1})
+
+/* Opens a regular file to read, without waiting for anything. */
+enum sb_code sb_verify_bag_open_file(int *fd, const char *path, struct sb_error *err) SB_CHECKED;
+
+/* verify/bag_files.c: fills in check->files, and reports what is wrong with each as a whole. The
+ * error of the first file when none is usable. */
+enum sb_code sb_verify_bag_files(struct bag_check *check, struct sb_error *err) SB_CHECKED;
+
+/* SB_CHANGED when it is not as it was: limits that an append has overwritten are no damage. */
+enum sb_code sb_verify_bag_unchanged(const struct bag_check *check, uint32_t file,
+                                     struct sb_error *err) SB_CHECKED;
+
+/* verify/bag_walk.c: the frames at the beginning of a file of size bytes, their ends appended to
+ * `limits` from limits_at on. */
+enum sb_code sb_verify_bag_walk(int fd, const char *path, int64_t size, int limits,
+                                int64_t limits_at, int64_t *frames, int64_t *end,
+                                struct sb_error *err) SB_CHECKED;
+
+/* verify/bag_set.c: what is missing of sets, what else is beside the files. */
+enum sb_code sb_verify_bag_sets(struct bag_check *check, struct sb_error *err) SB_CHECKED;
+
+/* Does a writer of ours hold its lock? */
+enum sb_code sb_verify_bag_is_written(const char *path, bool *written,
+                                      struct sb_error *err) SB_CHECKED;
+
+/* verify/bag_records.c: limits and records. */
+enum sb_code sb_verify_bag_records(struct bag_check *check, struct sb_record_choice *choice,
+                                   struct sb_error *err) SB_CHECKED;
+
+/* A window of the limits of one file. */
+struct bag_limits {
+    const struct bag_file *file; /* NULL: none is open */
+    int fd;
+    int64_t first; /* of the window */
+    size_t count;
+    uint64_t values[1024];
+};
+
+/* verify/bag_limits.c. Where record `index` of the window's file begins and ends, and whether the
+ * limits that say so can be believed. */
+struct bag_extent {
+    uint64_t start, end;
+    bool bad_start, bad_end;
+};
+enum sb_code sb_bag_limits_extent(struct bag_limits *limits, int64_t index, struct bag_extent *out,
+                                  struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,127 @@
+#include "task/verify/bag_impl.h"
+
+#include "core/io.h"
+
+#include <endian.h>
+
+#define BEHIND 2 /* limits before one that is asked for, which are looked at too */
+
+enum blame { NEITHER, FIRST, SECOND, BOTH };
+
+static enum sb_code load(struct bag_limits *limits, int64_t index, struct sb_error *err)
+{
+    const struct bag_file *file = limits->file;
+    int64_t first = index > BEHIND ? index - BEHIND : 0;
+    size_t count = sizeof(limits->values) / sizeof(limits->values[0]), got;
+    enum sb_code code;
+
+    if ((int64_t)count > file->records - first)
+        count = (size_t)(file->records - first);
+    limits->count = 0;
+    code =
+        sb_pread_full(limits->fd, limits->values, count * sizeof(uint64_t),
+                      file->limits_at + first * (int64_t)sizeof(uint64_t), &got, file->path, err);
+    if (code)
+        return code;
+    if (got < count * sizeof(uint64_t))
+        return sb_fail(err, SB_DAMAGED, "%s: its limits end early", file->path);
+    limits->first = first;
+    limits->count = count;
+    return SB_OK;
+}
+
+/* At a tail the last limit is what the file was opened by. */
+static bool is_given(const struct bag_file *file, int64_t index)
+{
+    return index < 0 || index >= file->records - (file->separate && !file->walked ? 0 : 1);
+}
+
+/* Records begin at 0, and end where the file says. */
+static enum sb_code limit(struct bag_limits *limits, int64_t index, uint64_t *out,
+                          struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (is_given(limits->file, index)) {
+        *out = index < 0 ? 0 : (uint64_t)limits->file->bytes;
+        return SB_OK;
+    }
+    if (index < limits->first || index - limits->first >= (int64_t)limits->count)
+        code = load(limits, index, err);
+    if (!code)
+        *out = le64toh(limits->values[index - limits->first]);
+    return code;
+}
+
+/*
+ * The limits `at` and the next one are out of order: which of them is wrong? One that the others
+ * are in order without; both, where that does not tell.
+ */
+static enum sb_code blame(struct bag_limits *limits, int64_t at, enum blame *out,
+                          struct sb_error *err)
+{
+    uint64_t around[4], end = (uint64_t)limits->file->bytes;
+    bool without_first, without_second;
+
+    for (int i = 0; i < 4; i++) {
+        if (limit(limits, at - 1 + i, &around[i], err))
+            return err->code;
+    }
+    if (around[1] <= around[2] || around[1] > end) {
+        *out = NEITHER;
+        return SB_OK;
+    }
+    without_first = around[0] <= around[2] || around[0] > end;
+    without_second = around[1] <= around[3];
+    *out = without_first == without_second ? BOTH : without_first ? FIRST : SECOND;
+    return SB_OK;
+}
+
+static enum sb_code is_bad(struct bag_limits *limits, int64_t index, uint64_t value, bool *bad,
+                           struct sb_error *err)
+{
+    enum blame before = NEITHER, after = NEITHER;
+
+    *bad = false;
+    if (is_given(limits->file, index))
+        return SB_OK;
+    *bad = value > (uint64_t)limits->file->bytes;
+    if (*bad)
+        return SB_OK;
+    if (blame(limits, index - 1, &before, err) || blame(limits, index, &after, err))
+        return err->code;
+    *bad = before == SECOND || before == BOTH || after == FIRST || after == BOTH;
+    return SB_OK;
+}
+
+/* Two limits and their neighbours, in the window and in order. */
+static bool is_in_order(const struct bag_limits *limits, int64_t index, struct bag_extent *out)
+{
+    int64_t at = index - limits->first;
+    uint64_t around[4];
+
+    if (at < 2 || at + 1 >= (int64_t)limits->count)
+        return false;
+    for (int i = 0; i < 4; i++)
+        around[i] = le64toh(limits->values[at - 2 + i]);
+    *out = (struct bag_extent){.start = around[1], .end = around[2]};
+    return around[0] <= around[1] && around[1] <= around[2] && around[2] <= around[3] &&
+           around[3] <= (uint64_t)limits->file->bytes;
+}
+
+enum sb_code sb_bag_limits_extent(struct bag_limits *limits, int64_t index, struct bag_extent *out,
+                                  struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (is_in_order(limits, index, out))
+        return SB_OK;
+    code = limit(limits, index - 1, &out->start, err);
+    if (!code)
+        code = limit(limits, index, &out->end, err);
+    if (!code)
+        code = is_bad(limits, index - 1, out->start, &out->bad_start, err);
+    if (!code)
+        code = is_bad(limits, index, out->end, &out->bad_end, err);
+    return code;
+}

@@ -1,0 +1,201 @@
+#include "task/verify/bag_impl.h"
+
+#include "core/interrupt.h"
+#include "core/io.h"
+#include "core/pipeline.h"
+#include "task/verify/bag_batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct records {
+    struct bag_check *check;
+    struct sb_record_choice *from; /* NULL: `run` begins as all there are */
+    struct sb_record_run run;      /* what is left of it */
+    size_t batch_records;
+    int64_t passed; /* bytes, whatever was found */
+};
+
+/* Which file of a concatenated set holds the record? */
+static uint32_t file_of(const struct bag_check *check, int64_t number)
+{
+    uint32_t low = 0, high = check->file_count - 1;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low + 1) / 2;
+
+        if (check->files[middle].first <= number)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+static void place(const struct bag_check *check, struct bag_item *item)
+{
+    if (check->options->bag.layout == SB_LAYOUT_INTERLEAVED) {
+        item->file = (uint32_t)(item->number % check->file_count);
+        item->index = item->number / check->file_count;
+    } else {
+        item->file = file_of(check, item->number);
+        item->index = item->number - check->files[item->file].first;
+    }
+    item->state = item->index < check->files[item->file].records ? BAG_ITEM_SOUND : BAG_ITEM_ABSENT;
+}
+
+static bool is_chosen(const struct bag_check *check, const struct bag_item *item)
+{
+    const struct sb_verify_choice *choice = check->options->choice;
+
+    return !choice || !choice->has_shards ||
+           (item->file >= choice->first_shard && item->file <= choice->last_shard);
+}
+
+/* A single number that is not there is told, and the rest is done. */
+static enum sb_code next_run(struct records *records, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (!records->from)
+        return SB_END;
+    while ((code = sb_record_choice_next(records->from, &records->run, err)) == SB_INVALID)
+        sb_tell(records->check->notify, SB_PROBLEM, "missing", NULL, "%s", err->text);
+    return code;
+}
+
+static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+{
+    struct records *records = context;
+    struct bag_batch *batch = slot;
+    struct sb_record_run *run = &records->run;
+
+    batch->count = 0;
+    while (batch->count < records->batch_records) {
+        enum sb_code code = run->count > 0 ? SB_OK : next_run(records, err);
+
+        if (code == SB_END)
+            break;
+        if (code)
+            return code;
+        struct bag_item *item = &batch->items[batch->count];
+
+        *item = (struct bag_item){.number = run->first, .sequence = (uint32_t)batch->count};
+        place(records->check, item);
+        batch->count += is_chosen(records->check, item);
+        run->first += run->step;
+        run->count--;
+    }
+    return batch->count > 0 ? SB_OK : SB_END;
+}
+
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+{
+    struct records *records = context;
+    struct bag_batch *batch = slot;
+    enum sb_code code = sb_bag_batch_check(batch, err);
+
+    if (code || !records->check->writer)
+        return code;
+    code = sb_turn_begin(turns, batch);
+    if (code)
+        return sb_fail(err, code, "interrupted");
+    code = sb_bag_batch_repair(batch, err);
+    sb_turn_end(turns, batch);
+    return code;
+}
+
+/* Numbers of the set are of use only where all of it is there. */
+static void report(struct bag_check *check, const struct bag_batch *batch,
+                   const struct bag_item *item)
+{
+    int64_t number = check->whole ? item->number : item->index;
+    struct bag_defect_place where = {item->file, NULL, item->offset, number};
+
+    sb_verify_bag_say(check, SB_REMEDY_REPAIR, item->limits ? "limits" : "frame", where,
+                      "record %lld%s: %s", (long long)number,
+                      check->whole || check->file_count == 1 ? "" : " of this shard",
+                      batch->text.data + item->text - 1);
+}
+
+static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+{
+    struct records *records = context;
+    struct bag_check *check = records->check;
+    struct sb_verify_bag_result *result = check->result;
+    struct bag_batch *batch = slot;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct bag_item *item = &batch->items[i];
+
+        if (item->state == BAG_ITEM_ABSENT)
+            continue;
+        result->records++;
+        result->damaged += item->state == BAG_ITEM_DAMAGED;
+        result->bad_frames += item->state == BAG_ITEM_DAMAGED && !item->limits;
+        result->unchecked += item->unchecked;
+        if (item->text && sb_verify_bag_unchanged(check, item->file, err))
+            return err->code;
+        if (item->text)
+            report(check, batch, item);
+    }
+    result->bytes_read += batch->bytes_read;
+    result->written += batch->written;
+    result->emptied += batch->emptied;
+    records->passed += batch->bytes_passed;
+    if (check->events->progress)
+        check->events->progress(check->events->context, records->passed,
+                                check->options->quick || check->result->selected ? 0 : check->bytes,
+                                result->records);
+    return SB_OK;
+}
+
+/* Those of the share, of all that there are. */
+static struct sb_record_run all_records(const struct bag_check *check)
+{
+    const struct sb_verify_choice *choice = check->options->choice;
+    struct sb_record_run run = {.step = 1, .count = check->places};
+
+    if (choice && choice->share.count > 0)
+        sb_share_run(choice->share, check->places, &run.first, &run.count);
+    return run;
+}
+
+/* As many to a batch as make up a read of usual size. */
+static size_t batch_records(const struct bag_check *check)
+{
+    int64_t average = check->bytes / (check->places > 0 ? check->places : 1) + 1;
+
+    if (check->options->quick || average < BAG_READ_BYTES / BAG_BATCH_ITEMS)
+        return BAG_BATCH_ITEMS;
+    return average < BAG_READ_BYTES ? (size_t)(BAG_READ_BYTES / average) : 1;
+}
+
+enum sb_code sb_verify_bag_records(struct bag_check *check, struct sb_record_choice *choice,
+                                   struct sb_error *err)
+{
+    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
+    struct records records = {
+        .check = check,
+        .from = choice,
+        .batch_records = batch_records(check),
+    };
+    unsigned threads = check->options->threads, slots = 2 * threads + 1;
+    struct bag_batch *batches = calloc(slots, sizeof(*batches));
+    enum sb_code code = batches ? SB_OK : sb_fail_memory(err);
+
+    if (!choice)
+        records.run = all_records(check);
+    for (unsigned i = 0; !code && i < slots; i++)
+        code = sb_bag_batch_init(&batches[i], check, err);
+    if (!code)
+        code = sb_pipeline_run(&ops, &records, batches, sizeof(*batches), slots, threads, err);
+    for (uint32_t i = 0; !code && i < check->file_count; i++) {
+        if (check->files[i].usable && !check->files[i].separate)
+            code = sb_verify_bag_unchanged(check, i, err);
+    }
+    for (unsigned i = 0; batches && i < slots; i++)
+        sb_bag_batch_release(&batches[i]);
+    free(batches);
+    return code;
+}

@@ -1,0 +1,343 @@
+#include "task/verify/bag_impl.h"
+
+#include "core/buf.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* PREFIX-00012-of-00016SUFFIX */
+struct shard_name {
+    const char *prefix; /* without its directory */
+    size_t prefix_size;
+    const char *suffix;
+    unsigned number, shards;
+};
+
+#define NUMBER_SIZE 5
+
+static bool five_digits(const char *text, unsigned *out)
+{
+    *out = 0;
+    for (int i = 0; i < NUMBER_SIZE; i++) {
+        if (!isdigit((unsigned char)text[i]))
+            return false;
+        *out = *out * 10 + (unsigned)(text[i] - '0');
+    }
+    return true;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* By the last "-of-" of its name; false: it is no shard of a set. */
+static bool parse_shard_name(const char *name, struct shard_name *out)
+{
+    static const char of[] = "-of-";
+    const char *at = NULL, *next = name;
+
+    while ((next = strstr(next, of)))
+        at = next++;
+    if (!at || at - name < NUMBER_SIZE + 1 || at[-NUMBER_SIZE - 1] != '-')
+        return false;
+    *out = (struct shard_name){
+        .prefix = name,
+        .prefix_size = (size_t)(at - name) - NUMBER_SIZE - 1,
+        .suffix = at + sizeof(of) - 1 + NUMBER_SIZE,
+    };
+    return five_digits(at - NUMBER_SIZE, &out->number) &&
+           five_digits(at + sizeof(of) - 1, &out->shards) && out->number < out->shards;
+}
+
+/* Shards of sets that differ, at most, in their number of shards. */
+static bool same_series(const struct shard_name *one, const struct shard_name *other)
+{
+    return one->prefix_size == other->prefix_size &&
+           memcmp(one->prefix, other->prefix, one->prefix_size) == 0 &&
+           strcmp(one->suffix, other->suffix) == 0;
+}
+
+static bool same_directory(const char *path, const char *other)
+{
+    size_t size = (size_t)(base_name(path) - path);
+
+    return size == (size_t)(base_name(other) - other) && memcmp(path, other, size) == 0;
+}
+
+/* Paths of one set, one behind the other in the spec. */
+struct stretch {
+    uint32_t first, end;
+    struct shard_name name; /* of the first */
+};
+
+static struct stretch stretch_at(const struct bag_check *check, uint32_t first)
+{
+    char *const *paths = check->spec.paths;
+    struct stretch stretch = {.first = first, .end = first + 1};
+    struct shard_name next;
+
+    if (!parse_shard_name(base_name(paths[first]), &stretch.name)) {
+        stretch.name.shards = 0;
+        return stretch;
+    }
+    while (stretch.end < check->file_count &&
+           parse_shard_name(base_name(paths[stretch.end]), &next) &&
+           next.shards == stretch.name.shards && same_series(&next, &stretch.name) &&
+           same_directory(paths[first], paths[stretch.end]))
+        stretch.end++;
+    return stretch;
+}
+
+/* A glob yields what is there, and so does not show what is missing; a single shard is no set. */
+static enum sb_code tell_missing(struct bag_check *check, const struct stretch *stretch,
+                                 struct sb_error *err)
+{
+    const char *path = check->spec.paths[stretch->first];
+    uint32_t at = stretch->first;
+    struct sb_buf name = {0};
+    struct shard_name here;
+
+    if (stretch->end - stretch->first < 2 || stretch->end - stretch->first >= stretch->name.shards)
+        return SB_OK;
+    for (unsigned i = 0; i < stretch->name.shards; i++) {
+        if (at < stretch->end && parse_shard_name(base_name(check->spec.paths[at]), &here) &&
+            here.number == i) {
+            at++;
+            continue;
+        }
+        sb_buf_clear(&name);
+        if (sb_buf_add_format(&name, "%.*s-%05u-of-%05u%s",
+                              (int)(stretch->name.prefix + stretch->name.prefix_size - path), path,
+                              i, stretch->name.shards, stretch->name.suffix)) {
+            sb_buf_release(&name);
+            return sb_fail_memory(err);
+        }
+        if (access(name.data, F_OK))
+            sb_verify_bag_say(check, SB_REMEDY_FETCH, "shard", BAG_PATH(name.data),
+                              "is not there, while others of its set are");
+    }
+    sb_buf_release(&name);
+    return SB_OK;
+}
+
+/* Is it a file that stands in the way of the set: of a set with another number of shards? */
+static bool is_of_other_set(const struct stretch *stretch, const char *name, unsigned *shards)
+{
+    struct shard_name other;
+
+    if (!parse_shard_name(name, &other) || !same_series(&other, &stretch->name) ||
+        other.shards == stretch->name.shards)
+        return false;
+    *shards = other.shards;
+    return true;
+}
+
+/* What stands in the directory of a set and is not of it. */
+struct beside {
+    unsigned shards; /* of the smallest other set; 0: there is none */
+    unsigned count;  /* how much of it is there */
+    int64_t temporary;
+    struct sb_buf first; /* the first of the temporary files */
+};
+
+/* Is it a temporary file of a writer of this set (bag/writer.h)? It does not say of how many
+ * shards. */
+static bool is_temporary(const struct stretch *stretch, const char *name)
+{
+    static const char limits[] = "limits.";
+    const struct shard_name *set = &stretch->name;
+    unsigned number;
+
+    if (*name++ != '.')
+        return false;
+    if (strncmp(name, limits, sizeof(limits) - 1) == 0)
+        name += sizeof(limits) - 1;
+    if (strncmp(name, set->prefix, set->prefix_size) != 0 || name[set->prefix_size] != '-')
+        return false;
+    name += set->prefix_size + 1;
+    if (!five_digits(name, &number))
+        return false;
+    name += NUMBER_SIZE;
+    return strncmp(name, set->suffix, strlen(set->suffix)) == 0 &&
+           strcmp(name + strlen(set->suffix), SB_BAG_NEW_SUFFIX) == 0;
+}
+
+static enum sb_code note_name(const struct stretch *stretch, const char *name,
+                              struct beside *beside, struct sb_error *err)
+{
+    unsigned shards;
+
+    if (is_temporary(stretch, name)) {
+        if (beside->temporary++ == 0 && sb_buf_add_text(&beside->first, name))
+            return sb_fail_memory(err);
+    } else if (is_of_other_set(stretch, name, &shards)) {
+        if (beside->shards == 0 || shards < beside->shards) {
+            beside->shards = shards;
+            beside->count = 0;
+        }
+        beside->count += shards == beside->shards;
+    }
+    return SB_OK;
+}
+
+static enum sb_code look_beside(const char *path, const struct stretch *stretch,
+                                struct beside *beside, struct sb_error *err)
+{
+    size_t directory_size = (size_t)(base_name(path) - path);
+    struct sb_buf directory = {0};
+    const struct dirent *entry;
+    enum sb_code code = SB_OK;
+    DIR *dir;
+
+    if (sb_buf_set(&directory, directory_size ? path : "./", directory_size ? directory_size : 2))
+        return sb_fail_memory(err);
+    dir = opendir(directory.data);
+    while (!code && dir && (entry = readdir(dir)))
+        code = note_name(stretch, entry->d_name, beside, err);
+    if (dir)
+        closedir(dir);
+    sb_buf_release(&directory);
+    return code;
+}
+
+/* Two whole sets are somebody's wish; a part of one is what a killed run left. */
+static void tell_others(struct bag_check *check, const struct stretch *stretch,
+                        const struct beside *beside)
+{
+    const char *path = check->spec.paths[stretch->first];
+
+    if (beside->shards > 0 && beside->count < beside->shards)
+        sb_verify_bag_say(check, SB_REMEDY_LEFTOVERS, "leftover", BAG_PATH(path),
+                          "is of a set of %u shards, and %u shards of a set of %u, which is not "
+                          "whole, stand beside it: remove those that are not wanted",
+                          stretch->name.shards, beside->count, beside->shards);
+    else if (beside->shards > 0)
+        sb_tell(check->notify, SB_WARNING, "mixed", path,
+                "is of a set of %u shards, and another of %u stands beside it; \"@*\" takes the "
+                "last by name",
+                stretch->name.shards, beside->shards);
+}
+
+/* DIR/.NAME and a suffix: what a writer leaves that was killed. `name` replaces what it holds. */
+static enum sb_code hidden_name(const char *path, const char *base, int base_size,
+                                const char *suffix, struct sb_buf *name, struct sb_error *err)
+{
+    sb_buf_clear(name);
+    if (sb_buf_add_format(name, "%.*s.%.*s%s", (int)(base_name(path) - path), path, base_size, base,
+                          suffix))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+enum lock { NO_LOCK, LEFT, HELD };
+
+static enum lock look_at_lock(const char *path)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool held;
+
+    if (fd < 0)
+        return NO_LOCK;
+    held = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    return held ? HELD : LEFT;
+}
+
+enum sb_code sb_verify_bag_is_written(const char *path, bool *written, struct sb_error *err)
+{
+    const char *base = base_name(path);
+    struct sb_buf lock = {0};
+    enum sb_code code = hidden_name(path, base, (int)strlen(base), SB_BAG_LOCK_SUFFIX, &lock, err);
+
+    *written = !code && look_at_lock(lock.data) == HELD;
+    sb_buf_release(&lock);
+    return code;
+}
+
+/* lock_path: of those who write it. */
+static void tell_writer(struct bag_check *check, const char *path, const char *lock_path,
+                        int64_t temporary, const char *first)
+{
+    enum lock lock = look_at_lock(lock_path);
+
+    if (lock == HELD)
+        sb_tell(check->notify, SB_WARNING, "written", path, "is being written just now");
+    else if (temporary > 0)
+        sb_verify_bag_say(
+            check, SB_REMEDY_LEFTOVERS, "leftover", BAG_PATH(path),
+            "beside it %s of a writer that was killed (%s%s); the next writer of this "
+            "name removes %s",
+            temporary == 1 ? "is a temporary file" : "are temporary files", first,
+            temporary == 1 ? "" : ", ...", temporary == 1 ? "it" : "them");
+    else if (lock == LEFT)
+        sb_verify_bag_say(check, SB_REMEDY_LEFTOVERS, "leftover", BAG_PATH(path),
+                          "a writer of it was killed, and left %s; the next one undoes what it "
+                          "began",
+                          base_name(lock_path));
+}
+
+static enum sb_code look_at_set(struct bag_check *check, const struct stretch *stretch,
+                                struct sb_error *err)
+{
+    const char *path = check->spec.paths[stretch->first];
+    struct beside beside = {0};
+    struct sb_buf set = {0}, lock = {0};
+    enum sb_code code = look_beside(path, stretch, &beside, err);
+
+    if (!code && sb_buf_add_format(&set, "%.*s@%s", (int)stretch->name.prefix_size,
+                                   stretch->name.prefix, stretch->name.suffix))
+        code = sb_fail_memory(err);
+    if (!code)
+        code = hidden_name(path, set.data, (int)set.size, SB_BAG_LOCK_SUFFIX, &lock, err);
+    if (!code) {
+        tell_others(check, stretch, &beside);
+        tell_writer(check, path, lock.data, beside.temporary, beside.first.data);
+    }
+    sb_buf_release(&beside.first);
+    sb_buf_release(&set);
+    sb_buf_release(&lock);
+    return code;
+}
+
+/* What writers of this very file leave. */
+static enum sb_code look_at_file(struct bag_check *check, const char *path, struct sb_error *err)
+{
+    const char *base = base_name(path);
+    struct sb_buf temporary = {0}, lock = {0};
+    bool there = false;
+    enum sb_code code =
+        hidden_name(path, base, (int)strlen(base), SB_BAG_NEW_SUFFIX, &temporary, err);
+
+    if (!code)
+        code = hidden_name(path, base, (int)strlen(base), SB_BAG_LOCK_SUFFIX, &lock, err);
+    if (!code) {
+        there = access(temporary.data, F_OK) == 0;
+        tell_writer(check, path, lock.data, there, base_name(temporary.data));
+    }
+    sb_buf_release(&temporary);
+    sb_buf_release(&lock);
+    return code;
+}
+
+enum sb_code sb_verify_bag_sets(struct bag_check *check, struct sb_error *err)
+{
+    struct stretch stretch;
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0; i < check->file_count && !code; i = stretch.end) {
+        stretch = stretch_at(check, i);
+        code = tell_missing(check, &stretch, err);
+        if (!code && stretch.name.shards > 0)
+            code = look_at_set(check, &stretch, err);
+        for (uint32_t k = stretch.first; k < stretch.end && !code; k++)
+            code = look_at_file(check, check->spec.paths[k], err);
+    }
+    return code;
+}

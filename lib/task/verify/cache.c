@@ -1,0 +1,177 @@
+#include "task/verify/cache.h"
+
+#include "core/interrupt.h"
+#include "core/name.h"
+#include "task/verify/cache_impl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char sb_verify_cache_unproved[] =
+    "a cache has no checksums: a byte of a value that has changed cannot be seen";
+
+void sb_cache_defect(struct sb_cache_check *check, enum sb_remedy remedy, const char *kind,
+                     const char *path, size_t path_size, const char *format, ...)
+{
+    struct sb_defect defect = {
+        .kind = kind, .path = path, .path_size = path_size, .shard = -1, .offset = -1};
+    char text[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    defect.text = text;
+    check->result->defects++;
+    check->result->remedies |= remedy;
+    check->counts->repairable += remedy == SB_REMEDY_LEFTOVERS;
+    check->events->found(check->events->context, &defect);
+}
+
+const char *sb_cache_path_within(const struct sb_cache_check *check, const char *path)
+{
+    size_t size = strlen(check->dir);
+
+    if (strncmp(path, check->dir, size) != 0 || path[size] != '/')
+        return path;
+    return path + size + strspn(path + size, "/");
+}
+
+/* What the cache has to say of a segment is what is looked for; the rest is only passed on. */
+static void hear(void *context, enum sb_level level, const char *kind, const char *subject,
+                 const char *text)
+{
+    struct sb_cache_check *check = context;
+    const char *path = subject ? sb_cache_path_within(check, subject) : NULL;
+
+    if (level == SB_PROBLEM)
+        sb_cache_defect(check, SB_REMEDY_REPAIR, kind, path, path ? strlen(path) : 0, "%s", text);
+    else
+        sb_tell(check->notify, level, kind, subject, "%s", text);
+}
+
+/* How many rows each segment has; those that cannot be read are told now. */
+static enum sb_code look_at_segments(struct sb_cache_check *check, struct sb_error *err)
+{
+    struct sb_cache_segment segment;
+    int64_t rows = 0;
+    enum sb_code code = SB_OK;
+
+    check->segments = sb_cache_segment_count(check->cache);
+    check->counts->segments = check->segments;
+    check->numbers = calloc((size_t)check->segments + 1, sizeof(*check->numbers));
+    check->first_rows = calloc((size_t)check->segments + 1, sizeof(*check->first_rows));
+    if (!check->numbers || !check->first_rows)
+        return sb_fail_memory(err);
+    for (uint32_t i = 0; !code && i < check->segments; i++) {
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        code = sb_cache_segment(check->cache, i, &segment, err);
+        check->numbers[i] = segment.number;
+        check->first_rows[i] = rows;
+        check->counts->bytes += segment.bytes;
+        rows += segment.rows;
+    }
+    check->first_rows[check->segments] = rows;
+    check->all_bytes = check->counts->bytes;
+    check->live_row = code ? NULL : calloc((size_t)rows / 8 + 1, 1);
+    return code || check->live_row ? code : sb_fail_memory(err);
+}
+
+/* An empty one is as good as any. */
+static void check_key(struct sb_cache_check *check, const struct sb_cache_row *row)
+{
+    const struct sb_cache_key *key = &row->key;
+
+    if (!sb_is_utf8(key->text, key->size))
+        sb_cache_defect(check, SB_REMEDY_REPAIR, "key", key->text, key->size,
+                        "is not UTF-8, as texts of an Arrow file are");
+}
+
+static enum sb_code look_at_keys(struct sb_cache_check *check, struct sb_error *err)
+{
+    int64_t at, all = check->first_rows[check->segments];
+    struct sb_cache_row row;
+    enum sb_code code;
+
+    while (!(code = sb_cache_next(check->cache, &row, err))) {
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        check_key(check, &row);
+        check->counts->rows++;
+        at = check->first_rows[row.place.segment] + row.place.row;
+        if (row.superseded || at >= all)
+            continue;
+        check->counts->keys++;
+        check->live_row[at / 8] |= (unsigned char)(1 << at % 8);
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+static void note_result(struct sb_cache_check *check)
+{
+    struct sb_verify_result *result = check->result;
+
+    result->files = check->counts->keys;
+    result->bytes = check->counts->bytes;
+    result->unchecked = check->counts->keys;
+    if (check->options->strict && result->unchecked > 0)
+        sb_cache_defect(check, SB_REMEDY_SUMS, "unchecked", NULL, 0, "%s",
+                        sb_verify_cache_unproved);
+}
+
+static enum sb_code run(struct sb_cache_check *check, struct sb_error *err)
+{
+    enum sb_code code = sb_cache_find_leftovers(check, err);
+
+    if (!code)
+        code = sb_cache_open(&check->cache, &check->dir, 1, &check->defects, err);
+    if (!code)
+        code = sb_cache_reader_new(&check->reader, check->cache, err);
+    if (!code)
+        code = look_at_segments(check, err);
+    if (!code)
+        code = sb_cache_check_schemas(check, err);
+    if (!code)
+        code = look_at_keys(check, err);
+    if (!code)
+        code = sb_cache_check_index(check, err);
+    if (!code && !check->options->quick)
+        code = sb_cache_check_values(check, err);
+    if (!code)
+        note_result(check);
+    return code;
+}
+
+enum sb_code sb_verify_cache(const char *dir, const struct sb_verify_cache_options *options,
+                             const struct sb_verify_events *events, const struct sb_notify *notify,
+                             struct sb_verify_result *result, struct sb_verify_cache_result *cache,
+                             struct sb_error *err)
+{
+    struct sb_cache_check check = {
+        .dir = dir,
+        .options = options,
+        .events = events,
+        .notify = notify,
+        .result = result,
+        .counts = cache,
+        .defects = {.call = hear, .context = &check},
+    };
+    enum sb_code code;
+
+    *result = (struct sb_verify_result){.progress = {.oldest = -1}};
+    *cache = (struct sb_verify_cache_result){0};
+    code = run(&check, err);
+    if (!code && options->repair)
+        code = sb_cache_repair(&check, err);
+    sb_cache_free_leftovers(&check);
+    sb_cache_reader_free(check.reader);
+    sb_cache_free(check.cache);
+    sb_buf_release(&check.text);
+    free(check.numbers);
+    free(check.first_rows);
+    free(check.live_row);
+    return code;
+}

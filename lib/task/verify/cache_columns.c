@@ -1,0 +1,264 @@
+#include "task/verify/cache_columns.h"
+
+#include "archive/database.h"
+#include "core/mapping.h"
+#include "store/arrow/arrow.h"
+#include "store/cache/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void sb_cache_schema_release(struct sb_cache_schema *schema)
+{
+    for (size_t i = 0; i < schema->count; i++) {
+        free(schema->fields[i].name);
+        free(schema->fields[i].type);
+    }
+    for (size_t i = 0; i < schema->tensor_count; i++)
+        free(schema->tensors[i]);
+    free(schema->fields);
+    free(schema->tensors);
+    free(schema->structure);
+    *schema = (struct sb_cache_schema){0};
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct sb_cache_column *x = a, *y = b;
+
+    return strcmp(x->name, y->name);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* name and type may be NULL: what is missing in the JSON is empty. */
+static enum sb_code add_field(struct sb_cache_schema *schema, const char *name, const char *type,
+                              struct sb_error *err)
+{
+    size_t room = schema->room ? 2 * schema->room : 16;
+    struct sb_cache_column *grown, *field;
+
+    if (schema->count == schema->room) {
+        grown = reallocarray(schema->fields, room, sizeof(*grown));
+        if (!grown)
+            return sb_fail_memory(err);
+        schema->fields = grown;
+        schema->room = room;
+    }
+    field = &schema->fields[schema->count++];
+    *field = (struct sb_cache_column){.name = strdup(name ? name : ""),
+                                      .type = strdup(type ? type : "")};
+    return field->name && field->type ? SB_OK : sb_fail_memory(err);
+}
+
+static enum sb_code add_tensor(struct sb_cache_schema *schema, const char *name,
+                               struct sb_error *err)
+{
+    size_t room = schema->tensor_room ? 2 * schema->tensor_room : 16;
+    char **grown;
+
+    if (schema->tensor_count == schema->tensor_room) {
+        grown = reallocarray(schema->tensors, room, sizeof(*grown));
+        if (!grown)
+            return sb_fail_memory(err);
+        schema->tensors = grown;
+        schema->tensor_room = room;
+    }
+    schema->tensors[schema->tensor_count] = strdup(name ? name : "");
+    return schema->tensors[schema->tensor_count++] ? SB_OK : sb_fail_memory(err);
+}
+
+/* One word for each type, of those that PyArrow has used and torchcachex reads. */
+static const char *usual_word(const char *type)
+{
+    static const char *const words[][2] = {
+        {"halffloat", "float16"}, {"float", "float32"}, {"double", "float64"}};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcmp(type, words[i][0]) == 0)
+            return words[i][1];
+    }
+    return type;
+}
+
+enum sb_code sb_cache_usual_type(const char *type, struct sb_buf *out)
+{
+    const char *inner = strncmp(type, "list<", 5) == 0 ? type + 5 : NULL;
+    const char *colon = inner ? strstr(inner, ": ") : NULL;
+    enum sb_code code;
+
+    sb_buf_clear(out);
+    if (!inner || type[strlen(type) - 1] != '>')
+        return sb_buf_add_text(out, type);
+    inner = colon ? colon + 2 : inner;
+    code = sb_buf_add(out, inner, strlen(inner) - 1);
+    if (!code && out->size > 0) {
+        const char *word = usual_word(out->data);
+
+        if (word != out->data)
+            code = sb_buf_set(out, word, strlen(word));
+    }
+    if (!code)
+        code = sb_buf_reserve(out, 6);
+    if (code)
+        return code;
+    memmove(out->data + 5, out->data, out->size);
+    memcpy(out->data, "list<", 5);
+    out->size += 5;
+    return sb_buf_add_char(out, '>');
+}
+
+/* A statement over the text as ?1, for each of whose rows `take` is called. SB_FORMAT: the text
+ * cannot be asked. */
+static enum sb_code ask(sqlite3 *db, const char *question, const struct sb_buf *text,
+                        enum sb_code (*take)(struct sb_cache_schema *schema, sqlite3_stmt *row,
+                                             struct sb_error *err),
+                        struct sb_cache_schema *schema, struct sb_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    enum sb_code code = sb_database_prepare(db, &statement, question, err);
+    int result = SQLITE_OK;
+
+    if (!code)
+        result = sqlite3_bind_text(statement, 1, text->data, (int)text->size, SQLITE_STATIC);
+    while (!code && (result == SQLITE_OK || result == SQLITE_ROW)) {
+        result = sqlite3_step(statement);
+        if (result == SQLITE_ROW)
+            code = take(schema, statement, err);
+    }
+    if (!code && result == SQLITE_NOMEM)
+        code = sb_fail_memory(err);
+    else if (!code && result != SQLITE_DONE)
+        code = sb_fail(err, SB_FORMAT, "is no JSON that a cache has (%s)", sqlite3_errmsg(db));
+    sqlite3_finalize(statement);
+    return code;
+}
+
+static const char *text_of(sqlite3_stmt *row, int column)
+{
+    return (const char *)sqlite3_column_text(row, column);
+}
+
+static enum sb_code take_field(struct sb_cache_schema *schema, sqlite3_stmt *row,
+                               struct sb_error *err)
+{
+    return add_field(schema, text_of(row, 0), text_of(row, 1), err);
+}
+
+static enum sb_code take_structure(struct sb_cache_schema *schema, sqlite3_stmt *row,
+                                   struct sb_error *err)
+{
+    const char *text = text_of(row, 0);
+
+    schema->structure = text ? strdup(text) : NULL;
+    return !text || schema->structure ? SB_OK : sb_fail_memory(err);
+}
+
+static enum sb_code take_tensor(struct sb_cache_schema *schema, sqlite3_stmt *row,
+                                struct sb_error *err)
+{
+    return add_tensor(schema, text_of(row, 0), err);
+}
+
+static enum sb_code take_presence(struct sb_cache_schema *schema, sqlite3_stmt *row,
+                                  struct sb_error *err)
+{
+    (void)err;
+    schema->names_tensors = sqlite3_column_int(row, 0) != 0;
+    return SB_OK;
+}
+
+static enum sb_code parse(sqlite3 *db, const struct sb_buf *text, struct sb_cache_schema *schema,
+                          struct sb_error *err)
+{
+    static const char fields[] = "SELECT json_extract(value, '$.name'), json_extract(value, "
+                                 "'$.type') FROM json_each(?1, '$.fields')";
+    static const char structure[] = "SELECT json_extract(?1, '$.output_structure')";
+    static const char presence[] = "SELECT json_type(?1, '$.metadata.tensor_keys') IS NOT NULL";
+    static const char tensors[] =
+        "SELECT value FROM json_each(json_extract(?1, '$.metadata.tensor_keys'))";
+    enum sb_code code = ask(db, fields, text, take_field, schema, err);
+
+    if (!code)
+        code = ask(db, structure, text, take_structure, schema, err);
+    if (!code)
+        code = ask(db, presence, text, take_presence, schema, err);
+    if (!code && schema->names_tensors)
+        code = ask(db, tensors, text, take_tensor, schema, err);
+    if (code)
+        return code;
+    if (schema->count > 0)
+        qsort(schema->fields, schema->count, sizeof(*schema->fields), by_name);
+    if (schema->tensor_count > 0)
+        qsort(schema->tensors, schema->tensor_count, sizeof(*schema->tensors), by_text);
+    return SB_OK;
+}
+
+enum sb_code sb_cache_schema_read(struct sb_cache_schema *schema, const char *dir,
+                                  struct sb_error *err)
+{
+    struct sb_buf text = {0};
+    sqlite3 *db = NULL;
+    enum sb_code code = sb_cache_load_schema(dir, &text, err);
+
+    if (!code)
+        code = sb_database_open_private(&db, dir, err);
+    if (!code)
+        code = parse(db, &text, schema, err);
+    sb_database_close(db);
+    sb_buf_release(&text);
+    return code;
+}
+
+static enum sb_code describe_column(const struct sb_arrow_column *column,
+                                    struct sb_cache_schema *schema, struct sb_buf *type,
+                                    struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    sb_buf_clear(type);
+    if (column->type == SB_ARROW_LIST)
+        code = sb_buf_add_format(type, "list<%s>", sb_dtype_word(column->dtype));
+    else
+        code = sb_buf_add_text(type, column->type == SB_ARROW_TEXT ? "string" : "binary");
+    return code ? sb_fail_memory(err) : add_field(schema, column->name, type->data, err);
+}
+
+enum sb_code sb_cache_schema_of_segment(struct sb_cache_schema *schema, const char *path,
+                                        struct sb_error *err)
+{
+    struct sb_mapping *mapping = NULL;
+    struct sb_arrow *arrow = NULL;
+    struct sb_buf type = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    enum sb_code code =
+        fd < 0 ? sb_fail_errno(err, errno, "%s", path) : sb_mapping_open(&mapping, fd, path, err);
+
+    if (fd >= 0)
+        close(fd);
+    if (!code)
+        code = sb_arrow_open(&arrow, mapping->data, mapping->size, err);
+    for (size_t i = 0; !code && i < sb_arrow_column_count(arrow); i++)
+        code = describe_column(sb_arrow_column(arrow, i), schema, &type, err);
+    if (!code)
+        code = sb_mapping_check(mapping, err);
+    if (!code && schema->count > 0)
+        qsort(schema->fields, schema->count, sizeof(*schema->fields), by_name);
+    sb_arrow_free(arrow);
+    sb_mapping_free(mapping);
+    sb_buf_release(&type);
+    return code;
+}
+
+bool sb_cache_schema_has_tensor(const struct sb_cache_schema *schema, const char *name)
+{
+    return schema->tensor_count > 0 &&
+           bsearch(&name, schema->tensors, schema->tensor_count, sizeof(*schema->tensors), by_text);
+}

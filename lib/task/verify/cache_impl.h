@@ -1,0 +1,73 @@
+/*
+ * What the parts of verify/cache.h share.
+ */
+#ifndef SB_TASK_VERIFY_CACHE_IMPL_H
+#define SB_TASK_VERIFY_CACHE_IMPL_H
+
+#include "store/cache/cache.h"
+#include "task/verify/cache.h"
+
+#include <sys/stat.h>
+
+/* A file that a killed writer left. */
+struct sb_cache_leftover {
+    char *path; /* from the cache's directory on */
+    struct stat st;
+};
+
+struct sb_cache_check {
+    const char *dir;
+    const struct sb_verify_cache_options *options;
+    const struct sb_verify_events *events;
+    const struct sb_notify *notify;
+    struct sb_verify_result *result;
+    struct sb_verify_cache_result *counts;
+
+    struct sb_notify defects; /* the cache's: what it has to say of segments is a defect */
+    struct sb_cache *cache;
+    struct sb_cache_reader *reader; /* of the calling thread */
+    struct sb_buf text;
+
+    uint32_t segments;
+    int64_t *numbers;        /* of the segments, */
+    int64_t *first_rows;     /* and how many rows come before each, and in all */
+    int64_t all_bytes;       /* of segments, for progress */
+    unsigned char *live_row; /* a bit for each row: it counts */
+
+    struct sb_cache_leftover *leftovers;
+    size_t leftover_count, leftover_room;
+    bool has_index;
+    bool stale; /* index.pkl */
+};
+
+/* Tells of a defect. path, of any bytes, may be NULL. */
+void sb_cache_defect(struct sb_cache_check *check, enum sb_remedy remedy, const char *kind,
+                     const char *path, size_t path_size, const char *format, ...) SB_PRINTF(6, 7);
+
+/* The path of a file as it is shown: from the cache's directory on. */
+const char *sb_cache_path_within(const struct sb_cache_check *check, const char *path);
+
+/* verify/cache_files.c: left-overs, by name. */
+enum sb_code sb_cache_find_leftovers(struct sb_cache_check *check, struct sb_error *err) SB_CHECKED;
+void sb_cache_free_leftovers(struct sb_cache_check *check);
+
+/* The time of the file of the cache that was written last, and its path, from the directory on. */
+enum sb_code sb_cache_newest(struct sb_cache_check *check, int64_t *time, struct sb_buf *path,
+                             struct sb_error *err) SB_CHECKED;
+
+/* SB_CHANGED: a job has added segments since the cache was opened. */
+enum sb_code sb_cache_is_same(struct sb_cache_check *check, struct sb_error *err) SB_CHECKED;
+
+/* verify/cache_schema.c: columns of all segments against schema.json, or else the first one. */
+enum sb_code sb_cache_check_schemas(struct sb_cache_check *check, struct sb_error *err) SB_CHECKED;
+
+/* verify/cache_index.c: index.pkl against the rows that count. */
+enum sb_code sb_cache_check_index(struct sb_cache_check *check, struct sb_error *err) SB_CHECKED;
+
+/* verify/cache_values.c: every value of every row, on threads. */
+enum sb_code sb_cache_check_values(struct sb_cache_check *check, struct sb_error *err) SB_CHECKED;
+
+/* verify/cache_repair.c: what can be put right is. */
+enum sb_code sb_cache_repair(struct sb_cache_check *check, struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,291 @@
+#include "core/hash64.h"
+#include "core/interrupt.h"
+#include "core/mapping.h"
+#include "store/cache/pickle_index.h"
+#include "task/verify/cache_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NAME       "index.pkl"
+#define WRONG_MOST ((size_t)8 << 20) /* hashes, 64 MiB */
+
+struct index_check {
+    struct sb_cache_check *check;
+    unsigned char *found; /* a bit for each row that the index leads to */
+    int64_t right;        /* of these rows */
+    int64_t entries;
+
+    /* Keys that an entry did not lead to: their hashes, of which the lowest bit says that a later
+     * entry did, which is the one that counts to Python. 0: free. */
+    uint64_t *wrong;
+    size_t count, room; /* room: a power of two, or 0 */
+    struct sb_hash_key hash_key;
+    struct sb_buf first; /* that no later one leads to */
+};
+
+static uint64_t hash_of(const struct index_check *index, const struct sb_pickle_entry *entry)
+{
+    return sb_hash64(&index->hash_key, entry->key, entry->key_size) | 2;
+}
+
+/* Where the hash is, or may be put; there is room. */
+static uint64_t *slot_of(const struct index_check *index, uint64_t hash)
+{
+    size_t at = (size_t)(hash >> 2) & (index->room - 1);
+
+    while (index->wrong[at] && (index->wrong[at] | 1) != (hash | 1))
+        at = (at + 1) & (index->room - 1);
+    return &index->wrong[at];
+}
+
+static enum sb_code grow(struct index_check *index, struct sb_error *err)
+{
+    struct index_check old = *index;
+
+    index->room = old.room ? 2 * old.room : 256;
+    if (index->room > WRONG_MOST)
+        return sb_fail(err, SB_FORMAT, "has more keys that are not where it says than can be told");
+    index->wrong = calloc(index->room, sizeof(*index->wrong));
+    if (!index->wrong) {
+        index->wrong = old.wrong;
+        return sb_fail_memory(err);
+    }
+    for (size_t i = 0; i < old.room; i++) {
+        if (old.wrong[i])
+            *slot_of(index, old.wrong[i]) = old.wrong[i];
+    }
+    free(old.wrong);
+    return SB_OK;
+}
+
+static enum sb_code note_wrong(struct index_check *index, const struct sb_pickle_entry *entry,
+                               struct sb_error *err)
+{
+    uint64_t *slot, hash = hash_of(index, entry) & ~UINT64_C(1);
+    enum sb_code code = 2 * index->count >= index->room ? grow(index, err) : SB_OK;
+
+    if (code)
+        return code;
+    slot = slot_of(index, hash);
+    index->count += *slot == 0;
+    *slot = hash;
+    return SB_OK;
+}
+
+static void note_right(struct index_check *index, const struct sb_pickle_entry *entry)
+{
+    uint64_t *slot = index->count > 0 ? slot_of(index, hash_of(index, entry)) : NULL;
+
+    if (slot && *slot)
+        *slot |= 1;
+}
+
+static enum sb_code report(struct sb_cache_check *check, const char *text, struct sb_error *err)
+{
+    enum sb_code code = sb_cache_is_same(check, err);
+
+    if (code)
+        return code;
+    check->stale = true;
+    check->counts->repairable++;
+    sb_cache_defect(check, SB_REMEDY_INDEX, "stale", NAME, strlen(NAME), "%s", text);
+    return SB_OK;
+}
+
+/* The place of a segment by the number in its name; the last one where there are several. */
+static bool find_segment(const struct sb_cache_check *check, int64_t number, uint32_t *segment)
+{
+    uint32_t low = 0, high = check->segments;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (check->numbers[middle] <= number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *segment = low - 1;
+    return low > 0 && check->numbers[low - 1] == number;
+}
+
+/* *row: among all rows. False: the entry leads nowhere, or to a row that does not count. */
+static bool find_row(const struct sb_cache_check *check, const struct sb_pickle_entry *entry,
+                     struct sb_cache_place *place, int64_t *row)
+{
+    if (!find_segment(check, entry->segment, &place->segment) || entry->row < 0 ||
+        entry->row >= check->first_rows[place->segment + 1] - check->first_rows[place->segment])
+        return false;
+    place->row = entry->row;
+    *row = check->first_rows[place->segment] + entry->row;
+    return check->live_row[*row / 8] >> *row % 8 & 1;
+}
+
+static enum sb_code judge(struct index_check *index, const struct sb_pickle_entry *entry,
+                          bool *right, struct sb_error *err)
+{
+    struct sb_cache_place place;
+    struct sb_cache_key key;
+    int64_t row;
+    enum sb_code code;
+
+    *right = false;
+    if (!find_row(index->check, entry, &place, &row))
+        return SB_OK;
+    code = sb_cache_key_at(index->check->reader, place, &key, err);
+    if (code)
+        return code == SB_DAMAGED ? SB_OK : code;
+    *right = key.size == entry->key_size &&
+             (key.size == 0 || memcmp(key.text, entry->key, key.size) == 0);
+    if (*right && !(index->found[row / 8] >> row % 8 & 1)) {
+        index->found[row / 8] |= (unsigned char)(1 << row % 8);
+        index->right++;
+    }
+    return SB_OK;
+}
+
+static enum sb_code take_entry(void *context, const struct sb_pickle_entry *entry,
+                               struct sb_error *err)
+{
+    struct index_check *index = context;
+    bool right;
+    enum sb_code code;
+
+    if (++index->entries % 4096 == 0 && sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    code = judge(index, entry, &right, err);
+    if (!code && right)
+        note_right(index, entry);
+    else if (!code)
+        code = note_wrong(index, entry, err);
+    return code;
+}
+
+/* Ends at the first key that is wrong in the end. */
+static enum sb_code find_first(void *context, const struct sb_pickle_entry *entry,
+                               struct sb_error *err)
+{
+    struct index_check *index = context;
+    uint64_t found = *slot_of(index, hash_of(index, entry));
+
+    if (!found || found & 1)
+        return SB_OK;
+    return sb_buf_set(&index->first, entry->key, entry->key_size) ? sb_fail_memory(err) : SB_END;
+}
+
+/* One that may not be read, or is a link to itself, is of no use; what is beside it is. */
+static enum sb_code open_index(const char *path, int *fd, struct sb_error *err)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd >= 0)
+        return SB_OK;
+    if (errno == ELOOP || errno == EACCES || errno == EIO)
+        return sb_fail(err, SB_FORMAT, "cannot be read: %s", strerror(errno));
+    return sb_fail_errno(err, errno, "%s", path);
+}
+
+/* Of SB_FORMAT err says why. */
+static enum sb_code read_index(struct index_check *index,
+                               enum sb_code (*each)(void *context,
+                                                    const struct sb_pickle_entry *entry,
+                                                    struct sb_error *err),
+                               struct sb_error *err)
+{
+    struct sb_mapping *mapping = NULL;
+    struct sb_buf path = {0};
+    enum sb_code code;
+    int fd;
+
+    if (sb_buf_add_format(&path, "%s/" NAME, index->check->dir))
+        return sb_fail_memory(err);
+    code = open_index(path.data, &fd, err);
+    if (!code)
+        code = sb_mapping_open(&mapping, fd, path.data, err);
+    if (fd >= 0)
+        close(fd);
+    if (!code)
+        code = sb_pickle_index_read(mapping->data, (size_t)mapping->size, each, index, err);
+    if (mapping && (!code || code == SB_FORMAT) && sb_mapping_check(mapping, err))
+        code = sb_fail(err, SB_FORMAT, "shrank while it was read");
+    sb_mapping_free(mapping);
+    sb_buf_release(&path);
+    return code;
+}
+
+static int64_t count_wrong(const struct index_check *index)
+{
+    int64_t count = 0;
+
+    for (size_t i = 0; i < index->room; i++)
+        count += index->wrong[i] && !(index->wrong[i] & 1);
+    return count;
+}
+
+static enum sb_code describe(struct index_check *index, int64_t wrong, int64_t missing,
+                             struct sb_buf *text)
+{
+    enum sb_code code = SB_OK;
+
+    if (wrong > 0)
+        code = sb_buf_add_format(
+            text, "%" PRId64 " of its keys %s not where it says, the first one '%s'", wrong,
+            wrong == 1 ? "is" : "are", index->first.data ? index->first.data : "");
+    if (!code && missing > 0)
+        code = sb_buf_add_format(text,
+                                 "%s%" PRId64 " of %" PRId64 " keys of the segments %s not in it, "
+                                 "or not where they count",
+                                 wrong > 0 ? "; " : "", missing, index->check->counts->keys,
+                                 missing == 1 ? "is" : "are");
+    return code;
+}
+
+static enum sb_code judge_all(struct index_check *index, struct sb_error *err)
+{
+    int64_t wrong = count_wrong(index), missing = index->check->counts->keys - index->right;
+    struct sb_buf text = {0};
+    enum sb_code code = wrong > 0 ? read_index(index, find_first, err) : SB_OK;
+
+    if (code == SB_END)
+        code = SB_OK;
+    if (!code && describe(index, wrong, missing, &text))
+        code = sb_fail_memory(err);
+    if (!code && text.size > 0)
+        code = report(index->check, text.data, err);
+    sb_buf_release(&text);
+    return code;
+}
+
+static enum sb_code report_unreadable(struct sb_cache_check *check, struct sb_error *err)
+{
+    struct sb_error found = *err;
+
+    return report(check, found.text, err);
+}
+
+enum sb_code sb_cache_check_index(struct sb_cache_check *check, struct sb_error *err)
+{
+    int64_t rows = check->first_rows[check->segments];
+    struct index_check index = {.check = check};
+    enum sb_code code;
+
+    index.found = calloc((size_t)rows / 8 + 1, 1);
+    if (!index.found)
+        return sb_fail_memory(err);
+    code = sb_hash_key_draw(&index.hash_key, err);
+    if (!code)
+        code = read_index(&index, take_entry, err);
+    check->has_index = code != SB_NOENT;
+    if (!code)
+        code = judge_all(&index, err);
+    else if (code == SB_FORMAT)
+        code = report_unreadable(check, err);
+    sb_buf_release(&index.first);
+    free(index.wrong);
+    free(index.found);
+    return code == SB_NOENT ? SB_OK : code;
+}

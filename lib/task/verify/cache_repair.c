@@ -1,0 +1,148 @@
+#include "core/io.h"
+#include "store/cache/index.h"
+#include "store/cache/lock.h"
+#include "task/verify/cache_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* *young: a file was written so lately that a job may be at work, which is told. A time in the
+ * future is the clock of another machine, and says nothing of an end. */
+static enum sb_code look_at_age(struct sb_cache_check *check, enum sb_level level, bool *young,
+                                struct sb_error *err)
+{
+    int64_t min_age = check->options->min_age, newest, age;
+    struct sb_buf path = {0};
+    enum sb_code code = SB_OK;
+
+    *young = false;
+    if (!check->options->force)
+        code = sb_cache_newest(check, &newest, &path, err);
+    if (!code && path.size > 0) {
+        age = time(NULL) - newest;
+        *young = age < min_age;
+        if (*young && age < 0)
+            sb_tell(check->notify, level, "young", check->dir,
+                    "%s has a time in the future, so that its job may be running: nothing was "
+                    "repaired; --force does",
+                    path.data);
+        else if (*young)
+            sb_tell(check->notify, level, "young", check->dir,
+                    "%s was written %lld second%s ago, so that its job may be running: nothing was "
+                    "repaired; wait until it is older than --min-age (%lld s), or give --force",
+                    path.data, (long long)age, age == 1 ? "" : "s", (long long)min_age);
+    }
+    sb_buf_release(&path);
+    return code;
+}
+
+static enum sb_code write_index(struct sb_cache_check *check, struct sb_error *err)
+{
+    struct sb_error found;
+    enum sb_code code =
+        check->options->dry_run ? SB_OK : sb_cache_write_index(check->cache, check->dir, &found);
+
+    if (code == SB_CHANGED) {
+        sb_tell(check->notify, SB_PROBLEM, "changed", NULL, "%s", found.text);
+        return SB_END;
+    }
+    if (code)
+        return sb_fail(err, code, "%s", found.text);
+    check->counts->repaired += check->stale;
+    sb_tell(check->notify, SB_NOTE, "repaired", check->dir, "index.pkl: %s",
+            check->options->dry_run ? "would be written anew" : "written anew");
+    return SB_OK;
+}
+
+/* One that was written to since it was named is at work. */
+static bool is_as_found(const struct sb_cache_leftover *leftover, const char *path)
+{
+    struct stat now;
+
+    return lstat(path, &now) == 0 && now.st_ino == leftover->st.st_ino &&
+           now.st_dev == leftover->st.st_dev && now.st_size == leftover->st.st_size &&
+           now.st_mtim.tv_sec == leftover->st.st_mtim.tv_sec &&
+           now.st_mtim.tv_nsec == leftover->st.st_mtim.tv_nsec;
+}
+
+static enum sb_code remove_leftover(struct sb_cache_check *check,
+                                    const struct sb_cache_leftover *leftover, struct sb_error *err)
+{
+    bool dry_run = check->options->dry_run;
+
+    sb_buf_clear(&check->text);
+    if (sb_buf_add_format(&check->text, "%s/%s", check->dir, leftover->path))
+        return sb_fail_memory(err);
+    if (!dry_run && access(check->text.data, F_OK) == 0 &&
+        !is_as_found(leftover, check->text.data)) {
+        sb_tell(check->notify, SB_PROBLEM, "changed", check->text.data,
+                "is being written to, and was left alone");
+        return SB_OK;
+    }
+    /* Another repair may have been faster. */
+    if (!dry_run && unlink(check->text.data) && errno != ENOENT)
+        return sb_fail_errno(err, errno, "%s: cannot be removed", check->text.data);
+    check->counts->repaired++;
+    sb_tell(check->notify, SB_NOTE, "repaired", check->dir, "%s: %s", leftover->path,
+            dry_run ? "would be removed" : "removed");
+    return SB_OK;
+}
+
+static enum sb_code remove_leftovers(struct sb_cache_check *check, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < check->leftover_count; i++)
+        code = remove_leftover(check, &check->leftovers[i], err);
+    return code;
+}
+
+/* Against other repairs, and our own writers. Where none can be made, as beside a mount point,
+ * there is none, as torchcachex has none either. SB_END: it is held, which is told. */
+static enum sb_code take_lock(struct sb_cache_check *check, struct sb_bag_lock *lock,
+                              struct sb_error *err)
+{
+    char *path = realpath(check->dir, NULL);
+    struct sb_error found;
+    enum sb_code code;
+
+    if (!path)
+        return sb_fail_errno(err, errno, "%s", check->dir);
+    code = sb_cache_lock_take(lock, path, check->dir, &found);
+    free(path);
+    if (code == SB_NOMEM)
+        return sb_fail_memory(err);
+    if (code != SB_LOCKED)
+        return SB_OK;
+    sb_tell(check->notify, SB_PROBLEM, "locked", NULL, "%s; nothing was repaired", found.text);
+    return SB_END;
+}
+
+static enum sb_code put_right(struct sb_cache_check *check, bool index, struct sb_error *err)
+{
+    struct sb_bag_lock lock = {.fd = -1};
+    enum sb_code code = check->options->dry_run ? SB_OK : take_lock(check, &lock, err);
+
+    if (!code && index)
+        code = write_index(check, err);
+    if (!code)
+        code = remove_leftovers(check, err);
+    sb_bag_lock_drop(&lock);
+    return code == SB_END ? SB_OK : code;
+}
+
+enum sb_code sb_cache_repair(struct sb_cache_check *check, struct sb_error *err)
+{
+    bool defects = check->stale || check->leftover_count > 0;
+    bool index = check->stale || (!check->has_index && check->counts->keys > 0);
+    bool young;
+    enum sb_code code;
+
+    if (!index && !defects)
+        return SB_OK;
+    code = look_at_age(check, defects ? SB_PROBLEM : SB_NOTE, &young, err);
+    return code || young ? code : put_right(check, index, err);
+}

@@ -1,0 +1,390 @@
+#include "task/verify/container.h"
+
+#include "core/choice.h"
+#include "core/interrupt.h"
+#include "core/pipeline.h"
+#include "store/batch.h"
+#include "store/naming.h"
+#include "task/transfer/seen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_BYTES (INT64_C(8) << 20) /* of members, before their batch is full */
+
+struct check {
+    struct sb_input *input;
+    struct sb_source *source;
+    const struct sb_verify_options *options;
+    const struct sb_verify_events *events;
+    const struct sb_notify *notify;
+    struct sb_notify defects; /* makes defects of problems */
+    struct sb_verify_result *result;
+    struct sb_choice *choice; /* NULL: everything */
+    struct sb_seen *seen;     /* names so far */
+    struct sb_naming naming;
+    struct sb_buf text;
+    int64_t members;
+    bool ended;
+};
+
+static void report(struct check *check, enum sb_remedy remedy, const char *kind, const char *path,
+                   const char *text)
+{
+    struct sb_defect defect = {
+        .kind = kind,
+        .path = path,
+        .path_size = path ? strlen(path) : 0,
+        .shard = -1,
+        .offset = -1,
+        .text = text,
+    };
+
+    check->result->defects++;
+    check->result->remedies |= remedy;
+    check->events->found(check->events->context, &defect);
+}
+
+/* Problems of the source and its loaders are what is looked for; the rest is only passed on. */
+static void hear(void *context, enum sb_level level, const char *kind, const char *subject,
+                 const char *text)
+{
+    struct check *check = context;
+
+    if (level == SB_PROBLEM)
+        report(check, SB_REMEDY_SHARDS, kind, subject, text);
+    else
+        sb_tell(check->notify, level, kind, subject, "%s", text);
+}
+
+/*
+ * A tar may hold a name twice, a zip not: programs do not agree on which one they see. A hard link
+ * needs its name before it; a target that is not there counts as seen then, so that many links to
+ * it are one defect.
+ */
+static enum sb_code check_names(struct check *check, const struct sb_member *member,
+                                const char *name, size_t size, struct sb_error *err)
+{
+    const char *problem;
+    bool before;
+    enum sb_code code;
+
+    if (member->hard_link) {
+        if (sb_naming_clean(member->hard_link, strlen(member->hard_link), false, &check->text,
+                            &problem))
+            return sb_fail_memory(err);
+        code = sb_seen_add(check->seen, check->text.data, check->text.size, &before, err);
+        if (code)
+            return code;
+        if (!before)
+            report(check, SB_REMEDY_ENTRIES, "link", name,
+                   "is a hard link to a name that does not come before it");
+    }
+    if (member->entry.type == SB_DIR)
+        return SB_OK;
+    code = sb_seen_add(check->seen, name, size, &before, err);
+    if (!code && before && check->input->type.kind == SB_ZIP)
+        report(check, SB_REMEDY_ENTRIES, "duplicate", name, "the name stands twice");
+    return code;
+}
+
+/* Does anything vouch for the bytes of members? */
+static bool has_checksums(const struct sb_container_type *type)
+{
+    return type->kind == SB_ZIP ||
+           (type->filter != SB_FILTER_NONE && type->filter != SB_FILTER_LZMA &&
+            type->filter != SB_FILTER_COMPRESS);
+}
+
+static void count(struct check *check, const struct sb_member *member)
+{
+    struct sb_verify_result *result = check->result;
+
+    if (member->entry.type == SB_DIR) {
+        result->dirs++;
+        return;
+    }
+    result->files++;
+    result->bytes += member->entry.size;
+    result->unchecked += !has_checksums(&check->input->type);
+}
+
+/* The next member that is wanted, under its stored name. SB_END after the last. */
+static enum sb_code next_member(struct check *check, struct sb_member *member, struct sb_error *err)
+{
+    struct sb_entry *entry = &member->entry;
+    const char *name;
+    size_t size;
+    bool before;
+    enum sb_code code;
+
+    for (;;) {
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        code = sb_source_next(check->source, member, err);
+        if (code)
+            return code;
+        check->members++;
+        code = sb_naming_map(&check->naming, entry->path, entry->path_size, entry->type == SB_DIR,
+                             &name, &size, err);
+        if (code == SB_END)
+            continue;
+        if (code)
+            return code;
+        if (check->choice && !sb_choice_takes(check->choice, name, size)) {
+            check->result->selected = true;
+            /* One that is chosen may be a hard link to it. */
+            if (entry->type != SB_DIR && sb_seen_add(check->seen, name, size, &before, err))
+                return err->code;
+            continue;
+        }
+        code = check_names(check, member, name, size, err);
+        if (code)
+            return code;
+        count(check, member);
+        entry->path = name;
+        entry->path_size = size;
+        return SB_OK;
+    }
+}
+
+/* What ends the walk is a defect like those that do not, once it is known what the thing is. */
+static enum sb_code end_of_walk(struct check *check, enum sb_code code, struct sb_error *err)
+{
+    if (code == SB_END)
+        return SB_OK;
+    if (code != SB_DAMAGED && (code != SB_FORMAT || check->members == 0))
+        return code;
+    report(check, SB_REMEDY_SHARDS, "damaged", NULL, err->text);
+    return SB_OK;
+}
+
+static void show_progress(const struct check *check)
+{
+    const struct sb_verify_result *result = check->result;
+
+    if (check->events->progress)
+        check->events->progress(check->events->context, check->source->done, check->source->total,
+                                result->files);
+}
+
+static bool has_bytes(const struct sb_member *member)
+{
+    return member->entry.type != SB_DIR && !member->hard_link && !member->special;
+}
+
+/* One member after the other, as they come. */
+
+static enum sb_code read_member(struct check *check, const struct sb_member *member,
+                                struct sb_error *err)
+{
+    int64_t before = check->result->bytes_read;
+    const void *data;
+    size_t size;
+    enum sb_code code;
+
+    while (!(code = sb_source_block(check->source, &data, &size, err))) {
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        check->result->bytes_read += (int64_t)size;
+        show_progress(check);
+    }
+    if (code != SB_END)
+        return code;
+    if (check->result->bytes_read - before != member->entry.size)
+        report(check, SB_REMEDY_SHARDS, "damaged", member->entry.path,
+               "it does not have as many bytes as its header says");
+    check->result->files_read++;
+    return SB_OK;
+}
+
+static enum sb_code check_in_sequence(struct check *check, struct sb_error *err)
+{
+    bool read = !check->options->quick && !check->source->loads;
+    struct sb_member member;
+    enum sb_code code;
+
+    while (!(code = next_member(check, &member, err))) {
+        if (read && has_bytes(&member))
+            code = read_member(check, &member, err);
+        if (code)
+            break;
+        show_progress(check);
+    }
+    return end_of_walk(check, code, err);
+}
+
+/* Many at once, by loaders. */
+
+static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+{
+    struct check *check = context;
+    struct sb_batch *batch = slot;
+    struct sb_member member;
+    struct sb_item *item;
+    int64_t bytes = 0;
+    enum sb_code code = SB_OK;
+
+    sb_batch_clear(batch);
+    while (!check->ended && !code && batch->count < SB_BATCH_ITEMS && bytes < BATCH_BYTES) {
+        code = next_member(check, &member, err);
+        if (!code && has_bytes(&member)) {
+            bytes += member.entry.size;
+            code = sb_batch_take(batch, &member, NULL, &item, err);
+            continue;
+        }
+        check->ended = code != SB_OK;
+        if (check->ended)
+            code = end_of_walk(check, code, err);
+    }
+    sb_batch_seal(batch);
+    if (code)
+        return code;
+    return batch->count > 0 ? SB_OK : SB_END;
+}
+
+static enum sb_code pass_over(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    (void)context;
+    (void)data;
+    (void)size;
+    return sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted") : SB_OK;
+}
+
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+{
+    struct sb_batch *batch = slot;
+    enum sb_code code = SB_OK;
+
+    (void)context;
+    (void)turns;
+    for (size_t i = 0; i < batch->count && !code; i++) {
+        struct sb_item *item = &batch->items[i];
+
+        code = sb_loader_stream(batch->loader, &item->member, pass_over, NULL, &batch->events, err);
+        item->state = code ? SB_ITEM_FAILED : SB_ITEM_READ;
+        if (code == SB_END)
+            code = SB_OK;
+    }
+    return code;
+}
+
+static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+{
+    struct check *check = context;
+    struct sb_batch *batch = slot;
+
+    (void)err;
+    if (batch->events.text.size > 0)
+        sb_events_tell(&batch->events, &check->defects);
+    for (size_t i = 0; i < batch->count; i++) {
+        if (batch->items[i].state != SB_ITEM_READ)
+            continue;
+        check->result->files_read++;
+        check->result->bytes_read += batch->items[i].member.entry.size;
+    }
+    show_progress(check);
+    return SB_OK;
+}
+
+static enum sb_code check_by_loaders(struct check *check, struct sb_error *err)
+{
+    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
+    unsigned threads = check->options->threads, slots = 2 * threads + 1;
+    struct sb_batch *batches = calloc(slots, sizeof(*batches));
+    enum sb_code code = batches ? SB_OK : sb_fail_memory(err);
+
+    for (unsigned i = 0; !code && i < slots; i++)
+        code = sb_loader_open(check->source, &batches[i].loader, err);
+    if (!code)
+        code = sb_pipeline_run(&ops, check, batches, sizeof(*batches), slots, threads, err);
+    for (unsigned i = 0; batches && i < slots; i++)
+        sb_batch_release(&batches[i]);
+    free(batches);
+    return code;
+}
+
+/* What is left to doubt when nothing was found. */
+static const char *left_to_doubt(const struct sb_input *input)
+{
+    if (input->type.kind == SB_ZIP)
+        return "a zip has a CRC-32 of each member's bytes, but none of names, modes and times";
+    switch (input->type.filter) {
+    case SB_FILTER_GZIP:
+    case SB_FILTER_BZIP2:
+    case SB_FILTER_XZ:
+        return "members have no checksums of their own; those of the compression cover them all";
+    case SB_FILTER_ZSTD:
+    case SB_FILTER_LZ4:
+        return "members have no checksums of their own; those of the compression cover them all, "
+               "if it was written with any";
+    default:
+        return input->type.kind == SB_CPIO
+                   ? "a cpio has no checksums of contents: bytes that changed go unnoticed"
+                   : "a tar has no checksums of contents: bytes that changed go unnoticed";
+    }
+}
+
+static void tell_unmatched(const struct check *check)
+{
+    for (size_t i = 0; check->choice && i < check->options->path_count; i++) {
+        if (sb_choice_unmatched(check->choice, i))
+            sb_tell(check->notify, SB_PROBLEM, "missing", check->options->paths[i],
+                    "no such file or directory in the archive");
+    }
+}
+
+static enum sb_code run(struct check *check, struct sb_error *err)
+{
+    const struct sb_verify_options *options = check->options;
+    struct sb_source_options source_options = {0};
+    enum sb_code code = SB_OK;
+
+    check->defects = (struct sb_notify){.call = hear, .context = check};
+    check->naming.notify = &check->defects;
+    if (options->path_count > 0)
+        code = sb_choice_new(&check->choice, options->paths, options->path_count, err);
+    if (!code)
+        code = sb_seen_new(&check->seen, check->input->path, err);
+    if (code)
+        return code;
+    code = sb_source_open(&check->source, check->input, &source_options, &check->defects, err);
+    if (code)
+        return end_of_walk(check, code, err);
+    if (!options->quick && check->source->loads)
+        code = check_by_loaders(check, err);
+    else
+        code = check_in_sequence(check, err);
+    if (!code)
+        tell_unmatched(check);
+    return code;
+}
+
+enum sb_code sb_verify_container(struct sb_input *input, const struct sb_verify_options *options,
+                                 const struct sb_verify_events *events,
+                                 const struct sb_notify *notify, struct sb_verify_result *result,
+                                 const char **unproved, struct sb_error *err)
+{
+    struct check check = {
+        .input = input,
+        .options = options,
+        .events = events,
+        .notify = notify,
+        .result = result,
+        .naming = {.dots_are_usual = true},
+    };
+    enum sb_code code;
+
+    *result = (struct sb_verify_result){0};
+    code = run(&check, err);
+    sb_source_free(check.source);
+    sb_seen_free(check.seen);
+    sb_choice_free(check.choice);
+    sb_naming_release(&check.naming);
+    sb_buf_release(&check.text);
+    *unproved = left_to_doubt(input);
+    if (!code && options->strict && result->unchecked > 0)
+        report(&check, SB_REMEDY_SUMS, "unchecked", NULL, *unproved);
+    return code;
+}

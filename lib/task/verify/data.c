@@ -1,0 +1,218 @@
+#include "archive/checksum.h"
+#include "archive/content.h"
+#include "task/verify/impl.h"
+#include "task/verify/units.h"
+
+#include "core/crc32c.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct data {
+    struct verify *verify;
+    struct sb_verify_units *units; /* NULL; or whose files are read */
+    struct sb_select *select;      /* else these; NULL: all, by `cursor` */
+    struct sb_cursor *cursor;
+    bool ended;
+    int64_t passed; /* bytes, whatever was found */
+};
+
+static enum sb_code next_entry(struct data *data, struct sb_entry *entry, struct sb_error *err)
+{
+    if (data->units)
+        return sb_verify_units_next(data->units, entry, err);
+    if (data->select)
+        return sb_select_next(data->select, entry, err);
+    return sb_cursor_next(data->cursor, entry, err);
+}
+
+/* Its shard is not there, or ends before its bytes do. */
+static enum sb_code pass_over(struct verify *verify, const struct sb_entry *entry,
+                              struct sb_error *err)
+{
+    struct sb_verify_units *units = verify->units;
+    enum sb_code code;
+
+    verify->result->absent++;
+    if (!units)
+        return SB_OK;
+    if (verify->options->present) {
+        sb_verify_units_pass_over(units);
+        return SB_OK;
+    }
+    if (verify->options->choice.share.index == 0) {
+        sb_verify_units_unreadable(units, entry);
+        return SB_OK;
+    }
+    /* Nobody has looked at the rows, and the first share may see other shards than this one. */
+    sb_verify_units_watch(units, sb_verify_units_current(units));
+    code = sb_verify_bounds(verify, entry, err);
+    sb_verify_units_watch(units, -1);
+    return code;
+}
+
+/* Is there something of this entry to be read? */
+static enum sb_code is_wanted(struct verify *verify, const struct sb_entry *entry, bool *wanted,
+                              struct sb_error *err)
+{
+    enum sb_code code = sb_verify_integrity_collect(verify, false, err);
+    bool holds;
+
+    *wanted = false;
+    if (code != SB_OK || entry->type == SB_DIR || entry->defect || entry->size == 0)
+        return code;
+    code = sb_verify_shard_holds(verify, entry, &holds, err);
+    if (code == SB_OK && !holds)
+        code = pass_over(verify, entry, err);
+    *wanted = code == SB_OK && holds && (entry->has & SB_HAS_CRC);
+    return code;
+}
+
+static enum sb_code next(void *context, struct sb_checksum_extent *extent, struct sb_error *err)
+{
+    struct data *data = context;
+    struct sb_entry entry;
+    bool wanted = false;
+    enum sb_code code = data->ended ? SB_END : SB_OK;
+
+    while (code == SB_OK && !wanted) {
+        code = next_entry(data, &entry, err);
+        if (code == SB_OK)
+            code = is_wanted(data->verify, &entry, &wanted, err);
+    }
+    if (code != SB_OK) {
+        data->ended = true;
+        code = sb_verify_index_failed(data->verify, code, err);
+        return code == SB_OK ? SB_END : code;
+    }
+    *extent = (struct sb_checksum_extent){
+        .shard = entry.shard,
+        .offset = entry.offset,
+        .size = entry.size,
+        .name = entry.path,
+        .name_size = entry.path_size,
+        .expected = entry.crc32c,
+        .id = data->units ? sb_verify_units_current(data->units) : 0,
+    };
+    return SB_OK;
+}
+
+static enum sb_code no_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    (void)context;
+    (void)data;
+    (void)size;
+    (void)err;
+    return SB_OK;
+}
+
+/*
+ * The index was changed since it was read: a defrag may have moved the bytes. *good when they are
+ * right where the index has them now, or when the name is gone.
+ */
+static enum sb_code look_again(struct verify *verify, const struct sb_checksum_extent *extent,
+                               bool *good, struct sb_error *err)
+{
+    struct sb_entry entry = {.path = extent->name, .path_size = extent->name_size};
+    enum sb_code code = SB_CHANGED;
+
+    *good = false;
+    /* As long as another file takes the place of the one that is read. */
+    for (int i = 0; i < SB_VERIFY_MOVES_MOST && code == SB_CHANGED; i++) {
+        code = sb_content_find(verify->content, &entry, err);
+        if (code == SB_CHANGED)
+            break;
+        if (code == SB_OK)
+            code = sb_content_stream(verify->content, &entry, 0, entry.size, true, no_block, NULL,
+                                     err);
+    }
+    if (code == SB_CHANGED && sb_archive_still_current(verify->archive, err))
+        return err->code;
+    *good = code == SB_OK || code == SB_CHANGED;
+    return code == SB_NOMEM || code == SB_INTERRUPT ? code : SB_OK;
+}
+
+static enum sb_code report_data(struct verify *verify, const struct sb_checksum_extent *extent,
+                                uint32_t crc, const struct sb_error *failure, struct sb_error *err)
+{
+    struct place place = {extent->name, extent->name_size, extent->shard, extent->offset};
+    bool moved, good;
+    enum sb_code code = sb_archive_still_current(verify->archive, err);
+
+    if (code == SB_OK)
+        code = sb_verify_index_moved(verify, &moved, err);
+    if (code == SB_OK && moved) {
+        code = look_again(verify, extent, &good, err);
+        if (code == SB_OK && good)
+            return SB_OK;
+    }
+    if (code != SB_OK)
+        return code;
+    if (failure)
+        sb_verify_say(verify, SB_REMEDY_SHARDS, "unreadable", place, "%s", failure->text);
+    else
+        sb_verify_say(verify, SB_REMEDY_SHARDS, "checksum", place,
+                      "its %lld bytes at %lld in shard %u have CRC32C %08x, the index says %08x",
+                      (long long)extent->size, (long long)extent->offset, extent->shard, crc,
+                      extent->expected);
+    return SB_OK;
+}
+
+static enum sb_code judge(struct data *data, const struct sb_checksum_extent *extent, uint32_t crc,
+                          const struct sb_error *failure, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (data->units)
+        sb_verify_units_watch(data->units, extent->id);
+    code = report_data(data->verify, extent, crc, failure, err);
+    if (data->units)
+        sb_verify_units_watch(data->units, -1);
+    return code;
+}
+
+static enum sb_code done(void *context, const struct sb_checksum_extent *extent, uint32_t crc,
+                         const struct sb_error *failure, struct sb_error *err)
+{
+    struct data *data = context;
+    struct verify *verify = data->verify;
+    struct sb_verify_result *result = verify->result;
+
+    if (data->units)
+        sb_verify_units_settle(data->units, extent->id);
+    if (failure || crc != extent->expected)
+        return judge(data, extent, crc, failure, err);
+    result->files_read++;
+    result->bytes_read += extent->size;
+    return SB_OK;
+}
+
+static void passed(void *context, int64_t size)
+{
+    struct data *data = context;
+    const struct sb_verify_events *events = data->verify->events;
+    const struct sb_verify_result *result = data->verify->result;
+
+    int64_t total = data->units ? sb_verify_units_bytes(data->units) : result->bytes;
+
+    data->passed += size;
+    if (events->progress)
+        events->progress(events->context, data->passed, total, result->files_read);
+}
+
+enum sb_code sb_verify_data(struct verify *verify, struct sb_select *select, struct sb_error *err)
+{
+    static const struct sb_checksum_ops ops = {.next = next, .done = done, .passed = passed};
+    struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
+    struct data data = {.verify = verify, .units = verify->units, .select = select};
+    enum sb_code code = SB_OK;
+
+    if (!data.units && !select)
+        code = sb_cursor_open(&data.cursor, verify->archive, &query, err);
+    if (code == SB_OK)
+        code = sb_checksum(verify->shards, &ops, &data, verify->options->threads, err);
+    else
+        code = sb_verify_index_failed(verify, code, err);
+    sb_cursor_free(data.cursor);
+    return code;
+}

@@ -1,0 +1,233 @@
+#include "archive/config.h"
+#include "archive/database.h"
+#include "archive/ddl.h"
+#include "archive/parent.h"
+#include "archive/shards.h"
+#include "core/interrupt.h"
+#include "task/verify/impl.h"
+#include "task/verify/plan.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Lines that SQLite may say; a wholly broken index has one for every page. */
+#define INTEGRITY_LINES 100
+#define TEXT(number)    TEXT_OF(number)
+#define TEXT_OF(number) #number
+
+/* Its pages are read once: a large cache would only take memory from the rest. */
+#define INTEGRITY_CACHE_KIB 16384
+
+struct integrity {
+    sqlite3 *db;
+    pthread_t thread;
+    bool running; /* the thread is to be joined */
+    bool quick;
+    int64_t milliseconds; /* that it took */
+    atomic_bool stop;
+    atomic_bool ended;
+    char *lines[INTEGRITY_LINES];
+    int line_count;
+    enum sb_code code;
+    struct sb_error err;
+};
+
+static int asked_to_stop(void *context)
+{
+    struct integrity *check = context;
+
+    return atomic_load(&check->stop) || sb_interrupted();
+}
+
+static void keep_line(struct integrity *check, const char *line)
+{
+    if (check->line_count == INTEGRITY_LINES || strcmp(line, "ok") == 0)
+        return;
+    check->lines[check->line_count] = strdup(line);
+    if (check->lines[check->line_count])
+        check->line_count++;
+    else
+        check->code = sb_fail_memory(&check->err);
+}
+
+static enum sb_code read_lines(struct integrity *check, sqlite3_stmt *statement)
+{
+    int rc;
+
+    while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        const char *line = (const char *)sqlite3_column_text(statement, 0);
+        keep_line(check, line ? line : "not said");
+    }
+    if (rc != SQLITE_DONE)
+        return sb_database_fail(check->db, &check->err);
+    return check->code;
+}
+
+static void *run_integrity(void *context)
+{
+    struct integrity *check = context;
+    sqlite3_stmt *statement = NULL;
+    int64_t started = sb_verify_plan_clock();
+    const char *sql = check->quick ? "PRAGMA quick_check(" TEXT(INTEGRITY_LINES) ")"
+                                   : "PRAGMA integrity_check(" TEXT(INTEGRITY_LINES) ")";
+
+    check->code = sb_database_prepare(check->db, &statement, sql, &check->err);
+    if (check->code == SB_OK)
+        check->code = read_lines(check, statement);
+    sqlite3_finalize(statement);
+    check->milliseconds = sb_verify_plan_clock() - started;
+    atomic_store(&check->ended, true);
+    return NULL;
+}
+
+enum sb_code sb_verify_integrity_start(struct verify *verify, struct sb_error *err)
+{
+    struct integrity *check = calloc(1, sizeof(*check));
+    enum sb_code code;
+
+    if (!check)
+        return sb_fail_memory(err);
+    verify->integrity = check;
+    check->quick = verify->options->quick;
+    code = sb_database_open(&check->db, sb_archive_index_path(verify->archive), SB_DB_READ, err);
+    if (code == SB_OK)
+        code = sb_register_parent_functions(check->db, err);
+    if (code == SB_OK)
+        code = sb_database_run(check->db, "PRAGMA cache_size=-" TEXT(INTEGRITY_CACHE_KIB), err);
+    if (code != SB_OK)
+        return code;
+    sqlite3_progress_handler(check->db, 10000, asked_to_stop, check);
+    int error_number = pthread_create(&check->thread, NULL, run_integrity, check);
+    if (error_number)
+        return sb_fail_errno(err, error_number, "cannot start a thread");
+    check->running = true;
+    return SB_OK;
+}
+
+void sb_verify_integrity_free(struct integrity *check)
+{
+    if (!check)
+        return;
+    atomic_store(&check->stop, true);
+    if (check->running) {
+        sqlite3_interrupt(check->db);
+        pthread_join(check->thread, NULL);
+    }
+    sb_database_close(check->db);
+    for (int i = 0; i < check->line_count; i++)
+        free(check->lines[i]);
+    free(check);
+}
+
+/* Joins the thread; a signal meanwhile makes it stop. */
+static void wait_for(struct integrity *check)
+{
+    struct timespec limit = {0};
+    int joined;
+
+    do {
+        if (clock_gettime(CLOCK_REALTIME, &limit) == 0)
+            limit.tv_sec++;
+        if (sb_interrupted())
+            sqlite3_interrupt(check->db);
+        joined = pthread_timedjoin_np(check->thread, NULL, &limit);
+    } while (joined == ETIMEDOUT);
+    /* It works on what is freed next. */
+    if (joined)
+        pthread_join(check->thread, NULL);
+    check->running = false;
+}
+
+enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait, struct sb_error *err)
+{
+    struct integrity *check = verify->integrity;
+    enum sb_code code;
+
+    if (!check || (!wait && !atomic_load(&check->ended)))
+        return SB_OK;
+    wait_for(check);
+    verify->integrity = NULL;
+    verify->result->integrity_ms = check->milliseconds;
+    for (int i = 0; i < check->line_count; i++)
+        sb_verify_say(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", check->lines[i]);
+    if (check->line_count == INTEGRITY_LINES)
+        sb_verify_say(verify, SB_REMEDY_INDEX, "integrity", NOWHERE,
+                      "SQLite has more to say; its first %d lines are above", INTEGRITY_LINES);
+    code = check->code;
+    if (code == SB_DAMAGED)
+        sb_verify_say(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", check->err.text);
+    else if (code != SB_OK)
+        *err = check->err;
+    sb_verify_integrity_free(check);
+    if (sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    return code == SB_DAMAGED ? SB_OK : code;
+}
+
+enum sb_code sb_verify_config(struct verify *verify, struct sb_error *err)
+{
+    sqlite3 *db = sb_archive_database(verify->archive);
+    bool there, right;
+    enum sb_code code;
+
+    if (sb_archive_schema(verify->archive) == SB_SCHEMA_OLD)
+        return SB_OK;
+    code = sb_config_check(db, SB_CONFIG_TRIGGERS, 1, 1, &there, &right, err);
+    if (code == SB_OK && !right)
+        code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "triggers", NOWHERE, err,
+                                "config." SB_CONFIG_TRIGGERS
+                                " is not 1: an interrupted bulk change left it so, and "
+                                "tree statistics may be wrong");
+    if (code == SB_OK)
+        code = sb_config_check(db, SB_CONFIG_SHARD_SIZE, 1, INT64_MAX, &there, &right, err);
+    if (code == SB_OK && !right)
+        code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE, err,
+                                "config." SB_CONFIG_SHARD_SIZE " is %s",
+                                there ? "not a positive number" : "missing");
+    if (code == SB_OK)
+        code = sb_config_check(db, SB_CONFIG_SHARD_COUNT, 0, SB_SHARD_MAX + 1, &there, &right, err);
+    if (code == SB_OK && there && !right)
+        code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE, err,
+                                "config." SB_CONFIG_SHARD_COUNT " is not a number of shards");
+    return code;
+}
+
+static enum sb_code check_object(struct verify *verify, sqlite3_stmt *statement, const char *type,
+                                 const char *name, struct sb_error *err)
+{
+    int rc;
+
+    sqlite3_bind_text(statement, 1, type, -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
+    rc = sqlite3_step(statement);
+    sqlite3_reset(statement);
+    if (rc == SQLITE_ROW)
+        return SB_OK;
+    if (rc != SQLITE_DONE)
+        return sb_database_fail(sb_archive_database(verify->archive), err);
+    return sb_verify_report(verify, SB_REMEDY_UPGRADE, "schema", NOWHERE, err,
+                            "the standard %s %s is missing", type, name);
+}
+
+enum sb_code sb_verify_objects(struct verify *verify, struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code;
+
+    if (sb_archive_schema(verify->archive) != SB_SCHEMA_03)
+        return SB_OK;
+    code = sb_database_prepare(sb_archive_database(verify->archive), &statement,
+                               "SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2", err);
+    for (const struct sb_ddl_object *index = sb_ddl_indexes; code == SB_OK && index->name; index++)
+        code = check_object(verify, statement, "index", index->name, err);
+    for (const struct sb_ddl_object *trigger = sb_ddl_triggers; code == SB_OK && trigger->name;
+         trigger++)
+        code = check_object(verify, statement, "trigger", trigger->name, err);
+    sqlite3_finalize(statement);
+    return code;
+}

@@ -1,0 +1,132 @@
+#include "core/buf.h"
+#include "core/interrupt.h"
+#include "task/verify/impl.h"
+
+#include <string.h>
+
+/* The extent, of those seen so far in this shard, that ends last. */
+struct holder {
+    struct sb_entry entry; /* its path is in `name` */
+    struct sb_buf name;
+    bool any;
+};
+
+/* `upgrade --checksums` that was killed may have given one of them its checksum, and not yet the
+ * other. */
+static bool may_be_equal(const struct sb_entry *a, const struct sb_entry *b)
+{
+    return !(a->has & b->has & SB_HAS_CRC) || a->crc32c == b->crc32c;
+}
+
+/*
+ * Hard links of a wrapped tar: the same bytes under two names, in a shard that is only linked. Both
+ * may be without a checksum, as `convert --wrap --no-checksum` leaves them.
+ */
+static bool shares_lawfully(const struct verify *verify, const struct sb_entry *a,
+                            const struct sb_entry *b)
+{
+    return a->offset == b->offset && a->size == b->size && may_be_equal(a, b) &&
+           a->shard < verify->shard_count && verify->shard_info[a->shard].linked;
+}
+
+static enum sb_code hold(struct holder *holder, const struct sb_entry *entry, struct sb_error *err)
+{
+    if (sb_buf_set(&holder->name, entry->path, entry->path_size) != SB_OK)
+        return sb_fail_memory(err);
+    holder->entry = *entry;
+    holder->entry.path = holder->name.data;
+    holder->any = true;
+    return SB_OK;
+}
+
+static enum sb_code report_overlap(struct verify *verify, const struct sb_entry *first,
+                                   const struct sb_entry *second, struct sb_error *err)
+{
+    int64_t first_end = first->offset + first->size, second_end = second->offset + second->size;
+
+    return sb_verify_report_row(
+        verify, SB_REMEDY_ENTRIES, "overlap", sb_verify_place(second), err,
+        "shares bytes %lld to %lld of shard %u with %s", (long long)second->offset,
+        (long long)(first_end < second_end ? first_end : second_end), second->shard, first->path);
+}
+
+/* Files that were moved meanwhile come out of order, so that both ends count. */
+static bool touch(const struct sb_entry *a, const struct sb_entry *b)
+{
+    return !a->defect && !b->defect && a->type != SB_DIR && b->type != SB_DIR && a->size > 0 &&
+           b->size > 0 && a->shard == b->shard && a->offset < b->offset + b->size &&
+           b->offset < a->offset + a->size;
+}
+
+/* Looks both up in one transaction, as one of them may have been moved to where the other was. */
+static enum sb_code still_touch(struct verify *verify, const struct sb_entry *held,
+                                const struct sb_entry *entry, bool *touches, struct sb_error *err)
+{
+    struct sb_entry a = {.type = SB_DIR}, b = {.type = SB_DIR};
+    enum sb_code code = sb_archive_begin(verify->archive, err);
+
+    *touches = false;
+    if (code != SB_OK)
+        return code;
+    code = sb_archive_lookup(verify->archive, held->path, held->path_size, &a, err);
+    if (code == SB_OK)
+        code = sb_archive_lookup(verify->archive, entry->path, entry->path_size, &b, err);
+    code = sb_archive_end(verify->archive, code, err);
+    *touches = code == SB_OK && touch(&a, &b);
+    return code == SB_NOENT ? SB_OK : code;
+}
+
+static enum sb_code doubt_overlap(struct verify *verify, const struct sb_entry *held,
+                                  const struct sb_entry *entry, struct sb_error *err)
+{
+    bool touches = held->generation == entry->generation;
+    enum sb_code code = SB_OK;
+
+    if (!touches)
+        code = still_touch(verify, held, entry, &touches, err);
+    if (code != SB_OK || !touches)
+        return code;
+    return report_overlap(verify, held, entry, err);
+}
+
+static enum sb_code check_extent(struct verify *verify, struct holder *holder,
+                                 const struct sb_entry *entry, struct sb_error *err)
+{
+    const struct sb_entry *held = &holder->entry;
+    bool touches = holder->any && touch(held, entry);
+    enum sb_code code = SB_OK;
+
+    if (touches && shares_lawfully(verify, held, entry))
+        verify->result->shared++;
+    else if (touches)
+        code = doubt_overlap(verify, held, entry, err);
+    if (code != SB_OK)
+        return code;
+    if (touches && entry->offset + entry->size <= held->offset + held->size)
+        return SB_OK;
+    return hold(holder, entry, err);
+}
+
+enum sb_code sb_verify_overlaps(struct verify *verify, struct sb_error *err)
+{
+    struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
+    struct holder holder = {0};
+    struct sb_cursor *cursor = NULL;
+    struct sb_entry entry;
+    enum sb_code code;
+
+    if (verify->apart)
+        return SB_OK;
+    code = sb_cursor_open(&cursor, verify->archive, &query, err);
+    while (code == SB_OK) {
+        code = sb_cursor_next(cursor, &entry, err);
+        if (code == SB_OK && !entry.defect && entry.size > 0)
+            code = check_extent(verify, &holder, &entry, err);
+        if (code == SB_OK && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+    }
+    code = sb_verify_index_failed(verify, code == SB_END ? SB_OK : code, err);
+    sb_cursor_free(cursor);
+    sb_buf_release(&holder.name);
+    return code;
+}

@@ -1,0 +1,347 @@
+#include "task/verify/plan_impl.h"
+
+#include "archive/archive.h"
+#include "archive/database.h"
+#include "archive/shards.h"
+#include "core/hash64.h"
+#include "core/interrupt.h"
+#include "core/little_endian.h"
+
+#include <sqlite3.h>
+
+/* Its values stand in states: the key must not change. */
+static const struct sb_hash_key digest_key = {
+    {UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xbf58476d1ce4e5b9), UINT64_C(0x94d049bb133111eb),
+     UINT64_C(0xd6e8feb86659fd93)}};
+
+bool sb_verify_chooses(const struct sb_verify_choice *choice)
+{
+    return choice->has_shards || choice->share.count > 0 || choice->state || choice->percent > 0 ||
+           choice->bytes > 0 || choice->max_seconds > 0;
+}
+
+bool sb_verify_counts(const struct sb_entry *entry)
+{
+    return !entry->defect && entry->type != SB_DIR && entry->size > 0 && (entry->has & SB_HAS_CRC);
+}
+
+uint64_t sb_verify_row_digest(const struct sb_entry *entry)
+{
+    uint8_t row[28], *at = row;
+
+    at = sb_put_u64(at, sb_hash64(&digest_key, entry->path, entry->path_size));
+    at = sb_put_u64(at, (uint64_t)entry->offset);
+    at = sb_put_u64(at, (uint64_t)entry->size);
+    sb_put_u32(at, entry->crc32c);
+    return sb_hash64(&digest_key, row, sizeof(row));
+}
+
+/* The pass over the index */
+
+struct pass {
+    struct sb_verify_plan *plan;
+    struct sb_shards *shards;
+    bool index_changed; /* since the state was written the last time */
+    int64_t shard;      /* the last that was looked at; -1: none */
+    bool any;           /* there is a unit: */
+    int64_t unit_shard, unit, files, bytes;
+    uint64_t digest;
+};
+
+/* For a choice by chance that is the same in each run; 0 where chance has no say. */
+static int64_t rank(const struct sb_verify_choice *choice, int64_t shard, int64_t unit)
+{
+    uint8_t key[16];
+
+    if (choice->state || (choice->percent <= 0 && choice->bytes <= 0))
+        return 0;
+    sb_put_u64(sb_put_u64(key, (uint64_t)shard), (uint64_t)unit);
+    return (int64_t)(sb_hash64(&digest_key, key, sizeof(key)) >> 1);
+}
+
+static enum sb_code add_unit(struct pass *pass, struct sb_error *err)
+{
+    struct sb_verify_plan *plan = pass->plan;
+    const struct sb_verify_choice *choice = plan->choice;
+    bool mine = choice->share.count == 0 || sb_share_has(choice->share, plan->all_units);
+    sqlite3_stmt *add;
+    enum sb_code code = sb_verify_plan_statement(plan, SB_PLAN_ADD_UNIT, &add, err);
+
+    if (code != SB_OK || !pass->any)
+        return code;
+    pass->any = false;
+    plan->all_units++;
+    if (!mine && !choice->state)
+        return SB_OK;
+    sqlite3_bind_int64(add, 1, pass->unit_shard);
+    sqlite3_bind_int64(add, 2, pass->unit);
+    sqlite3_bind_int64(add, 3, pass->files);
+    sqlite3_bind_int64(add, 4, pass->bytes);
+    sqlite3_bind_int64(add, 5, (int64_t)pass->digest);
+    sqlite3_bind_int64(add, 6, mine);
+    sqlite3_bind_int64(add, 7, rank(choice, pass->unit_shard, pass->unit));
+    return sb_database_step(add, err);
+}
+
+/* What is wrong with a shard shows when its files are read. */
+static enum sb_code see_shard(struct pass *pass, uint32_t shard, struct sb_error *err)
+{
+    struct stat st;
+    struct sb_error reason;
+    enum sb_code code;
+
+    if (!pass->plan->choice->state || pass->shard == shard)
+        return SB_OK;
+    pass->shard = shard;
+    code = sb_shards_stat(pass->shards, shard, &st, &reason);
+    if (code == SB_NOMEM)
+        return sb_fail_memory(err);
+    if (code != SB_OK)
+        return SB_OK;
+    return sb_verify_state_see_shard(&pass->plan->state, shard, &st, pass->index_changed, err);
+}
+
+static enum sb_code add_file(struct pass *pass, const struct sb_entry *entry, struct sb_error *err)
+{
+    int64_t unit = entry->offset / SB_VERIFY_UNIT;
+    enum sb_code code = SB_OK;
+
+    if (!sb_verify_counts(entry))
+        return SB_OK;
+    if (!pass->any || pass->unit_shard != entry->shard || pass->unit != unit) {
+        code = add_unit(pass, err);
+        if (code == SB_OK)
+            code = see_shard(pass, entry->shard, err);
+        pass->any = true;
+        pass->unit_shard = entry->shard;
+        pass->unit = unit;
+        pass->files = pass->bytes = 0;
+        pass->digest = 0;
+    }
+    pass->files++;
+    if (__builtin_add_overflow(pass->bytes, entry->size, &pass->bytes))
+        pass->bytes = INT64_MAX;
+    pass->digest += sb_verify_row_digest(entry);
+    return code;
+}
+
+static enum sb_code pass_over(struct pass *pass, struct sb_archive *archive, struct sb_error *err)
+{
+    const struct sb_verify_choice *choice = pass->plan->choice;
+    struct sb_query query = {
+        .order = SB_BY_ADDRESS,
+        .files = true,
+        .all_shards = !choice->has_shards,
+        .shard_first = choice->has_shards ? (uint32_t)choice->first_shard : 0,
+        .shard_last = choice->has_shards ? (uint32_t)choice->last_shard : 0,
+    };
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    enum sb_code code = sb_cursor_open(&cursor, archive, &query, err);
+
+    while (code == SB_OK) {
+        code = sb_cursor_next(cursor, &entry, err);
+        if (code == SB_OK)
+            code = add_file(pass, &entry, err);
+        if (code == SB_OK && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+    }
+    sb_cursor_free(cursor);
+    return code == SB_END ? SB_OK : code;
+}
+
+/* The choice */
+
+/* Of what was read before, and is no more; ?1 and ?2: the shards that were looked at. */
+static enum sb_code forget(struct sb_verify_plan *plan, const char *sql, struct sb_error *err)
+{
+    const struct sb_verify_choice *choice = plan->choice;
+    sqlite3_stmt *drop;
+    enum sb_code code = sb_database_prepare(plan->db, &drop, sql, err);
+
+    if (code != SB_OK)
+        return code;
+    sqlite3_bind_int64(drop, 1, choice->has_shards ? choice->first_shard : INT64_MIN);
+    sqlite3_bind_int64(drop, 2, choice->has_shards ? choice->last_shard : INT64_MAX);
+    code = sb_database_step(drop, err);
+    sqlite3_finalize(drop);
+    return code;
+}
+
+static enum sb_code forget_gone(struct sb_verify_plan *plan, struct sb_error *err)
+{
+    enum sb_code code = forget(
+        plan,
+        "DELETE FROM main.units WHERE shard BETWEEN ?1 AND ?2 AND NOT EXISTS"
+        " (SELECT 1 FROM temp.planned p WHERE p.shard = units.shard AND p.unit = units.unit)",
+        err);
+
+    if (code != SB_OK)
+        return code;
+    return forget(plan,
+                  "DELETE FROM main.defects WHERE shard BETWEEN ?1 AND ?2 AND NOT EXISTS"
+                  " (SELECT 1 FROM main.units u WHERE u.shard = defects.shard"
+                  " AND u.unit = defects.unit)",
+                  err);
+}
+
+static enum sb_code count_units(struct sb_verify_plan *plan, struct sb_error *err)
+{
+    sqlite3_stmt *count;
+    enum sb_code code = sb_database_prepare(
+        plan->db, &count,
+        "SELECT count(*), total(files), total(bytes) FROM temp.planned WHERE mine", err);
+
+    if (code != SB_OK)
+        return code;
+    if (sqlite3_step(count) == SQLITE_ROW) {
+        plan->units = sqlite3_column_int64(count, 0);
+        plan->files = sqlite3_column_int64(count, 1);
+        plan->bytes = sqlite3_column_int64(count, 2);
+    } else {
+        code = sb_database_fail(plan->db, err);
+    }
+    sqlite3_finalize(count);
+    return code;
+}
+
+/* How many bytes are to be read; INT64_MAX: all. */
+static int64_t budget(const struct sb_verify_plan *plan)
+{
+    if (plan->choice->percent > 0 && plan->choice->percent < 100)
+        return (int64_t)((double)plan->bytes * (plan->choice->percent / 100));
+    return plan->choice->bytes > 0 ? plan->choice->bytes : INT64_MAX;
+}
+
+/*
+ * ?1: now, as what was read later than that was read by a wrong clock; ?2: units that were read
+ * since are left out.
+ */
+static const char candidates_text[] =
+    "SELECT shard, unit, bytes, bad FROM"
+    " (SELECT p.shard, p.unit, p.bytes, p.rank, coalesce(u.bad != 0, 0) AS bad,"
+    " CASE WHEN u.digest = p.digest AND u.checked <= ?1 THEN u.checked ELSE 0 END AS checked"
+    " FROM temp.planned p LEFT JOIN main.units u ON u.shard = p.shard AND u.unit = p.unit"
+    " WHERE p.mine)"
+    " WHERE bad OR checked < ?2 ORDER BY bad DESC, checked, rank, shard, unit";
+
+/* Bad ones come first; then as they are ranked where the time may end it, else by address. */
+static int64_t turn_of(const struct sb_verify_plan *plan, bool bad)
+{
+    if (bad)
+        return 0;
+    return plan->choice->state && plan->choice->max_seconds > 0 ? plan->chosen + 1 : 1;
+}
+
+static enum sb_code choose_unit(struct sb_verify_plan *plan, sqlite3_stmt *unit,
+                                sqlite3_stmt *choose, struct sb_error *err)
+{
+    bool bad = sqlite3_column_int(unit, 3) != 0;
+
+    sqlite3_bind_int64(choose, 1, turn_of(plan, bad));
+    sqlite3_bind_int64(choose, 2, sqlite3_column_int64(unit, 0));
+    sqlite3_bind_int64(choose, 3, sqlite3_column_int64(unit, 1));
+    sqlite3_bind_int64(choose, 4, bad);
+    plan->chosen++;
+    plan->bad_left += bad;
+    if (__builtin_add_overflow(plan->chosen_bytes, sqlite3_column_int64(unit, 2),
+                               &plan->chosen_bytes))
+        plan->chosen_bytes = INT64_MAX;
+    return sb_database_step(choose, err);
+}
+
+/* Is it more than may be read? One is always; what was bad, whatever it takes. */
+static bool is_too_much(const struct sb_verify_plan *plan, int64_t most, sqlite3_stmt *unit)
+{
+    return plan->chosen > 0 && !sqlite3_column_int(unit, 3) &&
+           (plan->chosen_bytes >= most ||
+            sqlite3_column_int64(unit, 2) > most - plan->chosen_bytes);
+}
+
+static enum sb_code choose_from(struct sb_verify_plan *plan, sqlite3_stmt *candidates,
+                                sqlite3_stmt *choose, struct sb_error *err)
+{
+    int64_t most = budget(plan);
+    enum sb_code code = SB_OK;
+    int rc = SQLITE_DONE;
+
+    while (code == SB_OK && (rc = sqlite3_step(candidates)) == SQLITE_ROW) {
+        if (is_too_much(plan, most, candidates))
+            return SB_OK;
+        code = choose_unit(plan, candidates, choose, err);
+    }
+    if (code == SB_OK && rc != SQLITE_DONE)
+        code = sb_database_fail(plan->db, err);
+    return code;
+}
+
+static enum sb_code choose_units(struct sb_verify_plan *plan, struct sb_error *err)
+{
+    int64_t max_age = plan->choice->max_age;
+    sqlite3_stmt *candidates = NULL, *choose = NULL;
+    enum sb_code code = sb_database_prepare(plan->db, &candidates, candidates_text, err);
+
+    if (code == SB_OK)
+        code = sb_database_prepare(plan->db, &choose,
+                                   "INSERT INTO temp.chosen VALUES(?1, ?2, ?3, ?4)", err);
+    if (code == SB_OK) {
+        sqlite3_bind_int64(candidates, 1, plan->began);
+        sqlite3_bind_int64(candidates, 2, max_age > 0 ? plan->began - max_age : INT64_MAX);
+        code = choose_from(plan, candidates, choose, err);
+    }
+    sqlite3_finalize(candidates);
+    sqlite3_finalize(choose);
+    return code;
+}
+
+/* The index's own failure is kept apart: what came before it is read all the same. */
+static enum sb_code make_tables(struct sb_verify_plan *plan, struct sb_archive *archive,
+                                struct sb_shards *shards, enum sb_code *index_code,
+                                struct sb_error *index_err, struct sb_error *err)
+{
+    struct pass pass = {.plan = plan, .shards = shards, .shard = -1};
+    enum sb_code code =
+        sb_database_run(plan->db,
+                        "PRAGMA temp.cache_size = -16384;"
+                        "CREATE TEMP TABLE planned(shard INTEGER, unit INTEGER, files INTEGER,"
+                        " bytes INTEGER, digest INTEGER, mine INTEGER, rank INTEGER,"
+                        " PRIMARY KEY (shard, unit)) WITHOUT ROWID;"
+                        "CREATE TEMP TABLE chosen(turn INTEGER, shard INTEGER, unit INTEGER,"
+                        " bad INTEGER, PRIMARY KEY (turn, shard, unit)) WITHOUT ROWID;"
+                        "BEGIN IMMEDIATE",
+                        err);
+
+    pass.index_changed = plan->state.generation != (int64_t)sb_archive_generation(archive);
+    if (code != SB_OK)
+        return code;
+    *index_code = pass_over(&pass, archive, index_err);
+    if (*index_code != SB_OK && *index_code != SB_DAMAGED) {
+        *err = *index_err;
+        return *index_code;
+    }
+    code = add_unit(&pass, err);
+    if (code == SB_OK && plan->choice->state && *index_code == SB_OK)
+        code = forget_gone(plan, err);
+    if (code == SB_OK && plan->choice->state)
+        code = sb_verify_state_see_index(&plan->state, archive, err);
+    if (code == SB_OK)
+        code = count_units(plan, err);
+    if (code == SB_OK)
+        code = choose_units(plan, err);
+    return code == SB_OK ? sb_database_run(plan->db, "COMMIT", err) : code;
+}
+
+enum sb_code sb_verify_plan_make(struct sb_verify_plan *plan, struct sb_archive *archive,
+                                 struct sb_shards *shards, struct sb_error *err)
+{
+    enum sb_code index_code = SB_OK;
+    struct sb_error index_err;
+    enum sb_code code = make_tables(plan, archive, shards, &index_code, &index_err, err);
+
+    plan->committed = sb_verify_plan_clock();
+    if (code != SB_OK)
+        return sb_verify_state_failed(&plan->state, err);
+    if (index_code != SB_OK)
+        *err = index_err;
+    return index_code;
+}

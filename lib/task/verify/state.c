@@ -1,0 +1,373 @@
+#include "task/verify/state.h"
+
+#include "archive/archive.h"
+#include "archive/database.h"
+#include "core/file_lock.h"
+#include "core/io.h"
+#include "task/verify/choice.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VERSION 1
+
+struct table {
+    const char *name, *sql;
+};
+
+/* All that is in it, as SQLite keeps it: whatever differs was made by others. In order of name. */
+static const struct table tables[] = {
+    {"about", "CREATE TABLE about(archive TEXT NOT NULL, generation INTEGER NOT NULL,"
+              " opened INTEGER NOT NULL)"},
+    {"defects", "CREATE TABLE defects(shard INTEGER NOT NULL, unit INTEGER NOT NULL,"
+                " path TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,"
+                " first_found INTEGER NOT NULL, last_found INTEGER NOT NULL,"
+                " PRIMARY KEY (shard, unit, path, kind)) WITHOUT ROWID"},
+    {"shards", "CREATE TABLE shards(shard INTEGER PRIMARY KEY, size INTEGER NOT NULL,"
+               " mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL)"},
+    {"units", SB_VERIFY_STATE_UNITS},
+};
+#define TABLE_COUNT (sizeof(tables) / sizeof(tables[0]))
+
+static enum sb_code fail_foreign(const char *file, struct sb_error *err)
+{
+    return sb_fail(err, SB_FORMAT,
+                   "%s: is no state of 'shardbox verify'; choose another name for it", file);
+}
+
+static enum sb_code fail_damaged(const char *file, struct sb_error *err)
+{
+    return sb_fail(err, SB_FORMAT,
+                   "%s: the state is damaged; remove it, and all will count as never read", file);
+}
+
+enum sb_code sb_verify_state_failed(const struct sb_verify_state *state, struct sb_error *err)
+{
+    if (err->code == SB_DAMAGED && state->file)
+        return fail_damaged(state->file, err);
+    return err->code;
+}
+
+/*
+ * A lock of the open file: SQLite has the same file open, and drops the process's own locks on it.
+ * It is on the first byte, where SQLite has none. made: just now, and removed where it is no use.
+ */
+static enum sb_code lock(const struct sb_verify_state *state, const char *file, bool made,
+                         struct sb_error *err)
+{
+    int error_number = sb_lock_first_byte(state->fd);
+
+    if (error_number == 0)
+        return SB_OK;
+    if (error_number == EACCES || error_number == EAGAIN)
+        return sb_fail(err, SB_LOCKED,
+                       "%s: another run of verify has this state; wait for it, or give each run a "
+                       "state of its own",
+                       file);
+    if (!sb_locks_are_missing(error_number))
+        return sb_fail_errno(err, error_number, "%s: cannot be locked", file);
+    if (made)
+        unlink(state->file);
+    return sb_fail(err, SB_SYSTEM,
+                   "%s: locks do not work on this file system, so no state can be kept here; give "
+                   "--state a file on another one, it is small",
+                   file);
+}
+
+/* Opens the file itself, where links lead, and locks it: before SQLite sees it, and waits. */
+static enum sb_code take(struct sb_verify_state *state, const char *file, struct sb_error *err)
+{
+    struct stat st;
+    bool stands = stat(file, &st) == 0, named;
+    enum sb_code code;
+
+    if (stands && !S_ISREG(st.st_mode))
+        return sb_fail(err, SB_FORMAT, "%s: not a regular file", file);
+    state->fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
+    if (state->fd < 0)
+        return sb_fail_errno(err, errno, "%s", file);
+    state->file = realpath(file, NULL);
+    if (!state->file)
+        return sb_fail_errno(err, errno, "%s", file);
+    code = lock(state, file, !stands, err);
+    if (code == SB_OK)
+        code = sb_is_named(state->fd, state->file, &named, err);
+    if (code == SB_OK && !named)
+        return sb_fail(err, SB_CHANGED, "%s: was replaced while it was opened; run again", file);
+    return code;
+}
+
+static enum sb_code connect(struct sb_verify_state *state, const char *file, struct sb_error *err)
+{
+    struct stat st;
+    enum sb_code code;
+
+    if (fstat(state->fd, &st))
+        return sb_fail_errno(err, errno, "%s", file);
+    code = sb_database_open(&state->db, state->file, st.st_size == 0 ? SB_DB_CREATE : SB_DB_WRITE,
+                            err);
+    if (code == SB_FORMAT)
+        return fail_foreign(file, err);
+    return code;
+}
+
+static bool is_text(sqlite3_stmt *row, int column, const char *wanted)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+
+    return text && strcmp(text, wanted) == 0;
+}
+
+/* *is_new: it has nothing in it. */
+static enum sb_code vet_schema(struct sqlite3 *db, const char *file, bool *is_new,
+                               struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    size_t count = 0;
+    bool right = true;
+    int rc;
+    enum sb_code code = sb_database_prepare(
+        db, &statement, "SELECT name, sql FROM main.sqlite_schema ORDER BY name", err);
+
+    if (code != SB_OK)
+        return code;
+    while ((rc = sqlite3_step(statement)) == SQLITE_ROW && right) {
+        right = count < TABLE_COUNT && is_text(statement, 0, tables[count].name) &&
+                is_text(statement, 1, tables[count].sql);
+        count++;
+    }
+    if (right && rc != SQLITE_DONE)
+        code = sb_database_fail(db, err);
+    sqlite3_finalize(statement);
+    *is_new = count == 0;
+    if (code == SB_OK && (!right || (count > 0 && count < TABLE_COUNT)))
+        code = fail_foreign(file, err);
+    return code;
+}
+
+static enum sb_code vet(struct sb_verify_state *state, const char *file, bool *is_new,
+                        struct sb_error *err)
+{
+    int64_t id = 0, version = 0, right = 0;
+    enum sb_code code = vet_schema(state->db, file, is_new, err);
+
+    if (code == SB_OK)
+        code = sb_database_integer(state->db, "PRAGMA application_id", 0, &id, err);
+    if (code == SB_OK)
+        code = sb_database_integer(state->db, "PRAGMA user_version", 0, &version, err);
+    if (code != SB_OK)
+        return code;
+    if (*is_new && id == 0 && version == 0)
+        return SB_OK;
+    if (*is_new || id != SB_VERIFY_STATE_ID || version != VERSION)
+        return fail_foreign(file, err);
+    code = sb_database_integer(state->db, "SELECT quick_check = 'ok' FROM pragma_quick_check(1)", 0,
+                               &right, err);
+    return code == SB_OK && !right ? fail_damaged(file, err) : code;
+}
+
+/* Of which archive it is; ?1 its index, ?2 a generation. */
+static enum sb_code write_about(struct sb_verify_state *state, const char *sql,
+                                struct sb_archive *archive, int64_t generation,
+                                struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code = sb_database_prepare(state->db, &statement, sql, err);
+
+    if (code != SB_OK)
+        return code;
+    sqlite3_bind_text(statement, 1, sb_archive_index_path(archive), -1, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, generation);
+    code = sb_database_step(statement, err);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+enum sb_code sb_verify_state_see_index(struct sb_verify_state *state, struct sb_archive *archive,
+                                       struct sb_error *err)
+{
+    return write_about(state, "UPDATE main.about SET archive = ?1, generation = ?2", archive,
+                       sb_archive_generation(archive), err);
+}
+
+static enum sb_code make(struct sb_verify_state *state, struct sb_archive *archive,
+                         struct sb_error *err)
+{
+    char pragmas[96];
+    enum sb_code code = SB_OK;
+
+    snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id = %d; PRAGMA user_version = %d",
+             SB_VERIFY_STATE_ID, VERSION);
+    for (size_t i = 0; code == SB_OK && i < TABLE_COUNT; i++)
+        code = sb_database_run(state->db, tables[i].sql, err);
+    if (code == SB_OK)
+        code = sb_database_run(state->db, pragmas, err);
+    if (code == SB_OK)
+        code = write_about(state, "INSERT INTO main.about VALUES(?1, ?2, 0)", archive, 0, err);
+    return code;
+}
+
+/* Is it the state of this archive? */
+static enum sb_code compare_archive(struct sb_verify_state *state, const char *file,
+                                    struct sb_archive *archive, struct sb_error *err)
+{
+    const char *index = sb_archive_index_path(archive);
+    sqlite3_stmt *statement;
+    enum sb_code code = sb_database_prepare(state->db, &statement,
+                                            "SELECT archive, generation FROM main.about", err);
+
+    if (code != SB_OK)
+        return code;
+    int rc = sqlite3_step(statement);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        code = sb_database_fail(state->db, err);
+    else if (rc == SQLITE_DONE || !sqlite3_column_text(statement, 0))
+        code = fail_damaged(file, err);
+    else if (!is_text(statement, 0, index))
+        code = sb_fail(err, SB_INVALID,
+                       "%s: is the state of %s, and this is %s; give each archive a state of its "
+                       "own",
+                       file, (const char *)sqlite3_column_text(statement, 0), index);
+    else
+        state->generation = sqlite3_column_int64(statement, 1);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+static enum sb_code begin(struct sb_verify_state *state, const char *file,
+                          struct sb_archive *archive, struct sb_error *err)
+{
+    bool is_new;
+    enum sb_code code = sb_database_run(state->db, "BEGIN IMMEDIATE", err);
+
+    if (code == SB_OK)
+        code = vet(state, file, &is_new, err);
+    if (code == SB_OK && is_new)
+        code = make(state, archive, err);
+    else if (code == SB_OK)
+        code = compare_archive(state, file, archive, err);
+    if (code == SB_OK)
+        code = sb_database_run(
+            state->db, "UPDATE main.about SET opened = CAST(strftime('%s', 'now') AS INTEGER)",
+            err);
+    return code == SB_OK ? sb_database_run(state->db, "COMMIT", err) : code;
+}
+
+enum sb_code sb_verify_state_open(struct sb_verify_state *state, const char *file,
+                                  struct sb_archive *archive, struct sb_error *err)
+{
+    enum sb_code code;
+
+    *state = (struct sb_verify_state){.fd = -1};
+    code = take(state, file, err);
+    if (code == SB_OK)
+        code = connect(state, file, err);
+    if (code == SB_OK)
+        code = begin(state, file, archive, err);
+    return code == SB_OK ? SB_OK : sb_verify_state_failed(state, err);
+}
+
+void sb_verify_state_close(struct sb_verify_state *state)
+{
+    sb_database_close(state->db);
+    if (state->fd >= 0)
+        close(state->fd);
+    free(state->file);
+    *state = (struct sb_verify_state){.fd = -1};
+}
+
+struct shard_row {
+    int64_t size, mtime_ns, inode;
+};
+
+static struct shard_row row_of(const struct stat *st)
+{
+    return (struct shard_row){
+        .size = st->st_size,
+        .mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
+        .inode = (int64_t)st->st_ino,
+    };
+}
+
+/* *same: as it was, or longer by an append. A shard that never was seen has no units. */
+static enum sb_code compare_shard(struct sb_verify_state *state, uint32_t shard,
+                                  const struct shard_row *now, bool index_changed, bool *same,
+                                  struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code =
+        sb_database_prepare(state->db, &statement,
+                            "SELECT size, mtime_ns, inode FROM main.shards WHERE shard = ?1", err);
+
+    *same = false;
+    if (code != SB_OK)
+        return code;
+    sqlite3_bind_int64(statement, 1, shard);
+    int rc = sqlite3_step(statement);
+    if (rc == SQLITE_ROW) {
+        int64_t size = sqlite3_column_int64(statement, 0);
+        bool untouched = size == now->size && sqlite3_column_int64(statement, 1) == now->mtime_ns;
+        bool appended = index_changed && now->size > size;
+        *same = sqlite3_column_int64(statement, 2) == now->inode && (untouched || appended);
+    } else if (rc != SQLITE_DONE) {
+        code = sb_database_fail(state->db, err);
+    }
+    sqlite3_finalize(statement);
+    return code;
+}
+
+/* ?1 the shard, then what stat says; each statement takes what it names. */
+static enum sb_code run_for_shard(struct sb_verify_state *state, const char *sql, uint32_t shard,
+                                  const struct shard_row *row, struct sb_error *err)
+{
+    sqlite3_stmt *statement;
+    enum sb_code code = sb_database_prepare(state->db, &statement, sql, err);
+
+    if (code != SB_OK)
+        return code;
+    sqlite3_bind_int64(statement, 1, shard);
+    if (row) {
+        sqlite3_bind_int64(statement, 2, row->size);
+        sqlite3_bind_int64(statement, 3, row->mtime_ns);
+        sqlite3_bind_int64(statement, 4, row->inode);
+    }
+    code = sb_database_step(statement, err);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+enum sb_code sb_verify_state_knows_shard(struct sb_verify_state *state, uint32_t shard,
+                                         const struct stat *now, bool *known, struct sb_error *err)
+{
+    struct shard_row row = row_of(now);
+
+    return compare_shard(state, shard, &row, false, known, err);
+}
+
+enum sb_code sb_verify_state_keep_shard(struct sb_verify_state *state, uint32_t shard,
+                                        const struct stat *now, struct sb_error *err)
+{
+    struct shard_row row = row_of(now);
+
+    return run_for_shard(state, "INSERT OR REPLACE INTO main.shards VALUES(?1, ?2, ?3, ?4)", shard,
+                         &row, err);
+}
+
+enum sb_code sb_verify_state_see_shard(struct sb_verify_state *state, uint32_t shard,
+                                       const struct stat *now, bool index_changed,
+                                       struct sb_error *err)
+{
+    struct shard_row row = row_of(now);
+    bool same;
+    enum sb_code code = compare_shard(state, shard, &row, index_changed, &same, err);
+
+    if (code == SB_OK && !same)
+        code = run_for_shard(state, "UPDATE main.units SET checked = 0 WHERE shard = ?1", shard,
+                             NULL, err);
+    return code == SB_OK ? sb_verify_state_keep_shard(state, shard, now, err) : code;
+}

@@ -1,0 +1,349 @@
+#include "task/verify/syrah.h"
+
+#include "archive/database.h"
+#include "core/buf.h"
+#include "core/interrupt.h"
+#include "core/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BLOCK      ((size_t)4 << 20) /* of the data section, read at once */
+#define LOOK_ITEMS 4096              /* between two looks at whether it was interrupted */
+
+#define UNPROVED "a Syrah file has no checksums: bytes that changed go unnoticed"
+
+/* An array of an item, and where it lies. */
+struct placed {
+    struct sb_syrah_extent extent;
+    int64_t item;
+    uint32_t array;
+};
+
+struct check {
+    const struct sb_syrah *syrah;
+    const struct sb_verify_options *options;
+    const struct sb_verify_events *events;
+    struct sb_verify_result *result;
+    struct placed *row; /* arrays of one item that hold something */
+    size_t row_count;
+    int64_t last_end;  /* of what came so far, while it is in the order of the file */
+    bool out_of_order; /* it is not */
+};
+
+static void say(const struct check *check, enum sb_remedy remedy, const char *kind,
+                const struct placed *which, const char *text)
+{
+    struct sb_defect defect = {.kind = kind, .shard = -1, .offset = -1, .text = text};
+    char *path = NULL;
+
+    if (which && asprintf(&path, "%lld/%s", (long long)which->item,
+                          sb_syrah_array(check->syrah, which->array)->name) < 0)
+        path = NULL;
+    if (which) {
+        defect.path = path;
+        defect.path_size = path ? strlen(path) : 0;
+        defect.has_record = true;
+        defect.record = which->item;
+        defect.offset = which->extent.offset;
+    }
+    check->result->defects++;
+    check->result->remedies |= remedy;
+    check->events->found(check->events->context, &defect);
+    free(path);
+}
+
+/* SB_DAMAGED: it is bad, and that was said. */
+static enum sb_code place(const struct check *check, int64_t item, uint32_t array,
+                          struct placed *out, struct sb_error *err)
+{
+    struct sb_syrah_extent *extent = &out->extent;
+    int64_t end = sb_syrah_data_end(check->syrah);
+    size_t good;
+    enum sb_code code;
+
+    *out = (struct placed){.item = item, .array = array};
+    code = sb_syrah_extents(check->syrah, array, item, 1, extent, &good, err);
+    if (code != SB_DAMAGED)
+        return code;
+    code = sb_syrah_check_extent(check->syrah, array, extent, err);
+    if (code)
+        say(check, SB_REMEDY_SHARDS,
+            extent->offset >= SB_SYRAH_HEADER && extent->offset <= end && extent->size >= 0 &&
+                    extent->size <= end - extent->offset
+                ? "size"
+                : "bounds",
+            out, err->text);
+    return SB_DAMAGED;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    int64_t left = ((const struct placed *)a)->extent.offset;
+    int64_t right = ((const struct placed *)b)->extent.offset;
+
+    return (left > right) - (left < right);
+}
+
+/* Extents of most files follow each other, but for the order of arrays within an item. */
+static void follow(struct check *check)
+{
+    qsort(check->row, check->row_count, sizeof(*check->row), compare_places);
+    for (size_t i = 0; i < check->row_count && !check->out_of_order; i++) {
+        const struct sb_syrah_extent *extent = &check->row[i].extent;
+
+        check->out_of_order = extent->offset < check->last_end;
+        check->last_end = extent->offset + extent->size;
+    }
+}
+
+static enum sb_code check_item(struct check *check, int64_t item, struct sb_error *err)
+{
+    uint32_t count = sb_syrah_array_count(check->syrah);
+
+    check->row_count = 0;
+    for (uint32_t array = 0; array < count; array++) {
+        struct placed *placed = &check->row[check->row_count];
+        enum sb_code code = place(check, item, array, placed, err);
+
+        if (code == SB_DAMAGED)
+            continue;
+        if (code)
+            return code;
+        if (__builtin_add_overflow(check->result->bytes, placed->extent.size,
+                                   &check->result->bytes))
+            check->result->bytes = INT64_MAX;
+        check->row_count += placed->extent.size > 0;
+    }
+    if (!check->out_of_order)
+        follow(check);
+    return SB_OK;
+}
+
+static enum sb_code look_for_interrupt(int64_t item, struct sb_error *err)
+{
+    if (item % LOOK_ITEMS == 0 && sb_interrupted())
+        return sb_fail(err, SB_INTERRUPT, "interrupted");
+    return SB_OK;
+}
+
+static enum sb_code check_items(struct check *check, struct sb_error *err)
+{
+    int64_t count = sb_syrah_count(check->syrah);
+    enum sb_code code = SB_OK;
+
+    check->last_end = SB_SYRAH_HEADER;
+    check->row = calloc((size_t)sb_syrah_array_count(check->syrah) + 1, sizeof(*check->row));
+    if (!check->row)
+        return sb_fail_memory(err);
+    for (int64_t item = 0; !code && item < count; item++) {
+        code = look_for_interrupt(item, err);
+        if (!code)
+            code = check_item(check, item, err);
+    }
+    return code;
+}
+
+/* Of a file whose extents do not follow each other. */
+
+static enum sb_code sort_item(const struct check *check, int64_t item, sqlite3_stmt *insert,
+                              struct sb_error *err)
+{
+    uint32_t count = sb_syrah_array_count(check->syrah);
+    enum sb_code code = look_for_interrupt(item, err);
+
+    for (uint32_t array = 0; !code && array < count; array++) {
+        struct sb_syrah_extent extent;
+        size_t good;
+
+        code = sb_syrah_extents(check->syrah, array, item, 1, &extent, &good, err);
+        if (!code && extent.size > 0) {
+            sqlite3_bind_int64(insert, 1, extent.offset);
+            sqlite3_bind_int64(insert, 2, extent.size);
+            sqlite3_bind_int64(insert, 3, item);
+            sqlite3_bind_int64(insert, 4, array);
+            code = sb_database_step(insert, err);
+        } else if (code == SB_DAMAGED) {
+            code = SB_OK;
+        }
+    }
+    return code;
+}
+
+static struct placed placed_of(sqlite3_stmt *row)
+{
+    return (struct placed){
+        .extent = {sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)},
+        .item = sqlite3_column_int64(row, 2),
+        .array = (uint32_t)sqlite3_column_int64(row, 3),
+    };
+}
+
+static void say_overlap(const struct check *check, const struct placed *which,
+                        const struct placed *with)
+{
+    const char *array = sb_syrah_array(check->syrah, with->array)->name;
+    char *text;
+
+    if (asprintf(&text, "shares bytes with %lld/%s (offset %lld, %lld bytes)",
+                 (long long)with->item, array, (long long)with->extent.offset,
+                 (long long)with->extent.size) < 0)
+        text = NULL;
+    say(check, SB_REMEDY_SHARDS, "overlap", which, text ? text : "shares bytes with another");
+    free(text);
+}
+
+/* Each is held against the one before it that ends last. */
+static enum sb_code compare_sorted(const struct check *check, sqlite3 *db, sqlite3_stmt *select,
+                                   struct sb_error *err)
+{
+    struct placed holder = {0}, next;
+    int rc;
+
+    while ((rc = sqlite3_step(select)) == SQLITE_ROW) {
+        if (sb_interrupted())
+            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        next = placed_of(select);
+        if (next.extent.offset < holder.extent.offset + holder.extent.size)
+            say_overlap(check, &next, &holder);
+        if (next.extent.offset + next.extent.size > holder.extent.offset + holder.extent.size)
+            holder = next;
+    }
+    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(db, err);
+}
+
+static enum sb_code check_overlaps(const struct check *check, struct sb_error *err)
+{
+    int64_t count = sb_syrah_count(check->syrah);
+    sqlite3 *db;
+    sqlite3_stmt *insert = NULL, *select = NULL;
+    enum sb_code code = sb_database_open_private(&db, sb_syrah_name(check->syrah), err);
+
+    if (code)
+        return code;
+    code = sb_database_run(db,
+                           "CREATE TABLE extents (start INTEGER, size INTEGER, item INTEGER, "
+                           "array INTEGER); BEGIN",
+                           err);
+    if (!code)
+        code = sb_database_prepare(db, &insert, "INSERT INTO extents VALUES (?1, ?2, ?3, ?4)", err);
+    for (int64_t item = 0; !code && item < count; item++)
+        code = sort_item(check, item, insert, err);
+    if (!code)
+        code = sb_database_prepare(db, &select,
+                                   "SELECT start, size, item, array FROM extents "
+                                   "ORDER BY start, item, array",
+                                   err);
+    if (!code)
+        code = compare_sorted(check, db, select, err);
+    sqlite3_finalize(insert);
+    sqlite3_finalize(select);
+    sb_database_close(db);
+    return code;
+}
+
+/* All bytes, in order. */
+
+static bool is_unreadable(const struct sb_error *err)
+{
+    return err->code == SB_DAMAGED || (err->code == SB_SYSTEM && err->sys_errno == EIO);
+}
+
+static enum sb_code read_block(const struct check *check, int64_t at, size_t size, void *block,
+                               struct sb_error *err)
+{
+    char text[1200];
+
+    if (!sb_syrah_read(check->syrah, at, block, size, err)) {
+        check->result->bytes_read += (int64_t)size;
+        return SB_OK;
+    }
+    if (!is_unreadable(err))
+        return err->code;
+    snprintf(text, sizeof(text), "%zu bytes from offset %lld on cannot be read: %s", size,
+             (long long)at, err->text);
+    say(check, SB_REMEDY_SHARDS, "unreadable", NULL, text);
+    return SB_OK;
+}
+
+static enum sb_code read_all(const struct check *check, struct sb_error *err)
+{
+    int64_t end = sb_syrah_data_end(check->syrah), at = SB_SYRAH_HEADER;
+    void *block = malloc(BLOCK);
+    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+
+    while (!code && at < end) {
+        size_t size = end - at < (int64_t)BLOCK ? (size_t)(end - at) : BLOCK;
+
+        code = sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted")
+                                : read_block(check, at, size, block, err);
+        at += (int64_t)size;
+        if (check->events->progress)
+            check->events->progress(check->events->context, at, end, check->result->files);
+    }
+    free(block);
+    return code;
+}
+
+static enum sb_code check_opened(struct check *check, struct sb_verify_syrah_result *counts,
+                                 struct sb_error *err)
+{
+    struct sb_verify_result *result = check->result;
+    enum sb_code code;
+
+    counts->items = sb_syrah_count(check->syrah);
+    counts->arrays = sb_syrah_array_count(check->syrah);
+    result->files = counts->items * counts->arrays;
+    result->unchecked = result->files;
+    code = check_items(check, err);
+    if (!code && check->out_of_order)
+        code = check_overlaps(check, err);
+    if (!code && !check->options->quick)
+        code = read_all(check, err);
+    if (!code && !check->options->quick)
+        result->files_read = result->files;
+    if (!code && check->options->strict && result->files > 0)
+        say(check, SB_REMEDY_SUMS, "unchecked", NULL, counts->unproved);
+    return code;
+}
+
+/* It is a Syrah file, if a damaged one, where it begins as one. */
+static bool begins_as_one(int fd, const char *name)
+{
+    unsigned char head[SB_SYRAH_HEADER];
+    struct sb_error ignored;
+    size_t got;
+
+    return fd >= 0 && !sb_pread_full(fd, head, sizeof(head), 0, &got, name, &ignored) &&
+           sb_syrah_is_header(head, got);
+}
+
+enum sb_code sb_verify_syrah(int fd, const char *name, const struct sb_verify_options *options,
+                             const struct sb_verify_events *events, struct sb_verify_result *result,
+                             struct sb_verify_syrah_result *counts, struct sb_error *err)
+{
+    struct check check = {.options = options, .events = events, .result = result};
+    int head = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    struct sb_syrah *syrah;
+    enum sb_code code = sb_syrah_open(&syrah, fd, name, err);
+
+    *result = (struct sb_verify_result){0};
+    *counts = (struct sb_verify_syrah_result){.unproved = UNPROVED};
+    check.syrah = syrah;
+    if (!code) {
+        code = check_opened(&check, counts, err);
+    } else if (code == SB_FORMAT && begins_as_one(head, name)) {
+        say(&check, SB_REMEDY_SHARDS, "damaged", NULL, err->text);
+        code = SB_OK;
+    }
+    if (head >= 0)
+        close(head);
+    free(check.row);
+    sb_syrah_free(syrah);
+    return code;
+}

@@ -1,0 +1,273 @@
+#include "task/verify/treestat.h"
+
+#include "core/buf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Bytewise order of paths is not the order of a walk: "a", "a-b", "a/x" puts a stranger between a
+ * directory and what is below it, since '-' sorts before '/'. Taken as "a-b", "a/", "a/x", with a
+ * '/' behind the names of directories, every subtree is one run of rows. So the row of a directory
+ * waits until the rows reach its name with the '/'. All that wait begin one another ("a", "a-",
+ * "a--"), and so do all that are open ("a", "a/b"): two stacks of lengths, each over one path.
+ */
+struct level {
+    size_t size; /* length of the directory's name, which begins the stack's path */
+    bool has_row;
+    int64_t id;
+    struct sb_tree_sums stored;
+    struct sb_tree_sums computed;
+};
+
+struct levels {
+    struct level *items;
+    size_t count;
+    size_t room;
+};
+
+struct sb_treestat {
+    sb_treestat_closed *closed;
+    void *context;
+    struct levels waiting;
+    struct sb_buf last; /* path of the last row; all waiting directories begin it */
+    bool begun;
+    struct levels open; /* items[0] is the root, always there */
+    struct sb_buf deep; /* path of the innermost open directory */
+};
+
+static struct level *push(struct levels *levels, size_t size)
+{
+    if (levels->count == levels->room) {
+        size_t room = levels->room ? levels->room * 2 : 16;
+        struct level *items = reallocarray(levels->items, room, sizeof(*items));
+        if (!items)
+            return NULL;
+        levels->items = items;
+        levels->room = room;
+    }
+    struct level *level = &levels->items[levels->count++];
+    *level = (struct level){.size = size};
+    return level;
+}
+
+struct sb_treestat *sb_treestat_new(sb_treestat_closed *closed, void *context)
+{
+    struct sb_treestat *tree = calloc(1, sizeof(*tree));
+    if (!tree)
+        return NULL;
+    tree->closed = closed;
+    tree->context = context;
+    if (!push(&tree->open, 0)) {
+        sb_treestat_free(tree);
+        return NULL;
+    }
+    return tree;
+}
+
+void sb_treestat_free(struct sb_treestat *tree)
+{
+    if (!tree)
+        return;
+    sb_buf_release(&tree->last);
+    sb_buf_release(&tree->deep);
+    free(tree->waiting.items);
+    free(tree->open.items);
+    free(tree);
+}
+
+static int compare(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+    size_t common = a_size < b_size ? a_size : b_size;
+    int order = common ? memcmp(a, b, common) : 0;
+    if (order != 0)
+        return order;
+    return a_size < b_size ? -1 : a_size > b_size;
+}
+
+/* rtrim(rtrim(path, replace(path, '/', '')), '/'), as SQLite computes `parent` */
+static size_t parent_size(const char *path, size_t size)
+{
+    while (size > 0 && path[size - 1] != '/')
+        size--;
+    while (size > 0 && path[size - 1] == '/')
+        size--;
+    return size;
+}
+
+static void add_capped(int64_t *sum, int64_t value)
+{
+    if (__builtin_add_overflow(*sum, value, sum))
+        *sum = INT64_MAX;
+}
+
+static enum sb_code close_innermost(struct sb_treestat *tree, struct sb_error *err)
+{
+    struct level level = tree->open.items[--tree->open.count];
+    struct sb_treestat_dir dir = {
+        .path = level.size ? tree->deep.data : "",
+        .path_size = level.size,
+        .has_row = level.has_row,
+        .id = level.id,
+        .stored = level.stored,
+        .computed = level.computed,
+    };
+    if (tree->open.count > 0) {
+        struct sb_tree_sums *above = &tree->open.items[tree->open.count - 1].computed;
+        add_capped(&above->num_files_tree, level.computed.num_files_tree);
+        add_capped(&above->size_tree, level.computed.size_tree);
+    }
+    return tree->closed(tree->context, &dir, err);
+}
+
+/* Is the innermost open directory path[0..size] or above it? */
+static bool holds(const struct sb_treestat *tree, const char *path, size_t size)
+{
+    size_t top = tree->open.items[tree->open.count - 1].size;
+    if (top == 0)
+        return true;
+    return top <= size && (top == size || path[top] == '/') &&
+           memcmp(tree->deep.data, path, top) == 0;
+}
+
+static struct level *open_level(struct sb_treestat *tree, size_t size)
+{
+    struct level *above = &tree->open.items[tree->open.count - 1];
+    add_capped(&above->computed.num_subdirs, 1);
+    return push(&tree->open, size);
+}
+
+/*
+ * Makes the directory path[0..size] the innermost open one: closes what does not hold it, and opens
+ * those between that have no row.
+ */
+static enum sb_code enter(struct sb_treestat *tree, const char *path, size_t size,
+                          struct sb_error *err)
+{
+    while (!holds(tree, path, size)) {
+        enum sb_code code = close_innermost(tree, err);
+        if (code != SB_OK)
+            return code;
+    }
+    size_t top = tree->open.items[tree->open.count - 1].size;
+    if (top == size)
+        return SB_OK;
+    if (sb_buf_set(&tree->deep, path, size) != SB_OK)
+        return sb_fail_memory(err);
+    for (size_t end = top + 1; end <= size; end++) {
+        bool ends_here = end == size || (path[end] == '/' && path[end - 1] != '/');
+        if (ends_here && !open_level(tree, end))
+            return sb_fail_memory(err);
+    }
+    return SB_OK;
+}
+
+static enum sb_code take_dir(struct sb_treestat *tree, const char *path, const struct level *row,
+                             struct sb_error *err)
+{
+    enum sb_code code = enter(tree, path, parent_size(path, row->size), err);
+    if (code != SB_OK)
+        return code;
+    if (sb_buf_set(&tree->deep, path, row->size) != SB_OK)
+        return sb_fail_memory(err);
+    struct level *level = open_level(tree, row->size);
+    if (!level)
+        return sb_fail_memory(err);
+    level->has_row = true;
+    level->id = row->id;
+    level->stored = row->stored;
+    return SB_OK;
+}
+
+/* Does `name` with a '/' behind it come at or before path? */
+static bool is_due(const char *name, size_t size, const char *path, size_t path_size)
+{
+    if (path_size <= size)
+        return compare(path, path_size, name, size) > 0;
+    int order = memcmp(path, name, size);
+    if (order != 0)
+        return order > 0;
+    return (unsigned char)path[size] >= '/';
+}
+
+/* Takes the waiting directories whose turn is before path (NULL: all of them). */
+static enum sb_code take_waiting(struct sb_treestat *tree, const char *path, size_t path_size,
+                                 struct sb_error *err)
+{
+    while (tree->waiting.count > 0) {
+        const struct level *row = &tree->waiting.items[tree->waiting.count - 1];
+        if (path && !is_due(tree->last.data, row->size, path, path_size))
+            break;
+        enum sb_code code = take_dir(tree, tree->last.data, row, err);
+        if (code != SB_OK)
+            return code;
+        tree->waiting.count--;
+    }
+    return SB_OK;
+}
+
+/* Before every row but the root's. */
+static enum sb_code advance(struct sb_treestat *tree, const char *path, size_t path_size,
+                            struct sb_error *err)
+{
+    const char *last = tree->last.size ? tree->last.data : "";
+    if (tree->begun && compare(path, path_size, last, tree->last.size) < 0)
+        return sb_fail(err, SB_DAMAGED, "rows are out of order: '%.*s' comes after '%.*s'",
+                       (int)(path_size < 300 ? path_size : 300), path,
+                       (int)(tree->last.size < 300 ? tree->last.size : 300), last);
+    enum sb_code code = take_waiting(tree, path, path_size, err);
+    if (code != SB_OK)
+        return code;
+    tree->begun = true;
+    return sb_buf_set(&tree->last, path, path_size) == SB_OK ? SB_OK : sb_fail_memory(err);
+}
+
+enum sb_code sb_treestat_file(struct sb_treestat *tree, const char *path, size_t path_size,
+                              int64_t file_size, struct sb_error *err)
+{
+    enum sb_code code = advance(tree, path, path_size, err);
+    if (code != SB_OK)
+        return code;
+    code = enter(tree, path, parent_size(path, path_size), err);
+    if (code != SB_OK)
+        return code;
+    struct sb_tree_sums *sums = &tree->open.items[tree->open.count - 1].computed;
+    add_capped(&sums->num_files, 1);
+    add_capped(&sums->num_files_tree, 1);
+    add_capped(&sums->size_tree, file_size);
+    return SB_OK;
+}
+
+enum sb_code sb_treestat_dir(struct sb_treestat *tree, const char *path, size_t path_size,
+                             const struct sb_tree_sums *stored, int64_t id, struct sb_error *err)
+{
+    if (path_size == 0) {
+        struct level *root = &tree->open.items[0];
+        if (!root->has_row) {
+            root->has_row = true;
+            root->id = id;
+            root->stored = *stored;
+        }
+        return SB_OK;
+    }
+    enum sb_code code = advance(tree, path, path_size, err);
+    if (code != SB_OK)
+        return code;
+    size_t waiting = tree->waiting.count;
+    if (waiting > 0 && tree->waiting.items[waiting - 1].size == path_size)
+        return SB_OK;
+    struct level *row = push(&tree->waiting, path_size);
+    if (!row)
+        return sb_fail_memory(err);
+    row->id = id;
+    row->stored = *stored;
+    return SB_OK;
+}
+
+enum sb_code sb_treestat_end(struct sb_treestat *tree, struct sb_error *err)
+{
+    enum sb_code code = take_waiting(tree, NULL, 0, err);
+    while (code == SB_OK && tree->open.count > 0)
+        code = close_innermost(tree, err);
+    return code;
+}

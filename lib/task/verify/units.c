@@ -1,0 +1,227 @@
+#include "task/verify/units.h"
+
+#include "task/verify/impl.h"
+#include "task/verify/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A unit of which some files have come. */
+struct reading {
+    struct sb_verify_unit unit;
+    uint64_t digest; /* of the rows as they came */
+    bool bad;
+    bool skipped; /* a part of it has not arrived */
+};
+
+/* Those that are read but for their results are as many as files fit between two threads: a ring,
+ * which grows. */
+struct sb_verify_units {
+    struct verify *verify;
+    struct sb_verify_plan *plan;
+    struct sb_cursor *cursor; /* over the unit that came last */
+    struct reading *ring;
+    size_t room;         /* a power of two */
+    int64_t first, end;  /* units in it, counted from 0 */
+    int64_t watched;     /* -1: none */
+    enum sb_code failed; /* to remember: from then on nothing is */
+    struct sb_error failure;
+};
+
+enum sb_code sb_verify_units_open(struct sb_verify_units **out, struct verify *verify,
+                                  struct sb_error *err)
+{
+    struct sb_verify_units *units = calloc(1, sizeof(*units));
+
+    *out = units;
+    if (!units)
+        return sb_fail_memory(err);
+    units->verify = verify;
+    units->watched = -1;
+    return sb_verify_plan_open(&units->plan, &verify->options->choice, verify->archive, err);
+}
+
+void sb_verify_units_free(struct sb_verify_units *units)
+{
+    if (!units)
+        return;
+    sb_cursor_free(units->cursor);
+    sb_verify_plan_free(units->plan);
+    free(units->ring);
+    free(units);
+}
+
+enum sb_code sb_verify_units_plan(struct sb_verify_units *units, struct sb_error *err)
+{
+    return sb_verify_plan_make(units->plan, units->verify->archive, units->verify->shards, err);
+}
+
+int64_t sb_verify_units_bytes(const struct sb_verify_units *units)
+{
+    return sb_verify_plan_bytes(units->plan);
+}
+
+int64_t sb_verify_units_files(const struct sb_verify_units *units)
+{
+    return sb_verify_plan_files(units->plan);
+}
+
+static struct reading *at(struct sb_verify_units *units, int64_t unit)
+{
+    return &units->ring[(size_t)unit & (units->room - 1)];
+}
+
+static enum sb_code grow(struct sb_verify_units *units, struct sb_error *err)
+{
+    size_t room = units->room ? 2 * units->room : 64;
+    struct reading *ring = calloc(room, sizeof(*ring));
+
+    if (!ring)
+        return sb_fail_memory(err);
+    for (int64_t i = units->first; i < units->end; i++)
+        ring[(size_t)i & (room - 1)] = *at(units, i);
+    free(units->ring);
+    units->ring = ring;
+    units->room = room;
+    return SB_OK;
+}
+
+/* The address behind a unit; of the last that there can be, one that no file begins at. */
+static int64_t end_of(const struct sb_verify_unit *unit)
+{
+    int64_t end;
+
+    return __builtin_mul_overflow(unit->number + 1, SB_VERIFY_UNIT, &end) ? INT64_MAX : end;
+}
+
+static enum sb_code begin_unit(struct sb_verify_units *units, struct sb_error *err)
+{
+    struct sb_verify_unit unit;
+    enum sb_code code = sb_verify_plan_next(units->plan, &unit, err);
+
+    if (code == SB_OK && units->end - units->first == (int64_t)units->room)
+        code = grow(units, err);
+    if (code != SB_OK)
+        return code;
+    struct sb_query query = {
+        .order = SB_BY_ADDRESS,
+        .files = true,
+        .shard_first = unit.shard,
+        .shard_last = unit.shard,
+        .offset_first = unit.number * SB_VERIFY_UNIT,
+        .offset_end = end_of(&unit),
+    };
+    *at(units, units->end++) = (struct reading){.unit = unit};
+    return sb_cursor_open(&units->cursor, units->verify->archive, &query, err);
+}
+
+enum sb_code sb_verify_units_next(struct sb_verify_units *units, struct sb_entry *entry,
+                                  struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    while (code == SB_OK) {
+        if (!units->cursor) {
+            code = begin_unit(units, err);
+            continue;
+        }
+        code = sb_cursor_next(units->cursor, entry, err);
+        if (code == SB_OK && sb_verify_counts(entry)) {
+            at(units, units->end - 1)->digest += sb_verify_row_digest(entry);
+            return SB_OK;
+        }
+        if (code == SB_END) {
+            sb_cursor_free(units->cursor);
+            units->cursor = NULL;
+            code = SB_OK;
+        }
+    }
+    return code;
+}
+
+int64_t sb_verify_units_current(const struct sb_verify_units *units)
+{
+    return units->end - 1;
+}
+
+/* A state that cannot be written is no reason to read no further. */
+static void note_failure(struct sb_verify_units *units, enum sb_code code,
+                         const struct sb_error *err)
+{
+    if (code == SB_OK || units->failed != SB_OK)
+        return;
+    units->failed = code;
+    units->failure = *err;
+}
+
+static void settle_first(struct sb_verify_units *units)
+{
+    const struct reading *reading = at(units, units->first++);
+    struct sb_error err;
+
+    if (reading->skipped || units->failed != SB_OK)
+        return;
+    note_failure(
+        units,
+        sb_verify_plan_read(units->plan, &reading->unit, reading->digest, reading->bad, &err),
+        &err);
+}
+
+void sb_verify_units_settle(struct sb_verify_units *units, int64_t unit)
+{
+    while (units->first < unit)
+        settle_first(units);
+}
+
+void sb_verify_units_watch(struct sb_verify_units *units, int64_t unit)
+{
+    units->watched = unit;
+}
+
+static void mark_bad(struct sb_verify_units *units, int64_t unit, const struct sb_defect *defect)
+{
+    struct reading *reading = at(units, unit);
+    struct sb_error err;
+
+    reading->bad = true;
+    if (units->failed == SB_OK)
+        note_failure(units, sb_verify_plan_found(units->plan, &reading->unit, defect, &err), &err);
+}
+
+void sb_verify_units_found(struct sb_verify_units *units, const struct sb_defect *defect)
+{
+    if (units->watched >= 0)
+        mark_bad(units, units->watched, defect);
+}
+
+void sb_verify_units_unreadable(struct sb_verify_units *units, const struct sb_entry *entry)
+{
+    struct sb_defect defect = {
+        .kind = "bounds",
+        .path = entry->path,
+        .path_size = entry->path_size,
+        .shard = entry->shard,
+        .offset = entry->offset,
+        .text = "its bytes are not within a shard that can be read",
+    };
+
+    mark_bad(units, units->end - 1, &defect);
+}
+
+void sb_verify_units_pass_over(struct sb_verify_units *units)
+{
+    at(units, units->end - 1)->skipped = true;
+}
+
+void sb_verify_units_end(struct sb_verify_units *units, bool whole)
+{
+    const struct verify *verify = units->verify;
+    struct sb_error err;
+
+    if (whole)
+        sb_verify_units_settle(units, units->end);
+    note_failure(units, sb_verify_plan_end(units->plan, &verify->result->progress, &err), &err);
+    if (units->failed != SB_OK)
+        sb_tell(verify->notify, SB_PROBLEM, "state", NULL,
+                "%s: not all of what was read is remembered", units->failure.text);
+}

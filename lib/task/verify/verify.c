@@ -1,0 +1,243 @@
+#include "task/verify/verify.h"
+
+#include "archive/content.h"
+#include "archive/database.h"
+#include "task/verify/impl.h"
+#include "task/verify/plan.h"
+#include "task/verify/units.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct place sb_verify_name(const struct sb_entry *entry)
+{
+    return (struct place){entry->path, entry->path_size, -1, -1};
+}
+
+struct place sb_verify_place(const struct sb_entry *entry)
+{
+    if (entry->type == SB_DIR)
+        return sb_verify_name(entry);
+    return (struct place){entry->path, entry->path_size, entry->shard, entry->offset};
+}
+
+SB_PRINTF(5, 0)
+static void report_list(struct verify *verify, enum sb_remedy remedy, const char *kind,
+                        struct place place, const char *format, va_list arguments)
+{
+    char text[2048];
+
+    vsnprintf(text, sizeof(text), format, arguments);
+    struct sb_defect defect = {
+        .kind = kind,
+        .path = place.path,
+        .path_size = place.path_size,
+        .shard = place.shard,
+        .offset = place.offset,
+        .text = text,
+    };
+    verify->result->defects++;
+    verify->result->remedies |= remedy;
+    verify->events->found(verify->events->context, &defect);
+    if (verify->units)
+        sb_verify_units_found(verify->units, &defect);
+}
+
+void sb_verify_say(struct verify *verify, enum sb_remedy remedy, const char *kind,
+                   struct place place, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    report_list(verify, remedy, kind, place, format, arguments);
+    va_end(arguments);
+}
+
+enum sb_code sb_verify_report(struct verify *verify, enum sb_remedy remedy, const char *kind,
+                              struct place place, struct sb_error *err, const char *format, ...)
+{
+    bool moved;
+    va_list arguments;
+    enum sb_code code = sb_archive_still_current(verify->archive, err);
+
+    if (code == SB_OK)
+        code = sb_verify_index_moved(verify, &moved, err);
+    if (code != SB_OK)
+        return code;
+    if (moved)
+        return sb_fail(err, SB_CHANGED,
+                       "%s: was changed while it was being verified; verify it again",
+                       sb_archive_path(verify->archive));
+    va_start(arguments, format);
+    report_list(verify, remedy, kind, place, format, arguments);
+    va_end(arguments);
+    return SB_OK;
+}
+
+enum sb_code sb_verify_report_row(struct verify *verify, enum sb_remedy remedy, const char *kind,
+                                  struct place place, struct sb_error *err, const char *format, ...)
+{
+    va_list arguments;
+
+    if (sb_archive_still_current(verify->archive, err))
+        return err->code;
+    va_start(arguments, format);
+    report_list(verify, remedy, kind, place, format, arguments);
+    va_end(arguments);
+    return SB_OK;
+}
+
+enum sb_code sb_verify_index_failed(struct verify *verify, enum sb_code code, struct sb_error *err)
+{
+    if (code != SB_DAMAGED)
+        return code;
+    sb_verify_say(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", err->text);
+    return SB_OK;
+}
+
+static enum sb_code data_version(struct verify *verify, int64_t *out, struct sb_error *err)
+{
+    return sb_database_integer(sb_archive_database(verify->archive), "PRAGMA data_version", 0, out,
+                               err);
+}
+
+enum sb_code sb_verify_index_moved(struct verify *verify, bool *moved, struct sb_error *err)
+{
+    int64_t now;
+    enum sb_code code = data_version(verify, &now, err);
+
+    *moved = code == SB_OK && now != verify->data_version;
+    return code;
+}
+
+static enum sb_code select_paths(struct verify *verify, struct sb_select **out,
+                                 struct sb_error *err)
+{
+    const struct sb_verify_options *options = verify->options;
+    enum sb_code code;
+
+    *out = NULL;
+    if (options->path_count == 0)
+        return SB_OK;
+    code = sb_select_new(out, verify->archive, options->paths, options->path_count,
+                         SB_REACH_SUBTREE, err);
+    if (code == SB_OK && sb_select_everything(*out)) {
+        sb_select_free(*out);
+        *out = NULL;
+    }
+    return code;
+}
+
+/* The checks of the index and of the shards' sizes. */
+static enum sb_code preflight(struct verify *verify, struct sb_error *err)
+{
+    struct sb_select *select;
+    enum sb_code code = select_paths(verify, &select, err);
+
+    if (code != SB_OK)
+        return sb_verify_index_failed(verify, code, err);
+    verify->result->selected = select != NULL;
+    if (!select)
+        code = sb_verify_integrity_start(verify, err);
+    if (code == SB_OK)
+        code = sb_verify_index_failed(verify, sb_verify_config(verify, err), err);
+    if (code == SB_OK)
+        code = sb_verify_index_failed(verify, sb_verify_objects(verify, err), err);
+    if (code == SB_OK)
+        code = sb_verify_rows(verify, select, err);
+    for (size_t i = 0; code == SB_OK && select && i < verify->options->path_count; i++) {
+        if (sb_select_unmatched(select, i))
+            sb_tell(verify->notify, SB_PROBLEM, "missing", verify->options->paths[i],
+                    "no such file or directory in the archive");
+    }
+    if (code == SB_OK)
+        code = sb_verify_shards(verify, err);
+    if (code == SB_OK && !select)
+        code = sb_verify_overlaps(verify, err);
+    sb_select_free(select);
+    return code;
+}
+
+/* What is chosen, of what is there; an index that ends early is a defect. */
+static enum sb_code plan_data(struct verify *verify, struct sb_error *err)
+{
+    const struct sb_verify_choice *choice = &verify->options->choice;
+    enum sb_code code =
+        sb_verify_index_failed(verify, sb_verify_units_plan(verify->units, err), err);
+    int64_t files = sb_verify_units_files(verify->units);
+
+    /* The first share has counted them all. */
+    if (choice->share.index > 0)
+        verify->result->files = files;
+    if (code == SB_OK && files == 0 && choice->has_shards && choice->share.count <= 1)
+        sb_tell(verify->notify, SB_PROBLEM, "missing", sb_archive_path(verify->archive),
+                "no file has bytes and a checksum in the shards that were asked for");
+    return code;
+}
+
+static enum sb_code read_chosen(struct verify *verify, struct sb_error *err)
+{
+    enum sb_code code = plan_data(verify, err);
+
+    verify->result->index_ms = sb_verify_plan_clock() - verify->started;
+    if (code != SB_OK)
+        return code;
+    code = sb_verify_data(verify, NULL, err);
+    sb_verify_units_end(verify->units, code == SB_OK);
+    return code;
+}
+
+static enum sb_code read_data(struct verify *verify, struct sb_error *err)
+{
+    if (verify->units)
+        return read_chosen(verify, err);
+
+    struct sb_select *select;
+    enum sb_code code = select_paths(verify, &select, err);
+
+    if (code != SB_OK)
+        return sb_verify_index_failed(verify, code, err);
+    code = sb_verify_data(verify, select, err);
+    sb_select_free(select);
+    return code;
+}
+
+enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_options *options,
+                       const struct sb_verify_events *events, const struct sb_notify *notify,
+                       struct sb_verify_result *result, struct sb_error *err)
+{
+    struct verify verify = {
+        .archive = archive,
+        .options = options,
+        .events = events,
+        .notify = notify,
+        .result = result,
+        .by_shard = options->present || options->quick,
+        .started = sb_verify_plan_clock(),
+    };
+    enum sb_code code = SB_OK;
+
+    *result = (struct sb_verify_result){.progress = {.oldest = -1}};
+    if (sb_verify_chooses(&options->choice))
+        code = sb_verify_units_open(&verify.units, &verify, err);
+    if (code == SB_OK)
+        code = data_version(&verify, &verify.data_version, err);
+    if (code == SB_OK)
+        code = sb_shards_open(&verify.shards, archive, err);
+    if (code == SB_OK)
+        code = sb_content_open(&verify.content, archive, verify.shards, err);
+    if (code == SB_OK)
+        code = options->choice.share.index == 0 ? preflight(&verify, err)
+                                                : sb_verify_shard_ends(&verify, err);
+    if (code == SB_OK && !options->quick)
+        code = read_data(&verify, err);
+    if (code == SB_OK)
+        code = sb_verify_integrity_collect(&verify, true, err);
+    sb_verify_integrity_free(verify.integrity);
+    sb_verify_units_free(verify.units);
+    sb_content_free(verify.content);
+    sb_shards_free(verify.shards);
+    free(verify.shard_info);
+    return code;
+}

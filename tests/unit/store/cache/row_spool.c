@@ -1,0 +1,94 @@
+/* lib/store/row_spool.h */
+#include "store/cache/row_spool.h"
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK ((size_t)1 << 20)
+#define WIDE  7 /* blocks: more than stay in memory */
+
+static struct sb_error err;
+
+struct seen {
+    int64_t at;
+    int64_t size;
+};
+
+static char byte_at(int64_t at)
+{
+    return (char)(at / 4099 + at);
+}
+
+static enum sb_code compare(void *context, const void *data, size_t size, struct sb_error *error)
+{
+    struct seen *seen = context;
+
+    (void)error;
+    for (size_t i = 0; i < size; i++)
+        CHECK(((const char *)data)[i] == byte_at(seen->at + (int64_t)i));
+    seen->at += (int64_t)size;
+    seen->size += (int64_t)size;
+    return SB_OK;
+}
+
+static void add(struct sb_row_spool *spool, size_t blocks)
+{
+    char *block = calloc(1, BLOCK);
+    int64_t at = sb_row_spool_size(spool);
+
+    CHECK(block);
+    for (; blocks > 0; blocks--) {
+        for (size_t i = 0; i < BLOCK; i++)
+            block[i] = byte_at(at++);
+        CHECK(sb_row_spool_add(spool, block, BLOCK, &err) == SB_OK);
+    }
+    free(block);
+}
+
+static void feed(const struct sb_row_spool *spool, int64_t at, int64_t size)
+{
+    struct seen seen = {.at = at};
+
+    CHECK(sb_row_spool_feed(spool, at, size, compare, &seen, &err) == SB_OK);
+    CHECK(seen.size == size);
+}
+
+static void any_part_is_read_again(void)
+{
+    struct sb_row_spool spool = {.beside = ".", .fd = -1};
+    char few[16];
+
+    for (size_t blocks = 1; blocks <= WIDE; blocks += WIDE - 1) {
+        int64_t size = (int64_t)(blocks * BLOCK);
+
+        add(&spool, blocks);
+        CHECK(sb_row_spool_size(&spool) == size);
+        feed(&spool, 0, size);
+        feed(&spool, size - 1, 1);
+        feed(&spool, 12345, size / 2);
+        feed(&spool, 5, 0);
+        CHECK(sb_row_spool_get(&spool, size - 16, few, 16, &err) == SB_OK);
+        CHECK(few[0] == byte_at(size - 16) && few[15] == byte_at(size - 1));
+        sb_row_spool_clear(&spool);
+        CHECK(sb_row_spool_size(&spool) == 0 && spool.fd == -1);
+    }
+    sb_row_spool_release(&spool);
+}
+
+static void a_part_may_lie_in_the_file_and_in_memory(void)
+{
+    struct sb_row_spool spool = {.beside = ".", .fd = -1};
+
+    add(&spool, WIDE);
+    CHECK(spool.fd >= 0 && spool.memory.size > 0);
+    feed(&spool, spool.in_file - 10, 20);
+    sb_row_spool_release(&spool);
+}
+
+int main(void)
+{
+    RUN(any_part_is_read_again);
+    RUN(a_part_may_lie_in_the_file_and_in_memory);
+    return check_end();
+}
