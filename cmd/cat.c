@@ -9,7 +9,6 @@
 #include "open/arrays_given.h"
 #include "open/cache_opening.h"
 #include "open/given_names.h"
-#include "open/item_opening.h"
 #include "open/opening.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
@@ -22,8 +21,6 @@
 #include "core/io.h"
 #include "core/list.h"
 #include "core/number.h"
-#include "store/catalog.h"
-#include "store/tar/scan.h"
 #include "task/fetch/fetch.h"
 #include "task/fetch/stream.h"
 
@@ -167,16 +164,18 @@ static const char *clash_with_sequence(const struct settings *settings)
     return settings->order == ORDER_ADDRESS ? "--order=address" : NULL;
 }
 
-static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb_source *source,
+static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb_store *store,
                                       struct given_names *names, struct sb_error *err)
 {
     struct sb_fetch_names asked = given_names_of(names);
+    const struct sb_source_options how = {.no_check = settings->no_check};
     const struct sb_fetch_options wanted = {.decompress = settings->decompress,
                                             .decompress_all = settings->decompress_all,
                                             .framing = (enum sb_framing)settings->framing};
     int64_t written = 0;
     struct sb_fetch_output output = {.write = output_directly, .context = &written};
     struct sb_fetch_counts counts;
+    struct sb_source *source = NULL;
     const char *clash = clash_with_sequence(settings);
     enum sb_code code;
 
@@ -184,92 +183,51 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
         return sb_fail(err, SB_INVALID,
                        "%s: can only be read in sequence, without %s; 'shardbox convert' makes an "
                        "archive of it",
-                       source->name, clash);
-    code = sb_fetch_stream(source, &asked, &wanted, &output, &message_notify, &counts, err);
+                       sb_store_name(store), clash);
+    code = sb_store_source(store, &source, &how, &message_notify, err);
     if (!code)
-        return SB_OK;
-    damage_is_fatal(err);
-    return err->code;
+        code = sb_fetch_stream(source, &asked, &wanted, &output, &message_notify, &counts, err);
+    sb_source_free(source);
+    /* What comes in sequence cannot be read beyond its damage. */
+    if (code == SB_DAMAGED)
+        err->code = SB_FORMAT;
+    return code ? err->code : SB_OK;
 }
 
-/* A tar that is compressed, or comes through a pipe. */
-static bool is_sequence(const struct container *container)
+/* As an archive of what is asked for, where that is known beforehand, or else of everything. */
+static enum sb_code catalog(const struct settings *settings, struct sb_store *store,
+                            struct sb_archive **archive, const struct given_names *names,
+                            struct sb_catalog_result *result, struct sb_error *err)
 {
-    const struct sb_input *input = container->input;
-
-    return !container->archive && !container->source->loads &&
-           (!input->seekable || input->type.filter != SB_FILTER_NONE);
-}
-
-static enum sb_code open_again(const struct settings *settings, struct container *container,
-                               const char *path, struct sb_error *err)
-{
-    close_container(container);
-    return open_container(container, path, &settings->opening, settings->no_check, err);
-}
-
-/* Goes through it for just these names: of a plain tar, by a walk that is made for that. */
-static enum sb_code look_for(const struct settings *settings, struct container *container,
-                             const char *path, struct sb_catalog_options *selection,
-                             struct sb_catalog_result *result, struct sb_error *err)
-{
-    enum sb_code code = SB_INVALID;
-
-    if (container->kind == SB_TAR) {
-        sb_source_free(container->source);
-        code = sb_source_open_tar_scan(&container->source, container->input, selection->wanted,
-                                       selection->context, err);
-        if (!code)
-            code = catalog_container(container, selection, result, err);
-        if (code == SB_INVALID && open_again(settings, container, path, err))
-            return err->code;
-    }
-    return code == SB_INVALID ? catalog_container(container, selection, result, err) : code;
-}
-
-/*
- * Makes an archive of a container: of what is asked for, where that is known beforehand and all can
- * be opened a second time (more may have to be known of it), or else of everything. Without one,
- * what is asked for must be read in sequence.
- */
-static enum sb_code catalog(const struct settings *settings, struct container *container,
-                            const char *path, const struct given_names *names, struct sb_error *err)
-{
+    const struct sb_source_options how = {.no_check = settings->no_check};
     struct wanted wanted = {0};
     struct sb_catalog_options selection = {.notify = &message_notify, .context = &wanted};
-    struct sb_catalog_result result = {0};
     enum sb_code code;
 
-    if (names->list || strcmp(path, "-") == 0)
-        return catalog_container(container, &selection, &result, err);
+    if (names->list || sb_store_is_stream(store))
+        return catalog_store(store, archive, &how, &selection, result, err);
     wanted_begin(&wanted, names->operands, (size_t)(names->end - names->operands));
     selection.wanted = wanted_has;
-    code = look_for(settings, container, path, &selection, &result, err);
+    code = catalog_store(store, archive, &how, &selection, result, err);
     wanted_end(&wanted);
-    if (code || !(result.links_left || result.in_sequence))
-        return code;
-    code = open_again(settings, container, path, err);
-    selection.wanted = NULL;
-    if (!code && !result.in_sequence)
-        code = catalog_container(container, &selection, &result, err);
     return code;
 }
 
-static enum sb_code fetch(const struct settings *settings, const char *path,
+/* Without an archive, what is asked for must be read in sequence. */
+static enum sb_code fetch(const struct settings *settings, struct sb_store *store,
                           struct given_names *names, struct sb_error *err)
 {
-    struct container container;
-    enum sb_code code =
-        open_container(&container, path, &settings->opening, settings->no_check, err);
+    struct sb_catalog_result result = {0};
+    struct sb_archive *archive = NULL;
+    enum sb_code code = SB_OK;
 
-    if (!code && !container.archive && !is_sequence(&container))
-        code = catalog(settings, &container, path, names, err);
-    if (!code && container.archive)
-        code = fetch_from_archive(settings, container.archive, names, err);
+    if ((sb_store_can(store, SB_CAN_PATHS | SB_CAN_WALK)))
+        code = catalog(settings, store, &archive, names, &result, err);
+    if (!code && archive && !result.in_sequence)
+        code = fetch_from_archive(settings, archive, names, err);
     else if (!code)
-        code = fetch_in_sequence(settings, container.source, names, err);
+        code = fetch_in_sequence(settings, store, names, err);
     message_progress_end();
-    close_container(&container);
     return code;
 }
 
@@ -295,21 +253,21 @@ static int check_files(const struct settings *settings, const char *archive, siz
     return OPTIONS_RUN;
 }
 
-static int cat_files(const struct settings *settings, const char *archive, char **paths,
+static int cat_files(const struct settings *settings, struct sb_store *store, char **paths,
                      size_t path_count)
 {
     struct given_names names = {
         .operands = paths, .end = paths + path_count, .share = settings->share};
     struct sb_error err;
     enum sb_code code = SB_OK;
-    int status = check_files(settings, archive, path_count);
+    int status = check_files(settings, sb_store_path(store), path_count);
 
     if (status != OPTIONS_RUN)
         return status;
     if (settings->files_from)
         code = sb_list_open(&names.list, settings->files_from, settings->nul ? '\0' : '\n', &err);
     if (!code)
-        code = fetch(settings, archive, &names, &err);
+        code = fetch(settings, store, &names, &err);
     sb_list_free(names.list);
     return code ? message_failure(&err) : message_status();
 }
@@ -326,12 +284,12 @@ static const char *clash_with_bag(const struct settings *settings)
     return settings->order == ORDER_ADDRESS ? "--order=address" : NULL;
 }
 
-static struct cat_request request_of(const struct settings *settings, const char *spec,
+static struct cat_request request_of(const struct settings *settings, struct sb_store *store,
                                      char **operands, size_t count)
 {
     return (struct cat_request){
-        .opening = &settings->opening,
-        .spec = spec,
+        .store = store,
+        .spec = sb_store_path(store),
         .operands = operands,
         .operand_count = count,
         .files_from = settings->files_from,
@@ -342,42 +300,47 @@ static struct cat_request request_of(const struct settings *settings, const char
     };
 }
 
-static int cat_bag(const struct settings *settings, const char *spec, char **operands, size_t count)
+static int cat_rows(const struct settings *settings, struct sb_store *store, char **operands,
+                    size_t count)
 {
-    struct cat_request request = request_of(settings, spec, operands, count);
+    struct cat_request request = request_of(settings, store, operands, count);
     const char *clash = clash_with_bag(settings);
 
+    if (sb_store_can(store, SB_CAN_KEYS))
+        return cat_cache(&request, settings->raw);
     if (clash)
-        return message_usage("%s: is a bag, and %s is for files of archives", spec, clash);
+        return message_usage("%s: is a %s, and %s is for files of archives", request.spec,
+                             sb_store_word(store), clash);
+    if (sb_store_can(store, SB_CAN_ITEMS))
+        return cat_items(&settings->records, &request, settings->npy);
     return cat_records(&settings->records, &request);
 }
 
-static int run_cache(const struct settings *settings, const char *dir, char **operands,
+static int cat_store(struct settings *settings, struct sb_store *store, char **operands,
                      size_t count)
 {
-    struct cat_request request = request_of(settings, dir, operands, count);
+    const char *path = sb_store_path(store);
+    int status;
 
-    if (!is_cache(dir, &settings->opening))
+    if (holds_caches(store))
         return message_usage("%s: holds caches, and keys are those of one of them: 'shardbox ls "
                              "%s' shows which there are",
-                             dir, dir);
-    return cat_cache(&request, settings->raw);
-}
-
-static int run_items(const struct settings *settings, const char *path, char **operands,
-                     size_t count)
-{
-    struct cat_request request = request_of(settings, path, operands, count);
-    const char *clash = clash_with_bag(settings);
-
-    if (clash)
-        return message_usage("%s: is a Syrah file, and %s is for files of archives", path, clash);
-    return cat_items(&settings->records, &request, settings->npy);
+                             path, path);
+    status = sb_store_can(store, SB_CAN_ARRAYS) ? STATUS_CLEAN : refuse_arrays(path);
+    if (status)
+        return status;
+    if (sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_ARRAYS))
+        return cat_rows(settings, store, operands, count);
+    if (!settings->files_from && count == 1)
+        settings->threads = 1;
+    return cat_files(settings, store, operands, count);
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = {.records = CAT_RECORDS_DEFAULTS};
+    struct sb_store *store;
+    struct sb_error err;
     int first, status;
     size_t count;
 
@@ -396,19 +359,11 @@ static int run(const struct command *self, int argc, char **argv)
     count = (size_t)(argc - first) - 1;
     if (settings.threads == 0)
         settings.threads = sb_default_threads();
-    if (is_cache(argv[first], &settings.opening) ||
-        is_parent_of_caches(argv[first], &settings.opening))
-        return run_cache(&settings, argv[first], argv + first + 1, count);
-    if (is_syrah(argv[first], &settings.opening))
-        return run_items(&settings, argv[first], argv + first + 1, count);
-    status = refuse_arrays(argv[first]);
-    if (status)
-        return status;
-    if (is_bag(argv[first], &settings.opening))
-        return cat_bag(&settings, argv[first], argv + first + 1, count);
-    if (!settings.files_from && count == 1)
-        settings.threads = 1;
-    return cat_files(&settings, argv[first], argv + first + 1, count);
+    if (open_store(&store, argv[first], &settings.opening, &err))
+        return message_failure(&err);
+    status = cat_store(&settings, store, argv + first + 1, count);
+    sb_store_free(store);
+    return status;
 }
 
 const struct command cat_command = {

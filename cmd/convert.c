@@ -10,7 +10,7 @@
 #include "core/io.h"
 #include "open/arrays_given.h"
 #include "store/cache/cache.h"
-#include "store/container.h"
+#include "store/store.h"
 #include "task/convert/arrays.h"
 #include "task/convert/cache.h"
 #include "task/convert/extents.h"
@@ -140,6 +140,11 @@ static bool is_directory(const char *path)
     return path[strlen(path) - 1] == '/' || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
+static bool is_cache(const char *path)
+{
+    return sb_store_abilities(path, (struct sb_container_type){0}) & SB_CAN_KEYS;
+}
+
 /* What the output is to become, as far as the command line says. */
 static struct sb_container_type output_type(const struct convert_settings *settings)
 {
@@ -149,7 +154,7 @@ static struct sb_container_type output_type(const struct convert_settings *setti
         return sb_container_named(to_words[settings->to]);
     if (strcmp(settings->output, "-") != 0)
         type = sb_container_by_suffix(settings->output);
-    if (type.kind == SB_UNKNOWN && (settings->compact || sb_is_cache(settings->output)))
+    if (type.kind == SB_UNKNOWN && (settings->compact || is_cache(settings->output)))
         type.kind = SB_CACHE;
     if (type.kind == SB_UNKNOWN && (settings->append || settings->wrap || settings->from_extents))
         type.kind = SB_ARCHIVE;

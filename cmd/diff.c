@@ -255,56 +255,42 @@ static void progress(void *context, int64_t bytes, int64_t files)
 
 /* A side: any container as an archive, or a tree of files. */
 struct side {
-    struct container container;
+    struct sb_store *store;
+    struct sb_archive *archive; /* of the store; NULL of a tree */
     struct sb_shards *shards;
     struct sb_hierarchy *hierarchy;
 };
 
-/* Of files, and no container. */
-static bool is_directory(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && !sb_is_cache(path);
-}
-
 static enum sb_code open_side(struct side *side, const char *path, const struct opening *opening,
                               const struct settings *settings, struct sb_error *err)
 {
-    if (is_directory(path))
-        return sb_hierarchy_open_tree(&side->hierarchy, path, err);
-    if (open_catalog(&side->container, path, opening, !settings->quick, err) ||
-        sb_shards_open(&side->shards, side->container.archive, err))
+    const struct sb_catalog_options catalog = {.checksums = !settings->quick,
+                                               .notify = &message_notify,
+                                               .progress = message_progress_call};
+    struct sb_catalog_result result;
+
+    if (open_store(&side->store, path, opening, err))
         return err->code;
-    return sb_hierarchy_open_archive(&side->hierarchy, side->container.archive, side->shards, err);
+    if (sb_store_can(side->store, SB_CAN_WALK))
+        return sb_hierarchy_open_tree(&side->hierarchy, path, err);
+    if (catalog_store(side->store, &side->archive, NULL, &catalog, &result, err) ||
+        sb_shards_open(&side->shards, side->archive, err))
+        return err->code;
+    return sb_hierarchy_open_archive(&side->hierarchy, side->archive, side->shards, err);
 }
 
 static void close_side(struct side *side)
 {
     sb_hierarchy_free(side->hierarchy);
     sb_shards_free(side->shards);
-    close_container(&side->container);
-}
-
-/* How coarse the times of a container are: a tar's mostly have seconds, a zip's two of them. */
-static int64_t time_grain(const struct side *side)
-{
-    switch (side->container.kind) {
-    case SB_TAR:
-    case SB_CPIO:
-        return NANOSECONDS;
-    case SB_ZIP:
-        return 2 * NANOSECONDS;
-    default:
-        return 0;
-    }
+    sb_store_free(side->store);
 }
 
 /* The last line, behind the lines that it counts. */
 static void summarize(const struct report *report, const struct side *other, const char *path)
 {
     const char *against = report->settings->directory;
-    const char *keep = other->container.archive && !report->turned ? "other archive" : "tree";
+    const char *keep = other->archive && !report->turned ? "other archive" : "tree";
     const char *noun = report->uncompared == 1 ? "entry" : "entries";
 
     output_flush();
@@ -337,13 +323,14 @@ static enum sb_code compare(struct report *report, struct side *ours, struct sid
         .context = report,
         .notify = &counting,
     };
-    int64_t our_grain = time_grain(ours), their_grain = time_grain(theirs);
+    int64_t our_grain = sb_store_time_grain(ours->store);
+    int64_t their_grain = sb_store_time_grain(theirs->store);
 
     wanted.time_grain = our_grain > their_grain ? our_grain : their_grain;
-    report->turned = !ours->container.archive;
+    report->turned = !ours->archive;
     if (report->turned)
-        return sb_diff(theirs->container.archive, theirs->shards, ours->hierarchy, &wanted, err);
-    return sb_diff(ours->container.archive, ours->shards, theirs->hierarchy, &wanted, err);
+        return sb_diff(theirs->archive, theirs->shards, ours->hierarchy, &wanted, err);
+    return sb_diff(ours->archive, ours->shards, theirs->hierarchy, &wanted, err);
 }
 
 static enum sb_code diff(const struct settings *settings, const char *path, char **paths,
@@ -354,14 +341,14 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
     struct side ours = {0}, theirs = {0};
     enum sb_code code = SB_OK;
 
-    if (is_directory(path) && is_directory(settings->directory))
-        return sb_fail(err, SB_INVALID,
-                       "%s and %s: both are directories; plain 'diff -r' compares them", path,
-                       settings->directory);
     code = open_side(&ours, path, &settings->opening, settings, err);
     if (!code)
         code = open_side(&theirs, settings->directory, &by_content, settings, err);
-    if (ours.container.kind != SB_ARCHIVE)
+    if (!code && !ours.archive && !theirs.archive)
+        code = sb_fail(err, SB_INVALID,
+                       "%s and %s: both are directories; plain 'diff -r' compares them", path,
+                       settings->directory);
+    if (ours.store && !sb_store_archive(ours.store))
         report.us = path;
     if (!code)
         code = compare(&report, &ours, &theirs, paths, path_count, err);

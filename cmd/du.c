@@ -9,7 +9,6 @@
 #include "du/records.h"
 #include "open/arrays_given.h"
 #include "open/cache_opening.h"
-#include "open/item_opening.h"
 #include "open/opening.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
@@ -75,7 +74,7 @@ static const struct option options[] = {
 /* What a run of the command holds besides its settings. */
 struct usage {
     const struct settings *settings;
-    struct sb_archive *archive;
+    struct sb_archive *archive; /* of the store */
     struct sb_entry_sort *sort; /* NULL: entries are shown as they come */
     struct left_out left_out;
     struct sb_buf line;
@@ -288,10 +287,10 @@ static enum sb_code measure_gaps(struct usage *usage, struct sb_error *err)
     return SB_OK;
 }
 
-static enum sb_code show_usage(struct usage *usage, const char *path, char **paths, size_t count,
-                               struct sb_error *err)
+static enum sb_code show_usage(struct usage *usage, struct sb_store *store, char **paths,
+                               size_t count, struct sb_error *err)
 {
-    enum sb_code code = open_as_archive(&usage->archive, path, &usage->settings->opening, err);
+    enum sb_code code = catalog_whole(store, &usage->archive, &usage->settings->opening, err);
 
     if (!code && usage->settings->gaps)
         code = need_shards(usage->archive, "shards with gaps", err);
@@ -303,7 +302,6 @@ static enum sb_code show_usage(struct usage *usage, const char *path, char **pat
         code = measure_all(usage, paths, count, err);
     complain_of_left_out(&usage->left_out);
     sb_entry_sort_free(usage->sort);
-    sb_archive_free(usage->archive);
     sb_buf_release(&usage->line);
     return code;
 }
@@ -346,13 +344,12 @@ static int check_usage(const struct settings *settings, int operands)
     return STATUS_CLEAN;
 }
 
-static int run_records(struct settings *settings, const char *path, int operands)
+static int run_records(struct settings *settings, struct sb_store *store, int operands)
 {
-    settings->records.from = settings->opening.from;
     settings->records.human = settings->human;
     settings->records.json = settings->json;
     settings->records.summarize = settings->summarize;
-    return du_records(&settings->records, path, operands);
+    return du_records(&settings->records, store, operands);
 }
 
 /* Options that mean nothing where there are arrays. */
@@ -369,31 +366,55 @@ static int refuse_others(const char *path, const char *what)
     return STATUS_CLEAN;
 }
 
-static int run_cache(const struct settings *settings, const char *path, int operands)
+static int run_cache(const struct settings *settings, struct sb_store *store, int operands)
 {
     struct du_cache wanted = {
         .human = settings->human, .json = settings->json, .summarize = settings->summarize};
-    bool one = is_cache(path, &settings->opening);
+    const char *path = sb_store_path(store);
+    bool one = sb_store_can(store, SB_CAN_KEYS);
     int status = refuse_others(path, one ? "is a cache" : "holds caches");
 
     if (status)
         return status;
-    return one ? du_cache(&wanted, path, operands) : du_caches(&wanted, path, operands);
+    return one ? du_cache(&wanted, store, operands) : du_caches(&wanted, path, operands);
 }
 
-static int run_items(const struct settings *settings, const char *path, int operands)
+static int run_items(const struct settings *settings, struct sb_store *store, int operands)
 {
     const struct du_items wanted = {
         .human = settings->human, .json = settings->json, .summarize = settings->summarize};
-    int status = refuse_others(path, "is a Syrah file");
+    int status = refuse_others(sb_store_path(store), "is a Syrah file");
 
-    return status ? status : du_items(&wanted, path, operands);
+    return status ? status : du_items(&wanted, store, operands);
+}
+
+static int show(struct settings *settings, struct sb_store *store, char **paths, int count)
+{
+    struct usage usage = {.settings = settings};
+    struct sb_error err;
+    int status;
+
+    if (sb_store_can(store, SB_CAN_KEYS) || holds_caches(store))
+        return run_cache(settings, store, count + 1);
+    if (sb_store_can(store, SB_CAN_ITEMS))
+        return run_items(settings, store, count + 1);
+    status = refuse_arrays(sb_store_path(store));
+    if (status)
+        return status;
+    if (sb_store_can(store, SB_CAN_RECORDS))
+        return run_records(settings, store, count + 1);
+    status = check_usage(settings, count + 1);
+    if (status)
+        return status;
+    if (show_usage(&usage, store, paths, (size_t)count, &err))
+        message_failure(&err);
+    return message_status();
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = {.max_depth = -1, .sort = -1, .export = -1};
-    struct usage usage = {.settings = &settings};
+    struct sb_store *store;
     struct sb_error err;
     int first, status;
 
@@ -402,22 +423,11 @@ static int run(const struct command *self, int argc, char **argv)
         return status;
     if (first == argc)
         return message_usage("no archive given");
-    if (is_cache(argv[first], &settings.opening) ||
-        is_parent_of_caches(argv[first], &settings.opening))
-        return run_cache(&settings, argv[first], argc - first);
-    if (is_syrah(argv[first], &settings.opening))
-        return run_items(&settings, argv[first], argc - first);
-    status = refuse_arrays(argv[first]);
-    if (status)
-        return status;
-    if (is_bag(argv[first], &settings.opening))
-        return run_records(&settings, argv[first], argc - first);
-    status = check_usage(&settings, argc - first);
-    if (status)
-        return status;
-    if (show_usage(&usage, argv[first], argv + first + 1, (size_t)(argc - first - 1), &err))
-        message_failure(&err);
-    return message_status();
+    if (open_store(&store, argv[first], &settings.opening, &err))
+        return message_failure(&err);
+    status = show(&settings, store, argv + first + 1, argc - first - 1);
+    sb_store_free(store);
+    return status;
 }
 
 const struct command du_command = {

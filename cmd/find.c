@@ -146,7 +146,8 @@ static const struct option options[] = {
 /* What a run of the command holds besides its settings. */
 struct finding {
     const struct settings *settings;
-    struct sb_archive *archive;
+    struct sb_store *store;
+    struct sb_archive *archive; /* of the store */
     struct sb_content *content; /* for targets of links; NULL where none are shown */
     struct sb_select *select;   /* NULL for a list of names */
     struct left_out left_out;
@@ -316,7 +317,8 @@ static enum sb_code find(struct finding *finding, const char *path, char **paths
                          struct sb_error *err)
 {
     const struct settings *settings = finding->settings;
-    enum sb_code code = open_as_archive(&finding->archive, path, &settings->opening, err);
+    enum sb_code code =
+        open_catalog(&finding->store, &finding->archive, path, &settings->opening, err);
 
     if (!code && (settings->json || settings->format))
         code = sb_content_open(&finding->content, finding->archive, NULL, err);
@@ -327,7 +329,7 @@ static enum sb_code find(struct finding *finding, const char *path, char **paths
     complain_of_left_out(&finding->left_out);
     sb_select_free(finding->select);
     sb_content_free(finding->content);
-    sb_archive_free(finding->archive);
+    sb_store_free(finding->store);
     sb_buf_release(&finding->line);
     return code;
 }

@@ -9,7 +9,6 @@
 #include "ls/settings.h"
 #include "open/arrays_given.h"
 #include "open/cache_opening.h"
-#include "open/item_opening.h"
 #include "ui/bandwidth.h"
 #include "ui/colour.h"
 #include "ui/command.h"
@@ -106,21 +105,21 @@ static int check_usage(const struct ls_settings *settings, const char *path, int
     return STATUS_CLEAN;
 }
 
-static int run_records(struct ls_settings *settings, const char *path, int operands)
+static int run_records(struct ls_settings *settings, struct sb_store *store, int operands)
 {
     struct ls_records *records = &settings->records;
 
-    records->from = settings->opening.from;
     records->details = settings->details;
     records->human = settings->human;
     records->json = settings->json;
     records->shards = settings->shards;
     records->rsync_list = settings->rsync_list;
     records->nul = settings->nul;
-    return ls_records(records, path, operands);
+    return ls_records(records, store, operands);
 }
 
-static int run_cache(const struct ls_settings *settings, const char *path, char **keys, int count)
+static int run_cache(const struct ls_settings *settings, struct sb_store *store, char **keys,
+                     int count)
 {
     struct ls_cache wanted = {
         .details = settings->details,
@@ -132,11 +131,12 @@ static int run_cache(const struct ls_settings *settings, const char *path, char 
         .files_from = settings->records.files_from,
     };
 
-    return is_cache(path, &settings->opening) ? ls_cache(&wanted, path, keys, (size_t)count)
-                                              : ls_caches(&wanted, path, (size_t)count);
+    return sb_store_can(store, SB_CAN_KEYS)
+               ? ls_cache(&wanted, store, keys, (size_t)count)
+               : ls_caches(&wanted, sb_store_path(store), (size_t)count);
 }
 
-static int run_items(const struct ls_settings *settings, const char *path, char **operands,
+static int run_items(const struct ls_settings *settings, struct sb_store *store, char **operands,
                      size_t count)
 {
     const struct ls_items wanted = {
@@ -149,12 +149,47 @@ static int run_items(const struct ls_settings *settings, const char *path, char 
         .nul = settings->nul,
     };
 
-    return ls_items(&wanted, path, operands, count);
+    return ls_items(&wanted, store, operands, count);
+}
+
+static int run_entries(struct ls_settings *settings, struct sb_store *store, char **paths,
+                       int count)
+{
+    struct sb_error err;
+    int status;
+
+    if (settings->by_size)
+        settings->sort = LS_BY_SIZE;
+    if (settings->by_time)
+        settings->sort = LS_BY_TIME;
+    settings->opening.places = settings->json || settings->at;
+    status = check_usage(settings, sb_store_path(store), count + 1);
+    if (status)
+        return status;
+    if (ls_entries(settings, store, paths, (size_t)count, &err))
+        message_failure(&err);
+    return message_status();
+}
+
+static int list(struct ls_settings *settings, struct sb_store *store, char **operands, int count)
+{
+    int status;
+
+    if (sb_store_can(store, SB_CAN_KEYS) || holds_caches(store))
+        return run_cache(settings, store, operands, count);
+    if (sb_store_can(store, SB_CAN_ITEMS))
+        return run_items(settings, store, operands, (size_t)count);
+    status = refuse_arrays(sb_store_path(store));
+    if (status)
+        return status;
+    return sb_store_can(store, SB_CAN_RECORDS) ? run_records(settings, store, count + 1)
+                                               : run_entries(settings, store, operands, count);
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
     struct ls_settings settings = {0};
+    struct sb_store *store;
     struct sb_error err;
     int first, status;
 
@@ -163,27 +198,11 @@ static int run(const struct command *self, int argc, char **argv)
         return status;
     if (first == argc)
         return message_usage("no archive given");
-    if (is_cache(argv[first], &settings.opening) ||
-        is_parent_of_caches(argv[first], &settings.opening))
-        return run_cache(&settings, argv[first], argv + first + 1, argc - first - 1);
-    if (is_syrah(argv[first], &settings.opening))
-        return run_items(&settings, argv[first], argv + first + 1, (size_t)(argc - first - 1));
-    status = refuse_arrays(argv[first]);
-    if (status)
-        return status;
-    if (is_bag(argv[first], &settings.opening))
-        return run_records(&settings, argv[first], argc - first);
-    if (settings.by_size)
-        settings.sort = LS_BY_SIZE;
-    if (settings.by_time)
-        settings.sort = LS_BY_TIME;
-    settings.opening.places = settings.json || settings.at;
-    status = check_usage(&settings, argv[first], argc - first);
-    if (status)
-        return status;
-    if (ls_entries(&settings, argv[first], argv + first + 1, (size_t)(argc - first - 1), &err))
-        message_failure(&err);
-    return message_status();
+    if (open_store(&store, argv[first], &settings.opening, &err))
+        return message_failure(&err);
+    status = list(&settings, store, argv + first + 1, argc - first - 1);
+    sb_store_free(store);
+    return status;
 }
 
 const struct command ls_command = {

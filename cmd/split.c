@@ -26,14 +26,14 @@ static const char *const to_words[] = {
 };
 
 /* Items and keys are never torn apart. */
-static enum sb_code find_unit(struct sb_split_options *wanted, const struct container *whole,
+static enum sb_code find_unit(struct sb_split_options *wanted, const struct sb_store *whole,
                               const char *path, struct sb_error *err)
 {
     enum sb_split_unit *unit = &wanted->scheme.unit;
     struct sb_convert_cache *cache = &wanted->convert.cache;
 
-    *unit = whole->kind == SB_SYRAH ? SB_SPLIT_TOPS : SB_SPLIT_FILES;
-    if (whole->kind == SB_CACHE && sb_split_unit_of_cache(unit, &cache->list, path, err))
+    *unit = sb_store_can(whole, SB_CAN_ARRAYS) ? SB_SPLIT_TOPS : SB_SPLIT_FILES;
+    if (sb_store_can(whole, SB_CAN_KEYS) && sb_split_unit_of_cache(unit, &cache->list, path, err))
         return err->code;
     cache->single = *unit == SB_SPLIT_KEYS;
     return SB_OK;
@@ -209,7 +209,7 @@ static void lose(void *context, const char *name, unsigned properties)
 }
 
 /* Parts are read one after the other: bytes that come in sequence are there only once. */
-static enum sb_code open_whole(struct container *out, bool *streamed,
+static enum sb_code open_whole(struct sb_store **out, struct sb_split_options *split,
                                const struct split_settings *settings,
                                const struct sb_convert_records *records, struct sb_error *err)
 {
@@ -218,17 +218,16 @@ static enum sb_code open_whole(struct container *out, bool *streamed,
                                         .progress = message_progress_call};
     struct sb_source_options reading = {.bag = records->read, .records = records->choice};
     struct sb_catalog_result result;
-    enum sb_code code =
-        open_container_with(out, path, &settings->opening, &reading, &message_notify, err);
+    enum sb_code code = open_store(out, path, &settings->opening, err);
 
-    if (code || out->archive)
+    if (code)
         return code;
-    if (settings->symlink)
+    if (settings->symlink && !sb_store_archive(*out))
         return sb_fail(err, SB_INVALID,
                        "%s: is no archive, and has no shards to link to; leave out --symlink",
                        path);
-    *streamed = sb_input_is_stream(out->input);
-    code = catalog_container(out, &wanted, &result, err);
+    split->streamed = sb_store_is_stream(*out);
+    code = catalog_store(*out, &split->archive, &reading, &wanted, &result, err);
     if (!code && result.in_sequence)
         code = sb_fail(err, SB_INVALID,
                        "%s: can only be read in sequence, not part by part; 'shardbox convert' "
@@ -311,16 +310,15 @@ static enum sb_code split_files(struct run *run, const struct sb_container_type 
         .part_done = show_part,
         .context = run,
     };
-    struct container whole = {0};
-    enum sb_code code = open_whole(&whole, &wanted.streamed, settings, records, err);
+    struct sb_store *whole = NULL;
+    enum sb_code code = open_whole(&whole, &wanted, settings, records, err);
 
-    wanted.archive = whole.archive;
     wanted.convert.records.choice = NULL;
     if (!code)
-        code = find_unit(&wanted, &whole, settings->path, err);
+        code = find_unit(&wanted, whole, settings->path, err);
     if (!code)
         code = sb_split(&wanted, result, err);
-    close_container(&whole);
+    sb_store_free(whole);
     return code;
 }
 

@@ -108,9 +108,9 @@ struct work {
     const char *name; /* for messages: path, or "standard input" */
     char **paths;     /* PATH and GLOB arguments */
     size_t path_count;
-    struct container container;
-    struct sb_source *archive_members; /* of an archive; else container.source has them */
-    struct sb_choice *choice;          /* where they are not chosen by an index */
+    struct sb_store *store;
+    struct sb_source *members;
+    struct sb_choice *choice; /* where they are not chosen by an index */
     struct problems problems;
     struct sb_notify notify;
     struct sb_unpack_result result;
@@ -120,31 +120,26 @@ static enum sb_code open_members(struct work *work, struct sb_error *err)
 {
     const struct settings *settings = work->settings;
     struct sb_source_options source_options = {.max_size = settings->max_size,
-                                               .no_check = settings->no_check};
-    struct sb_archive_source_options chosen = {
-        .paths = work->paths,
-        .path_count = work->path_count,
-        .no_check = settings->no_check,
-        .notify = &work->notify,
-    };
+                                               .no_check = settings->no_check,
+                                               .paths = work->paths,
+                                               .path_count = work->path_count};
 
-    if (open_container_with(&work->container, work->path, &settings->opening, &source_options,
-                            &work->notify, err))
+    if (open_store(&work->store, work->path, &settings->opening, err))
         return err->code;
-    if (work->container.archive)
-        return sb_source_open_archive(&work->archive_members, work->container.archive, &chosen,
-                                      err);
-    work->name = work->container.input->name;
-    if (work->path_count == 0)
+    work->name = sb_store_name(work->store);
+    if (sb_store_refuse_tree(work->store, err) ||
+        sb_store_source(work->store, &work->members, &source_options, &work->notify, err))
+        return err->code;
+    if (work->path_count == 0 || sb_store_archive(work->store))
         return SB_OK;
     return sb_choice_new(&work->choice, work->paths, work->path_count, err);
 }
 
 static void close_members(struct work *work)
 {
-    sb_source_free(work->archive_members);
+    sb_source_free(work->members);
     sb_choice_free(work->choice);
-    close_container(&work->container);
+    sb_store_free(work->store);
 }
 
 static enum sb_code unpack_members(struct work *work, struct sb_error *err)
@@ -154,7 +149,7 @@ static enum sb_code unpack_members(struct work *work, struct sb_error *err)
         .directory = settings->directory,
         .filter = settings->filter,
         .choice = work->choice,
-        .stored_names = work->archive_members != NULL,
+        .stored_names = sb_store_archive(work->store) != NULL,
         .strip = (unsigned)settings->strip,
         .recode = {.decompress = settings->decompress,
                    .all_layers = settings->decompress_all,
@@ -169,9 +164,7 @@ static enum sb_code unpack_members(struct work *work, struct sb_error *err)
         .written = settings->dry_run ? list : NULL,
         .progress = progress,
     };
-    struct sb_source *source =
-        work->archive_members ? work->archive_members : work->container.source;
-    enum sb_code code = sb_unpack(source, &wanted, &work->result, err);
+    enum sb_code code = sb_unpack(work->members, &wanted, &work->result, err);
 
     for (size_t i = 0; !code && work->choice && i < work->path_count; i++) {
         if (sb_choice_unmatched(work->choice, i))
@@ -187,7 +180,7 @@ static void summarize(const struct work *work)
     const struct sb_unpack_result *result = &work->result;
     const struct problems *problems = &work->problems;
 
-    if (work->archive_members && result->unchecked > 0)
+    if (sb_store_archive(work->store) && result->unchecked > 0)
         message_note("%s: files without a checksum, unpacked unchecked: %" PRId64, work->name,
                      result->unchecked);
     if (result->kept > 0)
@@ -210,8 +203,9 @@ static void complain(const struct work *work, struct sb_error *err)
 {
     bool resumable = err->code != SB_DAMAGED && err->code != SB_LIMIT && err->code != SB_CHANGED;
 
-    if (!work->archive_members)
-        damage_is_fatal(err);
+    /* What is no archive cannot be read beyond its damage. */
+    if (err->code == SB_DAMAGED && work->store && !sb_store_archive(work->store))
+        err->code = SB_FORMAT;
     message_failure(err);
     if (work->result.begun && !work->settings->dry_run)
         message_error("%s: unpacked in part%s", work->name,

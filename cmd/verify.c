@@ -44,17 +44,6 @@ static const struct option options[] = {
 
 static const char *const synopsis[] = {"ARCHIVE [PATH|GLOB...]", "BAG|SYRAH", "CACHE", NULL};
 
-static void warn_of_newer(struct verify_run *run, const struct sb_archive *archive)
-{
-    int major, minor;
-
-    if (sb_archive_schema(archive) != SB_SCHEMA_NEWER)
-        return;
-    sb_archive_version(archive, &major, &minor);
-    verify_run_warn(run, "newer", "schema %d.%d is newer than this program, which may miss defects",
-                    major, minor);
-}
-
 /* What keeps the index from being read, or from being read on, is a defect like those in it. */
 static void add_damage(struct verify_run *run, const struct sb_error *err)
 {
@@ -81,25 +70,9 @@ static struct sb_verify_options options_of(const struct verify_run *run)
     };
 }
 
-static enum sb_code verify_archive(struct verify_run *run, struct sb_error *err)
+static enum sb_code end_archive(struct verify_run *run, enum sb_code code,
+                                const struct sb_error *err)
 {
-    struct sb_verify_options wanted = options_of(run);
-    struct sb_archive *archive = NULL;
-    enum sb_code code = sb_archive_open(&archive, run->path, err);
-
-    if (code == SB_OK || code == SB_DAMAGED)
-        run->kind = SB_ARCHIVE;
-    if (code == SB_OK) {
-        warn_of_newer(run, archive);
-        if (sb_archive_is_unlocked(archive))
-            message_note("%s: " SB_UNLOCKED_NOTE, run->path);
-    }
-    if (code == SB_OK && run->settings->repair.from) {
-        code = verify_repair(run, archive, &wanted, err);
-        archive = NULL;
-    } else if (code == SB_OK) {
-        code = sb_verify(archive, &wanted, &run->events, &run->notify, &run->result, err);
-    }
     message_progress_end();
     if (code == SB_DAMAGED) {
         add_damage(run, err);
@@ -108,8 +81,21 @@ static enum sb_code verify_archive(struct verify_run *run, struct sb_error *err)
     verify_run_flush();
     if (code == SB_OK)
         verify_summarize_archive(run);
-    sb_archive_free(archive);
     return code;
+}
+
+static enum sb_code verify_archive(struct verify_run *run, struct sb_store *store,
+                                   struct sb_error *err)
+{
+    struct sb_verify_options wanted = options_of(run);
+    enum sb_code code;
+
+    if (run->settings->repair.from)
+        code = verify_repair(run, sb_store_take_archive(store), &wanted, err);
+    else
+        code = sb_verify(sb_store_archive(store), &wanted, &run->events, &run->notify, &run->result,
+                         err);
+    return end_archive(run, code, err);
 }
 
 /* One object behind the defects: what was looked at, and what that does not say. */
@@ -120,14 +106,14 @@ static void print_container_summary(const struct verify_run *run)
     output_format("{\"kind\":\"summary\",\"container\":\"%s\",\"defects\":%" PRId64
                   ",\"files\":%" PRId64 ",\"dirs\":%" PRId64 ",\"bytes_read\":%" PRId64
                   ",\"unchecked\":%" PRId64 ",\"unproved\":\"%s\"}\n",
-                  sb_container_word(run->kind), result->defects, result->files, result->dirs,
-                  result->bytes_read, result->unchecked, run->unproved);
+                  run->word, result->defects, result->files, result->dirs, result->bytes_read,
+                  result->unchecked, run->unproved);
 }
 
-static enum sb_code verify_members(struct verify_run *run, struct sb_input *input,
+static enum sb_code verify_members(struct verify_run *run, struct sb_store *store,
                                    const struct sb_verify_options *wanted, struct sb_error *err)
 {
-    enum sb_code code = sb_verify_container(input, wanted, &run->events, &run->notify, &run->result,
+    enum sb_code code = sb_verify_container(store, wanted, &run->events, &run->notify, &run->result,
                                             &run->unproved, err);
 
     message_progress_end();
@@ -139,33 +125,17 @@ static enum sb_code verify_members(struct verify_run *run, struct sb_input *inpu
     return code;
 }
 
-static enum sb_code verify_other(struct verify_run *run, struct sb_error *err)
+static enum sb_code refuse_present(const struct verify_run *run, struct sb_error *err)
 {
-    struct sb_verify_options wanted = options_of(run);
-    struct sb_input *input;
-    enum sb_code code = verify_repair_refuse(run, false, err);
-
-    if (!code)
-        code = open_input(&input, run->path, &run->settings->opening, err);
-    if (code)
-        return code;
-    run->kind = input->type.kind;
-    if (run->settings->present)
-        code = sb_fail(err, SB_INVALID, "%s: is no archive, whose shards arrive one by one",
-                       input->name);
-    if (!code)
-        code = run->kind == SB_SYRAH ? verify_items(run, input, &wanted, err)
-                                     : verify_members(run, input, &wanted, err);
-    sb_input_close(input);
-    free(input);
-    return code;
+    if (!run->settings->present)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "%s: is no archive, whose shards arrive one by one", run->name);
 }
 
-static enum sb_code verify_bag(struct verify_run *run, struct sb_error *err)
+static enum sb_code verify_bag(struct verify_run *run, struct sb_store *store, struct sb_error *err)
 {
     const char *misused = verify_choice_not_of_bags(&run->settings->choice, &run->choice);
 
-    run->kind = SB_BAG;
     if (verify_repair_refuse(run, true, err))
         return err->code;
     if (misused)
@@ -176,10 +146,9 @@ static enum sb_code verify_bag(struct verify_run *run, struct sb_error *err)
     if (run->name_count > 0)
         return sb_fail(err, SB_INVALID, "%s: has records, not names; --records chooses them",
                        run->path);
-    if (run->settings->present)
-        return sb_fail(err, SB_INVALID, "%s: is no archive, whose shards arrive one by one",
-                       run->path);
-    return verify_records(run, options_of(run).threads, err);
+    if (refuse_present(run, err))
+        return err->code;
+    return verify_records(run, store, options_of(run).threads, err);
 }
 
 /* Neither reads bytes as the index has them in order. */
@@ -214,35 +183,85 @@ static enum sb_code refuse_choice(const struct verify_run *run, struct sb_error 
         run->path, given);
 }
 
+/* What is read from its beginning to its end. */
+static enum sb_code verify_whole(struct verify_run *run, struct sb_store *store,
+                                 struct sb_error *err)
+{
+    struct sb_verify_options wanted = options_of(run);
+
+    if (refuse_choice(run, err) || verify_repair_refuse(run, false, err) ||
+        refuse_present(run, err))
+        return err->code;
+    if (run->rows == SB_CAN_ITEMS)
+        return verify_items(run, store, &wanted, err);
+    return verify_members(run, store, &wanted, err);
+}
+
+static enum sb_code refuse_records(const struct verify_run *run, struct sb_error *err)
+{
+    const char *misused = option_of_verify_records();
+
+    if (!misused || run->rows == SB_CAN_RECORDS)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "%s: is no bag, and --%s is for bags", run->path, misused);
+}
+
+static enum sb_store_ability rows_of(const struct sb_store *store)
+{
+    static const enum sb_store_ability rows[] = {SB_CAN_RECORDS, SB_CAN_ITEMS, SB_CAN_KEYS};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        if (sb_store_can(store, rows[i]))
+            return rows[i];
+    }
+    return 0;
+}
+
+static enum sb_code verify_store(struct verify_run *run, struct sb_store *store,
+                                 struct sb_error *err)
+{
+    if (holds_caches(store))
+        return verify_cache(run, true, options_of(run).threads, err);
+    if (sb_store_refuse_tree(store, err))
+        return err->code;
+    run->word = sb_store_word(store);
+    run->rows = rows_of(store);
+    if (run->rows == SB_CAN_KEYS)
+        return verify_cache(run, false, options_of(run).threads, err);
+    if (verify_cache_refuse(run, err) || choose(run, err) || verify_repair_check(run, err) ||
+        refuse_records(run, err))
+        return err->code;
+    if (sb_store_archive(store))
+        return verify_archive(run, store, err);
+    return run->rows == SB_CAN_RECORDS ? verify_bag(run, store, err)
+                                       : verify_whole(run, store, err);
+}
+
+/* An index that cannot be opened for damage is an archive's. */
+static enum sb_code verify_unopened(struct verify_run *run, struct sb_error *err)
+{
+    struct sb_error damage = *err;
+
+    run->word = "archive";
+    if (verify_cache_refuse(run, err) || choose(run, err) || verify_repair_check(run, err))
+        return err->code;
+    return end_archive(run, SB_DAMAGED, &damage);
+}
+
 static enum sb_code verify(struct verify_run *run, struct sb_error *err)
 {
     const struct opening *opening = &run->settings->opening;
-    const char *misused;
-    bool several = is_parent_of_caches(run->path, opening);
+    struct sb_store *store;
     enum sb_code code;
 
-    if (several || is_cache(run->path, opening))
-        return verify_cache(run, several, options_of(run).threads, err);
-    code = verify_cache_refuse(run, err);
-    if (!code)
-        code = choose(run, err);
-    if (!code)
-        code = verify_repair_check(run, err);
+    code = open_store_telling(&store, run->path, opening, &run->notify, err);
+    if (code == SB_DAMAGED)
+        return verify_unopened(run, err);
     if (code)
         return code;
-    if (is_bag(run->path, opening))
-        return verify_bag(run, err);
-    misused = option_of_verify_records();
-    if (misused)
-        return sb_fail(err, SB_INVALID, "%s: is no bag, and --%s is for bags", run->path, misused);
-    if (looked_for_as_archive(run->path, opening)) {
-        code = verify_archive(run, err);
-        if (!code || !may_be_other(run->path, opening, err))
-            return code ? err->code : SB_OK;
-    }
-    if (refuse_choice(run, err))
-        return err->code;
-    return verify_other(run, err);
+    code = verify_store(run, store, err);
+    sb_store_free(store);
+    return code;
 }
 
 /* What is wrong with the options, or NULL. */

@@ -26,7 +26,7 @@ static enum sb_code fetch(const struct cat_request *request, struct given_names 
     struct sb_cache *cache = NULL;
     int64_t written = 0;
     struct sb_fetch_output output = {.write = output_directly, .context = &written};
-    enum sb_code code = open_cache(&cache, request->spec, err);
+    enum sb_code code = open_cache(&cache, request->store, err);
 
     if (!code && request->files_from)
         code = sb_list_open(&given->list, request->files_from, request->nul ? '\0' : '\n', err);

@@ -71,7 +71,7 @@ static enum sb_code open_and_fetch(const struct cat_records_settings *settings,
 {
     struct chosen_items items;
     struct sb_syrah_set *set;
-    enum sb_code code = open_items(&set, request->spec, err);
+    enum sb_code code = sb_store_syrah(request->store, &set, err);
 
     if (code)
         return code;

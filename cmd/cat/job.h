@@ -11,7 +11,6 @@
 struct cat_job {
     const struct cat_records_settings *settings;
     const struct cat_request *request;
-    struct sb_bag_options options;
     struct sb_bag *bag;
     struct sb_record_names *names; /* NULL: those that the framing takes by itself */
     int64_t written;               /* bytes */

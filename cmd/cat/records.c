@@ -175,12 +175,8 @@ static enum sb_code name_members(struct cat_job *job, struct sb_error *err)
 
 static enum sb_code open_and_fetch(struct cat_job *job, struct sb_error *err)
 {
-    const struct cat_request *request = job->request;
-    enum sb_code code =
-        bag_options_of(&job->settings->bag, request->opening->from, &job->options, err);
+    enum sb_code code = sb_store_bag(job->request->store, &job->bag, NULL, 0, err);
 
-    if (!code)
-        code = open_bag(&job->bag, request->spec, &job->options, err);
     if (!code)
         code = name_members(job, err);
     if (!code)
@@ -201,7 +197,6 @@ int cat_records(const struct cat_records_settings *settings, const struct cat_re
     code = open_and_fetch(&job, &err);
     sb_record_names_free(job.names);
     sb_bag_free(job.bag);
-    sb_dictionary_free(job.options.dictionary);
     if (code)
         return message_failure(&err);
     if (job.missing > 0 && request->framing == SB_FRAMING_BATCH)

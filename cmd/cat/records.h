@@ -10,7 +10,6 @@
 #include "store/frames/framing.h"
 
 struct cat_records_settings {
-    struct bag_words bag;
     int64_t sample; /* -1: none */
     int64_t seed;
     bool replace;
@@ -24,7 +23,7 @@ struct cat_records_settings {
         .sample = -1                                                                               \
     }
 
-/* For a settings struct with a struct cat_records_settings `field`. */
+/* For a settings struct with a struct cat_records_settings `field`, and a struct opening. */
 #define OPTIONS_CAT_RECORDS(settings, field)                                                       \
     OPTION_INTEGER(0, "sample", settings, field.sample, "N", 0, INT64_MAX,                         \
                    "of a bag or Syrah file: N of the records or items, at random"),                \
@@ -38,11 +37,11 @@ struct cat_records_settings {
                     "likewise: again and again, without end; with --shuffle each time anew"),      \
         OPTION_TEXT(0, "keys", settings, field.keys, "BAG",                                        \
                     "of a bag: records by names, which are the records of BAG", OPERAND_FILE),     \
-        OPTION_FIND, OPTIONS_BAG("", settings, field.bag)
+        OPTION_FIND, OPTIONS_BAG("", settings, opening.bag)
 
 /* What has been asked for besides. */
 struct cat_request {
-    const struct opening *opening;
+    struct sb_store *store;
     const char *spec;
     char *const *operands;
     size_t operand_count;

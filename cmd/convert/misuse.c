@@ -110,15 +110,18 @@ static const char *misused_options(const struct convert_settings *settings)
     return NULL;
 }
 
+static bool all_can(const struct convert_settings *settings, enum sb_store_ability ability)
+{
+    for (size_t i = 0; i < settings->input_count; i++) {
+        if (!(sb_store_abilities(settings->inputs[i], settings->input_type) & ability))
+            return false;
+    }
+    return true;
+}
+
 static bool reads_bags_alone(const struct convert_settings *settings)
 {
-    bool of_bags = true;
-
-    for (size_t i = 0; i < settings->input_count; i++)
-        of_bags = of_bags &&
-                  (settings->input_type.kind == SB_BAG ||
-                   (settings->input_type.kind == SB_UNKNOWN && sb_is_bag(settings->inputs[i])));
-    return of_bags;
+    return settings->input_type.kind == SB_BAG || all_can(settings, SB_CAN_RECORDS);
 }
 
 /* What has no arrays among other inputs is told when it is opened. */
@@ -144,18 +147,12 @@ static const char *misused_dtype(const struct convert_settings *settings)
 
 static const char *misused_cache(const struct convert_settings *settings)
 {
-    bool of_caches = true;
-
     if (settings->output_type.kind != SB_CACHE &&
         (settings->compact || settings->segment_size || settings->key_prefix ||
          settings->sequence != NOT_GIVEN))
         return "--compact, --segment-size, --key-prefix and --sequence are for a cache that is "
                "written (--to=cache)";
-    for (size_t i = 0; i < settings->input_count; i++)
-        of_caches = of_caches &&
-                    (settings->input_type.kind == SB_CACHE ||
-                     (settings->input_type.kind == SB_UNKNOWN && sb_is_cache(settings->inputs[i])));
-    if (settings->compact && !of_caches)
+    if (settings->compact && !all_can(settings, SB_CAN_KEYS))
         return "--compact is for caches that become one";
     if (settings->compact && (settings->filter || settings->prefix || settings->strip ||
                               settings->duplicates != NOT_GIVEN || settings->max_size))

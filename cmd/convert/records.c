@@ -29,13 +29,18 @@ const char *misused_bag_words(const struct record_settings *settings, bool from_
     return NULL;
 }
 
+static bool holds_records(const char *path)
+{
+    return sb_store_abilities(path, (struct sb_container_type){0}) & SB_CAN_RECORDS;
+}
+
 /* Names may be read from a bag whatever INPUTs are. */
 static bool reads_bag(const struct record_settings *settings, const struct record_use *use)
 {
     bool found = use->from.kind == SB_BAG || settings->keys;
 
     for (size_t i = 0; !found && use->from.kind == SB_UNKNOWN && i < use->input_count; i++)
-        found = strcmp(use->inputs[i], "-") != 0 && sb_is_bag(use->inputs[i]);
+        found = holds_records(use->inputs[i]);
     return found;
 }
 

@@ -104,8 +104,9 @@ static enum sb_code write_table(const struct du_cache *wanted, struct sb_cache *
     return SB_OK;
 }
 
-int du_cache(const struct du_cache *wanted, const char *path, int operands)
+int du_cache(const struct du_cache *wanted, struct sb_store *store, int operands)
 {
+    const char *path = sb_store_path(store);
     struct sb_cache_usage *segments = NULL, sum;
     struct sb_cache *cache = NULL;
     struct sb_error err;
@@ -113,7 +114,7 @@ int du_cache(const struct du_cache *wanted, const char *path, int operands)
 
     if (operands > 1)
         return message_usage("%s: is a cache, and has no PATHs", path);
-    code = open_cache(&cache, path, &err);
+    code = open_cache(&cache, store, &err);
     if (!code)
         code = need_given_arrays(cache, path, &err);
     if (!code)
@@ -135,8 +136,9 @@ static enum sb_code measure_one(void *context, const char *path, const char *nam
 {
     struct caches *caches = context;
     struct sb_cache_usage *segments = NULL, sum;
-    struct sb_cache *cache = NULL;
-    enum sb_code code = open_cache(&cache, path, err);
+    struct sb_cache *cache;
+    struct sb_store *store;
+    enum sb_code code = open_cache_at(&store, &cache, path, err);
 
     (void)name;
     if (!code)
@@ -148,6 +150,7 @@ static enum sb_code measure_one(void *context, const char *path, const char *nam
     }
     free(segments);
     sb_cache_free(cache);
+    sb_store_free(store);
     if (code == SB_FORMAT || (code && !sb_ends_work(err))) {
         message_problem("%s", err->text);
         code = SB_OK;

@@ -8,12 +8,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct sb_store;
+
 struct du_cache {
     bool human, json, summarize;
 };
 
 /* The command, from its operands on: the first of them is a cache. Returns the exit status. */
-int du_cache(const struct du_cache *wanted, const char *path, int operands);
+int du_cache(const struct du_cache *wanted, struct sb_store *store, int operands);
 
 /* And where it is a directory of caches. */
 int du_caches(const struct du_cache *wanted, const char *path, int operands);

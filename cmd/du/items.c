@@ -142,8 +142,9 @@ static enum sb_code measure(const struct du_items *wanted, const struct sb_syrah
     return code;
 }
 
-int du_items(const struct du_items *wanted, const char *path, int operands)
+int du_items(const struct du_items *wanted, struct sb_store *store, int operands)
 {
+    const char *path = sb_store_path(store);
     struct sb_syrah_set *set;
     struct sb_error err;
     enum sb_code code;
@@ -152,7 +153,7 @@ int du_items(const struct du_items *wanted, const char *path, int operands)
         return message_usage("%s: is a Syrah file, and has no PATHs; several of them are one "
                              "argument, with commas between",
                              path);
-    code = open_items(&set, path, &err);
+    code = sb_store_syrah(store, &set, &err);
     if (!code)
         code = measure(wanted, set, &err);
     sb_syrah_set_free(set);

@@ -6,11 +6,13 @@
 
 #include <stdbool.h>
 
+struct sb_store;
+
 struct du_items {
     bool human, json, summarize;
 };
 
 /* The command, from its operands on: the first of them is a Syrah file. Returns the exit status. */
-int du_items(const struct du_items *wanted, const char *path, int operands);
+int du_items(const struct du_items *wanted, struct sb_store *store, int operands);
 
 #endif

@@ -105,25 +105,21 @@ static enum sb_code measure(const struct du_records *wanted, struct sb_bag *bag,
     return code;
 }
 
-static enum sb_code measure_bag(const struct du_records *wanted, const char *path,
+static enum sb_code measure_bag(const struct du_records *wanted, struct sb_store *store,
                                 struct sb_error *err)
 {
-    struct sb_bag_options options;
     struct sb_bag *bag = NULL;
-    enum sb_code code = bag_options_of(&wanted->bag, wanted->from, &options, err);
+    enum sb_code code = sb_store_bag(store, &bag, NULL, 0, err);
 
-    if (code)
-        return code;
-    code = open_bag(&bag, path, &options, err);
     if (!code)
         code = measure(wanted, bag, err);
     sb_bag_free(bag);
-    sb_dictionary_free(options.dictionary);
     return code;
 }
 
-int du_records(const struct du_records *wanted, const char *path, int operands)
+int du_records(const struct du_records *wanted, struct sb_store *store, int operands)
 {
+    const char *path = sb_store_path(store);
     const char *other = options_given_of(options_of_archives);
     struct sb_error err;
 
@@ -133,7 +129,7 @@ int du_records(const struct du_records *wanted, const char *path, int operands)
         return message_usage(
             "%s: is a bag, and has no PATHs; several bags are one argument, with commas between",
             path);
-    if (measure_bag(wanted, path, &err))
+    if (measure_bag(wanted, store, &err))
         message_failure(&err);
     return message_status();
 }

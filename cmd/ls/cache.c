@@ -141,8 +141,9 @@ static int check_usage(const struct ls_cache *wanted, const char *path, size_t k
     return STATUS_CLEAN;
 }
 
-int ls_cache(const struct ls_cache *wanted, const char *path, char **keys, size_t key_count)
+int ls_cache(const struct ls_cache *wanted, struct sb_store *store, char **keys, size_t key_count)
 {
+    const char *path = sb_store_path(store);
     struct given_names given = {.operands = keys, .end = keys + key_count};
     struct sb_cache *cache = NULL;
     struct sb_error err;
@@ -151,7 +152,7 @@ int ls_cache(const struct ls_cache *wanted, const char *path, char **keys, size_
 
     if (status)
         return status;
-    code = open_cache(&cache, path, &err);
+    code = open_cache(&cache, store, &err);
     if (!code && wanted->files_from)
         code = sb_list_open(&given.list, wanted->files_from, wanted->nul ? '\0' : '\n', &err);
     if (!code)

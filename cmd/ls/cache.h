@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct sb_store;
+
 struct ls_cache {
     bool details, human, json, count;
     bool all; /* superseded rows, too */
@@ -16,7 +18,7 @@ struct ls_cache {
 };
 
 /* The command, from its operands on: the first of them is a cache. Returns the exit status. */
-int ls_cache(const struct ls_cache *wanted, const char *path, char **keys, size_t key_count);
+int ls_cache(const struct ls_cache *wanted, struct sb_store *store, char **keys, size_t key_count);
 
 /* Of the options parsed last, one that means nothing for caches, without "--"; or NULL. */
 const char *ls_cache_clash(void);

@@ -71,14 +71,16 @@ static enum sb_code list_cache_of_several(void *context, const char *path, const
                                           struct sb_error *err)
 {
     struct sb_cache *cache;
+    struct sb_store *store;
     struct summary sum;
-    enum sb_code code = open_cache(&cache, path, err);
+    enum sb_code code = open_cache_at(&store, &cache, path, err);
 
     if (!code)
         code = sum_up(cache, &sum, err);
     if (!code)
         show_summary(context, &sum, name);
     sb_cache_free(cache);
+    sb_store_free(store);
     if (code == SB_FORMAT || (code && !sb_ends_work(err))) {
         message_problem("%s", err->text);
         code = SB_OK;

@@ -18,7 +18,7 @@
 /* What a run of the command holds besides its settings. */
 struct list {
     const struct ls_settings *settings;
-    struct sb_archive *archive;
+    struct sb_archive *archive; /* of the store */
     struct sb_content *content; /* for targets of links; NULL where none are shown */
     struct sb_entry_sort *sort; /* NULL: entries come as they are to be shown */
     struct listing_style style;
@@ -294,11 +294,11 @@ static enum sb_code show(struct list *list, char **args, size_t count, struct sb
     return code ? code : list_arguments(list, args, count, err);
 }
 
-enum sb_code ls_entries(const struct ls_settings *settings, const char *archive, char **paths,
+enum sb_code ls_entries(const struct ls_settings *settings, struct sb_store *store, char **paths,
                         size_t count, struct sb_error *err)
 {
     struct list list = {.settings = settings};
-    enum sb_code code = open_as_archive(&list.archive, archive, &settings->opening, err);
+    enum sb_code code = catalog_whole(store, &list.archive, &settings->opening, err);
 
     list.style.form = choose_form(settings);
     list.style.human = settings->human;
@@ -312,6 +312,5 @@ enum sb_code ls_entries(const struct ls_settings *settings, const char *archive,
     complain_of_left_out(&list.left_out);
     sb_entry_sort_free(list.sort);
     sb_content_free(list.content);
-    sb_archive_free(list.archive);
     return code;
 }

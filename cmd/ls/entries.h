@@ -10,9 +10,10 @@
 #include <stddef.h>
 
 struct ls_settings;
+struct sb_store;
 
 /* paths: as given; none: the root directory. What is not there is said. */
-enum sb_code ls_entries(const struct ls_settings *settings, const char *archive, char **paths,
+enum sb_code ls_entries(const struct ls_settings *settings, struct sb_store *store, char **paths,
                         size_t count, struct sb_error *err) SB_CHECKED;
 
 #endif

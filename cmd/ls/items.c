@@ -241,17 +241,18 @@ static int check_usage(const struct ls_items *wanted, const char *path, size_t o
     return STATUS_CLEAN;
 }
 
-int ls_items(const struct ls_items *wanted, const char *path, char *const *operands, size_t count)
+int ls_items(const struct ls_items *wanted, struct sb_store *store, char *const *operands,
+             size_t count)
 {
     static struct list list;
     struct sb_syrah_set *set;
     struct sb_error err;
     enum sb_code code;
-    int status = check_usage(wanted, path, count);
+    int status = check_usage(wanted, sb_store_path(store), count);
 
     if (status)
         return status;
-    code = open_items(&set, path, &err);
+    code = sb_store_syrah(store, &set, &err);
     list = (struct list){.wanted = wanted, .set = set};
     if (!code && wanted->rsync_list)
         list_files(&list);

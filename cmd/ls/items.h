@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct sb_store;
+
 struct ls_items {
     const char *files_from; /* NULL: none */
     bool count, details, human, json, rsync_list, nul;
@@ -14,6 +16,7 @@ struct ls_items {
 
 /* The command, from its operands on: the first of them is a Syrah file, path, the others choose
  * items. Returns the exit status. */
-int ls_items(const struct ls_items *wanted, const char *path, char *const *operands, size_t count);
+int ls_items(const struct ls_items *wanted, struct sb_store *store, char *const *operands,
+             size_t count);
 
 #endif

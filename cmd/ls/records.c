@@ -305,34 +305,29 @@ static int check_usage(const struct ls_records *wanted, const struct given_keys 
 }
 
 static enum sb_code list_bag(const struct ls_records *wanted, struct given_keys *keys,
-                             const char *path, struct sb_error *err)
+                             struct sb_store *store, struct sb_error *err)
 {
     struct list list = {.wanted = wanted};
-    struct sb_bag_options options;
-    enum sb_code code = bag_options_of(&wanted->bag, wanted->from, &options, err);
+    enum sb_code code = sb_store_bag(store, &list.bag, NULL, 0, err);
 
-    if (code)
-        return code;
-    code = open_bag(&list.bag, path, &options, err);
     if (!code)
         code = show(&list, keys, err);
     sb_bag_free(list.bag);
-    sb_dictionary_free(options.dictionary);
     sb_buf_release(&list.line);
     return code;
 }
 
-int ls_records(const struct ls_records *wanted, const char *path, int operands)
+int ls_records(const struct ls_records *wanted, struct sb_store *store, int operands)
 {
     struct given_keys keys;
     struct sb_error err;
     int status;
 
     given_keys_begin(&keys);
-    status = check_usage(wanted, &keys, path, operands);
+    status = check_usage(wanted, &keys, sb_store_path(store), operands);
     if (status)
         return status;
-    if (list_bag(wanted, &keys, path, &err))
+    if (list_bag(wanted, &keys, store, &err))
         message_failure(&err);
     return message_status();
 }

@@ -9,8 +9,6 @@
 #include "open/record_keys_given.h"
 
 struct ls_records {
-    struct sb_container_type from;
-    struct bag_words bag;
     const char *files_from; /* numbers and slices; with --find, keys */
     bool count;
     int64_t threads;
@@ -20,7 +18,7 @@ struct ls_records {
     bool shards, rsync_list, nul;
 };
 
-/* For a settings struct with a struct ls_records `field`. */
+/* For a settings struct with a struct ls_records `field`, and a struct opening. */
 #define OPTIONS_LS_RECORDS(settings, field)                                                        \
     OPTION_FLAG(0, "count", settings, field.count,                                                 \
                 "just how many records, items or keys there are"),                                 \
@@ -29,7 +27,7 @@ struct ls_records {
                     "also the numbers in FILE, a line each; with --find, or of a cache, keys; - "  \
                     "is standard input",                                                           \
                     OPERAND_FILE),                                                                 \
-        OPTIONS_BAG("", settings, field.bag),                                                      \
+        OPTIONS_BAG("", settings, opening.bag),                                                    \
         OPTION_INTEGER('j', "threads", settings, field.threads, "N", 1, 256,                       \
                        "of a bag: threads that read (default: the cores, at most 4)")
 
@@ -37,6 +35,6 @@ struct ls_records {
 extern const char *const ls_options_of_bags[];
 
 /* The command, from its operands on: the first of them is a bag. Returns the exit status. */
-int ls_records(const struct ls_records *wanted, const char *path, int operands);
+int ls_records(const struct ls_records *wanted, struct sb_store *store, int operands);
 
 #endif

@@ -26,19 +26,20 @@ bool is_bag(const char *path, const struct opening *opening)
 {
     if (opening->from.kind != SB_UNKNOWN)
         return opening->from.kind == SB_BAG;
-    return strcmp(path, "-") != 0 && sb_is_bag(path);
+    return sb_store_abilities(path, opening->from) & SB_CAN_RECORDS;
 }
 
 enum sb_code open_bag(struct sb_bag **out, const char *path, const struct sb_bag_options *options,
                       struct sb_error *err)
 {
-    struct sb_input input;
-    enum sb_code code = sb_input_open(&input, path, SB_BAG, err);
+    static const struct opening as_bag = {.from.kind = SB_BAG};
+    struct sb_store *store;
+    enum sb_code code = open_store(&store, path, &as_bag, err);
 
     *out = NULL;
     if (code)
         return code;
-    code = sb_input_open_bag(out, &input, options, 0, &message_notify, err);
-    sb_input_close(&input);
+    code = sb_store_bag(store, out, options, 0, err);
+    sb_store_free(store);
     return code;
 }

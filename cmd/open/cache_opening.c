@@ -5,14 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-bool is_cache(const char *path, const struct opening *opening)
-{
-    if (opening->from.kind != SB_UNKNOWN)
-        return opening->from.kind == SB_CACHE;
-    return strcmp(path, "-") != 0 && sb_is_cache(path);
-}
 
 static enum sb_code stop_at_first(void *context, const char *path, const char *name,
                                   struct sb_error *err)
@@ -22,15 +14,12 @@ static enum sb_code stop_at_first(void *context, const char *path, const char *n
     return sb_fail(err, SB_EXISTS, "%s", name);
 }
 
-bool is_parent_of_caches(const char *path, const struct opening *opening)
+bool holds_caches(const struct sb_store *store)
 {
     struct sb_error ignored;
-    struct stat st;
 
-    if ((opening->from.kind != SB_UNKNOWN && opening->from.kind != SB_CACHE) || stat(path, &st) ||
-        !S_ISDIR(st.st_mode) || sb_is_cache(path))
-        return false;
-    return sb_cache_list(path, stop_at_first, NULL, &ignored) == SB_EXISTS;
+    return sb_store_can(store, SB_CAN_WALK) &&
+           sb_cache_list(sb_store_path(store), stop_at_first, NULL, &ignored) == SB_EXISTS;
 }
 
 /* One of its segments, where it has any. */
@@ -49,17 +38,26 @@ static enum sb_code need_segment(struct sb_cache *cache, const char *path, struc
                       : sb_fail(err, SB_FORMAT, "%s: no segment of this cache can be read", path);
 }
 
-enum sb_code open_cache(struct sb_cache **out, const char *path, struct sb_error *err)
+enum sb_code open_cache(struct sb_cache **out, struct sb_store *store, struct sb_error *err)
 {
-    enum sb_code code = sb_cache_open(out, &path, 1, &message_notify, err);
+    enum sb_code code = sb_store_cache(store, out, err);
 
     if (!code)
-        code = need_segment(*out, path, err);
+        code = need_segment(*out, sb_store_path(store), err);
     if (!code)
         return SB_OK;
     sb_cache_free(*out);
     *out = NULL;
     return code;
+}
+
+enum sb_code open_cache_at(struct sb_store **store, struct sb_cache **out, const char *path,
+                           struct sb_error *err)
+{
+    static const struct opening as_cache = {.from.kind = SB_CACHE};
+
+    *out = NULL;
+    return open_store(store, path, &as_cache, err) ? err->code : open_cache(out, *store, err);
 }
 
 enum sb_code need_given_arrays(struct sb_cache *cache, const char *path, struct sb_error *err)

@@ -7,14 +7,16 @@
 #include "open/opening.h"
 #include "store/cache/cache.h"
 
-/* Is path to be read as a cache? --from says so; or, without it, it is the directory of one. */
-bool is_cache(const char *path, const struct opening *opening);
-
 /* Is it no cache itself, but a directory that has some? */
-bool is_parent_of_caches(const char *path, const struct opening *opening);
+bool holds_caches(const struct sb_store *store);
 
 /* What it has to say is printed. SB_FORMAT: it is none, or none of its segments can be read. */
-enum sb_code open_cache(struct sb_cache **out, const char *path, struct sb_error *err) SB_CHECKED;
+enum sb_code open_cache(struct sb_cache **out, struct sb_store *store,
+                        struct sb_error *err) SB_CHECKED;
+
+/* The cache at a path, with its store, which is freed after it. */
+enum sb_code open_cache_at(struct sb_store **store, struct sb_cache **out, const char *path,
+                           struct sb_error *err) SB_CHECKED;
 
 /* Are the arrays of --array in the cache? SB_INVALID: one is not. */
 enum sb_code need_given_arrays(struct sb_cache *cache, const char *path,

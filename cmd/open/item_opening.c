@@ -8,37 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-bool is_syrah(const char *path, const struct opening *opening)
-{
-    if (opening->from.kind != SB_UNKNOWN)
-        return opening->from.kind == SB_SYRAH;
-    return strcmp(path, "-") != 0 && sb_is_syrah(path);
-}
-
-static bool is_spec(const char *path)
-{
-    return strcmp(path, "-") != 0 && strpbrk(path, ",@*?[") && access(path, F_OK) != 0;
-}
-
-enum sb_code open_items(struct sb_syrah_set **out, const char *path, struct sb_error *err)
-{
-    struct sb_syrah *syrah = NULL;
-    struct sb_input input;
-    enum sb_code code;
-
-    *out = NULL;
-    if (is_spec(path))
-        return sb_syrah_set_open(out, path, err);
-    code = sb_input_open(&input, path, SB_SYRAH, err);
-    if (code)
-        return code;
-    code = sb_input_open_syrah(&syrah, &input, 0, err);
-    if (!code)
-        code = sb_syrah_set_of(out, syrah, err);
-    sb_input_close(&input);
-    return code;
-}
-
 static enum sb_code add_operand(struct chosen_items *items, const char *path, const char *text,
                                 struct sb_buf *slices, struct sb_error *err)
 {

@@ -9,14 +9,6 @@
 #include "open/opening.h"
 #include "task/table/item_choice.h"
 
-/* Is path to be read as Syrah files? --from says so; or, without it, it is one, or the spec of
- * some. "-" only with --from. */
-bool is_syrah(const char *path, const struct opening *opening);
-
-/* What is a pipe is spooled. */
-enum sb_code open_items(struct sb_syrah_set **out, const char *path,
-                        struct sb_error *err) SB_CHECKED;
-
 struct chosen_items {
     struct sb_item_choice_options options;
 

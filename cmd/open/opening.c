@@ -26,184 +26,75 @@ bool parse_from(void *settings, const char *value)
     return false;
 }
 
-enum sb_code open_archive(struct sb_archive **out, const char *path, struct sb_error *err)
+enum sb_code open_store_telling(struct sb_store **out, const char *path,
+                                const struct opening *opening, const struct sb_notify *notify,
+                                struct sb_error *err)
 {
-    enum sb_code code = sb_archive_open(out, path, err);
-    int major, minor;
+    const struct bag_words *words = &opening->bag;
+    const struct sb_store_options options = {
+        .from = opening->from,
+        .bag = {.compression = (enum sb_compression)words->compression,
+                .limits = (enum sb_limits_placement)words->limits,
+                .layout = (enum sb_bag_layout)words->layout,
+                .dictionary = words->dictionary},
+        .notify = notify,
+    };
 
-    if (!code && sb_archive_schema(*out) == SB_SCHEMA_NEWER) {
-        sb_archive_version(*out, &major, &minor);
-        message_warning("%s: schema %d.%d is newer than this program, which may not show all of it",
-                        path, major, minor);
-    }
-    if (!code && sb_archive_is_unlocked(*out))
-        message_note("%s: " SB_UNLOCKED_NOTE, path);
-    return code;
+    return sb_store_open(out, path, &options, err);
 }
 
-bool looked_for_as_archive(const char *path, const struct opening *opening)
-{
-    return opening->from.kind == SB_ARCHIVE ||
-           (opening->from.kind == SB_UNKNOWN && strcmp(path, "-") != 0 && !sb_is_bag(path) &&
-            !sb_is_cache(path));
-}
-
-bool may_be_other(const char *path, const struct opening *opening, struct sb_error *err)
-{
-    if (err->code == SB_SYSTEM && err->sys_errno == EISDIR) {
-        sb_fail(
-            err, SB_INVALID,
-            "%s: is a directory, not a container; commands such as plain ls, find and du read it",
-            path);
-        return false;
-    }
-    if (opening->from.kind == SB_ARCHIVE || sb_archive_looks_like(path))
-        return false;
-    /* "No such file" may also be said of a pipe: its name in /dev/fd leads nowhere. */
-    return err->code == SB_NOENT ? access(path, F_OK) == 0 : err->code == SB_FORMAT;
-}
-
-enum sb_code open_input(struct sb_input **out, const char *path, const struct opening *opening,
+enum sb_code open_store(struct sb_store **out, const char *path, const struct opening *opening,
                         struct sb_error *err)
 {
-    struct sb_input *input = malloc(sizeof(*input));
-    enum sb_code code;
-
-    *out = NULL;
-    if (!input)
-        return sb_fail_memory(err);
-    code = sb_input_open(input, path, opening->from.kind, err);
-    if (code)
-        free(input);
-    else
-        *out = input;
-    return code;
+    return open_store_telling(out, path, opening, &message_notify, err);
 }
 
 void explain_failure(const char *path, struct sb_error *err)
 {
+    static const struct sb_store_options by_content;
+    unsigned can = sb_store_abilities(path, by_content.from);
     struct sb_error ignored;
-    struct sb_input input;
-    struct stat st;
+    struct sb_store *store;
 
-    /* What a pipe holds is not used up for the sake of a message. */
-    if (stat(path, &st) || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+    if ((err->code != SB_FORMAT && err->code != SB_EXISTS && !(can & SB_CAN_KEYS)) || can == 0 ||
+        (can & (SB_CAN_SHARDS | SB_CAN_WALK)) || sb_store_open(&store, path, &by_content, &ignored))
         return;
-    if ((err->code != SB_FORMAT && err->code != SB_EXISTS && !sb_is_cache(path)) ||
-        sb_input_open(&input, path, SB_UNKNOWN, &ignored))
-        return;
-    if (input.type.kind != SB_ARCHIVE && input.type.kind != SB_DIRECTORY)
-        sb_fail(err, SB_FORMAT,
-                "%s: is a %s, and only archives can be changed; 'shardbox convert' makes one of it",
-                path, sb_container_word(input.type.kind));
-    sb_input_close(&input);
+    sb_fail(err, SB_FORMAT,
+            "%s: is a %s, and only archives can be changed; 'shardbox convert' makes one of it",
+            path, sb_store_word(store));
+    sb_store_free(store);
 }
 
-void damage_is_fatal(struct sb_error *err)
+enum sb_code catalog_store(struct sb_store *store, struct sb_archive **archive,
+                           const struct sb_source_options *source,
+                           const struct sb_catalog_options *options,
+                           struct sb_catalog_result *result, struct sb_error *err)
 {
-    if (err->code == SB_DAMAGED)
-        err->code = SB_FORMAT;
-}
+    enum sb_code code = sb_store_catalog(store, archive, source, options, result, err);
 
-/* A source that is read as the options say, and if it is a bag, as its words do. */
-static enum sb_code open_source(struct container *out, const struct opening *opening,
-                                const struct sb_source_options *options,
-                                const struct sb_notify *notify, struct sb_error *err)
-{
-    struct sb_source_options with_bag = *options;
-    struct sb_bag_options bag;
-    enum sb_code code;
-
-    if (out->input->type.kind != SB_BAG || options->bag)
-        return sb_source_open(&out->source, out->input, options, notify, err);
-    if (bag_options_of(&opening->bag, opening->from, &bag, err))
-        return err->code;
-    with_bag.bag = &bag;
-    code = sb_source_open(&out->source, out->input, &with_bag, notify, err);
-    sb_dictionary_free(bag.dictionary);
-    return code;
-}
-
-enum sb_code open_container_with(struct container *out, const char *path,
-                                 const struct opening *opening,
-                                 const struct sb_source_options *options,
-                                 const struct sb_notify *notify, struct sb_error *err)
-{
-    *out = (struct container){0};
-    if (looked_for_as_archive(path, opening)) {
-        enum sb_code code = open_archive(&out->archive, path, err);
-
-        out->kind = SB_ARCHIVE;
-        if (!code || !may_be_other(path, opening, err))
-            return code ? err->code : SB_OK;
-    }
-    if (open_input(&out->input, path, opening, err))
-        return err->code;
-    if (open_source(out, opening, options, notify, err)) {
-        damage_is_fatal(err);
-        close_container(out);
-        return err->code;
-    }
-    out->kind = out->input->type.kind;
-    return SB_OK;
-}
-
-enum sb_code open_container(struct container *out, const char *path, const struct opening *opening,
-                            bool no_check, struct sb_error *err)
-{
-    struct sb_source_options options = {.no_check = no_check, .locate = opening->places};
-
-    return open_container_with(out, path, opening, &options, &message_notify, err);
-}
-
-void close_container(struct container *container)
-{
-    sb_archive_free(container->archive);
-    sb_source_free(container->source);
-    if (container->input)
-        sb_input_close(container->input);
-    free(container->input);
-    *container = (struct container){0};
-}
-
-enum sb_code catalog_container(struct container *container,
-                               const struct sb_catalog_options *options,
-                               struct sb_catalog_result *result, struct sb_error *err)
-{
-    enum sb_code code = sb_catalog_open(&container->archive, container->input, container->source,
-                                        options, result, err);
-
-    container->input = NULL;
-    container->source = NULL;
-    if (code)
-        damage_is_fatal(err);
     message_progress_hide();
     if (!code && result->damage.code)
         message_error("%s; what stands behind is not known", result->damage.text);
-    return code ? err->code : SB_OK;
+    return code;
 }
 
-enum sb_code open_catalog(struct container *out, const char *path, const struct opening *opening,
-                          bool checksums, struct sb_error *err)
+enum sb_code catalog_whole(struct sb_store *store, struct sb_archive **archive,
+                           const struct opening *opening, struct sb_error *err)
 {
-    struct sb_catalog_options options = {
-        .checksums = checksums, .notify = &message_notify, .progress = message_progress_call};
+    const struct sb_source_options source = {.locate = opening->places};
+    const struct sb_catalog_options options = {.notify = &message_notify,
+                                               .progress = message_progress_call};
     struct sb_catalog_result result;
-    enum sb_code code = open_container(out, path, opening, false, err);
 
-    if (!code && !out->archive)
-        code = catalog_container(out, &options, &result, err);
-    return code;
+    return catalog_store(store, archive, &source, &options, &result, err);
 }
 
-enum sb_code open_as_archive(struct sb_archive **out, const char *path,
-                             const struct opening *opening, struct sb_error *err)
+enum sb_code open_catalog(struct sb_store **out, struct sb_archive **archive, const char *path,
+                          const struct opening *opening, struct sb_error *err)
 {
-    struct container container;
-    enum sb_code code = open_catalog(&container, path, opening, false, err);
-
-    *out = container.archive;
-    return code;
+    *archive = NULL;
+    return open_store(out, path, opening, err) ? err->code
+                                               : catalog_whole(*out, archive, opening, err);
 }
 
 enum sb_code need_shards(const struct sb_archive *archive, const char *what, struct sb_error *err)

@@ -244,7 +244,8 @@ enum sb_code verify_cache(struct verify_run *run, bool several, unsigned threads
     struct one_cache one = {.run = run, .options = &options};
     enum sb_code code;
 
-    run->kind = SB_CACHE;
+    run->word = "cache";
+    run->rows = SB_CAN_KEYS;
     code = read_options(run, threads, &options, err);
     if (code)
         return code;

@@ -1,7 +1,6 @@
 #include "verify/records.h"
 
 #include "core/number.h"
-#include "store/spool.h"
 #include "ui/message.h"
 #include "ui/output.h"
 #include "verify/run.h"
@@ -159,29 +158,20 @@ static enum sb_code verify_bags(struct verify_run *run, const char *spec,
     return code;
 }
 
-/* What comes through no path of its own, as a file that has one. SB_END: the spec does. */
-static enum sb_code spool(const char *spec, int *fd, char *path, size_t path_size,
+/* What comes through no path of its own, as a file that has one; *fd -1: the spec does. */
+static enum sb_code spool(struct sb_store *store, int *fd, char *path, size_t path_size,
                           struct sb_error *err)
 {
-    struct sb_input input;
-    enum sb_code code = sb_input_open(&input, spec, SB_BAG, err);
+    enum sb_code code = SB_OK;
 
-    if (code)
-        return code;
-    if (input.fd < 0 || (input.seekable && strcmp(spec, "-") != 0)) {
-        sb_input_close(&input);
-        return SB_END;
-    }
-    if (!input.seekable)
-        code = sb_spool(fd, &input, 0, err);
-    else if ((*fd = fcntl(input.fd, F_DUPFD_CLOEXEC, 0)) < 0)
-        code = sb_fail_errno(err, errno, "%s", input.name);
+    if (sb_store_is_stream(store) || strcmp(sb_store_path(store), "-") == 0)
+        code = sb_store_descriptor(store, fd, err);
     snprintf(path, path_size, "/proc/self/fd/%d", *fd);
-    sb_input_close(&input);
     return code;
 }
 
-enum sb_code verify_records(struct verify_run *run, unsigned threads, struct sb_error *err)
+enum sb_code verify_records(struct verify_run *run, struct sb_store *store, unsigned threads,
+                            struct sb_error *err)
 {
     const struct verify_records_settings *settings = &run->settings->records;
     const char *spec = run->path;
@@ -214,10 +204,10 @@ enum sb_code verify_records(struct verify_run *run, unsigned threads, struct sb_
                        "--records and -T name records, and shares and shards choose among all; "
                        "give one of them");
     if (!code)
-        code = spool(spec, &fd, path, sizeof(path), err);
+        code = spool(store, &fd, path, sizeof(path), err);
     if (fd >= 0)
         options.shown_as = run->name;
-    if (!code || code == SB_END)
+    if (!code)
         code = verify_bags(run, fd >= 0 ? path : spec, &options, err);
     if (fd >= 0)
         close(fd);

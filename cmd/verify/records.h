@@ -29,10 +29,11 @@ struct verify_records_settings {
 /* The first option given that is for bags alone; NULL: none. */
 const char *option_of_verify_records(void);
 
+struct sb_store;
 struct verify_run;
 
 /* Verifies the bags of the run's spec, and says how it went. */
-enum sb_code verify_records(struct verify_run *run, unsigned threads,
+enum sb_code verify_records(struct verify_run *run, struct sb_store *store, unsigned threads,
                             struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -211,8 +211,8 @@ static enum sb_code add_outcome(struct sb_buf *line, const struct verify_run *ru
     const struct sb_verify_result *result = &run->result;
     enum sb_code code = sb_buf_add_text(line, "{\"kind\":\"summary\"");
 
-    if (code == SB_OK && run->kind != SB_UNKNOWN)
-        code = add_text(line, "container", sb_container_word(run->kind));
+    if (code == SB_OK && run->word)
+        code = add_text(line, "container", run->word);
     if (code == SB_OK)
         code = add_number(line, "status", run->status);
     if (code == SB_OK && run->failure)
@@ -233,9 +233,9 @@ static void write_summary(struct report_file *report, const struct verify_run *r
     enum sb_code code = add_outcome(line, run);
 
     if (code == SB_OK)
-        code = run->kind == SB_BAG     ? add_counts_of_bag(line, run)
-               : run->kind == SB_CACHE ? add_counts_of_cache(line, run)
-                                       : add_counts(line, run);
+        code = run->rows == SB_CAN_RECORDS ? add_counts_of_bag(line, run)
+               : run->rows == SB_CAN_KEYS  ? add_counts_of_cache(line, run)
+                                           : add_counts(line, run);
     if (code == SB_OK && run->settings->repair.from)
         code = add_restored(line, &run->restored);
     if (code == SB_OK)

@@ -7,6 +7,7 @@
 #ifndef SB_CMD_VERIFY_RUN_H
 #define SB_CMD_VERIFY_RUN_H
 
+#include "store/store.h"
 #include "task/restore/restore.h"
 #include "task/verify/bag.h"
 #include "task/verify/cache.h"
@@ -26,7 +27,8 @@ struct verify_run {
     struct sb_verify_events events; /* for the task: their context is the run */
     struct sb_notify notify;        /* likewise */
 
-    enum sb_container_kind kind;         /* SB_UNKNOWN until it is told */
+    const char *word;                    /* what it is; NULL until it is told */
+    enum sb_store_ability rows;          /* what it has, SB_CAN_RECORDS for one; 0: files */
     struct sb_verify_result result;      /* of a bag, too, whose records are its files */
     struct sb_verify_bag_result bag;     /* of a bag */
     struct sb_verify_cache_result cache; /* of a cache, or the sum of several */

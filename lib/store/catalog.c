@@ -6,6 +6,7 @@
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "store/catalog_bytes.h"
+#include "store/kind.h"
 #include "store/naming.h"
 
 #include <inttypes.h>

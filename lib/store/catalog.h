@@ -16,7 +16,9 @@
 #define SB_STORE_CATALOG_H
 
 #include "archive/archive.h"
-#include "store/container.h"
+#include "store/source.h"
+
+struct sb_input;
 
 struct sb_catalog_options {
     bool checksums; /* of what can only be read in sequence, compute CRC32C on the way */
@@ -46,8 +48,8 @@ struct sb_catalog_result {
 };
 
 /*
- * Takes the input (allocated, freed with it) and the source, also when it fails. The archive has
- * no path but the input's name.
+ * Takes the source, also when it fails; the input stays as long. The archive has no path but the
+ * input's name. For sb_store_catalog alone.
  */
 enum sb_code sb_catalog_open(struct sb_archive **out, struct sb_input *input,
                              struct sb_source *source, const struct sb_catalog_options *options,

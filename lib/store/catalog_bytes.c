@@ -1,6 +1,8 @@
 #include "store/catalog_bytes.h"
 
 #include "archive/database.h"
+#include "store/kind.h"
+
 #include "core/interrupt.h"
 #include "core/io.h"
 
@@ -374,7 +376,8 @@ static enum sb_code stat_bytes(struct sb_bytes *base, uint32_t shard, struct sta
 
     if (shard != 0 || input->fd < 0)
         return sb_fail(err, SB_NOENT, "%s: has no shard %u", input->name, shard);
-    return fstat(input->fd, out) ? sb_fail_errno(err, errno, "%s", input->name) : SB_OK;
+    *out = input->st;
+    return SB_OK;
 }
 
 static enum sb_code name_bytes(struct sb_bytes *base, uint32_t shard, struct sb_buf *out)
@@ -398,13 +401,6 @@ static const struct sb_bytes_ops ops = {
     .path = name_bytes,
 };
 
-static void free_input(struct sb_input *input, struct sb_source *source)
-{
-    sb_source_free(source);
-    sb_input_close(input);
-    free(input);
-}
-
 enum sb_code sb_catalog_bytes_new(struct sb_catalog_bytes **out, struct sb_input *input,
                                   struct sb_source *source, struct sb_error *err)
 {
@@ -412,7 +408,7 @@ enum sb_code sb_catalog_bytes_new(struct sb_catalog_bytes **out, struct sb_input
 
     *out = bytes;
     if (!bytes) {
-        free_input(input, source);
+        sb_source_free(source);
         return sb_fail_memory(err);
     }
     bytes->base.ops = &ops;
@@ -431,7 +427,7 @@ void sb_catalog_bytes_free(struct sb_catalog_bytes *bytes)
     sqlite3_finalize(bytes->add);
     sqlite3_finalize(bytes->find);
     sb_database_close(bytes->db);
-    free_input(bytes->input, bytes->source);
+    sb_source_free(bytes->source);
     pthread_mutex_destroy(&bytes->lock);
     free(bytes);
 }

@@ -9,11 +9,12 @@
 #define SB_STORE_CATALOG_BYTES_H
 
 #include "archive/bytes.h"
-#include "store/container.h"
+#include "store/source.h"
 
 struct sb_catalog_bytes;
+struct sb_input;
 
-/* Takes the input, which is freed, and the source, also when it fails. */
+/* Takes the source, also when it fails; the input stays as long. */
 enum sb_code sb_catalog_bytes_new(struct sb_catalog_bytes **out, struct sb_input *input,
                                   struct sb_source *source, struct sb_error *err) SB_CHECKED;
 void sb_catalog_bytes_free(struct sb_catalog_bytes *bytes); /* NULL is allowed */

@@ -6,6 +6,7 @@
 
 #include "archive/own/progress.h"
 #include "archive/writer/writer.h"
+#include "core/error.h"
 #include "store/bag/writer.h"
 #include "store/cache/writer.h"
 #include "store/container.h"

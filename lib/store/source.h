@@ -15,12 +15,44 @@
 
 #include "core/events.h"
 #include "core/io.h"
+#include "store/frames/framing.h"
 #include "store/member.h"
 
 #include <stddef.h>
 
 struct sb_source;
 struct sb_loader;
+struct sb_bag_options;
+struct sb_record_choice_options;
+struct sb_record_names;
+
+/* How a container is read. */
+struct sb_source_options {
+    int64_t max_size;        /* bytes that may come out of filters, or be spooled; 0: any number */
+    bool no_check;           /* checksums of an archive's or zip's members are not looked at */
+    bool depth_first;        /* of an archive: see archive/source.h */
+    char *const *paths;      /* likewise: only these, in one walk; kept */
+    size_t path_count;       /* 0: everything */
+    unsigned threads;        /* of a directory: see sb_tree_options */
+    enum sb_framing framing; /* of framed records */
+    const struct sb_bag_options *bag; /* of a bag; NULL: the defaults */
+    struct sb_record_names *names;    /* of records; NULL: SB_RECORD_NAME_FORMAT. Of the caller */
+    bool names_chosen;                /* they come before names that records bring along */
+    const struct sb_record_choice_options *records; /* which of a bag; NULL: all */
+    bool locate;      /* stored members of a zip, too, are `located`: a read for each; those that
+                         cannot be are told as SB_PROBLEM ("damaged") and left out */
+    bool raw_arrays;  /* of Syrah and caches: values alone, which are `located`, as members called
+                         NAME.float32 and (of caches) NAME.shape, instead of .npy files */
+    bool whole_items; /* of them: an item with an array that cannot be found is left out wholly */
+    const char *const *item_arrays; /* whole_items: the arrays in question, of which each becomes an
+                                       output of its own; items that are left out are told by the
+                                       source of the first, and one whose values cannot be read
+                                       ends the work. NULL: those that are given out */
+    size_t item_array_count;
+    const char *const *arrays; /* of them: only these arrays, or fields; one that the container does
+                                  not have is SB_INVALID */
+    size_t array_count;        /* 0: all. They stay as long as the source */
+};
 
 /* What a source has under a name. */
 enum sb_holding {

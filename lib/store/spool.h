@@ -5,7 +5,7 @@
 #ifndef SB_STORE_SPOOL_H
 #define SB_STORE_SPOOL_H
 
-#include "store/container.h"
+#include "store/kind.h"
 
 /*
  * Reads the input to its end into a temporary file without a name, in TMPDIR or else the current

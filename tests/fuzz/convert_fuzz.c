@@ -6,7 +6,7 @@
  * tests/fuzz/seeds makes the containers that it starts from.
  */
 #include "require.h"
-#include "store/container.h"
+#include "store/kind.h"
 #include "store/sinks.h"
 #include "task/transfer/transfer.h"
 

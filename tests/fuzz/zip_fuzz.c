@@ -3,7 +3,7 @@
  * its members inflate to, loaded and streamed, checked and unchecked. Whatever the bytes say, each
  * of these ends, and no more comes out of a member than it declares.
  */
-#include "store/container.h"
+#include "store/kind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     output = 0;
     input.fd = memfd_create("zip", MFD_CLOEXEC);
-    if (input.fd < 0 || write(input.fd, data, size) != (ssize_t)size)
+    if (input.fd < 0 || write(input.fd, data, size) != (ssize_t)size || fstat(input.fd, &input.st))
         abort();
     read_zip(&input, false);
     read_zip(&input, true);

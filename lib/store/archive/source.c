@@ -1,5 +1,7 @@
+#include "store/archive/source.h"
 #include "store/archive/depth_first.h"
-#include "store/container.h"
+#include "store/kind.h"
+#include <errno.h>
 
 #include "archive/archive.h"
 #include "archive/content.h"
@@ -506,3 +508,43 @@ enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *a
         *out = &source->base;
     return code;
 }
+
+static enum sb_sure is_there(const struct sb_input *input)
+{
+    return !input->there && input->why_not == ENOENT ? SB_BY_PLACE : SB_NO;
+}
+
+/* No pipe: SQLite could not read it. */
+static enum sb_sure begins_as_index(const struct sb_input *input)
+{
+    static const char magic[] = "SQLite format 3";
+
+    if (!sb_input_begins(input, magic, sizeof(magic)))
+        return SB_NO;
+    return input->there && S_ISREG(input->st.st_mode) ? SB_BY_HEADER : SB_BY_MAGIC;
+}
+
+static enum sb_code open_kind(struct sb_source **out, struct sb_input *input,
+                              const struct sb_source_options *options,
+                              const struct sb_notify *notify, struct sb_error *err)
+{
+    struct sb_archive_source_options wanted = {.paths = options->paths,
+                                               .path_count = options->path_count,
+                                               .depth_first = options->depth_first,
+                                               .no_check = options->no_check,
+                                               .notify = notify};
+
+    return sb_source_open_archive(out, input->archive, &wanted, err);
+}
+
+const struct sb_kind sb_archive_kind = {
+    .word = "archive",
+    .words = (const struct sb_kind_word[]){{"archive", 0, false}, {"barecat", 0, false}, {0}},
+    .can = SB_CAN_PATHS | SB_CAN_SHARDS,
+    .never_piped = "an archive",
+    .by_path = true,
+    .explains_directory = true,
+    .by_name = is_there,
+    .by_content = begins_as_index,
+    .source = open_kind,
+};

@@ -1,4 +1,6 @@
-#include "store/container.h"
+#include "archive/archive.h"
+#include "store/kind.h"
+#include "store/shard_spec.h"
 
 #include "store/bag/bag.h"
 #include "store/bag/record_names.h"
@@ -334,3 +336,45 @@ enum sb_code sb_source_open_bag(struct sb_source **out, struct sb_input *input,
     *out = &source->base;
     return SB_OK;
 }
+
+static bool has_limits_beside(const char *path)
+{
+    struct sb_buf limits = {0};
+    bool there = sb_limits_name(path, &limits) == SB_OK && access(limits.data, F_OK) == 0;
+
+    sb_buf_release(&limits);
+    return there;
+}
+
+static enum sb_sure is_spec(const struct sb_input *input)
+{
+    return !input->there && sb_spec_is_of_bags(input->path) && !sb_archive_looks_like(input->path)
+               ? SB_BY_NAME
+               : SB_NO;
+}
+
+/* An archive may be called like a bag; and the first record of a bag may be a database, but its
+ * limits stand somewhere. */
+static enum sb_sure is_called_bag(const struct sb_input *input)
+{
+    if (!input->there || !S_ISREG(input->st.st_mode) || !sb_is_bag_name(input->path))
+        return SB_NO;
+    if (sb_archive_kind.by_content(input) && !sb_input_ends_as_bag(input) &&
+        !has_limits_beside(input->path))
+        return SB_NO;
+    return SB_BY_NAME;
+}
+
+const struct sb_kind sb_bag_kind = {
+    .word = "bag",
+    .words = (const struct sb_kind_word[]){{"bag", SB_FILTER_NONE, false},
+                                           {"bagz", SB_FILTER_ZSTD, false},
+                                           {0}},
+    .can = SB_CAN_PATHS | SB_CAN_RECORDS | SB_CAN_PLACES | SB_CAN_PARTS,
+    .can_in_pieces = SB_CAN_PATHS | SB_CAN_RECORDS,
+    .can_as_several = SB_CAN_PATHS | SB_CAN_RECORDS | SB_CAN_PLACES | SB_CAN_PARTS,
+    .starts_anyhow = true,
+    .by_name = is_spec,
+    .by_content = is_called_bag,
+    .source = sb_source_open_bag,
+};

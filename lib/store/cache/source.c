@@ -1,4 +1,6 @@
 #include "store/cache/source.h"
+#include "store/kind.h"
+#include <sys/stat.h>
 
 #include "core/little_endian.h"
 #include "store/array/name.h"
@@ -479,3 +481,20 @@ enum sb_code sb_source_open_cache(struct sb_source **out, struct sb_input *input
     source->cache = source->own_cache;
     return open_source(out, source, options, err);
 }
+
+static enum sb_sure is_cache(const struct sb_input *input)
+{
+    return input->there && S_ISDIR(input->st.st_mode) && sb_is_cache(input->path) ? SB_BY_NAME
+                                                                                  : SB_NO;
+}
+
+const struct sb_kind sb_cache_kind = {
+    .word = "cache",
+    .words = (const struct sb_kind_word[]){{"cache", 0, true}, {"torchcachex", 0, true}, {0}},
+    .can = SB_CAN_PATHS | SB_CAN_KEYS | SB_CAN_PLACES | SB_CAN_PARTS,
+    .never_piped = "a cache",
+    .is_directory = true,
+    .by_path = true,
+    .by_name = is_cache,
+    .source = sb_source_open_cache,
+};

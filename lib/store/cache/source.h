@@ -5,7 +5,7 @@
 #define SB_STORE_CACHE_SOURCE_H
 
 #include "store/cache/cache.h"
-#include "store/container.h"
+#include "store/source.h"
 
 /*
  * As sb_source_open_cache, of a cache that is the caller's and stays open as long; its rows are

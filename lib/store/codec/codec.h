@@ -11,6 +11,7 @@
 #ifndef SB_STORE_CODEC_CODEC_H
 #define SB_STORE_CODEC_CODEC_H
 
+#include "core/error.h"
 #include "store/container.h"
 
 #include <stdbool.h>

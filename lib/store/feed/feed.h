@@ -7,7 +7,7 @@
 #ifndef SB_STORE_FEED_FEED_H
 #define SB_STORE_FEED_FEED_H
 
-#include "store/container.h"
+#include "store/kind.h"
 
 #include <stdatomic.h>
 

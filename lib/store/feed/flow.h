@@ -6,7 +6,7 @@
 #ifndef SB_STORE_FEED_FLOW_H
 #define SB_STORE_FEED_FLOW_H
 
-#include "store/container.h"
+#include "store/kind.h"
 
 #define SB_FLOW_BLOCK ((size_t)256 << 10)
 

@@ -131,20 +131,14 @@ enum sb_code sb_feed_input(struct sb_feed **out, const struct sb_input *input,
 {
     static const struct sb_feed_ops ops = {fill_input, skip_input, free_input};
     struct input_feed *feed = calloc(1, sizeof(*feed));
-    struct stat st;
 
     if (!feed)
         return sb_fail_memory(err);
     feed->base = (struct sb_feed){.ops = &ops, .name = input->name, .watch = watch};
     feed->input = input;
     feed->step = SIZE_MAX;
-    if (input->seekable) {
-        if (fstat(input->fd, &st)) {
-            free(feed);
-            return sb_fail_errno(err, errno, "%s", input->name);
-        }
-        feed->size = st.st_size;
-    }
+    if (input->seekable)
+        feed->size = input->st.st_size;
     *out = &feed->base;
     return SB_OK;
 }

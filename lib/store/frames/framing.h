@@ -22,6 +22,7 @@
 #define SB_STORE_FRAMES_FRAMING_H
 
 #include "core/buf.h"
+#include "core/error.h"
 #include "core/io.h"
 #include "store/container.h"
 
@@ -91,15 +92,5 @@ bool sb_framing_has_names(enum sb_framing framing);
 
 /* Must the size of a record be known before its bytes? */
 bool sb_framing_tells_size(enum sb_framing framing);
-
-/*
- * frames/source.c: framed records as the members of a source, in sequence (block, no loaders). They
- * are called by the number that each has, as options->names says, or in batch and jsonl by the name
- * that stands in the frame, unless options->names_chosen. Sizes are always known. What is
- * compressed is what input->type.filter says (SB_FRAMES). Of tar it is the source of a tar.
- */
-enum sb_code sb_source_open_frames(struct sb_source **out, struct sb_input *input,
-                                   enum sb_framing framing, const struct sb_source_options *options,
-                                   const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
 #endif

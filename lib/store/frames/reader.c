@@ -189,7 +189,6 @@ enum sb_code sb_frame_reader_open(struct sb_frame_reader **out, struct sb_input 
 {
     struct sb_frame_reader *reader;
     enum sb_code code;
-    struct stat st;
 
     *out = NULL;
     reader = calloc(1, sizeof(*reader));
@@ -200,8 +199,8 @@ enum sb_code sb_frame_reader_open(struct sb_frame_reader **out, struct sb_input 
     reader->notify = notify;
     reader->number = -1;
     reader->spool.fd = -1;
-    if (input->seekable && input->type.filter == SB_FILTER_NONE && fstat(input->fd, &st) == 0)
-        reader->total = st.st_size;
+    if (input->seekable && input->type.filter == SB_FILTER_NONE)
+        reader->total = input->st.st_size;
     code = sb_flow_open(&reader->in.flow, input, max_size, err);
     if (code) {
         sb_frame_reader_free(reader);

@@ -9,7 +9,7 @@
 #ifndef SB_STORE_FRAMES_READER_H
 #define SB_STORE_FRAMES_READER_H
 
-#include "store/frames/framing.h"
+#include "store/kind.h"
 
 struct sb_frame_reader;
 

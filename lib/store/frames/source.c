@@ -1,5 +1,6 @@
 #include "store/bag/record_names.h"
 #include "store/frames/reader.h"
+#include "store/kind.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -56,26 +57,13 @@ static void free_source(struct sb_source *base)
     free(source);
 }
 
-static enum sb_code measure(struct sb_source *source, const struct sb_input *input,
-                            struct sb_error *err)
-{
-    struct stat st;
-
-    if (!input->seekable)
-        return SB_OK;
-    if (fstat(input->fd, &st))
-        return sb_fail_errno(err, errno, "%s", input->name);
-    source->total = st.st_size;
-    return SB_OK;
-}
-
 enum sb_code sb_source_open_frames(struct sb_source **out, struct sb_input *input,
                                    enum sb_framing framing, const struct sb_source_options *options,
                                    const struct sb_notify *notify, struct sb_error *err)
 {
     static const struct sb_source_ops ops = {.free = free_source, .next = next, .block = block};
     struct frames_source *source;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     *out = NULL;
     if (framing == SB_FRAMING_TAR)
@@ -91,8 +79,8 @@ enum sb_code sb_source_open_frames(struct sb_source **out, struct sb_input *inpu
     source->names = options->names;
     source->own_names = !options->names;
     source->chosen = options->names_chosen;
-    code = measure(&source->base, input, err);
-    if (!code && source->own_names)
+    source->base.total = input->seekable ? input->st.st_size : 0;
+    if (source->own_names)
         code = sb_record_names_by_format(&source->names, SB_RECORD_NAME_FORMAT, err);
     if (!code)
         code =
@@ -104,3 +92,18 @@ enum sb_code sb_source_open_frames(struct sb_source **out, struct sb_input *inpu
     *out = &source->base;
     return SB_OK;
 }
+
+static enum sb_code open_kind(struct sb_source **out, struct sb_input *input,
+                              const struct sb_source_options *options,
+                              const struct sb_notify *notify, struct sb_error *err)
+{
+    return sb_source_open_frames(out, input, options->framing, options, notify, err);
+}
+
+const struct sb_kind sb_frames_kind = {
+    .word = "stream of records",
+    .words = (const struct sb_kind_word[]){{0}},
+    .starts_anyhow = true,
+    .filter_by_name = sb_framing_filter,
+    .source = open_kind,
+};

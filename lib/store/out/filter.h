@@ -9,6 +9,7 @@
 #ifndef SB_STORE_OUT_FILTER_H
 #define SB_STORE_OUT_FILTER_H
 
+#include "core/error.h"
 #include "store/container.h"
 #include "store/source.h"
 

@@ -1,9 +1,10 @@
 #include "store/array/name.h"
 #include "store/array/npy.h"
 #include "store/bag/record_names.h"
-#include "store/container.h"
+#include "store/kind.h"
 #include "store/record_choice.h"
 #include "store/spool.h"
+#include "store/syrah/set.h"
 #include "store/syrah/syrah.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 struct syrah_source {
     struct sb_source base;
     const struct sb_notify *notify;
-    struct sb_syrah *syrah;
+    struct sb_syrah_set *set;
     uint32_t *arrays; /* those that are wanted, in the order of the file */
     uint32_t array_count;
     uint32_t *checked; /* those that an item must have; NULL: no item is left out as a whole */
@@ -30,14 +31,15 @@ struct syrah_source {
     bool raw;            /* values alone */
     bool shared;         /* the items' other arrays become other outputs */
     bool silent;         /* ... of which one tells what is left out */
-    bool seekable;
+    bool located;        /* values lie in the file that was opened */
     struct sb_buf item_name;
     struct sb_buf name;
     struct sb_buf header;
 };
 
-/* Where an array's values are, for loaders. */
+/* Where an array's values are, for loaders; the file stands above the number of the array. */
 enum { PLACE_OFFSET, PLACE_SIZE, PLACE_ARRAY };
+#define FILE_SHIFT 32
 
 static void free_source(struct sb_source *base)
 {
@@ -45,7 +47,7 @@ static void free_source(struct sb_source *base)
 
     sb_record_choice_free(source->choice);
     sb_record_names_free(source->own_names);
-    sb_syrah_free(source->syrah);
+    sb_syrah_set_free(source->set);
     free(source->arrays);
     free(source->checked);
     sb_buf_release(&source->item_name);
@@ -71,13 +73,12 @@ static enum sb_code next_run(struct syrah_source *source, struct sb_error *err)
 /* SB_DAMAGED: one of its arrays cannot be found. */
 static enum sb_code check_arrays(const struct syrah_source *source, struct sb_error *err)
 {
+    struct sb_syrah_place place = sb_syrah_set_place(source->set, source->item);
     struct sb_syrah_extent extent;
     enum sb_code code = SB_OK;
-    size_t good;
 
     for (uint32_t i = 0; !code && i < source->checked_count; i++)
-        code = sb_syrah_extents(source->syrah, source->checked[i], source->item, 1, &extent, &good,
-                                err);
+        code = sb_syrah_set_extent(source->set, place, source->checked[i], &extent, err);
     return code;
 }
 
@@ -111,7 +112,7 @@ static enum sb_array_form form_of(const struct syrah_source *source, enum sb_dty
 static enum sb_code make_header(const struct syrah_source *source, uint32_t array, int64_t size,
                                 struct sb_buf *out, struct sb_error *err)
 {
-    enum sb_dtype dtype = sb_syrah_array(source->syrah, array)->dtype;
+    enum sb_dtype dtype = sb_syrah_set_array(source->set, array)->dtype;
     struct sb_npy npy = {.dtype = dtype, .dims = 1};
 
     sb_buf_clear(out);
@@ -140,11 +141,11 @@ static enum sb_code name_member(struct syrah_source *source, const struct sb_syr
 static enum sb_code make_member(struct syrah_source *source, uint32_t array,
                                 struct sb_member *member, struct sb_error *err)
 {
+    struct sb_syrah_place place = sb_syrah_set_place(source->set, source->item);
     struct sb_syrah_extent extent;
-    size_t good;
 
-    if (sb_syrah_extents(source->syrah, array, source->item, 1, &extent, &good, err) ||
-        name_member(source, sb_syrah_array(source->syrah, array), err) ||
+    if (sb_syrah_set_extent(source->set, place, array, &extent, err) ||
+        name_member(source, sb_syrah_set_array(source->set, array), err) ||
         make_header(source, array, extent.size, &source->header, err))
         return err->code;
     if (__builtin_add_overflow(source->base.done, extent.size, &source->base.done))
@@ -154,7 +155,7 @@ static enum sb_code make_member(struct syrah_source *source, uint32_t array,
                   .path_size = source->name.size,
                   .type = SB_FILE,
                   .size = (int64_t)source->header.size + extent.size},
-        .located = source->seekable && source->raw,
+        .located = source->located && source->raw,
         .at = extent.offset,
         .numbered = sb_record_names_count(source->names) < 0,
         .array_size = source->name.size - source->item_name.size - 1,
@@ -162,7 +163,7 @@ static enum sb_code make_member(struct syrah_source *source, uint32_t array,
     };
     member->place[PLACE_OFFSET] = (uint64_t)extent.offset;
     member->place[PLACE_SIZE] = (uint64_t)extent.size;
-    member->place[PLACE_ARRAY] = array;
+    member->place[PLACE_ARRAY] = (uint64_t)place.file << FILE_SHIFT | array;
     return SB_OK;
 }
 
@@ -200,6 +201,12 @@ static enum sb_code judge(const struct sb_loader *loader, const struct sb_member
     return SB_END;
 }
 
+static const struct sb_syrah *file_of(const struct syrah_source *source,
+                                      const struct sb_member *member)
+{
+    return sb_syrah_set_file(source->set, (uint32_t)(member->place[PLACE_ARRAY] >> FILE_SHIFT));
+}
+
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
                          size_t room, struct sb_events *events, struct sb_error *err)
 {
@@ -213,7 +220,7 @@ static enum sb_code load(struct sb_loader *loader, struct sb_member *member, voi
     code = make_header(source, (uint32_t)member->place[PLACE_ARRAY], size, &header, err);
     if (!code && header.size > 0)
         memcpy(data, header.data, header.size);
-    if (!code && sb_syrah_read(source->syrah, (int64_t)member->place[PLACE_OFFSET],
+    if (!code && sb_syrah_read(file_of(source, member), (int64_t)member->place[PLACE_OFFSET],
                                (char *)data + header.size, (size_t)size, err))
         code = judge(loader, member, events, err);
     sb_buf_release(&header);
@@ -232,7 +239,7 @@ static enum sb_code stream_values(struct sb_loader *loader, const struct sb_memb
     while (!code && left > 0) {
         size_t size = left < (int64_t)BLOCK ? (size_t)left : BLOCK;
 
-        if (sb_syrah_read(source->syrah, at, block, size, err))
+        if (sb_syrah_read(file_of(source, member), at, block, size, err))
             return judge(loader, member, events, err);
         code = each(context, block, size, err);
         at += (int64_t)size;
@@ -268,12 +275,12 @@ static const struct sb_source_ops syrah_ops = {
     .stream = stream,
 };
 
-enum sb_code sb_input_open_syrah(struct sb_syrah **out, struct sb_input *input, int64_t max_size,
-                                 struct sb_error *err)
+/* What comes through a pipe is spooled; the descriptor of a file stays the input's. */
+static enum sb_code open_descriptor(struct sb_syrah **out, struct sb_input *input, int64_t max_size,
+                                    struct sb_error *err)
 {
     int fd = -1;
 
-    *out = NULL;
     if (!input->seekable) {
         if (sb_spool(&fd, input, max_size, err))
             return err->code;
@@ -283,18 +290,31 @@ enum sb_code sb_input_open_syrah(struct sb_syrah **out, struct sb_input *input, 
     return sb_syrah_open(out, fd, input->name, err);
 }
 
+enum sb_code sb_input_open_syrah(struct sb_syrah_set **out, struct sb_input *input,
+                                 int64_t max_size, struct sb_error *err)
+{
+    struct sb_syrah *syrah;
+
+    *out = NULL;
+    if (input->fd < 0)
+        return sb_syrah_set_open(out, input->path, err);
+    if (open_descriptor(&syrah, input, max_size, err))
+        return err->code;
+    return sb_syrah_set_of(out, syrah, err);
+}
+
 /* Their numbers, in the order of the file; no names: all. */
 static enum sb_code number_arrays(const struct syrah_source *source, const char *const *names,
                                   size_t name_count, uint32_t **out, uint32_t *out_count,
                                   struct sb_error *err)
 {
-    uint32_t count = sb_syrah_array_count(source->syrah);
+    uint32_t count = sb_syrah_set_array_count(source->set);
 
     *out = calloc((size_t)count + 1, sizeof(**out));
     if (!*out)
         return sb_fail_memory(err);
     for (uint32_t i = 0; i < count; i++) {
-        if (sb_array_is_among(sb_syrah_array(source->syrah, i)->name, names, name_count))
+        if (sb_array_is_among(sb_syrah_set_array(source->set, i)->name, names, name_count))
             (*out)[(*out_count)++] = i;
     }
     return SB_OK;
@@ -309,7 +329,7 @@ static enum sb_code choose_arrays(struct syrah_source *source,
     for (size_t i = 0; i < options->array_count; i++) {
         const char *wanted = options->arrays[i];
 
-        if (sb_syrah_find(source->syrah, wanted, strlen(wanted)) < 0)
+        if (sb_syrah_set_find(source->set, wanted, strlen(wanted)) < 0)
             return sb_fail(err, SB_INVALID, "%s: has no array '%s'; ls shows which it has",
                            source->base.name, wanted);
     }
@@ -324,6 +344,15 @@ static enum sb_code choose_arrays(struct syrah_source *source,
     return SB_OK;
 }
 
+static int64_t bytes_of(const struct sb_syrah_set *set)
+{
+    int64_t bytes = 0;
+
+    for (uint32_t i = 0; i < sb_syrah_set_file_count(set); i++)
+        bytes += sb_syrah_data_end(sb_syrah_set_file(set, i)) - SB_SYRAH_HEADER;
+    return bytes;
+}
+
 static enum sb_code choose_items(struct syrah_source *source,
                                  const struct sb_source_options *options, struct sb_error *err)
 {
@@ -331,7 +360,7 @@ static enum sb_code choose_items(struct syrah_source *source,
         return sb_record_choice_new(&source->choice, options->records, source->base.records, err);
     source->run = (struct sb_record_run){.step = 1, .count = source->base.records};
     if (options->array_count == 0)
-        source->base.total = sb_syrah_data_end(source->syrah) - SB_SYRAH_HEADER;
+        source->base.total = bytes_of(source->set);
     return SB_OK;
 }
 
@@ -353,7 +382,7 @@ static bool names_differ(const struct syrah_source *source, const struct sb_sour
     if (options->records || sb_record_names_count(source->names) >= 0)
         return false;
     for (uint32_t i = 0; i < source->array_count; i++) {
-        const char *name = sb_syrah_array(source->syrah, source->arrays[i])->name;
+        const char *name = sb_syrah_set_array(source->set, source->arrays[i])->name;
 
         if (!*name || strchr(name, '/'))
             return false;
@@ -364,10 +393,10 @@ static bool names_differ(const struct syrah_source *source, const struct sb_sour
 static enum sb_code begin(struct syrah_source *source, struct sb_input *input,
                           const struct sb_source_options *options, struct sb_error *err)
 {
-    if (sb_input_open_syrah(&source->syrah, input, options->max_size, err) ||
+    if (sb_input_open_syrah(&source->set, input, options->max_size, err) ||
         choose_arrays(source, options, err))
         return err->code;
-    source->base.records = sb_syrah_count(source->syrah);
+    source->base.records = sb_syrah_set_count(source->set);
     if (choose_names(source, options, err) || choose_items(source, options, err))
         return err->code;
     source->base.unique = names_differ(source, options);
@@ -386,7 +415,7 @@ enum sb_code sb_source_open_syrah(struct sb_source **out, struct sb_input *input
     source->base = (struct sb_source){.ops = &syrah_ops, .name = input->name, .loads = true};
     source->notify = notify;
     source->raw = options->raw_arrays;
-    source->seekable = input->seekable;
+    source->located = input->fd >= 0 && input->seekable;
     if (begin(source, input, options, err)) {
         free_source(&source->base);
         return err->code;
@@ -394,3 +423,32 @@ enum sb_code sb_source_open_syrah(struct sb_source **out, struct sb_input *input
     *out = &source->base;
     return SB_OK;
 }
+
+static enum sb_sure is_spec(const struct sb_input *input)
+{
+    return !input->there && sb_syrah_set_is_spec(input->path) ? SB_BY_NAME : SB_NO;
+}
+
+/* The header of a Syrah file is written last: of one that was not closed there is none, and only
+ * the name says what it was to become. */
+static enum sb_sure begins_as_syrah(const struct sb_input *input)
+{
+    static const unsigned char nothing[SB_SYRAH_HEADER];
+    size_t size = input->first_size < SB_SYRAH_HEADER ? input->first_size : SB_SYRAH_HEADER;
+
+    if (input->seekable && sb_container_by_suffix(input->path).kind == SB_SYRAH &&
+        memcmp(input->first, nothing, size) == 0)
+        return SB_BY_NAME;
+    return sb_input_begins(input, "GS", 3) ? SB_BY_MAGIC : SB_NO;
+}
+
+const struct sb_kind sb_syrah_kind = {
+    .word = "Syrah file",
+    .words = (const struct sb_kind_word[]){{"syrah", 0, false}, {"syr", 0, false}, {0}},
+    .can = SB_CAN_PATHS | SB_CAN_ITEMS | SB_CAN_PLACES,
+    .can_in_pieces = SB_CAN_PATHS | SB_CAN_ITEMS,
+    .can_as_several = SB_CAN_PATHS | SB_CAN_ITEMS,
+    .by_name = is_spec,
+    .by_content = begins_as_syrah,
+    .source = sb_source_open_syrah,
+};

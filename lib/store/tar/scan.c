@@ -333,7 +333,6 @@ enum sb_code sb_source_open_tar_scan(struct sb_source **out, struct sb_input *in
 {
     static const struct sb_source_ops ops = {.free = free_scan, .next = next_wanted};
     struct scan *scan = calloc(1, sizeof(*scan));
-    struct stat st;
 
     *out = NULL;
     if (!scan)
@@ -347,11 +346,7 @@ enum sb_code sb_source_open_tar_scan(struct sb_source **out, struct sb_input *in
     scan->fd = input->fd;
     scan->wanted = wanted;
     scan->context = context;
-    if (fstat(input->fd, &st)) {
-        free_scan(&scan->base);
-        return sb_fail_errno(err, errno, "%s", input->name);
-    }
-    scan->end = scan->base.total = st.st_size;
+    scan->end = scan->base.total = input->st.st_size;
     *out = &scan->base;
     return SB_OK;
 }

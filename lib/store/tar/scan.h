@@ -9,7 +9,7 @@
 #ifndef SB_STORE_TAR_SCAN_H
 #define SB_STORE_TAR_SCAN_H
 
-#include "store/container.h"
+#include "store/kind.h"
 
 /*
  * Members whose stored names `wanted` takes; of files just name, size and place are known. The

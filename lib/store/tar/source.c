@@ -1,4 +1,6 @@
-#include "store/container.h"
+#include "store/feed/feed.h"
+#include "store/kind.h"
+#include "store/tar/scan.h"
 
 #include "core/interrupt.h"
 #include "store/feed/flow.h"
@@ -810,14 +812,6 @@ static enum sb_code open_reader(struct tar_source *source, struct sb_error *err)
     return sb_fail(err, SB_FORMAT, "%s: %s", source->base.name, foreign(source));
 }
 
-static void note_total(struct tar_source *source)
-{
-    struct stat st;
-
-    if (source->input->seekable && fstat(source->input->fd, &st) == 0)
-        source->base.total = st.st_size;
-}
-
 enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
                                 const struct sb_notify *notify, struct sb_error *err)
@@ -834,7 +828,7 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
     source->input = input;
     source->notify = notify;
     source->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    note_total(source);
+    source->base.total = input->seekable ? input->st.st_size : 0;
     code = source->locale ? SB_OK : sb_fail_memory(err);
     if (!code)
         code = sb_flow_open(&source->flow, input, options->max_size, err);
@@ -847,3 +841,97 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
     *out = &source->base;
     return SB_OK;
 }
+
+/* POSIX: the sum of a header's bytes, the sum's own place counted as blanks. */
+static bool is_header(const unsigned char *head)
+{
+    unsigned long sum = 0;
+    char field[9] = {0};
+    char *end;
+
+    for (size_t i = 0; i < SB_TAR_BLOCK; i++)
+        sum += i >= 148 && i < 156 ? ' ' : head[i];
+    memcpy(field, head + 148, 8);
+    return strtoul(field, &end, 8) == sum && end > field;
+}
+
+/* A tar begins with a name, and that may be like anything: its header is surer than a few bytes. */
+static enum sb_sure begins_as_tar(const struct sb_input *input)
+{
+    if (input->first_size == SB_TAR_BLOCK &&
+        (is_header(input->first) || memcmp(input->first, zeros, SB_TAR_BLOCK) == 0))
+        return SB_BY_HEADER;
+    return sb_filter_by_content(input->first, input->first_size) != SB_FILTER_NONE ? SB_BY_FILTER
+                                                                                   : SB_NO;
+}
+
+static enum sb_sure begins_as_cpio(const struct sb_input *input)
+{
+    static const char *const magics[] = {"070701", "070702", "070707", "\xc7\x71", "\x71\xc7"};
+
+    for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++) {
+        if (sb_input_begins(input, magics[i], strlen(magics[i])))
+            return SB_BY_MAGIC;
+    }
+    return SB_NO;
+}
+
+static const char *unproved(const struct sb_input *input)
+{
+    switch (input->type.filter) {
+    case SB_FILTER_GZIP:
+    case SB_FILTER_BZIP2:
+    case SB_FILTER_XZ:
+        return "members have no checksums of their own; those of the compression cover them all";
+    case SB_FILTER_ZSTD:
+    case SB_FILTER_LZ4:
+        return "members have no checksums of their own; those of the compression cover them all, "
+               "if it was written with any";
+    default:
+        return input->type.kind == SB_CPIO
+                   ? "a cpio has no checksums of contents: bytes that changed go unnoticed"
+                   : "a tar has no checksums of contents: bytes that changed go unnoticed";
+    }
+}
+
+static const struct sb_kind_word tar_words[] = {
+    {"tar", SB_FILTER_NONE, false},      {"tar.gz", SB_FILTER_GZIP, false},
+    {"tgz", SB_FILTER_GZIP, false},      {"tar.bz2", SB_FILTER_BZIP2, false},
+    {"tbz2", SB_FILTER_BZIP2, false},    {"tbz", SB_FILTER_BZIP2, false},
+    {"tar.xz", SB_FILTER_XZ, false},     {"txz", SB_FILTER_XZ, false},
+    {"tar.lzma", SB_FILTER_LZMA, false}, {"tlz", SB_FILTER_LZMA, false},
+    {"tar.zst", SB_FILTER_ZSTD, false},  {"tzst", SB_FILTER_ZSTD, false},
+    {"tar.lz4", SB_FILTER_LZ4, false},   {"tar.Z", SB_FILTER_COMPRESS, false},
+    {"taz", SB_FILTER_COMPRESS, false},  {0},
+};
+
+static const struct sb_kind_word cpio_words[] = {
+    {"cpio", SB_FILTER_NONE, false},
+    {"cpio.gz", SB_FILTER_GZIP, false},
+    {"cpio.zst", SB_FILTER_ZSTD, false},
+    {"cpio.xz", SB_FILTER_XZ, false},
+    {0},
+};
+
+const struct sb_kind sb_tar_kind = {
+    .word = "tar",
+    .words = tar_words,
+    .can = SB_CAN_PATHS | SB_CAN_PLACES | SB_CAN_REPEAT,
+    .can_in_pieces = SB_CAN_REPEAT,
+    .time_grain = NANOSECONDS,
+    .by_content = begins_as_tar,
+    .unproved = unproved,
+    .source = sb_source_open_tar,
+    .scan = sb_source_open_tar_scan,
+};
+
+const struct sb_kind sb_cpio_kind = {
+    .word = "cpio",
+    .words = cpio_words,
+    .can = SB_CAN_PATHS | SB_CAN_PLACES | SB_CAN_REPEAT,
+    .can_in_pieces = SB_CAN_REPEAT,
+    .time_grain = NANOSECONDS,
+    .by_content = begins_as_cpio,
+    .unproved = unproved,
+    .source = sb_source_open_tar,
+};

@@ -1,7 +1,7 @@
 /*
  * A directory tree as a source.
  */
-#include "store/container.h"
+#include "store/kind.h"
 #include "store/tree/read.h"
 #include "store/tree/tree.h"
 
@@ -83,3 +83,26 @@ enum sb_code sb_source_open_directory(struct sb_source **out, const char *path, 
     *out = &self->source;
     return SB_OK;
 }
+
+static enum sb_sure is_directory(const struct sb_input *input)
+{
+    return input->there && S_ISDIR(input->st.st_mode) ? SB_BY_PLACE : SB_NO;
+}
+
+static enum sb_code open_kind(struct sb_source **out, struct sb_input *input,
+                              const struct sb_source_options *options,
+                              const struct sb_notify *notify, struct sb_error *err)
+{
+    return sb_source_open_directory(out, input->path, options->threads, notify, err);
+}
+
+const struct sb_kind sb_directory_kind = {
+    .word = "directory",
+    .words = (const struct sb_kind_word[]){{"dir", 0, false}, {0}},
+    .can = SB_CAN_WALK | SB_CAN_RESUME,
+    .never_piped = "a directory",
+    .is_directory = true,
+    .by_path = true,
+    .by_name = is_directory,
+    .source = open_kind,
+};

@@ -23,7 +23,8 @@
 #define SB_ZIP_END_64_SIZE        56
 #define SB_ZIP_END_64_POINTS_SIZE 20
 
-#define SB_ZIP_NAME_MAX 65535
+#define SB_ZIP_NAME_MAX    65535
+#define SB_ZIP_COMMENT_MAX 65535
 
 /* Stands where a number does not fit: the true one is in the zip64 extra field or end record. */
 #define SB_ZIP_IN_64       0xffffffffU

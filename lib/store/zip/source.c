@@ -1,4 +1,4 @@
-#include "store/container.h"
+#include "store/kind.h"
 
 #include "archive/database.h"
 #include "core/io.h"
@@ -252,28 +252,17 @@ static const struct sb_source_ops zip_ops = {
     .stream = sb_zip_loader_stream,
 };
 
-static enum sb_code file_size_of(const struct sb_zip_file *file, int64_t *out, struct sb_error *err)
-{
-    struct stat st;
-
-    if (fstat(file->fd, &st))
-        return sb_fail_errno(err, errno, "%s", file->name);
-    if (!S_ISREG(st.st_mode))
-        return sb_fail(err, SB_FORMAT, "%s: a zip has to be a regular file or a pipe", file->name);
-    *out = st.st_size;
-    return SB_OK;
-}
-
 static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
                           const struct sb_source_options *options, struct sb_error *err)
 {
-    int64_t size = 0;
+    int64_t size = input->st.st_size;
 
     if (!input->seekable && sb_spool(&zip->spool, input, options->max_size, err))
         return err->code;
+    if (zip->spool >= 0)
+        size = lseek(zip->spool, 0, SEEK_END);
     zip->file.fd = zip->spool >= 0 ? zip->spool : input->fd;
-    if (file_size_of(&zip->file, &size, err) ||
-        sb_zip_find_end(zip->file.fd, zip->file.name, size, &zip->end, err))
+    if (sb_zip_find_end(zip->file.fd, zip->file.name, size, &zip->end, err))
         return err->code;
     zip->file.end = zip->end.start;
     zip->base.total = zip->end.start - zip->end.base;
@@ -309,3 +298,49 @@ enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
     *out = &zip->base;
     return SB_OK;
 }
+
+static enum sb_sure begins_as_zip(const struct sb_input *input)
+{
+    static const char *const magics[] = {"PK\3\4", "PK\5\6", "PK00PK\3\4"};
+
+    for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++) {
+        if (sb_input_begins(input, magics[i], strlen(magics[i])))
+            return SB_BY_MAGIC;
+    }
+    return SB_NO;
+}
+
+/* A zip may have anything before it: a program that unpacks it. */
+static bool ends_as_zip(const struct sb_input *input)
+{
+    size_t most = SB_ZIP_END_SIZE + SB_ZIP_COMMENT_MAX;
+    char *tail = malloc(most);
+    size_t got = tail ? sb_input_tail(input, tail, most) : 0;
+    bool found = false;
+
+    for (size_t i = 0; !found && got >= SB_ZIP_END_SIZE && i <= got - SB_ZIP_END_SIZE; i++)
+        found = memcmp(tail + i, "PK\5\6", 4) == 0;
+    free(tail);
+    return found;
+}
+
+static const char *unproved(const struct sb_input *input)
+{
+    (void)input;
+    return "a zip has a CRC-32 of each member's bytes, but none of names, modes and times";
+}
+
+const struct sb_kind sb_zip_kind = {
+    .word = "zip",
+    .words =
+        (const struct sb_kind_word[]){
+            {"zip", 0, false}, {"whl", 0, false}, {"jar", 0, false}, {"npz", 0, false}, {0}},
+    .can = SB_CAN_PATHS | SB_CAN_PLACES,
+    .can_in_pieces = SB_CAN_PATHS,
+    .has_checksums = true,
+    .time_grain = 2 * INT64_C(1000000000),
+    .by_content = begins_as_zip,
+    .by_end = ends_as_zip,
+    .unproved = unproved,
+    .source = sb_source_open_zip,
+};

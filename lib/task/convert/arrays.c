@@ -3,7 +3,7 @@
 #include "store/array/name.h"
 #include "store/part_name.h"
 #include "store/shard_spec.h"
-#include "store/syrah/syrah.h"
+#include "store/syrah/set.h"
 #include "task/convert/input.h"
 
 #include <errno.h>
@@ -15,13 +15,19 @@
 struct arrays {
     const struct sb_convert_options *options;
     struct sb_convert_result *result;
-    struct sb_syrah *first; /* the first input, whose arrays all have */
-    uint32_t *wanted;       /* numbers of those that are wanted, */
-    const char **names;     /* and their names */
+    struct sb_syrah_set *first; /* the first input, whose arrays all have */
+    uint32_t *wanted;           /* numbers of those that are wanted, */
+    const char **names;         /* and their names */
     size_t count;
     struct sb_buf whole; /* path of the present bag, */
     struct sb_buf path;  /* and of the share's part of it */
 };
+
+/* Items of arrays without shapes, whose values may be records. */
+static bool has_only_arrays(const struct sb_convert_options *options, const char *path)
+{
+    return sb_convert_abilities(options, path) & SB_CAN_ITEMS;
+}
 
 bool sb_convert_is_of_arrays(const struct sb_convert_options *options)
 {
@@ -29,47 +35,47 @@ bool sb_convert_is_of_arrays(const struct sb_convert_options *options)
         options->records.framed_output)
         return false;
     for (size_t i = 0; i < options->input_count; i++) {
-        if (sb_convert_is_syrah_file(options, options->inputs[i]))
+        if (has_only_arrays(options, options->inputs[i]))
             return true;
     }
     return false;
 }
 
-static enum sb_code open_syrah(struct sb_syrah **out, const struct sb_convert_options *options,
+static enum sb_code open_syrah(struct sb_syrah_set **out, const struct sb_convert_options *options,
                                const char *path, struct sb_error *err)
 {
-    struct sb_input input;
+    struct sb_store *store;
     enum sb_code code;
 
     *out = NULL;
-    if (!sb_convert_is_syrah_file(options, path))
+    if (!has_only_arrays(options, path))
         return sb_fail(
             err, SB_INVALID,
             "%s: is no Syrah file, and each array of one becomes a bag; convert it alone", path);
-    code = sb_input_open(&input, path, SB_SYRAH, err);
+    code = sb_convert_open_input(&store, options, path, err);
     if (code)
         return code;
-    code = sb_input_open_syrah(out, &input, 0, err);
-    sb_input_close(&input);
+    code = sb_store_syrah(store, out, err);
+    sb_store_free(store);
     return code;
 }
 
-static enum sb_code compare_with_first(const struct arrays *arrays, const struct sb_syrah *other,
-                                       struct sb_error *err)
+static enum sb_code compare_with_first(const struct arrays *arrays,
+                                       const struct sb_syrah_set *other, struct sb_error *err)
 {
-    uint32_t count = sb_syrah_array_count(arrays->first);
-    bool same = sb_syrah_array_count(other) == count;
+    uint32_t count = sb_syrah_set_array_count(arrays->first);
+    bool same = sb_syrah_set_array_count(other) == count;
 
     for (uint32_t i = 0; same && i < count; i++) {
-        const struct sb_syrah_array *array = sb_syrah_array(arrays->first, i);
-        int64_t found = sb_syrah_find(other, array->name, strlen(array->name));
+        const struct sb_syrah_array *array = sb_syrah_set_array(arrays->first, i);
+        int64_t found = sb_syrah_set_find(other, array->name, strlen(array->name));
 
-        same = found >= 0 && sb_syrah_array(other, (uint32_t)found)->dtype == array->dtype;
+        same = found >= 0 && sb_syrah_set_array(other, (uint32_t)found)->dtype == array->dtype;
     }
     if (same)
         return SB_OK;
     return sb_fail(err, SB_INVALID, "%s: has other arrays than %s, or of other types",
-                   sb_syrah_name(other), sb_syrah_name(arrays->first));
+                   sb_syrah_set_name(other), sb_syrah_set_name(arrays->first));
 }
 
 static enum sb_code compare_inputs(const struct arrays *arrays, struct sb_error *err)
@@ -78,12 +84,12 @@ static enum sb_code compare_inputs(const struct arrays *arrays, struct sb_error 
     enum sb_code code = SB_OK;
 
     for (size_t i = 1; !code && i < options->input_count; i++) {
-        struct sb_syrah *other;
+        struct sb_syrah_set *other;
 
         code = open_syrah(&other, options, options->inputs[i], err);
         if (!code)
             code = compare_with_first(arrays, other, err);
-        sb_syrah_free(other);
+        sb_syrah_set_free(other);
     }
     return code;
 }
@@ -91,21 +97,21 @@ static enum sb_code compare_inputs(const struct arrays *arrays, struct sb_error 
 static enum sb_code choose(struct arrays *arrays, struct sb_error *err)
 {
     const struct sb_convert_options *options = arrays->options;
-    uint32_t count = sb_syrah_array_count(arrays->first);
+    uint32_t count = sb_syrah_set_array_count(arrays->first);
 
     for (size_t i = 0; i < options->array_count; i++) {
         const char *name = options->arrays[i];
 
-        if (sb_syrah_find(arrays->first, name, strlen(name)) < 0)
+        if (sb_syrah_set_find(arrays->first, name, strlen(name)) < 0)
             return sb_fail(err, SB_INVALID, "%s: has no array '%s'; ls shows which it has",
-                           sb_syrah_name(arrays->first), name);
+                           sb_syrah_set_name(arrays->first), name);
     }
     arrays->wanted = calloc((size_t)count + 1, sizeof(*arrays->wanted));
     arrays->names = calloc((size_t)count + 1, sizeof(*arrays->names));
     if (!arrays->wanted || !arrays->names)
         return sb_fail_memory(err);
     for (uint32_t i = 0; i < count; i++) {
-        const char *name = sb_syrah_array(arrays->first, i)->name;
+        const char *name = sb_syrah_set_array(arrays->first, i)->name;
 
         if (!sb_array_is_among(name, options->arrays, options->array_count))
             continue;
@@ -124,13 +130,13 @@ static bool is_bag_name(const char *name)
 static enum sb_code name_bag(struct arrays *arrays, uint32_t number, struct sb_error *err)
 {
     const struct sb_convert_options *options = arrays->options;
-    const struct sb_syrah_array *array = sb_syrah_array(arrays->first, number);
+    const struct sb_syrah_array *array = sb_syrah_set_array(arrays->first, number);
 
     if (!is_bag_name(array->name))
         return sb_fail(err, SB_INVALID,
                        "%s: array '%s': a bag cannot be called so; choose it with --array=NAME, "
                        "then OUTPUT is the bag itself",
-                       sb_syrah_name(arrays->first), array->name);
+                       sb_syrah_set_name(arrays->first), array->name);
     sb_buf_clear(&arrays->whole);
     if (sb_buf_add_format(&arrays->whole, "%s/%s.%s.%s", options->output, array->name,
                           sb_dtype_word(array->dtype),
@@ -155,7 +161,7 @@ static void add_result(struct sb_convert_result *sum, const struct sb_convert_re
 
 static enum sb_code convert_array(struct arrays *arrays, uint32_t number, struct sb_error *err)
 {
-    const char *name = sb_syrah_array(arrays->first, number)->name;
+    const char *name = sb_syrah_set_array(arrays->first, number)->name;
     struct sb_convert_options one = *arrays->options;
     struct sb_convert_result result = {0};
     enum sb_code code = name_bag(arrays, number, err);
@@ -216,7 +222,7 @@ static enum sb_code convert_each(struct arrays *arrays, struct sb_error *err)
 static enum sb_code convert_only(struct arrays *arrays, struct sb_error *err)
 {
     struct sb_convert_options one = *arrays->options;
-    const char *name = sb_syrah_array(arrays->first, 0)->name;
+    const char *name = sb_syrah_set_array(arrays->first, 0)->name;
 
     if (sb_part_name(one.output, one.share, true, &arrays->path, err))
         return err->code;
@@ -238,11 +244,11 @@ enum sb_code sb_convert_arrays(const struct sb_convert_options *options,
     if (!code)
         code = choose(&arrays, err);
     if (!code)
-        code = sb_syrah_array_count(arrays.first) == 1 && sb_is_bag_name(options->output) &&
+        code = sb_syrah_set_array_count(arrays.first) == 1 && sb_is_bag_name(options->output) &&
                        !(stat(options->output, &st) == 0 && S_ISDIR(st.st_mode))
                    ? convert_only(&arrays, err)
                    : convert_each(&arrays, err);
-    sb_syrah_free(arrays.first);
+    sb_syrah_set_free(arrays.first);
     free(arrays.wanted);
     free(arrays.names);
     sb_buf_release(&arrays.whole);

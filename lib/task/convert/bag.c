@@ -2,6 +2,7 @@
 
 #include "store/shard_spec.h"
 #include "task/convert/dictionary.h"
+#include "task/convert/input.h"
 #include "task/convert/rebag.h"
 
 #include <inttypes.h>
@@ -20,13 +21,6 @@ struct bags {
     int64_t bytes_done, files_done; /* of the inputs before */
 };
 
-static bool is_bag(const char *path, enum sb_container_kind from)
-{
-    if (strcmp(path, "-") == 0)
-        return false;
-    return from == SB_BAG || (from == SB_UNKNOWN && sb_is_bag(path));
-}
-
 bool sb_convert_is_of_bags(const struct sb_convert_options *options)
 {
     const struct sb_transfer_options *transfer = &options->transfer;
@@ -36,7 +30,7 @@ bool sb_convert_is_of_bags(const struct sb_convert_options *options)
         sb_recode_works(&transfer->recode))
         return false;
     for (size_t i = 0; i < options->input_count; i++) {
-        if (!is_bag(options->inputs[i], options->from))
+        if (!(sb_convert_abilities(options, options->inputs[i]) & SB_CAN_RECORDS))
             return false;
     }
     return true;

@@ -1,5 +1,6 @@
 #include "task/convert/cache.h"
 
+#include "task/convert/input.h"
 #include "task/convert/recache.h"
 
 #include <inttypes.h>
@@ -13,13 +14,6 @@ struct caches {
     struct sb_recache_counts counts;
 };
 
-static bool is_cache(const char *path, enum sb_container_kind from)
-{
-    if (strcmp(path, "-") == 0)
-        return false;
-    return from == SB_CACHE || (from == SB_UNKNOWN && sb_is_cache(path));
-}
-
 bool sb_convert_is_of_caches(const struct sb_convert_options *options)
 {
     const struct sb_transfer_options *transfer = &options->transfer;
@@ -30,7 +24,7 @@ bool sb_convert_is_of_caches(const struct sb_convert_options *options)
         sb_recode_works(&transfer->recode))
         return false;
     for (size_t i = 0; i < options->input_count; i++) {
-        if (!is_cache(options->inputs[i], options->from))
+        if (!(sb_convert_abilities(options, options->inputs[i]) & SB_CAN_KEYS))
             return false;
     }
     return true;

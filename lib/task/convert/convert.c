@@ -1,4 +1,5 @@
 #include "task/convert/convert.h"
+#include "store/archive/source.h"
 
 #include "archive/archive.h"
 #include "store/part_sets.h"
@@ -117,7 +118,7 @@ static enum sb_code transfer(struct convert *convert, struct sb_source *source, 
 }
 
 /* A bag or a cache that is wrapped is as many sources as it has files. */
-static enum sb_code wrap_files(struct convert *convert, struct sb_input *input, int64_t *records,
+static enum sb_code wrap_files(struct convert *convert, struct sb_store *store, int64_t *records,
                                struct sb_error *err)
 {
     struct sb_source_options source = sb_convert_source_options(convert->options, convert->names);
@@ -129,12 +130,10 @@ static enum sb_code wrap_files(struct convert *convert, struct sb_input *input, 
         .members = &convert->result->members,
     };
 
-    if (input->type.kind == SB_CACHE)
-        return sb_wrap_cache(&wrap, input, err);
-    return sb_wrap_bag(&wrap, input, convert->first_record, records, err);
+    return sb_wrap_files(&wrap, store, convert->first_record, records, err);
 }
 
-static enum sb_code convert_opened(struct convert *convert, struct sb_input *input, size_t number,
+static enum sb_code convert_opened(struct convert *convert, struct sb_store *store, size_t number,
                                    int64_t *records, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
@@ -145,21 +144,22 @@ static enum sb_code convert_opened(struct convert *convert, struct sb_input *inp
 
     cut.records.choice =
         sb_convert_part_choice(&convert->part, number, options->records.choice, &room);
-    if (options->wrap && (input->type.kind == SB_BAG || input->type.kind == SB_CACHE))
-        return wrap_files(convert, input, records, err);
-    if (input->type.kind == SB_SYRAH && options->to.kind == SB_BAG && options->array_count != 1)
+    if (options->wrap && sb_store_can(store, SB_CAN_PARTS))
+        return wrap_files(convert, store, records, err);
+    if (sb_store_can(store, SB_CAN_ITEMS) && options->to.kind == SB_BAG &&
+        options->array_count != 1)
         return sb_fail(err, SB_INVALID,
                        "%s: each array becomes a bag of its own, which is not done from a pipe; "
                        "choose one with --array=NAME",
-                       input->name);
+                       sb_store_name(store));
     if (options->wrap)
-        code = sb_wrap_input(convert->output.sink, input, err);
+        code = sb_wrap_input(convert->output.sink, store, err);
     if (!code)
-        code = sb_convert_open_source(&source, input, &cut, convert->names, &convert->notify, err);
+        code = sb_convert_open_source(&source, store, &cut, convert->names, &convert->notify, err);
     if (!code) {
-        convert->transfer.stored_names = input->type.kind == SB_ARCHIVE;
+        convert->transfer.stored_names = sb_store_archive(store) != NULL;
         convert->result->begun = true;
-        code = transfer(convert, source, number, input->type.kind == SB_DIRECTORY, err);
+        code = transfer(convert, source, number, sb_store_can(store, SB_CAN_RESUME), err);
         *records = source->records;
     }
     sb_source_free(source);
@@ -177,17 +177,17 @@ static void pass_records(struct convert *convert, int64_t records)
 
 static enum sb_code convert_input(struct convert *convert, size_t number, struct sb_error *err)
 {
-    struct sb_input input;
+    struct sb_store *store;
     int64_t records = 0;
     enum sb_code code =
-        sb_convert_open_input(&input, convert->options, convert->options->inputs[number], err);
+        sb_convert_open_input(&store, convert->options, convert->options->inputs[number], err);
 
     if (code)
         return code;
-    convert->streamed = convert->streamed || sb_input_is_stream(&input);
-    code = convert_opened(convert, &input, number, &records, err);
+    convert->streamed = convert->streamed || sb_store_is_stream(store);
+    code = convert_opened(convert, store, number, &records, err);
     pass_records(convert, records);
-    sb_input_close(&input);
+    sb_store_free(store);
     return code;
 }
 

@@ -1,11 +1,6 @@
 #include "task/convert/input.h"
 
-#include "store/bag/bag.h"
-#include "store/frames/framing.h"
-#include "store/syrah/syrah.h"
-
-#include <string.h>
-#include <sys/stat.h>
+#include "store/syrah/set.h"
 
 /* Records in frames are told by nothing but what the user says. */
 static enum sb_container_kind forced_kind(const struct sb_convert_options *options)
@@ -16,30 +11,32 @@ static enum sb_container_kind forced_kind(const struct sb_convert_options *optio
 }
 
 /* What is chosen of it must be something that it has. */
-static enum sb_code refuse_choice(const struct sb_input *input,
+static enum sb_code refuse_choice(const struct sb_store *store,
                                   const struct sb_convert_options *options, struct sb_error *err)
 {
-    enum sb_container_kind kind = input->type.kind;
-
-    if (options->records.choice && kind != SB_BAG && kind != SB_SYRAH)
+    if (options->records.choice && !sb_store_can(store, SB_CAN_NUMBERS))
         return sb_fail(err, SB_INVALID,
                        "%s: has no numbered records: --records and -T are for bags and Syrah files",
-                       input->name);
-    if (options->array_count > 0 && kind != SB_SYRAH && kind != SB_CACHE)
+                       sb_store_name(store));
+    if (options->array_count > 0 && !sb_store_can(store, SB_CAN_ARRAYS))
         return sb_fail(err, SB_INVALID, "%s: has no arrays: --array is for Syrah files and caches",
-                       input->name);
+                       sb_store_name(store));
     return SB_OK;
 }
 
-enum sb_code sb_convert_open_input(struct sb_input *input, const struct sb_convert_options *options,
+enum sb_code sb_convert_open_input(struct sb_store **out, const struct sb_convert_options *options,
                                    const char *path, struct sb_error *err)
 {
-    enum sb_code code = sb_input_open(input, path, forced_kind(options), err);
+    const struct sb_store_options how = {.from.kind = forced_kind(options),
+                                         .notify = options->notify};
+    enum sb_code code = sb_store_open(out, path, &how, err);
 
     if (!code)
-        code = refuse_choice(input, options, err);
-    if (code)
-        sb_input_close(input);
+        code = refuse_choice(*out, options, err);
+    if (code) {
+        sb_store_free(*out);
+        *out = NULL;
+    }
     return code;
 }
 
@@ -64,6 +61,7 @@ struct sb_source_options sb_convert_source_options(const struct sb_convert_optio
         .threads = options->transfer.threads,
         .depth_first = sb_convert_depth_first(options),
         .bag = records->read,
+        .framing = records->framing,
         .names = names,
         .names_chosen = records->name_format || keys_are_read,
         .records = records->choice,
@@ -77,7 +75,7 @@ struct sb_source_options sb_convert_source_options(const struct sb_convert_optio
     };
 }
 
-enum sb_code sb_convert_open_source(struct sb_source **out, struct sb_input *input,
+enum sb_code sb_convert_open_source(struct sb_source **out, struct sb_store *store,
                                     const struct sb_convert_options *options,
                                     struct sb_record_names *names, const struct sb_notify *notify,
                                     struct sb_error *err)
@@ -85,81 +83,50 @@ enum sb_code sb_convert_open_source(struct sb_source **out, struct sb_input *inp
     struct sb_source_options wanted = sb_convert_source_options(options, names);
 
     /* As records of a bag, arrays that have a shape keep it. */
-    if (input->type.kind == SB_CACHE)
+    if (sb_store_can(store, SB_CAN_KEYS))
         wanted.raw_arrays = options->wrap;
-    if (input->type.kind != SB_FRAMES)
-        return sb_source_open(out, input, &wanted, notify, err);
-    return sb_source_open_frames(out, input, options->records.framing, &wanted, notify, err);
+    return sb_store_source(store, out, &wanted, notify, err);
 }
 
-/* Can it be read again and again? */
-static bool stays(const char *path)
+unsigned sb_convert_abilities(const struct sb_convert_options *options, const char *path)
 {
-    struct stat st;
-
-    return strcmp(path, "-") != 0 && !(stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
+    if (options->records.framed_input)
+        return 0;
+    return sb_store_abilities(path, (struct sb_container_type){.kind = options->from});
 }
 
-bool sb_convert_is_bag_file(const struct sb_convert_options *options, const char *path)
+static enum sb_code count_records(struct sb_store *store, const struct sb_convert_options *options,
+                                  int64_t *count, struct sb_error *err)
 {
-    if (options->records.framed_input || !stays(path))
-        return false;
-    return options->from == SB_BAG || (options->from == SB_UNKNOWN && sb_is_bag(path));
-}
+    struct sb_syrah_set *syrah = NULL;
+    struct sb_bag *bag = NULL;
+    enum sb_code code = sb_store_bag(store, &bag, options->records.read, 0, err);
 
-bool sb_convert_is_syrah_file(const struct sb_convert_options *options, const char *path)
-{
-    struct sb_input input;
-    struct sb_error ignored;
-    bool found;
-
-    if (options->records.framed_input || !stays(path))
-        return false;
-    if (options->from != SB_UNKNOWN)
-        return options->from == SB_SYRAH;
-    if (sb_input_open(&input, path, SB_UNKNOWN, &ignored))
-        return false;
-    found = input.type.kind == SB_SYRAH;
-    sb_input_close(&input);
-    return found;
-}
-
-static enum sb_code count_bag(const struct sb_convert_options *options, const char *path,
-                              int64_t *count, struct sb_error *err)
-{
-    struct sb_bag *bag;
-    enum sb_code code = sb_bag_open(&bag, path, options->records.read, NULL, err);
-
-    if (code)
-        return code;
-    *count = sb_bag_count(bag);
-    sb_bag_free(bag);
-    return SB_OK;
-}
-
-static enum sb_code count_syrah(const char *path, int64_t *count, struct sb_error *err)
-{
-    struct sb_syrah *syrah = NULL;
-    struct sb_input input;
-    enum sb_code code = sb_input_open(&input, path, SB_SYRAH, err);
-
-    if (code)
-        return code;
-    code = sb_input_open_syrah(&syrah, &input, 0, err);
     if (!code)
-        *count = sb_syrah_count(syrah);
-    sb_syrah_free(syrah);
-    sb_input_close(&input);
+        code = sb_store_syrah(store, &syrah, err);
+    if (bag)
+        *count = sb_bag_count(bag);
+    if (syrah)
+        *count = sb_syrah_set_count(syrah);
+    sb_syrah_set_free(syrah);
+    sb_bag_free(bag);
     return code;
 }
 
 enum sb_code sb_convert_count_file(const struct sb_convert_options *options, const char *path,
                                    int64_t *count, struct sb_error *err)
 {
+    const struct sb_store_options how = {.from.kind = options->from};
+    struct sb_store *store;
+    enum sb_code code;
+
     *count = -1;
-    if (sb_convert_is_bag_file(options, path))
-        return count_bag(options, path, count, err);
-    if (sb_convert_is_syrah_file(options, path))
-        return count_syrah(path, count, err);
-    return SB_OK;
+    if (!(sb_convert_abilities(options, path) & SB_CAN_NUMBERS))
+        return SB_OK;
+    code = sb_store_open(&store, path, &how, err);
+    if (code)
+        return code;
+    code = count_records(store, options, count, err);
+    sb_store_free(store);
+    return code;
 }

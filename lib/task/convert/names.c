@@ -10,7 +10,7 @@ enum sb_code sb_convert_count_records(const struct sb_convert_options *options, 
 {
     struct sb_source *source = NULL;
     struct sb_member member;
-    struct sb_input input;
+    struct sb_store *store;
     enum sb_code code = sb_convert_count_file(options, path, count, err);
 
     if (code || *count >= 0)
@@ -18,16 +18,16 @@ enum sb_code sb_convert_count_records(const struct sb_convert_options *options, 
     *count = 0;
     if (!options->records.framed_input && options->from != SB_BAG)
         return SB_OK;
-    code = sb_convert_open_input(&input, options, path, err);
+    code = sb_convert_open_input(&store, options, path, err);
     if (code)
         return code;
-    code = sb_convert_open_source(&source, &input, options, NULL, NULL, err);
+    code = sb_convert_open_source(&source, store, options, NULL, NULL, err);
     while (!code)
         code = sb_source_next(source, &member, err);
     if (code == SB_END)
         *count = source->records;
     sb_source_free(source);
-    sb_input_close(&input);
+    sb_store_free(store);
     return code == SB_END ? SB_OK : code;
 }
 

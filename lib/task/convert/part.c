@@ -7,8 +7,7 @@
 static bool have_records(const struct sb_convert_options *options)
 {
     for (size_t i = 0; i < options->input_count; i++) {
-        if (!sb_convert_is_bag_file(options, options->inputs[i]) &&
-            !sb_convert_is_syrah_file(options, options->inputs[i]))
+        if (!(sb_convert_abilities(options, options->inputs[i]) & SB_CAN_NUMBERS))
             return false;
     }
     return true;

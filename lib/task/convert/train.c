@@ -1,6 +1,7 @@
 #include "task/convert/train.h"
 
 #include "store/codec/dictionary_trainer.h"
+#include "store/kind.h"
 #include "store/record_choice.h"
 #include "store/spool.h"
 #include "task/convert/input.h"
@@ -66,16 +67,16 @@ static enum sb_code take_input(struct sb_trainer *trainer, const struct sb_conve
                                const char *path, struct sb_error *err)
 {
     struct sb_source *source = NULL;
-    struct sb_input input;
-    enum sb_code code = sb_convert_open_input(&input, options, path, err);
+    struct sb_store *store;
+    enum sb_code code = sb_convert_open_input(&store, options, path, err);
 
     if (code)
         return code;
-    code = sb_convert_open_source(&source, &input, options, NULL, NULL, err);
+    code = sb_convert_open_source(&source, store, options, NULL, NULL, err);
     if (!code)
         code = sb_trainer_take(trainer, source, err);
     sb_source_free(source);
-    sb_input_close(&input);
+    sb_store_free(store);
     return code;
 }
 

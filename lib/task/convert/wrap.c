@@ -5,29 +5,23 @@
 #include "store/cache/source.h"
 #include "store/sinks.h"
 
-static enum sb_code refuse_pipe(const struct sb_input *input, struct sb_error *err)
+enum sb_code sb_wrap_input(struct sb_sink *sink, const struct sb_store *store, struct sb_error *err)
 {
-    return sb_fail(err, SB_INVALID, "%s: --wrap needs a file that stays; convert it without --wrap",
-                   input->name);
-}
-
-enum sb_code sb_wrap_input(struct sb_sink *sink, const struct sb_input *input, struct sb_error *err)
-{
-    enum sb_container_kind kind = input->type.kind;
-
-    if (kind != SB_TAR && kind != SB_CPIO && kind != SB_ZIP && kind != SB_SYRAH)
-        return sb_fail(
-            err, SB_INVALID,
-            "%s: --wrap is for a tar, cpio, zip, bag, Syrah file or cache, not for this kind: %s",
-            input->name, sb_container_word(kind));
-    if (!input->seekable)
-        return refuse_pipe(input, err);
-    if (kind != SB_ZIP && kind != SB_SYRAH && input->type.filter != SB_FILTER_NONE)
+    if (sb_store_can(store, SB_CAN_PLACES))
+        return sb_sink_index_file(sink, sb_store_path(store), err);
+    if (sb_store_is_stream(store))
+        return sb_fail(err, SB_INVALID,
+                       "%s: --wrap needs a file that stays; convert it without --wrap",
+                       sb_store_name(store));
+    if (sb_store_is_compressed(store))
         return sb_fail(err, SB_INVALID,
                        "%s: is compressed as a whole, so that no index can point at its members; "
                        "convert it without --wrap",
-                       input->name);
-    return sb_sink_index_file(sink, input->path, err);
+                       sb_store_name(store));
+    return sb_fail(
+        err, SB_INVALID,
+        "%s: --wrap is for a tar, cpio, zip, bag, Syrah file or cache, not for this kind: %s",
+        sb_store_name(store), sb_store_word(store));
 }
 
 /* As a bag of its own, whose limits stand where those of the whole bag do. */
@@ -36,7 +30,8 @@ static enum sb_code wrap_shard(const struct sb_wrap *wrap, const struct sb_bag_s
 {
     struct sb_source_options options = *wrap->source;
     struct sb_source *source = NULL;
-    struct sb_input input;
+    const struct sb_store_options how = {.from.kind = SB_BAG, .notify = wrap->notify};
+    struct sb_store *store = NULL;
     enum sb_code code;
 
     if (shard->zstd)
@@ -46,42 +41,30 @@ static enum sb_code wrap_shard(const struct sb_wrap *wrap, const struct sb_bag_s
                        shard->path);
     code = sb_sink_index_file(wrap->sink, shard->path, err);
     if (!code)
-        code = sb_input_open(&input, shard->path, SB_BAG, err);
-    if (code)
-        return code;
+        code = sb_store_open(&store, shard->path, &how, err);
     options.bag = bag_options;
-    code = sb_source_open(&source, &input, &options, wrap->notify, err);
+    if (!code)
+        code = sb_store_source(store, &source, &options, wrap->notify, err);
     if (!code)
         code = sb_transfer(source, wrap->sink, wrap->transfer, wrap->members, err);
     sb_source_free(source);
-    sb_input_close(&input);
+    sb_store_free(store);
     return code;
 }
 
-enum sb_code sb_wrap_bag(const struct sb_wrap *wrap, const struct sb_input *input, int64_t first,
-                         int64_t *records, struct sb_error *err)
+static enum sb_code wrap_bag(const struct sb_wrap *wrap, struct sb_bag *bag, int64_t first,
+                             struct sb_error *err)
 {
-    struct sb_bag_options options = {0};
-    struct sb_bag *bag;
-    bool interleaved;
-    uint32_t count;
-    enum sb_code code;
+    struct sb_bag_options options = *sb_bag_options_of(bag);
+    bool interleaved = options.layout == SB_LAYOUT_INTERLEAVED;
+    uint32_t count = sb_bag_shard_count(bag);
+    enum sb_code code = SB_OK;
 
-    *records = 0;
-    if (input->fd >= 0 && !input->seekable)
-        return refuse_pipe(input, err);
-    code = sb_bag_open(&bag, input->path, wrap->source->bag, wrap->notify, err);
-    if (code)
-        return code;
-    *records = sb_bag_count(bag);
-    count = sb_bag_shard_count(bag);
     if (wrap->source->records && count > 1)
         code = sb_fail(err, SB_INVALID,
                        "%s: --records with --wrap is for a bag in one file; convert it without "
                        "--wrap",
-                       input->name);
-    options = *sb_bag_options_of(bag);
-    interleaved = options.layout == SB_LAYOUT_INTERLEAVED;
+                       sb_bag_name(bag));
     options.layout = SB_LAYOUT_CONCATENATED;
     for (uint32_t i = 0; !code && i < count; i++) {
         const struct sb_bag_shard *shard = sb_bag_shard(bag, i);
@@ -91,7 +74,6 @@ enum sb_code sb_wrap_bag(const struct sb_wrap *wrap, const struct sb_input *inpu
         code = wrap_shard(wrap, shard, &options, err);
         first += interleaved ? 0 : shard->records;
     }
-    sb_bag_free(bag);
     return code;
 }
 
@@ -113,18 +95,32 @@ static enum sb_code wrap_segment(const struct sb_wrap *wrap, struct sb_cache *ca
     return code;
 }
 
-enum sb_code sb_wrap_cache(const struct sb_wrap *wrap, const struct sb_input *input,
-                           struct sb_error *err)
+static enum sb_code wrap_cache(const struct sb_wrap *wrap, struct sb_cache *cache, const char *name,
+                               struct sb_error *err)
 {
-    struct sb_cache *cache;
     int64_t rows, live;
-    enum sb_code code = sb_cache_open(&cache, &input->path, 1, wrap->notify, err);
+    enum sb_code code = sb_cache_count(cache, &rows, &live, err);
 
-    if (code)
-        return code;
-    code = sb_cache_count(cache, &rows, &live, err);
     for (uint32_t i = 0; !code && i < sb_cache_segment_count(cache); i++)
-        code = wrap_segment(wrap, cache, i, input->name, err);
+        code = wrap_segment(wrap, cache, i, name, err);
+    return code;
+}
+
+enum sb_code sb_wrap_files(const struct sb_wrap *wrap, struct sb_store *store, int64_t first,
+                           int64_t *records, struct sb_error *err)
+{
+    struct sb_cache *cache = NULL;
+    struct sb_bag *bag = NULL;
+    enum sb_code code = sb_store_bag(store, &bag, wrap->source->bag, 0, err);
+
+    *records = bag ? sb_bag_count(bag) : 0;
+    if (!code)
+        code = sb_store_cache(store, &cache, err);
+    if (!code && bag)
+        code = wrap_bag(wrap, bag, first, err);
+    if (!code && cache)
+        code = wrap_cache(wrap, cache, sb_store_name(store), err);
     sb_cache_free(cache);
+    sb_bag_free(bag);
     return code;
 }

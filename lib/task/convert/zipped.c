@@ -8,7 +8,7 @@ bool sb_convert_is_zipped(const struct sb_convert_options *options)
     if ((options->to.kind != SB_SYRAH && options->to.kind != SB_CACHE) || options->archive)
         return false;
     for (size_t i = 0; i < options->input_count; i++) {
-        if (!sb_convert_is_bag_file(options, options->inputs[i]))
+        if (!(sb_convert_abilities(options, options->inputs[i]) & SB_CAN_RECORDS))
             return false;
     }
     return true;

@@ -6,9 +6,8 @@
 #include "core/io.h"
 #include "core/kept_open.h"
 #include "core/name.h"
-#include "store/catalog.h"
-#include "store/container.h"
 #include "store/naming.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,11 +24,10 @@ struct sb_restore_copy {
     char *prefix; /* "" or "DIR/" */
     const struct sb_notify *told;
     struct sb_notify notify; /* what the copy's source has to say */
-    struct sb_input *input;  /* until the catalog takes it */
-    enum sb_container_kind kind;
+    struct sb_store *store;
     bool begun;                 /* in sequence: a source was made */
     int dir;                    /* of a directory; else -1 */
-    struct sb_archive *archive; /* or a catalog */
+    struct sb_archive *archive; /* or a catalog; the store's */
     struct sb_content *content;
     struct sb_restore_list *list; /* for the catalog */
     struct sb_buf name;
@@ -45,21 +43,12 @@ static void tell_softly(void *context, enum sb_level level, const char *kind, co
     sb_tell(copy->told, SB_NOTE, kind, subject, "%s", text);
 }
 
-static void drop_input(struct sb_restore_copy *copy)
-{
-    if (copy->input)
-        sb_input_close(copy->input);
-    free(copy->input);
-    copy->input = NULL;
-}
-
 void sb_restore_copy_free(struct sb_restore_copy *copy)
 {
     if (!copy)
         return;
     sb_content_free(copy->content);
-    sb_archive_free(copy->archive);
-    drop_input(copy);
+    sb_store_free(copy->store);
     if (copy->dir >= 0)
         close(copy->dir);
     sb_buf_release(&copy->name);
@@ -100,35 +89,25 @@ static enum sb_code take_prefix(struct sb_restore_copy *copy, const char *prefix
     return copy->prefix ? SB_OK : sb_fail_memory(err);
 }
 
-static enum sb_code open_input(struct sb_restore_copy *copy, struct sb_error *err)
+static enum sb_code open_store(struct sb_restore_copy *copy, struct sb_error *err)
 {
-    enum sb_code code;
+    const struct sb_store_options by_content = {.notify = &copy->notify};
 
-    copy->input = malloc(sizeof(*copy->input));
-    if (!copy->input)
-        return sb_fail_memory(err);
-    code = sb_input_open(copy->input, copy->path, SB_UNKNOWN, err);
-    if (code) {
-        free(copy->input);
-        copy->input = NULL;
-    }
-    return code;
+    return sb_store_open(&copy->store, copy->path, &by_content, err);
 }
 
 static enum sb_code open_kind(struct sb_restore_copy *copy, struct sb_error *err)
 {
-    enum sb_code code = open_input(copy, err);
+    enum sb_code code = open_store(copy, err);
 
     if (code)
         return code;
-    copy->kind = copy->input->type.kind;
-    if (copy->kind == SB_BAG)
+    if (sb_store_can(copy->store, SB_CAN_RECORDS))
         return sb_fail(err, SB_INVALID, "%s: a bag has records, not files by name", copy->path);
-    if (copy->kind == SB_ARCHIVE) {
-        code = sb_archive_open(&copy->archive, copy->path, err);
-        return code ? code : sb_content_open(&copy->content, copy->archive, NULL, err);
-    }
-    if (copy->kind != SB_DIRECTORY)
+    copy->archive = sb_store_archive(copy->store);
+    if (copy->archive)
+        return sb_content_open(&copy->content, copy->archive, NULL, err);
+    if (!sb_store_can(copy->store, SB_CAN_WALK))
         return SB_OK;
     copy->dir = open(copy->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return copy->dir < 0 ? sb_fail_errno(err, errno, "%s", copy->path) : SB_OK;
@@ -163,7 +142,7 @@ enum sb_code sb_restore_copy_open(struct sb_restore_copy **out, const char *path
 
 bool sb_restore_copy_in_sequence(const struct sb_restore_copy *copy)
 {
-    return copy->kind == SB_TAR || copy->kind == SB_CPIO;
+    return sb_store_can(copy->store, SB_CAN_REPEAT);
 }
 
 /* For the catalog: a callback that cannot fail takes the member, and the run ends behind it. */
@@ -183,17 +162,11 @@ static bool is_wanted(void *context, const char *name, size_t size)
 
 static enum sb_code make_catalog(struct sb_restore_copy *copy, struct sb_error *err)
 {
-    struct sb_source_options how = {0};
     struct sb_catalog_options options = {
         .notify = &copy->notify, .wanted = is_wanted, .context = copy};
     struct sb_catalog_result result;
-    struct sb_source *source;
-    enum sb_code code = sb_source_open(&source, copy->input, &how, &copy->notify, err);
+    enum sb_code code = sb_store_catalog(copy->store, &copy->archive, NULL, &options, &result, err);
 
-    if (code)
-        return code;
-    code = sb_catalog_open(&copy->archive, copy->input, source, &options, &result, err);
-    copy->input = NULL;
     if (code == SB_OK && copy->failed.code) {
         *err = copy->failed;
         return copy->failed.code;
@@ -304,20 +277,19 @@ enum sb_code sb_restore_copy_read(struct sb_restore_copy *copy, const struct sb_
 enum sb_code sb_restore_copy_source(struct sb_restore_copy *copy, struct sb_source **out,
                                     struct sb_error *err)
 {
-    struct sb_source_options how = {0};
     enum sb_code code = SB_OK;
 
     *out = NULL;
     if (copy->begun) {
-        if (!copy->input->seekable || strcmp(copy->path, "-") == 0)
+        if (sb_store_is_stream(copy->store) || strcmp(copy->path, "-") == 0)
             return SB_END;
-        drop_input(copy);
-        code = open_input(copy, err);
+        sb_store_free(copy->store);
+        code = open_store(copy, err);
     }
     if (code)
         return code;
     copy->begun = true;
-    return sb_source_open(out, copy->input, &how, &copy->notify, err);
+    return sb_store_source(copy->store, out, NULL, &copy->notify, err);
 }
 
 enum sb_code sb_restore_copy_name(struct sb_restore_copy *copy, const char *raw, size_t raw_size,

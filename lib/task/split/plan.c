@@ -4,7 +4,7 @@
 #include "core/buf.h"
 #include "core/interrupt.h"
 #include "core/name.h"
-#include "store/container.h"
+#include "store/archive/source.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>

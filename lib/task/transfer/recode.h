@@ -7,6 +7,7 @@
 #define SB_TASK_TRANSFER_RECODE_H
 
 #include "core/buf.h"
+#include "core/io.h"
 #include "store/container.h"
 
 /* The suffixes without their dot, from SB_FILTER_GZIP on; NULL ends them. */

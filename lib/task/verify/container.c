@@ -14,7 +14,7 @@
 #define BATCH_BYTES (INT64_C(8) << 20) /* of members, before their batch is full */
 
 struct check {
-    struct sb_input *input;
+    struct sb_store *store;
     struct sb_source *source;
     const struct sb_verify_options *options;
     const struct sb_verify_events *events;
@@ -84,17 +84,9 @@ static enum sb_code check_names(struct check *check, const struct sb_member *mem
     if (member->entry.type == SB_DIR)
         return SB_OK;
     code = sb_seen_add(check->seen, name, size, &before, err);
-    if (!code && before && check->input->type.kind == SB_ZIP)
+    if (!code && before && !sb_store_can(check->store, SB_CAN_REPEAT))
         report(check, SB_REMEDY_ENTRIES, "duplicate", name, "the name stands twice");
     return code;
-}
-
-/* Does anything vouch for the bytes of members? */
-static bool has_checksums(const struct sb_container_type *type)
-{
-    return type->kind == SB_ZIP ||
-           (type->filter != SB_FILTER_NONE && type->filter != SB_FILTER_LZMA &&
-            type->filter != SB_FILTER_COMPRESS);
 }
 
 static void count(struct check *check, const struct sb_member *member)
@@ -107,7 +99,7 @@ static void count(struct check *check, const struct sb_member *member)
     }
     result->files++;
     result->bytes += member->entry.size;
-    result->unchecked += !has_checksums(&check->input->type);
+    result->unchecked += !sb_store_has_checksums(check->store);
 }
 
 /* The next member that is wanted, under its stored name. SB_END after the last. */
@@ -305,27 +297,6 @@ static enum sb_code check_by_loaders(struct check *check, struct sb_error *err)
     return code;
 }
 
-/* What is left to doubt when nothing was found. */
-static const char *left_to_doubt(const struct sb_input *input)
-{
-    if (input->type.kind == SB_ZIP)
-        return "a zip has a CRC-32 of each member's bytes, but none of names, modes and times";
-    switch (input->type.filter) {
-    case SB_FILTER_GZIP:
-    case SB_FILTER_BZIP2:
-    case SB_FILTER_XZ:
-        return "members have no checksums of their own; those of the compression cover them all";
-    case SB_FILTER_ZSTD:
-    case SB_FILTER_LZ4:
-        return "members have no checksums of their own; those of the compression cover them all, "
-               "if it was written with any";
-    default:
-        return input->type.kind == SB_CPIO
-                   ? "a cpio has no checksums of contents: bytes that changed go unnoticed"
-                   : "a tar has no checksums of contents: bytes that changed go unnoticed";
-    }
-}
-
 static void tell_unmatched(const struct check *check)
 {
     for (size_t i = 0; check->choice && i < check->options->path_count; i++) {
@@ -338,7 +309,6 @@ static void tell_unmatched(const struct check *check)
 static enum sb_code run(struct check *check, struct sb_error *err)
 {
     const struct sb_verify_options *options = check->options;
-    struct sb_source_options source_options = {0};
     enum sb_code code = SB_OK;
 
     check->defects = (struct sb_notify){.call = hear, .context = check};
@@ -346,10 +316,10 @@ static enum sb_code run(struct check *check, struct sb_error *err)
     if (options->path_count > 0)
         code = sb_choice_new(&check->choice, options->paths, options->path_count, err);
     if (!code)
-        code = sb_seen_new(&check->seen, check->input->path, err);
+        code = sb_seen_new(&check->seen, sb_store_path(check->store), err);
     if (code)
         return code;
-    code = sb_source_open(&check->source, check->input, &source_options, &check->defects, err);
+    code = sb_store_source(check->store, &check->source, NULL, &check->defects, err);
     if (code)
         return end_of_walk(check, code, err);
     if (!options->quick && check->source->loads)
@@ -361,13 +331,13 @@ static enum sb_code run(struct check *check, struct sb_error *err)
     return code;
 }
 
-enum sb_code sb_verify_container(struct sb_input *input, const struct sb_verify_options *options,
+enum sb_code sb_verify_container(struct sb_store *store, const struct sb_verify_options *options,
                                  const struct sb_verify_events *events,
                                  const struct sb_notify *notify, struct sb_verify_result *result,
                                  const char **unproved, struct sb_error *err)
 {
     struct check check = {
-        .input = input,
+        .store = store,
         .options = options,
         .events = events,
         .notify = notify,
@@ -383,7 +353,7 @@ enum sb_code sb_verify_container(struct sb_input *input, const struct sb_verify_
     sb_choice_free(check.choice);
     sb_naming_release(&check.naming);
     sb_buf_release(&check.text);
-    *unproved = left_to_doubt(input);
+    *unproved = sb_store_unproved(store);
     if (!code && options->strict && result->unchecked > 0)
         report(&check, SB_REMEDY_SUMS, "unchecked", NULL, *unproved);
     return code;

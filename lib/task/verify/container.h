@@ -9,18 +9,18 @@
 #ifndef SB_TASK_VERIFY_CONTAINER_H
 #define SB_TASK_VERIFY_CONTAINER_H
 
-#include "store/container.h"
+#include "store/store.h"
 #include "task/verify/verify.h"
 
 /*
- * The input is the caller's, just opened. Options: quick (structure alone), strict, threads, and
+ * The store is the caller's, just opened. Options: quick (structure alone), strict, threads, and
  * paths, which choose the members whose names and bytes are looked at. Kinds of defects beside
  * those of verify.h: "damaged" (structure), "truncated", "encrypted" and "method" (cannot be
  * checked), "link" (a hard link to nothing). SB_FORMAT when it is no such container at all.
  *
  * *unproved: what soundness does not mean here, as a phrase ("a tar has no checksums ...").
  */
-enum sb_code sb_verify_container(struct sb_input *input, const struct sb_verify_options *options,
+enum sb_code sb_verify_container(struct sb_store *store, const struct sb_verify_options *options,
                                  const struct sb_verify_events *events,
                                  const struct sb_notify *notify, struct sb_verify_result *result,
                                  const char **unproved, struct sb_error *err) SB_CHECKED;

@@ -1,9 +1,9 @@
 /* The archive source of lib/store/container.h: members while their bytes are moved about. */
+#include "store/archive/source.h"
 #include "archive/archive.h"
 #include "archive/writer/writer.h"
 #include "check.h"
 #include "core/crc32c.h"
-#include "store/container.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -92,6 +92,7 @@ static enum sb_code read_file(const char *data, size_t size, enum sb_framing fra
 
     input.fd = memfd_create("frames", MFD_CLOEXEC);
     CHECK(input.fd >= 0 && write(input.fd, data, size) == (ssize_t)size);
+    CHECK(fstat(input.fd, &input.st) == 0);
     code = read_all(&input, framing, passed);
     close(input.fd);
     return code;

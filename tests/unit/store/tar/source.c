@@ -1,8 +1,8 @@
 /* lib/store/source_tar.c, and what it stands on: feed.h, flow.h, cpio_links.h, tar/raw.h */
 #include "check.h"
 #include "core/buf.h"
-#include "store/container.h"
 #include "store/feed/feed.h"
+#include "store/kind.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -265,6 +265,7 @@ static void put_in_file(struct reading *reading)
 
     CHECK(fd >= 0 && write(fd, made.data, made.size) == (ssize_t)made.size);
     reading->input.fd = fd;
+    CHECK(fstat(fd, &reading->input.st) == 0);
     reading->input.seekable = true;
 }
 

@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "core/buf.h"
-#include "store/container.h"
+#include "store/kind.h"
 #include "store/zip/format.h"
 
 #include <stdlib.h>
@@ -245,6 +245,7 @@ static char *read_bytes(const char *data, size_t size, const struct how *how)
     enum sb_code code;
 
     input.fd = give(data, size, how->pipe);
+    CHECK(fstat(input.fd, &input.st) == 0);
     code = sb_source_open_zip(&source, &input, &source_options, &notify, &err);
     if (code == SB_OK)
         code = read_source(&reading, source, how, &notify);
@@ -488,6 +489,7 @@ static struct sb_member first_member(const struct part *part, struct sb_source *
     add(&zip, part);
     finish(&zip);
     input.fd = give(zip.bytes.data, zip.bytes.size, false);
+    CHECK(fstat(input.fd, &input.st) == 0);
     if (sb_source_open_zip(source, &input, &source_options, NULL, &err) ||
         sb_source_next(*source, &member, &err))
         abort();

@@ -1,0 +1,25 @@
+/*
+ * An archive that is open, as a sequence of its members: all of them, or those of some paths.
+ */
+#ifndef SB_STORE_ARCHIVE_SOURCE_H
+#define SB_STORE_ARCHIVE_SOURCE_H
+
+#include "archive/archive.h"
+#include "store/source.h"
+
+/* The archive is of the caller, open as long. */
+struct sb_archive_source_options {
+    char *const *paths; /* PATH and GLOB arguments: these, in one walk by path. What matches nothing
+                           is told as "missing". None: everything, files by address. */
+    size_t path_count;
+    bool depth_first; /* everything comes as depth_first.h has it, instead of directories first
+                         and then files by address. Directories of which nothing is known but that
+                         they hold something do not come. */
+    bool no_check;
+    const struct sb_notify *notify;
+};
+enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *archive,
+                                    const struct sb_archive_source_options *options,
+                                    struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,189 @@
+/*
+ * Kinds of containers, as the door has them: how each is told from what was seen of a path, and
+ * which views it gives. Not for others than lib/store/.
+ *
+ * A kind ends the file of its source with a struct sb_kind, and has a line in kinds.c.
+ */
+#ifndef SB_STORE_KIND_H
+#define SB_STORE_KIND_H
+
+#include "core/buf.h"
+#include "store/store.h"
+
+#include <sys/stat.h>
+
+#define SB_HEAD_BYTES 512 /* a tar's header */
+
+/*
+ * An input that was looked at. path "-" is standard input; what was read of a pipe to tell what it
+ * is stands in head. A FIFO is read too; its writer is waited for half a second.
+ */
+struct sb_input {
+    const char *path;
+    const char *name; /* for messages: path or "standard input" */
+    struct sb_container_type type;
+    const struct sb_kind *kind; /* of the type */
+    bool seekable;
+    int fd;                     /* of a file or pipe; -1 where it is opened by its path alone */
+    struct sb_buf head;         /* read from a pipe already */
+    struct sb_archive *archive; /* of SB_ARCHIVE, once the store has opened it */
+
+    /* For those who tell kinds apart. */
+    bool there;                         /* else why_not says why */
+    int why_not;                        /* errno */
+    struct stat st;                     /* where it is there, or open */
+    unsigned char first[SB_HEAD_BYTES]; /* what it begins with */
+    size_t first_size;
+};
+
+/* How sure a kind is that an input is of it; the surest has it, or the first of these. */
+enum sb_sure {
+    SB_NO,
+    SB_BY_FILTER, /* it is compressed, and this may be in it */
+    SB_BY_MAGIC,
+    SB_BY_HEADER, /* a whole header that is sound */
+    SB_BY_PLACE,  /* there is nothing, or a directory */
+    SB_BY_NAME,
+};
+
+/* A word of --from and --to; with a dot before it, a suffix, unless it is only a word. */
+struct sb_kind_word {
+    const char *text; /* NULL ends the list */
+    enum sb_filter_kind filter;
+    bool only_word;
+};
+
+struct sb_kind {
+    const char *word; /* for messages: "tar" */
+    const struct sb_kind_word *words;
+    unsigned can;           /* SB_CAN_ bits */
+    unsigned can_in_pieces; /* of these, what it can on a pipe, or compressed as a whole */
+    const char
+        *never_piped; /* several files, which have no place on a pipe: "an archive"; or NULL */
+    bool is_directory;
+    bool by_path;            /* opened by its path: no descriptor is kept */
+    unsigned can_as_several; /* of a spec of several files, of which none has this path; 0: never */
+    bool starts_anyhow;      /* nothing is told by its first bytes, which are not read */
+    bool explains_directory; /* opening one says what to do instead */
+    bool has_checksums;      /* of members; else those of its compression */
+    int64_t time_grain;      /* nanoseconds */
+
+    /*
+     * By the name and what stands there alone; only if no kind is sure by these, by what it begins
+     * with; only then by how it ends. NULL: never.
+     */
+    enum sb_sure (*by_name)(const struct sb_input *input);
+    enum sb_sure (*by_content)(const struct sb_input *input);
+    bool (*by_end)(const struct sb_input *input);
+
+    enum sb_filter_kind (*filter_by_name)(const char *path); /* NULL: by content */
+    const char *(*unproved)(const struct sb_input *input);   /* NULL: nothing is left to doubt */
+
+    enum sb_code (*source)(struct sb_source **out, struct sb_input *input,
+                           const struct sb_source_options *options, const struct sb_notify *notify,
+                           struct sb_error *err);
+
+    /* A faster walk, for the members that `wanted` takes alone; NULL: there is none. SB_INVALID: it
+     * is not made for this one. */
+    enum sb_code (*scan)(struct sb_source **out, struct sb_input *input,
+                         bool (*wanted)(void *context, const char *name, size_t size),
+                         void *context, struct sb_error *err);
+};
+
+/* NULL for SB_UNKNOWN, and behind the last one. */
+const struct sb_kind *sb_kind_of(enum sb_container_kind kind);
+
+extern const struct sb_kind sb_archive_kind, sb_directory_kind, sb_tar_kind, sb_cpio_kind,
+    sb_zip_kind, sb_bag_kind, sb_frames_kind, sb_syrah_kind, sb_cache_kind;
+
+/*
+ * Looks at a path and tells what is there; forced, unless SB_UNKNOWN, decides instead. What is not
+ * there is taken for an archive. SB_SYSTEM; SB_FORMAT when it is none of them. What is compressed
+ * is taken for a tar; its reader may find a cpio in it.
+ */
+enum sb_code sb_input_open(struct sb_input *input, const char *path, enum sb_container_kind forced,
+                           struct sb_error *err) SB_CHECKED;
+void sb_input_close(struct sb_input *input);
+
+/* Does it begin with these bytes? */
+bool sb_input_begins(const struct sb_input *input, const char *magic, size_t size);
+
+/* Are its last eight bytes a last limit of a bag? */
+bool sb_input_ends_as_bag(const struct sb_input *input);
+
+/* The last bytes of a file, at most `room`; 0 where they cannot be had. */
+size_t sb_input_tail(const struct sb_input *input, void *out, size_t room);
+
+/* The view of any kind, as sb_store_source; of SB_ARCHIVE only sb_store_source has it. */
+enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
+                            const struct sb_source_options *options, const struct sb_notify *notify,
+                            struct sb_error *err) SB_CHECKED;
+
+/* The kinds, by their own files. */
+
+/* tree/source.c: the tree below a directory, in the order of its walk; no link is followed. */
+enum sb_code sb_source_open_directory(struct sb_source **out, const char *path, unsigned threads,
+                                      const struct sb_notify *notify,
+                                      struct sb_error *err) SB_CHECKED;
+
+/* tar/source.c: tar and cpio, through libarchive. */
+enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
+                                const struct sb_source_options *options,
+                                const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+/*
+ * zip/source.c: by its central directory, which does not say where the bytes of a member begin. Of
+ * a member, its loaders look at entry.size and place[] only (and at entry.path for messages):
+ * whoever keeps these may have a member's bytes at any later time.
+ */
+enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
+                                const struct sb_source_options *options,
+                                const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+struct sb_bag;
+
+/* A bag on a pipe is spooled to TMPDIR first. SB_LIMIT: there is more of it than max_size (0: any
+ * number). What is told is as sb_bag_open has it. */
+enum sb_code sb_input_open_bag(struct sb_bag **out, struct sb_input *input,
+                               const struct sb_bag_options *options, int64_t max_size,
+                               const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+/*
+ * bag/source.c: a file for each record, in order; any record can be loaded from any thread. One
+ * that is stored as it is, of a bag that is a single file that can be seeked, is located. Of a
+ * member, its loaders look at entry.size and place[] only. A record that cannot be read is told as
+ * SB_PROBLEM ("damaged"), one that was chosen and is not there as SB_PROBLEM ("missing").
+ */
+enum sb_code sb_source_open_bag(struct sb_source **out, struct sb_input *input,
+                                const struct sb_source_options *options,
+                                const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+struct sb_syrah_set;
+
+/* Syrah files; one on a pipe is spooled as a bag is. */
+enum sb_code sb_input_open_syrah(struct sb_syrah_set **out, struct sb_input *input,
+                                 int64_t max_size, struct sb_error *err) SB_CHECKED;
+
+/* syrah/source.c. Members are ITEM/NAME.npy, texts ITEM/NAME.txt; ITEM by options->names, options->
+ * records chooses items. What comes through a pipe is spooled. */
+enum sb_code sb_source_open_syrah(struct sb_source **out, struct sb_input *input,
+                                  const struct sb_source_options *options,
+                                  const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+/* cache/source.c. Members are KEY/NAME.npy and KEY/NAME.pkl, KEY.npy or KEY.pkl of a tensor or blob
+ * alone: of rows that count, in the order of the cache. */
+enum sb_code sb_source_open_cache(struct sb_source **out, struct sb_input *input,
+                                  const struct sb_source_options *options,
+                                  const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+/*
+ * frames/source.c: framed records as the members of a source, in sequence (block, no loaders). They
+ * are called by the number that each has, as options->names says, or in batch and jsonl by the name
+ * that stands in the frame, unless options->names_chosen. Sizes are always known. What is
+ * compressed is what input->type.filter says (SB_FRAMES). Of tar it is the source of a tar.
+ */
+enum sb_code sb_source_open_frames(struct sb_source **out, struct sb_input *input,
+                                   enum sb_framing framing, const struct sb_source_options *options,
+                                   const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+#endif

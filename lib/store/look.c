@@ -1,0 +1,277 @@
+#include "store/kind.h"
+
+#include "core/io.h"
+#include "core/kept_open.h"
+#include "store/feed/feed.h"
+#include "store/shard_spec.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WRITER_MILLISECONDS 500
+
+bool sb_input_begins(const struct sb_input *input, const char *magic, size_t size)
+{
+    return input->first_size >= size && memcmp(input->first, magic, size) == 0;
+}
+
+size_t sb_input_tail(const struct sb_input *input, void *out, size_t room)
+{
+    int64_t size = input->st.st_size;
+    size_t want = size < (int64_t)room ? (size_t)size : room, got;
+    struct sb_error ignored;
+
+    if (!input->seekable ||
+        sb_pread_full(input->fd, out, want, size - (int64_t)want, &got, input->name, &ignored))
+        return 0;
+    return got;
+}
+
+/*
+ * The writer of a FIFO is given a moment to open it; a FIFO that has none is empty, instead of
+ * being waited for.
+ */
+static enum sb_code open_path(struct sb_input *input, struct sb_error *err)
+{
+    struct pollfd writer = {.events = POLLIN};
+
+    input->fd = open(input->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (input->fd < 0)
+        return sb_fail_errno(err, errno, "%s", input->path);
+    writer.fd = input->fd;
+    if (S_ISFIFO(input->st.st_mode))
+        (void)poll(&writer, 1, WRITER_MILLISECONDS);
+    (void)fcntl(input->fd, F_SETFL, fcntl(input->fd, F_GETFL) & ~O_NONBLOCK);
+    return SB_OK;
+}
+
+/* Reads what it begins with. */
+static enum sb_code begin_reading(struct sb_input *input, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (S_ISREG(input->st.st_mode)) {
+        /* Somebody may have read from the beginning of standard input already. */
+        input->seekable = lseek(input->fd, 0, SEEK_CUR) == 0;
+    } else if (!S_ISFIFO(input->st.st_mode) && !S_ISSOCK(input->st.st_mode)) {
+        return sb_fail(err, SB_FORMAT, "%s: is neither a file nor a pipe", input->name);
+    }
+    if (input->kind && input->kind->starts_anyhow)
+        return SB_OK;
+    if (input->seekable)
+        code = sb_pread_full(input->fd, input->first, sizeof(input->first), 0, &input->first_size,
+                             input->name, err);
+    else
+        code = sb_read_full(input->fd, input->first, sizeof(input->first), &input->first_size,
+                            input->name, err);
+    if (!code && !input->seekable && sb_buf_set(&input->head, input->first, input->first_size))
+        code = sb_fail_memory(err);
+    return code;
+}
+
+static void settle(struct sb_input *input, enum sb_container_kind kind)
+{
+    input->type.kind = kind;
+    input->kind = sb_kind_of(kind);
+}
+
+typedef enum sb_sure is_kind(const struct sb_input *input);
+
+static is_kind *by_name(const struct sb_kind *kind)
+{
+    return kind->by_name;
+}
+
+static is_kind *by_content(const struct sb_kind *kind)
+{
+    return kind->by_content;
+}
+
+/* The kind that is surest; the first of these. */
+static enum sb_sure surest(const struct sb_input *input,
+                           is_kind *(*question)(const struct sb_kind *),
+                           enum sb_container_kind *found)
+{
+    enum sb_sure best = SB_NO;
+
+    *found = SB_UNKNOWN;
+    for (enum sb_container_kind i = SB_UNKNOWN + 1; sb_kind_of(i); i++) {
+        is_kind *is = question(sb_kind_of(i));
+        enum sb_sure sure = is ? is(input) : SB_NO;
+
+        if (sure > best) {
+            best = sure;
+            *found = i;
+        }
+    }
+    return best;
+}
+
+/* Are its last eight bytes a last limit? */
+bool sb_input_ends_as_bag(const struct sb_input *input)
+{
+    uint64_t last;
+
+    if (input->st.st_size <= (int64_t)sizeof(last) ||
+        sb_input_tail(input, &last, sizeof(last)) < sizeof(last))
+        return false;
+    last = le64toh(last);
+    return last > 0 && last <= (uint64_t)input->st.st_size - sizeof(last) &&
+           ((uint64_t)input->st.st_size - last) % sizeof(last) == 0;
+}
+
+/* What is called otherwise is not read as a bag, for any bytes may be one: but what nothing else
+ * explains may well be. */
+static bool may_be_bag(const struct sb_input *input)
+{
+    enum sb_container_kind kind = input->type.kind;
+
+    if (!input->seekable || sb_container_by_suffix(input->path).kind != SB_UNKNOWN ||
+        (kind != SB_UNKNOWN && !(kind == SB_TAR && input->type.filter == SB_FILTER_ZSTD)))
+        return false;
+    return sb_input_ends_as_bag(input);
+}
+
+static void ask_how_it_ends(struct sb_input *input)
+{
+    for (enum sb_container_kind i = SB_UNKNOWN + 1; sb_kind_of(i); i++) {
+        const struct sb_kind *kind = sb_kind_of(i);
+
+        if (!kind->by_end || !kind->by_end(input))
+            continue;
+        settle(input, i);
+        return;
+    }
+}
+
+/* By its first bytes, and where these say nothing, its last ones. */
+static enum sb_code look_at_content(struct sb_input *input, struct sb_error *err)
+{
+    enum sb_container_kind found;
+    enum sb_sure sure = surest(input, by_content, &found);
+
+    if (sure <= SB_BY_FILTER)
+        input->type.filter = sb_filter_by_content(input->first, input->first_size);
+    if (input->kind)
+        return SB_OK;
+    settle(input, found);
+    if (sure == SB_BY_NAME)
+        return SB_OK;
+    if (input->first_size == 0)
+        return sb_fail(err, SB_FORMAT, "%s: is empty", input->name);
+    if (!input->kind && input->seekable)
+        ask_how_it_ends(input);
+    if (may_be_bag(input))
+        return sb_fail(err, SB_FORMAT, "%s: ends as a bag does; --from=%s says that it is one",
+                       input->name, input->type.filter == SB_FILTER_ZSTD ? "bagz" : "bag");
+    if (!input->kind)
+        return sb_fail(err, SB_FORMAT,
+                       "%s: is no archive, and no tar, cpio, zip, bag or Syrah file; --from says "
+                       "what it is",
+                       input->name);
+    return SB_OK;
+}
+
+static enum sb_code look_at_descriptor(struct sb_input *input, struct sb_error *err)
+{
+    if (fstat(input->fd, &input->st))
+        return sb_fail_errno(err, errno, "%s", input->name);
+    if (begin_reading(input, err))
+        return err->code;
+    if (input->kind && input->kind->filter_by_name) {
+        input->type.filter = input->kind->filter_by_name(input->path);
+        return SB_OK;
+    }
+    return input->kind && input->kind->starts_anyhow ? SB_OK : look_at_content(input, err);
+}
+
+/* What was asked for, and what stands there. */
+static enum sb_code compare_with_place(const struct sb_input *input, struct sb_error *err)
+{
+    bool is_directory = input->there && S_ISDIR(input->st.st_mode);
+    const struct sb_kind *kind = input->kind;
+
+    if (is_directory && !kind->is_directory && !kind->explains_directory)
+        return sb_fail(err, SB_FORMAT, "%s: is a directory, not a %s", input->path, kind->word);
+    if (!kind->is_directory || is_directory)
+        return SB_OK;
+    return input->there ? sb_fail(err, SB_FORMAT, "%s: is not a directory", input->path)
+                        : sb_fail_errno(err, input->why_not, "%s", input->path);
+}
+
+/* Several files are opened by their path, as others. */
+static bool needs_no_descriptor(const struct sb_input *input)
+{
+    const struct sb_kind *kind = input->kind;
+
+    return kind && (kind->by_path || (!input->there && kind->can_as_several));
+}
+
+static enum sb_code look_at_path(struct sb_input *input, struct sb_error *err)
+{
+    enum sb_container_kind found;
+
+    input->there = stat(input->path, &input->st) == 0;
+    input->why_not = input->there ? 0 : errno;
+    if (!input->kind && surest(input, by_name, &found))
+        settle(input, found);
+    if (input->kind && compare_with_place(input, err))
+        return err->code;
+    if (needs_no_descriptor(input))
+        return SB_OK;
+    if (open_path(input, err) || look_at_descriptor(input, err))
+        return err->code;
+    if (!input->kind->by_path)
+        return SB_OK;
+    sb_close_kept(input->fd, NULL);
+    input->fd = -1;
+    return SB_OK;
+}
+
+static enum sb_code look_at_standard_input(struct sb_input *input, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (input->kind && input->kind->never_piped)
+        return sb_fail(err, SB_INVALID, "standard input cannot be %s", input->kind->never_piped);
+    input->name = "standard input";
+    input->fd = STDIN_FILENO;
+    code = look_at_descriptor(input, err);
+    if (!code && input->kind->never_piped)
+        code = sb_fail(err, SB_FORMAT,
+                       "standard input is the index of an archive; give its name instead");
+    return code;
+}
+
+enum sb_code sb_input_open(struct sb_input *input, const char *path, enum sb_container_kind forced,
+                           struct sb_error *err)
+{
+    enum sb_code code;
+
+    *input = (struct sb_input){.path = path, .name = path, .fd = -1};
+    settle(input, forced);
+    code = strcmp(path, "-") == 0 ? look_at_standard_input(input, err) : look_at_path(input, err);
+    if (code)
+        sb_input_close(input);
+    return code;
+}
+
+void sb_input_close(struct sb_input *input)
+{
+    sb_buf_release(&input->head);
+    if (input->fd > STDIN_FILENO)
+        sb_close_kept(input->fd, NULL);
+    *input = (struct sb_input){.fd = -1};
+}
+
+enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
+                            const struct sb_source_options *options, const struct sb_notify *notify,
+                            struct sb_error *err)
+{
+    *out = NULL;
+    return input->kind->source(out, input, options, notify, err);
+}

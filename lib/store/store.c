@@ -1,0 +1,347 @@
+#include "store/kind.h"
+
+#include "store/cache/cache.h"
+#include "store/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How often a path may come to mean something else while it is opened. */
+#define REPLACED_MOST 10
+
+struct sb_store {
+    struct sb_input input;
+    struct sb_store_options options;
+    struct sb_bag_options bag; /* once bag_read */
+    bool bag_read;
+    struct sb_archive *catalog; /* NULL until it is wanted */
+};
+
+/* What is no archive cannot be read beyond its damage. */
+static enum sb_code damage_is_fatal(struct sb_error *err)
+{
+    if (err->code == SB_DAMAGED)
+        err->code = SB_FORMAT;
+    return err->code;
+}
+
+static enum sb_code refuse_tree(const char *path, struct sb_error *err)
+{
+    return sb_fail(
+        err, SB_INVALID,
+        "%s: is a directory, not a container; commands such as plain ls, find and du read it",
+        path);
+}
+
+static void tell_of_archive(const struct sb_store *store)
+{
+    const struct sb_notify *notify = store->options.notify;
+    const char *path = store->input.path;
+    int major, minor;
+
+    if (sb_archive_schema(store->input.archive) == SB_SCHEMA_NEWER) {
+        sb_archive_version(store->input.archive, &major, &minor);
+        sb_tell(notify, SB_WARNING, "newer", path,
+                "schema %d.%d is newer than this program, which may not show all of it", major,
+                minor);
+    }
+    if (sb_archive_is_unlocked(store->input.archive))
+        sb_tell(notify, SB_NOTE, "unlocked", path, SB_UNLOCKED_NOTE);
+}
+
+/* SB_CHANGED: what was looked at is another file by now. */
+static enum sb_code open_archive(struct sb_store *store, struct sb_error *err)
+{
+    struct sb_input *input = &store->input;
+    enum sb_code code = sb_archive_open(&input->archive, input->path, err);
+    struct stat now;
+
+    if (code == SB_SYSTEM && err->sys_errno == EISDIR)
+        return refuse_tree(input->path, err);
+    if (code == SB_FORMAT && input->there && stat(input->path, &now) == 0 &&
+        (now.st_ino != input->st.st_ino || now.st_dev != input->st.st_dev))
+        return SB_CHANGED;
+    if (!code)
+        tell_of_archive(store);
+    return code;
+}
+
+static enum sb_code look(struct sb_store *store, const char *spec, struct sb_error *err)
+{
+    enum sb_code code = sb_input_open(&store->input, spec, store->options.from.kind, err);
+
+    if (!code && store->input.kind == &sb_archive_kind)
+        code = open_archive(store, err);
+    return code;
+}
+
+enum sb_code sb_store_open(struct sb_store **out, const char *spec,
+                           const struct sb_store_options *options, struct sb_error *err)
+{
+    struct sb_store *store = calloc(1, sizeof(*store));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!store)
+        return sb_fail_memory(err);
+    store->options = *options;
+    code = look(store, spec, err);
+    for (int i = 0; code == SB_CHANGED && i < REPLACED_MOST; i++)
+        code = look(store, spec, err);
+    if (code)
+        sb_store_free(store);
+    else
+        *out = store;
+    return code;
+}
+
+void sb_store_free(struct sb_store *store)
+{
+    if (!store)
+        return;
+    if (store->catalog != store->input.archive)
+        sb_archive_free(store->catalog);
+    sb_archive_free(store->input.archive);
+    sb_dictionary_free(store->bag.dictionary);
+    sb_input_close(&store->input);
+    free(store);
+}
+
+const char *sb_store_name(const struct sb_store *store)
+{
+    return store->input.name;
+}
+
+const char *sb_store_path(const struct sb_store *store)
+{
+    return store->input.path;
+}
+
+const char *sb_store_word(const struct sb_store *store)
+{
+    return store->input.kind->word;
+}
+
+/* On a pipe, or compressed as a whole. */
+static bool is_in_pieces(const struct sb_input *input)
+{
+    return (input->fd >= 0 && !input->seekable) ||
+           (input->kind != &sb_bag_kind && input->type.filter != SB_FILTER_NONE);
+}
+
+static unsigned abilities(const struct sb_input *input)
+{
+    const struct sb_kind *kind = input->kind;
+
+    if (input->fd < 0 && !kind->by_path)
+        return kind->can_as_several;
+    return is_in_pieces(input) ? kind->can_in_pieces : kind->can;
+}
+
+bool sb_store_can(const struct sb_store *store, enum sb_store_ability ability)
+{
+    return abilities(&store->input) & ability;
+}
+
+enum sb_code sb_store_refuse_tree(const struct sb_store *store, struct sb_error *err)
+{
+    return sb_store_can(store, SB_CAN_WALK) ? refuse_tree(store->input.path, err) : SB_OK;
+}
+
+bool sb_store_is_compressed(const struct sb_store *store)
+{
+    return store->input.kind != &sb_bag_kind && store->input.type.filter != SB_FILTER_NONE;
+}
+
+bool sb_store_is_stream(const struct sb_store *store)
+{
+    const struct sb_input *input = &store->input;
+
+    return input->fd >= 0 && (!input->seekable || input->kind == &sb_frames_kind);
+}
+
+int64_t sb_store_time_grain(const struct sb_store *store)
+{
+    return store->input.kind->time_grain;
+}
+
+bool sb_store_has_checksums(const struct sb_store *store)
+{
+    enum sb_filter_kind filter = store->input.type.filter;
+
+    return store->input.kind->has_checksums ||
+           (filter != SB_FILTER_NONE && filter != SB_FILTER_LZMA && filter != SB_FILTER_COMPRESS);
+}
+
+const char *sb_store_unproved(const struct sb_store *store)
+{
+    const struct sb_kind *kind = store->input.kind;
+
+    return kind->unproved ? kind->unproved(&store->input) : NULL;
+}
+
+struct sb_archive *sb_store_archive(const struct sb_store *store)
+{
+    return store->input.archive;
+}
+
+struct sb_archive *sb_store_take_archive(struct sb_store *store)
+{
+    struct sb_archive *archive = store->input.archive;
+
+    store->input.archive = NULL;
+    return archive;
+}
+
+/* How bags are read, unless the options of the source say it. */
+static enum sb_code read_bag_words(struct sb_store *store, struct sb_error *err)
+{
+    const struct sb_bag_words *words = &store->options.bag;
+    const struct sb_container_type *from = &store->options.from;
+
+    if (store->bag_read)
+        return SB_OK;
+    store->bag_read = true;
+    store->bag = (struct sb_bag_options){
+        .compression = words->compression,
+        .limits = words->limits,
+        .layout = words->layout,
+        .otherwise = from->kind == SB_BAG && from->filter == SB_FILTER_ZSTD ? SB_COMPRESSION_ZSTD
+                                                                            : SB_COMPRESSION_NONE,
+    };
+    return words->dictionary ? sb_dictionary_read(&store->bag.dictionary, words->dictionary, err)
+                             : SB_OK;
+}
+
+enum sb_code sb_store_source(struct sb_store *store, struct sb_source **out,
+                             const struct sb_source_options *options,
+                             const struct sb_notify *notify, struct sb_error *err)
+{
+    struct sb_source_options wanted = options ? *options : (struct sb_source_options){0};
+
+    *out = NULL;
+    if (!wanted.bag && read_bag_words(store, err))
+        return err->code;
+    if (!wanted.bag)
+        wanted.bag = &store->bag;
+    return sb_source_open(out, &store->input, &wanted, notify, err);
+}
+
+enum sb_code sb_store_bag(struct sb_store *store, struct sb_bag **out,
+                          const struct sb_bag_options *options, int64_t max_size,
+                          struct sb_error *err)
+{
+    *out = NULL;
+    if (store->input.kind != &sb_bag_kind)
+        return SB_OK;
+    if (!options && read_bag_words(store, err))
+        return err->code;
+    return sb_input_open_bag(out, &store->input, options ? options : &store->bag, max_size,
+                             store->options.notify, err);
+}
+
+enum sb_code sb_store_syrah(struct sb_store *store, struct sb_syrah_set **out, struct sb_error *err)
+{
+    *out = NULL;
+    if (store->input.kind != &sb_syrah_kind)
+        return SB_OK;
+    return sb_input_open_syrah(out, &store->input, 0, err);
+}
+
+enum sb_code sb_store_cache(struct sb_store *store, struct sb_cache **out, struct sb_error *err)
+{
+    *out = NULL;
+    if (store->input.kind != &sb_cache_kind)
+        return SB_OK;
+    return sb_cache_open(out, &store->input.path, 1, store->options.notify, err);
+}
+
+enum sb_code sb_store_descriptor(struct sb_store *store, int *fd, struct sb_error *err)
+{
+    struct sb_input *input = &store->input;
+
+    *fd = -1;
+    if (input->fd < 0)
+        return SB_OK;
+    if (!input->seekable)
+        return sb_spool(fd, input, 0, err);
+    *fd = fcntl(input->fd, F_DUPFD_CLOEXEC, 0);
+    return *fd < 0 ? sb_fail_errno(err, errno, "%s", input->name) : SB_OK;
+}
+
+unsigned sb_store_abilities(const char *spec, struct sb_container_type from)
+{
+    struct sb_error ignored;
+    struct sb_input input;
+    struct stat st;
+    unsigned can;
+
+    if (strcmp(spec, "-") == 0 ||
+        (stat(spec, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
+        sb_input_open(&input, spec, from.kind, &ignored))
+        return 0;
+    can = abilities(&input);
+    sb_input_close(&input);
+    return can;
+}
+
+static enum sb_code walk(struct sb_store *store, const struct sb_source_options *how,
+                         const struct sb_catalog_options *options, struct sb_catalog_result *result,
+                         struct sb_error *err)
+{
+    struct sb_source *source;
+    enum sb_code code = sb_store_source(store, &source, how, options->notify, err);
+
+    if (!code)
+        code = sb_catalog_open(&store->catalog, &store->input, source, options, result, err);
+    return code ? damage_is_fatal(err) : SB_OK;
+}
+
+/* SB_INVALID: such a walk is not made for it. */
+static enum sb_code scan(struct sb_store *store, const struct sb_catalog_options *options,
+                         struct sb_catalog_result *result, struct sb_error *err)
+{
+    const struct sb_kind *kind = store->input.kind;
+    struct sb_source *source;
+    enum sb_code code;
+
+    if (!options->wanted || !kind->scan || !sb_store_can(store, SB_CAN_PATHS))
+        return sb_fail(err, SB_INVALID, "%s: is not looked through for single members",
+                       store->input.name);
+    code = kind->scan(&source, &store->input, options->wanted, options->context, err);
+    if (!code)
+        code = sb_catalog_open(&store->catalog, &store->input, source, options, result, err);
+    return code && code != SB_INVALID ? damage_is_fatal(err) : code;
+}
+
+enum sb_code sb_store_catalog(struct sb_store *store, struct sb_archive **out,
+                              const struct sb_source_options *source,
+                              const struct sb_catalog_options *options,
+                              struct sb_catalog_result *result, struct sb_error *err)
+{
+    struct sb_catalog_options all = *options;
+    enum sb_code code = SB_OK;
+
+    *out = NULL;
+    *result = (struct sb_catalog_result){0};
+    if (store->input.archive) {
+        *out = store->input.archive;
+        return SB_OK;
+    }
+    if (sb_store_refuse_tree(store, err))
+        return err->code;
+    code = scan(store, options, result, err);
+    if (code == SB_INVALID)
+        code = walk(store, source, options, result, err);
+    if (!code && result->links_left) {
+        sb_archive_free(store->catalog);
+        store->catalog = NULL;
+        all.wanted = NULL;
+        code = walk(store, source, &all, result, err);
+    }
+    *out = store->catalog;
+    return code;
+}
