@@ -199,7 +199,7 @@ fuzz-built: $(SHARDBOX) $(FUZZERS)
 $(FUZZERS): %: %.o $(LIBRARY)
 	$(call run,LINK,$(LINK) -fsanitize=fuzzer -o $@ $^ $(LIBS))
 
-## make lint                 clang, clang-format, clang-tidy, cppcheck, shellcheck, mandoc
+## make lint                 clang, clang-format, clang-tidy, cppcheck, shellcheck, mandoc, the plan of the house
 lint:
 	scripts/deps build lint
 	$(MAKE) CC=clang BUILD=build/clang CFLAGS=-O0 all
