@@ -25,14 +25,19 @@ static const char *const to_words[] = {
     "bagz",    "syrah", "syr",    "cache",   "torchcachex", NULL,
 };
 
-/* Items and keys are never torn apart. */
+/* Items and keys are never torn apart, and samples where that is asked for. */
 static enum sb_code find_unit(struct sb_split_options *wanted, const struct sb_store *whole,
-                              const char *path, struct sb_error *err)
+                              const char *path, bool samples, struct sb_error *err)
 {
     enum sb_split_unit *unit = &wanted->scheme.unit;
     struct sb_convert_cache *cache = &wanted->convert.cache;
 
-    *unit = sb_store_can(whole, SB_CAN_ARRAYS) ? SB_SPLIT_TOPS : SB_SPLIT_FILES;
+    *unit = sb_store_can(whole, SB_CAN_ARRAYS) ? SB_SPLIT_TOPS
+            : samples                          ? SB_SPLIT_SAMPLES
+                                               : SB_SPLIT_FILES;
+    if (samples && sb_store_can(whole, SB_CAN_NUMBERS | SB_CAN_ARRAYS))
+        return sb_fail(err, SB_INVALID, "%s: is a %s, and --samples is for files by name", path,
+                       sb_store_word(whole));
     if (sb_store_can(whole, SB_CAN_KEYS) && sb_split_unit_of_cache(unit, &cache->list, path, err))
         return err->code;
     cache->single = *unit == SB_SPLIT_KEYS;
@@ -72,6 +77,8 @@ static const struct option options[] = {
     OPTION_CALL(0, "by-list", "NAME=FILE", parse_list,
                 "a part of the names in FILE, a line each; - is standard input; may be repeated",
                 OPERAND_ANY),
+    OPTION_FLAG(0, "samples", struct split_settings, samples,
+                "files of one name up to its first dot stay together, as in WebDataset"),
     OPTION_FLAG('0', "null", struct split_settings, null, "with --by-list: NUL ends each name"),
     OPTION_FLAG(0, "by-dir", struct split_settings, by_dir, "a part for each directory at the top"),
     OPTION_TEXT(0, "rest", struct split_settings, rest, "NAME",
@@ -315,7 +322,7 @@ static enum sb_code split_files(struct run *run, const struct sb_container_type 
 
     wanted.convert.records.choice = NULL;
     if (!code)
-        code = find_unit(&wanted, whole, settings->path, err);
+        code = find_unit(&wanted, whole, settings->path, settings->samples, err);
     if (!code)
         code = sb_split(&wanted, result, err);
     sb_store_free(whole);

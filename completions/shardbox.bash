@@ -56,7 +56,7 @@ _shardbox_table() {
         first=archive others=none
         ;;
     split)
-        options='-o --output= --parts= --size= --count= --ratio= --seed= --by-list= -0 --null --by-dir --rest= --symlink --absolute --to= --shard-size= --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --follow -f --force --skip-existing -j --threads= --bwlimit= -n --dry-run --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-o --output= --parts= --size= --count= --ratio= --seed= --by-list= --samples -0 --null --by-dir --rest= --symlink --absolute --to= --shard-size= --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --follow -f --force --skip-existing -j --threads= --bwlimit= -n --dry-run --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=none
         ;;
     merge)

@@ -496,6 +496,7 @@ complete -c shardbox -n '__shardbox_is split' -l count -x -d 'of a bag: parts of
 complete -c shardbox -n '__shardbox_is split' -l ratio -x -d 'parts by chance, that is by a hash of the name: train=0.8,val=0.1,test=0.1'
 complete -c shardbox -n '__shardbox_is split' -l seed -x -d 'with --ratio: another chance (default: 0)'
 complete -c shardbox -n '__shardbox_is split' -l by-list -x -d 'a part of the names in FILE, a line each; - is standard input; may be repeated'
+complete -c shardbox -n '__shardbox_is split' -l samples -d 'files of one name up to its first dot stay together, as in WebDataset'
 complete -c shardbox -n '__shardbox_is split' -s 0 -l null -d 'with --by-list: NUL ends each name'
 complete -c shardbox -n '__shardbox_is split' -l by-dir -d 'a part for each directory at the top'
 complete -c shardbox -n '__shardbox_is split' -l rest -x -d 'a part for all that is in no other'

@@ -16,7 +16,7 @@ bool splits_in_place(const struct split_settings *settings)
 
 static const char *misused_in_place(const struct split_settings *settings)
 {
-    if (settings->seed != NOT_GIVEN || settings->null || settings->rest ||
+    if (settings->seed != NOT_GIVEN || settings->null || settings->rest || settings->samples ||
         settings->to != NOT_GIVEN || settings->symlink || settings->absolute ||
         settings->skip_existing || settings->opening.from.kind != SB_UNKNOWN || settings->level ||
         names_bags(&settings->records))

@@ -22,6 +22,7 @@ struct split_settings {
     bool by_ratio;
     bool by_list;
     bool by_dir;
+    bool samples;
     bool null;
     bool symlink;
     bool absolute;

@@ -200,7 +200,7 @@ enum sb_code sb_split_plan_new(struct sb_split_plan **out, struct sb_archive *ar
     if (!code)
         code = fill(plan, archive, notify, err);
     if (!code)
-        code = sb_split_rules_finish(rules, archive, notify, err);
+        code = sb_split_rules_finish(rules, notify, err);
     sb_archive_shrink(archive);
     if (!code)
         code = sb_database_run(plan->db, indexes, err);

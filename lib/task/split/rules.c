@@ -236,23 +236,27 @@ static enum sb_code choose_by_list(struct sb_split_rules *rules, const struct sb
     return code == SB_NOENT ? SB_END : code;
 }
 
-static enum sb_code tell_if_missing(struct sb_archive *archive, sqlite3_stmt *row,
+static enum sb_code tell_if_missing(struct sb_split_rules *rules, sqlite3_stmt *row,
                                     const struct sb_notify *notify, struct sb_error *err)
 {
     const char *name = (const char *)sqlite3_column_text(row, 0);
     size_t size = (size_t)sqlite3_column_bytes(row, 0);
-    struct sb_entry ignored;
-    enum sb_code code = sb_archive_lookup(archive, name, size, &ignored, err);
+    struct sb_entry entry;
+    int64_t bytes;
+    enum sb_code code = rules->units ? sb_split_units_bytes(rules->units, name, size, &bytes, err)
+                                     : sb_archive_lookup(rules->archive, name, size, &entry, err);
 
     if (code == SB_NOENT) {
-        sb_tell(notify, SB_PROBLEM, "missing", name, "is listed, but not there");
+        if (sb_buf_set(&rules->name, name, size - (size > 0 && name[size - 1] == '.')))
+            return sb_fail_memory(err);
+        sb_tell(notify, SB_PROBLEM, "missing", rules->name.data, "is listed, but not there");
         return SB_OK;
     }
     return sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted") : code;
 }
 
-enum sb_code sb_split_rules_finish(struct sb_split_rules *rules, struct sb_archive *archive,
-                                   const struct sb_notify *notify, struct sb_error *err)
+enum sb_code sb_split_rules_finish(struct sb_split_rules *rules, const struct sb_notify *notify,
+                                   struct sb_error *err)
 {
     sqlite3_stmt *row = NULL;
     enum sb_code code;
@@ -262,7 +266,7 @@ enum sb_code sb_split_rules_finish(struct sb_split_rules *rules, struct sb_archi
         return SB_OK;
     code = sb_database_prepare(rules->db, &row, "SELECT path FROM listed ORDER BY path", err);
     while (!code && (rc = sqlite3_step(row)) == SQLITE_ROW)
-        code = tell_if_missing(archive, row, notify, err);
+        code = tell_if_missing(rules, row, notify, err);
     if (!code && rc != SQLITE_DONE)
         code = sb_database_fail(rules->db, err);
     sqlite3_finalize(row);
@@ -338,7 +342,7 @@ static enum sb_code choose_unit(struct sb_split_rules *rules, const char *name, 
     code = sb_split_units_find(rules->units, name, size, part, err);
     if (code != SB_END)
         return !code && *part < 0 ? SB_END : code;
-    code = sb_split_unit_bytes(rules->archive, name, size, &whole.size, err);
+    code = sb_split_units_bytes(rules->units, name, size, &whole.size, err);
     if (!code)
         code = choose_or_rest(rules, &whole, part, err);
     if (code && code != SB_END)
@@ -426,7 +430,7 @@ enum sb_code sb_split_rules_new(struct sb_split_rules **out, const struct sb_spl
     };
     code = open_tables(rules, beside, err);
     if (!code && scheme->unit != SB_SPLIT_FILES && scheme->unit != SB_SPLIT_KEYS)
-        code = sb_split_units_new(&rules->units, beside, err);
+        code = sb_split_units_new(&rules->units, scheme->unit, archive, beside, err);
     if (!code)
         code = begin(rules, archive, err);
     if (code)

@@ -62,8 +62,8 @@ enum sb_code sb_split_rules_choose(struct sb_split_rules *rules, const struct sb
                                    int64_t *part, struct sb_error *err) SB_CHECKED;
 
 /* When all were chosen: tells what was listed and is not there, as SB_PROBLEM ("missing"). */
-enum sb_code sb_split_rules_finish(struct sb_split_rules *rules, struct sb_archive *archive,
-                                   const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_split_rules_finish(struct sb_split_rules *rules, const struct sb_notify *notify,
+                                   struct sb_error *err) SB_CHECKED;
 
 /* Do items come in order by their names, and not by where their bytes are? */
 bool sb_split_rules_by_name(const struct sb_split_rules *rules);

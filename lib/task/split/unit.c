@@ -4,6 +4,7 @@
 #include "core/name.h"
 #include "store/array/name.h"
 #include "store/cache/cache.h"
+#include "store/samples/samples.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -23,6 +24,8 @@ size_t sb_split_unit_size(enum sb_split_unit unit, const char *path, size_t size
     switch (unit) {
     case SB_SPLIT_TOPS:
         return top_size(path, size);
+    case SB_SPLIT_SAMPLES:
+        return sb_sample_name_size(path, size);
     case SB_SPLIT_HOMES:
         return home > 0 ? home : size;
     case SB_SPLIT_FILES:
@@ -53,6 +56,22 @@ static enum sb_code complete(struct sb_archive *archive, struct sb_buf *name, st
     return SB_OK;
 }
 
+/* A sample by its stem, where there is no file of that name. */
+static enum sb_code complete_sample(struct sb_archive *archive, struct sb_buf *name,
+                                    struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code;
+
+    sb_buf_cut(name, sb_sample_name_size(name->data, name->size));
+    if (name->size == 0 || name->data[name->size - 1] == '.')
+        return SB_OK;
+    code = sb_archive_lookup(archive, name->data, name->size, &entry, err);
+    if (code == SB_NOENT || (!code && entry.type == SB_DIR))
+        code = sb_buf_add_char(name, '.') ? sb_fail_memory(err) : SB_OK;
+    return code;
+}
+
 enum sb_code sb_split_unit_listed(enum sb_split_unit unit, struct sb_archive *archive,
                                   struct sb_buf *name, struct sb_error *err)
 {
@@ -60,6 +79,8 @@ enum sb_code sb_split_unit_listed(enum sb_split_unit unit, struct sb_archive *ar
 
     if (unit == SB_SPLIT_KEYS)
         return complete(archive, name, err);
+    if (unit == SB_SPLIT_SAMPLES)
+        return complete_sample(archive, name, err);
     if (unit != SB_SPLIT_HOMES || sb_array_name_parse(&ignored, name->data, name->size))
         sb_buf_cut(name, sb_split_unit_size(unit, name->data, name->size));
     return SB_OK;
@@ -87,6 +108,56 @@ enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, bool *lists, const 
     return code;
 }
 
+/* Sizes of the samples' names that the last path begins with: in order of path those of another
+ * sample may stand within one, 0017.d/x between 0017.c and 0017.e. */
+struct open_samples {
+    struct sb_buf last;
+    struct sb_buf sizes;
+};
+
+static bool is_new_sample(struct open_samples *open, const char *path, size_t size)
+{
+    size_t name = sb_sample_name_size(path, size), top;
+
+    while (open->sizes.size > 0) {
+        memcpy(&top, open->sizes.data + open->sizes.size - sizeof(top), sizeof(top));
+        if (top <= size && memcmp(open->last.data, path, top) == 0)
+            return top != name;
+        sb_buf_cut(&open->sizes, open->sizes.size - sizeof(top));
+    }
+    return true;
+}
+
+static enum sb_code count_samples(struct sb_archive *archive, int64_t *count, struct sb_error *err)
+{
+    sqlite3 *db = sb_archive_database(archive);
+    struct open_samples open = {0};
+    sqlite3_stmt *rows = NULL;
+    enum sb_code code =
+        sb_database_prepare(db, &rows, "SELECT path FROM main.files ORDER BY path", err);
+    int rc = SQLITE_DONE;
+
+    *count = 0;
+    while (!code && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+        const char *path = (const char *)sqlite3_column_text(rows, 0);
+        size_t size = (size_t)sqlite3_column_bytes(rows, 0);
+        size_t name = sb_sample_name_size(path ? path : "", size);
+
+        if (is_new_sample(&open, path ? path : "", size)) {
+            ++*count;
+            code = sb_buf_add(&open.sizes, &name, sizeof(name)) ? sb_fail_memory(err) : SB_OK;
+        }
+        if (!code && sb_buf_set(&open.last, path ? path : "", size))
+            code = sb_fail_memory(err);
+    }
+    if (!code && rc != SQLITE_DONE)
+        code = sb_database_fail(db, err);
+    sqlite3_finalize(rows);
+    sb_buf_release(&open.last);
+    sb_buf_release(&open.sizes);
+    return code;
+}
+
 enum sb_code sb_split_unit_count(enum sb_split_unit unit, struct sb_archive *archive,
                                  int64_t *count, struct sb_error *err)
 {
@@ -97,28 +168,31 @@ enum sb_code sb_split_unit_count(enum sb_split_unit unit, struct sb_archive *arc
         [SB_SPLIT_HOMES] = "SELECT sum(iif(path = '', num_files, num_files > 0)) FROM main.dirs",
     };
 
+    if (unit == SB_SPLIT_SAMPLES)
+        return count_samples(archive, count, err);
     return sb_database_integer(sb_archive_database(archive), counts[unit], 0, count, err);
 }
 
-enum sb_code sb_split_unit_bytes(struct sb_archive *archive, const char *name, size_t size,
-                                 int64_t *bytes, struct sb_error *err)
-{
-    struct sb_entry entry;
-    enum sb_code code = sb_archive_lookup(archive, name, size, &entry, err);
-
-    if (!code)
-        *bytes = entry.type == SB_DIR ? entry.size_tree : entry.size;
-    return code;
-}
-
 struct sb_split_units {
+    enum sb_split_unit unit;
+    struct sb_archive *archive;
     sqlite3 *db;
     sqlite3_stmt *find, *add;
+    sqlite3_stmt *sum;  /* of samples: in the archive's database */
     struct sb_buf last; /* as most files have the unit of the one before */
     int64_t last_part;
 };
 
-enum sb_code sb_split_units_new(struct sb_split_units **out, const char *beside,
+/* From the name of a sample, which ends in its dot, to what comes behind that dot: the next
+ * character is a slash. What has a slash behind the name is in a directory, and another sample's.
+ */
+static const char sum_sample[] =
+    "SELECT count(*), sum(iif(typeof(size) = 'integer' AND size > 0, size, 0)) FROM main.files"
+    " WHERE path >= ?1 AND path < substr(?1, 1, length(?1) - 1) || '/'"
+    " AND instr(substr(path, length(?1) + 1), '/') = 0";
+
+enum sb_code sb_split_units_new(struct sb_split_units **out, enum sb_split_unit unit,
+                                struct sb_archive *archive, const char *beside,
                                 struct sb_error *err)
 {
     static const char table[] =
@@ -129,6 +203,8 @@ enum sb_code sb_split_units_new(struct sb_split_units **out, const char *beside,
     *out = NULL;
     if (!units)
         return sb_fail_memory(err);
+    units->unit = unit;
+    units->archive = archive;
     code = sb_database_open_private(&units->db, beside, err);
     if (!code)
         code = sb_database_run(units->db, table, err);
@@ -138,6 +214,8 @@ enum sb_code sb_split_units_new(struct sb_split_units **out, const char *beside,
     if (!code)
         code =
             sb_database_prepare(units->db, &units->add, "INSERT INTO units VALUES (?1, ?2)", err);
+    if (!code && unit == SB_SPLIT_SAMPLES)
+        code = sb_database_prepare(sb_archive_database(archive), &units->sum, sum_sample, err);
     if (code)
         sb_split_units_free(units);
     else
@@ -151,9 +229,42 @@ void sb_split_units_free(struct sb_split_units *units)
         return;
     sqlite3_finalize(units->find);
     sqlite3_finalize(units->add);
+    sqlite3_finalize(units->sum);
     sb_database_close(units->db);
     sb_buf_release(&units->last);
     free(units);
+}
+
+static enum sb_code bytes_of_sample(struct sb_split_units *units, const char *name, size_t size,
+                                    int64_t *bytes, struct sb_error *err)
+{
+    bool there = false;
+    int rc;
+
+    sqlite3_bind_text(units->sum, 1, name, (int)size, SQLITE_STATIC);
+    rc = sqlite3_step(units->sum);
+    if (rc == SQLITE_ROW) {
+        there = sqlite3_column_int64(units->sum, 0) > 0;
+        *bytes = sqlite3_column_int64(units->sum, 1);
+    }
+    sqlite3_reset(units->sum);
+    if (rc != SQLITE_ROW)
+        return sb_database_fail(sb_archive_database(units->archive), err);
+    return there ? SB_OK : sb_fail(err, SB_NOENT, "%.*s: there is no such sample", (int)size, name);
+}
+
+enum sb_code sb_split_units_bytes(struct sb_split_units *units, const char *name, size_t size,
+                                  int64_t *bytes, struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code;
+
+    if (units->unit == SB_SPLIT_SAMPLES && size > 0 && name[size - 1] == '.')
+        return bytes_of_sample(units, name, size, bytes, err);
+    code = sb_archive_lookup(units->archive, name, size, &entry, err);
+    if (!code)
+        *bytes = entry.type == SB_DIR ? entry.size_tree : entry.size;
+    return code;
 }
 
 static enum sb_code remember(struct sb_split_units *units, const char *name, size_t size,

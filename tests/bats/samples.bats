@@ -1,0 +1,94 @@
+#!/usr/bin/env bats
+# Samples: files of one stem, as WebDataset groups them, are never torn apart.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+# make_samples COUNT: a tar of so many samples of three files each, and two files that have no stem.
+make_samples() {
+    mkdir -p tree/a.b
+    for ((i = 0; i < $1; i++)); do
+        stem=tree/a.b/$(printf %04d "$i")
+        echo "image $i" >"$stem.jpg"
+        echo "$i" >"$stem.json"
+        head -c $((i % 7 * 100)) /dev/zero >"$stem.seg.png"
+    done
+    echo readme >tree/README
+    echo hidden >tree/a.b/.x
+    tar cf set.tar -C tree a.b README
+}
+
+# stems PART: of the files in it, as WebDataset has them.
+stems() {
+    sb find --type=f "$1" | sed -E 's,^((.*/)?[^/.]+)\.[^/]*$,\1,' | sort -u
+}
+
+# are_whole PART...: no stem is in two parts, and nothing is missing.
+are_whole() {
+    local part
+    for part in "$@"; do
+        stems "$part"
+    done | sort >all
+    [[ -z $(uniq -d all) ]] || fail "torn apart: $(uniq -d all | head -n 3)"
+    for part in "$@"; do
+        sb find --type=f "$part"
+    done | sort >files
+    cmp files <(tar tf set.tar | grep -v '/$' | sort)
+}
+
+@test "by number, size and ratio each sample is whole and in one part, of a tar and an archive" {
+    make_samples 150
+    run_ok sb convert -q set.tar set.barecat
+    for input in set.tar set.barecat; do
+        for rule in --parts=7 --size=3k --ratio=train=0.8,val=0.2; do
+            rm -rf out && mkdir out
+            run_ok sb split -q --samples "$rule" -o 'out/{}.tar' "$input"
+            are_whole out/*.tar
+        done
+    done
+}
+
+@test "without --samples a ratio is about files, and tears samples apart" {
+    make_samples 100
+    run_ok sb split -q --ratio=train=0.5,val=0.5 -o '{}.tar' set.tar
+    [[ -n $(sort <(stems train.tar) <(stems val.tar) | uniq -d) ]]
+}
+
+@test "a list names samples by their stems or one of their files; one that is not there is told" {
+    make_samples 4
+    printf '%s\n' a.b/0001 a.b/0003.json README >list
+    run_ok sb split -q --samples --by-list=some=list --rest=others -o '{}.tar' set.tar
+    [[ $(sb find --type=f some.tar | sort | tr '\n' ' ') == \
+        'README a.b/0001.jpg a.b/0001.json a.b/0001.seg.png a.b/0003.jpg a.b/0003.json a.b/0003.seg.png ' ]]
+    are_whole some.tar others.tar
+    echo a.b/0009 >>list
+    run_fail 1 sb split -q --force --samples --by-list=some=list -o '{}.tar' set.tar
+    stderr_has "a.b/0009: is listed, but not there"
+}
+
+@test "a file that is called as a stem is a sample of its own, and so is what is below such a directory" {
+    mkdir -p tree/x.d
+    echo 1 >tree/x.a
+    echo 2 >tree/x.d/file
+    echo 3 >tree/x.e
+    echo 4 >tree/y
+    echo 5 >tree/y.z
+    run_ok sb pack set.barecat tree
+    run_ok sb split -q --samples --parts=4 -o '{}.tar' set.barecat
+    [[ $(for part in ?.tar; do sb find --type=f "$part" | sort | tr '\n' ' '; echo; done | sort) == \
+        'tree/x.a tree/x.e 
+tree/x.d/file 
+tree/y 
+tree/y.z ' ]]
+}
+
+@test "--samples is for files by name" {
+    printf 'a\nb\n' | sb convert -q --frame=line - some.bag
+    run_fail 2 sb split --samples --ratio=a=0.5,b=0.5 -o '{}.tar' some.bag
+    stderr_has 'some.bag: is a bag, and --samples is for files by name'
+    run_fail 2 sb split --samples --shard-size=1M some.barecat
+    stderr_has 'without -o, --shard-size changes ARCHIVE itself'
+}

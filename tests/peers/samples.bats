@@ -1,0 +1,26 @@
+#!/usr/bin/env bats
+# Samples are those that WebDataset 1.0.2 makes of the same names, and it reads what was split.
+
+load ../bats/helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    [[ -e $PEERS/webdataset-1.0.2/ready ]] || skip "no webdataset here"
+}
+
+samples() {
+    "$PEERS/webdataset-1.0.2/bin/python" "$PROJECT/tests/peers/samples.py" "$@"
+}
+
+@test "10,000 hard names are grouped as WebDataset groups them" {
+    samples names >list
+    (($(wc -l <list) == 10000))
+    "$SAMPLE_NAMES" filter <list >ours
+    samples check list ours
+}
+
+@test "what is split by --samples has each sample whole, as WebDataset reads it" {
+    samples tar set.tar 500
+    run_ok sb split -q --samples --ratio=train=0.7,val=0.3 -o '{}.tar' set.tar
+    samples whole set.tar train.tar val.tar
+}
