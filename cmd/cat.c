@@ -50,12 +50,11 @@ struct settings {
 };
 
 static const char *const synopsis[] = {
-    "ARCHIVE PATH...",
-    "[-0] -T FILE ARCHIVE [PATH...]",
+    "[-0] [-T FILE] ARCHIVE [PATH...]",
     "[-T FILE] BAG [NUMBER|START:STOP:STEP]...",
     "--keys=KEYS BAG NAME...",
-    "[--raw] [-T FILE] CACHE [KEY[/NAME]]...",
-    "[-T FILE] SYRAH [ITEM[/ARRAY]]...",
+    "[--npy|--raw] [-T FILE] CACHE [KEY[/NAME]]...",
+    "[--npy|--raw] [-T FILE] SYRAH [ITEM[/ARRAY]]...",
     NULL,
 };
 
@@ -116,8 +115,9 @@ static const struct option options[] = {
     OPTIONS_CAT_RECORDS(struct settings, records),
     OPTION_ARRAY,
     OPTION_FLAG(0, "raw", struct settings, raw,
-                "of a cache: values alone, not .npy files with their type and shape"),
-    OPTION_FLAG(0, "npy", struct settings, npy, "of a Syrah file: .npy files, not values alone"),
+                "arrays as values alone, also where a name ends in .npy"),
+    OPTION_FLAG(0, "npy", struct settings, npy,
+                "arrays as .npy files, with their type and shape, also where they are named bare"),
     OPTION_END,
 };
 
@@ -164,6 +164,12 @@ static const char *clash_with_sequence(const struct settings *settings)
     return settings->order == ORDER_ADDRESS ? "--order=address" : NULL;
 }
 
+/* Is nothing named, and everything meant? */
+static bool names_all(const struct given_names *names)
+{
+    return names->operands == names->end && !names->list;
+}
+
 static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb_store *store,
                                       struct given_names *names, struct sb_error *err)
 {
@@ -171,7 +177,8 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
     const struct sb_source_options how = {.no_check = settings->no_check};
     const struct sb_fetch_options wanted = {.decompress = settings->decompress,
                                             .decompress_all = settings->decompress_all,
-                                            .framing = (enum sb_framing)settings->framing};
+                                            .framing = (enum sb_framing)settings->framing,
+                                            .share = &names->share};
     int64_t written = 0;
     struct sb_fetch_output output = {.write = output_directly, .context = &written};
     struct sb_fetch_counts counts;
@@ -186,7 +193,8 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
                        sb_store_name(store), clash);
     code = sb_store_source(store, &source, &how, &message_notify, err);
     if (!code)
-        code = sb_fetch_stream(source, &asked, &wanted, &output, &message_notify, &counts, err);
+        code = sb_fetch_stream(source, names_all(names) ? NULL : &asked, &wanted, &output,
+                               &message_notify, &counts, err);
     sb_source_free(source);
     /* What comes in sequence cannot be read beyond its damage. */
     if (code == SB_DAMAGED)
@@ -204,7 +212,7 @@ static enum sb_code catalog(const struct settings *settings, struct sb_store *st
     struct sb_catalog_options selection = {.notify = &message_notify, .context = &wanted};
     enum sb_code code;
 
-    if (names->list || sb_store_is_stream(store))
+    if (names->list || names_all(names) || sb_store_is_stream(store))
         return catalog_store(store, archive, &how, &selection, result, err);
     wanted_begin(&wanted, names->operands, (size_t)(names->end - names->operands));
     selection.wanted = wanted_has;
@@ -217,12 +225,15 @@ static enum sb_code catalog(const struct settings *settings, struct sb_store *st
 static enum sb_code fetch(const struct settings *settings, struct sb_store *store,
                           struct given_names *names, struct sb_error *err)
 {
+    const struct sb_query files = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     struct sb_catalog_result result = {0};
     struct sb_archive *archive = NULL;
     enum sb_code code = SB_OK;
 
     if ((sb_store_can(store, SB_CAN_PATHS | SB_CAN_WALK)))
         code = catalog(settings, store, &archive, names, &result, err);
+    if (!code && archive && !result.in_sequence && names_all(names))
+        code = sb_cursor_open(&names->files, archive, &files, err);
     if (!code && archive && !result.in_sequence)
         code = fetch_from_archive(settings, archive, names, err);
     else if (!code)
@@ -232,16 +243,12 @@ static enum sb_code fetch(const struct settings *settings, struct sb_store *stor
 }
 
 /* What does not go with what, of an archive. */
-static int check_files(const struct settings *settings, const char *archive, size_t path_count)
+static int check_files(const struct settings *settings, const char *archive)
 {
     const char *of_bags = cat_records_given();
 
     if (of_bags)
         return message_usage("%s: is no bag, and --%s is for bags", archive, of_bags);
-    if (path_count == 0 && !settings->files_from)
-        return message_usage("%s: no PATH given; for all files: "
-                             "shardbox find -0 --type=f ARCHIVE | shardbox cat -0 -T - ARCHIVE",
-                             archive);
     if (settings->decompress && settings->ranged)
         return message_usage("--decompress and --range cannot be given together");
     if (settings->decompress && settings->batch)
@@ -260,7 +267,7 @@ static int cat_files(const struct settings *settings, struct sb_store *store, ch
         .operands = paths, .end = paths + path_count, .share = settings->share};
     struct sb_error err;
     enum sb_code code = SB_OK;
-    int status = check_files(settings, sb_store_path(store), path_count);
+    int status = check_files(settings, sb_store_path(store));
 
     if (status != OPTIONS_RUN)
         return status;
@@ -268,7 +275,7 @@ static int cat_files(const struct settings *settings, struct sb_store *store, ch
         code = sb_list_open(&names.list, settings->files_from, settings->nul ? '\0' : '\n', &err);
     if (!code)
         code = fetch(settings, store, &names, &err);
-    sb_list_free(names.list);
+    given_names_release(&names);
     return code ? message_failure(&err) : message_status();
 }
 
@@ -305,14 +312,19 @@ static int cat_rows(const struct settings *settings, struct sb_store *store, cha
 {
     struct cat_request request = request_of(settings, store, operands, count);
     const char *clash = clash_with_bag(settings);
+    enum sb_array_as as = settings->npy   ? SB_ARRAY_AS_NPY
+                          : settings->raw ? SB_ARRAY_AS_VALUES
+                                          : SB_ARRAY_AS_NAMED;
 
+    if (settings->npy && settings->raw)
+        return message_usage("--raw and --npy cannot be given together");
     if (sb_store_can(store, SB_CAN_KEYS))
-        return cat_cache(&request, settings->raw);
+        return cat_cache(&request, as);
     if (clash)
         return message_usage("%s: is a %s, and %s is for files of archives", request.spec,
                              sb_store_word(store), clash);
     if (sb_store_can(store, SB_CAN_ITEMS))
-        return cat_items(&settings->records, &request, settings->npy);
+        return cat_items(&settings->records, &request, as);
     return cat_records(&settings->records, &request);
 }
 

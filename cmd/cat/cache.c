@@ -30,32 +30,29 @@ static enum sb_code fetch(const struct cat_request *request, struct given_names 
 
     if (!code && request->files_from)
         code = sb_list_open(&given->list, request->files_from, request->nul ? '\0' : '\n', err);
+    else if (request->operand_count == 0)
+        given->cache = cache;
     if (!code)
         code = sb_cache_fetch(cache, options, &names, &output, &message_notify, counts, err);
     message_progress_end();
-    sb_list_free(given->list);
+    given_names_release(given);
     sb_cache_free(cache);
     return code;
 }
 
-static int check_usage(const struct cat_request *request, bool raw)
+static int check_usage(const struct cat_request *request)
 {
     const char *clash = cat_cache_clash();
 
     if (clash)
         return message_usage("%s: is a cache, which --%s does not go with", request->spec, clash);
-    if (raw && options_given_of((const char *const[]){"npy", NULL}))
-        return message_usage("--raw and --npy cannot be given together");
-    if (request->operand_count == 0 && !request->files_from)
-        return message_usage("%s: no KEY given; 'shardbox ls %s' lists them", request->spec,
-                             request->spec);
     return STATUS_CLEAN;
 }
 
-int cat_cache(const struct cat_request *request, bool raw)
+int cat_cache(const struct cat_request *request, enum sb_array_as as)
 {
     struct sb_cache_fetch_options options = {
-        .raw = raw,
+        .as = as,
         .framing = request->framing,
         .line_end = request->nul ? '\0' : '\n',
         .threads = request->threads,
@@ -67,7 +64,7 @@ int cat_cache(const struct cat_request *request, bool raw)
     const char **arrays;
     struct sb_error err;
     enum sb_code code;
-    int status = check_usage(request, raw);
+    int status = check_usage(request);
 
     if (status)
         return status;

@@ -22,9 +22,6 @@ static const char *misuse(const struct cat_records_settings *settings,
 
     if (wrong)
         return wrong;
-    if (options_given_of((const char *const[]){"raw", NULL}) &&
-        options_given_of((const char *const[]){"npy", NULL}))
-        return "--raw and --npy cannot be given together";
     if (request->files_from && strcmp(request->files_from, "-") == 0 &&
         strcmp(request->spec, "-") == 0)
         return "the Syrah file and -T cannot both be standard input";
@@ -32,14 +29,14 @@ static const char *misuse(const struct cat_records_settings *settings,
 }
 
 static enum sb_code fetch(const struct cat_request *request, const struct sb_syrah_set *set,
-                          const struct sb_item_choice_options *chosen, bool npy, int64_t *missing,
-                          struct sb_error *err)
+                          const struct sb_item_choice_options *chosen, enum sb_array_as as,
+                          int64_t *missing, struct sb_error *err)
 {
     const struct sb_item_fetch_options wanted = {
         .records = {.framing = request->framing,
                     .line_end = request->nul ? '\0' : '\n',
                     .threads = request->threads},
-        .npy = npy,
+        .as = as,
     };
     int64_t written = 0;
     const struct sb_fetch_output output = {.write = output_directly, .context = &written};
@@ -66,8 +63,8 @@ static void add_random(struct sb_record_choice_options *options,
 }
 
 static enum sb_code open_and_fetch(const struct cat_records_settings *settings,
-                                   const struct cat_request *request, bool npy, int64_t *missing,
-                                   struct sb_error *err)
+                                   const struct cat_request *request, enum sb_array_as as,
+                                   int64_t *missing, struct sb_error *err)
 {
     struct chosen_items items;
     struct sb_syrah_set *set;
@@ -80,7 +77,7 @@ static enum sb_code open_and_fetch(const struct cat_records_settings *settings,
     if (!code) {
         add_random(&items.options.records, settings);
         items.options.share = request->share;
-        code = fetch(request, set, &items.options, npy, missing, err);
+        code = fetch(request, set, &items.options, as, missing, err);
         chosen_items_close(&items);
     }
     sb_syrah_set_free(set);
@@ -88,7 +85,7 @@ static enum sb_code open_and_fetch(const struct cat_records_settings *settings,
 }
 
 int cat_items(const struct cat_records_settings *settings, const struct cat_request *request,
-              bool npy)
+              enum sb_array_as as)
 {
     const char *other = options_given_of(options_of_bags), *wrong = misuse(settings, request);
     struct sb_error err;
@@ -98,7 +95,7 @@ int cat_items(const struct cat_records_settings *settings, const struct cat_requ
         return message_usage("%s: is a Syrah file, and --%s is for bags", request->spec, other);
     if (wrong)
         return message_usage("%s", wrong);
-    if (open_and_fetch(settings, request, npy, &missing, &err))
+    if (open_and_fetch(settings, request, as, &missing, &err))
         return message_failure(&err);
     if (missing > 0 && request->framing == SB_FRAMING_BATCH)
         message_problem("%" PRId64 " of the items asked for %s not there", missing,

@@ -5,9 +5,10 @@
 #define SB_CMD_CAT_ITEMS_H
 
 #include "cat/records.h"
+#include "store/array/name.h"
 
-/* Does all of it; returns the exit status. npy: .npy files, instead of values alone. */
+/* Does all of it; returns the exit status. */
 int cat_items(const struct cat_records_settings *settings, const struct cat_request *request,
-              bool npy);
+              enum sb_array_as as);
 
 #endif

@@ -2,6 +2,40 @@
 
 #include <string.h>
 
+static enum sb_code next_file(struct given_names *given, const char **name, size_t *size,
+                              struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code;
+
+    do
+        code = sb_cursor_next(given->files, &entry, err);
+    while (!code && entry.type != SB_FILE);
+    if (code)
+        return code;
+    *name = entry.path;
+    *size = entry.path_size;
+    return SB_OK;
+}
+
+static enum sb_code next_key(struct given_names *given, const char **name, size_t *size,
+                             struct sb_error *err)
+{
+    struct sb_cache_row row;
+    enum sb_code code;
+
+    do
+        code = sb_cache_next(given->cache, &row, err);
+    while (!code && row.superseded);
+    if (code)
+        return code;
+    if (sb_buf_set(&given->key, row.key.text, row.key.size))
+        return sb_fail_memory(err);
+    *name = given->key.data;
+    *size = given->key.size;
+    return SB_OK;
+}
+
 static enum sb_code next_of_all(struct given_names *given, const char **name, size_t *size,
                                 struct sb_error *err)
 {
@@ -11,7 +45,11 @@ static enum sb_code next_of_all(struct given_names *given, const char **name, si
         *size = strlen(*name);
         return SB_OK;
     }
-    return given->list ? sb_list_next(given->list, name, size, err) : SB_END;
+    if (given->list)
+        return sb_list_next(given->list, name, size, err);
+    if (given->files)
+        return next_file(given, name, size, err);
+    return given->cache ? next_key(given, name, size, err) : SB_END;
 }
 
 static bool is_others(const struct given_names *given)
@@ -58,4 +96,11 @@ static bool ready(void *context)
 struct sb_fetch_names given_names_of(struct given_names *given)
 {
     return (struct sb_fetch_names){.next = next, .ready = ready, .context = given};
+}
+
+void given_names_release(struct given_names *given)
+{
+    sb_list_free(given->list);
+    sb_cursor_free(given->files);
+    sb_buf_release(&given->key);
 }

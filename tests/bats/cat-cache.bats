@@ -3,24 +3,46 @@
 load helper
 load cache
 
-@test "a tensor is written as the .npy file that it was made of" {
+@test "named as the file that it was made of, a tensor is that file" {
     make_tensors t
-    sb cat t t:1 | cmp - tensors/t:1.npy
-    sb cat t t:1 t:0 t:1 | cmp - <(cat tensors/t:{1,0,1}.npy)
+    sb cat t t:1.npy | cmp - tensors/t:1.npy
+    sb cat t t:1.npy t:0.npy t:1.npy | cmp - <(cat tensors/t:{1,0,1}.npy)
     make_dicts k
-    sb cat k k:0/emb k/2/mask | cmp - <(cat dicts/k:0/emb.npy dicts/k/2/mask.npy)
+    sb cat k k:0/emb.npy k/2/mask.npy | cmp - <(cat dicts/k:0/emb.npy dicts/k/2/mask.npy)
+}
+
+@test "named bare, an array is its values; --npy and --raw change that alike for both names" {
+    make_tensors t
+    sb cat --raw t t:1.npy >values
+    (($(stat -c %s values) == 24)) || fail 'three int64'
+    sb cat t t:1 | cmp - values
+    sb cat --raw t t:1 | cmp - values
+    sb cat --npy t t:1 | cmp - tensors/t:1.npy
+    sb cat --npy t t:1.npy | cmp - tensors/t:1.npy
+    sb cat t t:1 t:1.npy | cmp - <(cat values tensors/t:1.npy)
+}
+
+@test "without a KEY all that counts comes, in the order of the cache" {
+    make_dicts k
+    sb cat --npy k | cmp - <(cat {dicts/k/2,dicts/k:0,again/k:1}/{emb.npy,mask.npy,meta.pkl})
+    printf '%s\n' k/2 k:0 k:1 >keys
+    sb cat -T keys k | cmp - <(sb cat k)
+    sb cat --array=meta k | cmp - <(cat {dicts/k/2,dicts/k:0,again/k:1}/meta.pkl)
+    sb cat --part=2/3 --array=meta k | cmp - dicts/k:0/meta.pkl
+    sb find --type=f k | sb cat -T - k >found
+    sb cat --npy k | sort | cmp - <(sort found)
 }
 
 @test "a key without the name of an array is all of its arrays, in the order of the cache" {
     make_dicts k
-    sb cat k k:0 k/2 | cmp - <(cat dicts/{k:0,k/2}/{emb.npy,mask.npy,meta.pkl})
-    sb cat --array=meta --array=emb k k:0 k/2/mask |
+    sb cat --npy k k:0 k/2 | cmp - <(cat dicts/{k:0,k/2}/{emb.npy,mask.npy,meta.pkl})
+    sb cat --npy --array=meta --array=emb k k:0 k/2/mask |
         cmp - <(cat dicts/k:0/{emb.npy,meta.pkl} dicts/k/2/mask.npy)
 }
 
 @test "of a key that was written again, the last row counts" {
     make_dicts k
-    sb cat k k:1 | cmp - <(cat again/k:1/{emb.npy,mask.npy,meta.pkl})
+    sb cat --npy k k:1 | cmp - <(cat again/k:1/{emb.npy,mask.npy,meta.pkl})
 }
 
 @test "--raw writes values alone: a bool is a byte, and a blob is as it is" {
@@ -46,27 +68,26 @@ tree/a/emb.npy int8 [1] 1
 tree/a/emb/emb.npy int8 [1] 2
 END
     make_cache tree c
-    sb cat c a/emb | cmp - tree/a/emb/emb.npy
-    sb cat c a/emb/emb a | cmp - <(cat tree/a/emb/emb.npy tree/a/emb.npy)
+    sb cat --npy c a/emb | cmp - tree/a/emb/emb.npy
+    sb cat --npy c a/emb/emb a | cmp - <(cat tree/a/emb/emb.npy tree/a/emb.npy)
 }
 
 @test "the names that arrays have as files will do as well" {
     make_dicts k
     sb find --type=f k >names
     grep -qx k:0/meta.pkl names
-    sb cat -T names k | cmp - <(sed 's/\.[a-z]*$//' names | sb cat -T - k)
+    sb cat -T names k | cmp - <(sed 's/\.[a-z]*$//' names | sb cat --npy -T - k)
     run_fail 1 sb cat --raw k k:0/meta.npy k:0/emb.pkl k:0.npy k:0/meta.pkl
     output_is zero
     ((${#stderr_lines[@]} == 3)) || fail 'what is not there'
     make_tensors t
-    sb cat t t:1.npy | cmp - tensors/t:1.npy
     run_fail 1 sb cat t t:1.pkl
     make_npy <<<'tree/a.npy int8 [1] 1'
     make_npy <<<'more/b.npy int8 [1] 2'
     make_cache tree u
     make_cache more u --append --key-prefix=a/
     sb cat u a/b.npy | cmp - more/b.npy
-    sb cat u a/b a.npy | cmp - <(cat more/b.npy tree/a.npy)
+    sb cat --npy u a/b a.npy | cmp - <(cat more/b.npy tree/a.npy)
     run_fail 1 sb cat u a/c.npy
     stderr_is 'shardbox cat: a/c.npy: the key has no such array; ls tells which it has'
 }
@@ -74,9 +95,9 @@ END
 @test "keys come from a list, too, whose lines end in a newline or in NUL" {
     make_tensors t
     printf 't:1\nt:0' >keys
-    sb cat -T keys t t:0 | cmp - <(cat tensors/t:{0,1,0}.npy)
-    tr '\n' '\0' <keys | sb cat -0 -T - t | cmp - <(cat tensors/t:{1,0}.npy)
-    sb cat --part=2/2 -T keys t t:0 | cmp - tensors/t:1.npy
+    sb cat --npy -T keys t t:0 | cmp - <(cat tensors/t:{0,1,0}.npy)
+    tr '\n' '\0' <keys | sb cat --npy -0 -T - t | cmp - <(cat tensors/t:{1,0}.npy)
+    sb cat --npy --part=2/2 -T keys t t:0 | cmp - tensors/t:1.npy
 }
 
 @test "what is not there is named, and the rest is written" {
@@ -142,7 +163,7 @@ shardbox cat: k:0/: no such key in the cache'
 
 @test "--frame: each array is a record, with the name that it has as a file" {
     make_dicts k
-    sb cat --frame=tar k k:0 k/2/meta | tar xf - --one-top-level=out
+    sb cat --npy --frame=tar k k:0 k/2/meta | tar xf - --one-top-level=out
     cmp out/k:0/emb.npy dicts/k:0/emb.npy
     cmp out/k:0/meta.pkl dicts/k:0/meta.pkl
     [[ -e out/k/2/meta.pkl && ! -e out/k/2/emb.npy ]] || fail 'which'
@@ -155,7 +176,7 @@ one again'
     make_tensors t
     run_ok sb cat --frame=jsonl --raw t t:0
     output_has '"key":"t:0.int64"'
-    sb cat --frame=batch k k:0 k:1 | sb convert -q --frame=batch - a.barecat
+    sb cat --npy --frame=batch k k:0 k:1 | sb convert -q --frame=batch - a.barecat
     sb cat a.barecat k:1/emb.npy | cmp - again/k:1/emb.npy
 }
 
@@ -165,10 +186,10 @@ one again'
     make_cache tree root --key-prefix=/
     run_ok sb cat --frame=jsonl --raw up ../a
     output_is '{"index":0,"key":"../a/emb.int8","data":"AQ=="}'
-    run_fail 2 sb cat --frame=tar up ../a
+    run_fail 2 sb cat --npy --frame=tar up ../a
     output_is ''
     stderr_is 'shardbox cat: ../a/emb.npy: its name has a .. component, which no file may have; choose jsonl'
-    sb cat --frame=tar root /a | tar tf - >names
+    sb cat --npy --frame=tar root /a | tar tf - >names
     [[ $(cat names) == a/emb.npy ]] || fail 'names'
 }
 
@@ -272,8 +293,6 @@ one again'
 @test "what does not go with a cache is refused, and a directory of caches" {
     mkdir all
     make_tensors all/t
-    run_fail 2 sb cat all/t
-    stderr_is "shardbox cat: all/t: no KEY given; 'shardbox ls all/t' lists them; try 'shardbox cat --help'"
     run_fail 2 sb cat --shuffle all/t t:0
     stderr_is "shardbox cat: all/t: is a cache, which --shuffle does not go with; try 'shardbox cat --help'"
     run_fail 2 sb cat --range=0:1 all/t t:0

@@ -112,6 +112,24 @@ eins
     [[ $(sb cat --npy a.syr 1/b) == *"'|b1'"*"'shape': (0,)"* ]] || fail 'no values'
 }
 
+@test "what find prints is taken, and is the file; named bare an array is its values" {
+    make_four
+    sb unpack -C out a.syr
+    sb find --type=f a.syr >names
+    sb cat -T names a.syr | cmp - <(while read -r name; do cat out/"$name"; done <names)
+    sb cat a.syr 00000001/n.npy 2/n.npy | cmp - <(cat out/0000000{1,2}/n.npy)
+    sb cat --npy a.syr 1/n 2/n.npy | cmp - <(cat out/0000000{1,2}/n.npy)
+    run_ok sb cat --raw a.syr 1/n.npy 2/n 0/text.txt
+    output_is 1122null
+    run_ok sb cat a.syr ::3/n.int16
+    output_is 0033
+    sb cat --shuffle --seed=3 a.syr ::/n.npy | wc -c | cmp - <(cat out/*/n.npy | wc -c)
+    run_fail 1 sb cat a.syr 1/n.float32 1/text.npy 1/n.txt
+    stderr_has 'a.syr: 1/n.float32'
+    run_fail 2 sb cat --raw --npy a.syr 1/n
+    stderr_is "shardbox cat: --raw and --npy cannot be given together; try 'shardbox cat --help'"
+}
+
 @test "frames: jsonl tells the item's number, tar makes files" {
     make_four
     run_ok sb cat --frame=jsonl a.syr 3/text

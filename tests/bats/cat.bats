@@ -77,12 +77,46 @@ make_large_archive() {
     run_fail 1 sb cat a.barecat '*.txt'
 }
 
-@test "without a PATH it is wrong usage, with a hint" {
+@test "without a PATH every file is written, in the order of the container" {
     make_archive
-    run_fail 2 sb cat a.barecat
-    stderr_has "no PATH given"
-    stderr_has "shardbox find"
+    sb find -0 --type=f --sort=address a.barecat | sb cat -0 -T - a.barecat >all
+    [[ -s all ]] || fail 'nothing'
+    sb cat a.barecat | cmp - all
+    sb cat --frame=jsonl a.barecat | jq -r .key | sort >named
+    sb find --type=f a.barecat | sort | cmp - named
+    cat <(sb cat --part=1/2 --frame=u32 a.barecat) <(sb cat --part=2/2 --frame=u32 a.barecat) | wc -c >parts
+    sb cat --frame=u32 a.barecat | wc -c | cmp - parts
     run_fail 2 sb cat
+}
+
+@test "without a PATH a tar is what tar -xO writes, and a zip what unzip -p does" {
+    mkdir -p d/sub
+    for i in {1..30}; do echo "file $i" >d/sub/"$i"; done
+    ln -s 1 d/sub/link
+    tar cf t.tar d
+    tar xOf t.tar >theirs
+    sb cat t.tar | cmp - theirs
+    gzip -k t.tar
+    sb cat t.tar.gz | cmp - theirs
+    sb cat - <t.tar.gz | cmp - theirs
+    cmp <(sb cat --part=1/2 --frame=tar t.tar | tar t | sort) <(sb cat --part=1/2 --frame=tar - <t.tar.gz | tar t | sort)
+    rm d/sub/link
+    zip -qr z.zip d
+    sb cat z.zip | cmp - <(unzip -p z.zip)
+    find d | cpio -o --quiet -H newc >c.cpio
+    sb cat c.cpio | cmp - <(cpio -i --quiet --to-stdout <c.cpio)
+}
+
+@test "of all files, what of a hard link has passed by on a pipe is told" {
+    mkdir d
+    echo one >d/a
+    ln d/a d/b
+    tar cf t.tar d/a d/b
+    run_ok sb cat t.tar
+    output_is $'one\none'
+    run_fail 1 sh -c 'gzip <t.tar | "$0" cat -' "$SHARDBOX"
+    output_is one
+    stderr_is "shardbox cat: d/b: is a hard link to 'd/a', whose bytes have passed by; ask for that name instead"
 }
 
 @test "a list of names may lack its last newline or NUL" {

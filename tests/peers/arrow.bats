@@ -16,7 +16,7 @@ arrow() {
 @test "every type, shapes with and without values, and blobs: as pyarrow wrote them" {
     arrow write theirs
     for name in plain version4 sliced empty; do
-        run_ok sh -c '"$0" cat --frame=u32 -T "$1.keys" "$1" >got' "$SHARDBOX" "theirs/$name"
+        run_ok sh -c '"$0" cat --npy --frame=u32 -T "$1.keys" "$1" >got' "$SHARDBOX" "theirs/$name"
         cmp got "theirs/$name.frames"
     done
 }

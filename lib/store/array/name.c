@@ -68,3 +68,8 @@ bool sb_array_is_among(const char *array, const char *const *names, size_t count
         found = strcmp(names[i], array) == 0;
     return found;
 }
+
+bool sb_array_is_npy(enum sb_array_as as, bool as_file)
+{
+    return as == SB_ARRAY_AS_NPY || (as == SB_ARRAY_AS_NAMED && as_file);
+}

@@ -17,6 +17,14 @@ enum sb_array_form {
     SB_FORM_SHAPE,  /* .shape: int64 values, beside a raw array */
 };
 
+/* How an array goes out that is asked for by a name. */
+enum sb_array_as {
+    SB_ARRAY_AS_NAMED, /* a file where it is named as one, as a member is (17/image.npy); named bare
+                          (17/image, or 17), its values alone */
+    SB_ARRAY_AS_NPY,
+    SB_ARRAY_AS_VALUES,
+};
+
 struct sb_array_name {
     const char *item; /* the part before the last '/'; "" where there is none */
     size_t item_size;
@@ -30,6 +38,9 @@ struct sb_array_name {
  * the item at once: "KEY.npy". */
 enum sb_code sb_array_name_make(struct sb_buf *out, const struct sb_array_name *name,
                                 struct sb_error *err) SB_CHECKED;
+
+/* Is it a .npy file, asked for so, and named as a file or not? */
+bool sb_array_is_npy(enum sb_array_as as, bool as_file);
 
 /* Is it one of these names of arrays, of which none stand for all? */
 bool sb_array_is_among(const char *array, const char *const *names, size_t count);

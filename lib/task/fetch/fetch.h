@@ -12,6 +12,7 @@
 #define SB_TASK_FETCH_FETCH_H
 
 #include "core/error.h"
+#include "core/share.h"
 #include "store/frames/framing.h"
 
 #include <stdbool.h>
@@ -64,6 +65,8 @@ struct sb_fetch_options {
      */
     enum sb_framing framing;
     char frame_end;
+
+    const struct sb_share *share; /* of a stream without names: these of its files */
 };
 
 struct sb_fetch_counts {

@@ -15,6 +15,9 @@ struct fetch_stream {
     const struct sb_fetch_output *output;
     const struct sb_notify *notify;
     struct sb_fetch_counts *counts;
+    bool asks; /* for names; else for all files, or these of them: */
+    const struct sb_share *share;
+    int64_t number; /* of the next file */
     bool decompress;
     bool decompress_all;
     struct sb_fetch_frames frames;
@@ -182,6 +185,19 @@ static enum sb_code answer(struct fetch_stream *fetch, const struct sb_member *m
     return SB_OK;
 }
 
+static bool has_bytes(const struct sb_member *member)
+{
+    return member->entry.type == SB_FILE && !member->special;
+}
+
+static enum sb_code take_any(struct fetch_stream *fetch, const struct sb_member *member,
+                             const char *name, size_t size, struct sb_error *err)
+{
+    if (!has_bytes(member) || !sb_share_has(*fetch->share, fetch->number++))
+        return SB_OK;
+    return answer(fetch, member, name, size, err);
+}
+
 static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *member,
                          struct sb_error *err)
 {
@@ -194,6 +210,8 @@ static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *mem
                          &name, &size, err);
     if (code)
         return code == SB_END ? SB_OK : code;
+    if (!fetch->asks)
+        return take_any(fetch, member, name, size, err);
     sqlite3_bind_blob(fetch->meet, 1, name, (int)size, SQLITE_STATIC);
     code = sb_database_step(fetch->meet, err);
     if (code || sqlite3_changes(fetch->db) == 0)
@@ -242,19 +260,21 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
                                  .output = output,
                                  .notify = notify,
                                  .counts = counts,
+                                 .asks = names,
+                                 .share = options->share,
                                  .decompress = options->decompress,
                                  .decompress_all = options->decompress_all};
     enum sb_code code;
 
     *counts = (struct sb_fetch_counts){0};
     code = sb_fetch_frames_open(&fetch.frames, options->framing, output, err);
-    if (!code)
+    if (!code && names)
         code = open_names(&fetch, err);
-    if (!code)
+    if (!code && names)
         code = read_names(&fetch, names, err);
     if (!code)
         code = walk(&fetch, err);
-    if (!code)
+    if (!code && names)
         code = tell_missing(&fetch, err);
     if (!code)
         code = sb_fetch_frames_finish(&fetch.frames, err);

@@ -216,6 +216,7 @@ static void choose(const struct sb_cache_asks *asks, struct sb_cache_ask *ask,
             continue;
         ask->first = i;
         ask->count = 1;
+        ask->as_file = as_file;
     }
 }
 

@@ -21,6 +21,7 @@ struct sb_cache_ask {
     const struct sb_cache_field *fields;
     size_t first, count;
     bool alone;
+    bool as_file; /* by the name that it has as a member, with its suffix */
     int64_t cost; /* bytes of the file for a row of the segment */
 };
 

@@ -11,6 +11,7 @@
 #ifndef SB_TASK_TABLE_CACHE_FETCH_H
 #define SB_TASK_TABLE_CACHE_FETCH_H
 
+#include "store/array/name.h"
 #include "store/cache/cache.h"
 #include "store/frames/framing.h"
 #include "task/fetch/fetch.h"
@@ -20,7 +21,7 @@
 struct sb_cache_fetch_options {
     const char *const *arrays; /* of keys that are asked for as a whole: only these */
     size_t array_count;        /* 0: all of them, in the order of the segment's columns */
-    bool raw; /* values alone, instead of .npy files; blobs are bytes in any case */
+    enum sb_array_as as;       /* blobs are bytes in any case */
 
     /* Each array is a record; names are those of array/name.h, with the suffix of what is given
      * out. In batch an answer may also be NAME SP "missing" (as it was asked for) or "damaged". */

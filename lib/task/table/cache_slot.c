@@ -137,12 +137,12 @@ void sb_cache_slot_pass(struct sb_cache_slot *slot)
     slot->next_index++;
 }
 
-static enum sb_array_form form_of(const struct sb_cache_slot *slot,
+static enum sb_array_form form_of(const struct sb_cache_slot *slot, const struct sb_cache_ask *ask,
                                   const struct sb_cache_field *field)
 {
     if (field->blob)
         return SB_FORM_PICKLE;
-    return slot->options->raw ? SB_FORM_RAW : SB_FORM_NPY;
+    return sb_array_is_npy(slot->options->as, ask->as_file) ? SB_FORM_NPY : SB_FORM_RAW;
 }
 
 static enum sb_code make_name(struct sb_cache_slot *slot, const struct sb_cache_ask *ask,
@@ -154,7 +154,7 @@ static enum sb_code make_name(struct sb_cache_slot *slot, const struct sb_cache_
         .item_size = ask->key_size,
         .array = field->name,
         .array_size = strlen(field->name),
-        .form = form_of(slot, field),
+        .form = form_of(slot, ask, field),
         .dtype = field->dtype,
     };
 
@@ -187,7 +187,7 @@ enum sb_code sb_cache_slot_value(struct sb_cache_slot *slot, struct sb_cache_ans
         sb_cache_value(slot->reader, ask->place, slot->next_field, &out->value, err);
 
     out->head_size = 0;
-    if (!code && form_of(slot, field) == SB_FORM_NPY) {
+    if (!code && form_of(slot, ask, field) == SB_FORM_NPY) {
         code = make_head(slot, &out->value.array, err);
         out->head_size = slot->head.size;
     }

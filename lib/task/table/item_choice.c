@@ -2,6 +2,7 @@
 
 #include "core/buf.h"
 #include "core/list.h"
+#include "store/array/name.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 struct selection {
     const uint32_t *arrays; /* NULL: all, in the order of the file */
     uint32_t count;
+    bool as_file; /* the only one was named so */
 };
 
 struct sb_item_choice {
@@ -28,7 +30,7 @@ struct sb_item_choice {
 
     /* Of what is random, comes for ever, or is a share: instead of the above. */
     struct sb_record_choice *drawn;
-    struct sb_limit_spool numbers; /* item * (arrays + 1), + 1 + the array if one is named */
+    struct sb_limit_spool numbers; /* of items and codes_of_item */
     bool counted;
     struct sb_record_run codes; /* such numbers that are under way */
 
@@ -36,6 +38,7 @@ struct sb_item_choice {
     struct selection selection; /* of these */
     uint32_t next_array;        /* of the first of them, in the selection */
     uint32_t named;             /* the only array of a selection */
+    bool as_file;               /* of the run that was given last */
     struct sb_buf missing;
 };
 
@@ -100,11 +103,33 @@ static enum sb_code fail_item(struct sb_item_choice *choice, struct sb_record_ru
                    choice->count);
 }
 
+/* An array by its name, or, with the suffix that it has as a member, as a file; -1: none. */
+static int64_t find_array(const struct sb_syrah_set *set, const char *array, bool *as_file)
+{
+    int64_t found = sb_syrah_set_find(set, array, strlen(array));
+    const char *dot = strrchr(array, '.');
+    struct sb_array_name name;
+    enum sb_dtype dtype;
+
+    *as_file = false;
+    if (found >= 0 || !dot || !sb_array_name_parse(&name, array, strlen(array)))
+        return found;
+    found = sb_syrah_set_find(set, array, (size_t)(dot - array));
+    if (found < 0)
+        return -1;
+    dtype = sb_syrah_set_array(set, (uint32_t)found)->dtype;
+    *as_file = name.form == SB_FORM_NPY;
+    if (name.form == SB_FORM_NPY)
+        return dtype != SB_DTYPE_STR ? found : -1;
+    return name.dtype == dtype ? found : -1;
+}
+
 /* What follows is of this array, or, of NULL, of the usual ones. */
 static enum sb_code select_array(struct sb_item_choice *choice, const char *array,
                                  const char *words, struct sb_record_run *run, struct sb_error *err)
 {
-    int64_t found = array ? sb_syrah_set_find(choice->set, array, strlen(array)) : 0;
+    bool as_file = false;
+    int64_t found = array ? find_array(choice->set, array, &as_file) : 0;
 
     if (found < 0) {
         if (sb_buf_set(&choice->missing, words, strlen(words)))
@@ -114,7 +139,8 @@ static enum sb_code select_array(struct sb_item_choice *choice, const char *arra
     }
     choice->named = (uint32_t)found;
     choice->selection =
-        array ? (struct selection){.arrays = &choice->named, .count = 1} : choice->usual;
+        array ? (struct selection){.arrays = &choice->named, .count = 1, .as_file = as_file}
+              : choice->usual;
     return SB_OK;
 }
 
@@ -199,17 +225,24 @@ static void drop_items(struct sb_record_run *items, int64_t count)
     items->first += count * items->step;
 }
 
+/* All of its arrays, or one of them, as it is or as a file. */
+static int64_t codes_of_item(const struct sb_item_choice *choice)
+{
+    return (int64_t)choice->array_count * 2 + 1;
+}
+
 /* The next of those that were counted. */
 static void take_counted(struct sb_item_choice *choice)
 {
-    int64_t base = (int64_t)choice->array_count + 1, number = choice->codes.first;
+    int64_t base = codes_of_item(choice), number = choice->codes.first;
 
     drop_items(&choice->codes, 1);
     choice->items = (struct sb_record_run){.first = number / base, .step = 1, .count = 1};
     choice->selection = choice->usual;
     if (number % base > 0) {
-        choice->named = (uint32_t)(number % base) - 1;
-        choice->selection = (struct selection){.arrays = &choice->named, .count = 1};
+        choice->named = (uint32_t)((number % base - 1) / 2);
+        choice->selection = (struct selection){
+            .arrays = &choice->named, .count = 1, .as_file = (number % base - 1) % 2};
     }
 }
 
@@ -270,9 +303,15 @@ enum sb_code sb_item_choice_next(struct sb_item_choice *choice, struct sb_record
             if (code)
                 return code;
         }
+        choice->as_file = choice->selection.as_file;
         take_run(choice, run);
     } while (run->count == 0);
     return SB_OK;
+}
+
+bool sb_item_choice_as_file(const struct sb_item_choice *choice)
+{
+    return choice->as_file;
 }
 
 const char *sb_item_choice_missing(const struct sb_item_choice *choice)
@@ -283,11 +322,11 @@ const char *sb_item_choice_missing(const struct sb_item_choice *choice)
 static enum sb_code spool_items(struct sb_item_choice *choice, const struct sb_record_run *items,
                                 struct sb_error *err)
 {
-    int64_t base = (int64_t)choice->array_count + 1, array = 0;
+    int64_t base = codes_of_item(choice), array = 0;
     enum sb_code code = SB_OK;
 
     if (choice->selection.arrays == &choice->named)
-        array = (int64_t)choice->named + 1;
+        array = (int64_t)choice->named * 2 + choice->selection.as_file + 1;
     for (int64_t i = 0; i < items->count && !code; i++)
         code = sb_limit_spool_add(&choice->numbers, (items->first + i * items->step) * base + array,
                                   err);

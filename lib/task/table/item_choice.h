@@ -15,7 +15,7 @@
 struct sb_item_group {
     const char *words; /* by which they were asked for */
     size_t slice_count;
-    const char *array; /* NULL: those that are chosen for all */
+    const char *array; /* as it is, or as a file is called; NULL: those that are chosen for all */
 };
 
 struct sb_item_choice_options {
@@ -52,6 +52,9 @@ enum sb_code sb_item_choice_next(struct sb_item_choice *choice, struct sb_record
 
 /* "99", "99/image"; until the next call of sb_item_choice_next. */
 const char *sb_item_choice_missing(const struct sb_item_choice *choice);
+
+/* Are those of the last run named as files are, with the suffix of an array? */
+bool sb_item_choice_as_file(const struct sb_item_choice *choice);
 
 /* As those of record_choice.h, of numbers; a total may be too large. */
 bool sb_item_choice_ready(const struct sb_item_choice *choice);

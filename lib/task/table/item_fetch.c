@@ -12,11 +12,14 @@
 #define BLOCK     ((size_t)256 << 10) /* of what is streamed */
 #define ITEM_NAME 24
 
+/* A record is an array of an item, as values or as a .npy file: its number is twice the number of
+ * item_choice.h, and for a .npy one more. */
 struct item_store {
     struct sb_record_store base;
     const struct sb_syrah_set *set;
     int64_t arrays;
-    bool npy;
+    enum sb_array_as as;
+    struct sb_item_choice *choice;
 };
 
 struct item_reader {
@@ -47,17 +50,23 @@ static void reader_free(void *context)
 
 static const struct sb_syrah_array *array_of(const struct item_store *store, int64_t number)
 {
-    return sb_syrah_set_array(store->set, (uint32_t)(number % store->arrays));
+    return sb_syrah_set_array(store->set, (uint32_t)(number / 2 % store->arrays));
 }
 
-/* Of a number of the set; the index of a place counts the arrays of its file. */
+static int64_t item_of(const struct item_store *store, int64_t number)
+{
+    return number / 2 / store->arrays;
+}
+
+/* Of a number of the set; the index of a place is such a number in its file. */
 static struct sb_bag_place place_of(const struct sb_record_store *base, int64_t number)
 {
     const struct item_store *store = (const struct item_store *)base;
-    struct sb_syrah_place place = sb_syrah_set_place(store->set, number / store->arrays);
+    struct sb_syrah_place place = sb_syrah_set_place(store->set, item_of(store, number));
 
     return (struct sb_bag_place){.shard = place.file,
-                                 .index = place.item * store->arrays + number % store->arrays};
+                                 .index =
+                                     place.item * store->arrays * 2 + number % (store->arrays * 2)};
 }
 
 static enum sb_code extents(void *context, struct sb_bag_place first, size_t count,
@@ -67,10 +76,11 @@ static enum sb_code extents(void *context, struct sb_bag_place first, size_t cou
 
     for (*good = 0; *good < count; ++*good) {
         int64_t index = first.index + (int64_t)*good;
-        struct sb_syrah_place place = {.file = first.shard, .item = index / store->arrays};
+        struct sb_syrah_place place = {.file = first.shard, .item = item_of(store, index)};
+        uint32_t array = (uint32_t)(index / 2 % store->arrays);
         struct sb_syrah_extent extent;
 
-        if (sb_syrah_set_extent(store->set, place, (uint32_t)(index % store->arrays), &extent, err))
+        if (sb_syrah_set_extent(store->set, place, array, &extent, err))
             return err->code;
         out[*good] = (struct sb_record_extent){
             .shard = first.shard, .offset = extent.offset, .size = extent.size};
@@ -86,16 +96,17 @@ static enum sb_code read_stored(void *context, uint32_t file, int64_t offset, vo
     return sb_syrah_read(sb_syrah_set_file(store->set, file), offset, data, size, err);
 }
 
-static bool is_npy(const struct item_store *store, const struct sb_syrah_array *array)
+/* Texts are as they are. */
+static bool is_npy(const struct item_store *store, int64_t number)
 {
-    return store->npy && array->dtype != SB_DTYPE_STR;
+    return number % 2 && array_of(store, number)->dtype != SB_DTYPE_STR;
 }
 
 static bool is_encoded(const struct sb_record_store *base, struct sb_bag_place place)
 {
     const struct item_store *store = (const struct item_store *)base;
 
-    return is_npy(store, array_of(store, place.index));
+    return is_npy(store, place.index);
 }
 
 /* What stands before the values: nothing, or the header of a .npy. */
@@ -106,7 +117,7 @@ static enum sb_code make_header(struct item_reader *reader, const struct sb_stor
     struct sb_npy npy = {.dtype = array->dtype, .dims = 1};
 
     sb_buf_clear(&reader->header);
-    if (!is_npy(reader->store, array))
+    if (!is_npy(reader->store, record->place.index))
         return SB_OK;
     npy.shape[0] = record->extent.size / (int64_t)sb_dtype_size(array->dtype);
     return sb_npy_add_header(&reader->header, &npy, err);
@@ -171,7 +182,7 @@ static enum sb_code subject(const struct sb_record_store *base, int64_t number, 
 {
     const struct item_store *store = (const struct item_store *)base;
 
-    return sb_buf_add_format(out, "item %" PRId64 ", array '%s'", number / store->arrays,
+    return sb_buf_add_format(out, "item %" PRId64 ", array '%s'", item_of(store, number),
                              array_of(store, number)->name);
 }
 
@@ -183,11 +194,11 @@ static enum sb_code name_of(const struct sb_record_store *base, int64_t number, 
     char item[ITEM_NAME];
     struct sb_array_name name = {
         .item = item,
-        .item_size = (size_t)snprintf(item, sizeof(item), "%08" PRId64, number / store->arrays),
+        .item_size = (size_t)snprintf(item, sizeof(item), "%08" PRId64, item_of(store, number)),
         .array = array->name,
         .array_size = strlen(array->name),
         .form = array->dtype == SB_DTYPE_STR ? SB_FORM_TEXT
-                : store->npy                 ? SB_FORM_NPY
+                : is_npy(store, number)      ? SB_FORM_NPY
                                              : SB_FORM_RAW,
         .dtype = array->dtype,
     };
@@ -197,7 +208,7 @@ static enum sb_code name_of(const struct sb_record_store *base, int64_t number, 
 
 static int64_t index_of(const struct sb_record_store *base, int64_t number)
 {
-    return number / ((const struct item_store *)base)->arrays;
+    return item_of((const struct item_store *)base, number);
 }
 
 static const struct sb_record_store_ops item_ops = {
@@ -215,29 +226,35 @@ static const struct sb_record_store_ops item_ops = {
     .index = index_of,
 };
 
-static enum sb_code next_run(void *choice, struct sb_record_run *run, struct sb_error *err)
+static enum sb_code next_run(void *context, struct sb_record_run *run, struct sb_error *err)
 {
-    return sb_item_choice_next(choice, run, err);
+    const struct item_store *store = context;
+    enum sb_code code = sb_item_choice_next(store->choice, run, err);
+    bool npy = !code && sb_array_is_npy(store->as, sb_item_choice_as_file(store->choice));
+
+    run->first = run->first * 2 + npy;
+    run->step *= 2;
+    return code;
 }
 
-static bool is_ready(void *choice)
+static bool is_ready(void *context)
 {
-    return sb_item_choice_ready(choice);
+    return sb_item_choice_ready(((const struct item_store *)context)->choice);
 }
 
-static int64_t round_of(void *choice)
+static int64_t round_of(void *context)
 {
-    return sb_item_choice_round(choice);
+    return sb_item_choice_round(((const struct item_store *)context)->choice);
 }
 
-static int64_t total_of(void *choice)
+static int64_t total_of(void *context)
 {
-    return sb_item_choice_total(choice);
+    return sb_item_choice_total(((const struct item_store *)context)->choice);
 }
 
-static const char *missing(void *choice)
+static const char *missing(void *context)
 {
-    return sb_item_choice_missing(choice);
+    return sb_item_choice_missing(((const struct item_store *)context)->choice);
 }
 
 static int64_t average_size(const struct sb_syrah_set *set)
@@ -256,21 +273,22 @@ enum sb_code sb_item_fetch(const struct sb_syrah_set *set, struct sb_item_choice
                            const struct sb_fetch_output *output, const struct sb_notify *notify,
                            struct sb_record_fetch_counts *counts, struct sb_error *err)
 {
-    const struct item_store store = {
+    struct item_store store = {
         .base = {.ops = &item_ops,
                  .name = sb_syrah_set_name(set),
                  .named = sb_framing_has_names(options->records.framing),
                  .average_size = average_size(set)},
         .set = set,
         .arrays = sb_syrah_set_array_count(set),
-        .npy = options->npy,
+        .as = options->as,
+        .choice = choice,
     };
     const struct sb_record_feed feed = {.next = next_run,
                                         .ready = is_ready,
                                         .round = round_of,
                                         .total = total_of,
                                         .missing = missing,
-                                        .context = choice};
+                                        .context = &store};
 
     return sb_record_fetch_from(&store.base, &feed, &options->records, output, notify, counts, err);
 }

@@ -9,12 +9,13 @@
 #ifndef SB_TASK_TABLE_ITEM_FETCH_H
 #define SB_TASK_TABLE_ITEM_FETCH_H
 
+#include "store/array/name.h"
 #include "task/table/item_choice.h"
 #include "task/table/record_fetch.h"
 
 struct sb_item_fetch_options {
     struct sb_record_fetch_options records; /* without names */
-    bool npy; /* .npy files of one dimension, of all but texts; else values alone */
+    enum sb_array_as as;                    /* texts are as they are */
 };
 
 enum sb_code sb_item_fetch(const struct sb_syrah_set *set, struct sb_item_choice *choice,
