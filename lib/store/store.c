@@ -30,10 +30,10 @@ static enum sb_code damage_is_fatal(struct sb_error *err)
 
 static enum sb_code refuse_tree(const char *path, struct sb_error *err)
 {
-    return sb_fail(
-        err, SB_INVALID,
-        "%s: is a directory, not a container; commands such as plain ls, find and du read it",
-        path);
+    return sb_fail(err, SB_INVALID,
+                   "%s: is a directory, not a container; commands such as plain ls, find and du "
+                   "read it, and 'shardbox pack' makes an archive of it",
+                   path);
 }
 
 static void tell_of_archive(const struct sb_store *store)
