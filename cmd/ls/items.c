@@ -21,8 +21,8 @@ static const char *const options_of_others[] = {
 struct row {
     int64_t item;
     const struct sb_syrah_array *array;
-    struct sb_syrah_place place;
-    struct sb_syrah_extent extent;
+    struct sb_place place;
+    struct sb_extent extent;
     bool damaged;
     size_t defect_at; /* in the list's texts */
 };
@@ -95,7 +95,7 @@ static void add_json_number(struct sb_buf *line, const char *key, const struct r
 
 static void write_json(struct list *list, const struct row *row)
 {
-    const char *file = sb_syrah_name(sb_syrah_set_file(list->set, row->place.file));
+    const char *file = sb_syrah_name(sb_syrah_set_file(list->set, row->place.shard));
     const char *defect = row->damaged ? list->texts.data + row->defect_at : NULL;
     struct sb_buf *line = &list->line;
 

@@ -67,7 +67,7 @@ static void end_line(struct sb_buf *line)
 
 static void write_row(struct list *list, const struct sb_record_row *row)
 {
-    const struct sb_record_extent *extent = &row->extent;
+    const struct sb_extent *extent = &row->extent;
     struct sb_buf *line = &list->line;
     char number[NUMBER_SIZE];
 

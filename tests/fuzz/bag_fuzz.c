@@ -48,7 +48,7 @@ static enum sb_code compare(void *context, const void *data, size_t size, struct
 }
 
 static void read_record(struct sb_bag_reader *reader, struct sb_bag_window *window,
-                        const struct sb_record_extent *extent)
+                        const struct sb_extent *extent)
 {
     struct streamed streamed = {0};
     struct sb_error err;
@@ -68,7 +68,7 @@ static void read_record(struct sb_bag_reader *reader, struct sb_bag_window *wind
         abort();
 }
 
-static void check_extent(const struct sb_bag *bag, const struct sb_record_extent *extent)
+static void check_extent(const struct sb_bag *bag, const struct sb_extent *extent)
 {
     int64_t bytes = sb_bag_shard(bag, extent->shard)->bytes;
 
@@ -80,7 +80,7 @@ static void check_extent(const struct sb_bag *bag, const struct sb_record_extent
 static void read_bag(struct sb_bag *bag)
 {
     struct sb_bag_window window = {0};
-    struct sb_record_extent extent;
+    struct sb_extent extent;
     struct sb_bag_reader *reader;
     struct sb_error err;
     size_t good;
@@ -88,7 +88,7 @@ static void read_bag(struct sb_bag *bag)
     if (sb_bag_reader_new(&reader, bag, &err))
         abort();
     for (int64_t i = 0; i < sb_bag_count(bag) && i < RECORDS_MAX && output <= OUTPUT_MAX; i++) {
-        struct sb_bag_place place = sb_bag_place_of(bag, i);
+        struct sb_place place = sb_bag_place_of(bag, i);
 
         if (sb_bag_record_at(bag, place) != i)
             abort();

@@ -44,7 +44,7 @@ static int file_of(const uint8_t *data, size_t size)
     return fd;
 }
 
-static void read_extent(const struct sb_syrah *syrah, const struct sb_syrah_extent *extent)
+static void read_extent(const struct sb_syrah *syrah, const struct sb_extent *extent)
 {
     int64_t end = sb_syrah_data_end(syrah);
     size_t size = extent->size < ROOM ? (size_t)extent->size : ROOM;
@@ -59,7 +59,7 @@ static void read_extent(const struct sb_syrah *syrah, const struct sb_syrah_exte
 static void read_array(const struct sb_syrah *syrah, uint32_t array)
 {
     const struct sb_syrah_array *said = sb_syrah_array(syrah, array);
-    struct sb_syrah_extent extent;
+    struct sb_extent extent;
     struct sb_error err;
     size_t good;
 

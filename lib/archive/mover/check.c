@@ -20,7 +20,7 @@ struct pass {
     int64_t count;
 
     /* By address: the extent that ends last in this shard, and the address before. */
-    struct sb_extent held;
+    struct sb_mover_file held;
     bool any;
     int64_t shard, offset;
 };
@@ -86,10 +86,10 @@ static enum sb_code check_row(struct pass *pass, struct sb_error *err)
     return defect ? fail_about(pass, sqlite3_column_int64(pass->rows, 0), defect, err) : SB_OK;
 }
 
-static enum sb_code fail_shared(struct pass *pass, const struct sb_extent *extent,
+static enum sb_code fail_shared(struct pass *pass, const struct sb_mover_file *extent,
                                 struct sb_error *err)
 {
-    const struct sb_extent *held = &pass->held;
+    const struct sb_mover_file *held = &pass->held;
     bool same = held->offset == extent->offset && held->size == extent->size;
     struct sb_buf first = {0}, second = {0};
     enum sb_code code = sb_mover_name(pass->mover, held->row, &first, err);
@@ -115,13 +115,13 @@ static enum sb_code fail_shared(struct pass *pass, const struct sb_extent *exten
 
 static enum sb_code check_extent(struct pass *pass, struct sb_error *err)
 {
-    struct sb_extent extent = {
+    struct sb_mover_file extent = {
         .row = sqlite3_column_int64(pass->rows, 0),
         .shard = (uint32_t)sqlite3_column_int64(pass->rows, 1),
         .offset = sqlite3_column_int64(pass->rows, 2),
         .size = sqlite3_column_int64(pass->rows, 3),
     };
-    const struct sb_extent *held = &pass->held;
+    const struct sb_mover_file *held = &pass->held;
 
     if (extent.shard < pass->shard || (extent.shard == pass->shard && extent.offset < pass->offset))
         return sb_fail(err, SB_DAMAGED, "%s: index '%s' is damaged, it is not in order",

@@ -23,7 +23,7 @@ struct range {
     int64_t begin, end;
 };
 
-enum sb_code sb_mover_move(struct sb_mover *mover, const struct sb_extent *from, uint32_t shard,
+enum sb_code sb_mover_move(struct sb_mover *mover, const struct sb_mover_file *from, uint32_t shard,
                            int64_t offset, struct sb_error *err)
 {
     size_t room = mover->queue_room ? mover->queue_room * 2 : 256;

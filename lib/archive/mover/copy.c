@@ -149,7 +149,7 @@ static void check_files(const struct sb_mover *mover, struct block *block)
     const char *data = block->data;
 
     for (size_t i = 0; i < block->count; i++) {
-        const struct sb_extent *file = &mover->queue[block->first + i].from;
+        const struct sb_mover_file *file = &mover->queue[block->first + i].from;
 
         block->damaged[i] = file->has_crc && sb_crc32c(0, data, (size_t)file->size) != file->crc32c;
         data += file->size;
@@ -208,7 +208,7 @@ static enum sb_code note_told(struct sb_mover *mover, int64_t row, struct sb_err
     return SB_OK;
 }
 
-static enum sb_code tell_damaged(struct sb_mover *mover, const struct sb_extent *file,
+static enum sb_code tell_damaged(struct sb_mover *mover, const struct sb_mover_file *file,
                                  struct sb_error *err)
 {
     struct sb_buf name = {0};
@@ -230,7 +230,7 @@ static enum sb_code tell_damaged(struct sb_mover *mover, const struct sb_extent 
 static enum sb_code drain_part(struct copying *copying, const struct block *block,
                                struct sb_error *err)
 {
-    const struct sb_extent *file = &copying->mover->queue[block->first].from;
+    const struct sb_mover_file *file = &copying->mover->queue[block->first].from;
 
     copying->crc32c = block->at == 0
                           ? block->crc32c

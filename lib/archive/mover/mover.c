@@ -360,9 +360,9 @@ enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard, struct s
     return code;
 }
 
-static void take_extent(sqlite3_stmt *row, struct sb_extent *out)
+static void take_extent(sqlite3_stmt *row, struct sb_mover_file *out)
 {
-    *out = (struct sb_extent){
+    *out = (struct sb_mover_file){
         .row = sqlite3_column_int64(row, 0),
         .shard = (uint32_t)sqlite3_column_int64(row, 1),
         .offset = sqlite3_column_int64(row, 2),
@@ -374,8 +374,8 @@ static void take_extent(sqlite3_stmt *row, struct sb_extent *out)
 
 /* Adds rows of the statement, behind or before the extent at *key. */
 static enum sb_code fetch_some(struct sb_mover *mover, sqlite3_stmt *rows,
-                               const struct sb_extent *key, struct sb_extent *extents, size_t room,
-                               size_t *count, struct sb_error *err)
+                               const struct sb_mover_file *key, struct sb_mover_file *extents,
+                               size_t room, size_t *count, struct sb_error *err)
 {
     int rc = SQLITE_DONE;
 
@@ -389,11 +389,11 @@ static enum sb_code fetch_some(struct sb_mover *mover, sqlite3_stmt *rows,
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SB_OK : sb_database_fail(mover->db, err);
 }
 
-enum sb_code sb_mover_fetch(struct sb_mover *mover, const struct sb_extent *after, bool backwards,
-                            struct sb_extent *extents, size_t room, size_t *count,
-                            struct sb_error *err)
+enum sb_code sb_mover_fetch(struct sb_mover *mover, const struct sb_mover_file *after,
+                            bool backwards, struct sb_mover_file *extents, size_t room,
+                            size_t *count, struct sb_error *err)
 {
-    const struct sb_extent beginning = {.offset = -1}, end = {.shard = SB_SHARD_MAX + 1};
+    const struct sb_mover_file beginning = {.offset = -1}, end = {.shard = SB_SHARD_MAX + 1};
     sqlite3_stmt **rows = backwards ? mover->last : mover->next;
     enum sb_code code;
 

@@ -30,7 +30,7 @@ struct sb_mover;
 #define SB_MOVER_FILES 16384
 
 /* The bytes of one file or link. */
-struct sb_extent {
+struct sb_mover_file {
     int64_t row; /* of its row in `files` */
     uint32_t shard;
     int64_t offset;
@@ -92,12 +92,12 @@ enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard,
  * `backwards` those before it, the nearest first; NULL: from the beginning, or the end. Of the
  * index as it was committed. *count 0: no more.
  */
-enum sb_code sb_mover_fetch(struct sb_mover *mover, const struct sb_extent *after, bool backwards,
-                            struct sb_extent *extents, size_t room, size_t *count,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mover_fetch(struct sb_mover *mover, const struct sb_mover_file *after,
+                            bool backwards, struct sb_mover_file *extents, size_t room,
+                            size_t *count, struct sb_error *err) SB_CHECKED;
 
 /* Queues a move. Extents that follow each other here and there are copied in large blocks. */
-enum sb_code sb_mover_move(struct sb_mover *mover, const struct sb_extent *from, uint32_t shard,
+enum sb_code sb_mover_move(struct sb_mover *mover, const struct sb_mover_file *from, uint32_t shard,
                            int64_t offset, struct sb_error *err) SB_CHECKED;
 
 /* See above. Every byte is held against its checksum; what is damaged is told, moved as it is, and

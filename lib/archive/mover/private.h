@@ -16,7 +16,7 @@ struct sb_shards;
 
 /* A queued one. */
 struct move {
-    struct sb_extent from;
+    struct sb_mover_file from;
     uint32_t shard; /* where to */
     int64_t offset;
 };

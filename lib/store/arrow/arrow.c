@@ -11,7 +11,7 @@ struct batch {
     size_t node;
     struct sb_flat_vector buffers;
     size_t buffer;
-    struct sb_arrow_extent body;
+    struct sb_extent body;
 };
 
 void sb_arrow_free(struct sb_arrow *arrow)
@@ -26,7 +26,7 @@ void sb_arrow_free(struct sb_arrow *arrow)
 }
 
 /* A copy of a part, so that a file that changes meanwhile cannot lead out of what was checked. */
-static enum sb_code copy_part(const struct sb_arrow *arrow, const struct sb_arrow_extent *part,
+static enum sb_code copy_part(const struct sb_arrow *arrow, const struct sb_extent *part,
                               struct sb_flat *flat, unsigned char **copy, struct sb_error *err)
 {
     if (part->size > SB_ARROW_METADATA_MOST)
@@ -41,7 +41,7 @@ static enum sb_code copy_part(const struct sb_arrow *arrow, const struct sb_arro
 }
 
 /* From the end of the file: the size of the footer, and the magic. */
-static enum sb_code find_footer(const struct sb_arrow *arrow, struct sb_arrow_extent *footer,
+static enum sb_code find_footer(const struct sb_arrow *arrow, struct sb_extent *footer,
                                 struct sb_error *err)
 {
     const int64_t tail = sizeof(uint32_t) + SB_ARROW_MAGIC_SIZE;
@@ -60,7 +60,7 @@ static enum sb_code find_footer(const struct sb_arrow *arrow, struct sb_arrow_ex
 }
 
 /* The next buffer of the batch, as a part of the file. */
-static bool next_buffer(struct batch *batch, struct sb_arrow_extent *out)
+static bool next_buffer(struct batch *batch, struct sb_extent *out)
 {
     int64_t offset, size;
 
@@ -70,12 +70,12 @@ static bool next_buffer(struct batch *batch, struct sb_arrow_extent *out)
     size = sb_flat_item_number(&batch->buffers, batch->buffer++, 8, 8);
     if (offset < 0 || size < 0 || offset > batch->body.size || size > batch->body.size - offset)
         return false;
-    *out = (struct sb_arrow_extent){.offset = batch->body.offset + offset, .size = size};
+    *out = (struct sb_extent){.offset = batch->body.offset + offset, .size = size};
     return true;
 }
 
 /* The next node: how many values there are, and where it is told which of them are null. */
-static bool next_node(struct batch *batch, int64_t *count, struct sb_arrow_extent *validity)
+static bool next_node(struct batch *batch, int64_t *count, struct sb_extent *validity)
 {
     int64_t nulls;
 
@@ -94,7 +94,7 @@ static bool next_node(struct batch *batch, int64_t *count, struct sb_arrow_exten
 static enum sb_code place_values(const struct sb_arrow_column *column, struct sb_arrow_place *place,
                                  struct batch *batch, struct sb_error *err)
 {
-    struct sb_arrow_extent validity;
+    struct sb_extent validity;
     int64_t room;
 
     if (column->type != SB_ARROW_LIST) {
@@ -156,7 +156,7 @@ static enum sb_code open_batch(struct sb_arrow *arrow, const struct sb_flat_vect
     int64_t offset = sb_flat_item_number(blocks, 0, 0, 8);
     int64_t head = sb_flat_item_number(blocks, 0, 8, 4);
     int64_t body = sb_flat_item_number(blocks, 0, 16, 8);
-    struct sb_arrow_extent message;
+    struct sb_extent message;
     struct batch batch = {.body = {.size = body}};
     unsigned char *copy = NULL;
     struct sb_flat flat;
@@ -183,7 +183,7 @@ static enum sb_code read_footer(struct sb_arrow *arrow, struct sb_error *err)
 {
     struct sb_flat_table root, schema;
     struct sb_flat_vector blocks;
-    struct sb_arrow_extent footer = {0};
+    struct sb_extent footer = {0};
     struct sb_flat flat;
 
     if (find_footer(arrow, &footer, err) || copy_part(arrow, &footer, &flat, &arrow->footer, err))

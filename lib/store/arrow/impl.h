@@ -5,20 +5,15 @@
 #ifndef SB_STORE_ARROW_IMPL_H
 #define SB_STORE_ARROW_IMPL_H
 
+#include "core/extent.h"
 #include "core/flatbuffer.h"
 #include "store/arrow/arrow.h"
 
-/* A part of the file; size 0: there is none. */
-struct sb_arrow_extent {
-    int64_t offset;
-    int64_t size;
-};
-
 /* Where the values of a column are. */
 struct sb_arrow_place {
-    struct sb_arrow_extent validity; /* size 0: none is null */
-    struct sb_arrow_extent offsets;
-    struct sb_arrow_extent values;
+    struct sb_extent validity; /* size 0, as of others: there is none */
+    struct sb_extent offsets;
+    struct sb_extent values;
     int64_t most; /* bytes or values: what offsets may say */
 };
 

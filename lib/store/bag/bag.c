@@ -222,13 +222,13 @@ const struct sb_bag_shard *sb_bag_shard(const struct sb_bag *bag, uint32_t shard
     return &bag->shards[shard];
 }
 
-struct sb_bag_place sb_bag_place_of(const struct sb_bag *bag, int64_t record)
+struct sb_place sb_bag_place_of(const struct sb_bag *bag, int64_t record)
 {
     uint32_t low = 0, high = bag->shard_count, middle;
 
     if (bag->options.layout == SB_LAYOUT_INTERLEAVED)
-        return (struct sb_bag_place){.shard = (uint32_t)(record % bag->shard_count),
-                                     .index = record / bag->shard_count};
+        return (struct sb_place){.shard = (uint32_t)(record % bag->shard_count),
+                                 .index = record / bag->shard_count};
     /* The last shard that begins at it or before: empty ones begin there, too, but sooner. */
     while (high - low > 1) {
         middle = low + (high - low) / 2;
@@ -237,10 +237,10 @@ struct sb_bag_place sb_bag_place_of(const struct sb_bag *bag, int64_t record)
         else
             high = middle;
     }
-    return (struct sb_bag_place){.shard = low, .index = record - bag->starts[low]};
+    return (struct sb_place){.shard = low, .index = record - bag->starts[low]};
 }
 
-int64_t sb_bag_record_at(const struct sb_bag *bag, struct sb_bag_place place)
+int64_t sb_bag_record_at(const struct sb_bag *bag, struct sb_place place)
 {
     if (bag->options.layout == SB_LAYOUT_INTERLEAVED)
         return place.index * bag->shard_count + place.shard;

@@ -15,6 +15,7 @@
 #ifndef SB_STORE_BAG_BAG_H
 #define SB_STORE_BAG_BAG_H
 
+#include "core/extent.h"
 #include "store/codec/record_codec.h"
 
 #include <stdbool.h>
@@ -78,19 +79,8 @@ const struct sb_bag_shard *sb_bag_shard(const struct sb_bag *bag, uint32_t shard
 
 /* Where record number `record`, which must be there, is: its shard, and its number in that. And
  * back. */
-struct sb_bag_place {
-    uint32_t shard;
-    int64_t index;
-};
-struct sb_bag_place sb_bag_place_of(const struct sb_bag *bag, int64_t record);
-int64_t sb_bag_record_at(const struct sb_bag *bag, struct sb_bag_place place);
-
-/* Where its stored bytes are. */
-struct sb_record_extent {
-    uint32_t shard;
-    int64_t offset;
-    int64_t size; /* as stored */
-};
+struct sb_place sb_bag_place_of(const struct sb_bag *bag, int64_t record);
+int64_t sb_bag_record_at(const struct sb_bag *bag, struct sb_place place);
 
 struct sb_bag_reader;
 enum sb_code sb_bag_reader_new(struct sb_bag_reader **out, struct sb_bag *bag,
@@ -105,9 +95,8 @@ struct sb_bag *sb_bag_of(const struct sb_bag_reader *reader);
  * ..." with the number in the bag; *good records before it are filled in. SB_CHANGED: another file
  * has taken the place of the shard's, or something is appended to it.
  */
-enum sb_code sb_bag_extents(struct sb_bag_reader *reader, struct sb_bag_place first, size_t count,
-                            struct sb_record_extent *out, size_t *good,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_extents(struct sb_bag_reader *reader, struct sb_place first, size_t count,
+                            struct sb_extent *out, size_t *good, struct sb_error *err) SB_CHECKED;
 
 /* Bytes of a shard's records section as they are stored; exactly size of them, else SB_DAMAGED. */
 enum sb_code sb_bag_read(struct sb_bag_reader *reader, uint32_t shard, int64_t offset, void *data,
@@ -118,9 +107,9 @@ enum sb_code sb_bag_read(struct sb_bag_reader *reader, uint32_t shard, int64_t o
  * without text: it has more than `room` bytes, so stream it. SB_DAMAGED says where it is ("...
  * (offset 123)", of several shards also which); not the record, whose number the caller knows.
  */
-enum sb_code sb_bag_load(struct sb_bag_reader *reader, const struct sb_record_extent *extent,
-                         void *data, size_t room, size_t *size, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_stream(struct sb_bag_reader *reader, const struct sb_record_extent *extent,
+enum sb_code sb_bag_load(struct sb_bag_reader *reader, const struct sb_extent *extent, void *data,
+                         size_t room, size_t *size, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_stream(struct sb_bag_reader *reader, const struct sb_extent *extent,
                            sb_each_block *each, void *context, struct sb_error *err) SB_CHECKED;
 
 /* As sb_bag_load, where the stored bytes have been read already. */
@@ -129,7 +118,7 @@ enum sb_code sb_bag_decode(struct sb_bag_reader *reader, uint32_t shard, const v
                            struct sb_error *err) SB_CHECKED;
 
 /* The size of a record, from its frame's header, or by decoding it where that does not say. */
-enum sb_code sb_bag_record_size(struct sb_bag_reader *reader, const struct sb_record_extent *extent,
+enum sb_code sb_bag_record_size(struct sb_bag_reader *reader, const struct sb_extent *extent,
                                 int64_t *size, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -105,8 +105,8 @@ static enum sb_code fill(struct sb_bag_reader *reader, struct window *window, ui
 }
 
 /* The window that holds the limits of the record at a place. */
-static enum sb_code find_window(struct sb_bag_reader *reader, struct sb_bag_place place,
-                                size_t count, const struct window **out, struct sb_error *err)
+static enum sb_code find_window(struct sb_bag_reader *reader, struct sb_place place, size_t count,
+                                const struct window **out, struct sb_error *err)
 {
     struct window *window = &reader->windows[place.shard % WINDOWS];
     int64_t records = reader->bag->shards[place.shard].records, first, end;
@@ -126,7 +126,7 @@ static enum sb_code find_window(struct sb_bag_reader *reader, struct sb_bag_plac
     return fill(reader, window, place.shard, first, end, err);
 }
 
-static enum sb_code bad_limits(const struct sb_bag *bag, struct sb_bag_place place, uint64_t start,
+static enum sb_code bad_limits(const struct sb_bag *bag, struct sb_place place, uint64_t start,
                                uint64_t end, struct sb_error *err)
 {
     const struct sb_bag_shard *shard = &bag->shards[place.shard];
@@ -146,8 +146,8 @@ static enum sb_code bad_limits(const struct sb_bag *bag, struct sb_bag_place pla
 
 /* Extents of the records that a window has, at most count. */
 static enum sb_code take_extents(const struct sb_bag *bag, const struct window *window,
-                                 struct sb_bag_place place, size_t count,
-                                 struct sb_record_extent *out, size_t *good, struct sb_error *err)
+                                 struct sb_place place, size_t count, struct sb_extent *out,
+                                 size_t *good, struct sb_error *err)
 {
     const uint64_t *limits = window->limits + (place.index - window->first);
     uint64_t bytes = (uint64_t)bag->shards[place.shard].bytes;
@@ -155,14 +155,14 @@ static enum sb_code take_extents(const struct sb_bag *bag, const struct window *
     for (size_t i = 0; i < count; i++, place.index++, ++*good) {
         if (limits[i + 1] < limits[i] || limits[i + 1] > bytes)
             return bad_limits(bag, place, limits[i], limits[i + 1], err);
-        out[i] = (struct sb_record_extent){.shard = place.shard,
-                                           .offset = (int64_t)limits[i],
-                                           .size = (int64_t)(limits[i + 1] - limits[i])};
+        out[i] = (struct sb_extent){.shard = place.shard,
+                                    .offset = (int64_t)limits[i],
+                                    .size = (int64_t)(limits[i + 1] - limits[i])};
     }
     return SB_OK;
 }
 
-static enum sb_code no_limits(const struct sb_bag *bag, struct sb_bag_place place,
+static enum sb_code no_limits(const struct sb_bag *bag, struct sb_place place,
                               const struct sb_error *inner, struct sb_error *err)
 {
     if (inner->code == SB_DAMAGED)
@@ -172,10 +172,10 @@ static enum sb_code no_limits(const struct sb_bag *bag, struct sb_bag_place plac
     return inner->code;
 }
 
-enum sb_code sb_bag_extents(struct sb_bag_reader *reader, struct sb_bag_place first, size_t count,
-                            struct sb_record_extent *out, size_t *good, struct sb_error *err)
+enum sb_code sb_bag_extents(struct sb_bag_reader *reader, struct sb_place first, size_t count,
+                            struct sb_extent *out, size_t *good, struct sb_error *err)
 {
-    struct sb_bag_place place = first;
+    struct sb_place place = first;
     const struct window *window;
     enum sb_code code = SB_OK;
     struct sb_error inner;
@@ -207,7 +207,7 @@ static enum sb_code make_decoder(struct sb_bag_reader *reader, struct sb_error *
 }
 
 /* What is wrong with a record, and where it is. */
-static enum sb_code damaged_at(const struct sb_bag *bag, const struct sb_record_extent *extent,
+static enum sb_code damaged_at(const struct sb_bag *bag, const struct sb_extent *extent,
                                const struct sb_error *inner, struct sb_error *err)
 {
     if (inner->code != SB_DAMAGED) {
@@ -252,7 +252,7 @@ enum sb_code sb_bag_decode(struct sb_bag_reader *reader, uint32_t shard, const v
     return SB_OK;
 }
 
-static enum sb_code load_zstd(struct sb_bag_reader *reader, const struct sb_record_extent *extent,
+static enum sb_code load_zstd(struct sb_bag_reader *reader, const struct sb_extent *extent,
                               void *data, size_t room, size_t *size, struct sb_error *err)
 {
     size_t stored_size = (size_t)extent->size;
@@ -273,8 +273,8 @@ static enum sb_code load_zstd(struct sb_bag_reader *reader, const struct sb_reco
     return SB_OK;
 }
 
-enum sb_code sb_bag_load(struct sb_bag_reader *reader, const struct sb_record_extent *extent,
-                         void *data, size_t room, size_t *size, struct sb_error *err)
+enum sb_code sb_bag_load(struct sb_bag_reader *reader, const struct sb_extent *extent, void *data,
+                         size_t room, size_t *size, struct sb_error *err)
 {
     *size = 0;
     if (extent->size == 0)
@@ -288,9 +288,9 @@ enum sb_code sb_bag_load(struct sb_bag_reader *reader, const struct sb_record_ex
 }
 
 /* Feeds the stored bytes, in blocks. */
-static enum sb_code stream_stored(struct sb_bag_reader *reader,
-                                  const struct sb_record_extent *extent, size_t block,
-                                  sb_each_block *each, void *context, struct sb_error *err)
+static enum sb_code stream_stored(struct sb_bag_reader *reader, const struct sb_extent *extent,
+                                  size_t block, sb_each_block *each, void *context,
+                                  struct sb_error *err)
 {
     int64_t offset = extent->offset, end = extent->offset + extent->size;
     enum sb_code code = SB_OK;
@@ -313,7 +313,7 @@ static enum sb_code stream_stored(struct sb_bag_reader *reader,
 
 struct decoding {
     struct sb_bag_reader *reader;
-    const struct sb_record_extent *extent;
+    const struct sb_extent *extent;
     sb_each_block *each;
     void *context;
     enum sb_code passed_on; /* what `each` said, which is not of the record */
@@ -342,7 +342,7 @@ static enum sb_code decode_block(void *context, const void *data, size_t size, s
     return code;
 }
 
-enum sb_code sb_bag_stream(struct sb_bag_reader *reader, const struct sb_record_extent *extent,
+enum sb_code sb_bag_stream(struct sb_bag_reader *reader, const struct sb_extent *extent,
                            sb_each_block *each, void *context, struct sb_error *err)
 {
     struct decoding decoding = {
@@ -367,7 +367,7 @@ static enum sb_code count_bytes(void *context, const void *data, size_t size, st
     return SB_OK;
 }
 
-enum sb_code sb_bag_record_size(struct sb_bag_reader *reader, const struct sb_record_extent *extent,
+enum sb_code sb_bag_record_size(struct sb_bag_reader *reader, const struct sb_extent *extent,
                                 int64_t *size, struct sb_error *err)
 {
     size_t take = (size_t)min(extent->size, SB_FRAME_HEADER_MAX);

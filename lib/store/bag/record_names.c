@@ -165,8 +165,8 @@ static enum sb_code format_name(const struct sb_record_names *names, int64_t num
 static enum sb_code read_key(struct sb_record_names *names, int64_t number, struct sb_buf *out,
                              struct sb_error *err)
 {
-    struct sb_bag_place place = sb_bag_place_of(names->keys, number);
-    struct sb_record_extent extent;
+    struct sb_place place = sb_bag_place_of(names->keys, number);
+    struct sb_extent extent;
     struct sb_error inner;
     size_t good;
     enum sb_code code;

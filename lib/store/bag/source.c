@@ -70,7 +70,7 @@ static enum sb_code next_number(struct bag_source *source, int64_t *record, stru
     return SB_OK;
 }
 
-static void fill_member(const struct bag_source *source, const struct sb_record_extent *extent,
+static void fill_member(const struct bag_source *source, const struct sb_extent *extent,
                         int64_t size, struct sb_member *member)
 {
     *member = (struct sb_member){
@@ -91,7 +91,7 @@ static void fill_member(const struct bag_source *source, const struct sb_record_
 static enum sb_code make_member(struct bag_source *source, int64_t record, struct sb_member *member,
                                 struct sb_error *err)
 {
-    struct sb_record_extent extent;
+    struct sb_extent extent;
     struct sb_error inner;
     int64_t size;
     size_t good;
@@ -163,11 +163,11 @@ static enum sb_code open_loader(struct sb_source *base, struct sb_loader **out,
     return SB_OK;
 }
 
-static struct sb_record_extent extent_of(const struct sb_member *member)
+static struct sb_extent extent_of(const struct sb_member *member)
 {
-    return (struct sb_record_extent){.shard = (uint32_t)member->place[PLACE_SHARD],
-                                     .offset = (int64_t)member->place[PLACE_OFFSET],
-                                     .size = (int64_t)member->place[PLACE_SIZE]};
+    return (struct sb_extent){.shard = (uint32_t)member->place[PLACE_SHARD],
+                              .offset = (int64_t)member->place[PLACE_OFFSET],
+                              .size = (int64_t)member->place[PLACE_SIZE]};
 }
 
 /* What is wrong with the record alone does not end the work. */
@@ -196,7 +196,7 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
                          struct sb_events *events, struct sb_error *err)
 {
     struct bag_loader *loader = (struct bag_loader *)base;
-    struct sb_record_extent extent = extent_of(member);
+    struct sb_extent extent = extent_of(member);
     size_t got;
 
     if (member->entry.size > (int64_t)room)
@@ -228,7 +228,7 @@ static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_
                            void *context, struct sb_events *events, struct sb_error *err)
 {
     struct bag_loader *loader = (struct bag_loader *)base;
-    struct sb_record_extent extent = extent_of(member);
+    struct sb_extent extent = extent_of(member);
     struct streaming streaming = {.each = each, .context = context};
 
     if (sb_bag_stream(loader->reader, &extent, pass_on, &streaming, err) ||

@@ -176,7 +176,7 @@ static enum sb_code open_loader(struct sb_source *base, struct sb_loader **out,
 
 /* Where the record of a member is. */
 static enum sb_code find_record(struct arrays_loader *loader, const struct sb_member *member,
-                                struct bag_reading **bag, struct sb_record_extent *extent,
+                                struct bag_reading **bag, struct sb_extent *extent,
                                 struct sb_error *err)
 {
     const struct arrays_source *source = (const struct arrays_source *)loader->base.source;
@@ -210,7 +210,7 @@ static enum sb_code judge(const struct sb_loader *base, const struct sb_member *
 static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data, size_t room,
                          struct sb_events *events, struct sb_error *err)
 {
-    struct sb_record_extent extent;
+    struct sb_extent extent;
     struct bag_reading *bag;
     size_t got = 0;
     enum sb_code code = find_record((struct arrays_loader *)base, member, &bag, &extent, err);
@@ -242,7 +242,7 @@ static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_
                            void *context, struct sb_events *events, struct sb_error *err)
 {
     struct streaming streaming = {.each = each, .context = context};
-    struct sb_record_extent extent;
+    struct sb_extent extent;
     struct bag_reading *bag;
     enum sb_code code = find_record((struct arrays_loader *)base, member, &bag, &extent, err);
 
@@ -285,7 +285,7 @@ static enum sb_code begins_as_npy(struct sb_bag *bag, bool *is_npy, struct sb_er
 {
     struct beginning beginning = {.size = 0};
     struct sb_bag_reader *reader = NULL;
-    struct sb_record_extent extent;
+    struct sb_extent extent;
     size_t good;
     enum sb_code code = SB_OK;
 

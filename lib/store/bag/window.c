@@ -15,8 +15,7 @@ void sb_bag_window_release(struct sb_bag_window *window)
     *window = (struct sb_bag_window){0};
 }
 
-static bool holds(const struct sb_bag_window *window, const struct sb_record_extent *extent,
-                  size_t size)
+static bool holds(const struct sb_bag_window *window, const struct sb_extent *extent, size_t size)
 {
     int64_t skip = extent->offset - window->at;
 
@@ -24,7 +23,7 @@ static bool holds(const struct sb_bag_window *window, const struct sb_record_ext
            skip + (int64_t)size <= (int64_t)window->held;
 }
 
-static bool goes_on(const struct sb_bag_window *window, const struct sb_record_extent *extent)
+static bool goes_on(const struct sb_bag_window *window, const struct sb_extent *extent)
 {
     return window->held > 0 && window->shard == extent->shard && extent->offset >= window->at &&
            extent->offset <= window->at + (int64_t)window->held + READ_THROUGH;
@@ -32,7 +31,7 @@ static bool goes_on(const struct sb_bag_window *window, const struct sb_record_e
 
 /* The first `size` of its stored bytes, at most SB_BAG_WINDOW; they live until the next call. */
 static enum sb_code look(struct sb_bag_window *window, struct sb_bag_reader *reader,
-                         const struct sb_record_extent *extent, size_t size, const void **data,
+                         const struct sb_extent *extent, size_t size, const void **data,
                          struct sb_error *err)
 {
     int64_t left = sb_bag_shard(sb_bag_of(reader), extent->shard)->bytes - extent->offset;
@@ -57,7 +56,7 @@ static enum sb_code look(struct sb_bag_window *window, struct sb_bag_reader *rea
 }
 
 enum sb_code sb_bag_window_load(struct sb_bag_window *window, struct sb_bag_reader *reader,
-                                const struct sb_record_extent *extent, void *data, size_t room,
+                                const struct sb_extent *extent, void *data, size_t room,
                                 size_t *size, struct sb_error *err)
 {
     size_t stored_size = (size_t)extent->size;
@@ -75,8 +74,7 @@ enum sb_code sb_bag_window_load(struct sb_bag_window *window, struct sb_bag_read
 }
 
 enum sb_code sb_bag_window_size(struct sb_bag_window *window, struct sb_bag_reader *reader,
-                                const struct sb_record_extent *extent, int64_t *size,
-                                struct sb_error *err)
+                                const struct sb_extent *extent, int64_t *size, struct sb_error *err)
 {
     size_t take = extent->size < SB_FRAME_HEADER_MAX ? (size_t)extent->size : SB_FRAME_HEADER_MAX;
     const void *head = NULL;

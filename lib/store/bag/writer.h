@@ -92,7 +92,7 @@ enum sb_code sb_bag_writer_drop_record(struct sb_bag_writer *writer,
  * The caller has seen to it that both are compressed alike, by the same dictionary.
  */
 enum sb_code sb_bag_writer_add_run(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
-                                   struct sb_bag_place first, int64_t count,
+                                   struct sb_place first, int64_t count,
                                    struct sb_error *err) SB_CHECKED;
 
 /* Records and stored bytes, so far. */

@@ -21,7 +21,7 @@ static enum sb_code make_block(struct sb_bag_writer *writer, struct sb_error *er
 /* The stored bytes of another bag go to `each` in blocks; where they cannot be read, those that
  * went are taken back. */
 static enum sb_code copy(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
-                         const struct sb_record_extent *first, int64_t size, sb_each_block *each,
+                         const struct sb_extent *first, int64_t size, sb_each_block *each,
                          struct sb_error *err)
 {
     int64_t offset = first->offset;
@@ -60,7 +60,7 @@ static enum sb_code put_some(void *context, const void *data, size_t size, struc
 
 /* One by one, for each goes to another shard. */
 static enum sb_code deal_extents(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
-                                 const struct sb_record_extent *extents, size_t count,
+                                 const struct sb_extent *extents, size_t count,
                                  struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -89,7 +89,7 @@ static enum sb_code deal_extents(struct sb_bag_writer *writer, struct sb_bag_rea
 }
 
 static enum sb_code copy_extents(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
-                                 const struct sb_record_extent *extents, size_t count,
+                                 const struct sb_extent *extents, size_t count,
                                  struct sb_error *err)
 {
     enum sb_code code = sb_bag_begin(writer, err);
@@ -117,9 +117,9 @@ static enum sb_code copy_extents(struct sb_bag_writer *writer, struct sb_bag_rea
 }
 
 enum sb_code sb_bag_writer_add_run(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
-                                   struct sb_bag_place first, int64_t count, struct sb_error *err)
+                                   struct sb_place first, int64_t count, struct sb_error *err)
 {
-    struct sb_record_extent extents[RUN];
+    struct sb_extent extents[RUN];
     enum sb_code code = SB_OK, read_code = SB_OK;
     struct sb_error ignored;
     size_t good;

@@ -16,7 +16,7 @@ struct sb_syrah_written {
     char *name; /* of its own */
     enum sb_dtype dtype;
     bool there; /* in the present item */
-    struct sb_syrah_extent extent;
+    struct sb_extent extent;
 };
 
 #define SB_SYRAH_DOCUMENT_MOST INT32_MAX /* bytes: its length is an int32 */

@@ -203,7 +203,7 @@ int64_t sb_syrah_set_find(const struct sb_syrah_set *set, const char *name, size
     return sb_syrah_find(set->files[0].syrah, name, size);
 }
 
-struct sb_syrah_place sb_syrah_set_place(const struct sb_syrah_set *set, int64_t item)
+struct sb_place sb_syrah_set_place(const struct sb_syrah_set *set, int64_t item)
 {
     uint32_t low = 0, high = set->count - 1;
 
@@ -215,20 +215,19 @@ struct sb_syrah_place sb_syrah_set_place(const struct sb_syrah_set *set, int64_t
         else
             low = middle + 1;
     }
-    return (struct sb_syrah_place){.file = low,
-                                   .item = low ? item - set->files[low - 1].end : item};
+    return (struct sb_place){.shard = low, .index = low ? item - set->files[low - 1].end : item};
 }
 
-enum sb_code sb_syrah_set_extent(const struct sb_syrah_set *set, struct sb_syrah_place place,
-                                 uint32_t array, struct sb_syrah_extent *out, struct sb_error *err)
+enum sb_code sb_syrah_set_extent(const struct sb_syrah_set *set, struct sb_place place,
+                                 uint32_t array, struct sb_extent *out, struct sb_error *err)
 {
-    const struct file *file = &set->files[place.file];
+    const struct file *file = &set->files[place.shard];
     struct sb_error cause;
     size_t good;
 
     if (file->arrays)
         array = file->arrays[array];
-    if (!sb_syrah_extents(file->syrah, array, place.item, 1, out, &good, &cause))
+    if (!sb_syrah_extents(file->syrah, array, place.index, 1, out, &good, &cause))
         return SB_OK;
     if (cause.code == SB_DAMAGED && set->count > 1)
         return sb_fail(err, SB_DAMAGED, "%s: %s", sb_syrah_name(file->syrah), cause.text);

@@ -39,17 +39,13 @@ uint32_t sb_syrah_set_array_count(const struct sb_syrah_set *set);
 const struct sb_syrah_array *sb_syrah_set_array(const struct sb_syrah_set *set, uint32_t array);
 int64_t sb_syrah_set_find(const struct sb_syrah_set *set, const char *name, size_t size);
 
-/* Where an item, which must be there, is: its file, and its number in that. */
-struct sb_syrah_place {
-    uint32_t file;
-    int64_t item;
-};
-struct sb_syrah_place sb_syrah_set_place(const struct sb_syrah_set *set, int64_t item);
+/* Where an item, which must be there, is: its file, as a shard, and its number in that. */
+struct sb_place sb_syrah_set_place(const struct sb_syrah_set *set, int64_t item);
 
 /* One array of one item; the text of SB_DAMAGED is that of sb_syrah_extents, behind the file's name
  * where there are several. */
-enum sb_code sb_syrah_set_extent(const struct sb_syrah_set *set, struct sb_syrah_place place,
-                                 uint32_t array, struct sb_syrah_extent *out,
+enum sb_code sb_syrah_set_extent(const struct sb_syrah_set *set, struct sb_place place,
+                                 uint32_t array, struct sb_extent *out,
                                  struct sb_error *err) SB_CHECKED;
 
 #endif

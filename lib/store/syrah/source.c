@@ -73,8 +73,8 @@ static enum sb_code next_run(struct syrah_source *source, struct sb_error *err)
 /* SB_DAMAGED: one of its arrays cannot be found. */
 static enum sb_code check_arrays(const struct syrah_source *source, struct sb_error *err)
 {
-    struct sb_syrah_place place = sb_syrah_set_place(source->set, source->item);
-    struct sb_syrah_extent extent;
+    struct sb_place place = sb_syrah_set_place(source->set, source->item);
+    struct sb_extent extent;
     enum sb_code code = SB_OK;
 
     for (uint32_t i = 0; !code && i < source->checked_count; i++)
@@ -141,8 +141,8 @@ static enum sb_code name_member(struct syrah_source *source, const struct sb_syr
 static enum sb_code make_member(struct syrah_source *source, uint32_t array,
                                 struct sb_member *member, struct sb_error *err)
 {
-    struct sb_syrah_place place = sb_syrah_set_place(source->set, source->item);
-    struct sb_syrah_extent extent;
+    struct sb_place place = sb_syrah_set_place(source->set, source->item);
+    struct sb_extent extent;
 
     if (sb_syrah_set_extent(source->set, place, array, &extent, err) ||
         name_member(source, sb_syrah_set_array(source->set, array), err) ||
@@ -163,7 +163,7 @@ static enum sb_code make_member(struct syrah_source *source, uint32_t array,
     };
     member->place[PLACE_OFFSET] = (uint64_t)extent.offset;
     member->place[PLACE_SIZE] = (uint64_t)extent.size;
-    member->place[PLACE_ARRAY] = (uint64_t)place.file << FILE_SHIFT | array;
+    member->place[PLACE_ARRAY] = (uint64_t)place.shard << FILE_SHIFT | array;
     return SB_OK;
 }
 

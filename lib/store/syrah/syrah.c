@@ -178,7 +178,7 @@ int64_t sb_syrah_find(const struct sb_syrah *syrah, const char *name, size_t siz
 }
 
 enum sb_code sb_syrah_check_extent(const struct sb_syrah *syrah, uint32_t array,
-                                   const struct sb_syrah_extent *extent, struct sb_error *err)
+                                   const struct sb_extent *extent, struct sb_error *err)
 {
     size_t unit = sb_dtype_size(syrah->arrays[array].dtype);
 
@@ -192,17 +192,17 @@ enum sb_code sb_syrah_check_extent(const struct sb_syrah *syrah, uint32_t array,
     return SB_OK;
 }
 
-static struct sb_syrah_extent extent_said(const struct sb_syrah *syrah, uint32_t array,
-                                          int64_t item)
+static struct sb_extent extent_said(const struct sb_syrah *syrah, uint32_t array, int64_t item)
 {
     const struct sb_syrah_columns *columns = &syrah->columns[array];
     size_t at = (size_t)item * sizeof(int64_t);
 
-    return (struct sb_syrah_extent){int64_at(columns->offsets + at), int64_at(columns->sizes + at)};
+    return (struct sb_extent){.offset = int64_at(columns->offsets + at),
+                              .size = int64_at(columns->sizes + at)};
 }
 
 enum sb_code sb_syrah_extents(const struct sb_syrah *syrah, uint32_t array, int64_t first,
-                              size_t count, struct sb_syrah_extent *out, size_t *good,
+                              size_t count, struct sb_extent *out, size_t *good,
                               struct sb_error *err)
 {
     struct sb_error wrong;

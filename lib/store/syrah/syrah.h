@@ -15,6 +15,7 @@
 #define SB_STORE_SYRAH_SYRAH_H
 
 #include "core/error.h"
+#include "core/extent.h"
 #include "store/array/dtype.h"
 
 #include <stddef.h>
@@ -55,16 +56,10 @@ int64_t sb_syrah_data_end(const struct sb_syrah *syrah);
 
 int64_t sb_syrah_metadata_size(const struct sb_syrah *syrah); /* bytes */
 
-struct sb_syrah_extent {
-    int64_t offset; /* in the file */
-    int64_t size;   /* bytes */
-};
-
 /* Does it lie inside the data section, in whole values of the array's type? SB_DAMAGED says what is
  * wrong with it, but not of which item it is. */
 enum sb_code sb_syrah_check_extent(const struct sb_syrah *syrah, uint32_t array,
-                                   const struct sb_syrah_extent *extent,
-                                   struct sb_error *err) SB_CHECKED;
+                                   const struct sb_extent *extent, struct sb_error *err) SB_CHECKED;
 
 /*
  * Of one array of `count` items from `first` on, which must be there. All of out is filled in, the
@@ -72,7 +67,7 @@ enum sb_code sb_syrah_check_extent(const struct sb_syrah *syrah, uint32_t array,
  * SB_CHANGED: the file has become shorter.
  */
 enum sb_code sb_syrah_extents(const struct sb_syrah *syrah, uint32_t array, int64_t first,
-                              size_t count, struct sb_syrah_extent *out, size_t *good,
+                              size_t count, struct sb_extent *out, size_t *good,
                               struct sb_error *err) SB_CHECKED;
 
 /* Bytes of the data section; exactly size of them, else SB_DAMAGED. */

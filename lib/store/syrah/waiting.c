@@ -46,9 +46,8 @@ static enum sb_code spill(struct sb_syrah_waiting *waiting, struct sb_error *err
     return SB_OK;
 }
 
-enum sb_code sb_syrah_waiting_add(struct sb_syrah_waiting *waiting,
-                                  const struct sb_syrah_extent *extents, size_t stride,
-                                  struct sb_error *err)
+enum sb_code sb_syrah_waiting_add(struct sb_syrah_waiting *waiting, const struct sb_extent *extents,
+                                  size_t stride, struct sb_error *err)
 {
     const char *at = (const char *)extents;
     int64_t *held;
@@ -57,7 +56,7 @@ enum sb_code sb_syrah_waiting_add(struct sb_syrah_waiting *waiting,
         return err->code;
     held = waiting->held + waiting->held_items;
     for (size_t i = 0; i < waiting->arrays; i++, at += stride) {
-        const struct sb_syrah_extent *extent = (const void *)at;
+        const struct sb_extent *extent = (const void *)at;
 
         held[0] = (int64_t)htole64((uint64_t)extent->offset);
         held[waiting->block_items] = (int64_t)htole64((uint64_t)extent->size);

@@ -30,9 +30,8 @@ enum sb_code sb_syrah_waiting_begin(struct sb_syrah_waiting *waiting, size_t arr
                                     struct sb_error *err) SB_CHECKED;
 
 /* An item: the extents of its arrays, in order, `stride` bytes from one to the next. */
-enum sb_code sb_syrah_waiting_add(struct sb_syrah_waiting *waiting,
-                                  const struct sb_syrah_extent *extents, size_t stride,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_syrah_waiting_add(struct sb_syrah_waiting *waiting, const struct sb_extent *extents,
+                                  size_t stride, struct sb_error *err) SB_CHECKED;
 
 /* Feeds an array's offsets, or sizes, to `each`, as a Syrah file has them. */
 enum sb_code sb_syrah_waiting_feed(const struct sb_syrah_waiting *waiting, size_t array, bool sizes,

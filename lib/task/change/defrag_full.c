@@ -30,7 +30,7 @@ struct closing {
     int64_t closed; /* bytes without a gap at the front */
 
     /* The next extents, by address. */
-    struct sb_extent *window; /* of WINDOW_FILES */
+    struct sb_mover_file *window; /* of WINDOW_FILES */
     size_t at, count;
     size_t fetch; /* how many to fetch next */
     bool all;     /* no more behind them */
@@ -42,10 +42,10 @@ struct batch {
     int64_t bytes;
 };
 
-static enum sb_code fetch_some(struct closing *closing, struct sb_extent *last,
+static enum sb_code fetch_some(struct closing *closing, struct sb_mover_file *last,
                                struct sb_error *err)
 {
-    struct sb_extent *to = closing->window + closing->count;
+    struct sb_mover_file *to = closing->window + closing->count;
     size_t room = WINDOW_FILES - closing->count, count = 0;
     enum sb_code code;
 
@@ -67,7 +67,7 @@ static enum sb_code fetch_some(struct closing *closing, struct sb_extent *last,
 
 static enum sb_code fill_window(struct closing *closing, struct sb_error *err)
 {
-    struct sb_extent last = {.shard = closing->shard, .offset = -1};
+    struct sb_mover_file last = {.shard = closing->shard, .offset = -1};
     enum sb_code code = SB_OK;
 
     if (closing->all || closing->count - closing->at >= SB_MOVER_FILES)
@@ -88,7 +88,7 @@ static enum sb_code fill_window(struct closing *closing, struct sb_error *err)
 /* Passes over extents that are where they should be; empty ones only must not be beyond it. */
 static void pass_over(struct closing *closing)
 {
-    const struct sb_extent *extent;
+    const struct sb_mover_file *extent;
 
     for (; closing->at < closing->count; closing->at++) {
         extent = &closing->window[closing->at];
@@ -127,7 +127,7 @@ static enum sb_code move_batch(struct closing *closing, struct batch batch, int6
                                struct sb_error *err)
 {
     enum sb_code code = SB_OK;
-    struct sb_extent *extent = closing->window + closing->at;
+    struct sb_mover_file *extent = closing->window + closing->at;
 
     for (size_t i = 0; code == SB_OK && i < batch.files; i++, extent++) {
         code = sb_mover_move(closing->mover, extent, closing->shard, to, err);
@@ -172,7 +172,7 @@ static enum sb_code close_some(struct closing *closing, struct sb_error *err)
 /* Where the last file of the shard ends. Behind it may be empty ones, any number of them. */
 static enum sb_code find_end(struct closing *closing, struct sb_error *err)
 {
-    struct sb_extent last = {.shard = closing->shard + 1, .offset = -1};
+    struct sb_mover_file last = {.shard = closing->shard + 1, .offset = -1};
     enum sb_code code;
     size_t count;
 

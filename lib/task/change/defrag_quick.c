@@ -26,7 +26,7 @@ struct quick {
     uint32_t first; /* that may be changed */
     time_t give_up; /* at this time */
 
-    struct sb_extent *fetched;
+    struct sb_mover_file *fetched;
     int64_t queued_files, queued_bytes;
     int64_t moved;  /* files, in this pass */
     bool time_went; /* since the clock was looked at */
@@ -56,7 +56,7 @@ static enum sb_code flush(struct quick *quick, struct sb_error *err)
     return quick->options->dry_run ? SB_OK : sb_mover_commit(quick->mover, err);
 }
 
-static enum sb_code move(struct quick *quick, const struct sb_extent *file, uint32_t shard,
+static enum sb_code move(struct quick *quick, const struct sb_mover_file *file, uint32_t shard,
                          int64_t offset, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -81,7 +81,7 @@ static enum sb_code finish_shard(struct quick *quick, uint32_t number, struct sb
     return sb_gap_table_add(quick->gaps, &gap, err);
 }
 
-static enum sb_code scan_file(struct quick *quick, uint32_t *at, const struct sb_extent *file,
+static enum sb_code scan_file(struct quick *quick, uint32_t *at, const struct sb_mover_file *file,
                               struct sb_error *err)
 {
     struct sb_gap gap = {.shard = file->shard};
@@ -100,7 +100,7 @@ static enum sb_code scan_file(struct quick *quick, uint32_t *at, const struct sb
 /* Finds the gaps, and where shards end. */
 static enum sb_code scan(struct quick *quick, struct sb_error *err)
 {
-    struct sb_extent last = {.shard = quick->first, .offset = -1};
+    struct sb_mover_file last = {.shard = quick->first, .offset = -1};
     uint32_t at = quick->first;
     enum sb_code code = SB_OK;
     size_t count;
@@ -124,7 +124,7 @@ static enum sb_code scan(struct quick *quick, struct sb_error *err)
 }
 
 /* Nothing from this file on can move: no gap is left before it. */
-static bool is_packed(const struct quick *quick, const struct sb_extent *file)
+static bool is_packed(const struct quick *quick, const struct sb_mover_file *file)
 {
     struct sb_gap here = {.shard = file->shard, .offset = file->offset}, gap;
 
@@ -132,7 +132,7 @@ static bool is_packed(const struct quick *quick, const struct sb_extent *file)
 }
 
 /* To the first gap that fits, if that is in front of it. */
-static enum sb_code fill_gap(struct quick *quick, const struct sb_extent *file,
+static enum sb_code fill_gap(struct quick *quick, const struct sb_mover_file *file,
                              struct sb_error *err)
 {
     struct sb_gap here = {.shard = file->shard, .offset = file->offset}, gap;
@@ -157,7 +157,7 @@ static enum sb_code fill_gap(struct quick *quick, const struct sb_extent *file,
  * Where shards end after the pass, which came to the file `stop`, or through all of them (NULL):
  * shards before that are as they were, but for what came.
  */
-static void settle_ends(struct quick *quick, const struct sb_extent *stop)
+static void settle_ends(struct quick *quick, const struct sb_mover_file *stop)
 {
     uint32_t seen = stop ? stop->shard : quick->first;
 
@@ -174,8 +174,8 @@ static void settle_ends(struct quick *quick, const struct sb_extent *stop)
 }
 
 /* Moves some files, as far as *stop, where the pass ends; NULL: not yet. */
-static enum sb_code fill_from(struct quick *quick, const struct sb_extent *files, size_t count,
-                              const struct sb_extent **stop, struct sb_error *err)
+static enum sb_code fill_from(struct quick *quick, const struct sb_mover_file *files, size_t count,
+                              const struct sb_mover_file **stop, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
@@ -194,8 +194,8 @@ static enum sb_code fill_from(struct quick *quick, const struct sb_extent *files
 /* Files from the end, one after the other, each into a gap. */
 static enum sb_code fill_gaps(struct quick *quick, struct sb_error *err)
 {
-    const struct sb_extent *before = NULL, *stop = NULL;
-    struct sb_extent last;
+    const struct sb_mover_file *before = NULL, *stop = NULL;
+    struct sb_mover_file last;
     enum sb_code code;
     size_t count;
 
@@ -239,12 +239,13 @@ static void choose_shards_to_cut(struct quick *quick)
 static enum sb_code move_empty(struct quick *quick, uint32_t shard, uint32_t to,
                                struct sb_error *err)
 {
-    struct sb_extent last = {.shard = shard, .offset = quick->shards[shard].end, .row = INT64_MAX};
+    struct sb_mover_file last = {
+        .shard = shard, .offset = quick->shards[shard].end, .row = INT64_MAX};
     enum sb_code code = SB_OK;
     size_t count = 1;
 
     if (shard != to)
-        last = (struct sb_extent){.shard = shard, .offset = -1};
+        last = (struct sb_mover_file){.shard = shard, .offset = -1};
     while (code == SB_OK && count > 0) {
         code = sb_mover_fetch(quick->mover, &last, false, quick->fetched, FETCH_ROOM, &count, err);
         for (size_t i = 0; code == SB_OK && i < count; i++) {

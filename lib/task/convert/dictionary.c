@@ -13,10 +13,10 @@ static enum sb_code pass_over(void *context, const void *data, size_t size, stru
 
 /* The first record of a shard that is not empty. SB_END: there is none. */
 static enum sb_code find_bytes(struct sb_bag_reader *reader, uint32_t shard, int64_t records,
-                               struct sb_record_extent *out, struct sb_error *err)
+                               struct sb_extent *out, struct sb_error *err)
 {
     for (int64_t i = 0; i < records; i++) {
-        struct sb_bag_place place = {.shard = shard, .index = i};
+        struct sb_place place = {.shard = shard, .index = i};
         size_t good;
         enum sb_code code = sb_bag_extents(reader, place, 1, out, &good, err);
 
@@ -30,7 +30,7 @@ static enum sb_code find_bytes(struct sb_bag_reader *reader, uint32_t shard, int
 static enum sb_code hold_against(struct sb_bag *bag, struct sb_error *err)
 {
     struct sb_bag_reader *reader;
-    struct sb_record_extent extent;
+    struct sb_extent extent;
     enum sb_code code = sb_bag_reader_new(&reader, bag, err);
 
     if (!code)

@@ -76,7 +76,7 @@ static int64_t movable_records(const struct rebag *rebag)
 {
     const struct sb_record_run *run = &rebag->run;
     struct sb_bag *bag = rebag->work.bag;
-    struct sb_bag_place place = sb_bag_place_of(bag, run->first);
+    struct sb_place place = sb_bag_place_of(bag, run->first);
     int64_t left = sb_bag_shard(bag, place.shard)->records - place.index;
     bool follow = run->step == 1 && (sb_bag_shard_count(bag) == 1 ||
                                      sb_bag_options_of(bag)->layout == SB_LAYOUT_CONCATENATED);
@@ -101,7 +101,7 @@ static enum sb_code move_run(struct rebag *rebag, int64_t count, struct sb_error
     while (!code && count > 0) {
         int64_t before = sb_bag_writer_records(work->writer),
                 bytes = sb_bag_writer_bytes(work->writer);
-        struct sb_bag_place place = sb_bag_place_of(work->bag, rebag->run.first);
+        struct sb_place place = sb_bag_place_of(work->bag, rebag->run.first);
         int64_t wanted = count < rebag->move_records ? count : rebag->move_records, moved;
 
         code = sb_bag_writer_add_run(work->writer, rebag->coder.reader, place, wanted, err);
@@ -178,7 +178,7 @@ static enum sb_code drop_piece(void *context, const void *data, size_t size, str
 }
 
 /* Once a part of it is written it cannot be left out: damage must be known before. */
-static enum sb_code stream(struct rebag *rebag, const struct sb_record_extent *extent,
+static enum sb_code stream(struct rebag *rebag, const struct sb_extent *extent,
                            struct sb_error *err)
 {
     struct sb_rebag_coder *coder = &rebag->coder;
@@ -212,7 +212,7 @@ static enum sb_code add_late(struct rebag *rebag, const struct sb_rebag_record *
     struct sb_rebag_work *work = &rebag->work;
     struct sb_rebag_coder *coder = &rebag->coder;
     struct sb_bag_writer *writer = work->writer;
-    const struct sb_record_extent *extent = &record->extent;
+    const struct sb_extent *extent = &record->extent;
     enum sb_code code = sb_rebag_coder_make(coder, work, err);
     size_t size;
 

@@ -104,8 +104,8 @@ static enum sb_code leave_out(struct sb_rebag_slot *slot, const struct sb_rebag_
 static int compare_places(const void *a, const void *b, void *context)
 {
     const struct sb_rebag_record *records = context;
-    const struct sb_bag_place *first = &records[*(const uint16_t *)a].place;
-    const struct sb_bag_place *second = &records[*(const uint16_t *)b].place;
+    const struct sb_place *first = &records[*(const uint16_t *)a].place;
+    const struct sb_place *second = &records[*(const uint16_t *)b].place;
 
     if (first->shard != second->shard)
         return first->shard < second->shard ? -1 : 1;
@@ -122,11 +122,11 @@ static void sort(struct sb_rebag_slot *slot)
 /* How many records, by place from `from` on, follow each other in one shard. */
 static size_t neighbours(const struct sb_rebag_slot *slot, size_t from)
 {
-    const struct sb_bag_place *first = &slot->records[slot->order[from]].place;
+    const struct sb_place *first = &slot->records[slot->order[from]].place;
     size_t count = 1;
 
     while (from + count < slot->count) {
-        const struct sb_bag_place *next = &slot->records[slot->order[from + count]].place;
+        const struct sb_place *next = &slot->records[slot->order[from + count]].place;
 
         if (next->shard != first->shard || next->index != first->index + (int64_t)count)
             break;
@@ -138,7 +138,7 @@ static size_t neighbours(const struct sb_rebag_slot *slot, size_t from)
 static enum sb_code locate_neighbours(struct sb_rebag_slot *slot, const struct sb_rebag_work *work,
                                       size_t from, size_t count, struct sb_error *err)
 {
-    struct sb_record_extent extents[SB_REBAG_RECORDS];
+    struct sb_extent extents[SB_REBAG_RECORDS];
     enum sb_code code = SB_OK;
 
     while (!code && count > 0) {
@@ -196,7 +196,7 @@ static void choose_those_that_fit(struct sb_rebag_slot *slot)
  * they have. */
 static size_t adjoining(const struct sb_rebag_slot *slot, size_t from, size_t *bytes)
 {
-    const struct sb_record_extent *first = &slot->records[slot->order[from]].extent;
+    const struct sb_extent *first = &slot->records[slot->order[from]].extent;
     size_t count = 0;
 
     *bytes = 0;
@@ -215,7 +215,7 @@ static size_t adjoining(const struct sb_rebag_slot *slot, size_t from, size_t *b
 static enum sb_code read_adjoining(struct sb_rebag_slot *slot, const struct sb_rebag_work *work,
                                    size_t from, size_t count, size_t bytes, struct sb_error *err)
 {
-    const struct sb_record_extent *first = &slot->records[slot->order[from]].extent;
+    const struct sb_extent *first = &slot->records[slot->order[from]].extent;
     size_t at = slot->stored.size;
     enum sb_code code;
 

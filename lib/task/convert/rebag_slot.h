@@ -51,8 +51,8 @@ enum sb_rebag_state {
 
 struct sb_rebag_record {
     int64_t number;
-    struct sb_bag_place place;
-    struct sb_record_extent extent;
+    struct sb_place place;
+    struct sb_extent extent;
     enum sb_rebag_state state;
     size_t stored_at; /* in slot->stored */
 };

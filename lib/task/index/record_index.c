@@ -114,7 +114,7 @@ static enum sb_code keep_matches(void *context, struct sb_scan_slot *slot, struc
 
     for (size_t i = 0; !code && i < matches->count; i++) {
         const struct match *match = &matches->matches[i];
-        struct sb_bag_place place = slot->first;
+        struct sb_place place = slot->first;
 
         place.index += match->record;
         code = keep_match(search, &search->keys->keys[match->key],

@@ -35,7 +35,7 @@ static enum sb_code hash_record(const struct sb_record_table *table, struct sb_s
                                 size_t i, struct sb_error *err)
 {
     struct hashed *hashed = slot->own;
-    struct sb_bag_place place = slot->first;
+    struct sb_place place = slot->first;
     const void *data;
     int64_t declared;
     size_t size;
@@ -238,7 +238,7 @@ static size_t first_entry(const struct sb_record_table *table, uint64_t hash)
 static enum sb_code holds_key(struct sb_record_table *table, int64_t number, const void *key,
                               size_t key_size, bool *holds, struct sb_error *err)
 {
-    struct sb_record_extent extent;
+    struct sb_extent extent;
     size_t good, size;
     enum sb_code code =
         sb_bag_extents(table->reader, sb_bag_place_of(table->bag, number), 1, &extent, &good, err);

@@ -148,8 +148,8 @@ static enum sb_code take(struct planning *planning, int64_t record, int64_t size
 static enum sb_code take_some(struct planning *planning, const struct sb_record_run *run,
                               int64_t *taken, struct sb_error *err)
 {
-    struct sb_record_extent extents[WINDOW];
-    struct sb_bag_place place = sb_bag_place_of(planning->bag, run->first);
+    struct sb_extent extents[WINDOW];
+    struct sb_place place = sb_bag_place_of(planning->bag, run->first);
     int64_t left = sb_bag_shard(planning->bag, place.shard)->records - place.index;
     bool follow =
         run->step == 1 && sb_bag_options_of(planning->bag)->layout == SB_LAYOUT_CONCATENATED;
@@ -165,7 +165,7 @@ static enum sb_code take_some(struct planning *planning, const struct sb_record_
         good = count;
     if (code == SB_DAMAGED && good == 0) {
         /* Whoever moves it tells of it. */
-        extents[good++] = (struct sb_record_extent){0};
+        extents[good++] = (struct sb_extent){0};
         code = SB_OK;
     }
     *taken = (int64_t)good;

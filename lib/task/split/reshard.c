@@ -12,8 +12,8 @@
 
 /* A file that waits to be queued, and its place. */
 struct waiting {
-    struct sb_extent file;
-    struct sb_place to;
+    struct sb_mover_file file;
+    struct sb_shard_place to;
 };
 
 struct reshard {
@@ -28,13 +28,13 @@ struct reshard {
     bool under_way;   /* there is a row that says so, right or not */
     uint32_t emptied; /* of the old shards, those from this one on are empty */
 
-    struct sb_extent *fetched;
+    struct sb_mover_file *fetched;
     struct waiting *batch; /* from the last file to the first */
     size_t waiting;
     int64_t waiting_bytes;
 };
 
-static enum sb_code fetch(struct reshard *work, const struct sb_extent *from, bool backwards,
+static enum sb_code fetch(struct reshard *work, const struct sb_mover_file *from, bool backwards,
                           size_t *count, struct sb_error *err)
 {
     if (sb_interrupted())
@@ -43,8 +43,8 @@ static enum sb_code fetch(struct reshard *work, const struct sb_extent *from, bo
 }
 
 /* Is the file, in a new shard, where the layout wants it? */
-static bool was_moved(const struct sb_renumbering *numbers, const struct sb_extent *file,
-                      const struct sb_place *place)
+static bool was_moved(const struct sb_renumbering *numbers, const struct sb_mover_file *file,
+                      const struct sb_shard_place *place)
 {
     return place->shard >= numbers->from &&
            file->shard - numbers->to == place->shard - numbers->from &&
@@ -54,9 +54,9 @@ static bool was_moved(const struct sb_renumbering *numbers, const struct sb_exte
 /* Lays all files out, and finds whether a run that was killed can be gone on with. */
 static enum sb_code lay_out(struct reshard *work, struct sb_error *err)
 {
-    const struct sb_extent *after = NULL;
-    struct sb_extent last;
-    struct sb_place place;
+    const struct sb_mover_file *after = NULL;
+    struct sb_mover_file last;
+    struct sb_shard_place place;
     enum sb_code code;
     size_t count;
 
@@ -65,7 +65,7 @@ static enum sb_code lay_out(struct reshard *work, struct sb_error *err)
         if (code || count == 0)
             return code;
         for (size_t i = 0; code == SB_OK && i < count; i++) {
-            const struct sb_extent *file = &work->fetched[i];
+            const struct sb_mover_file *file = &work->fetched[i];
 
             code = sb_shard_layout_add(work->layout, file, &place, err);
             if (file->size > 0 && file->shard >= work->numbers.to)
@@ -136,7 +136,7 @@ static enum sb_code need_permission(struct reshard *work, struct sb_error *err)
 }
 
 /* Shards of which files were moved away give their space back. */
-static enum sb_code give_back(struct reshard *work, const struct sb_extent *first,
+static enum sb_code give_back(struct reshard *work, const struct sb_mover_file *first,
                               struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -150,7 +150,7 @@ static enum sb_code give_back(struct reshard *work, const struct sb_extent *firs
  * one. */
 static enum sb_code move_batch(struct reshard *work, struct sb_error *err)
 {
-    const struct sb_extent *first = NULL;
+    const struct sb_mover_file *first = NULL;
     enum sb_code code = SB_OK;
 
     if (work->waiting == 0)
@@ -172,8 +172,8 @@ static enum sb_code move_batch(struct reshard *work, struct sb_error *err)
     return code;
 }
 
-static enum sb_code add_to_batch(struct reshard *work, const struct sb_extent *file,
-                                 const struct sb_place *to, struct sb_error *err)
+static enum sb_code add_to_batch(struct reshard *work, const struct sb_mover_file *file,
+                                 const struct sb_shard_place *to, struct sb_error *err)
 {
     bool full = work->waiting == SB_MOVER_FILES ||
                 (work->waiting_bytes > 0 && file->size > SB_MOVER_BYTES - work->waiting_bytes);
@@ -191,8 +191,8 @@ static enum sb_code add_to_batch(struct reshard *work, const struct sb_extent *f
 }
 
 /* An empty file may lie anywhere in the shards that will be. */
-static bool lies_well(const struct reshard *work, const struct sb_extent *file,
-                      const struct sb_place *to)
+static bool lies_well(const struct reshard *work, const struct sb_mover_file *file,
+                      const struct sb_shard_place *to)
 {
     if (file->size > 0)
         return file->shard == to->shard && file->offset == to->offset;
@@ -202,8 +202,8 @@ static bool lies_well(const struct reshard *work, const struct sb_extent *file,
 }
 
 /* The place at which a file is to be until shards are renumbered. */
-static struct sb_place place_now(const struct reshard *work, const struct sb_extent *file,
-                                 struct sb_place place)
+static struct sb_shard_place place_now(const struct reshard *work, const struct sb_mover_file *file,
+                                       struct sb_shard_place place)
 {
     if (place.shard >= work->numbers.from)
         place.shard += work->numbers.to - work->numbers.from;
@@ -218,16 +218,16 @@ static struct sb_place place_now(const struct reshard *work, const struct sb_ext
  */
 static enum sb_code move_files(struct reshard *work, struct sb_error *err)
 {
-    struct sb_place place = sb_shard_layout_end(work->layout), to;
-    const struct sb_extent *before = NULL;
-    struct sb_extent last;
+    struct sb_shard_place place = sb_shard_layout_end(work->layout), to;
+    const struct sb_mover_file *before = NULL;
+    struct sb_mover_file last;
     enum sb_code code;
     size_t count;
 
     for (;;) {
         code = fetch(work, before, true, &count, err);
         for (size_t i = 0; code == SB_OK && i < count; i++) {
-            const struct sb_extent *file = &work->fetched[i];
+            const struct sb_mover_file *file = &work->fetched[i];
 
             sb_shard_layout_back(work->layout, &place, file->size);
             if (file->size > 0 && place.shard < work->numbers.from)

@@ -49,8 +49,8 @@ static enum sb_code begin_shard(struct sb_shard_layout *layout, struct sb_error 
     return SB_OK;
 }
 
-enum sb_code sb_shard_layout_add(struct sb_shard_layout *layout, const struct sb_extent *file,
-                                 struct sb_place *place, struct sb_error *err)
+enum sb_code sb_shard_layout_add(struct sb_shard_layout *layout, const struct sb_mover_file *file,
+                                 struct sb_shard_place *place, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
     int64_t *bytes;
@@ -63,7 +63,7 @@ enum sb_code sb_shard_layout_add(struct sb_shard_layout *layout, const struct sb
     if (code)
         return code;
     bytes = &layout->bytes[layout->count - 1];
-    *place = (struct sb_place){.shard = layout->count - 1, .offset = *bytes};
+    *place = (struct sb_shard_place){.shard = layout->count - 1, .offset = *bytes};
     *bytes += file->size;
     if (!layout->moved && (file->shard != place->shard || file->offset != place->offset)) {
         layout->moved = true;
@@ -87,14 +87,14 @@ uint32_t sb_shard_layout_kept(const struct sb_shard_layout *layout)
     return layout->moved ? layout->kept : sb_shard_layout_count(layout);
 }
 
-struct sb_place sb_shard_layout_end(const struct sb_shard_layout *layout)
+struct sb_shard_place sb_shard_layout_end(const struct sb_shard_layout *layout)
 {
     uint32_t last = sb_shard_layout_count(layout) - 1;
 
-    return (struct sb_place){.shard = last, .offset = sb_shard_layout_bytes(layout, last)};
+    return (struct sb_shard_place){.shard = last, .offset = sb_shard_layout_bytes(layout, last)};
 }
 
-void sb_shard_layout_back(const struct sb_shard_layout *layout, struct sb_place *place,
+void sb_shard_layout_back(const struct sb_shard_layout *layout, struct sb_shard_place *place,
                           int64_t size)
 {
     if (place->offset == 0 && place->shard > 0 && size > 0) {

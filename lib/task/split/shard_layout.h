@@ -14,7 +14,7 @@
 
 struct sb_shard_layout;
 
-struct sb_place {
+struct sb_shard_place {
     uint32_t shard;
     int64_t offset;
 };
@@ -25,8 +25,8 @@ enum sb_code sb_shard_layout_new(struct sb_shard_layout **out, int64_t limit,
 void sb_shard_layout_free(struct sb_shard_layout *layout); /* NULL is allowed */
 
 /* The next file, and the place that it gets. SB_LIMIT when there would be too many shards. */
-enum sb_code sb_shard_layout_add(struct sb_shard_layout *layout, const struct sb_extent *file,
-                                 struct sb_place *place, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_shard_layout_add(struct sb_shard_layout *layout, const struct sb_mover_file *file,
+                                 struct sb_shard_place *place, struct sb_error *err) SB_CHECKED;
 
 /* After the last file: how many shards there are, at least one, and the bytes of one. */
 uint32_t sb_shard_layout_count(const struct sb_shard_layout *layout);
@@ -37,8 +37,8 @@ uint32_t sb_shard_layout_kept(const struct sb_shard_layout *layout);
 
 /* The same files again, from the last to the first: begins at sb_shard_layout_end, then goes back
  * over one file after the other. */
-struct sb_place sb_shard_layout_end(const struct sb_shard_layout *layout);
-void sb_shard_layout_back(const struct sb_shard_layout *layout, struct sb_place *place,
+struct sb_shard_place sb_shard_layout_end(const struct sb_shard_layout *layout);
+void sb_shard_layout_back(const struct sb_shard_layout *layout, struct sb_shard_place *place,
                           int64_t size);
 
 #endif

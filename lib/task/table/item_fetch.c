@@ -59,31 +59,31 @@ static int64_t item_of(const struct item_store *store, int64_t number)
 }
 
 /* Of a number of the set; the index of a place is such a number in its file. */
-static struct sb_bag_place place_of(const struct sb_record_store *base, int64_t number)
+static struct sb_place place_of(const struct sb_record_store *base, int64_t number)
 {
     const struct item_store *store = (const struct item_store *)base;
-    struct sb_syrah_place place = sb_syrah_set_place(store->set, item_of(store, number));
+    struct sb_place place = sb_syrah_set_place(store->set, item_of(store, number));
 
-    return (struct sb_bag_place){.shard = place.file,
-                                 .index =
-                                     place.item * store->arrays * 2 + number % (store->arrays * 2)};
+    return (struct sb_place){.shard = place.shard,
+                             .index =
+                                 place.index * store->arrays * 2 + number % (store->arrays * 2)};
 }
 
-static enum sb_code extents(void *context, struct sb_bag_place first, size_t count,
-                            struct sb_record_extent *out, size_t *good, struct sb_error *err)
+static enum sb_code extents(void *context, struct sb_place first, size_t count,
+                            struct sb_extent *out, size_t *good, struct sb_error *err)
 {
     const struct item_store *store = ((const struct item_reader *)context)->store;
 
     for (*good = 0; *good < count; ++*good) {
         int64_t index = first.index + (int64_t)*good;
-        struct sb_syrah_place place = {.file = first.shard, .item = item_of(store, index)};
+        struct sb_place place = {.shard = first.shard, .index = item_of(store, index)};
         uint32_t array = (uint32_t)(index / 2 % store->arrays);
-        struct sb_syrah_extent extent;
+        struct sb_extent extent;
 
         if (sb_syrah_set_extent(store->set, place, array, &extent, err))
             return err->code;
-        out[*good] = (struct sb_record_extent){
-            .shard = first.shard, .offset = extent.offset, .size = extent.size};
+        out[*good] =
+            (struct sb_extent){.shard = first.shard, .offset = extent.offset, .size = extent.size};
     }
     return SB_OK;
 }
@@ -102,7 +102,7 @@ static bool is_npy(const struct item_store *store, int64_t number)
     return number % 2 && array_of(store, number)->dtype != SB_DTYPE_STR;
 }
 
-static bool is_encoded(const struct sb_record_store *base, struct sb_bag_place place)
+static bool is_encoded(const struct sb_record_store *base, struct sb_place place)
 {
     const struct item_store *store = (const struct item_store *)base;
 
@@ -156,7 +156,7 @@ static enum sb_code size_of(void *context, const struct sb_stored_record *record
 static enum sb_code stream(void *context, const struct sb_stored_record *record,
                            sb_each_block *each, void *each_context, struct sb_error *err)
 {
-    const struct sb_record_extent *extent = &record->extent;
+    const struct sb_extent *extent = &record->extent;
     struct item_reader *reader = context;
     enum sb_code code = make_header(reader, record, err);
 

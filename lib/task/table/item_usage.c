@@ -4,12 +4,12 @@
 
 #define ITEMS_BETWEEN 65536 /* looks whether a signal came */
 
-static enum sb_code measure(const struct sb_syrah_set *set, struct sb_syrah_place place,
+static enum sb_code measure(const struct sb_syrah_set *set, struct sb_place place,
                             struct sb_array_usage *arrays, const struct sb_notify *notify,
                             struct sb_error *err)
 {
     for (uint32_t i = 0; i < sb_syrah_set_array_count(set); i++) {
-        struct sb_syrah_extent extent;
+        struct sb_extent extent;
         enum sb_code code;
 
         if (arrays[i].passed_over)
@@ -37,7 +37,7 @@ enum sb_code sb_item_usage(const struct sb_syrah_set *set, struct sb_array_usage
         int64_t count = sb_syrah_count(sb_syrah_set_file(set, file));
 
         for (int64_t item = 0; item < count; item++) {
-            struct sb_syrah_place place = {.file = file, .item = item};
+            struct sb_place place = {.shard = file, .index = item};
 
             if (between++ % ITEMS_BETWEEN == 0 && sb_interrupted())
                 return sb_fail(err, SB_INTERRUPT, "interrupted");

@@ -18,7 +18,7 @@ void sb_record_block_release(struct sb_record_block *block)
 }
 
 size_t sb_record_block_set(struct sb_record_block *block, const struct sb_bag *bag,
-                           const struct sb_record_extent *extents, size_t count)
+                           const struct sb_extent *extents, size_t count)
 {
     int64_t sum = extents[0].size;
     size_t taken = 0;
@@ -62,7 +62,7 @@ static const char *stored_at(const struct sb_record_block *block, size_t i)
 enum sb_code sb_record_block_declared(struct sb_record_block *block, size_t i, int64_t *size,
                                       struct sb_error *err)
 {
-    const struct sb_record_extent *extent = &block->extents[i];
+    const struct sb_extent *extent = &block->extents[i];
     size_t header_size =
         extent->size < SB_FRAME_HEADER_MAX ? (size_t)extent->size : SB_FRAME_HEADER_MAX;
     char read[SB_FRAME_HEADER_MAX];
@@ -96,7 +96,7 @@ enum sb_code sb_record_block_size(struct sb_record_block *block, size_t i, int64
 enum sb_code sb_record_block_bytes(struct sb_record_block *block, size_t i, size_t room,
                                    const void **data, size_t *size, struct sb_error *err)
 {
-    const struct sb_record_extent *extent = &block->extents[i];
+    const struct sb_extent *extent = &block->extents[i];
     enum sb_code code;
 
     *data = "";

@@ -16,7 +16,7 @@ struct sb_record_block {
     struct sb_bag_reader *reader;
     bool zstd; /* is the shard compressed? */
     size_t count;
-    struct sb_record_extent extents[SB_RECORD_BLOCK_MAX];
+    struct sb_extent extents[SB_RECORD_BLOCK_MAX];
 
     /* of record_block.c */
     int64_t stored_size;
@@ -34,7 +34,7 @@ void sb_record_block_release(struct sb_record_block *block);
  * records, and no more bytes than one read is to have. Returns how many.
  */
 size_t sb_record_block_set(struct sb_record_block *block, const struct sb_bag *bag,
-                           const struct sb_record_extent *extents, size_t count);
+                           const struct sb_extent *extents, size_t count);
 
 /* The size of the record as it was written, where no more than its frame's header need be read; -1
  * where that does not say it. */

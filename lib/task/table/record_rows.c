@@ -11,7 +11,7 @@
 
 /* A record by its place, and which of the rows is its. */
 struct wanted {
-    struct sb_bag_place place;
+    struct sb_place place;
     size_t row;
 };
 
@@ -20,7 +20,7 @@ struct slot {
     size_t count;
     struct wanted wanted[SB_RECORD_BLOCK_MAX]; /* sorted by place */
     struct sb_record_row rows[SB_RECORD_BLOCK_MAX];
-    struct sb_record_extent extents[SB_RECORD_BLOCK_MAX];
+    struct sb_extent extents[SB_RECORD_BLOCK_MAX];
 
     struct sb_buf defects;                 /* their texts, each with its NUL */
     size_t defect_at[SB_RECORD_BLOCK_MAX]; /* of each row, counted from 1; 0: none */
@@ -90,7 +90,7 @@ static enum sb_code fill(void *context, void *slot_pointer, struct sb_error *err
 
 static int compare_places(const void *a, const void *b)
 {
-    const struct sb_bag_place *x = a, *y = b;
+    const struct sb_place *x = a, *y = b;
 
     if (x->shard != y->shard)
         return x->shard < y->shard ? -1 : 1;
@@ -117,7 +117,7 @@ static void sort_wanted(struct slot *slot)
 /* How many of the wanted records from `first` on are neighbours. */
 static size_t count_neighbours(const struct slot *slot, size_t first)
 {
-    struct sb_bag_place place = slot->wanted[first].place;
+    struct sb_place place = slot->wanted[first].place;
     size_t count = 1;
 
     for (; first + count < slot->count; count++) {
@@ -178,8 +178,7 @@ static enum sb_code look_at(const struct run *run, struct slot *slot, size_t fir
         return code;
     if (code) {
         bad = &slot->wanted[first + good];
-        slot->rows[bad->row].extent =
-            (struct sb_record_extent){.shard = bad->place.shard, .size = -1};
+        slot->rows[bad->row].extent = (struct sb_extent){.shard = bad->place.shard, .size = -1};
         code = note_defect(slot, first + good, err);
         *count = good + 1;
     }
@@ -241,14 +240,14 @@ enum sb_code sb_record_rows(struct sb_bag *bag, struct sb_record_choice *choice,
 enum sb_code sb_record_row(struct sb_bag *bag, struct sb_bag_reader *reader, int64_t record,
                            struct sb_record_row *row, struct sb_error *why, struct sb_error *err)
 {
-    struct sb_bag_place place = sb_bag_place_of(bag, record);
+    struct sb_place place = sb_bag_place_of(bag, record);
     size_t good;
     enum sb_code code;
 
     *row = (struct sb_record_row){.record = record, .size = -1};
     code = sb_bag_extents(reader, place, 1, &row->extent, &good, why);
     if (code)
-        row->extent = (struct sb_record_extent){.shard = place.shard, .size = -1};
+        row->extent = (struct sb_extent){.shard = place.shard, .size = -1};
     else
         code = sb_bag_record_size(reader, &row->extent, &row->size, why);
     if (code != SB_DAMAGED) {

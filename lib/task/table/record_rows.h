@@ -11,10 +11,10 @@
 
 struct sb_record_row {
     int64_t record;
-    struct sb_record_extent extent; /* its shard always; size is -1 where its limits are wrong */
-    int64_t size;                   /* as it was written; -1: not to be known */
-    const char *defect; /* NULL, or why it is not, as a message has it ("record 7: ..."); lives
-                           during the call */
+    struct sb_extent extent; /* its shard always; size is -1 where its limits are wrong */
+    int64_t size;            /* as it was written; -1: not to be known */
+    const char *defect;      /* NULL, or why it is not, as a message has it ("record 7: ..."); lives
+                                during the call */
 };
 
 struct sb_record_rows_options {

@@ -12,11 +12,11 @@ struct scanning {
     struct sb_bag *bag;
     const struct sb_scan *scan;
     struct sb_bag_reader *reader;
-    struct sb_bag_place next; /* behind the window */
+    struct sb_place next; /* behind the window */
 
     /* Extents that no block has taken yet: window[at] to window[count - 1]. */
-    struct sb_record_extent window[SB_RECORD_BLOCK_MAX];
-    struct sb_bag_place window_first;
+    struct sb_extent window[SB_RECORD_BLOCK_MAX];
+    struct sb_place window_first;
     size_t at, count;
 
     int64_t bytes, total, records;
@@ -36,7 +36,7 @@ static int64_t left_of_shard(const struct scanning *scanning)
 /* Fills the window. What is behind a record whose limits are wrong comes with the next window. */
 static enum sb_code look_ahead(struct scanning *scanning, struct sb_error *err)
 {
-    struct sb_bag_place *next = &scanning->next;
+    struct sb_place *next = &scanning->next;
     enum sb_code code = SB_OK;
 
     scanning->at = scanning->count = 0;
@@ -45,7 +45,7 @@ static enum sb_code look_ahead(struct scanning *scanning, struct sb_error *err)
         size_t wanted = left < SB_RECORD_BLOCK_MAX ? (size_t)left : SB_RECORD_BLOCK_MAX;
 
         if (wanted == 0) {
-            *next = (struct sb_bag_place){.shard = next->shard + 1};
+            *next = (struct sb_place){.shard = next->shard + 1};
             continue;
         }
         scanning->window_first = *next;
@@ -168,7 +168,7 @@ out:
 enum sb_code sb_scan_damaged(struct sb_scan_slot *slot, const struct sb_bag *bag, size_t i,
                              const struct sb_error *why, struct sb_error *err)
 {
-    struct sb_bag_place place = slot->first;
+    struct sb_place place = slot->first;
 
     place.index += (int64_t)i;
     if (sb_buf_add_format(&slot->damage, "record %" PRId64 ": %s", sb_bag_record_at(bag, place),

@@ -9,8 +9,8 @@
 
 struct sb_scan_slot {
     struct sb_record_block block;
-    struct sb_bag_place first; /* of the block's records */
-    void *own;                 /* of the caller: own_size bytes, zero at first */
+    struct sb_place first; /* of the block's records */
+    void *own;             /* of the caller: own_size bytes, zero at first */
 
     /* of record_scan.c */
     struct sb_buf damage;

@@ -35,7 +35,7 @@ static enum sb_code grow(struct sb_record_slot *slot, struct sb_error *err)
     size_t room = slot->room ? 4 * slot->room : 16;
     struct sb_asked *asked = realloc(slot->asked, room * sizeof(*asked));
     uint32_t *order = realloc(slot->order, room * sizeof(*order));
-    struct sb_record_extent *extents = realloc(slot->extents, room * sizeof(*extents));
+    struct sb_extent *extents = realloc(slot->extents, room * sizeof(*extents));
 
     if (asked)
         slot->asked = asked;
@@ -49,7 +49,7 @@ static enum sb_code grow(struct sb_record_slot *slot, struct sb_error *err)
     return SB_OK;
 }
 
-static bool is_before(struct sb_bag_place a, struct sb_bag_place b)
+static bool is_before(struct sb_place a, struct sb_place b)
 {
     return a.shard != b.shard ? a.shard < b.shard : a.index < b.index;
 }
@@ -122,8 +122,8 @@ struct sb_framed sb_record_slot_framed(const struct sb_record_slot *slot,
 static int compare_places(const void *a, const void *b, void *context)
 {
     const struct sb_asked *asked = context;
-    struct sb_bag_place left = asked[*(const uint32_t *)a].stored.place;
-    struct sb_bag_place right = asked[*(const uint32_t *)b].stored.place;
+    struct sb_place left = asked[*(const uint32_t *)a].stored.place;
+    struct sb_place right = asked[*(const uint32_t *)b].stored.place;
 
     return is_before(left, right) ? -1 : is_before(right, left);
 }
@@ -154,8 +154,8 @@ static size_t stretch(const struct sb_record_slot *slot, size_t i)
     size_t n = 1;
 
     while (i + n < slot->placed) {
-        struct sb_bag_place last = slot->asked[slot->order[i + n - 1]].stored.place;
-        struct sb_bag_place next = slot->asked[slot->order[i + n]].stored.place;
+        struct sb_place last = slot->asked[slot->order[i + n - 1]].stored.place;
+        struct sb_place next = slot->asked[slot->order[i + n]].stored.place;
 
         if (next.shard != last.shard || next.index > last.index + 1)
             break;
@@ -167,7 +167,7 @@ static size_t stretch(const struct sb_record_slot *slot, size_t i)
 static enum sb_code locate_stretch(struct sb_record_slot *slot, size_t first, size_t *count,
                                    struct sb_error *err)
 {
-    struct sb_bag_place begin = slot->asked[slot->order[first]].stored.place;
+    struct sb_place begin = slot->asked[slot->order[first]].stored.place;
     int64_t last = slot->asked[slot->order[first + *count - 1]].stored.place.index;
     size_t good = 0;
     struct sb_error cause;
@@ -282,7 +282,7 @@ static enum sb_code read_run(struct sb_record_slot *slot, const struct stored_ru
 }
 
 /* One that is asked for twice has its bytes once. */
-static bool joins(const struct stored_run *run, const struct sb_record_extent *extent)
+static bool joins(const struct stored_run *run, const struct sb_extent *extent)
 {
     return run->count > 0 && run->shard == extent->shard &&
            extent->offset <= run->offset + run->size && extent->offset >= run->offset;
@@ -302,7 +302,7 @@ static enum sb_code read_stored(struct sb_record_slot *slot, size_t end, struct 
         return sb_fail_memory(err);
     for (size_t i = 0; i < slot->placed; i++) {
         struct sb_asked *asked = &slot->asked[slot->order[i]];
-        const struct sb_record_extent *extent = &asked->stored.extent;
+        const struct sb_extent *extent = &asked->stored.extent;
 
         if (!is_wanted(asked, slot, end))
             continue;

@@ -39,7 +39,7 @@ struct sb_record_slot {
     const struct sb_record_fetch_options *options;
     void *reader; /* made when it is first needed, and the next two */
     struct sb_framer *framer;
-    struct sb_record_extent *extents;
+    struct sb_extent *extents;
 
     struct sb_asked *asked;
     size_t count;

@@ -13,8 +13,8 @@ struct sb_record_store;
 
 /* A record that was looked up; places sort as the bytes lie on disk. */
 struct sb_stored_record {
-    struct sb_bag_place place;
-    struct sb_record_extent extent;
+    struct sb_place place;
+    struct sb_extent extent;
 };
 
 /* As the functions of bag.h that are called alike, of which more is said there. */
@@ -23,16 +23,16 @@ struct sb_record_store_ops {
                                struct sb_error *err);
     void (*reader_free)(void *reader);
 
-    struct sb_bag_place (*place_of)(const struct sb_record_store *store, int64_t record);
+    struct sb_place (*place_of)(const struct sb_record_store *store, int64_t record);
 
     /* What is damaged has its subject before it. */
-    enum sb_code (*extents)(void *reader, struct sb_bag_place first, size_t count,
-                            struct sb_record_extent *out, size_t *good, struct sb_error *err);
+    enum sb_code (*extents)(void *reader, struct sb_place first, size_t count,
+                            struct sb_extent *out, size_t *good, struct sb_error *err);
     enum sb_code (*read)(void *reader, uint32_t shard, int64_t offset, void *data, size_t size,
                          struct sb_error *err);
 
     /* Is it given out as something else than the bytes that are stored? */
-    bool (*is_encoded)(const struct sb_record_store *store, struct sb_bag_place place);
+    bool (*is_encoded)(const struct sb_record_store *store, struct sb_place place);
 
     /* From its stored bytes; the text of SB_DAMAGED says all. */
     enum sb_code (*decode)(void *reader, const struct sb_stored_record *record, const void *stored,

@@ -23,15 +23,15 @@ static void reader_free(void *reader)
     sb_bag_reader_free(reader);
 }
 
-static struct sb_bag_place place_of(const struct sb_record_store *base, int64_t record)
+static struct sb_place place_of(const struct sb_record_store *base, int64_t record)
 {
     const struct bag_store *store = (const struct bag_store *)base;
 
     return sb_bag_place_of(store->bag, record);
 }
 
-static enum sb_code extents(void *reader, struct sb_bag_place first, size_t count,
-                            struct sb_record_extent *out, size_t *good, struct sb_error *err)
+static enum sb_code extents(void *reader, struct sb_place first, size_t count,
+                            struct sb_extent *out, size_t *good, struct sb_error *err)
 {
     return sb_bag_extents(reader, first, count, out, good, err);
 }
@@ -42,7 +42,7 @@ static enum sb_code read_stored(void *reader, uint32_t shard, int64_t offset, vo
     return sb_bag_read(reader, shard, offset, data, size, err);
 }
 
-static bool is_encoded(const struct sb_record_store *base, struct sb_bag_place place)
+static bool is_encoded(const struct sb_record_store *base, struct sb_place place)
 {
     const struct bag_store *store = (const struct bag_store *)base;
 
@@ -52,7 +52,7 @@ static bool is_encoded(const struct sb_record_store *base, struct sb_bag_place p
 static enum sb_code decode(void *reader, const struct sb_stored_record *record, const void *stored,
                            void *data, size_t room, size_t *size, struct sb_error *err)
 {
-    const struct sb_record_extent *extent = &record->extent;
+    const struct sb_extent *extent = &record->extent;
     enum sb_code code =
         sb_bag_decode(reader, extent->shard, stored, (size_t)extent->size, data, room, size, err);
 

@@ -20,7 +20,7 @@
 
 /* An array of an item, and where it lies. */
 struct placed {
-    struct sb_syrah_extent extent;
+    struct sb_extent extent;
     int64_t item;
     uint32_t array;
 };
@@ -62,7 +62,7 @@ static void say(const struct check *check, enum sb_remedy remedy, const char *ki
 static enum sb_code place(const struct check *check, int64_t item, uint32_t array,
                           struct placed *out, struct sb_error *err)
 {
-    struct sb_syrah_extent *extent = &out->extent;
+    struct sb_extent *extent = &out->extent;
     int64_t end = sb_syrah_data_end(check->syrah);
     size_t good;
     enum sb_code code;
@@ -95,7 +95,7 @@ static void follow(struct check *check)
 {
     qsort(check->row, check->row_count, sizeof(*check->row), compare_places);
     for (size_t i = 0; i < check->row_count && !check->out_of_order; i++) {
-        const struct sb_syrah_extent *extent = &check->row[i].extent;
+        const struct sb_extent *extent = &check->row[i].extent;
 
         check->out_of_order = extent->offset < check->last_end;
         check->last_end = extent->offset + extent->size;
@@ -158,7 +158,7 @@ static enum sb_code sort_item(const struct check *check, int64_t item, sqlite3_s
     enum sb_code code = look_for_interrupt(item, err);
 
     for (uint32_t array = 0; !code && array < count; array++) {
-        struct sb_syrah_extent extent;
+        struct sb_extent extent;
         size_t good;
 
         code = sb_syrah_extents(check->syrah, array, item, 1, &extent, &good, err);
@@ -178,7 +178,7 @@ static enum sb_code sort_item(const struct check *check, int64_t item, sqlite3_s
 static struct placed placed_of(sqlite3_stmt *row)
 {
     return (struct placed){
-        .extent = {sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1)},
+        .extent = {.offset = sqlite3_column_int64(row, 0), .size = sqlite3_column_int64(row, 1)},
         .item = sqlite3_column_int64(row, 2),
         .array = (uint32_t)sqlite3_column_int64(row, 3),
     };

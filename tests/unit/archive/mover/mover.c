@@ -112,9 +112,9 @@ static enum sb_code try_open(const char *path)
     return code;
 }
 
-static struct sb_extent extent(struct sb_mover *mover, size_t number)
+static struct sb_mover_file extent(struct sb_mover *mover, size_t number)
 {
-    struct sb_extent all[32];
+    struct sb_mover_file all[32];
     size_t count;
 
     CHECK(sb_mover_fetch(mover, NULL, false, all, 32, &count, &err) == SB_OK);
@@ -172,7 +172,7 @@ static int64_t size_of(const char *path)
 static void what_is_queued_is_committed_together(void)
 {
     struct sb_mover *mover;
-    struct sb_extent b, c;
+    struct sb_mover_file b, c;
 
     MAKE("together", 0, 100, 50, 60, 0);
     without("together", "a");
@@ -201,7 +201,7 @@ static void what_is_queued_is_committed_together(void)
 static void what_is_not_committed_leaves_no_trace(void)
 {
     struct sb_mover *mover;
-    struct sb_extent a;
+    struct sb_mover_file a;
 
     MAKE("given-up", 0, 100, 50);
     mover = open_mover("given-up");
@@ -215,7 +215,7 @@ static void what_is_not_committed_leaves_no_trace(void)
 static void no_move_goes_where_a_file_is(void)
 {
     struct sb_mover *mover;
-    struct sb_extent a, b;
+    struct sb_mover_file a, b;
 
     MAKE("taken", 0, 100, 50, 60);
     mover = open_mover("taken");
@@ -244,7 +244,7 @@ static void no_move_goes_where_a_file_is(void)
 static void files_larger_than_a_block_are_moved_in_parts(void)
 {
     struct sb_mover *mover;
-    struct sb_extent large, small;
+    struct sb_mover_file large, small;
 
     MAKE("large", 0, 4500001, 7, 1048576, 1048577);
     mover = open_mover("large");
@@ -272,7 +272,7 @@ static void flip(const char *path, int64_t offset)
 static void damage_is_told_and_carried_along(void)
 {
     struct sb_mover *mover;
-    struct sb_extent file, moved;
+    struct sb_mover_file file, moved;
 
     MAKE("damaged", 0, 3000000, 50, 60);
     flip("damaged-shard-00000", 2000000);
@@ -294,7 +294,7 @@ static void damage_is_told_and_carried_along(void)
 
 static void extents_come_by_address(void)
 {
-    struct sb_extent got[3], last;
+    struct sb_mover_file got[3], last;
     struct sb_mover *mover;
     size_t count;
 
@@ -320,7 +320,7 @@ static void extents_come_by_address(void)
 static void shards_are_made_and_removed_at_the_end(void)
 {
     struct sb_mover *mover;
-    struct sb_extent a;
+    struct sb_mover_file a;
 
     MAKE("shards", 100, 60, 70);
     mover = open_mover("shards");
@@ -390,7 +390,7 @@ static void a_change_by_another_program_ends_the_work(void)
 {
     static char path[] = "changed";
     struct sb_mover *mover;
-    struct sb_extent a;
+    struct sb_mover_file a;
 
     MAKE(path, 0, 100, 50, 60);
     mover = open_mover(path);

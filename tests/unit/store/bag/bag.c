@@ -96,8 +96,8 @@ static void write_bag(const char *path, int first, int step, int end, int where)
 /* Is record number `record` what add_record writes for it? */
 static bool is_right(struct sb_bag *bag, struct sb_bag_reader *reader, int64_t record)
 {
-    struct sb_bag_place place = sb_bag_place_of(bag, record);
-    struct sb_record_extent extent;
+    struct sb_place place = sb_bag_place_of(bag, record);
+    struct sb_extent extent;
     struct sb_buf wanted = {0};
     char data[100];
     size_t good, size;
@@ -212,7 +212,7 @@ static void a_shard_that_is_replaced_meanwhile(void)
     rlim_t before = limit_files(FEW_FILES);
     struct sb_bag *bag = open_bag("m@60.bag", NULL);
     struct sb_bag_reader *reader;
-    struct sb_record_extent extent;
+    struct sb_extent extent;
     size_t good;
 
     limit_files(before);
@@ -276,7 +276,7 @@ static void what_is_no_file(void)
 static void limits_that_are_wrong(void)
 {
     struct sb_buf file = {0};
-    struct sb_record_extent extents[4];
+    struct sb_extent extents[4];
     struct sb_bag_reader *reader;
     struct sb_bag *bag;
     size_t good;
@@ -291,16 +291,13 @@ static void limits_that_are_wrong(void)
     bag = open_bag("wrong.bag", NULL);
     if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK))
         return;
-    CHECK(sb_bag_extents(reader, (struct sb_bag_place){0, 0}, 4, extents, &good, &err) ==
-          SB_DAMAGED);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 0}, 4, extents, &good, &err) == SB_DAMAGED);
     CHECK(good == 1 && extents[0].offset == 0 && extents[0].size == 1);
     CHECK_TEXT(err.text, "record 1: its limits decrease, from 1 to 0; it cannot be read");
-    CHECK(sb_bag_extents(reader, (struct sb_bag_place){0, 2}, 2, extents, &good, &err) ==
-          SB_DAMAGED);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 2}, 2, extents, &good, &err) == SB_DAMAGED);
     CHECK_TEXT(err.text, "record 2: its limits let it end at byte 9, but records end at 3; it "
                          "cannot be read");
-    CHECK(sb_bag_extents(reader, (struct sb_bag_place){0, 3}, 1, extents, &good, &err) ==
-          SB_DAMAGED);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 3}, 1, extents, &good, &err) == SB_DAMAGED);
     sb_bag_reader_free(reader);
     sb_bag_free(bag);
 }
@@ -330,7 +327,7 @@ static void a_file_that_shrinks_while_it_is_read(void)
 {
     struct sb_bag *bag;
     struct sb_bag_reader *reader;
-    struct sb_record_extent extent;
+    struct sb_extent extent;
     char data[100];
     size_t good, size;
 
@@ -338,12 +335,11 @@ static void a_file_that_shrinks_while_it_is_read(void)
     bag = open_bag("shrinks.bag", NULL);
     if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK))
         return;
-    CHECK(sb_bag_extents(reader, (struct sb_bag_place){0, 999}, 1, &extent, &good, &err) == SB_OK);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 999}, 1, &extent, &good, &err) == SB_OK);
     CHECK(truncate("shrinks.bag", 100) == 0);
     CHECK(sb_bag_load(reader, &extent, data, sizeof(data), &size, &err) == SB_DAMAGED);
     CHECK(truncate("limits.shrinks.bag", 0) == 0);
-    CHECK(sb_bag_extents(reader, (struct sb_bag_place){0, 0}, 1, &extent, &good, &err) ==
-          SB_DAMAGED);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 0}, 1, &extent, &good, &err) == SB_DAMAGED);
     sb_bag_reader_free(reader);
     sb_bag_free(bag);
 }
@@ -369,7 +365,7 @@ static void an_append_meanwhile(void)
 {
     struct sb_bag *bag;
     struct sb_bag_reader *reader;
-    struct sb_record_extent extent;
+    struct sb_extent extent;
     struct stat st;
     size_t good;
 
@@ -379,19 +375,19 @@ static void an_append_meanwhile(void)
     bag = open_bag("grows.bag", NULL);
     if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK))
         return;
-    CHECK(sb_bag_extents(reader, (struct sb_bag_place){0, 900}, 1, &extent, &good, &err) == SB_OK);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 900}, 1, &extent, &good, &err) == SB_OK);
     CHECK(utimensat(AT_FDCWD, "grows.bag", NULL, 0) == 0);
-    CHECK(sb_bag_extents(reader, (struct sb_bag_place){0, 3000}, 1, &extent, &good, &err) == SB_OK);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 3000}, 1, &extent, &good, &err) == SB_OK);
     run_command("tail -c 80000 grows.bag >limits.grows.bag");
     overwrite("grows.bag", st.st_size - 80000, "more records");
-    CHECK(sb_bag_extents(reader, (struct sb_bag_place){0, 6000}, 1, &extent, &good, &err) ==
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 6000}, 1, &extent, &good, &err) ==
           SB_CHANGED);
     CHECK_TEXT(err.text, "grows.bag: is written to by another process; try again");
     all_are_right("grows.bag", NULL, 10000);
     CHECK(unlink("limits.grows.bag") == 0);
     write_bag("other.bag", 0, 1, 10001, AT_TAIL);
     run_command("cat other.bag >grows.bag");
-    CHECK(sb_bag_extents(reader, (struct sb_bag_place){0, 9000}, 1, &extent, &good, &err) ==
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 9000}, 1, &extent, &good, &err) ==
           SB_CHANGED);
     all_are_right("grows.bag", NULL, 10001);
     sb_bag_reader_free(reader);
@@ -428,7 +424,7 @@ static enum sb_code add(void *context, const void *data, size_t size, struct sb_
 static void compressed_ones(void)
 {
     struct sb_buf record = {0}, file = {0}, out = {0}, limits = {0};
-    struct sb_record_extent extents[3];
+    struct sb_extent extents[3];
     struct sb_encoder *encoder;
     struct sb_bag_reader *reader;
     struct sb_bag *bag;
@@ -452,7 +448,7 @@ static void compressed_ones(void)
     if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK))
         return;
     CHECK(sb_bag_shard(bag, 0)->zstd && !sb_bag_shard(bag, 1)->zstd);
-    CHECK(sb_bag_extents(reader, (struct sb_bag_place){0, 0}, 3, extents, &good, &err) == SB_OK);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 0}, 3, extents, &good, &err) == SB_OK);
     CHECK(sb_bag_load(reader, &extents[0], data, sizeof(data), &size, &err) == SB_LIMIT);
     CHECK(sb_bag_stream(reader, &extents[0], add, &out, &err) == SB_OK);
     CHECK(out.size == record.size && memcmp(out.data, record.data, out.size) == 0);
@@ -479,7 +475,7 @@ static void a_count_of_many(void)
 {
     struct sb_bag *bag;
     struct sb_bag_reader *reader;
-    struct sb_record_extent extent;
+    struct sb_extent extent;
     size_t good;
 
     write_file("holes.bag", "", 0);
@@ -488,8 +484,8 @@ static void a_count_of_many(void)
     if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK))
         return;
     CHECK(sb_bag_count(bag) == INT64_C(1) << 39);
-    CHECK(sb_bag_extents(reader, (struct sb_bag_place){0, (INT64_C(1) << 39) - 1}, 1, &extent,
-                         &good, &err) == SB_OK);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, (INT64_C(1) << 39) - 1}, 1, &extent, &good,
+                         &err) == SB_OK);
     CHECK(extent.size == 0);
     sb_bag_reader_free(reader);
     sb_bag_free(bag);

@@ -123,7 +123,7 @@ static const char *read_words(const char *spec, const struct sb_bag_options *opt
     CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK);
     text[0] = '\0';
     for (int64_t i = 0; i < sb_bag_count(bag); i++) {
-        struct sb_record_extent extent;
+        struct sb_extent extent;
         size_t good, size;
 
         CHECK(sb_bag_extents(reader, sb_bag_place_of(bag, i), 1, &extent, &good, &err) == SB_OK);

@@ -109,7 +109,7 @@ static const char *why_not_bytes(const char *bytes, size_t size)
 
 static void arrays_and_extents(void)
 {
-    struct sb_syrah_extent extents[2];
+    struct sb_extent extents[2];
     bson_t document = BSON_INITIALIZER;
     struct sb_syrah *syrah;
     unsigned char data[8];
@@ -160,7 +160,7 @@ static void no_items(void)
 /* The extents of five items, the middle one of which is bad. */
 static const char *bad_extent(int64_t offset, int64_t size)
 {
-    struct sb_syrah_extent extents[3];
+    struct sb_extent extents[3];
     bson_t document = BSON_INITIALIZER;
     struct sb_syrah *syrah;
     size_t good;
@@ -423,7 +423,7 @@ static void cut_and_flipped(void)
 
 static void shrinks_while_it_is_open(void)
 {
-    struct sb_syrah_extent extent;
+    struct sb_extent extent;
     bson_t document = BSON_INITIALIZER;
     unsigned char data[1];
     struct sb_syrah *syrah;

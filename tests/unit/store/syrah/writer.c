@@ -47,7 +47,7 @@ static struct sb_syrah *finish(struct sb_syrah_writer *writer)
 static bool holds(const struct sb_syrah *syrah, const char *array, int64_t item, const void *data,
                   size_t size)
 {
-    struct sb_syrah_extent extent;
+    struct sb_extent extent;
     struct sb_error err;
     char bytes[64];
     size_t good;

@@ -7,18 +7,18 @@
 struct file {
     uint32_t shard;
     int64_t offset, size;
-    struct sb_place wanted;
+    struct sb_shard_place wanted;
 };
 
 static struct sb_shard_layout *layout_of(int64_t limit, const struct file *files, size_t count)
 {
     struct sb_shard_layout *layout;
     struct sb_error err;
-    struct sb_place place;
+    struct sb_shard_place place;
 
     CHECK(sb_shard_layout_new(&layout, limit, &err) == SB_OK);
     for (size_t i = 0; i < count; i++) {
-        struct sb_extent file = {
+        struct sb_mover_file file = {
             .shard = files[i].shard, .offset = files[i].offset, .size = files[i].size};
 
         CHECK(sb_shard_layout_add(layout, &file, &place, &err) == SB_OK);
@@ -31,7 +31,7 @@ static struct sb_shard_layout *layout_of(int64_t limit, const struct file *files
 static void expect_back(const struct sb_shard_layout *layout, const struct file *files,
                         size_t count)
 {
-    struct sb_place place = sb_shard_layout_end(layout);
+    struct sb_shard_place place = sb_shard_layout_end(layout);
 
     while (count-- > 0) {
         sb_shard_layout_back(layout, &place, files[count].size);
@@ -123,9 +123,9 @@ static void empty_files_are_passed_over(void)
 
 static void more_shards_than_there_are_numbers(void)
 {
-    struct sb_extent file = {.size = 1};
+    struct sb_mover_file file = {.size = 1};
     struct sb_shard_layout *layout;
-    struct sb_place place;
+    struct sb_shard_place place;
     struct sb_error err;
 
     CHECK(sb_shard_layout_new(&layout, 1, &err) == SB_OK);
