@@ -3,9 +3,7 @@
  * from a stream of names whose answers another program waits for; or records of a bag, or arrays of
  * items of a Syrah file, by number, or arrays of a cache by their keys.
  */
-#include "cat/cache.h"
-#include "cat/items.h"
-#include "cat/records.h"
+#include "cat/rows.h"
 #include "open/arrays_given.h"
 #include "open/cache_opening.h"
 #include "open/given_names.h"
@@ -45,7 +43,7 @@ struct settings {
     const char *part;
     struct sb_share share;
     bool npy;
-    struct cat_records_settings records;
+    struct cat_rows_settings rows;
     bool raw;
 };
 
@@ -112,7 +110,7 @@ static const struct option options[] = {
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "threads that read ahead (default: the cores, at most 4)"),
     OPTION_BWLIMIT,
-    OPTIONS_CAT_RECORDS(struct settings, records),
+    OPTIONS_CAT_ROWS(struct settings, rows),
     OPTION_ARRAY,
     OPTION_FLAG(0, "raw", struct settings, raw,
                 "arrays as values alone, also where a name ends in .npy"),
@@ -245,7 +243,7 @@ static enum sb_code fetch(const struct settings *settings, struct sb_store *stor
 /* What does not go with what, of an archive. */
 static int check_files(const struct settings *settings, const char *archive)
 {
-    const char *of_bags = cat_records_given();
+    const char *of_bags = cat_rows_given();
 
     if (of_bags)
         return message_usage("%s: is no bag, and --%s is for bags", archive, of_bags);
@@ -280,7 +278,7 @@ static int cat_files(const struct settings *settings, struct sb_store *store, ch
 }
 
 /* What only files of archives have. */
-static const char *clash_with_bag(const struct settings *settings)
+static const char *clash_with_table(const struct settings *settings)
 {
     if (settings->ranged)
         return "--range";
@@ -291,10 +289,17 @@ static const char *clash_with_bag(const struct settings *settings)
     return settings->order == ORDER_ADDRESS ? "--order=address" : NULL;
 }
 
-static struct cat_request request_of(const struct settings *settings, struct sb_store *store,
-                                     char **operands, size_t count)
+static enum sb_array_as array_form(const struct settings *settings)
 {
-    return (struct cat_request){
+    if (settings->npy)
+        return SB_ARRAY_AS_NPY;
+    return settings->raw ? SB_ARRAY_AS_VALUES : SB_ARRAY_AS_NAMED;
+}
+
+static int cat_table(const struct settings *settings, struct sb_store *store, char **operands,
+                     size_t count)
+{
+    const struct cat_request request = {
         .store = store,
         .spec = sb_store_path(store),
         .operands = operands,
@@ -302,30 +307,18 @@ static struct cat_request request_of(const struct settings *settings, struct sb_
         .files_from = settings->files_from,
         .nul = settings->nul,
         .framing = (enum sb_framing)settings->framing,
+        .as = array_form(settings),
         .threads = (unsigned)settings->threads,
         .share = settings->share,
     };
-}
-
-static int cat_rows(const struct settings *settings, struct sb_store *store, char **operands,
-                    size_t count)
-{
-    struct cat_request request = request_of(settings, store, operands, count);
-    const char *clash = clash_with_bag(settings);
-    enum sb_array_as as = settings->npy   ? SB_ARRAY_AS_NPY
-                          : settings->raw ? SB_ARRAY_AS_VALUES
-                                          : SB_ARRAY_AS_NAMED;
+    const char *clash = clash_with_table(settings);
 
     if (settings->npy && settings->raw)
         return message_usage("--raw and --npy cannot be given together");
-    if (sb_store_can(store, SB_CAN_KEYS))
-        return cat_cache(&request, as);
     if (clash)
         return message_usage("%s: is a %s, and %s is for files of archives", request.spec,
                              sb_store_word(store), clash);
-    if (sb_store_can(store, SB_CAN_ITEMS))
-        return cat_items(&settings->records, &request, as);
-    return cat_records(&settings->records, &request);
+    return cat_rows(&settings->rows, &request);
 }
 
 static int cat_store(struct settings *settings, struct sb_store *store, char **operands,
@@ -342,7 +335,7 @@ static int cat_store(struct settings *settings, struct sb_store *store, char **o
     if (status)
         return status;
     if (sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_ARRAYS))
-        return cat_rows(settings, store, operands, count);
+        return cat_table(settings, store, operands, count);
     if (!settings->files_from && count == 1)
         settings->threads = 1;
     return cat_files(settings, store, operands, count);
@@ -350,7 +343,7 @@ static int cat_store(struct settings *settings, struct sb_store *store, char **o
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = {.records = CAT_RECORDS_DEFAULTS};
+    struct settings settings = {.rows = CAT_ROWS_DEFAULTS};
     struct sb_store *store;
     struct sb_error err;
     int first, status;

@@ -1,8 +1,9 @@
-#include "cat/job.h"
+#include "cat/rows.h"
 #include "ui/message.h"
 #include "ui/output.h"
 
 #include "core/list.h"
+#include "store/bag/record_names.h"
 #include "task/index/record_index.h"
 
 #include <inttypes.h>
@@ -15,22 +16,40 @@
 struct keyed {
     struct cat_job *job;
     struct sb_fetch_names names;
-    struct sb_slice found[KEYED_AT_ONCE];
-    size_t count;
+    int64_t found[KEYED_AT_ONCE];
+    size_t count, next;
 };
+
+static enum sb_code next_found(void *context, struct sb_cell_run *run, struct sb_error *err)
+{
+    struct keyed *keyed = context;
+
+    if (keyed->next == keyed->count)
+        return err->code = SB_END;
+    *run = (struct sb_cell_run){
+        .rows = {.first = keyed->found[keyed->next++], .step = 1, .count = 1}, .column_count = 1};
+    return SB_OK;
+}
+
+static bool are_found(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static int64_t count_found(void *context)
+{
+    return (int64_t)((const struct keyed *)context)->count;
+}
 
 static enum sb_code fetch_keyed(struct keyed *keyed, bool is_last, struct sb_error *err)
 {
-    static const struct sb_slice nothing = {.has_stop = true, .step = 1};
-    struct sb_record_choice_options options = {
-        .slices = keyed->found, .slice_count = keyed->count, .sample = -1};
+    const struct sb_cell_feed feed = {
+        .next = next_found, .ready = are_found, .total = count_found, .context = keyed};
+    enum sb_code code = cat_fetch(keyed->job, &feed, is_last, err);
 
-    if (keyed->count == 0) {
-        options.slices = &nothing;
-        options.slice_count = 1;
-    }
-    keyed->count = 0;
-    return cat_fetch(keyed->job, &options, is_last, err);
+    keyed->count = keyed->next = 0;
+    return code;
 }
 
 static enum sb_code answer_missing(struct keyed *keyed, const void *key, size_t size,
@@ -65,7 +84,7 @@ static enum sb_code take_found(void *context, const void *key, size_t key_size,
 
     if (count == 0)
         return answer_missing(keyed, key, key_size, err);
-    keyed->found[keyed->count++] = (struct sb_slice){.single = true, .start = records[0]};
+    keyed->found[keyed->count++] = records[0];
     if (keyed->count == KEYED_AT_ONCE || !keyed->names.ready(keyed->names.context))
         return fetch_keyed(keyed, false, err);
     return SB_OK;
@@ -73,14 +92,16 @@ static enum sb_code take_found(void *context, const void *key, size_t key_size,
 
 static enum sb_code open_keys(const struct cat_job *job, struct sb_bag **keys, struct sb_error *err)
 {
+    int64_t records = sb_bag_count(sb_table_bag(job->table));
+
     if (open_bag(keys, job->settings->keys, NULL, err))
         return err->code;
-    if (sb_bag_count(*keys) == sb_bag_count(job->bag))
+    if (sb_bag_count(*keys) == records)
         return SB_OK;
-    return sb_fail(
-        err, SB_INVALID,
-        "%s: has %" PRId64 " records, and %s %" PRId64 ": they are not the keys of those",
-        job->settings->keys, sb_bag_count(*keys), job->request->spec, sb_bag_count(job->bag));
+    return sb_fail(err, SB_INVALID,
+                   "%s: has %" PRId64 " records, and %s %" PRId64
+                   ": they are not the keys of those",
+                   job->settings->keys, sb_bag_count(*keys), job->request->spec, records);
 }
 
 static enum sb_code find_and_fetch(struct cat_job *job, struct given_names *given,
@@ -95,10 +116,10 @@ static enum sb_code find_and_fetch(struct cat_job *job, struct given_names *give
     if (keys_spec)
         code = open_keys(job, &keys, err);
     if (!code && keys_spec && job->request->framing != SB_FRAMING_NONE)
-        code = sb_record_names_by_keys(&job->names, keys_spec, NULL, &message_notify, err);
+        code = sb_record_names_by_keys(&job->table->names, keys_spec, NULL, &message_notify, err);
     if (!code)
-        code = sb_record_index_find(keys ? keys : job->bag, &options, &keyed.names, take_found,
-                                    &keyed, &message_notify, err);
+        code = sb_record_index_find(keys ? keys : sb_table_bag(job->table), &options, &keyed.names,
+                                    take_found, &keyed, &message_notify, err);
     if (!code)
         code = fetch_keyed(&keyed, true, err);
     sb_bag_free(keys);

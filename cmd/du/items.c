@@ -1,11 +1,12 @@
 #include "du/items.h"
 
 #include "open/arrays_given.h"
-#include "open/item_opening.h"
 #include "ui/cells.h"
 #include "ui/message.h"
 #include "ui/output.h"
 
+#include "store/store.h"
+#include "store/syrah/set.h"
 #include "task/table/item_usage.h"
 
 #include <inttypes.h>

@@ -1,11 +1,12 @@
 #include "ls/items.h"
 
-#include "open/item_opening.h"
+#include "open/chosen_rows.h"
 #include "ui/cells.h"
 #include "ui/message.h"
 #include "ui/output.h"
 
-#include "store/array/dtype.h"
+#include "store/store.h"
+#include "store/syrah/set.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -135,13 +136,12 @@ static void write_rows(struct list *list)
     sb_buf_clear(&list->texts);
 }
 
-static enum sb_code add_row(struct list *list, int64_t number, struct sb_error *err)
+static enum sb_code add_row(struct list *list, int64_t item, uint32_t array, struct sb_error *err)
 {
-    uint32_t arrays = sb_syrah_set_array_count(list->set), array = (uint32_t)(number % arrays);
     struct row *row = &list->rows[list->count];
     enum sb_code code;
 
-    *row = (struct row){.item = number / arrays, .array = sb_syrah_set_array(list->set, array)};
+    *row = (struct row){.item = item, .array = sb_syrah_set_array(list->set, array)};
     row->place = sb_syrah_set_place(list->set, row->item);
     code = sb_syrah_set_extent(list->set, row->place, array, &row->extent, err);
     if (code && code != SB_DAMAGED)
@@ -156,25 +156,38 @@ static enum sb_code add_row(struct list *list, int64_t number, struct sb_error *
     return SB_OK;
 }
 
-static enum sb_code list_chosen(struct list *list, struct sb_item_choice *choice,
+static enum sb_code add_rows(struct list *list, const struct sb_cell_run *run, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (int64_t i = 0; i < run->rows.count; i++) {
+        int64_t item = run->rows.first + i * run->rows.step;
+
+        for (uint32_t k = 0; k < run->column_count && !code; k++)
+            code = add_row(list, item, run->columns ? run->columns[k] : k, err);
+    }
+    return code;
+}
+
+static enum sb_code list_chosen(struct list *list, const struct sb_cell_feed *feed,
                                 struct sb_error *err)
 {
-    struct sb_record_run run;
+    struct sb_cell_run run;
     enum sb_code code;
 
     for (;;) {
-        if (!sb_item_choice_ready(choice)) {
+        if (!feed->ready(feed->context)) {
             write_rows(list);
             output_flush();
         }
-        code = sb_item_choice_next(choice, &run, err);
-        if (code == SB_INVALID && run.count == 0) {
+        code = feed->next(feed->context, &run, err);
+        if (code == SB_INVALID && run.rows.count == 0) {
             write_rows(list);
             message_problem("%s: %s", sb_syrah_set_name(list->set), err->text);
             continue;
         }
-        for (int64_t i = 0; i < run.count && !code; i++)
-            code = add_row(list, run.first + i * run.step, err);
+        if (!code)
+            code = add_rows(list, &run, err);
         if (code)
             break;
     }
@@ -182,27 +195,30 @@ static enum sb_code list_chosen(struct list *list, struct sb_item_choice *choice
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code list_items(struct list *list, char *const *operands, size_t count,
-                               struct sb_error *err)
+static enum sb_code list_items(struct list *list, struct sb_table *table, char *const *operands,
+                               size_t count, struct sb_error *err)
 {
     const struct ls_items *wanted = list->wanted;
     int64_t items = sb_syrah_set_count(list->set);
-    struct sb_item_choice *choice;
-    struct chosen_items chosen;
+    struct sb_table_choice *choice;
+    struct sb_cell_feed feed;
+    struct chosen_rows chosen;
     char number[NUMBER_SIZE];
-    enum sb_code code = chosen_items_open(&chosen, sb_syrah_set_name(list->set), wanted->files_from,
-                                          wanted->nul ? '\0' : '\n', operands, count, err);
+    enum sb_code code = chosen_rows_open(&chosen, table, wanted->files_from,
+                                         wanted->nul ? '\0' : '\n', operands, count, err);
 
     if (code)
         return code;
-    code = sb_item_choice_new(&choice, list->set, &chosen.options, &message_notify, err);
+    code = sb_table_choice_new(&choice, table, &chosen.options, &message_notify, err);
     list->item_width = strlen(format_number(items > 0 ? items - 1 : 0, number));
-    if (!code && wanted->count)
-        output_format("%" PRId64 "\n", sb_item_choice_items(choice));
-    else if (!code)
-        code = list_chosen(list, choice, err);
-    sb_item_choice_free(choice);
-    chosen_items_close(&chosen);
+    if (!code && wanted->count) {
+        output_format("%" PRId64 "\n", sb_table_choice_rows(choice));
+    } else if (!code) {
+        feed = sb_table_choice_feed(choice);
+        code = list_chosen(list, &feed, err);
+    }
+    sb_table_choice_free(choice);
+    chosen_rows_close(&chosen);
     return code;
 }
 
@@ -245,22 +261,22 @@ int ls_items(const struct ls_items *wanted, struct sb_store *store, char *const 
              size_t count)
 {
     static struct list list;
-    struct sb_syrah_set *set;
+    struct sb_table *table;
     struct sb_error err;
     enum sb_code code;
     int status = check_usage(wanted, sb_store_path(store), count);
 
     if (status)
         return status;
-    code = sb_store_syrah(store, &set, &err);
-    list = (struct list){.wanted = wanted, .set = set};
-    if (!code && wanted->rsync_list)
+    if (sb_store_table(store, &table, &err))
+        return message_failure(&err);
+    list = (struct list){.wanted = wanted, .set = sb_table_syrah(table)};
+    if (wanted->rsync_list)
         list_files(&list);
-    else if (!code)
-        code = list_items(&list, operands, count, &err);
+    code = wanted->rsync_list ? SB_OK : list_items(&list, table, operands, count, &err);
     sb_buf_release(&list.texts);
     sb_buf_release(&list.line);
-    sb_syrah_set_free(set);
+    sb_table_free(table);
     if (code)
         message_failure(&err);
     return message_status();

@@ -18,24 +18,6 @@ static enum sb_code next_file(struct given_names *given, const char **name, size
     return SB_OK;
 }
 
-static enum sb_code next_key(struct given_names *given, const char **name, size_t *size,
-                             struct sb_error *err)
-{
-    struct sb_cache_row row;
-    enum sb_code code;
-
-    do
-        code = sb_cache_next(given->cache, &row, err);
-    while (!code && row.superseded);
-    if (code)
-        return code;
-    if (sb_buf_set(&given->key, row.key.text, row.key.size))
-        return sb_fail_memory(err);
-    *name = given->key.data;
-    *size = given->key.size;
-    return SB_OK;
-}
-
 static enum sb_code next_of_all(struct given_names *given, const char **name, size_t *size,
                                 struct sb_error *err)
 {
@@ -47,9 +29,7 @@ static enum sb_code next_of_all(struct given_names *given, const char **name, si
     }
     if (given->list)
         return sb_list_next(given->list, name, size, err);
-    if (given->files)
-        return next_file(given, name, size, err);
-    return given->cache ? next_key(given, name, size, err) : SB_END;
+    return given->files ? next_file(given, name, size, err) : SB_END;
 }
 
 static bool is_others(const struct given_names *given)
@@ -102,5 +82,4 @@ void given_names_release(struct given_names *given)
 {
     sb_list_free(given->list);
     sb_cursor_free(given->files);
-    sb_buf_release(&given->key);
 }

@@ -6,19 +6,15 @@
 #define SB_CMD_OPEN_GIVEN_NAMES_H
 
 #include "archive/archive.h"
-#include "core/buf.h"
 #include "core/list.h"
 #include "core/share.h"
-#include "store/cache/cache.h"
 #include "task/fetch/fetch.h"
 
 struct given_names {
     char *const *operands; /* those left */
     char *const *end;
-    struct sb_list *list; /* may be NULL, as those behind it */
+    struct sb_list *list; /* may be NULL, as what is behind it */
     struct sb_cursor *files;
-    struct sb_cache *cache; /* its keys that count, as long as nobody else goes through its rows */
-    struct sb_buf key;
     struct sb_share share;
     int64_t number; /* of the next name, whosever it is */
 };
@@ -26,7 +22,6 @@ struct given_names {
 /* given must live as long. */
 struct sb_fetch_names given_names_of(struct given_names *given);
 
-/* But for the cache. */
 void given_names_release(struct given_names *given);
 
 #endif

@@ -83,6 +83,11 @@ struct sb_kind {
                            const struct sb_source_options *options, const struct sb_notify *notify,
                            struct sb_error *err);
 
+    /* Its rows (table.h); NULL: it has none. bag: as sb_input_open_bag. */
+    enum sb_code (*table)(struct sb_table **out, struct sb_input *input,
+                          const struct sb_bag_options *bag, const struct sb_notify *notify,
+                          struct sb_error *err);
+
     /* A faster walk, for the members that `wanted` takes alone; NULL: there is none. SB_INVALID: it
      * is not made for this one. */
     enum sb_code (*scan)(struct sb_source **out, struct sb_input *input,
@@ -90,7 +95,7 @@ struct sb_kind {
                          void *context, struct sb_error *err);
 };
 
-/* NULL for SB_UNKNOWN, and behind the last one. */
+/* NULL for SB_UNKNOWN, and for the number behind the last one. */
 const struct sb_kind *sb_kind_of(enum sb_container_kind kind);
 
 extern const struct sb_kind sb_archive_kind, sb_directory_kind, sb_tar_kind, sb_cpio_kind,
@@ -158,6 +163,10 @@ enum sb_code sb_source_open_bag(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
+enum sb_code sb_table_open_bag(struct sb_table **out, struct sb_input *input,
+                               const struct sb_bag_options *options, const struct sb_notify *notify,
+                               struct sb_error *err) SB_CHECKED;
+
 struct sb_syrah_set;
 
 /* Syrah files; one on a pipe is spooled as a bag is. */
@@ -170,11 +179,19 @@ enum sb_code sb_source_open_syrah(struct sb_source **out, struct sb_input *input
                                   const struct sb_source_options *options,
                                   const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
+enum sb_code sb_table_open_syrah(struct sb_table **out, struct sb_input *input,
+                                 const struct sb_bag_options *none, const struct sb_notify *notify,
+                                 struct sb_error *err) SB_CHECKED;
+
 /* cache/source.c. Members are KEY/NAME.npy and KEY/NAME.pkl, KEY.npy or KEY.pkl of a tensor or blob
  * alone: of rows that count, in the order of the cache. */
 enum sb_code sb_source_open_cache(struct sb_source **out, struct sb_input *input,
                                   const struct sb_source_options *options,
                                   const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+enum sb_code sb_table_open_cache(struct sb_table **out, struct sb_input *input,
+                                 const struct sb_bag_options *none, const struct sb_notify *notify,
+                                 struct sb_error *err) SB_CHECKED;
 
 /*
  * frames/source.c: framed records as the members of a source, in sequence (block, no loaders). They

@@ -4,25 +4,27 @@
 #include <strings.h>
 
 /* In the order in which they are asked. */
-static const struct sb_kind *const kinds[] = {[SB_ARCHIVE] = &sb_archive_kind,
-                                              [SB_DIRECTORY] = &sb_directory_kind,
-                                              [SB_TAR] = &sb_tar_kind,
-                                              [SB_CPIO] = &sb_cpio_kind,
-                                              [SB_ZIP] = &sb_zip_kind,
-                                              [SB_BAG] = &sb_bag_kind,
-                                              [SB_FRAMES] = &sb_frames_kind,
-                                              [SB_SYRAH] = &sb_syrah_kind,
-                                              [SB_CACHE] = &sb_cache_kind,
+static const struct sb_kind *const kinds[] = {
+    [SB_ARCHIVE] = &sb_archive_kind,
+    [SB_DIRECTORY] = &sb_directory_kind,
+    [SB_TAR] = &sb_tar_kind,
+    [SB_CPIO] = &sb_cpio_kind,
+    [SB_ZIP] = &sb_zip_kind,
+    [SB_BAG] = &sb_bag_kind,
+    [SB_FRAMES] = &sb_frames_kind,
+    [SB_SYRAH] = &sb_syrah_kind,
+    [SB_CACHE] = &sb_cache_kind,
 #ifdef SB_FURTHER_KINDS
-                                              SB_FURTHER_KINDS
+    SB_FURTHER_KINDS,
 #endif
+    NULL,
 };
 
 static const struct sb_container_type unknown;
 
 const struct sb_kind *sb_kind_of(enum sb_container_kind kind)
 {
-    return kind < sizeof(kinds) / sizeof(*kinds) ? kinds[kind] : NULL;
+    return kinds[kind];
 }
 
 struct sb_container_type sb_container_named(const char *word)

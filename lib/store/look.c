@@ -79,28 +79,28 @@ static void settle(struct sb_input *input, enum sb_container_kind kind)
     input->kind = sb_kind_of(kind);
 }
 
-typedef enum sb_sure is_kind(const struct sb_input *input);
+typedef enum sb_sure (*is_kind)(const struct sb_input *input);
 
-static is_kind *by_name(const struct sb_kind *kind)
+static is_kind by_name(const struct sb_kind *kind)
 {
     return kind->by_name;
 }
 
-static is_kind *by_content(const struct sb_kind *kind)
+static is_kind by_content(const struct sb_kind *kind)
 {
     return kind->by_content;
 }
 
 /* The kind that is surest; the first of these. */
 static enum sb_sure surest(const struct sb_input *input,
-                           is_kind *(*question)(const struct sb_kind *),
+                           is_kind (*question)(const struct sb_kind *),
                            enum sb_container_kind *found)
 {
     enum sb_sure best = SB_NO;
 
     *found = SB_UNKNOWN;
     for (enum sb_container_kind i = SB_UNKNOWN + 1; sb_kind_of(i); i++) {
-        is_kind *is = question(sb_kind_of(i));
+        is_kind is = question(sb_kind_of(i));
         enum sb_sure sure = is ? is(input) : SB_NO;
 
         if (sure > best) {

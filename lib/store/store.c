@@ -259,6 +259,19 @@ enum sb_code sb_store_cache(struct sb_store *store, struct sb_cache **out, struc
     return sb_cache_open(out, &store->input.path, 1, store->options.notify, err);
 }
 
+enum sb_code sb_store_table(struct sb_store *store, struct sb_table **out, struct sb_error *err)
+{
+    const struct sb_kind *kind = store->input.kind;
+
+    *out = NULL;
+    if (!kind->table)
+        return sb_fail(err, SB_INVALID, "%s: is a %s, which has no rows", store->input.name,
+                       kind->word);
+    if (read_bag_words(store, err))
+        return err->code;
+    return kind->table(out, &store->input, &store->bag, store->options.notify, err);
+}
+
 enum sb_code sb_store_descriptor(struct sb_store *store, int *fd, struct sb_error *err)
 {
     struct sb_input *input = &store->input;

@@ -5,6 +5,7 @@
  *     sb_store_open ──► struct sb_store ──► sb_store_source     members, one after the other
  *                                           sb_store_catalog    any member by its path
  *                                           sb_store_hierarchy  directories, sorted
+ *                                           sb_store_table      rows, by number or key
  *
  * Opening looks at the path once: one stat, one descriptor, its first bytes, and its last ones
  * where these must tell. What kind of container it is stays in here: whoever uses a store asks what
@@ -26,6 +27,7 @@
 struct sb_cache;
 struct sb_store;
 struct sb_syrah_set;
+struct sb_table;
 
 /* What a store can do, as bits. */
 enum sb_store_ability {
@@ -130,6 +132,11 @@ unsigned sb_store_abilities(const char *spec, struct sb_container_type from);
 enum sb_code sb_store_source(struct sb_store *store, struct sb_source **out,
                              const struct sb_source_options *options,
                              const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+/* Its rows, by number or key (table.h); of the caller, freed before the store. SB_INVALID: it has
+ * none. */
+enum sb_code sb_store_table(struct sb_store *store, struct sb_table **out,
+                            struct sb_error *err) SB_CHECKED;
 
 /*
  * Any container as an archive: an archive itself, or a catalog of its members (catalog.h). It is

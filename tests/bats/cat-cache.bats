@@ -45,6 +45,24 @@ load cache
     sb cat --npy k k:1 | cmp - <(cat again/k:1/{emb.npy,mask.npy,meta.pkl})
 }
 
+@test "keys are sampled and shuffled, the same for ever, and none that is superseded comes" {
+    make_dicts k
+    sb cat --array=meta k >all
+    for seed in {0..9}; do
+        sb cat --shuffle --seed=$seed --array=meta --frame=jsonl k >"order-$seed"
+        jq -r .key "order-$seed" | sort | cmp - <(printf '%s\n' k/2.pkl k:0.pkl k:1.pkl | sed 's:\.pkl:/meta.pkl:' | sort)
+        sb cat --shuffle --seed=$seed --array=meta --frame=jsonl k | cmp - "order-$seed"
+    done
+    (($(cat order-* | sort -u | wc -l) >= 3 && $(md5sum order-* | cut -d ' ' -f 1 | sort -u | wc -l) > 1)) ||
+        fail 'one order'
+    (($(sb cat --sample=2 --array=meta --frame=jsonl k | jq -r .key | sort -u | wc -l) == 2)) || fail 'sample'
+    (($(sb cat --sample=40 --replace --array=meta --frame=jsonl k | wc -l) == 40)) || fail 'replace'
+    sb cat --forever --shuffle --array=meta --frame=jsonl k 2>/dev/null | head -n 9 | jq -r .key | sort | uniq -c | awk '$1 != 3 { exit 1 }'
+    for i in 1 2 3; do sb cat --part=$i/3 --array=meta k; done | cmp - all
+    run_fail 2 sb cat --array=nothing k
+    stderr_is "shardbox cat: k: has no array 'nothing'; ls shows which it has"
+}
+
 @test "--raw writes values alone: a bool is a byte, and a blob is as it is" {
     make_dicts k
     run_ok sb cat --raw k k:0/meta
@@ -89,7 +107,7 @@ END
     sb cat u a/b.npy | cmp - more/b.npy
     sb cat --npy u a/b a.npy | cmp - <(cat more/b.npy tree/a.npy)
     run_fail 1 sb cat u a/c.npy
-    stderr_is 'shardbox cat: a/c.npy: the key has no such array; ls tells which it has'
+    stderr_is 'shardbox cat: u: a/c.npy: the key has no such array; ls tells which it has'
 }
 
 @test "keys come from a list, too, whose lines end in a newline or in NUL" {
@@ -104,11 +122,11 @@ END
     make_dicts k
     run_fail 1 sb cat --raw k k:0/meta nobody k:0/nothing k:0/ k:0/meta
     output_is zerozero
-    stderr_is 'shardbox cat: nobody: no such key in the cache
-shardbox cat: k:0/nothing: the key has no such array; ls tells which it has
-shardbox cat: k:0/: no such key in the cache'
+    stderr_is 'shardbox cat: k: nobody: no such key in the cache
+shardbox cat: k: k:0/nothing: the key has no such array; ls tells which it has
+shardbox cat: k: k:0/: no such key in the cache'
     run_fail 1 sb cat --array=nothing k k:0
-    stderr_is 'shardbox cat: k:0: the key has no such array; ls tells which it has'
+    stderr_is 'shardbox cat: k: k:0: the key has no such array; ls tells which it has'
 }
 
 @test "--batch answers each key as it comes, by the names of files" {
@@ -188,7 +206,7 @@ one again'
     output_is '{"index":0,"key":"../a/emb.int8","data":"AQ=="}'
     run_fail 2 sb cat --npy --frame=tar up ../a
     output_is ''
-    stderr_is 'shardbox cat: ../a/emb.npy: its name has a .. component, which no file may have; choose jsonl'
+    stderr_is 'shardbox cat: up: key '\''../a'\'', array '\''emb'\'': its name has a .. component, which no file may have; choose jsonl'
     sb cat --npy --frame=tar root /a | tar tf - >names
     [[ $(cat names) == a/emb.npy ]] || fail 'names'
 }
@@ -200,7 +218,7 @@ one again'
     make_cache tree c
     run_fail 2 sb cat --frame=line c one two one
     output_is one
-    stderr_has 'shardbox cat: two.pkl: holds a newline'
+    stderr_has "shardbox cat: c: key 'two': holds a newline"
 }
 
 @test "an array larger than the memory for it comes whole, in a frame as well" {
@@ -287,14 +305,16 @@ one again'
     printf '\4' | dd of=t/segments/segment_000000.arrow bs=1 seek=$((at + 8)) conv=notrunc status=none
     run_fail 1 sb cat --raw --batch t t:1 t:0
     [[ ${lines[0]} == 't:1.int64 damaged' ]] || fail 'the answer'
-    stderr_is 'shardbox cat: t:1.int64: t/segments/segment_000000.arrow: a shape does not fit the number of values'
+    stderr_is "shardbox cat: t: key 't:1': t/segments/segment_000000.arrow: a shape does not fit the number of values"
 }
 
 @test "what does not go with a cache is refused, and a directory of caches" {
     mkdir all
     make_tensors all/t
     run_fail 2 sb cat --shuffle all/t t:0
-    stderr_is "shardbox cat: all/t: is a cache, which --shuffle does not go with; try 'shardbox cat --help'"
+    stderr_is "shardbox cat: keys that are named cannot be sampled, shuffled or repeated; without any, all are; try 'shardbox cat --help'"
+    run_fail 2 sb cat --find=x all/t t:0
+    stderr_is "shardbox cat: all/t: is a cache, and --find is for bags; try 'shardbox cat --help'"
     run_fail 2 sb cat --range=0:1 all/t t:0
     run_fail 2 sb cat --raw --npy all/t t:0
     run_fail 2 sb cat all t:0

@@ -40,7 +40,7 @@ holds() {
     local file name
     while read -r -d '' file; do
         name=${file%.*}
-        sb cat "$1" "${3-}$name" | cmp - "$2/$file" || return
+        sb cat --npy "$1" "${3-}$name" | cmp - "$2/$file" || return
     done < <(find "$2" -type f -printf '%P\0')
 }
 

@@ -66,7 +66,7 @@ on_terminal() {
     run_ok ./shardbox-pack a.barecat -C tree .
     run_ok ./cat a.barecat a.txt
     output_is hello
-    run_fail 2 ./cat a.barecat
+    run_fail 2 ./cat b.barecat
     stderr_has "shardbox cat: "
 }
 

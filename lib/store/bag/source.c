@@ -377,4 +377,5 @@ const struct sb_kind sb_bag_kind = {
     .by_name = is_spec,
     .by_content = is_called_bag,
     .source = sb_source_open_bag,
+    .table = sb_table_open_bag,
 };

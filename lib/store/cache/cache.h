@@ -121,6 +121,13 @@ void sb_cache_rewind(struct sb_cache *cache);
 enum sb_code sb_cache_count(struct sb_cache *cache, int64_t *rows, int64_t *live,
                             struct sb_error *err) SB_CHECKED;
 
+/* Where the row is that has this number among those that count. SB_INVALID: there is none. */
+enum sb_code sb_cache_live(struct sb_cache *cache, int64_t number, struct sb_cache_place *out,
+                           struct sb_error *err) SB_CHECKED;
+
+/* A place as a row of a table (store/table.h). */
+int64_t sb_cache_row_of(struct sb_cache_place place);
+
 struct sb_cache_reader;
 enum sb_code sb_cache_reader_new(struct sb_cache_reader **out, struct sb_cache *cache,
                                  struct sb_error *err) SB_CHECKED;
@@ -156,6 +163,9 @@ enum sb_code sb_cache_copy(struct sb_cache_reader *reader, struct sb_cache_place
                            struct sb_error *err) SB_CHECKED;
 
 enum sb_code sb_cache_reader_check(struct sb_cache_reader *reader, struct sb_error *err) SB_CHECKED;
+
+/* Of the row that was looked at last: what one of its fields is called, or "". */
+const char *sb_cache_field_name(const struct sb_cache_reader *reader, size_t field);
 
 /* The key of a row. */
 enum sb_code sb_cache_key_at(struct sb_cache_reader *reader, struct sb_cache_place place,

@@ -59,6 +59,13 @@ struct sb_cache_file {
     uint64_t *superseded;     /* a bit for each row; NULL: none is, or it is not known yet */
 };
 
+/* Up to where rows that count were counted last: words of 64 rows of a segment. */
+struct sb_cache_found {
+    uint32_t segment;
+    int64_t word;
+    int64_t live; /* before that */
+};
+
 struct sb_cache {
     const struct sb_notify *notify;
     char **dirs;
@@ -77,6 +84,8 @@ struct sb_cache {
     bool counted;
     int64_t rows;
     int64_t live;
+
+    struct sb_cache_found found;
 
     /* The row that comes next. */
     uint32_t segment;

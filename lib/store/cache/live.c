@@ -218,3 +218,57 @@ enum sb_code sb_cache_find_superseded(struct sb_cache *cache, struct sb_error *e
     cache->counted = true;
     return SB_OK;
 }
+
+static int64_t nth_bit(uint64_t bits, int64_t number)
+{
+    for (; number > 0; number--)
+        bits &= bits - 1;
+    return __builtin_ctzll(bits);
+}
+
+/* Looks on from where the last one was found; SB_END: it is in none of the segment's rows. */
+static enum sb_code find_live(struct sb_cache_found *found, const struct sb_cache_file *file,
+                              int64_t number, int64_t *row)
+{
+    if (!file->superseded) {
+        *row = number - found->live;
+        if (*row < file->rows)
+            return SB_OK;
+        found->live += file->rows;
+        return SB_END;
+    }
+    for (; found->word * 64 < file->rows; found->word++) {
+        int64_t left = file->rows - found->word * 64;
+        uint64_t there = left >= 64 ? UINT64_MAX : (UINT64_C(1) << left) - 1;
+        uint64_t bits = there & ~file->superseded[found->word];
+        int64_t count = __builtin_popcountll(bits);
+
+        if (number < found->live + count) {
+            *row = found->word * 64 + nth_bit(bits, number - found->live);
+            return SB_OK;
+        }
+        found->live += count;
+    }
+    return SB_END;
+}
+
+enum sb_code sb_cache_live(struct sb_cache *cache, int64_t number, struct sb_cache_place *out,
+                           struct sb_error *err)
+{
+    struct sb_cache_found *found = &cache->found;
+
+    if (sb_cache_find_superseded(cache, err))
+        return err->code;
+    if (number < 0 || number >= cache->live)
+        return sb_fail(err, SB_INVALID, "key %lld: there are %lld", (long long)number,
+                       (long long)cache->live);
+    if (number < found->live)
+        *found = (struct sb_cache_found){0};
+    for (; found->segment < cache->segment_count; found->segment++, found->word = 0) {
+        out->segment = found->segment;
+        if (!find_live(found, &cache->segments[found->segment], number, &out->row))
+            return SB_OK;
+    }
+    return sb_fail(err, SB_INVALID, "key %lld: its segment can no longer be read",
+                   (long long)number);
+}

@@ -241,6 +241,13 @@ enum sb_code sb_cache_reader_check(struct sb_cache_reader *reader, struct sb_err
     return reader->map ? sb_mapping_check(reader->map->mapping, err) : SB_OK;
 }
 
+const char *sb_cache_field_name(const struct sb_cache_reader *reader, size_t field)
+{
+    const struct sb_cache_layout *layout = reader->map ? reader->map->layout : NULL;
+
+    return layout && field < layout->field_count ? layout->fields[field].name : "";
+}
+
 enum sb_code sb_cache_key_at(struct sb_cache_reader *reader, struct sb_cache_place place,
                              struct sb_cache_key *out, struct sb_error *err)
 {

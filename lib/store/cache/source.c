@@ -497,4 +497,5 @@ const struct sb_kind sb_cache_kind = {
     .by_path = true,
     .by_name = is_cache,
     .source = sb_source_open_cache,
+    .table = sb_table_open_cache,
 };

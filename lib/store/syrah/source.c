@@ -293,7 +293,7 @@ static enum sb_code open_descriptor(struct sb_syrah **out, struct sb_input *inpu
 enum sb_code sb_input_open_syrah(struct sb_syrah_set **out, struct sb_input *input,
                                  int64_t max_size, struct sb_error *err)
 {
-    struct sb_syrah *syrah;
+    struct sb_syrah *syrah = NULL;
 
     *out = NULL;
     if (input->fd < 0)
@@ -451,4 +451,5 @@ const struct sb_kind sb_syrah_kind = {
     .by_name = is_spec,
     .by_content = begins_as_syrah,
     .source = sb_source_open_syrah,
+    .table = sb_table_open_syrah,
 };

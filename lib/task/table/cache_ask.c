@@ -1,6 +1,5 @@
 #include "task/table/cache_ask.h"
 
-#include "task/table/cache_fetch.h"
 #include "task/table/cache_table.h"
 
 #include <stdlib.h>
@@ -74,7 +73,7 @@ static enum sb_code collect(struct sb_cache_asks *asks, const struct sb_fetch_na
             code = add(asks, name, size, err);
         if (code)
             return code;
-    } while (asks->count < SB_CACHE_FETCH_NAMES && asks->names.size < NAMES_BYTES &&
+    } while (asks->count < SB_CACHE_ASKS_MOST && asks->names.size < NAMES_BYTES &&
              names->ready(names->context));
     return SB_OK;
 }

@@ -1,6 +1,11 @@
 /*
  * Names that are asked for, and what they are in a cache: a key, or one array of a key.
  *
+ * A name is looked for as a key, as it stands. Where there is none, it is cut at its last '/': what
+ * stands before is the key, and the rest the name of one of its arrays; or it is the name that an
+ * array has as a member (array/name.h), with its suffix. Names are looked up together, as many as
+ * can be had without waiting.
+ *
  * After some look-ups all places are kept in memory (cache_table.h): whoever asks again and again
  * wants answers at once. Belongs to the thread that has the cache. {0} is an empty list of them.
  */
@@ -9,6 +14,8 @@
 
 #include "store/cache/cache.h"
 #include "task/fetch/fetch.h"
+
+#define SB_CACHE_ASKS_MOST ((size_t)65536) /* names that are looked up together */
 
 /* One name, whose bytes are in the list's names, followed by a NUL. */
 struct sb_cache_ask {

@@ -1,9 +1,10 @@
-/* lib/task/item_choice.h, and lib/store/syrah_set.h beneath it */
-#include "task/table/item_choice.h"
+/* lib/task/table/choice.h, over a table of Syrah files */
+#include "task/table/choice.h"
 #include "check.h"
 #include "core/buf.h"
 #include "core/io.h"
 #include "core/list.h"
+#include "store/syrah/set.h"
 
 #include <bson/bson.h>
 #include <endian.h>
@@ -55,49 +56,58 @@ static struct sb_syrah *file_of(const char *arrays, size_t items)
     return sb_syrah_open(&syrah, fd, "x.syr", &err) ? NULL : syrah;
 }
 
-static struct sb_syrah_set *set_of(const char *arrays, size_t items)
+static struct sb_table *table_of(const char *arrays, size_t items)
 {
     struct sb_syrah *syrah = file_of(arrays, items);
     struct sb_syrah_set *set;
+    struct sb_table *table;
 
-    return syrah && sb_syrah_set_of(&set, syrah, &err) == SB_OK ? set : NULL;
+    if (!syrah || sb_syrah_set_of(&set, syrah, &err))
+        return NULL;
+    return sb_table_of_syrah(&table, set, &err) == SB_OK ? table : NULL;
+}
+
+static bool add_cell(struct sb_buf *out, struct sb_table *table, const struct sb_cell_run *run,
+                     int64_t row, uint32_t column)
+{
+    const char *name = table->ops->column(table, run->columns ? run->columns[column] : column).name;
+
+    return sb_buf_add_format(out, " %" PRId64 "%s%s", row, name, run->as_file ? ".npy" : "") ==
+           SB_OK;
 }
 
 /* What is chosen, as "0a 0b"; what is not there as "(9/a)", a line that is no slice as "(-)". */
-static const char *chosen(const struct sb_syrah_set *set,
-                          const struct sb_item_choice_options *options)
+static const char *chosen(struct sb_table *table, const struct sb_table_choice_options *options)
 {
     static struct sb_buf out;
-    uint32_t arrays = sb_syrah_set_array_count(set);
-    struct sb_item_choice *choice;
-    struct sb_record_run run;
+    struct sb_table_choice *choice;
+    struct sb_cell_feed feed;
+    struct sb_cell_run run;
     enum sb_code code = SB_OK;
     int given = 0;
 
     sb_buf_clear(&out);
-    if (sb_buf_add_text(&out, "") || sb_item_choice_new(&choice, set, options, NULL, &err))
+    if (sb_buf_add_text(&out, "") || sb_table_choice_new(&choice, table, options, NULL, &err))
         return "refused";
-    while (given < MOST && (code = sb_item_choice_next(choice, &run, &err)) != SB_END) {
+    feed = sb_table_choice_feed(choice);
+    while (given < MOST && (code = feed.next(feed.context, &run, &err)) != SB_END) {
         if (code &&
-            sb_buf_add_format(&out, " (%s)", run.count < 0 ? "-" : sb_item_choice_missing(choice)))
+            sb_buf_add_format(&out, " (%s)", run.rows.count < 0 ? "-" : feed.missing(feed.context)))
             break;
-        for (int64_t i = 0; !code && i < run.count && given < MOST; i++, given++) {
-            int64_t number = run.first + i * run.step;
-
-            if (sb_buf_add_format(&out, " %" PRId64 "%s", number / arrays,
-                                  sb_syrah_set_array(set, (uint32_t)(number % arrays))->name))
-                break;
+        for (int64_t i = 0; !code && i < run.rows.count && given < MOST; i++, given++) {
+            for (uint32_t k = 0; k < run.column_count; k++)
+                CHECK(add_cell(&out, table, &run, run.rows.first + i * run.rows.step, k));
         }
     }
-    sb_item_choice_free(choice);
+    sb_table_choice_free(choice);
     return out.size ? out.data + 1 : "";
 }
 
 /* Two operands at most; what stands behind a '/' is an array. */
 struct asked {
     struct sb_slice slices[2];
-    struct sb_item_group groups[2];
-    struct sb_item_choice_options options;
+    struct sb_row_group groups[2];
+    struct sb_table_choice_options options;
     char words[2][16];
 };
 
@@ -105,7 +115,7 @@ static void ask(struct asked *asked, const char *first, const char *second)
 {
     const char *operands[] = {first, second};
 
-    *asked = (struct asked){.options.records.sample = -1};
+    *asked = (struct asked){.options.rows.sample = -1};
     for (size_t i = 0; i < 2 && operands[i]; i++) {
         char slice[16];
         char *slash;
@@ -117,56 +127,58 @@ static void ask(struct asked *asked, const char *first, const char *second)
             *slash = '\0';
         CHECK(sb_slice_parse(&asked->slices[i], slice, &err) == SB_OK);
         asked->groups[i] =
-            (struct sb_item_group){.words = asked->words[i],
-                                   .slice_count = 1,
-                                   .array = slash ? asked->words[i] + (slash - slice) + 1 : NULL};
+            (struct sb_row_group){.words = asked->words[i],
+                                  .slice_count = 1,
+                                  .column = slash ? asked->words[i] + (slash - slice) + 1 : NULL};
         asked->options.group_count++;
     }
     asked->options.groups = asked->groups;
-    asked->options.records.slices = asked->slices;
-    asked->options.records.slice_count = asked->options.group_count;
+    asked->options.rows.slices = asked->slices;
+    asked->options.rows.slice_count = asked->options.group_count;
 }
 
-static const char *of(const struct sb_syrah_set *set, const char *first, const char *second)
+static const char *of(struct sb_table *table, const char *first, const char *second)
 {
     struct asked asked;
 
     ask(&asked, first, second);
-    return chosen(set, &asked.options);
+    return chosen(table, &asked.options);
 }
 
 static void items_have_all_arrays_or_one(void)
 {
-    struct sb_syrah_set *set = set_of("ab", 3);
+    struct sb_table *table = table_of("ab", 3);
 
-    if (!CHECK(set))
+    if (!CHECK(table))
         return;
-    CHECK_TEXT(of(set, NULL, NULL), "0a 0b 1a 1b 2a 2b");
-    CHECK_TEXT(of(set, "1", "-1/a"), "1a 1b 2a");
-    CHECK_TEXT(of(set, "::-1/b", "::2"), "2b 1b 0b 0a 0b 2a 2b");
-    CHECK_TEXT(of(set, "7:", "0:9:2/b"), "0b 2b");
-    CHECK_TEXT(of(set, "9", "-7/b"), "(9) (-7/b)");
-    CHECK_TEXT(of(set, "0:2/x", "2/b"), "(0:2/x) 2b");
-    sb_syrah_set_free(set);
+    CHECK_TEXT(of(table, NULL, NULL), "0a 0b 1a 1b 2a 2b");
+    CHECK_TEXT(of(table, "1", "-1/a"), "1a 1b 2a");
+    CHECK_TEXT(of(table, "::-1/b", "::2"), "2b 1b 0b 0a 0b 2a 2b");
+    CHECK_TEXT(of(table, "7:", "0:9:2/b"), "0b 2b");
+    CHECK_TEXT(of(table, "9", "-7/b"), "(9) (-7/b)");
+    CHECK_TEXT(of(table, "0:2/x", "2/b"), "(0:2/x) 2b");
+    CHECK_TEXT(of(table, "1/a.npy", ":2/b.int32"), "1a.npy 0b 1b");
+    CHECK_TEXT(of(table, "1/a.txt", "1/b.int64"), "(1/a.txt) (1/b.int64)");
+    sb_table_free(table);
 }
 
 static void chosen_arrays_keep_the_order_of_the_file(void)
 {
     const char *const arrays[] = {"c", "a", "c"}, *const none[] = {"x"};
-    struct sb_syrah_set *set = set_of("abc", 2);
+    struct sb_table *table = table_of("abc", 2);
     struct asked asked;
 
-    if (!CHECK(set))
+    if (!CHECK(table))
         return;
     ask(&asked, "::-1", "0/b");
-    asked.options.arrays = arrays;
-    asked.options.array_count = 3;
-    CHECK_TEXT(chosen(set, &asked.options), "1a 1c 0a 0c 0b");
-    asked.options.arrays = none;
-    asked.options.array_count = 1;
-    CHECK_TEXT(chosen(set, &asked.options), "refused");
+    asked.options.columns = arrays;
+    asked.options.column_count = 3;
+    CHECK_TEXT(chosen(table, &asked.options), "1a 1c 0a 0c 0b");
+    asked.options.columns = none;
+    asked.options.column_count = 1;
+    CHECK_TEXT(chosen(table, &asked.options), "refused");
     CHECK_TEXT(err.text, "x.syr: has no array 'x'");
-    sb_syrah_set_free(set);
+    sb_table_free(table);
 }
 
 static int pipe_with(const char *text, char path[32])
@@ -180,7 +192,7 @@ static int pipe_with(const char *text, char path[32])
     return fds[0];
 }
 
-static const char *listed(const struct sb_syrah_set *set, const char *text, struct sb_share share)
+static const char *listed(struct sb_table *table, const char *text, struct sb_share share)
 {
     struct asked asked;
     const char *result;
@@ -189,9 +201,9 @@ static const char *listed(const struct sb_syrah_set *set, const char *text, stru
 
     ask(&asked, NULL, NULL);
     asked.options.share = share;
-    CHECK(sb_list_open(&asked.options.records.list, path, '\n', &err) == SB_OK);
-    result = chosen(set, &asked.options);
-    sb_list_free(asked.options.records.list);
+    CHECK(sb_list_open(&asked.options.rows.list, path, '\n', &err) == SB_OK);
+    result = chosen(table, &asked.options);
+    sb_list_free(asked.options.rows.list);
     close(fd);
     return result;
 }
@@ -199,67 +211,69 @@ static const char *listed(const struct sb_syrah_set *set, const char *text, stru
 static void lines_are_slices_with_an_array_where_they_name_one(void)
 {
     const struct sb_share whole = {0};
-    struct sb_syrah_set *set = set_of("ab", 3);
+    struct sb_table *table = table_of("ab", 3);
 
-    if (!CHECK(set))
+    if (!CHECK(table))
         return;
-    CHECK_TEXT(listed(set, "2\n0:2/b\n", whole), "2a 2b 0b 1b");
-    CHECK_TEXT(listed(set, "9/a\n1/x\nno\n1/a", whole), "(9/a) (1/x) (-) 1a");
-    CHECK_TEXT(listed(set, "", whole), "");
-    sb_syrah_set_free(set);
+    CHECK_TEXT(listed(table, "2\n0:2/b\n", whole), "2a 2b 0b 1b");
+    CHECK_TEXT(listed(table, "9/a\n1/x\nno\n1/a", whole), "(9/a) (1/x) (-) 1a");
+    CHECK_TEXT(listed(table, "", whole), "");
+    sb_table_free(table);
 }
 
 static void shares_of_a_list_are_cut_by_items(void)
 {
-    struct sb_syrah_set *set = set_of("ab", 3);
+    struct sb_table *table = table_of("ab", 3);
     const char *text = "2\n9\n0:2/b\n1\n";
 
-    if (!CHECK(set))
+    if (!CHECK(table))
         return;
-    CHECK_TEXT(listed(set, text, (struct sb_share){0, 2}), "2a 2b 0b");
-    CHECK_TEXT(listed(set, text, (struct sb_share){1, 2}), "1b 1a 1b");
-    sb_syrah_set_free(set);
+    CHECK_TEXT(listed(table, text, (struct sb_share){0, 2}), "2a 2b 0b");
+    CHECK_TEXT(listed(table, text, (struct sb_share){1, 2}), "1b 1a 1b");
+    sb_table_free(table);
 }
 
 static void what_is_drawn_are_items_of_one_kind(void)
 {
-    struct sb_syrah_set *set = set_of("ab", 3);
+    struct sb_table *table = table_of("ab", 3);
     struct asked asked;
 
-    if (!CHECK(set))
+    if (!CHECK(table))
         return;
     ask(&asked, "2/b", "0:2/b");
-    asked.options.records.shuffle = true;
-    CHECK(strlen(chosen(set, &asked.options)) == strlen("2b 0b 1b"));
+    asked.options.rows.shuffle = true;
+    CHECK(strlen(chosen(table, &asked.options)) == strlen("2b 0b 1b"));
     asked.options.share = (struct sb_share){1, 3};
-    CHECK(strlen(chosen(set, &asked.options)) == strlen("2b"));
+    CHECK(strlen(chosen(table, &asked.options)) == strlen("2b"));
     ask(&asked, "2/b", "0:2");
-    asked.options.records.sample = 1;
-    CHECK_TEXT(chosen(set, &asked.options), "refused");
-    sb_syrah_set_free(set);
+    asked.options.rows.sample = 1;
+    CHECK_TEXT(chosen(table, &asked.options), "refused");
+    sb_table_free(table);
 }
 
 static void totals(void)
 {
-    struct sb_syrah_set *set = set_of("ab", 3);
-    struct sb_item_choice *choice;
+    struct sb_table *table = table_of("ab", 3);
+    struct sb_table_choice *choice;
+    struct sb_cell_feed feed;
     struct asked asked;
 
     ask(&asked, "0:2", "2/b");
-    if (!CHECK(set) ||
-        !CHECK(sb_item_choice_new(&choice, set, &asked.options, NULL, &err) == SB_OK))
+    if (!CHECK(table) ||
+        !CHECK(sb_table_choice_new(&choice, table, &asked.options, NULL, &err) == SB_OK))
         return;
-    CHECK(sb_item_choice_total(choice) == 5);
-    CHECK(sb_item_choice_items(choice) == 3);
-    CHECK(sb_item_choice_round(choice) == 0);
-    CHECK(sb_item_choice_ready(choice));
-    sb_item_choice_free(choice);
-    sb_syrah_set_free(set);
+    feed = sb_table_choice_feed(choice);
+    CHECK(feed.total(feed.context) == 5);
+    CHECK(sb_table_choice_rows(choice) == 3);
+    CHECK(feed.round(feed.context) == 0);
+    CHECK(feed.ready(feed.context));
+    sb_table_choice_free(choice);
+    sb_table_free(table);
 }
 
 static void a_file_without_items_or_arrays_has_nothing(void)
 {
-    struct sb_syrah_set *empty = set_of("ab", 0), *bare = set_of("", 0);
+    struct sb_table *empty = table_of("ab", 0), *bare = table_of("", 0);
     struct asked asked;
 
     if (!CHECK(empty && bare))
@@ -268,10 +282,10 @@ static void a_file_without_items_or_arrays_has_nothing(void)
     CHECK_TEXT(of(empty, "0", ":"), "(0)");
     CHECK_TEXT(of(bare, NULL, NULL), "");
     ask(&asked, NULL, NULL);
-    asked.options.records.forever = true;
+    asked.options.rows.forever = true;
     CHECK_TEXT(chosen(empty, &asked.options), "");
-    sb_syrah_set_free(empty);
-    sb_syrah_set_free(bare);
+    sb_table_free(empty);
+    sb_table_free(bare);
 }
 
 static void specs_are_told_by_their_words(void)

@@ -1,15 +1,17 @@
 /*
- * What `cat` does with bags: records by number, at random, or by key.
+ * What `cat` does with tables: records of a bag, arrays of a Syrah file or a cache; by number, at
+ * random, or by key.
  */
-#ifndef SB_CMD_CAT_RECORDS_H
-#define SB_CMD_CAT_RECORDS_H
+#ifndef SB_CMD_CAT_ROWS_H
+#define SB_CMD_CAT_ROWS_H
 
 #include "open/bag_opening.h"
 #include "open/given_names.h"
 #include "open/record_keys_given.h"
-#include "store/frames/framing.h"
+#include "store/table.h"
+#include "task/table/fetch.h"
 
-struct cat_records_settings {
+struct cat_rows_settings {
     int64_t sample; /* -1: none */
     int64_t seed;
     bool replace;
@@ -18,19 +20,19 @@ struct cat_records_settings {
     const char *keys;
 };
 
-#define CAT_RECORDS_DEFAULTS                                                                       \
+#define CAT_ROWS_DEFAULTS                                                                          \
     {                                                                                              \
         .sample = -1                                                                               \
     }
 
-/* For a settings struct with a struct cat_records_settings `field`, and a struct opening. */
-#define OPTIONS_CAT_RECORDS(settings, field)                                                       \
+/* For a settings struct with a struct cat_rows_settings `field`, and a struct opening. */
+#define OPTIONS_CAT_ROWS(settings, field)                                                          \
     OPTION_INTEGER(0, "sample", settings, field.sample, "N", 0, INT64_MAX,                         \
-                   "of a bag or Syrah file: N of the records or items, at random"),                \
+                   "of a bag, Syrah file or cache: N of the records, items or keys, at random"),   \
         OPTION_FLAG(0, "replace", settings, field.replace,                                         \
-                    "--sample may draw a record more than once"),                                  \
+                    "--sample may draw one more than once"),                                       \
         OPTION_FLAG(0, "shuffle", settings, field.shuffle,                                         \
-                    "of a bag or Syrah file: all of the records or items, in a random order"),     \
+                    "likewise: all of them, in a random order"),                                   \
         OPTION_INTEGER(0, "seed", settings, field.seed, "N", 0, INT64_MAX,                         \
                        "which order that is (default: 0)"),                                        \
         OPTION_FLAG(0, "forever", settings, field.forever,                                         \
@@ -48,18 +50,31 @@ struct cat_request {
     const char *files_from; /* NULL: none */
     bool nul;
     enum sb_framing framing;
+    enum sb_array_as as;
     unsigned threads;
     struct sb_share share;
 };
 
-/* Of the options parsed last, one that only means something for a bag, without "--"; or NULL. */
-const char *cat_records_given(void);
+/* One run of it. */
+struct cat_job {
+    const struct cat_rows_settings *settings;
+    const struct cat_request *request;
+    struct sb_table *table;
+    int64_t written; /* bytes */
+    int64_t missing; /* rows, or cells */
+};
 
-/* What is wrong with how records or items are to be drawn, shuffled or repeated; or NULL. */
-const char *misused_draw(const struct cat_records_settings *settings,
-                         const struct cat_request *request);
+/* Of the options parsed last, one that only means something for a table, without "--"; or NULL. */
+const char *cat_rows_given(void);
 
 /* Does all of it; returns the exit status. */
-int cat_records(const struct cat_records_settings *settings, const struct cat_request *request);
+int cat_rows(const struct cat_rows_settings *settings, const struct cat_request *request);
+
+/* Writes what the feed has; is_last: there is no further call. */
+enum sb_code cat_fetch(struct cat_job *job, const struct sb_cell_feed *feed, bool is_last,
+                       struct sb_error *err) SB_CHECKED;
+
+/* cat/keys.c: of a bag, those of --find, --keys and the names. */
+enum sb_code cat_by_key(struct cat_job *job, struct sb_error *err) SB_CHECKED;
 
 #endif

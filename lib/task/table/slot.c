@@ -1,14 +1,14 @@
-#include "task/table/record_slot.h"
+#include "task/table/slot.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-void sb_record_slot_release(struct sb_record_slot *slot)
+void sb_table_slot_release(struct sb_table_slot *slot)
 {
     if (slot->reader)
-        slot->store->ops->reader_free(slot->reader);
+        slot->table->ops->reader_free(slot->reader);
     sb_framer_free(slot->framer);
     free(slot->extents);
     free(slot->asked);
@@ -19,7 +19,7 @@ void sb_record_slot_release(struct sb_record_slot *slot)
     sb_buf_release(&slot->out);
 }
 
-void sb_record_slot_clear(struct sb_record_slot *slot)
+void sb_table_slot_clear(struct sb_table_slot *slot)
 {
     slot->count = slot->placed = slot->given = slot->next = 0;
     slot->ascending = true;
@@ -30,7 +30,7 @@ void sb_record_slot_clear(struct sb_record_slot *slot)
     sb_buf_clear(&slot->out);
 }
 
-static enum sb_code grow(struct sb_record_slot *slot, struct sb_error *err)
+static enum sb_code grow(struct sb_table_slot *slot, struct sb_error *err)
 {
     size_t room = slot->room ? 4 * slot->room : 16;
     struct sb_asked *asked = realloc(slot->asked, room * sizeof(*asked));
@@ -54,7 +54,7 @@ static bool is_before(struct sb_place a, struct sb_place b)
     return a.shard != b.shard ? a.shard < b.shard : a.index < b.index;
 }
 
-static enum sb_code keep_text(struct sb_record_slot *slot, const char *text, size_t *at,
+static enum sb_code keep_text(struct sb_table_slot *slot, const char *text, size_t *at,
                               struct sb_error *err)
 {
     *at = slot->texts.size;
@@ -63,15 +63,15 @@ static enum sb_code keep_text(struct sb_record_slot *slot, const char *text, siz
     return SB_OK;
 }
 
-enum sb_code sb_record_slot_add(struct sb_record_slot *slot, int64_t record, const char *name,
-                                struct sb_error *err)
+enum sb_code sb_table_slot_add(struct sb_table_slot *slot, const struct sb_cell *cell,
+                               int64_t index, const char *name, struct sb_error *err)
 {
     struct sb_asked *asked;
 
     if (slot->count == slot->room && grow(slot, err))
         return err->code;
     asked = &slot->asked[slot->count];
-    *asked = (struct sb_asked){.record = record};
+    *asked = (struct sb_asked){.stored.cell = *cell, .index = index};
     if (name) {
         if (keep_text(slot, name, &asked->name_at, err))
             return err->code;
@@ -81,8 +81,8 @@ enum sb_code sb_record_slot_add(struct sb_record_slot *slot, int64_t record, con
     return SB_OK;
 }
 
-enum sb_code sb_record_slot_spoil(struct sb_record_slot *slot, enum sb_asked_state state,
-                                  const char *text, struct sb_error *err)
+enum sb_code sb_table_slot_spoil(struct sb_table_slot *slot, enum sb_asked_state state,
+                                 const char *text, struct sb_error *err)
 {
     struct sb_asked *asked = &slot->asked[slot->count - 1];
 
@@ -90,30 +90,27 @@ enum sb_code sb_record_slot_spoil(struct sb_record_slot *slot, enum sb_asked_sta
     return keep_text(slot, text, &asked->text_at, err);
 }
 
-static enum sb_code mark_damaged(struct sb_record_slot *slot, struct sb_asked *asked,
+static enum sb_code mark_damaged(struct sb_table_slot *slot, struct sb_asked *asked,
                                  const struct sb_error *why, struct sb_error *err)
 {
     asked->state = SB_ASKED_DAMAGED;
     asked->text_at = slot->texts.size;
-    if (slot->store->ops->subject(slot->store, asked->record, &slot->texts) ||
+    if (slot->table->ops->subject(slot->reader, &asked->stored.cell, &slot->texts) ||
         sb_buf_add_format(&slot->texts, ": %s", why->text) || sb_buf_add_char(&slot->texts, '\0'))
         return sb_fail_memory(err);
     return SB_OK;
 }
 
-struct sb_framed sb_record_slot_framed(const struct sb_record_slot *slot,
-                                       const struct sb_asked *asked, int64_t size,
-                                       char number[SB_RECORD_NUMBER_SIZE])
+struct sb_framed sb_table_slot_framed(const struct sb_table_slot *slot,
+                                      const struct sb_asked *asked, int64_t size,
+                                      char number[SB_ROW_NUMBER_SIZE])
 {
-    const struct sb_record_store *store = slot->store;
-    struct sb_framed framed = {.index = asked->record, .size = size};
+    struct sb_framed framed = {.index = asked->index, .size = size};
 
-    if (store->ops->index)
-        framed.index = store->ops->index(store, asked->record);
     if (asked->name_at) {
         framed.name = slot->texts.data + asked->name_at - 1;
     } else if (slot->options->framing != SB_FRAMING_JSONL) {
-        snprintf(number, SB_RECORD_NUMBER_SIZE, "%" PRId64, asked->record);
+        snprintf(number, SB_ROW_NUMBER_SIZE, "%" PRId64, asked->index);
         framed.name = number;
     }
     return framed;
@@ -128,7 +125,7 @@ static int compare_places(const void *a, const void *b, void *context)
     return is_before(left, right) ? -1 : is_before(right, left);
 }
 
-static void sort_by_place(struct sb_record_slot *slot)
+static void sort_by_place(struct sb_table_slot *slot)
 {
     size_t count = 0;
 
@@ -137,7 +134,7 @@ static void sort_by_place(struct sb_record_slot *slot)
 
         if (asked->state != SB_ASKED)
             continue;
-        asked->stored.place = slot->store->ops->place_of(slot->store, asked->record);
+        asked->stored.place = slot->table->ops->place_of(slot->table, &asked->stored.cell);
         if (count > 0 &&
             !is_before(slot->asked[slot->order[count - 1]].stored.place, asked->stored.place))
             slot->ascending = false;
@@ -149,7 +146,7 @@ static void sort_by_place(struct sb_record_slot *slot)
 }
 
 /* How many in the order of places, from i on, are in one stretch of a shard. */
-static size_t stretch(const struct sb_record_slot *slot, size_t i)
+static size_t stretch(const struct sb_table_slot *slot, size_t i)
 {
     size_t n = 1;
 
@@ -164,14 +161,14 @@ static size_t stretch(const struct sb_record_slot *slot, size_t i)
     return n;
 }
 
-static enum sb_code locate_stretch(struct sb_record_slot *slot, size_t first, size_t *count,
+static enum sb_code locate_stretch(struct sb_table_slot *slot, size_t first, size_t *count,
                                    struct sb_error *err)
 {
     struct sb_place begin = slot->asked[slot->order[first]].stored.place;
     int64_t last = slot->asked[slot->order[first + *count - 1]].stored.place.index;
     size_t good = 0;
     struct sb_error cause;
-    enum sb_code code = slot->store->ops->extents(
+    enum sb_code code = slot->table->ops->extents(
         slot->reader, begin, (size_t)(last - begin.index) + 1, slot->extents, &good, &cause);
 
     if (code && code != SB_DAMAGED) {
@@ -198,13 +195,24 @@ static enum sb_code locate_stretch(struct sb_record_slot *slot, size_t first, si
     return SB_OK;
 }
 
-static enum sb_code locate(struct sb_record_slot *slot, struct sb_error *err)
+static void locate_nowhere(struct sb_table_slot *slot)
+{
+    for (size_t i = 0; i < slot->count; i++) {
+        if (slot->asked[i].state == SB_ASKED)
+            slot->asked[i].state = SB_ASKED_LOCATED;
+    }
+}
+
+static enum sb_code locate(struct sb_table_slot *slot, struct sb_error *err)
 {
     size_t n;
 
-    sort_by_place(slot);
-    if (!slot->reader && slot->store->ops->reader_new(slot->store, &slot->reader, err))
+    if (!slot->reader && slot->table->ops->reader_new(slot->table, &slot->reader, err))
         return err->code;
+    if (slot->table->ops->extents)
+        sort_by_place(slot);
+    else
+        locate_nowhere(slot);
     for (size_t i = 0; i < slot->placed; i += n) {
         n = stretch(slot, i);
         if (locate_stretch(slot, i, &n, err))
@@ -215,7 +223,7 @@ static enum sb_code locate(struct sb_record_slot *slot, struct sb_error *err)
 }
 
 /* Up to which record stored bytes have room together. */
-static size_t end_of_room(const struct sb_record_slot *slot)
+static size_t end_of_room(const struct sb_table_slot *slot)
 {
     size_t i, sum = 0;
 
@@ -224,7 +232,7 @@ static size_t end_of_room(const struct sb_record_slot *slot)
 
         if (asked->state != SB_ASKED_LOCATED)
             continue;
-        if (asked->stored.extent.size > (int64_t)(SB_RECORD_SLOT_ROOM - sum))
+        if (asked->stored.extent.size > (int64_t)(SB_TABLE_SLOT_ROOM - sum))
             break;
         sum += (size_t)asked->stored.extent.size;
     }
@@ -239,14 +247,14 @@ struct stored_run {
     size_t at;
 };
 
-static bool is_wanted(const struct sb_asked *asked, const struct sb_record_slot *slot, size_t end)
+static bool is_wanted(const struct sb_asked *asked, const struct sb_table_slot *slot, size_t end)
 {
     size_t i = (size_t)(asked - slot->asked);
 
     return i >= slot->next && i < end && asked->state == SB_ASKED_LOCATED;
 }
 
-static enum sb_code read_singly(struct sb_record_slot *slot, const struct stored_run *run,
+static enum sb_code read_singly(struct sb_table_slot *slot, const struct stored_run *run,
                                 size_t end, struct sb_error *err)
 {
     for (size_t i = run->first; i < run->first + run->count; i++) {
@@ -256,7 +264,7 @@ static enum sb_code read_singly(struct sb_record_slot *slot, const struct stored
 
         if (!is_wanted(asked, slot, end))
             continue;
-        code = slot->store->ops->read(slot->reader, asked->stored.extent.shard,
+        code = slot->table->ops->read(slot->reader, asked->stored.extent.shard,
                                       asked->stored.extent.offset, slot->stored.data + asked->at,
                                       (size_t)asked->stored.extent.size, &cause);
         if (code == SB_DAMAGED)
@@ -269,14 +277,14 @@ static enum sb_code read_singly(struct sb_record_slot *slot, const struct stored
     return SB_OK;
 }
 
-static enum sb_code read_run(struct sb_record_slot *slot, const struct stored_run *run, size_t end,
+static enum sb_code read_run(struct sb_table_slot *slot, const struct stored_run *run, size_t end,
                              struct sb_error *err)
 {
     enum sb_code code;
 
     if (run->size == 0)
         return SB_OK;
-    code = slot->store->ops->read(slot->reader, run->shard, run->offset,
+    code = slot->table->ops->read(slot->reader, run->shard, run->offset,
                                   slot->stored.data + run->at, (size_t)run->size, err);
     return code == SB_DAMAGED ? read_singly(slot, run, end, err) : code;
 }
@@ -288,7 +296,7 @@ static bool joins(const struct stored_run *run, const struct sb_extent *extent)
            extent->offset <= run->offset + run->size && extent->offset >= run->offset;
 }
 
-static enum sb_code read_stored(struct sb_record_slot *slot, size_t end, struct sb_error *err)
+static enum sb_code read_stored(struct sb_table_slot *slot, size_t end, struct sb_error *err)
 {
     struct stored_run run = {0};
     size_t used = 0, wanted = 0;
@@ -322,14 +330,15 @@ static enum sb_code read_stored(struct sb_record_slot *slot, size_t end, struct 
     return read_run(slot, &run, end, err);
 }
 
-static bool is_encoded(const struct sb_record_slot *slot, const struct sb_asked *asked)
+static bool is_encoded(const struct sb_table_slot *slot, const struct sb_asked *asked)
 {
-    return slot->store->ops->is_encoded(slot->store, asked->stored.place);
+    return !slot->table->ops->is_encoded ||
+           slot->table->ops->is_encoded(slot->table, &asked->stored);
 }
 
 /* Is what was read the answer, as it is? Not where records share bytes, as wrong limits let them,
  * or where one turned out not to be there. */
-static bool is_answer_itself(const struct sb_record_slot *slot, size_t end)
+static bool is_answer_itself(const struct sb_table_slot *slot, size_t end)
 {
     size_t used = 0;
 
@@ -348,15 +357,15 @@ static bool is_answer_itself(const struct sb_record_slot *slot, size_t end)
 }
 
 /* Appends the record, as it was written, to a buffer; SB_LIMIT where it has no room. */
-static enum sb_code decode(struct sb_record_slot *slot, const struct sb_asked *asked,
+static enum sb_code decode(struct sb_table_slot *slot, const struct sb_asked *asked,
                            struct sb_buf *to, struct sb_error *err)
 {
-    size_t size = 0, room = SB_RECORD_SLOT_ROOM - to->size;
+    size_t size = 0, room = SB_TABLE_SLOT_ROOM - to->size;
     enum sb_code code;
 
     if (sb_buf_reserve(to, room))
         return sb_fail_memory(err);
-    code = slot->store->ops->decode(slot->reader, &asked->stored, slot->stored.data + asked->at,
+    code = slot->table->ops->decode(slot->reader, &asked->stored, slot->stored.data + asked->at,
                                     to->data + to->size, room, &size, err);
     if (!code)
         to->size += size;
@@ -364,12 +373,12 @@ static enum sb_code decode(struct sb_record_slot *slot, const struct sb_asked *a
     return code;
 }
 
-static enum sb_code frame(struct sb_record_slot *slot, const struct sb_asked *asked,
+static enum sb_code frame(struct sb_table_slot *slot, const struct sb_asked *asked,
                           const void *data, size_t size, struct sb_error *err)
 {
     size_t before = slot->out.size;
-    char number[SB_RECORD_NUMBER_SIZE];
-    struct sb_framed framed = sb_record_slot_framed(slot, asked, (int64_t)size, number);
+    char number[SB_ROW_NUMBER_SIZE];
+    struct sb_framed framed = sb_table_slot_framed(slot, asked, (int64_t)size, number);
     enum sb_code code = sb_framer_begin(slot->framer, &framed, &slot->out, err);
 
     if (!code)
@@ -383,11 +392,11 @@ static enum sb_code frame(struct sb_record_slot *slot, const struct sb_asked *as
     return SB_END;
 }
 
-enum sb_code sb_record_slot_refuse(struct sb_record_slot *slot, const struct sb_asked *asked,
-                                   struct sb_error *err)
+enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot, const struct sb_asked *asked,
+                                  struct sb_error *err)
 {
-    char number[SB_RECORD_NUMBER_SIZE];
-    struct sb_framed framed = sb_record_slot_framed(slot, asked, 0, number);
+    char number[SB_ROW_NUMBER_SIZE];
+    struct sb_framed framed = sb_table_slot_framed(slot, asked, 0, number);
     const char *why = asked->state == SB_ASKED_MISSING ? "missing" : "damaged";
 
     if (slot->options->framing == SB_FRAMING_BATCH &&
@@ -397,7 +406,7 @@ enum sb_code sb_record_slot_refuse(struct sb_record_slot *slot, const struct sb_
 }
 
 /* SB_END: not in this go. */
-static enum sb_code answer_with_bytes(struct sb_record_slot *slot, struct sb_asked *asked,
+static enum sb_code answer_with_bytes(struct sb_table_slot *slot, struct sb_asked *asked,
                                       struct sb_error *err)
 {
     bool bare = sb_framing_is_bare(slot->options->framing);
@@ -405,7 +414,7 @@ static enum sb_code answer_with_bytes(struct sb_record_slot *slot, struct sb_ask
     struct sb_error cause;
     enum sb_code code;
 
-    if (slot->out.size >= SB_RECORD_SLOT_ROOM)
+    if (slot->out.size >= SB_TABLE_SLOT_ROOM)
         return SB_END;
     if (!bare && !is_encoded(slot, asked))
         return frame(slot, asked, slot->stored.data + asked->at, (size_t)asked->stored.extent.size,
@@ -419,13 +428,13 @@ static enum sb_code answer_with_bytes(struct sb_record_slot *slot, struct sb_ask
     }
     if (code == SB_DAMAGED)
         return mark_damaged(slot, asked, &cause, err) ? err->code
-                                                      : sb_record_slot_refuse(slot, asked, err);
+                                                      : sb_table_slot_refuse(slot, asked, err);
     if (code)
         *err = cause;
     return code || bare ? code : frame(slot, asked, to->data, to->size, err);
 }
 
-static enum sb_code answer(struct sb_record_slot *slot, size_t end, struct sb_error *err)
+static enum sb_code answer(struct sb_table_slot *slot, size_t end, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
@@ -435,12 +444,12 @@ static enum sb_code answer(struct sb_record_slot *slot, size_t end, struct sb_er
         if (asked->state == SB_ASKED_LOCATED)
             code = answer_with_bytes(slot, asked, err);
         else
-            code = sb_record_slot_refuse(slot, asked, err);
+            code = sb_table_slot_refuse(slot, asked, err);
     }
     return code == SB_END ? SB_OK : code;
 }
 
-enum sb_code sb_record_slot_read(struct sb_record_slot *slot, struct sb_error *err)
+enum sb_code sb_table_slot_read(struct sb_table_slot *slot, struct sb_error *err)
 {
     size_t end;
 

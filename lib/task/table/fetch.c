@@ -1,7 +1,7 @@
-#include "task/table/record_fetch.h"
+#include "task/table/fetch.h"
 
 #include "core/pipeline.h"
-#include "task/table/record_slot.h"
+#include "task/table/slot.h"
 
 #include <stdlib.h>
 
@@ -11,58 +11,71 @@
 #define WORTH_MORE_THREADS ((int64_t)1 << 20) /* bytes */
 
 struct fetch {
-    const struct sb_record_store *store;
-    const struct sb_record_feed *feed;
-    const struct sb_record_fetch_options *options;
+    struct sb_table *table;
+    const struct sb_cell_feed *feed;
+    const struct sb_table_fetch_options *options;
     const struct sb_fetch_output *output;
     const struct sb_notify *notify;
-    struct sb_record_fetch_counts *counts;
-    struct sb_record_run run; /* what is left of it */
-    struct sb_error ended;    /* of the choice: SB_OK while more may come */
+    struct sb_table_fetch_counts *counts;
+    struct sb_cell_run run; /* what is left of it: of its first row, */
+    uint32_t column;        /* from this one of its columns on */
+    int64_t index;          /* of the next cell, where rows have no numbers */
+    bool named;
+    struct sb_error ended; /* of the choice: SB_OK while more may come */
     struct sb_buf name, subject;
-    size_t slot_records; /* so many go into a slot; follows what slots turn out to take */
-    int64_t silent;      /* records since a byte was given out, whatever became of them */
+    size_t slot_cells; /* so many go into a slot; follows what slots turn out to take */
+    int64_t silent;    /* records since a byte was given out, whatever became of them */
 };
 
-/* A name that cannot be had spoils its record: what is framed without it would be another thing. */
-static enum sb_code add_record(struct fetch *f, struct sb_record_slot *slot, int64_t record,
-                               struct sb_error *err)
+/* A name that cannot be had spoils its cell: what is framed without it would be another thing. */
+static enum sb_code add_cell(struct fetch *f, struct sb_table_slot *slot,
+                             const struct sb_cell *cell, struct sb_error *err)
 {
+    int64_t index = f->table->numbered ? cell->row : f->index++;
     struct sb_error cause;
     enum sb_code code = SB_OK;
 
-    if (!f->store->named)
-        return sb_record_slot_add(slot, record, NULL, err);
-    code = f->store->ops->name(f->store, record, &f->name, &cause);
+    if (!f->named)
+        return sb_table_slot_add(slot, cell, index, NULL, err);
+    code = sb_table_cell_name(f->table, cell, &f->name, &cause);
     if (code && code != SB_DAMAGED && code != SB_LIMIT) {
         *err = cause;
         return code;
     }
-    if (sb_record_slot_add(slot, record, code ? NULL : f->name.data, err))
+    if (sb_table_slot_add(slot, cell, index, code ? NULL : f->name.data, err))
         return err->code;
-    return code ? sb_record_slot_spoil(slot, SB_ASKED_DAMAGED, cause.text, err) : SB_OK;
+    return code ? sb_table_slot_spoil(slot, SB_ASKED_DAMAGED, cause.text, err) : SB_OK;
 }
 
-static enum sb_code add_missing(const struct fetch *f, struct sb_record_slot *slot, int64_t record,
+static enum sb_code add_missing(const struct fetch *f, struct sb_table_slot *slot, int64_t row,
                                 const char *text, struct sb_error *err)
 {
-    const struct sb_record_feed *feed = f->feed;
-    const char *name = feed->missing ? feed->missing(feed->context) : NULL;
+    const struct sb_cell cell = {.row = row};
 
-    if (sb_record_slot_add(slot, record, name, err))
+    if (sb_table_slot_add(slot, &cell, row, f->feed->missing(f->feed->context), err))
         return err->code;
-    return sb_record_slot_spoil(slot, SB_ASKED_MISSING, text, err);
+    return sb_table_slot_spoil(slot, SB_ASKED_MISSING, text, err);
 }
 
-static enum sb_code take_run(struct fetch *f, struct sb_record_slot *slot, struct sb_error *err)
+static enum sb_code take_run(struct fetch *f, struct sb_table_slot *slot, struct sb_error *err)
 {
-    struct sb_record_run *run = &f->run;
+    struct sb_cell_run *run = &f->run;
+    struct sb_record_run *rows = &run->rows;
+    bool npy = sb_array_is_npy(f->options->as, run->as_file);
 
-    for (; run->count > 0 && slot->count < f->slot_records; run->count--) {
-        if (add_record(f, slot, run->first, err))
+    while (rows->count > 0 && slot->count < f->slot_cells) {
+        const struct sb_cell cell = {.row = rows->first,
+                                     .column = run->columns ? run->columns[f->column] : f->column,
+                                     .npy = npy};
+
+        if (f->column < run->column_count && add_cell(f, slot, &cell, err))
             return err->code;
-        if (run->count > 1)
-            run->first += run->step;
+        if (++f->column < run->column_count)
+            continue;
+        f->column = 0;
+        rows->count--;
+        if (rows->count > 0)
+            rows->first += rows->step;
     }
     return SB_OK;
 }
@@ -71,22 +84,22 @@ static enum sb_code take_run(struct fetch *f, struct sb_record_slot *slot, struc
 static enum sb_code fill(void *context, void *slot_context, struct sb_error *err)
 {
     struct fetch *f = context;
-    struct sb_record_slot *slot = slot_context;
+    struct sb_table_slot *slot = slot_context;
     enum sb_code code = SB_OK;
 
-    sb_record_slot_clear(slot);
-    while (!code && slot->count < f->slot_records && !f->ended.code) {
+    sb_table_slot_clear(slot);
+    while (!code && slot->count < f->slot_cells && !f->ended.code) {
         struct sb_error cause;
 
-        if (f->run.count > 0) {
+        if (f->run.rows.count > 0) {
             code = take_run(f, slot, err);
             continue;
         }
         if (slot->count > 0 && !f->feed->ready(f->feed->context))
             return SB_OK;
         cause.code = f->feed->next(f->feed->context, &f->run, &cause);
-        if (cause.code == SB_INVALID && f->run.count == 0)
-            code = add_missing(f, slot, f->run.first, cause.text, err);
+        if (cause.code == SB_INVALID && f->run.rows.count == 0)
+            code = add_missing(f, slot, f->run.rows.first, cause.text, err);
         else
             f->ended = cause;
     }
@@ -101,14 +114,14 @@ static int fill_would_wait(void *context)
 {
     struct fetch *f = context;
 
-    return f->run.count == 0 && !f->ended.code && !f->feed->ready(f->feed->context);
+    return f->run.rows.count == 0 && !f->ended.code && !f->feed->ready(f->feed->context);
 }
 
 static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
 {
     (void)context;
     (void)turns;
-    return sb_record_slot_read(slot, err);
+    return sb_table_slot_read(slot, err);
 }
 
 static enum sb_code give(struct fetch *f, const struct sb_buf *bytes, struct sb_error *err)
@@ -119,28 +132,28 @@ static enum sb_code give(struct fetch *f, const struct sb_buf *bytes, struct sb_
 }
 
 /* Those that were laid out since the last time. */
-static void count_given(struct fetch *f, struct sb_record_slot *slot)
+static void count_given(struct fetch *f, struct sb_table_slot *slot)
 {
     for (; slot->given < slot->next; slot->given++) {
         const struct sb_asked *asked = &slot->asked[slot->given];
         const char *text = slot->texts.data + asked->text_at;
 
         if (asked->state == SB_ASKED_LOCATED) {
-            f->counts->records++;
+            f->counts->cells++;
         } else if (asked->state == SB_ASKED_DAMAGED) {
             f->counts->damaged++;
-            sb_tell(f->notify, SB_PROBLEM, "damaged", f->store->name, "%s", text);
+            sb_tell(f->notify, SB_PROBLEM, "damaged", f->table->name, "%s", text);
         } else {
             f->counts->missing++;
             if (f->options->framing != SB_FRAMING_BATCH)
-                sb_tell(f->notify, SB_PROBLEM, "missing", f->store->name, "%s", text);
+                sb_tell(f->notify, SB_PROBLEM, "missing", f->table->name, "%s", text);
         }
     }
 }
 
 struct stream {
     struct fetch *f;
-    struct sb_record_slot *slot;
+    struct sb_table_slot *slot;
     bool begun;         /* something of it was given out */
     bool output_failed; /* then the error is not the record's */
 };
@@ -168,21 +181,21 @@ static enum sb_code stream_block(void *context, const void *data, size_t size, s
 static enum sb_code stream_framed(struct stream *stream, const struct sb_asked *asked,
                                   struct sb_error *err)
 {
-    struct sb_record_slot *slot = stream->slot;
-    char number[SB_RECORD_NUMBER_SIZE];
+    struct sb_table_slot *slot = stream->slot;
+    char number[SB_ROW_NUMBER_SIZE];
     struct sb_framed framed;
     int64_t size = -1;
     enum sb_code code = SB_OK;
 
     if (sb_framing_tells_size(slot->options->framing))
-        code = slot->store->ops->size(slot->reader, &asked->stored, &size, err);
+        code = slot->table->ops->size(slot->reader, &asked->stored, &size, err);
     if (code)
         return code;
-    framed = sb_record_slot_framed(slot, asked, size, number);
+    framed = sb_table_slot_framed(slot, asked, size, number);
     code = sb_framer_begin(slot->framer, &framed, &slot->out, err);
     stream->output_failed = code != SB_OK;
     if (!code)
-        code = slot->store->ops->stream(slot->reader, &asked->stored, stream_block, stream, err);
+        code = slot->table->ops->stream(slot->reader, &asked->stored, stream_block, stream, err);
     if (code)
         return code;
     code = sb_framer_end(slot->framer, &slot->out, err);
@@ -193,15 +206,17 @@ static enum sb_code stream_framed(struct stream *stream, const struct sb_asked *
 }
 
 /* For messages; kept until the next call. */
-static const char *subject_of(struct fetch *f, const struct sb_asked *asked)
+static const char *subject_of(struct fetch *f, const struct sb_table_slot *slot,
+                              const struct sb_asked *asked)
 {
     sb_buf_clear(&f->subject);
-    return f->store->ops->subject(f->store, asked->record, &f->subject) ? "a record"
-                                                                        : f->subject.data;
+    return slot->table->ops->subject(slot->reader, &asked->stored.cell, &f->subject)
+               ? f->table->row_word
+               : f->subject.data;
 }
 
 /* One that is larger than the room of a slot. */
-static enum sb_code give_large(struct fetch *f, struct sb_record_slot *slot, struct sb_error *err)
+static enum sb_code give_large(struct fetch *f, struct sb_table_slot *slot, struct sb_error *err)
 {
     struct sb_asked *asked = &slot->asked[slot->next];
     struct stream stream = {.f = f, .slot = slot};
@@ -219,36 +234,36 @@ static enum sb_code give_large(struct fetch *f, struct sb_record_slot *slot, str
     slot->given++;
     if (code != SB_DAMAGED || stream.output_failed) {
         if (code == SB_INVALID)
-            return sb_fail(err, code, "%s: %s: %s", f->store->name, subject_of(f, asked),
+            return sb_fail(err, code, "%s: %s: %s", f->table->name, subject_of(f, slot, asked),
                            cause.text);
         *err = cause;
         return code;
     }
     f->counts->damaged++;
     if (stream.begun && !sb_framing_is_bare(f->options->framing))
-        return sb_fail(err, SB_DAMAGED, "%s: %s: %s; the output ends within this record",
-                       f->store->name, subject_of(f, asked), cause.text);
-    sb_tell(f->notify, SB_PROBLEM, "damaged", f->store->name, "%s: %s", subject_of(f, asked),
+        return sb_fail(err, SB_DAMAGED, "%s: %s: %s; the output ends within it", f->table->name,
+                       subject_of(f, slot, asked), cause.text);
+    sb_tell(f->notify, SB_PROBLEM, "damaged", f->table->name, "%s: %s", subject_of(f, slot, asked),
             cause.text);
     asked->state = SB_ASKED_DAMAGED;
     sb_buf_clear(&slot->out);
-    code = sb_record_slot_refuse(slot, asked, err);
+    code = sb_table_slot_refuse(slot, asked, err);
     return code ? code : give_out(&stream, err);
 }
 
 /* Slots should take what the caches hold, whatever the size of records. */
-static void follow(struct fetch *f, const struct sb_record_slot *slot)
+static void follow(struct fetch *f, const struct sb_table_slot *slot)
 {
     size_t taken = slot->answer->size + (slot->answer == &slot->stored ? 0 : slot->stored.size);
 
-    if (slot->next < slot->count && f->slot_records > 1)
-        f->slot_records /= 2;
-    else if (slot->count == f->slot_records && taken < SB_RECORD_SLOT_GOAL / 2 &&
-             f->slot_records < SB_RECORD_SLOT_MOST)
-        f->slot_records *= 2;
+    if (slot->next < slot->count && f->slot_cells > 1)
+        f->slot_cells /= 2;
+    else if (slot->count == f->slot_cells && taken < SB_TABLE_SLOT_GOAL / 2 &&
+             f->slot_cells < SB_TABLE_SLOT_MOST)
+        f->slot_cells *= 2;
 }
 
-static enum sb_code give_slot(struct fetch *f, struct sb_record_slot *slot, struct sb_error *err)
+static enum sb_code give_slot(struct fetch *f, struct sb_table_slot *slot, struct sb_error *err)
 {
     enum sb_code code;
 
@@ -258,13 +273,13 @@ static enum sb_code give_slot(struct fetch *f, struct sb_record_slot *slot, stru
             return code;
         count_given(f, slot);
         if (slot->failure.code)
-            return sb_fail(err, slot->failure.code, "%s: %s: %s", f->store->name,
-                           subject_of(f, &slot->asked[slot->next]), slot->failure.text);
+            return sb_fail(err, slot->failure.code, "%s: %s: %s", f->table->name,
+                           subject_of(f, slot, &slot->asked[slot->next]), slot->failure.text);
         if (slot->large && give_large(f, slot, err))
             return err->code;
         if (slot->next == slot->count)
             return SB_OK;
-        code = sb_record_slot_read(slot, err);
+        code = sb_table_slot_read(slot, err);
         if (code)
             return code;
     }
@@ -273,21 +288,21 @@ static enum sb_code give_slot(struct fetch *f, struct sb_record_slot *slot, stru
 /* Where nothing would come of it for ever, nobody would know. */
 static enum sb_code check_silence(struct fetch *f, size_t records, bool given, struct sb_error *err)
 {
-    int64_t round = f->feed->round(f->feed->context);
+    int64_t round = f->feed->round ? f->feed->round(f->feed->context) : 0;
 
     f->silent = given ? 0 : f->silent + (int64_t)records;
     if (round == 0 || f->silent <= round)
         return SB_OK;
     return sb_fail(err, f->counts->damaged > 0 ? SB_DAMAGED : SB_INVALID,
-                   "%s: none of the records asked for %s, so that nothing would ever be written",
-                   f->store->name,
+                   "%s: none of the %ss asked for %s, so that nothing would ever be written",
+                   f->table->name, f->table->row_word,
                    f->counts->damaged > 0 ? "can be read, or has a byte" : "has a byte");
 }
 
 static enum sb_code drain(void *context, void *slot_context, struct sb_error *err)
 {
     struct fetch *f = context;
-    struct sb_record_slot *slot = slot_context;
+    struct sb_table_slot *slot = slot_context;
     int64_t before = f->counts->bytes;
     enum sb_code code;
 
@@ -298,12 +313,10 @@ static enum sb_code drain(void *context, void *slot_context, struct sb_error *er
 
 static void plan(struct fetch *f, unsigned *threads)
 {
-    int64_t average = f->store->average_size, total = f->feed->total(f->feed->context);
-    int64_t records = (int64_t)SB_RECORD_SLOT_GOAL / average;
+    int64_t average = f->table->cell_size, total = f->feed->total(f->feed->context);
+    int64_t cells = (int64_t)SB_TABLE_SLOT_GOAL / average;
 
-    f->slot_records = records < 1                     ? 1
-                      : records > SB_RECORD_SLOT_MOST ? SB_RECORD_SLOT_MOST
-                                                      : (size_t)records;
+    f->slot_cells = cells < 1 ? 1 : cells > SB_TABLE_SLOT_MOST ? SB_TABLE_SLOT_MOST : (size_t)cells;
     if (total >= 0 && total < WORTH_MORE_THREADS / average)
         *threads = 1;
 }
@@ -319,26 +332,26 @@ static enum sb_code finish(struct fetch *f, struct sb_error *err)
     return code;
 }
 
-enum sb_code sb_record_fetch_from(const struct sb_record_store *store,
-                                  const struct sb_record_feed *feed,
-                                  const struct sb_record_fetch_options *options,
-                                  const struct sb_fetch_output *output,
-                                  const struct sb_notify *notify,
-                                  struct sb_record_fetch_counts *counts, struct sb_error *err)
+enum sb_code sb_table_fetch(struct sb_table *table, const struct sb_cell_feed *feed,
+                            const struct sb_table_fetch_options *options,
+                            const struct sb_fetch_output *output, const struct sb_notify *notify,
+                            struct sb_table_fetch_counts *counts, struct sb_error *err)
 {
     static const struct sb_pipeline_ops ops = {
         .fill = fill, .work = work, .drain = drain, .fill_would_wait = fill_would_wait};
-    struct fetch f = {.store = store,
+    struct fetch f = {.table = table,
                       .feed = feed,
                       .options = options,
                       .output = output,
                       .notify = notify,
-                      .counts = counts};
+                      .counts = counts,
+                      .named = table->names ||
+                               (table->ops->row_name && sb_framing_has_names(options->framing))};
     unsigned threads = options->threads, count;
-    struct sb_record_slot *slots;
+    struct sb_table_slot *slots;
     enum sb_code code;
 
-    *counts = (struct sb_record_fetch_counts){0};
+    *counts = (struct sb_table_fetch_counts){0};
     plan(&f, &threads);
     count = threads > 1 ? SLOTS_A_THREAD * threads + SLOTS_MORE : 1;
     if (count > SLOTS_MOST)
@@ -347,12 +360,12 @@ enum sb_code sb_record_fetch_from(const struct sb_record_store *store,
     if (!slots)
         return sb_fail_memory(err);
     for (unsigned i = 0; i < count; i++) {
-        slots[i].store = store;
+        slots[i].table = table;
         slots[i].options = options;
     }
     code = sb_pipeline_run(&ops, &f, slots, sizeof(*slots), count, threads, err);
     for (unsigned i = 0; i < count; i++)
-        sb_record_slot_release(&slots[i]);
+        sb_table_slot_release(&slots[i]);
     free(slots);
     sb_buf_release(&f.name);
     sb_buf_release(&f.subject);

@@ -1,0 +1,235 @@
+#include "cat/rows.h"
+
+#include "open/arrays_given.h"
+#include "open/chosen_rows.h"
+#include "ui/message.h"
+#include "ui/output.h"
+
+#include "store/bag/record_names.h"
+#include "task/table/keys.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const options_of_bags[] = {
+    "keys", "find", "compression", "dictionary", "limits", "layout", NULL,
+};
+
+static const char *const options_of_draws[] = {
+    "sample", "replace", "shuffle", "seed", "forever", NULL,
+};
+
+const char *cat_rows_given(void)
+{
+    const char *given = options_given_of(options_of_draws);
+
+    return given ? given : options_given_of(options_of_bags);
+}
+
+/* Does it take what --find names? */
+static bool is_finding(void)
+{
+    return options_given_of((const char *const[]){"find", NULL}) != NULL;
+}
+
+/* Is there a --find with a key of its own? */
+static bool has_key(void)
+{
+    const struct given_option *given;
+    size_t count = options_given(&given);
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(given[i].name, "find") == 0 && given[i].value != keys_of_list)
+            return true;
+    }
+    return false;
+}
+
+static bool is_by_key(const struct cat_rows_settings *settings)
+{
+    return settings->keys || is_finding();
+}
+
+static bool is_random(const struct cat_rows_settings *settings)
+{
+    return settings->sample >= 0 || settings->shuffle || settings->forever;
+}
+
+/* Are rows asked for by names that say nothing of their order? */
+static bool asks_names(const struct cat_request *request)
+{
+    return sb_store_can(request->store, SB_CAN_KEYS) &&
+           (request->operand_count > 0 || request->files_from);
+}
+
+/* How records, items or keys are to be drawn, shuffled or repeated; NULL: nothing is wrong. */
+static const char *misused_draw(const struct cat_rows_settings *settings,
+                                const struct cat_request *request)
+{
+    if (settings->replace && settings->sample < 0)
+        return "--replace says how --sample draws: give --sample=N, or --shuffle";
+    if (settings->sample >= 0 && settings->shuffle)
+        return "--sample and --shuffle cannot be given together; a sample comes in a random order";
+    if (is_random(settings) && asks_names(request))
+        return "keys that are named cannot be sampled, shuffled or repeated; without any, all are";
+    if (is_random(settings) && request->files_from)
+        return "--files-from cannot be sampled, shuffled or repeated; give numbers and slices";
+    if (settings->forever && request->framing == SB_FRAMING_TAR)
+        return "--forever and --frame=tar cannot be given together: a tar has an end";
+    return NULL;
+}
+
+static const char *misused_keys(const struct cat_rows_settings *settings,
+                                const struct cat_request *request)
+{
+    if (is_random(settings) && is_by_key(settings))
+        return "records by key cannot be sampled, shuffled or repeated";
+    if (!settings->keys && is_finding() && request->operand_count > 0)
+        return "--find without --keys and record numbers cannot be given together";
+    if (is_by_key(settings) && !has_key() && !request->files_from && request->operand_count == 0)
+        return settings->keys ? "--keys: no NAME given"
+                              : "--find needs a key: --find=KEY, or a list of them by -T";
+    return NULL;
+}
+
+static int check_usage(const struct cat_rows_settings *settings, const struct cat_request *request)
+{
+    bool of_bag = sb_store_can(request->store, SB_CAN_RECORDS);
+    const char *other = of_bag ? NULL : options_given_of(options_of_bags);
+    const char *wrong = misused_draw(settings, request);
+
+    if (!wrong && of_bag)
+        wrong = misused_keys(settings, request);
+    if (other)
+        return message_usage("%s: is a %s, and --%s is for bags", request->spec,
+                             sb_store_word(request->store), other);
+    if (wrong)
+        return message_usage("%s", wrong);
+    if (!of_bag && request->files_from && strcmp(request->files_from, "-") == 0 &&
+        strcmp(request->spec, "-") == 0)
+        return message_usage("the %s and -T cannot both be standard input",
+                             sb_store_word(request->store));
+    return STATUS_CLEAN;
+}
+
+enum sb_code cat_fetch(struct cat_job *job, const struct sb_cell_feed *feed, bool is_last,
+                       struct sb_error *err)
+{
+    const struct sb_table_fetch_options wanted = {
+        .framing = job->request->framing,
+        .line_end = job->request->nul ? '\0' : '\n',
+        .as = job->request->as,
+        .more_follows = !is_last,
+        .threads = job->request->threads,
+    };
+    const struct sb_fetch_output output = {.write = output_directly, .context = &job->written};
+    struct sb_table_fetch_counts counts = {0};
+    enum sb_code code =
+        sb_table_fetch(job->table, feed, &wanted, &output, &message_notify, &counts, err);
+
+    job->missing += counts.missing;
+    return code;
+}
+
+static enum sb_code fetch_chosen(struct cat_job *job, struct sb_error *err)
+{
+    const struct cat_rows_settings *settings = job->settings;
+    const struct cat_request *request = job->request;
+    struct sb_table_choice *choice = NULL;
+    struct sb_cell_feed feed;
+    struct chosen_rows chosen;
+    enum sb_code code =
+        chosen_rows_open(&chosen, job->table, request->files_from, request->nul ? '\0' : '\n',
+                         request->operands, request->operand_count, err);
+
+    if (code)
+        return code;
+    chosen.options.rows.sample = settings->sample;
+    chosen.options.rows.replace = settings->replace;
+    chosen.options.rows.shuffle = settings->shuffle;
+    chosen.options.rows.forever = settings->forever;
+    chosen.options.rows.seed = (uint64_t)settings->seed;
+    chosen.options.share = request->share;
+    code = sb_table_choice_new(&choice, job->table, &chosen.options, &message_notify, err);
+    if (!code) {
+        feed = sb_table_choice_feed(choice);
+        code = cat_fetch(job, &feed, true, err);
+    }
+    sb_table_choice_free(choice);
+    chosen_rows_close(&chosen);
+    return code;
+}
+
+static enum sb_code fetch_named(struct cat_job *job, struct sb_error *err)
+{
+    const struct cat_request *request = job->request;
+    struct given_names given = {.operands = request->operands,
+                                .end = request->operands + request->operand_count,
+                                .share = request->share};
+    struct sb_table_keys_options options = {.names = given_names_of(&given)};
+    struct sb_table_keys *keys = NULL;
+    struct sb_cell_feed feed;
+    const char **arrays;
+    enum sb_code code = SB_OK;
+
+    options.array_count = arrays_given(&arrays);
+    options.arrays = arrays;
+    if (request->files_from)
+        code = sb_list_open(&given.list, request->files_from, request->nul ? '\0' : '\n', err);
+    if (!code)
+        code = sb_table_keys_new(&keys, job->table, &options, err);
+    if (!code) {
+        feed = sb_table_keys_feed(keys);
+        code = cat_fetch(job, &feed, true, err);
+    }
+    sb_table_keys_free(keys);
+    given_names_release(&given);
+    free(arrays);
+    return code;
+}
+
+/* Members of a tar are called as files made of records are. */
+static enum sb_code name_members(struct cat_job *job, struct sb_error *err)
+{
+    if (job->request->framing != SB_FRAMING_TAR || job->settings->keys ||
+        sb_table_has_names(job->table))
+        return SB_OK;
+    return sb_record_names_by_format(&job->table->names, SB_RECORD_NAME_FORMAT, err);
+}
+
+static enum sb_code open_and_fetch(struct cat_job *job, struct sb_error *err)
+{
+    enum sb_code code = sb_store_table(job->request->store, &job->table, err);
+
+    if (!code)
+        code = name_members(job, err);
+    if (code)
+        return code;
+    if (asks_names(job->request))
+        return fetch_named(job, err);
+    return is_by_key(job->settings) ? cat_by_key(job, err) : fetch_chosen(job, err);
+}
+
+int cat_rows(const struct cat_rows_settings *settings, const struct cat_request *request)
+{
+    struct cat_job job = {.settings = settings, .request = request};
+    int status = check_usage(settings, request);
+    const char *word;
+    struct sb_error err;
+    enum sb_code code;
+
+    if (status)
+        return status;
+    code = open_and_fetch(&job, &err);
+    message_progress_end();
+    word = job.table ? job.table->row_word : "";
+    if (job.table)
+        sb_record_names_free(job.table->names);
+    if (!code && job.missing > 0 && request->framing == SB_FRAMING_BATCH)
+        message_problem("%" PRId64 " of the %ss asked for %s not there", job.missing, word,
+                        job.missing == 1 ? "is" : "are");
+    status = code ? message_failure(&err) : message_status();
+    sb_table_free(job.table);
+    return status;
+}

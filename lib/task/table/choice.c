@@ -1,0 +1,476 @@
+#include "task/table/choice.h"
+
+#include "core/list.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Which columns of a row. */
+struct selection {
+    const uint32_t *columns; /* NULL: all of them, in their order */
+    uint32_t count;
+    bool as_file; /* the only one was named so */
+};
+
+struct sb_table_choice {
+    struct sb_table *table;
+    struct sb_table_choice_options options;
+    int64_t count;         /* of rows, */
+    uint32_t column_count; /* and of columns of the first, or, where they vary, of the last one */
+    uint32_t *chosen;      /* room for column_count */
+    uint32_t room;
+    struct selection usual; /* of rows that name no column */
+
+    size_t group;   /* the one under way; begun once its column was looked up */
+    size_t left;    /* slices of it */
+    size_t slice;   /* the next one */
+    bool all_given; /* where nothing says which */
+
+    /* Of what is random, comes for ever, or is a share: instead of the above. */
+    struct sb_record_choice *drawn;
+    struct sb_limit_spool numbers; /* of rows and codes_of_row */
+    bool counted;
+    struct sb_record_run codes; /* such numbers that are under way */
+
+    struct sb_record_run rows;  /* that are under way */
+    struct selection selection; /* of these */
+    uint32_t named;             /* the only column of a selection */
+    struct sb_buf missing;
+};
+
+void sb_table_choice_free(struct sb_table_choice *choice)
+{
+    if (!choice)
+        return;
+    sb_record_choice_free(choice->drawn);
+    sb_limit_spool_release(&choice->numbers);
+    sb_buf_release(&choice->missing);
+    free(choice->chosen);
+    free(choice);
+}
+
+static enum sb_code need_columns(const struct sb_table_choice *choice, struct sb_error *err)
+{
+    const struct sb_table_choice_options *options = &choice->options;
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; i < options->column_count && !code; i++)
+        code = choice->table->ops->need(choice->table, options->columns[i], err);
+    return code;
+}
+
+/* Those of the row that was looked at which are chosen for all. */
+static enum sb_code choose_columns(struct sb_table_choice *choice, struct sb_error *err)
+{
+    const struct sb_table_choice_options *options = &choice->options;
+    uint32_t *chosen;
+
+    choice->usual = (struct selection){.count = choice->column_count};
+    if (options->column_count == 0)
+        return SB_OK;
+    if (choice->column_count > choice->room) {
+        chosen = reallocarray(choice->chosen, choice->column_count, sizeof(*chosen));
+        if (!chosen)
+            return sb_fail_memory(err);
+        choice->chosen = chosen;
+        choice->room = choice->column_count;
+    }
+    choice->usual = (struct selection){.columns = choice->chosen};
+    for (uint32_t i = 0; i < choice->column_count; i++) {
+        struct sb_column column = choice->table->ops->column(choice->table, i);
+
+        if (sb_array_is_among(column.name, options->columns, options->column_count))
+            choice->chosen[choice->usual.count++] = i;
+    }
+    return SB_OK;
+}
+
+static enum sb_code look_at_columns(struct sb_table_choice *choice, int64_t row,
+                                    struct sb_error *err)
+{
+    enum sb_code code = sb_table_columns(choice->table, row, &choice->column_count, err);
+
+    return code ? code : choose_columns(choice, err);
+}
+
+static enum sb_code fail_row(struct sb_table_choice *choice, struct sb_record_run *run,
+                             struct sb_error *err)
+{
+    const char *named = "";
+
+    if (choice->selection.columns == &choice->named)
+        named = choice->table->ops->column(choice->table, choice->named).name;
+    sb_buf_clear(&choice->missing);
+    if (sb_buf_add_format(&choice->missing, "%" PRId64, run->first) ||
+        (*named && sb_buf_add_format(&choice->missing, "/%s", named)))
+        return sb_fail_memory(err);
+    run->count = 0;
+    return sb_fail(err, SB_INVALID, "%s %" PRId64 ": there are %" PRId64, choice->table->row_word,
+                   run->first, choice->count);
+}
+
+/* What follows is of this column, or, of NULL, of the usual ones. */
+static enum sb_code select_column(struct sb_table_choice *choice, const char *column,
+                                  const char *words, struct sb_record_run *run,
+                                  struct sb_error *err)
+{
+    bool as_file = false;
+    int64_t found = column ? sb_table_find(choice->table, column, strlen(column), &as_file) : 0;
+
+    if (found < 0) {
+        if (sb_buf_set(&choice->missing, words, strlen(words)))
+            return sb_fail_memory(err);
+        *run = (struct sb_record_run){.step = 1};
+        return sb_fail(err, SB_INVALID, "%s: there is no array '%s'", words, column);
+    }
+    choice->named = (uint32_t)found;
+    choice->selection =
+        column ? (struct selection){.columns = &choice->named, .count = 1, .as_file = as_file}
+               : choice->usual;
+    return SB_OK;
+}
+
+static enum sb_code take_slice(struct sb_table_choice *choice, const struct sb_slice *slice,
+                               struct sb_record_run *run, struct sb_error *err)
+{
+    return sb_slice_run(slice, choice->count, run) ? SB_OK : fail_row(choice, run, err);
+}
+
+/* The slices of a group whose column is not there are passed over. */
+static enum sb_code begin_group(struct sb_table_choice *choice, struct sb_record_run *run,
+                                struct sb_error *err)
+{
+    const struct sb_row_group *group = &choice->options.groups[choice->group++];
+
+    choice->left = group->slice_count;
+    if (!select_column(choice, group->column, group->words, run, err))
+        return SB_OK;
+    choice->slice += choice->left;
+    choice->left = 0;
+    return err->code;
+}
+
+static enum sb_code next_line(struct sb_table_choice *choice, struct sb_record_run *run,
+                              struct sb_error *err)
+{
+    const char *text, *slash;
+    struct sb_slice slice;
+    size_t size;
+    enum sb_code code = sb_list_next(choice->options.rows.list, &text, &size, err);
+
+    run->count = -1;
+    if (code)
+        return code;
+    slash = choice->table->ops->row_name ? strchr(text, '/') : NULL;
+    if (sb_buf_set(&choice->missing, text, slash ? (size_t)(slash - text) : size))
+        return sb_fail_memory(err);
+    code = sb_slice_parse(&slice, choice->missing.data, err);
+    if (!code)
+        code = select_column(choice, slash ? slash + 1 : NULL, text, run, err);
+    return code ? code : take_slice(choice, &slice, run, err);
+}
+
+/* The next slice, of operands and then of the list. */
+static enum sb_code next_slice(struct sb_table_choice *choice, struct sb_record_run *run,
+                               struct sb_error *err)
+{
+    static const struct sb_slice all = {.step = 1};
+    const struct sb_table_choice_options *options = &choice->options;
+
+    while (choice->left == 0 && choice->group < options->group_count) {
+        if (begin_group(choice, run, err))
+            return err->code;
+    }
+    if (choice->left > 0) {
+        choice->left--;
+        return take_slice(choice, &options->rows.slices[choice->slice++], run, err);
+    }
+    choice->selection = choice->usual;
+    if (options->rows.list)
+        return next_line(choice, run, err);
+    if (options->group_count > 0 || choice->all_given)
+        return SB_END;
+    choice->all_given = true;
+    return take_slice(choice, &all, run, err);
+}
+
+static enum sb_code next_rows(struct sb_table_choice *choice, struct sb_record_run *rows,
+                              struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (!choice->drawn)
+        return next_slice(choice, rows, err);
+    code = sb_record_choice_next(choice->drawn, rows, err);
+    return code == SB_INVALID && rows->count == 0 ? fail_row(choice, rows, err) : code;
+}
+
+static void drop_rows(struct sb_record_run *rows, int64_t count)
+{
+    rows->count -= count;
+    rows->first += count * rows->step;
+}
+
+/* All of its columns, or one of them, as it is or as a file. */
+static int64_t codes_of_row(const struct sb_table_choice *choice)
+{
+    return (int64_t)choice->column_count * 2 + 1;
+}
+
+/* The next of those that were counted. */
+static void take_counted(struct sb_table_choice *choice)
+{
+    int64_t base = codes_of_row(choice), number = choice->codes.first;
+
+    drop_rows(&choice->codes, 1);
+    choice->rows = (struct sb_record_run){.first = number / base, .step = 1, .count = 1};
+    choice->selection = choice->usual;
+    if (number % base > 0) {
+        choice->named = (uint32_t)((number % base - 1) / 2);
+        choice->selection = (struct selection){
+            .columns = &choice->named, .count = 1, .as_file = (number % base - 1) % 2};
+    }
+}
+
+static enum sb_code fill_rows(struct sb_table_choice *choice, struct sb_record_run *run,
+                              struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (choice->codes.count == 0)
+        code = next_rows(choice, run, err);
+    if (code)
+        return code;
+    if (!choice->counted) {
+        choice->rows = *run;
+        return SB_OK;
+    }
+    if (choice->codes.count == 0)
+        choice->codes = *run;
+    take_counted(choice);
+    return SB_OK;
+}
+
+/* The next row alone: its number says nothing of where it is, nor of its columns. */
+static enum sb_code take_row(struct sb_table_choice *choice, struct sb_cell_run *run,
+                             struct sb_error *err)
+{
+    struct sb_table *table = choice->table;
+    int64_t number = choice->rows.first;
+
+    drop_rows(&choice->rows, 1);
+    run->rows = (struct sb_record_run){.step = 1, .count = 1};
+    if (table->ops->row(table, number, &run->rows.first, err) ||
+        look_at_columns(choice, run->rows.first, err))
+        return err->code;
+    choice->selection = choice->usual;
+    return SB_OK;
+}
+
+static enum sb_code next_run(void *context, struct sb_cell_run *run, struct sb_error *err)
+{
+    struct sb_table_choice *choice = context;
+    enum sb_code code = SB_OK;
+
+    while (choice->rows.count == 0) {
+        code = fill_rows(choice, &run->rows, err);
+        if (code)
+            return code;
+    }
+    if (choice->table->ops->row) {
+        code = take_row(choice, run, err);
+    } else {
+        run->rows = choice->rows;
+        choice->rows.count = 0;
+    }
+    run->columns = choice->selection.columns;
+    run->column_count = choice->selection.count;
+    run->as_file = choice->selection.as_file;
+    return code;
+}
+
+static const char *missing(void *context)
+{
+    return ((const struct sb_table_choice *)context)->missing.data;
+}
+
+static enum sb_code spool_rows(struct sb_table_choice *choice, const struct sb_record_run *rows,
+                               struct sb_error *err)
+{
+    int64_t base = codes_of_row(choice), column = 0;
+    enum sb_code code = SB_OK;
+
+    if (choice->selection.columns == &choice->named)
+        column = (int64_t)choice->named * 2 + choice->selection.as_file + 1;
+    for (int64_t i = 0; i < rows->count && !code; i++)
+        code = sb_limit_spool_add(&choice->numbers, (rows->first + i * rows->step) * base + column,
+                                  err);
+    return code;
+}
+
+/* What is not there is told once for all shares. */
+static enum sb_code count_rows(struct sb_table_choice *choice, const struct sb_notify *notify,
+                               struct sb_error *err)
+{
+    struct sb_record_choice_options numbers = {.sample = -1,
+                                               .numbers = {.spool = &choice->numbers, .step = 1}};
+    struct sb_record_run rows = {0};
+    enum sb_code code;
+
+    while ((code = next_rows(choice, &rows, err)) != SB_END) {
+        if (code == SB_INVALID && choice->options.share.index == 0)
+            sb_tell(notify, SB_PROBLEM, "missing", choice->table->name, "%s", err->text);
+        if (code == SB_INVALID)
+            continue;
+        if (code || spool_rows(choice, &rows, err))
+            return err->code;
+    }
+    choice->counted = true;
+    numbers.numbers.count = sb_limit_spool_count(&choice->numbers);
+    code = sb_record_choice_share(&numbers, choice->options.share, INT64_MAX, err);
+    return code ? code : sb_record_choice_new(&choice->drawn, &numbers, INT64_MAX, err);
+}
+
+/* Do all groups name the same column, or none? */
+static bool is_of_one_kind(const struct sb_table_choice_options *options)
+{
+    for (size_t i = 1; i < options->group_count; i++) {
+        const char *first = options->groups[0].column, *other = options->groups[i].column;
+
+        if (!first != !other || (first && strcmp(first, other) != 0))
+            return false;
+    }
+    return !options->rows.list;
+}
+
+static enum sb_code draw(struct sb_table_choice *choice, const struct sb_notify *notify,
+                         struct sb_error *err)
+{
+    const struct sb_row_group *group = choice->options.groups;
+    struct sb_record_choice_options rows = choice->options.rows;
+    struct sb_record_run ignored;
+
+    if (!is_of_one_kind(&choice->options)) {
+        if (rows.sample < 0 && !rows.shuffle && !rows.forever)
+            return count_rows(choice, notify, err);
+        return sb_fail(err, SB_INVALID,
+                       "%s: %ss of a list, or of different arrays, cannot be sampled, shuffled "
+                       "or repeated",
+                       choice->table->name, choice->table->row_word);
+    }
+    choice->selection = choice->usual;
+    if (choice->options.group_count > 0 &&
+        select_column(choice, group->column, group->words, &ignored, err))
+        return err->code;
+    if (sb_record_choice_share(&rows, choice->options.share, choice->count, err))
+        return err->code;
+    return sb_record_choice_new(&choice->drawn, &rows, choice->count, err);
+}
+
+static enum sb_code begin(struct sb_table_choice *choice, struct sb_error *err)
+{
+    struct sb_table *table = choice->table;
+    enum sb_code code = need_columns(choice, err);
+
+    if (!code)
+        code = table->ops->count(table, &choice->count, err);
+    if (!code && !table->varied)
+        code = look_at_columns(choice, 0, err);
+    return code;
+}
+
+enum sb_code sb_table_choice_new(struct sb_table_choice **out, struct sb_table *table,
+                                 const struct sb_table_choice_options *options,
+                                 const struct sb_notify *notify, struct sb_error *err)
+{
+    const struct sb_record_choice_options *rows = &options->rows;
+    struct sb_table_choice *choice = calloc(1, sizeof(*choice));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!choice)
+        return sb_fail_memory(err);
+    choice->table = table;
+    choice->options = *options;
+    choice->numbers = (struct sb_limit_spool){.fd = -1, .beside = "."};
+    code = begin(choice, err);
+    if (!code && (rows->sample >= 0 || rows->shuffle || rows->forever || options->share.count > 0))
+        code = draw(choice, notify, err);
+    if (code)
+        sb_table_choice_free(choice);
+    else
+        *out = choice;
+    return code;
+}
+
+static bool is_ready(void *context)
+{
+    const struct sb_table_choice *choice = context;
+    const struct sb_table_choice_options *options = &choice->options;
+
+    return choice->drawn || choice->rows.count > 0 || choice->left > 0 ||
+           choice->group < options->group_count || !options->rows.list ||
+           sb_list_ready(options->rows.list);
+}
+
+/* At least one for each row: of some nothing may come. */
+static int64_t round_of(void *context)
+{
+    const struct sb_table_choice *choice = context;
+    int64_t round = choice->drawn ? sb_record_choice_round(choice->drawn) : 0;
+    int64_t columns = choice->selection.count > 0 ? choice->selection.count : 1;
+
+    return __builtin_mul_overflow(round, columns, &round) ? INT64_MAX : round;
+}
+
+/* Of slices: how many rows, or cells; -1: more than can be counted. */
+static int64_t total_of_slices(const struct sb_table_choice *choice, bool rows)
+{
+    const struct sb_table_choice_options *options = &choice->options;
+    const struct sb_slice *slice = options->rows.slices;
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < options->group_count; i++) {
+        const struct sb_row_group *group = &options->groups[i];
+        int64_t columns = rows || group->column ? 1 : choice->usual.count;
+
+        for (size_t k = 0; k < group->slice_count; k++, slice++) {
+            struct sb_record_run run;
+
+            sb_slice_run(slice, choice->count, &run);
+            if (__builtin_mul_overflow(run.count, columns, &run.count) ||
+                __builtin_add_overflow(sum, run.count, &sum))
+                return -1;
+        }
+    }
+    return options->group_count > 0 ? sum : choice->count * (rows ? 1 : choice->usual.count);
+}
+
+static int64_t total_of(void *context)
+{
+    const struct sb_table_choice *choice = context;
+    int64_t total;
+
+    if (choice->table->varied)
+        return -1;
+    if (!choice->drawn)
+        return choice->options.rows.list ? -1 : total_of_slices(choice, false);
+    total = sb_record_choice_total(choice->drawn);
+    return __builtin_mul_overflow(total, (int64_t)choice->usual.count, &total) ? -1 : total;
+}
+
+struct sb_cell_feed sb_table_choice_feed(struct sb_table_choice *choice)
+{
+    return (struct sb_cell_feed){.next = next_run,
+                                 .ready = is_ready,
+                                 .round = round_of,
+                                 .total = total_of,
+                                 .missing = missing,
+                                 .context = choice};
+}
+
+int64_t sb_table_choice_rows(const struct sb_table_choice *choice)
+{
+    return choice->options.rows.list ? -1 : total_of_slices(choice, true);
+}

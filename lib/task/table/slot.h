@@ -1,0 +1,86 @@
+/*
+ * A handful of cells that sb_table_fetch gives out together: filled, read by a worker,
+ * drained.
+ *
+ * Internal to fetch.c. A slot belongs to one thread at a time. Bytes are read in the order
+ * of their places and laid out in the order asked for; what has no room in one go is left for the
+ * next. Zeros but for table and options are an empty slot; its memory is kept until the release.
+ */
+#ifndef SB_TASK_TABLE_SLOT_H
+#define SB_TASK_TABLE_SLOT_H
+
+#include "core/buf.h"
+#include "task/table/fetch.h"
+
+#define SB_TABLE_SLOT_MOST 4096 /* cells */
+
+/* Bytes, stored and as they are given out; and what a slot should take of them, for the caches. */
+#define SB_TABLE_SLOT_ROOM ((size_t)2 << 20)
+#define SB_TABLE_SLOT_GOAL ((size_t)256 << 10)
+
+enum sb_asked_state {
+    SB_ASKED,         /* its place is to be looked up */
+    SB_ASKED_LOCATED, /* stored.extent is set */
+    SB_ASKED_DAMAGED,
+    SB_ASKED_MISSING, /* no such number */
+};
+
+struct sb_asked {
+    enum sb_asked_state state;
+    struct sb_stored_cell stored;
+    int64_t index;  /* in a frame */
+    size_t at;      /* of its stored bytes, in `stored` */
+    size_t name_at; /* in texts, plus one; 0: its index is its name */
+    size_t text_at; /* of what is wrong, in texts */
+};
+
+struct sb_table_slot {
+    const struct sb_table *table;
+    const struct sb_table_fetch_options *options;
+    void *reader; /* made when it is first needed, and the next two */
+    struct sb_framer *framer;
+    struct sb_extent *extents;
+
+    struct sb_asked *asked;
+    size_t count;
+    uint32_t *order; /* those that are there, by their places */
+    size_t placed;
+    size_t room;    /* of asked, order and extents */
+    bool ascending; /* places come in the order asked for, none twice */
+    bool located;
+    struct sb_buf texts;
+
+    size_t given;            /* of asked: drained before */
+    size_t next;             /* what is below is laid out, or cannot be */
+    bool large;              /* `next` has to be streamed */
+    struct sb_error failure; /* of the framing, at `next`; code SB_OK: none */
+
+    struct sb_buf stored, decoded, out;
+    const struct sb_buf *answer; /* stored or out */
+};
+
+void sb_table_slot_release(struct sb_table_slot *slot);
+void sb_table_slot_clear(struct sb_table_slot *slot);
+
+/* name: of the framing, NULL: none. */
+enum sb_code sb_table_slot_add(struct sb_table_slot *slot, const struct sb_cell *cell,
+                               int64_t index, const char *name, struct sb_error *err) SB_CHECKED;
+
+/* The last one added is one of these states, and why. */
+enum sb_code sb_table_slot_spoil(struct sb_table_slot *slot, enum sb_asked_state state,
+                                 const char *text, struct sb_error *err) SB_CHECKED;
+
+/* Makes the answer of as many cells from `next` on as there is room for. */
+enum sb_code sb_table_slot_read(struct sb_table_slot *slot, struct sb_error *err) SB_CHECKED;
+
+/* In a batch whoever asked waits for an answer: that there are no bytes. */
+enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot, const struct sb_asked *asked,
+                                  struct sb_error *err) SB_CHECKED;
+
+/* What the framing is told of a cell; size -1: not known. number is kept by the result. */
+#define SB_ROW_NUMBER_SIZE 24
+struct sb_framed sb_table_slot_framed(const struct sb_table_slot *slot,
+                                      const struct sb_asked *asked, int64_t size,
+                                      char number[SB_ROW_NUMBER_SIZE]);
+
+#endif
