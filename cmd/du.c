@@ -1,13 +1,11 @@
 /*
  * shardbox du: how much is below each directory of an archive, from the statistics that its index
- * keeps, so that no file need be counted. Of bags: du/records.h; of Syrah files: du/items.h; of
- * caches: du/cache.h.
+ * keeps, so that no file need be counted. Of tables: du/table.h.
  */
-#include "du/cache.h"
-#include "du/items.h"
 #include "du/ncdu_export.h"
-#include "du/records.h"
+#include "du/table.h"
 #include "open/arrays_given.h"
+#include "open/bag_opening.h"
 #include "open/cache_opening.h"
 #include "open/opening.h"
 #include "ui/bandwidth.h"
@@ -39,7 +37,7 @@ struct settings {
     bool json;
     int export;
     bool gaps;
-    struct du_records records;
+    int64_t threads; /* of tables */
 };
 
 static const char *const synopsis[] = {
@@ -64,7 +62,9 @@ static const struct option options[] = {
     OPTION_CHOICE(0, "export", struct settings, export, "FORMAT", export_choices,
                   "a listing that 'ncdu -f-' opens"),
     OPTION_FLAG(0, "gaps", struct settings, gaps, "bytes of the shards that no file owns"),
-    OPTIONS_DU_RECORDS(struct settings, records),
+    OPTIONS_BAG("", struct settings, opening.bag),
+    OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
+                   "of a bag: threads that read (default: the cores, at most 4)"),
     OPTION_ARRAY,
     OPTION_BWLIMIT,
     OPTION_FROM,
@@ -323,7 +323,10 @@ static const char *clash_with_export(const struct settings *settings)
 static int check_usage(const struct settings *settings, int operands)
 {
     const char *clash = settings->export >= 0 ? clash_with_export(settings) : NULL;
-    const char *other = options_given_of(du_options_of_bags);
+    static const char *const of_bags[] = {
+        "compression", "dictionary", "limits", "layout", "threads", NULL,
+    };
+    const char *other = options_given_of(of_bags);
 
     if (other)
         return message_usage("--%s goes with bags; --from=bag takes what is not called so for one",
@@ -344,65 +347,23 @@ static int check_usage(const struct settings *settings, int operands)
     return STATUS_CLEAN;
 }
 
-static int run_records(struct settings *settings, struct sb_store *store, int operands)
-{
-    settings->records.human = settings->human;
-    settings->records.json = settings->json;
-    settings->records.summarize = settings->summarize;
-    return du_records(&settings->records, store, operands);
-}
-
-/* Options that mean nothing where there are arrays. */
-static int refuse_others(const char *path, const char *what)
-{
-    static const char *const others[] = {
-        "all",         "max-depth",  "count",  "sort",   "export",  "gaps",
-        "compression", "dictionary", "limits", "layout", "threads", NULL,
-    };
-    const char *other = options_given_of(others);
-
-    if (other)
-        return message_usage("%s: %s, which --%s does not go with", path, what, other);
-    return STATUS_CLEAN;
-}
-
-static int run_cache(const struct settings *settings, struct sb_store *store, int operands)
-{
-    struct du_cache wanted = {
-        .human = settings->human, .json = settings->json, .summarize = settings->summarize};
-    const char *path = sb_store_path(store);
-    bool one = sb_store_can(store, SB_CAN_KEYS);
-    int status = refuse_others(path, one ? "is a cache" : "holds caches");
-
-    if (status)
-        return status;
-    return one ? du_cache(&wanted, store, operands) : du_caches(&wanted, path, operands);
-}
-
-static int run_items(const struct settings *settings, struct sb_store *store, int operands)
-{
-    const struct du_items wanted = {
-        .human = settings->human, .json = settings->json, .summarize = settings->summarize};
-    int status = refuse_others(sb_store_path(store), "is a Syrah file");
-
-    return status ? status : du_items(&wanted, store, operands);
-}
-
 static int show(struct settings *settings, struct sb_store *store, char **paths, int count)
 {
+    const struct du_table table = {.human = settings->human,
+                                   .json = settings->json,
+                                   .summarize = settings->summarize,
+                                   .threads = settings->threads};
     struct usage usage = {.settings = settings};
     struct sb_error err;
     int status;
 
-    if (sb_store_can(store, SB_CAN_KEYS) || holds_caches(store))
-        return run_cache(settings, store, count + 1);
-    if (sb_store_can(store, SB_CAN_ITEMS))
-        return run_items(settings, store, count + 1);
-    status = refuse_arrays(sb_store_path(store));
+    status = sb_store_can(store, SB_CAN_ARRAYS) || holds_caches(store)
+                 ? STATUS_CLEAN
+                 : refuse_arrays(sb_store_path(store));
     if (status)
         return status;
-    if (sb_store_can(store, SB_CAN_RECORDS))
-        return run_records(settings, store, count + 1);
+    if (sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS) || holds_caches(store))
+        return du_table(&table, store, count);
     status = check_usage(settings, count + 1);
     if (status)
         return status;

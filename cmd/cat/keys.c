@@ -92,7 +92,7 @@ static enum sb_code take_found(void *context, const void *key, size_t key_size,
 
 static enum sb_code open_keys(const struct cat_job *job, struct sb_bag **keys, struct sb_error *err)
 {
-    int64_t records = sb_bag_count(sb_table_bag(job->table));
+    int64_t records = sb_bag_count(job->table->bag);
 
     if (open_bag(keys, job->settings->keys, NULL, err))
         return err->code;
@@ -118,7 +118,7 @@ static enum sb_code find_and_fetch(struct cat_job *job, struct given_names *give
     if (!code && keys_spec && job->request->framing != SB_FRAMING_NONE)
         code = sb_record_names_by_keys(&job->table->names, keys_spec, NULL, &message_notify, err);
     if (!code)
-        code = sb_record_index_find(keys ? keys : sb_table_bag(job->table), &options, &keyed.names,
+        code = sb_record_index_find(keys ? keys : job->table->bag, &options, &keyed.names,
                                     take_found, &keyed, &message_notify, err);
     if (!code)
         code = fetch_keyed(&keyed, true, err);

@@ -270,7 +270,7 @@ int ls_items(const struct ls_items *wanted, struct sb_store *store, char *const 
         return status;
     if (sb_store_table(store, &table, &err))
         return message_failure(&err);
-    list = (struct list){.wanted = wanted, .set = sb_table_syrah(table)};
+    list = (struct list){.wanted = wanted, .set = table->syrah};
     if (wanted->rsync_list)
         list_files(&list);
     code = wanted->rsync_list ? SB_OK : list_items(&list, table, operands, count, &err);

@@ -102,6 +102,11 @@ struct sb_table {
     bool varied;          /* columns are not the same for all rows */
     int64_t cell_size;    /* about so many bytes, above 0 */
 
+    /* What it is of; the others are NULL. */
+    struct sb_bag *bag;
+    struct sb_syrah_set *syrah;
+    struct sb_cache *cache;
+
     /* How rows are called, instead; NULL: as the kind has it. Of the caller. */
     struct sb_record_names *names;
 
@@ -116,11 +121,6 @@ enum sb_code sb_table_of_syrah(struct sb_table **out, struct sb_syrah_set *set,
 enum sb_code sb_table_of_cache(struct sb_table **out, struct sb_cache *cache, const char *name,
                                struct sb_error *err) SB_CHECKED;
 void sb_table_free(struct sb_table *table); /* NULL is allowed */
-
-/* What the table is of; the caller knows that it is one. */
-struct sb_bag *sb_table_bag(const struct sb_table *table);
-struct sb_syrah_set *sb_table_syrah(const struct sb_table *table);
-struct sb_cache *sb_table_cache(const struct sb_table *table);
 
 /* The first columns of a row are looked at. */
 enum sb_code sb_table_columns(struct sb_table *table, int64_t row, uint32_t *count,

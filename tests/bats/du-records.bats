@@ -79,7 +79,7 @@ make_set() {
     run_fail 2 sb du -a a.bag
     stderr_has 'a.bag: is a bag, which --all does not go with'
     run_fail 2 sb du a.bag x
-    stderr_has 'a.bag: is a bag, and has no PATHs; several bags are one argument, with commas between'
+    stderr_has 'a.bag: is a bag, and has no PATHs; several of them are one argument, with commas between'
     make_archive
     run_fail 2 sb du --limits=tail a.barecat
     stderr_has '--limits goes with bags'

@@ -6,25 +6,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-struct bag_table {
-    struct sb_table base;
-    struct sb_bag *bag;
-};
-
-struct sb_bag *sb_table_bag(const struct sb_table *table)
-{
-    return ((const struct bag_table *)table)->bag;
-}
-
 static void free_table(struct sb_table *table)
 {
-    sb_bag_free(sb_table_bag(table));
+    sb_bag_free(table->bag);
 }
 
 static enum sb_code count(struct sb_table *table, int64_t *records, struct sb_error *err)
 {
     (void)err;
-    *records = sb_bag_count(sb_table_bag(table));
+    *records = sb_bag_count(table->bag);
     return SB_OK;
 }
 
@@ -61,7 +51,7 @@ static enum sb_code need(struct sb_table *table, const char *name, struct sb_err
 static enum sb_code reader_new(const struct sb_table *table, void **out, struct sb_error *err)
 {
     struct sb_bag_reader *reader;
-    enum sb_code code = sb_bag_reader_new(&reader, sb_table_bag(table), err);
+    enum sb_code code = sb_bag_reader_new(&reader, table->bag, err);
 
     *out = reader;
     return code;
@@ -74,7 +64,7 @@ static void reader_free(void *reader)
 
 static struct sb_place place_of(const struct sb_table *table, const struct sb_cell *cell)
 {
-    return sb_bag_place_of(sb_table_bag(table), cell->row);
+    return sb_bag_place_of(table->bag, cell->row);
 }
 
 static enum sb_code extents(void *reader, struct sb_place first, size_t number,
@@ -91,7 +81,7 @@ static enum sb_code read_stored(void *reader, uint32_t shard, int64_t offset, vo
 
 static bool is_encoded(const struct sb_table *table, const struct sb_stored_cell *cell)
 {
-    return sb_bag_shard(sb_table_bag(table), cell->place.shard)->zstd;
+    return sb_bag_shard(table->bag, cell->place.shard)->zstd;
 }
 
 static enum sb_code decode(void *reader, const struct sb_stored_cell *cell, const void *stored,
@@ -155,20 +145,19 @@ static int64_t average_size(const struct sb_bag *bag)
 
 enum sb_code sb_table_of_bag(struct sb_table **out, struct sb_bag *bag, struct sb_error *err)
 {
-    struct bag_table *table = calloc(1, sizeof(*table));
+    struct sb_table *table = calloc(1, sizeof(*table));
 
-    *out = NULL;
+    *out = table;
     if (!table) {
         sb_bag_free(bag);
         return sb_fail_memory(err);
     }
-    table->base = (struct sb_table){.ops = &bag_ops,
-                                    .name = sb_bag_name(bag),
-                                    .row_word = "record",
-                                    .numbered = true,
-                                    .cell_size = average_size(bag)};
-    table->bag = bag;
-    *out = &table->base;
+    *table = (struct sb_table){.ops = &bag_ops,
+                               .bag = bag,
+                               .name = sb_bag_name(bag),
+                               .row_word = "record",
+                               .numbered = true,
+                               .cell_size = average_size(bag)};
     return SB_OK;
 }
 

@@ -13,7 +13,6 @@
 
 struct cache_table {
     struct sb_table base;
-    struct sb_cache *cache;
     struct sb_cache_reader *reader;  /* of keys; made when first needed */
     struct sb_cache_segment segment; /* of the row that was looked at last */
     uint32_t looked_at;
@@ -31,11 +30,6 @@ static struct cache_table *of(const struct sb_table *table)
     return (struct cache_table *)table;
 }
 
-struct sb_cache *sb_table_cache(const struct sb_table *table)
-{
-    return of(table)->cache;
-}
-
 int64_t sb_cache_row_of(struct sb_cache_place place)
 {
     return (int64_t)place.segment << SEGMENT_BITS | place.row;
@@ -50,14 +44,14 @@ static struct sb_cache_place place_of_row(int64_t row)
 static void free_table(struct sb_table *table)
 {
     sb_cache_reader_free(of(table)->reader);
-    sb_cache_free(of(table)->cache);
+    sb_cache_free(table->cache);
 }
 
 static enum sb_code count(struct sb_table *table, int64_t *keys, struct sb_error *err)
 {
     int64_t rows;
 
-    return sb_cache_count(of(table)->cache, &rows, keys, err);
+    return sb_cache_count(table->cache, &rows, keys, err);
 }
 
 static enum sb_code row_at(struct sb_table *table, int64_t number, int64_t *row,
@@ -65,7 +59,7 @@ static enum sb_code row_at(struct sb_table *table, int64_t number, int64_t *row,
 {
     struct sb_cache_place place;
 
-    if (sb_cache_live(of(table)->cache, number, &place, err))
+    if (sb_cache_live(table->cache, number, &place, err))
         return err->code;
     *row = sb_cache_row_of(place);
     return SB_OK;
@@ -77,8 +71,7 @@ static enum sb_code columns(struct sb_table *base, int64_t row, uint32_t *number
     struct cache_table *table = of(base);
     uint32_t segment = place_of_row(row).segment;
 
-    if (segment != table->looked_at &&
-        sb_cache_segment(table->cache, segment, &table->segment, err))
+    if (segment != table->looked_at && sb_cache_segment(base->cache, segment, &table->segment, err))
         return err->code;
     table->looked_at = segment;
     *number = (uint32_t)table->segment.field_count;
@@ -108,7 +101,7 @@ static int64_t find(struct sb_table *table, const char *name, size_t size)
 
 static enum sb_code need(struct sb_table *table, const char *name, struct sb_error *err)
 {
-    return sb_cache_need_array(of(table)->cache, name, table->name, err);
+    return sb_cache_need_array(table->cache, name, table->name, err);
 }
 
 static enum sb_code row_name(struct sb_table *base, int64_t row, struct sb_buf *out,
@@ -117,7 +110,7 @@ static enum sb_code row_name(struct sb_table *base, int64_t row, struct sb_buf *
     struct cache_table *table = of(base);
     struct sb_cache_key key;
 
-    if (!table->reader && sb_cache_reader_new(&table->reader, table->cache, err))
+    if (!table->reader && sb_cache_reader_new(&table->reader, base->cache, err))
         return err->code;
     if (sb_cache_key_at(table->reader, place_of_row(row), &key, err))
         return err->code;
@@ -131,7 +124,7 @@ static enum sb_code reader_new(const struct sb_table *table, void **out, struct 
     *out = reader;
     if (!reader)
         return sb_fail_memory(err);
-    reader->cache = of(table)->cache;
+    reader->cache = table->cache;
     return sb_cache_reader_new(&reader->reader, reader->cache, err);
 }
 
@@ -287,11 +280,11 @@ enum sb_code sb_table_of_cache(struct sb_table **out, struct sb_cache *cache, co
         return sb_fail_memory(err);
     }
     table->base = (struct sb_table){.ops = &cache_ops,
+                                    .cache = cache,
                                     .name = name,
                                     .row_word = "key",
                                     .varied = true,
                                     .cell_size = USUAL_SIZE};
-    table->cache = cache;
     table->looked_at = SB_CACHE_NOWHERE;
     *out = &table->base;
     return SB_OK;

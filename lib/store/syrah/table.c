@@ -10,11 +10,6 @@
 
 #define BLOCK ((size_t)256 << 10) /* of what is streamed */
 
-struct syrah_table {
-    struct sb_table base;
-    struct sb_syrah_set *set;
-};
-
 struct syrah_reader {
     const struct sb_table *table;
     const struct sb_syrah_set *set;
@@ -22,20 +17,15 @@ struct syrah_reader {
     struct sb_buf header, block;
 };
 
-struct sb_syrah_set *sb_table_syrah(const struct sb_table *table)
-{
-    return ((const struct syrah_table *)table)->set;
-}
-
 static void free_table(struct sb_table *table)
 {
-    sb_syrah_set_free(sb_table_syrah(table));
+    sb_syrah_set_free(table->syrah);
 }
 
 static enum sb_code count(struct sb_table *table, int64_t *items, struct sb_error *err)
 {
     (void)err;
-    *items = sb_syrah_set_count(sb_table_syrah(table));
+    *items = sb_syrah_set_count(table->syrah);
     return SB_OK;
 }
 
@@ -44,20 +34,20 @@ static enum sb_code columns(struct sb_table *table, int64_t row, uint32_t *numbe
 {
     (void)row;
     (void)err;
-    *number = sb_syrah_set_array_count(sb_table_syrah(table));
+    *number = sb_syrah_set_array_count(table->syrah);
     return SB_OK;
 }
 
 static struct sb_column column(struct sb_table *table, uint32_t number)
 {
-    const struct sb_syrah_array *array = sb_syrah_set_array(sb_table_syrah(table), number);
+    const struct sb_syrah_array *array = sb_syrah_set_array(table->syrah, number);
 
     return (struct sb_column){.name = array->name, .dtype = array->dtype};
 }
 
 static int64_t find(struct sb_table *table, const char *name, size_t size)
 {
-    return sb_syrah_set_find(sb_table_syrah(table), name, size);
+    return sb_syrah_set_find(table->syrah, name, size);
 }
 
 static enum sb_code need(struct sb_table *table, const char *name, struct sb_error *err)
@@ -82,7 +72,7 @@ static enum sb_code reader_new(const struct sb_table *table, void **out, struct 
     if (!reader)
         return sb_fail_memory(err);
     reader->table = table;
-    reader->set = sb_table_syrah(table);
+    reader->set = table->syrah;
     reader->arrays = sb_syrah_set_array_count(reader->set);
     return SB_OK;
 }
@@ -101,7 +91,7 @@ static void reader_free(void *context)
 /* The index of a place counts the arrays of its file. */
 static struct sb_place place_of(const struct sb_table *table, const struct sb_cell *cell)
 {
-    const struct sb_syrah_set *set = sb_table_syrah(table);
+    const struct sb_syrah_set *set = table->syrah;
     struct sb_place place = sb_syrah_set_place(set, cell->row);
 
     place.index = place.index * sb_syrah_set_array_count(set) + cell->column;
@@ -141,7 +131,7 @@ static bool is_npy(const struct sb_syrah_set *set, const struct sb_cell *cell)
 
 static bool is_encoded(const struct sb_table *table, const struct sb_stored_cell *cell)
 {
-    return is_npy(sb_table_syrah(table), &cell->cell);
+    return is_npy(table->syrah, &cell->cell);
 }
 
 /* What stands before the values: nothing, or the header of a .npy. */
@@ -253,20 +243,19 @@ static int64_t average_size(const struct sb_syrah_set *set)
 enum sb_code sb_table_of_syrah(struct sb_table **out, struct sb_syrah_set *set,
                                struct sb_error *err)
 {
-    struct syrah_table *table = calloc(1, sizeof(*table));
+    struct sb_table *table = calloc(1, sizeof(*table));
 
-    *out = NULL;
+    *out = table;
     if (!table) {
         sb_syrah_set_free(set);
         return sb_fail_memory(err);
     }
-    table->base = (struct sb_table){.ops = &syrah_ops,
-                                    .name = sb_syrah_set_name(set),
-                                    .row_word = "item",
-                                    .numbered = true,
-                                    .cell_size = average_size(set)};
-    table->set = set;
-    *out = &table->base;
+    *table = (struct sb_table){.ops = &syrah_ops,
+                               .syrah = set,
+                               .name = sb_syrah_set_name(set),
+                               .row_word = "item",
+                               .numbered = true,
+                               .cell_size = average_size(set)};
     return SB_OK;
 }
 

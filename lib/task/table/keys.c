@@ -28,8 +28,8 @@ void sb_table_keys_free(struct sb_table_keys *keys)
 static enum sb_code turn(struct sb_table_keys *keys, struct sb_error *err)
 {
     keys->next = 0;
-    return sb_cache_asks_next(&keys->asks, sb_table_cache(keys->table), &keys->options.names,
-                              &keys->ended, err);
+    return sb_cache_asks_next(&keys->asks, keys->table->cache, &keys->options.names, &keys->ended,
+                              err);
 }
 
 static bool is_wanted(const struct sb_table_keys *keys, const struct sb_cache_ask *ask, size_t i)
