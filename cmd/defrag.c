@@ -7,6 +7,7 @@
 #include "open/opening.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
+#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
@@ -136,6 +137,38 @@ static void add_row(struct settings *settings, const char *label, int64_t before
     check(sb_buf_add_char(&settings->table, '\n'));
 }
 
+static void add_json(struct settings *settings, struct json *line)
+{
+    json_end(line);
+    check(line->failed ? SB_NOMEM : sb_buf_add(&settings->table, line->text.data, line->text.size));
+    json_release(line);
+}
+
+static void add_json_shard(struct settings *settings, uint32_t shard, int64_t before, int64_t after)
+{
+    struct json line = {0};
+
+    json_begin(&line);
+    json_number(&line, "shard", shard);
+    json_number(&line, "before", before);
+    json_number(&line, "after", after);
+    add_json(settings, &line);
+}
+
+static void add_json_sum(struct settings *settings, const struct sb_defrag_counts *counts)
+{
+    struct json line = {0};
+
+    json_begin(&line);
+    json_number(&line, "before", counts->bytes_before);
+    json_number(&line, "after", counts->bytes_after);
+    json_number(&line, "moved_files", counts->moved_files);
+    json_number(&line, "moved_bytes", counts->moved_bytes);
+    json_number(&line, "shards_removed", counts->shards_removed);
+    json_flag(&line, "out_of_time", counts->out_of_time);
+    add_json(settings, &line);
+}
+
 /* Nothing is printed here: writing to stdout may end the program, and the archive is locked. */
 static void note_shard(void *context, uint32_t shard, int64_t before, int64_t after)
 {
@@ -144,10 +177,7 @@ static void note_shard(void *context, uint32_t shard, int64_t before, int64_t af
 
     snprintf(label, sizeof(label), "%05" PRIu32, shard);
     if (settings->json)
-        check(sb_buf_add_format(&settings->table,
-                                "{\"shard\":%" PRIu32 ",\"before\":%" PRId64 ",\"after\":%" PRId64
-                                "}\n",
-                                shard, before, after));
+        add_json_shard(settings, shard, before, after);
     else if (settings->dry_run || message_is_verbose())
         add_row(settings, label, before, after);
 }
@@ -155,12 +185,7 @@ static void note_shard(void *context, uint32_t shard, int64_t before, int64_t af
 static void add_sum(struct settings *settings, const struct sb_defrag_counts *counts)
 {
     if (settings->json)
-        check(sb_buf_add_format(
-            &settings->table,
-            "{\"before\":%" PRId64 ",\"after\":%" PRId64 ",\"moved_files\":%" PRId64
-            ",\"moved_bytes\":%" PRId64 ",\"shards_removed\":%" PRIu32 ",\"out_of_time\":%s}\n",
-            counts->bytes_before, counts->bytes_after, counts->moved_files, counts->moved_bytes,
-            counts->shards_removed, counts->out_of_time ? "true" : "false"));
+        add_json_sum(settings, counts);
     else if (settings->dry_run || message_is_verbose())
         add_row(settings, "all  ", counts->bytes_before, counts->bytes_after);
 }

@@ -6,6 +6,7 @@
 #include "open/opening.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
+#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/output.h"
 
@@ -150,54 +151,56 @@ static void print_line(const struct report *report, const struct sb_difference *
     output_char('\n');
 }
 
-static enum sb_code add_sides(struct sb_buf *line, const struct sb_difference *difference)
+static void add_sides(struct json *line, const struct sb_difference *difference)
 {
     const struct sb_entry *a = &difference->ours->entry;
     const struct sb_entry *b = &difference->theirs->entry;
 
     switch (difference->kind) {
     case SB_DIFF_MISSING:
-        return sb_buf_add_format(line, ",\"type\":\"%s\"", type_name(difference->ours));
+        json_text(line, "type", type_name(difference->ours));
+        break;
     case SB_DIFF_EXTRA:
-        return sb_buf_add_format(line, ",\"type\":\"%s\"", type_name(difference->theirs));
+        json_text(line, "type", type_name(difference->theirs));
+        break;
     case SB_DIFF_TYPE:
-        return sb_buf_add_format(line, ",\"archive\":\"%s\",\"other\":\"%s\"",
-                                 type_name(difference->ours), type_name(difference->theirs));
+        json_text(line, "archive", type_name(difference->ours));
+        json_text(line, "other", type_name(difference->theirs));
+        break;
     case SB_DIFF_SIZE:
-        return sb_buf_add_format(line, ",\"archive\":%" PRId64 ",\"other\":%" PRId64, a->size,
-                                 b->size);
+        json_number(line, "archive", a->size);
+        json_number(line, "other", b->size);
+        break;
     case SB_DIFF_MODE:
-        return sb_buf_add_format(line, ",\"archive\":%u,\"other\":%u", a->mode & 07777,
-                                 b->mode & 07777);
+        json_number(line, "archive", a->mode & 07777);
+        json_number(line, "other", b->mode & 07777);
+        break;
     case SB_DIFF_TIME:
-        return sb_buf_add_format(line, ",\"archive\":%" PRId64 ",\"other\":%" PRId64, a->mtime_ns,
-                                 b->mtime_ns);
+        json_number(line, "archive", a->mtime_ns);
+        json_number(line, "other", b->mtime_ns);
+        break;
     case SB_DIFF_TARGET:
-        if (sb_buf_add_char(line, ',') ||
-            json_name(line, "archive", difference->our_target, strlen(difference->our_target)) ||
-            sb_buf_add_char(line, ','))
-            return SB_NOMEM;
-        return json_name(line, "other", difference->their_target, strlen(difference->their_target));
+        json_bytes(line, "archive", difference->our_target, strlen(difference->our_target));
+        json_bytes(line, "other", difference->their_target, strlen(difference->their_target));
+        break;
     case SB_DIFF_DAMAGED:
-        if (sb_buf_add_char(line, ','))
-            return SB_NOMEM;
-        return json_name(line, "text", difference->damage, strlen(difference->damage));
+        json_bytes(line, "text", difference->damage, strlen(difference->damage));
+        break;
     default:
-        return SB_OK;
+        break;
     }
 }
 
 static void print_json(const struct sb_difference *difference)
 {
-    struct sb_buf line = {0};
+    struct json line = {0};
 
-    if (sb_buf_add_format(&line, "{\"kind\":\"%s\",", kinds[difference->kind]) ||
-        json_name(&line, "path", difference->path, difference->path_size) ||
-        add_sides(&line, difference) || sb_buf_add_text(&line, "}\n"))
-        message_error("%s: cannot be printed: out of memory", difference->path);
-    else
-        output_bytes(line.data, line.size);
-    sb_buf_release(&line);
+    json_begin(&line);
+    json_text(&line, "kind", kinds[difference->kind]);
+    json_bytes(&line, "path", difference->path, difference->path_size);
+    add_sides(&line, difference);
+    json_print(&line);
+    json_release(&line);
 }
 
 /* As it is seen from the other side. */

@@ -10,6 +10,7 @@
 #include "open/opening.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
+#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/output.h"
 
@@ -77,7 +78,7 @@ struct usage {
     struct sb_archive *archive; /* of the store */
     struct sb_entry_sort *sort; /* NULL: entries are shown as they come */
     struct left_out left_out;
-    struct sb_buf line;
+    struct json line;
 };
 
 static int64_t amount_of(const struct settings *settings, const struct sb_entry *entry)
@@ -89,19 +90,16 @@ static int64_t amount_of(const struct settings *settings, const struct sb_entry 
 
 static void print_json(struct usage *usage, const struct sb_entry *entry)
 {
-    struct sb_buf *line = &usage->line;
+    static const char *const types[] = {[SB_FILE] = "file", [SB_DIR] = "dir", [SB_LINK] = "link"};
+    struct json *line = &usage->line;
     bool is_dir = entry->type == SB_DIR;
 
-    sb_buf_clear(line);
-    if (sb_buf_add_char(line, '{') || json_name(line, "path", entry->path, entry->path_size) ||
-        sb_buf_add_format(line, ",\"type\":\"%s\",\"size\":%" PRId64 ",\"files\":%" PRId64 "}\n",
-                          is_dir                   ? "dir"
-                          : entry->type == SB_LINK ? "link"
-                                                   : "file",
-                          is_dir ? entry->size_tree : entry->size,
-                          is_dir ? entry->num_files_tree : 1))
-        output_check(ENOMEM);
-    output_bytes(line->data, line->size);
+    json_begin(line);
+    json_bytes(line, "path", entry->path, entry->path_size);
+    json_text(line, "type", types[entry->type]);
+    json_number(line, "size", is_dir ? entry->size_tree : entry->size);
+    json_number(line, "files", is_dir ? entry->num_files_tree : 1);
+    json_print(line);
 }
 
 static void print_amount(const struct settings *settings, int64_t amount)
@@ -302,7 +300,7 @@ static enum sb_code show_usage(struct usage *usage, struct sb_store *store, char
         code = measure_all(usage, paths, count, err);
     complain_of_left_out(&usage->left_out);
     sb_entry_sort_free(usage->sort);
-    sb_buf_release(&usage->line);
+    json_release(&usage->line);
     return code;
 }
 

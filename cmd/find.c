@@ -5,6 +5,7 @@
 #include "open/opening.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
+#include "ui/json.h"
 #include "ui/local_time.h"
 #include "ui/message.h"
 #include "ui/name_list.h"
@@ -152,6 +153,7 @@ struct finding {
     struct sb_select *select;   /* NULL for a list of names */
     struct left_out left_out;
     struct sb_buf line;
+    struct json json;
 };
 
 static bool name_passes(const struct settings *settings, const struct sb_entry *entry)
@@ -205,11 +207,9 @@ static void print(struct finding *finding, const struct sb_entry *entry, size_t 
         output_line(entry->path, entry->path_size, settings->nul);
         return;
     }
-    sb_buf_clear(&finding->line);
-    if (json_entry(&finding->line, entry, finding->content))
-        output_check(ENOMEM);
-    output_bytes(finding->line.data, finding->line.size);
-    output_char('\n');
+    json_begin(&finding->json);
+    json_entry(&finding->json, entry, finding->content);
+    json_print(&finding->json);
 }
 
 static void consider(struct finding *finding, const struct sb_entry *entry)
@@ -331,6 +331,7 @@ static enum sb_code find(struct finding *finding, const char *path, char **paths
     sb_content_free(finding->content);
     sb_store_free(finding->store);
     sb_buf_release(&finding->line);
+    json_release(&finding->json);
     return code;
 }
 

@@ -1,14 +1,14 @@
 /*
  * shardbox ls: what a directory of an archive holds, as GNU ls shows it. Also the archive as a
- * tree, and seen from its shards. Of bags: ls/records.h; of Syrah files: ls/items.h; of caches:
- * ls/cache.h.
+ * tree, and seen from its shards. Of tables: ls/table.h.
  */
-#include "ls/cache.h"
 #include "ls/entries.h"
-#include "ls/items.h"
 #include "ls/settings.h"
+#include "ls/table.h"
 #include "open/arrays_given.h"
+#include "open/bag_opening.h"
 #include "open/cache_opening.h"
+#include "open/chosen_records.h"
 #include "ui/bandwidth.h"
 #include "ui/colour.h"
 #include "ui/command.h"
@@ -77,7 +77,17 @@ static const struct option options[] = {
     OPTION_CALL(0, "at", "SHARD:OFFSET[+LENGTH]", parse_at, "the files that own these bytes",
                 OPERAND_ANY),
     OPTION_FLAG(0, "json", struct ls_settings, json, "an object a line, with all that is known"),
-    OPTIONS_LS_RECORDS(struct ls_settings, records),
+    OPTION_FLAG(0, "count", struct ls_settings, count,
+                "just how many records, items or keys there are"),
+    OPTION_RECORDS,
+    OPTIONS_FIND,
+    OPTION_TEXT('T', "files-from", struct ls_settings, files_from, "FILE",
+                "also the numbers in FILE, a line each; with --find, or of a cache, keys; - is "
+                "standard input",
+                OPERAND_FILE),
+    OPTIONS_BAG("", struct ls_settings, opening.bag),
+    OPTION_INTEGER('j', "threads", struct ls_settings, threads, "N", 1, 256,
+                   "of a bag: threads that read (default: the cores, at most 4)"),
     OPTION_ARRAY,
     OPTION_BWLIMIT,
     OPTION_FROM,
@@ -86,7 +96,11 @@ static const struct option options[] = {
 
 static int check_usage(const struct ls_settings *settings, const char *path, int operands)
 {
-    const char *other = options_given_of(ls_options_of_bags);
+    static const char *const of_bags[] = {
+        "count",      "records", "find",   "find-all", "files-from", "compression",
+        "dictionary", "limits",  "layout", "threads",  NULL,
+    };
+    const char *other = options_given_of(of_bags);
 
     /* That there is no such file is what to say of it. */
     if (other && (strcmp(path, "-") == 0 || access(path, F_OK) == 0))
@@ -103,53 +117,6 @@ static int check_usage(const struct ls_settings *settings, const char *path, int
     if (settings->tree && (settings->json || settings->sort != LS_BY_NAME || settings->reverse))
         return message_usage("--tree is in order of name, and has no --json");
     return STATUS_CLEAN;
-}
-
-static int run_records(struct ls_settings *settings, struct sb_store *store, int operands)
-{
-    struct ls_records *records = &settings->records;
-
-    records->details = settings->details;
-    records->human = settings->human;
-    records->json = settings->json;
-    records->shards = settings->shards;
-    records->rsync_list = settings->rsync_list;
-    records->nul = settings->nul;
-    return ls_records(records, store, operands);
-}
-
-static int run_cache(const struct ls_settings *settings, struct sb_store *store, char **keys,
-                     int count)
-{
-    struct ls_cache wanted = {
-        .details = settings->details,
-        .human = settings->human,
-        .json = settings->json,
-        .count = settings->records.count,
-        .all = settings->all,
-        .nul = settings->nul,
-        .files_from = settings->records.files_from,
-    };
-
-    return sb_store_can(store, SB_CAN_KEYS)
-               ? ls_cache(&wanted, store, keys, (size_t)count)
-               : ls_caches(&wanted, sb_store_path(store), (size_t)count);
-}
-
-static int run_items(const struct ls_settings *settings, struct sb_store *store, char **operands,
-                     size_t count)
-{
-    const struct ls_items wanted = {
-        .files_from = settings->records.files_from,
-        .count = settings->records.count,
-        .details = settings->details,
-        .human = settings->human,
-        .json = settings->json,
-        .rsync_list = settings->rsync_list,
-        .nul = settings->nul,
-    };
-
-    return ls_items(&wanted, store, operands, count);
 }
 
 static int run_entries(struct ls_settings *settings, struct sb_store *store, char **paths,
@@ -175,15 +142,15 @@ static int list(struct ls_settings *settings, struct sb_store *store, char **ope
 {
     int status;
 
-    if (sb_store_can(store, SB_CAN_KEYS) || holds_caches(store))
-        return run_cache(settings, store, operands, count);
-    if (sb_store_can(store, SB_CAN_ITEMS))
-        return run_items(settings, store, operands, (size_t)count);
-    status = refuse_arrays(sb_store_path(store));
+    if (holds_caches(store))
+        return ls_caches(settings, sb_store_path(store), (size_t)count);
+    status =
+        sb_store_can(store, SB_CAN_ARRAYS) ? STATUS_CLEAN : refuse_arrays(sb_store_path(store));
     if (status)
         return status;
-    return sb_store_can(store, SB_CAN_RECORDS) ? run_records(settings, store, count + 1)
-                                               : run_entries(settings, store, operands, count);
+    return sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS)
+               ? ls_table(settings, store, operands, (size_t)count)
+               : run_entries(settings, store, operands, count);
 }
 
 static int run(const struct command *self, int argc, char **argv)

@@ -12,6 +12,7 @@
 #include "store/catalog.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
+#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
@@ -169,23 +170,20 @@ struct run {
     const struct split_settings *settings;
     bool records; /* parts are bags */
     struct report report;
-    struct sb_buf line;
+    struct json line;
 };
 
 static void print_json(struct run *run, const struct sb_split_part *part)
 {
-    struct sb_buf *line = &run->line;
+    struct json *line = &run->line;
 
-    sb_buf_clear(line);
-    output_need(sb_buf_add_char(line, '{'));
-    output_need(json_name(line, "part", part->name, strlen(part->name)));
-    output_need(sb_buf_add_char(line, ','));
-    output_need(json_name(line, "output", part->output, strlen(part->output)));
-    output_need(sb_buf_add_format(line,
-                                  ",\"%s\":%" PRId64 ",\"bytes\":%" PRId64 ",\"skipped\":%s}\n",
-                                  run->records ? "records" : "files", part->files, part->bytes,
-                                  part->skipped ? "true" : "false"));
-    output_bytes(line->data, line->size);
+    json_begin(line);
+    json_bytes(line, "part", part->name, strlen(part->name));
+    json_bytes(line, "output", part->output, strlen(part->output));
+    json_number(line, run->records ? "records" : "files", part->files);
+    json_number(line, "bytes", part->bytes);
+    json_flag(line, "skipped", part->skipped);
+    json_print(line);
 }
 
 static void show_part(void *context, const struct sb_split_part *part)
@@ -359,7 +357,7 @@ static void split(const struct split_settings *settings)
     conclude(settings, &result, code, &err);
     report_release(&run.report);
     records_release(&records);
-    sb_buf_release(&run.line);
+    json_release(&run.line);
 }
 
 static int run(const struct command *self, int argc, char **argv)

@@ -8,6 +8,7 @@
 #include "task/verify/container.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
+#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
@@ -103,11 +104,19 @@ static void print_container_summary(const struct verify_run *run)
 {
     const struct sb_verify_result *result = &run->result;
 
-    output_format("{\"kind\":\"summary\",\"container\":\"%s\",\"defects\":%" PRId64
-                  ",\"files\":%" PRId64 ",\"dirs\":%" PRId64 ",\"bytes_read\":%" PRId64
-                  ",\"unchecked\":%" PRId64 ",\"unproved\":\"%s\"}\n",
-                  run->word, result->defects, result->files, result->dirs, result->bytes_read,
-                  result->unchecked, run->unproved);
+    struct json line = {0};
+
+    json_begin(&line);
+    json_text(&line, "kind", "summary");
+    json_text(&line, "container", run->word);
+    json_number(&line, "defects", result->defects);
+    json_number(&line, "files", result->files);
+    json_number(&line, "dirs", result->dirs);
+    json_number(&line, "bytes_read", result->bytes_read);
+    json_number(&line, "unchecked", result->unchecked);
+    json_text(&line, "unproved", run->unproved);
+    json_print(&line);
+    json_release(&line);
 }
 
 static enum sb_code verify_members(struct verify_run *run, struct sb_store *store,

@@ -19,51 +19,43 @@ void report_release(struct report *report)
     report_file_release(&report->out);
 }
 
-static enum sb_code add_path(struct sb_buf *line, const char *name)
+static struct json *begin_line(struct report *report, const char *name)
 {
-    enum sb_code code = sb_buf_add_char(line, '{');
+    struct json *line = &report->out.line;
 
-    if (code == SB_OK && name)
-        code = json_name(line, "path", name, strlen(name));
-    if (code == SB_OK && name)
-        code = sb_buf_add_char(line, ',');
-    return code;
+    json_begin(line);
+    if (name)
+        json_bytes(line, "path", name, strlen(name));
+    return line;
 }
 
 void report_lost(void *context, const char *name, unsigned properties)
 {
     struct report *report = context;
-    const char *comma = "";
-    enum sb_code code;
+    struct json *line;
 
     for (unsigned i = 0; i < REPORT_PROPERTIES; i++)
         report->lost[i] += properties >> i & 1;
     if (!report->out.file)
         return;
-    code = add_path(&report->out.line, name);
-    if (code == SB_OK)
-        code = sb_buf_add_text(&report->out.line, "\"lost\":[");
-    for (unsigned i = 0; code == SB_OK && i < REPORT_PROPERTIES; i++) {
-        if (!(properties >> i & 1))
-            continue;
-        code = sb_buf_add_format(&report->out.line, "%s\"%s\"", comma, sb_property_word(1U << i));
-        comma = ",";
+    line = begin_line(report, name);
+    json_open(line, "lost", '[');
+    for (unsigned i = 0; i < REPORT_PROPERTIES; i++) {
+        if (properties >> i & 1)
+            json_text(line, NULL, sb_property_word(1U << i));
     }
-    if (code == SB_OK)
-        code = sb_buf_add_char(&report->out.line, ']');
-    report_file_line(&report->out, code);
+    json_close(line, ']');
+    report_file_line(&report->out);
 }
 
 static void report_problem(struct report *report, const char *kind, const char *subject,
                            const char *text)
 {
-    enum sb_code code = add_path(&report->out.line, subject);
+    struct json *line = begin_line(report, subject);
 
-    if (code == SB_OK)
-        code = sb_buf_add_format(&report->out.line, "\"problem\":\"%s\",", kind);
-    if (code == SB_OK)
-        code = json_name(&report->out.line, "why", text, strlen(text));
-    report_file_line(&report->out, code);
+    json_text(line, "problem", kind);
+    json_bytes(line, "why", text, strlen(text));
+    report_file_line(&report->out);
 }
 
 void report_event(void *context, enum sb_level level, const char *kind, const char *subject,

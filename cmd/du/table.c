@@ -3,6 +3,7 @@
 #include "open/arrays_given.h"
 #include "open/cache_opening.h"
 #include "ui/cells.h"
+#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
@@ -25,6 +26,7 @@ struct writing {
     const struct du_table *wanted;
     const struct sb_usage *usage;
     struct sb_buf line;
+    struct json json;
 };
 
 static size_t width_of(const struct writing *writing, size_t measure)
@@ -66,23 +68,20 @@ static void write_heading(struct writing *writing)
 static void write_json(struct writing *writing, const struct sb_usage_line *what)
 {
     const struct sb_usage *usage = writing->usage;
-    struct sb_buf *line = &writing->line;
+    struct json *line = &writing->json;
 
-    output_need(sb_buf_add_char(line, '{'));
+    json_begin(line);
     if (what->rest)
-        output_need(sb_buf_add_format(line, "\"%s\":true", what->name));
+        json_flag(line, what->name, true);
     else
-        output_need(
-            json_name(line, usage->by_column ? "array" : "path", what->name, strlen(what->name)));
+        json_bytes(line, usage->by_column ? "array" : "path", what->name, strlen(what->name));
     if (what->dtype)
-        output_need(sb_buf_add_format(line, ",\"dtype\":\"%s\"", what->dtype));
+        json_text(line, "dtype", what->dtype);
     for (size_t i = 0; i < usage->measure_count; i++) {
         if (what->amounts[i] >= 0)
-            output_need(sb_buf_add_format(line, ",\"%s\":%" PRId64, usage->measures[i].word,
-                                          what->amounts[i]));
+            json_number(line, usage->measures[i].word, what->amounts[i]);
     }
-    output_need(sb_buf_add_text(line, "}\n"));
-    output_bytes(line->data, line->size);
+    json_print(line);
 }
 
 /* Bytes for each one that is stored; "-" where nothing is. */
@@ -136,6 +135,7 @@ static void write_usage(const struct du_table *wanted, const struct sb_usage *us
     if (!alone)
         write_line(&writing, &usage->total);
     sb_buf_release(&writing.line);
+    json_release(&writing.json);
 }
 
 static enum sb_code measure(const struct du_table *wanted, struct sb_store *store,
@@ -233,6 +233,7 @@ static enum sb_code show_caches(const struct du_table *wanted, const char *path,
     if (!code && caches.of_all.measures)
         write_line(&caches.writing, &caches.of_all.total);
     sb_buf_release(&caches.writing.line);
+    json_release(&caches.writing.json);
     return code;
 }
 

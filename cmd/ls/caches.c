@@ -1,11 +1,14 @@
-#include "ls/cache.h"
+#include "ls/settings.h"
+#include "ls/table.h"
 #include "open/cache_opening.h"
 #include "ui/cells.h"
+#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
 
-#include <inttypes.h>
+#include "store/table.h"
+
 #include <string.h>
 
 /* A cache of several. */
@@ -38,48 +41,55 @@ static enum sb_code sum_up(struct sb_cache *cache, struct summary *sum, struct s
     return sb_cache_count(cache, &rows, &sum->keys, err);
 }
 
-static void show_summary(const struct ls_cache *wanted, const struct summary *sum, const char *name)
+static void write_json(const struct summary *sum, const char *name)
+{
+    struct json line = {0};
+
+    json_begin(&line);
+    json_bytes(&line, "cache", name, strlen(name));
+    json_number(&line, "keys", sum->keys);
+    json_number(&line, "segments", sum->segments);
+    json_number(&line, "bytes", sum->bytes);
+    json_text(&line, "structure", *sum->structure == '-' ? NULL : sum->structure);
+    json_print(&line);
+    json_release(&line);
+}
+
+static void show_summary(const struct ls_settings *wanted, const struct summary *sum,
+                         const char *name)
 {
     struct sb_buf line = {0};
     char number[NUMBER_SIZE];
 
     if (wanted->json) {
-        output_need(sb_buf_add_char(&line, '{'));
-        output_need(json_name(&line, "cache", name, strlen(name)));
-        output_need(sb_buf_add_format(&line,
-                                      ",\"keys\":%" PRId64 ",\"segments\":%" PRIu32
-                                      ",\"bytes\":%" PRId64 ",\"structure\":",
-                                      sum->keys, sum->segments, sum->bytes));
-        output_need(*sum->structure == '-'
-                        ? sb_buf_add_text(&line, "null")
-                        : json_string(&line, sum->structure, strlen(sum->structure)));
-        output_need(sb_buf_add_text(&line, "}\n"));
-        output_bytes(line.data, line.size);
-    } else {
-        add_cell(&line, format_number(sum->keys, number), 12, true);
-        add_cell(&line, format_number(sum->segments, number), 8, true);
-        add_cell(&line, format_amount(sum->bytes, wanted->human, number), wanted->human ? 6 : 15,
-                 true);
-        add_cell(&line, sum->structure, 6, false);
-        output_bytes(line.data, line.size);
-        output_line(name, strlen(name), false);
+        write_json(sum, name);
+        return;
     }
+    add_cell(&line, format_number(sum->keys, number), 12, true);
+    add_cell(&line, format_number(sum->segments, number), 8, true);
+    add_cell(&line, format_amount(sum->bytes, wanted->human, number), wanted->human ? 6 : 15, true);
+    add_cell(&line, sum->structure, 6, false);
+    output_bytes(line.data, line.size);
+    output_line(name, strlen(name), false);
     sb_buf_release(&line);
 }
 
 static enum sb_code list_cache_of_several(void *context, const char *path, const char *name,
                                           struct sb_error *err)
 {
-    struct sb_cache *cache;
+    static const struct opening plain;
+    struct sb_table *table = NULL;
     struct sb_store *store;
     struct summary sum;
-    enum sb_code code = open_cache_at(&store, &cache, path, err);
+    enum sb_code code = open_store(&store, path, &plain, err);
 
     if (!code)
-        code = sum_up(cache, &sum, err);
+        code = sb_store_table(store, &table, err);
+    if (!code)
+        code = sum_up(table->cache, &sum, err);
     if (!code)
         show_summary(context, &sum, name);
-    sb_cache_free(cache);
+    sb_table_free(table);
     sb_store_free(store);
     if (code == SB_FORMAT || (code && !sb_ends_work(err))) {
         message_problem("%s", err->text);
@@ -88,23 +98,27 @@ static enum sb_code list_cache_of_several(void *context, const char *path, const
     return code;
 }
 
-int ls_caches(const struct ls_cache *wanted, const char *path, size_t key_count)
+int ls_caches(const struct ls_settings *settings, const char *path, size_t operands)
 {
-    static const char *const of_one[] = {"long", "all",   "count", "files-from",
-                                         "null", "array", NULL};
-    struct ls_cache settings = *wanted;
-    const char *other = ls_cache_clash();
+    static const char *const of_others[] = {
+        "recursive", "directory",   "sort",       "by-size", "by-time",    "reverse",
+        "tree",      "shards",      "at",         "records", "rsync-list", "find",
+        "find-all",  "compression", "dictionary", "limits",  "layout",     "threads",
+        "long",      "all",         "count",      "null",    "array",      NULL,
+    };
+    const char *other = options_given_of(of_others);
+    struct ls_settings wanted = *settings;
     struct sb_error err;
 
-    if (!other)
-        other = options_given_of(of_one);
+    if (!other && settings->files_from)
+        other = "files-from";
     if (other)
         return message_usage("%s: holds caches, which are listed without --%s", path, other);
-    if (key_count > 0)
+    if (operands > 0)
         return message_usage("%s: holds caches: list one of them, such as those that 'shardbox ls "
                              "%s' shows",
                              path, path);
-    if (sb_cache_list(path, list_cache_of_several, &settings, &err))
+    if (sb_cache_list(path, list_cache_of_several, &wanted, &err))
         return message_failure(&err);
     return message_status();
 }

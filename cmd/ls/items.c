@@ -1,158 +1,94 @@
-#include "ls/items.h"
-
+#include "ls/settings.h"
+#include "ls/table.h"
 #include "open/chosen_rows.h"
 #include "ui/cells.h"
+#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/output.h"
+#include "ui/rows.h"
 
-#include "store/store.h"
 #include "store/syrah/set.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define ROWS_MOST 1024 /* that are written together, with columns of one width */
-
-static const char *const options_of_others[] = {
-    "recursive",  "directory", "sort",   "by-size", "by-time",  "reverse",
-    "tree",       "at",        "shards", "find",    "find-all", "compression",
-    "dictionary", "limits",    "layout", "threads", NULL,
-};
-
-struct row {
+/* A cell of the table; what is wrong with it, or NULL. */
+struct item_cell {
     int64_t item;
     const struct sb_syrah_array *array;
     struct sb_place place;
     struct sb_extent extent;
-    bool damaged;
-    size_t defect_at; /* in the list's texts */
+    const char *defect;
 };
 
 struct list {
-    const struct ls_items *wanted;
+    const struct ls_settings *wanted;
     const struct sb_syrah_set *set;
-    size_t item_width, type_width, length_width, bytes_width, offset_width;
-    struct row rows[ROWS_MOST];
-    size_t count;
-    struct sb_buf texts;
-    struct sb_buf line;
+    struct rows rows;
+    struct json json;
 };
 
-static void widen(size_t *width, const char *text)
+static int64_t length_of(const struct item_cell *cell)
 {
-    size_t size = strlen(text);
-
-    if (size > *width)
-        *width = size;
+    return cell->extent.size / (int64_t)sb_dtype_size(cell->array->dtype);
 }
 
-static int64_t length_of(const struct row *row)
+static void add_amount(struct list *list, const struct item_cell *cell, int64_t value, bool human)
 {
-    return row->extent.size / (int64_t)sb_dtype_size(row->array->dtype);
+    if (cell->defect)
+        rows_word(&list->rows, "damaged");
+    else
+        rows_number(&list->rows, value, human);
 }
 
-static const char *number_of(const struct row *row, int64_t value, bool human,
-                             char out[NUMBER_SIZE])
+static void write_json(struct list *list, const struct item_cell *cell)
 {
-    return row->damaged ? "damaged" : format_amount(value, human, out);
+    const char *file = sb_syrah_name(sb_syrah_set_file(list->set, cell->place.shard));
+    struct json *line = &list->json;
+    bool sound = !cell->defect;
+
+    json_begin(line);
+    json_number(line, "item", cell->item);
+    json_bytes(line, "array", cell->array->name, strlen(cell->array->name));
+    json_text(line, "dtype", sb_dtype_word(cell->array->dtype));
+    json_known(line, "length", sound, length_of(cell));
+    json_known(line, "bytes", sound, cell->extent.size);
+    json_known(line, "offset", sound, cell->extent.offset);
+    json_bytes(line, "file", file, strlen(file));
+    if (cell->defect)
+        json_text(line, "defect", cell->defect);
+    json_print(line);
 }
 
-static void measure(struct list *list, const struct row *row)
+static void show_cell(struct list *list, const struct item_cell *cell)
 {
-    char number[NUMBER_SIZE];
-
-    widen(&list->type_width, sb_dtype_word(row->array->dtype));
-    widen(&list->length_width, number_of(row, length_of(row), false, number));
-    widen(&list->bytes_width, number_of(row, row->extent.size, list->wanted->human, number));
-    if (list->wanted->details)
-        widen(&list->offset_width, number_of(row, row->extent.offset, false, number));
-}
-
-static void write_row(struct list *list, const struct row *row)
-{
-    struct sb_buf *line = &list->line;
-    char number[NUMBER_SIZE];
-
-    sb_buf_clear(line);
-    add_cell(line, format_number(row->item, number), list->item_width, true);
-    add_cell(line, sb_dtype_word(row->array->dtype), list->type_width, false);
-    add_cell(line, number_of(row, length_of(row), false, number), list->length_width, true);
-    add_cell(line, number_of(row, row->extent.size, list->wanted->human, number), list->bytes_width,
-             true);
-    if (list->wanted->details)
-        add_cell(line, number_of(row, row->extent.offset, false, number), list->offset_width, true);
-    output_bytes(line->data, line->size);
-    output_line(row->array->name, strlen(row->array->name), false);
-}
-
-static void add_json_number(struct sb_buf *line, const char *key, const struct row *row,
-                            int64_t value)
-{
-    char number[NUMBER_SIZE];
-
-    output_need(sb_buf_add_text(line, key));
-    output_need(sb_buf_add_text(line, row->damaged ? "null" : format_number(value, number)));
-}
-
-static void write_json(struct list *list, const struct row *row)
-{
-    const char *file = sb_syrah_name(sb_syrah_set_file(list->set, row->place.shard));
-    const char *defect = row->damaged ? list->texts.data + row->defect_at : NULL;
-    struct sb_buf *line = &list->line;
-
-    sb_buf_clear(line);
-    output_need(sb_buf_add_format(line, "{\"item\":%" PRId64 ",", row->item));
-    output_need(json_name(line, "array", row->array->name, strlen(row->array->name)));
-    output_need(sb_buf_add_format(line, ",\"dtype\":\"%s\"", sb_dtype_word(row->array->dtype)));
-    add_json_number(line, ",\"length\":", row, length_of(row));
-    add_json_number(line, ",\"bytes\":", row, row->extent.size);
-    add_json_number(line, ",\"offset\":", row, row->extent.offset);
-    output_need(sb_buf_add_char(line, ','));
-    output_need(json_name(line, "file", file, strlen(file)));
-    if (defect) {
-        output_need(sb_buf_add_text(line, ",\"defect\":"));
-        output_need(json_string(line, defect, strlen(defect)));
+    if (cell->defect)
+        message_problem("%s: %s", sb_syrah_set_name(list->set), cell->defect);
+    if (list->wanted->json) {
+        write_json(list, cell);
+        return;
     }
-    output_need(sb_buf_add_text(line, "}\n"));
-    output_bytes(line->data, line->size);
-}
-
-static void write_rows(struct list *list)
-{
-    for (size_t i = 0; i < list->count && !list->wanted->json; i++)
-        measure(list, &list->rows[i]);
-    for (size_t i = 0; i < list->count; i++) {
-        const struct row *row = &list->rows[i];
-
-        if (row->damaged)
-            message_problem("%s: %s", sb_syrah_set_name(list->set),
-                            list->texts.data + row->defect_at);
-        if (list->wanted->json)
-            write_json(list, row);
-        else
-            write_row(list, row);
-    }
-    list->count = 0;
-    sb_buf_clear(&list->texts);
+    rows_number(&list->rows, cell->item, false);
+    rows_text(&list->rows, sb_dtype_word(cell->array->dtype));
+    add_amount(list, cell, length_of(cell), false);
+    add_amount(list, cell, cell->extent.size, list->wanted->human);
+    if (list->wanted->details)
+        add_amount(list, cell, cell->extent.offset, false);
+    rows_end(&list->rows, cell->array->name, strlen(cell->array->name));
 }
 
 static enum sb_code add_row(struct list *list, int64_t item, uint32_t array, struct sb_error *err)
 {
-    struct row *row = &list->rows[list->count];
+    struct item_cell cell = {.item = item, .array = sb_syrah_set_array(list->set, array)};
     enum sb_code code;
 
-    *row = (struct row){.item = item, .array = sb_syrah_set_array(list->set, array)};
-    row->place = sb_syrah_set_place(list->set, row->item);
-    code = sb_syrah_set_extent(list->set, row->place, array, &row->extent, err);
+    cell.place = sb_syrah_set_place(list->set, item);
+    code = sb_syrah_set_extent(list->set, cell.place, array, &cell.extent, err);
     if (code && code != SB_DAMAGED)
         return code;
-    if (code) {
-        row->damaged = true;
-        row->defect_at = list->texts.size;
-        output_need(sb_buf_add(&list->texts, err->text, strlen(err->text) + 1));
-    }
-    if (++list->count == ROWS_MOST)
-        write_rows(list);
+    if (code)
+        cell.defect = err->text;
+    show_cell(list, &cell);
     return SB_OK;
 }
 
@@ -177,12 +113,12 @@ static enum sb_code list_chosen(struct list *list, const struct sb_cell_feed *fe
 
     for (;;) {
         if (!feed->ready(feed->context)) {
-            write_rows(list);
+            rows_flush(&list->rows);
             output_flush();
         }
         code = feed->next(feed->context, &run, err);
         if (code == SB_INVALID && run.rows.count == 0) {
-            write_rows(list);
+            rows_flush(&list->rows);
             message_problem("%s: %s", sb_syrah_set_name(list->set), err->text);
             continue;
         }
@@ -191,14 +127,14 @@ static enum sb_code list_chosen(struct list *list, const struct sb_cell_feed *fe
         if (code)
             break;
     }
-    write_rows(list);
+    rows_flush(&list->rows);
     return code == SB_END ? SB_OK : code;
 }
 
 static enum sb_code list_items(struct list *list, struct sb_table *table, char *const *operands,
                                size_t count, struct sb_error *err)
 {
-    const struct ls_items *wanted = list->wanted;
+    const struct ls_settings *wanted = list->wanted;
     int64_t items = sb_syrah_set_count(list->set);
     struct sb_table_choice *choice;
     struct sb_cell_feed feed;
@@ -210,7 +146,7 @@ static enum sb_code list_items(struct list *list, struct sb_table *table, char *
     if (code)
         return code;
     code = sb_table_choice_new(&choice, table, &chosen.options, &message_notify, err);
-    list->item_width = strlen(format_number(items > 0 ? items - 1 : 0, number));
+    list->rows.widths[0] = strlen(format_number(items > 0 ? items - 1 : 0, number));
     if (!code && wanted->count) {
         output_format("%" PRId64 "\n", sb_table_choice_rows(choice));
     } else if (!code) {
@@ -231,53 +167,17 @@ static void list_files(const struct list *list)
     }
 }
 
-static int check_usage(const struct ls_items *wanted, const char *path, size_t operands)
+enum sb_code ls_items(const struct ls_settings *settings, struct sb_table *table,
+                      char *const *operands, size_t count, struct sb_error *err)
 {
-    static const char *const choosing[] = {"records", "array", "files-from", NULL};
-    const char *other = options_given_of(options_of_others);
-    const char *chosen = options_given_of(choosing);
+    struct list list = {.wanted = settings, .set = table->syrah};
+    enum sb_code code = SB_OK;
 
-    if (other)
-        return message_usage(
-            "%s: is a Syrah file, whose items are listed in their order, without --%s", path,
-            other);
-    if (wanted->rsync_list && wanted->count)
-        return message_usage("--rsync-list and --count cannot be given together");
-    if (wanted->rsync_list && (chosen || operands > 0))
-        return message_usage("--rsync-list is of whole files: it takes no ITEM, and no --%s",
-                             chosen ? chosen : "records");
-    if (wanted->rsync_list && wanted->json)
-        return message_usage("lists of files have no --json");
-    if (wanted->nul && !wanted->rsync_list && !wanted->files_from)
-        return message_usage("-0 goes with -T or --rsync-list");
-    if (wanted->files_from && wanted->count)
-        return message_usage("-T goes with rows of items");
-    if (wanted->files_from && strcmp(wanted->files_from, "-") == 0 && strcmp(path, "-") == 0)
-        return message_usage("the Syrah file and -T cannot both be standard input");
-    return STATUS_CLEAN;
-}
-
-int ls_items(const struct ls_items *wanted, struct sb_store *store, char *const *operands,
-             size_t count)
-{
-    static struct list list;
-    struct sb_table *table;
-    struct sb_error err;
-    enum sb_code code;
-    int status = check_usage(wanted, sb_store_path(store), count);
-
-    if (status)
-        return status;
-    if (sb_store_table(store, &table, &err))
-        return message_failure(&err);
-    list = (struct list){.wanted = wanted, .set = table->syrah};
-    if (wanted->rsync_list)
+    if (settings->rsync_list)
         list_files(&list);
-    code = wanted->rsync_list ? SB_OK : list_items(&list, table, operands, count, &err);
-    sb_buf_release(&list.texts);
-    sb_buf_release(&list.line);
-    sb_table_free(table);
-    if (code)
-        message_failure(&err);
-    return message_status();
+    else
+        code = list_items(&list, table, operands, count, err);
+    rows_release(&list.rows);
+    json_release(&list.json);
+    return code;
 }

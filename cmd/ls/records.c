@@ -1,94 +1,53 @@
-#include "ls/records.h"
+#include "ls/settings.h"
+#include "ls/table.h"
 #include "open/bag_shards.h"
+#include "open/chosen_records.h"
 #include "ui/cells.h"
+#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/output.h"
+#include "ui/rows.h"
 
 #include "core/io.h"
+#include "store/table.h"
 #include "task/index/record_index.h"
 #include "task/table/record_rows.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-const char *const ls_options_of_bags[] = {
-    "count",      "records", "find",   "find-all", "files-from", "compression",
-    "dictionary", "limits",  "layout", "threads",  NULL,
-};
-
-static const char *const options_of_archives[] = {
-    "recursive", "directory", "sort", "by-size", "by-time", "reverse", "tree", "at", NULL,
-};
-
-struct widths {
-    size_t stored, size, offset;
-};
-
 struct list {
-    const struct ls_records *wanted;
+    const struct ls_settings *wanted;
     struct sb_bag *bag;
     struct sb_bag_reader *reader; /* of single rows */
-    size_t number_width, shard_width;
-    struct widths widths;
-    struct sb_buf line;
+    struct rows rows;
+    struct json json;
 };
 
-static void widen(size_t *width, const char *text)
-{
-    size_t size = strlen(text);
-
-    if (size > *width)
-        *width = size;
-}
-
 /* A size that is not known is that of a damaged record. */
-static const char *amount(const struct list *list, int64_t size, char out[NUMBER_SIZE])
+static void add_amount(struct list *list, int64_t size)
 {
-    return size < 0 ? "damaged" : format_amount(size, list->wanted->human, out);
+    if (size < 0)
+        rows_word(&list->rows, "damaged");
+    else
+        rows_number(&list->rows, size, list->wanted->human);
 }
 
-static void measure(struct list *list, const struct sb_record_row *row)
-{
-    struct widths *widths = &list->widths;
-    char number[NUMBER_SIZE];
-
-    widen(&widths->stored, amount(list, row->extent.size, number));
-    widen(&widths->size, amount(list, row->size, number));
-    if (list->wanted->details)
-        widen(&widths->offset, format_number(row->extent.offset, number));
-}
-
-/* What stands last has no space behind it. */
-static void end_line(struct sb_buf *line)
-{
-    line->data[line->size - 1] = '\n';
-    output_bytes(line->data, line->size);
-}
-
-static void write_row(struct list *list, const struct sb_record_row *row)
+static void add_row(struct list *list, const struct sb_record_row *row)
 {
     const struct sb_extent *extent = &row->extent;
-    struct sb_buf *line = &list->line;
-    char number[NUMBER_SIZE];
 
-    sb_buf_clear(line);
-    add_cell(line, format_number(row->record, number), list->number_width, true);
-    add_cell(line, amount(list, extent->size, number), list->widths.stored, true);
-    add_cell(line, amount(list, row->size, number), list->widths.size, true);
+    rows_number(&list->rows, row->record, false);
+    add_amount(list, extent->size);
+    add_amount(list, row->size);
     if (list->wanted->details) {
-        add_cell(line, format_number(extent->shard, number), list->shard_width, true);
-        add_cell(line, extent->size < 0 ? "-" : format_number(extent->offset, number),
-                 list->widths.offset, true);
+        rows_number(&list->rows, extent->shard, false);
+        if (extent->size < 0)
+            rows_word(&list->rows, "-");
+        else
+            rows_number(&list->rows, extent->offset, false);
     }
-    end_line(line);
-}
-
-static void add_json_number(struct sb_buf *line, const char *key, int64_t value)
-{
-    char number[NUMBER_SIZE];
-
-    output_need(sb_buf_add_text(line, key));
-    output_need(sb_buf_add_text(line, value < 0 ? "null" : format_number(value, number)));
+    rows_end(&list->rows, NULL, 0);
 }
 
 /* key: what was looked for, or NULL. */
@@ -96,54 +55,47 @@ static void write_json(struct list *list, const struct sb_record_row *row, const
                        size_t key_size)
 {
     const char *path = sb_bag_shard(list->bag, row->extent.shard)->path;
-    struct sb_buf *line = &list->line;
+    bool located = row->extent.size >= 0;
+    struct json *line = &list->json;
 
-    sb_buf_clear(line);
-    output_need(sb_buf_add_char(line, '{'));
-    if (key) {
-        output_need(json_name(line, "key", key, key_size));
-        output_need(sb_buf_add_char(line, ','));
-    }
-    add_json_number(line, "\"index\":", row->record);
-    add_json_number(line, ",\"shard\":", row->extent.shard);
-    add_json_number(line, ",\"offset\":", row->extent.size < 0 ? -1 : row->extent.offset);
-    add_json_number(line, ",\"stored\":", row->extent.size);
-    add_json_number(line, ",\"size\":", row->size);
-    output_need(sb_buf_add_char(line, ','));
-    output_need(json_name(line, "file", path, strlen(path)));
-    if (row->defect) {
-        output_need(sb_buf_add_text(line, ",\"defect\":"));
-        output_need(json_string(line, row->defect, strlen(row->defect)));
-    }
-    output_need(sb_buf_add_text(line, "}\n"));
-    output_bytes(line->data, line->size);
+    json_begin(line);
+    if (key)
+        json_bytes(line, "key", key, key_size);
+    json_number(line, "index", row->record);
+    json_number(line, "shard", row->extent.shard);
+    json_known(line, "offset", located, row->extent.offset);
+    json_known(line, "stored", located, row->extent.size);
+    json_known(line, "size", row->size >= 0, row->size);
+    json_bytes(line, "file", path, strlen(path));
+    if (row->defect)
+        json_text(line, "defect", row->defect);
+    json_print(line);
 }
 
-static void complain_of_defect(const struct list *list, const struct sb_record_row *row)
+static void show_row(struct list *list, const struct sb_record_row *row, const void *key,
+                     size_t key_size)
 {
     if (row->defect)
         message_problem("%s: %s", sb_bag_name(list->bag), row->defect);
+    if (list->wanted->json)
+        write_json(list, row, key, key_size);
+    else
+        add_row(list, row);
 }
 
-static enum sb_code write_rows(void *context, const struct sb_record_row *rows, size_t count,
-                               struct sb_error *err)
+static enum sb_code show_rows(void *context, const struct sb_record_row *rows, size_t count,
+                              struct sb_error *err)
 {
     struct list *list = context;
 
     (void)err;
-    for (size_t i = 0; i < count && !list->wanted->json; i++)
-        measure(list, &rows[i]);
-    for (size_t i = 0; i < count; i++) {
-        complain_of_defect(list, &rows[i]);
-        if (list->wanted->json)
-            write_json(list, &rows[i], NULL, 0);
-        else
-            write_row(list, &rows[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        show_row(list, &rows[i], NULL, 0);
+    rows_flush(&list->rows);
     return SB_OK;
 }
 
-static unsigned threads_of(const struct ls_records *wanted)
+static unsigned threads_of(const struct ls_settings *wanted)
 {
     return wanted->threads ? (unsigned)wanted->threads : sb_default_threads();
 }
@@ -159,7 +111,7 @@ static enum sb_code list_chosen(struct list *list, struct sb_record_choice *choi
 {
     struct sb_record_rows_options options = {
         .threads = threads_of(list->wanted),
-        .each = write_rows,
+        .each = show_rows,
         .waits = flush_rows,
         .context = list,
         .notify = &message_notify,
@@ -215,13 +167,8 @@ static enum sb_code write_found(void *context, const void *key, size_t key_size,
         code = sb_record_row(list->bag, list->reader, records[i], &row, &why, err);
         if (code)
             break;
-        complain_of_defect(list, &row);
-        if (list->wanted->json) {
-            write_json(list, &row, key, key_size);
-        } else {
-            measure(list, &row);
-            write_row(list, &row);
-        }
+        show_row(list, &row, key, key_size);
+        rows_flush(&list->rows);
     }
     return code;
 }
@@ -254,80 +201,27 @@ static void begin_widths(struct list *list)
     int64_t count = sb_bag_count(list->bag);
     char number[NUMBER_SIZE];
 
-    list->number_width = strlen(format_number(count > 0 ? count - 1 : 0, number));
-    list->shard_width = strlen(format_number(sb_bag_shard_count(list->bag), number));
+    list->rows.widths[0] = strlen(format_number(count > 0 ? count - 1 : 0, number));
+    if (list->wanted->details)
+        list->rows.widths[3] = strlen(format_number(sb_bag_shard_count(list->bag), number));
 }
 
-static enum sb_code show(struct list *list, struct given_keys *keys, struct sb_error *err)
+enum sb_code ls_records(const struct ls_settings *settings, struct sb_table *table,
+                        struct given_keys *keys, struct sb_error *err)
 {
-    const struct ls_records *wanted = list->wanted;
+    struct list list = {.wanted = settings, .bag = table->bag};
+    enum sb_code code = SB_OK;
 
-    begin_widths(list);
-    if (wanted->shards && !wanted->nul)
-        show_bag_shards(list->bag, wanted->human, wanted->json);
-    else if (wanted->shards || wanted->rsync_list)
-        show_bag_files(list->bag, wanted->rsync_list, wanted->nul);
+    begin_widths(&list);
+    if (settings->shards && !settings->nul)
+        show_bag_shards(list.bag, settings->human, settings->json);
+    else if (settings->shards || settings->rsync_list)
+        show_bag_files(list.bag, settings->rsync_list, settings->nul);
     else if (keys->find || keys->find_all)
-        return list_found(list, keys, err);
+        code = list_found(&list, keys, err);
     else
-        return list_rows(list, err);
-    return SB_OK;
-}
-
-static int check_usage(const struct ls_records *wanted, const struct given_keys *keys,
-                       const char *path, int operands)
-{
-    static const char *const records[] = {"records", NULL};
-    const char *other = options_given_of(options_of_archives);
-    bool finds = keys->find || keys->find_all;
-
-    if (other)
-        return message_usage("%s: is a bag, whose records are listed in their order, without --%s",
-                             path, other);
-    if (operands > 1)
-        return message_usage("%s: is a bag, and has records, not files: choose some with --records",
-                             path);
-    if (keys->find && keys->find_all)
-        return message_usage("--find and --find-all cannot be given together");
-    if (keys->from_list && !wanted->files_from)
-        return message_usage("which key? write --find=KEY, or -T FILE for a list of them");
-    if (wanted->shards + wanted->rsync_list + wanted->count + finds > 1)
-        return message_usage("only one of --shards, --rsync-list, --count and --find can be given");
-    if (wanted->nul && !wanted->shards && !wanted->rsync_list && !wanted->files_from)
-        return message_usage("-0 goes with -T, --shards or --rsync-list");
-    if (wanted->files_from && (wanted->shards || wanted->rsync_list || wanted->count))
-        return message_usage("-T goes with rows of records");
-    if (options_given_of(records) && (wanted->shards || wanted->rsync_list || finds))
-        return message_usage("--records goes with rows of records, or with --count");
-    if (wanted->files_from && strcmp(wanted->files_from, "-") == 0 && strcmp(path, "-") == 0)
-        return message_usage("the bag and -T cannot both be standard input");
-    return STATUS_CLEAN;
-}
-
-static enum sb_code list_bag(const struct ls_records *wanted, struct given_keys *keys,
-                             struct sb_store *store, struct sb_error *err)
-{
-    struct list list = {.wanted = wanted};
-    enum sb_code code = sb_store_bag(store, &list.bag, NULL, 0, err);
-
-    if (!code)
-        code = show(&list, keys, err);
-    sb_bag_free(list.bag);
-    sb_buf_release(&list.line);
+        code = list_rows(&list, err);
+    rows_release(&list.rows);
+    json_release(&list.json);
     return code;
-}
-
-int ls_records(const struct ls_records *wanted, struct sb_store *store, int operands)
-{
-    struct given_keys keys;
-    struct sb_error err;
-    int status;
-
-    given_keys_begin(&keys);
-    status = check_usage(wanted, &keys, sb_store_path(store), operands);
-    if (status)
-        return status;
-    if (list_bag(wanted, &keys, store, &err))
-        message_failure(&err);
-    return message_status();
 }

@@ -4,7 +4,6 @@
 #ifndef SB_CMD_LS_SETTINGS_H
 #define SB_CMD_LS_SETTINGS_H
 
-#include "ls/records.h"
 #include "open/opening.h"
 #include "ui/shard_table.h"
 
@@ -31,7 +30,11 @@ struct ls_settings {
     bool at;
     struct place place;
     bool json;
-    struct ls_records records;
+
+    /* Of tables. */
+    const char *files_from; /* numbers and slices, or keys; NULL: none */
+    bool count;
+    int64_t threads;
 };
 
 #endif

@@ -1,5 +1,6 @@
 #include "open/bag_shards.h"
 #include "ui/cells.h"
+#include "ui/json.h"
 #include "ui/output.h"
 
 #include "store/shard_spec.h"
@@ -7,16 +8,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void write_json(const struct sb_bag_shard *shard, uint32_t number, struct sb_buf *line)
+static void write_json(const struct sb_bag_shard *shard, uint32_t number, struct json *line)
 {
-    output_need(sb_buf_add_format(line, "{\"shard\":%" PRIu32 ",", number));
-    output_need(json_name(line, "path", shard->path, strlen(shard->path)));
-    output_need(sb_buf_add_format(line,
-                                  ",\"records\":%" PRId64 ",\"bytes\":%" PRId64
-                                  ",\"compression\":\"%s\",\"limits\":\"%s\"}\n",
-                                  shard->records, shard->bytes, shard->zstd ? "zstd" : "none",
-                                  shard->separate ? "separate" : "tail"));
-    output_bytes(line->data, line->size);
+    json_begin(line);
+    json_number(line, "shard", number);
+    json_bytes(line, "path", shard->path, strlen(shard->path));
+    json_number(line, "records", shard->records);
+    json_number(line, "bytes", shard->bytes);
+    json_text(line, "compression", shard->zstd ? "zstd" : "none");
+    json_text(line, "limits", shard->separate ? "separate" : "tail");
+    json_print(line);
 }
 
 static void write_row(const struct sb_bag_shard *shard, uint32_t number, bool human,
@@ -34,17 +35,19 @@ static void write_row(const struct sb_bag_shard *shard, uint32_t number, bool hu
 void show_bag_shards(const struct sb_bag *bag, bool human, bool json)
 {
     struct sb_buf line = {0};
+    struct json object = {0};
 
     if (!json)
         output_format("shard %12s %*s path\n", "records", human ? 6 : 15, "bytes");
     for (uint32_t i = 0; i < sb_bag_shard_count(bag); i++) {
         sb_buf_clear(&line);
         if (json)
-            write_json(sb_bag_shard(bag, i), i, &line);
+            write_json(sb_bag_shard(bag, i), i, &object);
         else
             write_row(sb_bag_shard(bag, i), i, human, &line);
     }
     sb_buf_release(&line);
+    json_release(&object);
 }
 
 static size_t directory_size(const char *path)

@@ -1,5 +1,6 @@
 #include "split/in_place.h"
 #include "open/opening.h"
+#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/output.h"
 
@@ -14,16 +15,26 @@ static void show_moved(void *context, int64_t bytes)
     message_progress_update(bytes, 0, 0);
 }
 
+static void print_json(const struct sb_reshard_counts *counts)
+{
+    struct json line = {0};
+
+    json_begin(&line);
+    json_number(&line, "shards_before", counts->shards_before);
+    json_number(&line, "shards_after", counts->shards_after);
+    json_number(&line, "moved_files", counts->moved_files);
+    json_number(&line, "moved_bytes", counts->moved_bytes);
+    json_print(&line);
+    json_release(&line);
+}
+
 static void summarize(const struct in_place *wanted, const struct sb_reshard_counts *counts)
 {
     char size[SB_HUMAN_SIZE];
 
     sb_format_human(counts->moved_bytes, size);
     if (wanted->json)
-        output_format("{\"shards_before\":%" PRIu32 ",\"shards_after\":%" PRIu32
-                      ",\"moved_files\":%" PRId64 ",\"moved_bytes\":%" PRId64 "}\n",
-                      counts->shards_before, counts->shards_after, counts->moved_files,
-                      counts->moved_bytes);
+        print_json(counts);
     else if (wanted->dry_run)
         output_format("shards: %" PRIu32 ", would be: %" PRIu32 "; files to move: %" PRId64
                       " (%s)\n",

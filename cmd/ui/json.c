@@ -1,3 +1,4 @@
+#include "ui/json.h"
 #include "open/opening.h"
 #include "ui/output.h"
 
@@ -105,7 +106,7 @@ static bool is_plain(const unsigned char *text, size_t size)
     return true;
 }
 
-enum sb_code json_string(struct sb_buf *out, const char *text, size_t size)
+static enum sb_code add_string(struct sb_buf *out, const char *text, size_t size)
 {
     enum sb_code code;
 
@@ -141,81 +142,147 @@ static enum sb_code add_base64(struct sb_buf *out, const char *data, size_t size
     return code;
 }
 
-enum sb_code json_name(struct sb_buf *out, const char *key, const char *name, size_t size)
+/* Notes whether it went well. */
+static void note(struct json *line, enum sb_code code)
 {
-    bool utf8 = sb_is_utf8(name, size);
-    enum sb_code code = sb_buf_add_format(out, "\"%s%s\":", key, utf8 ? "" : "_base64");
-
-    if (code)
-        return code;
-    if (utf8)
-        return json_string(out, name, size);
-    code = sb_buf_add_char(out, '"');
-    if (!code)
-        code = add_base64(out, name, size);
-    return code ? code : sb_buf_add_char(out, '"');
+    line->failed = line->failed || code != SB_OK;
 }
 
-/* `,"key":value`, or null where it is not known. */
-static enum sb_code add_number(struct sb_buf *out, const char *key, bool known, int64_t value)
+/* What stands before a value: a comma, where another one came before, and the key. */
+static void add_key(struct json *line, const char *key, const char *suffix)
+{
+    char last = line->text.size > 0 ? line->text.data[line->text.size - 1] : '{';
+
+    if (line->failed)
+        return;
+    if (last != '{' && last != '[')
+        note(line, sb_buf_add_char(&line->text, ','));
+    if (key)
+        note(line, sb_buf_add_format(&line->text, "\"%s%s\":", key, suffix));
+}
+
+void json_release(struct json *line)
+{
+    sb_buf_release(&line->text);
+}
+
+void json_begin(struct json *line)
+{
+    sb_buf_clear(&line->text);
+    line->failed = sb_buf_add_char(&line->text, '{') != SB_OK;
+}
+
+void json_end(struct json *line)
+{
+    note(line, sb_buf_add_text(&line->text, "}\n"));
+}
+
+void json_print(struct json *line)
+{
+    json_end(line);
+    output_need(line->failed ? SB_NOMEM : SB_OK);
+    output_bytes(line->text.data, line->text.size);
+}
+
+void json_open(struct json *line, const char *key, char bracket)
+{
+    add_key(line, key, "");
+    note(line, sb_buf_add_char(&line->text, bracket));
+}
+
+void json_close(struct json *line, char bracket)
+{
+    note(line, sb_buf_add_char(&line->text, bracket));
+}
+
+void json_number(struct json *line, const char *key, int64_t value)
+{
+    add_key(line, key, "");
+    note(line, sb_buf_add_format(&line->text, "%" PRId64, value));
+}
+
+void json_known(struct json *line, const char *key, bool known, int64_t value)
 {
     if (known)
-        return sb_buf_add_format(out, ",\"%s\":%" PRId64, key, value);
-    return sb_buf_add_format(out, ",\"%s\":null", key);
+        json_number(line, key, value);
+    else
+        json_text(line, key, NULL);
+}
+
+void json_seconds(struct json *line, const char *key, double value)
+{
+    add_key(line, key, "");
+    note(line, sb_buf_add_format(&line->text, "%.3f", value));
+}
+
+void json_flag(struct json *line, const char *key, bool value)
+{
+    add_key(line, key, "");
+    note(line, sb_buf_add_text(&line->text, value ? "true" : "false"));
+}
+
+void json_text(struct json *line, const char *key, const char *text)
+{
+    add_key(line, key, "");
+    note(line,
+         text ? add_string(&line->text, text, strlen(text)) : sb_buf_add_text(&line->text, "null"));
+}
+
+void json_escaped(struct json *line, const char *key, const char *text)
+{
+    struct sb_buf escaped = {0};
+
+    note(line, sb_quote(&escaped, text, strlen(text), SB_ESCAPE));
+    json_text(line, key, escaped.data ? escaped.data : "");
+    sb_buf_release(&escaped);
+}
+
+void json_bytes(struct json *line, const char *key, const char *data, size_t size)
+{
+    bool utf8 = sb_is_utf8(data, size);
+
+    add_key(line, key, utf8 ? "" : "_base64");
+    if (utf8) {
+        note(line, add_string(&line->text, data, size));
+        return;
+    }
+    note(line, sb_buf_add_char(&line->text, '"'));
+    note(line, add_base64(&line->text, data, size));
+    note(line, sb_buf_add_char(&line->text, '"'));
 }
 
 /* Nothing is added for a target that cannot be read: listing works without the shards. */
-static enum sb_code add_target(struct sb_buf *out, const struct sb_entry *entry,
-                               struct sb_content *content)
+static void add_target(struct json *line, const struct sb_entry *entry, struct sb_content *content)
 {
     struct sb_buf target = {0};
-    enum sb_code code = SB_OK;
 
-    if (read_target(content, entry, &target)) {
-        code = sb_buf_add_char(out, ',');
-        if (!code)
-            code = json_name(out, "target", target.data, target.size);
-    }
+    if (read_target(content, entry, &target))
+        json_bytes(line, "target", target.data, target.size);
     sb_buf_release(&target);
-    return code;
 }
 
-enum sb_code json_entry(struct sb_buf *out, const struct sb_entry *entry,
-                        struct sb_content *content)
+void json_entry(struct json *line, const struct sb_entry *entry, struct sb_content *content)
 {
     static const char *const types[] = {[SB_FILE] = "file", [SB_DIR] = "dir", [SB_LINK] = "link"};
     bool is_dir = entry->type == SB_DIR;
     bool located = !content || sb_shards_hold(sb_content_shards(content), entry->shard);
-    enum sb_code code = sb_buf_add_char(out, '{');
 
-    if (!code)
-        code = json_name(out, "path", entry->path, entry->path_size);
-    if (!code)
-        code = sb_buf_add_format(out, ",\"type\":\"%s\"", types[entry->type]);
+    json_bytes(line, "path", entry->path, entry->path_size);
+    json_text(line, "type", types[entry->type]);
     if (entry->defect) {
-        if (!code)
-            code = sb_buf_add_text(out, ",\"defect\":");
-        if (!code)
-            code = json_string(out, entry->defect, strlen(entry->defect));
-        return code ? code : sb_buf_add_char(out, '}');
+        json_text(line, "defect", entry->defect);
+        return;
     }
-    if (!code)
-        code = add_number(out, "size", true, is_dir ? entry->size_tree : entry->size);
-    if (!code)
-        code = add_number(out, "mode", entry->has & SB_HAS_MODE, entry->mode & 07777);
-    if (!code)
-        code = add_number(out, "uid", entry->has & SB_HAS_UID, entry->uid);
-    if (!code)
-        code = add_number(out, "gid", entry->has & SB_HAS_GID, entry->gid);
-    if (!code)
-        code = add_number(out, "mtime_ns", entry->has & SB_HAS_MTIME, entry->mtime_ns);
-    if (!code && !is_dir)
-        code = add_number(out, "shard", located, entry->shard);
-    if (!code && !is_dir)
-        code = add_number(out, "offset", located, entry->offset);
-    if (!code && !is_dir)
-        code = add_number(out, "crc32c", entry->has & SB_HAS_CRC, entry->crc32c);
-    if (!code && entry->type == SB_LINK)
-        code = add_target(out, entry, content);
-    return code ? code : sb_buf_add_char(out, '}');
+    json_number(line, "size", is_dir ? entry->size_tree : entry->size);
+    json_known(line, "mode", entry->has & SB_HAS_MODE, entry->mode & 07777);
+    json_known(line, "uid", entry->has & SB_HAS_UID, entry->uid);
+    json_known(line, "gid", entry->has & SB_HAS_GID, entry->gid);
+    json_known(line, "mtime_ns", entry->has & SB_HAS_MTIME, entry->mtime_ns);
+    if (is_dir)
+        return;
+    json_known(line, "shard", located, entry->shard);
+    json_known(line, "offset", located, entry->offset);
+    json_known(line, "crc32c", entry->has & SB_HAS_CRC, entry->crc32c);
+    if (entry->type == SB_LINK)
+        add_target(line, entry, content);
 }

@@ -3,6 +3,7 @@
 #include "ui/cells.h"
 #include "ui/colour.h"
 #include "ui/columns.h"
+#include "ui/json.h"
 #include "ui/local_time.h"
 #include "ui/mode_text.h"
 #include "ui/output.h"
@@ -36,6 +37,7 @@ static struct {
     struct sb_buf text;
     struct widths widths;
     struct sb_buf line, quoted, target;
+    struct json json;
 } block;
 
 static const char *format_size(const struct sb_entry *entry, char out[NUMBER_SIZE])
@@ -186,10 +188,9 @@ static void keep_row(const struct sb_entry *entry, size_t skip)
 
 static void write_json(const struct sb_entry *entry)
 {
-    sb_buf_clear(&block.line);
-    output_need(json_entry(&block.line, entry, block.style->content));
-    output_need(sb_buf_add_char(&block.line, '\n'));
-    output_bytes(block.line.data, block.line.size);
+    json_begin(&block.json);
+    json_entry(&block.json, entry, block.style->content);
+    json_print(&block.json);
 }
 
 static void add_to_columns(const struct sb_entry *entry, size_t skip)

@@ -16,22 +16,21 @@ void report_file_release(struct report_file *report)
 {
     sb_outfile_free(report->file);
     report->file = NULL;
-    sb_buf_release(&report->line);
+    json_release(&report->line);
 }
 
-void report_file_line(struct report_file *report, enum sb_code code)
+void report_file_line(struct report_file *report)
 {
-    if (code == SB_OK)
-        code = sb_buf_add_text(&report->line, "}\n");
+    struct json *line = &report->line;
+    enum sb_code code;
+
+    json_end(line);
     if (report->failed)
-        code = SB_OK;
-    else if (code)
-        code = sb_fail_memory(&report->failure);
-    else
-        code =
-            sb_outfile_write(report->file, report->line.data, report->line.size, &report->failure);
-    report->failed = report->failed || code != SB_OK;
-    sb_buf_clear(&report->line);
+        return;
+    code = line->failed
+               ? sb_fail_memory(&report->failure)
+               : sb_outfile_write(report->file, line->text.data, line->text.size, &report->failure);
+    report->failed = code != SB_OK;
 }
 
 enum sb_code report_file_finish(struct report_file *report, struct sb_error *err)

@@ -6,8 +6,8 @@
 #ifndef SB_CMD_UI_REPORT_FILE_H
 #define SB_CMD_UI_REPORT_FILE_H
 
-#include "core/buf.h"
 #include "core/error.h"
+#include "ui/json.h"
 
 #include <stdbool.h>
 
@@ -16,7 +16,7 @@ struct sb_outfile;
 /* {0}: there is none. */
 struct report_file {
     struct sb_outfile *file; /* NULL: likewise */
-    struct sb_buf line;      /* that is being composed: an object but for its last brace */
+    struct json line;        /* that is being made: begun by whoever makes it */
     bool failed;
     struct sb_error failure; /* of the first line that could not be written */
 };
@@ -26,8 +26,8 @@ enum sb_code report_file_open(struct report_file *report, const char *path,
                               struct sb_error *err) SB_CHECKED;
 void report_file_release(struct report_file *report);
 
-/* Ends the line, writes it and begins another. code: how the composing of it went. */
-void report_file_line(struct report_file *report, enum sb_code code);
+/* Ends the line and writes it. */
+void report_file_line(struct report_file *report);
 
 /* SB_OK: the whole is in its place, or there is none. */
 enum sb_code report_file_finish(struct report_file *report, struct sb_error *err) SB_CHECKED;

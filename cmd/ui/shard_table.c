@@ -1,4 +1,5 @@
 #include "ui/shard_table.h"
+#include "ui/json.h"
 #include "ui/output.h"
 
 #include "core/number.h"
@@ -16,6 +17,7 @@ struct table {
     bool human, json;
     bool begun;
     struct sb_buf path, line;
+    struct json object;
     char target[PATH_MAX]; /* where the shard leads, if it is a link; else empty */
 };
 
@@ -56,24 +58,20 @@ static void add_row(struct table *table, const struct sb_shard_use *use)
     output_char('\n');
 }
 
-static void add_json(struct table *table, const struct sb_shard_use *use)
+static void write_json(struct table *table, const struct sb_shard_use *use)
 {
-    struct sb_buf *line = &table->line;
+    struct json *line = &table->object;
 
-    output_need(sb_buf_add_format(line, "{\"shard\":%" PRIu32 ",", use->shard));
-    output_need(json_name(line, "path", table->path.data, table->path.size));
-    if (table->target[0]) {
-        output_need(sb_buf_add_char(line, ','));
-        output_need(json_name(line, "target", table->target, strlen(table->target)));
-    }
-    if (use->present)
-        output_need(sb_buf_add_format(line, ",\"size\":%" PRId64, use->size));
-    else
-        output_need(sb_buf_add_text(line, ",\"size\":null"));
-    output_need(sb_buf_add_format(
-        line, ",\"used\":%" PRId64 ",\"gaps\":%" PRId64 ",\"files\":%" PRId64 "}\n", use->used,
-        use->gaps, use->files));
-    output_bytes(line->data, line->size);
+    json_begin(line);
+    json_number(line, "shard", use->shard);
+    json_bytes(line, "path", table->path.data, table->path.size);
+    if (table->target[0])
+        json_bytes(line, "target", table->target, strlen(table->target));
+    json_known(line, "size", use->present, use->size);
+    json_number(line, "used", use->used);
+    json_number(line, "gaps", use->gaps);
+    json_number(line, "files", use->files);
+    json_print(line);
 }
 
 static void find_target(struct table *table)
@@ -92,7 +90,7 @@ static enum sb_code show_shard(void *context, const struct sb_shard_use *use, st
     output_need(sb_shards_path(table->shards, use->shard, &table->path));
     find_target(table);
     if (table->json)
-        add_json(table, use);
+        write_json(table, use);
     else
         add_row(table, use);
     return SB_OK;
@@ -116,6 +114,7 @@ enum sb_code show_shards(struct sb_archive *archive, bool human, bool json,
     sb_shards_free(table.shards);
     sb_buf_release(&table.path);
     sb_buf_release(&table.line);
+    json_release(&table.object);
     return code;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/number.h"
 #include "store/cache/cache.h"
+#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
@@ -79,13 +80,22 @@ static void print_summary(const struct verify_run *run)
 {
     const struct sb_verify_cache_result *cache = &run->cache;
 
-    output_format("{\"kind\":\"summary\",\"container\":\"cache\",\"defects\":%" PRId64
-                  ",\"segments\":%" PRId64 ",\"rows\":%" PRId64 ",\"keys\":%" PRId64
-                  ",\"bytes\":%" PRId64 ",\"bytes_read\":%" PRId64 ",\"unchecked\":%" PRId64
-                  ",\"repaired\":%" PRId64 ",\"unproved\":\"%s\"}\n",
-                  run->result.defects, cache->segments, cache->rows, cache->keys, cache->bytes,
-                  run->result.bytes_read, run->result.unchecked, cache->repaired,
-                  sb_verify_cache_unproved);
+    struct json line = {0};
+
+    json_begin(&line);
+    json_text(&line, "kind", "summary");
+    json_text(&line, "container", "cache");
+    json_number(&line, "defects", run->result.defects);
+    json_number(&line, "segments", cache->segments);
+    json_number(&line, "rows", cache->rows);
+    json_number(&line, "keys", cache->keys);
+    json_number(&line, "bytes", cache->bytes);
+    json_number(&line, "bytes_read", run->result.bytes_read);
+    json_number(&line, "unchecked", run->result.unchecked);
+    json_number(&line, "repaired", cache->repaired);
+    json_text(&line, "unproved", sb_verify_cache_unproved);
+    json_print(&line);
+    json_release(&line);
 }
 
 /* What to do about the defects that are left. */

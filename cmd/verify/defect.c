@@ -39,31 +39,17 @@ enum sb_code verify_defect_text(struct sb_buf *line, const struct sb_defect *def
     return code;
 }
 
-enum sb_code verify_defect_json(struct sb_buf *line, const struct sb_defect *defect)
+void verify_defect_json(struct json *line, const struct sb_defect *defect)
 {
-    struct sb_buf text = {0};
-    enum sb_code code = sb_buf_add_format(line, "{\"kind\":\"%s\"", defect->kind);
-
-    if (code == SB_OK && defect->path) {
-        code = sb_buf_add_char(line, ',');
-        if (code == SB_OK)
-            code = json_name(line, "path", defect->path, defect->path_size);
-    }
-    if (code == SB_OK && defect->shard >= 0)
-        code = sb_buf_add_format(line, ",\"shard\":%" PRId64, defect->shard);
-    if (code == SB_OK && defect->has_record)
-        code = sb_buf_add_format(line, ",\"record\":%" PRId64, defect->record);
-    if (code == SB_OK && defect->offset >= 0)
-        code = sb_buf_add_format(line, ",\"offset\":%" PRId64, defect->offset);
-    if (code == SB_OK)
-        code = sb_buf_add_text(line, ",\"text\":");
-    /* The text may name a file whose name is not UTF-8. */
-    if (code == SB_OK)
-        code = sb_quote(&text, defect->text, strlen(defect->text), SB_ESCAPE);
-    if (code == SB_OK)
-        code = json_string(line, text.data ? text.data : "", text.size);
-    if (code == SB_OK)
-        code = sb_buf_add_char(line, '}');
-    sb_buf_release(&text);
-    return code;
+    json_begin(line);
+    json_text(line, "kind", defect->kind);
+    if (defect->path)
+        json_bytes(line, "path", defect->path, defect->path_size);
+    if (defect->shard >= 0)
+        json_number(line, "shard", defect->shard);
+    if (defect->has_record)
+        json_number(line, "record", defect->record);
+    if (defect->offset >= 0)
+        json_number(line, "offset", defect->offset);
+    json_escaped(line, "text", defect->text);
 }

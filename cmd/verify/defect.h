@@ -6,6 +6,7 @@
 
 #include "core/buf.h"
 #include "task/verify/verify.h"
+#include "ui/json.h"
 
 /*
  * All kinds of defects, of any container, as shardbox-verify(1) lists them; the last one, "other",
@@ -20,7 +21,7 @@ size_t verify_kind(const char *word);
 /* "kind: path: text", escaped, without a newline. */
 enum sb_code verify_defect_text(struct sb_buf *line, const struct sb_defect *defect) SB_CHECKED;
 
-/* An object, as shardbox-verify(1) describes it, without a newline. */
-enum sb_code verify_defect_json(struct sb_buf *line, const struct sb_defect *defect) SB_CHECKED;
+/* An object, as shardbox-verify(1) describes it, but for its end. */
+void verify_defect_json(struct json *line, const struct sb_defect *defect);
 
 #endif

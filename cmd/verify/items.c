@@ -2,6 +2,7 @@
 
 #include "store/syrah/set.h"
 #include "task/verify/syrah.h"
+#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/output.h"
 #include "verify/summary.h"
@@ -13,11 +14,19 @@
 /* One object behind the defects: what was looked at, and what that does not say. */
 static void print_summary(const struct verify_run *run, const struct sb_verify_syrah_result *counts)
 {
-    output_format("{\"kind\":\"summary\",\"container\":\"Syrah file\",\"defects\":%" PRId64
-                  ",\"items\":%" PRId64 ",\"arrays\":%" PRId64 ",\"bytes_read\":%" PRId64
-                  ",\"unchecked\":%" PRId64 ",\"unproved\":\"%s\"}\n",
-                  run->result.defects, counts->items, counts->arrays, run->result.bytes_read,
-                  run->result.unchecked, counts->unproved);
+    struct json line = {0};
+
+    json_begin(&line);
+    json_text(&line, "kind", "summary");
+    json_text(&line, "container", "Syrah file");
+    json_number(&line, "defects", run->result.defects);
+    json_number(&line, "items", counts->items);
+    json_number(&line, "arrays", counts->arrays);
+    json_number(&line, "bytes_read", run->result.bytes_read);
+    json_number(&line, "unchecked", run->result.unchecked);
+    json_text(&line, "unproved", counts->unproved);
+    json_print(&line);
+    json_release(&line);
 }
 
 static void add_result(struct sb_verify_result *sum, const struct sb_verify_result *one)

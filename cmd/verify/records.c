@@ -1,6 +1,7 @@
 #include "verify/records.h"
 
 #include "core/number.h"
+#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/output.h"
 #include "verify/run.h"
@@ -116,11 +117,20 @@ static void summarize(struct verify_run *run)
 /* One object behind the defects: what was looked at, and what that does not say. */
 static void print_summary(const struct sb_verify_bag_result *result)
 {
-    output_format("{\"kind\":\"summary\",\"container\":\"bag\",\"defects\":%" PRId64
-                  ",\"shards\":%" PRId64 ",\"records\":%" PRId64 ",\"damaged\":%" PRId64
-                  ",\"bytes_read\":%" PRId64 ",\"unchecked\":%" PRId64 ",\"unproved\":\"%s\"}\n",
-                  result->defects, result->shards, result->records, result->damaged,
-                  result->bytes_read, result->unchecked, result->unproved);
+    struct json line = {0};
+
+    json_begin(&line);
+    json_text(&line, "kind", "summary");
+    json_text(&line, "container", "bag");
+    json_number(&line, "defects", result->defects);
+    json_number(&line, "shards", result->shards);
+    json_number(&line, "records", result->records);
+    json_number(&line, "damaged", result->damaged);
+    json_number(&line, "bytes_read", result->bytes_read);
+    json_number(&line, "unchecked", result->unchecked);
+    json_text(&line, "unproved", result->unproved);
+    json_print(&line);
+    json_release(&line);
 }
 
 /* A record is a file to what is said of any container. */

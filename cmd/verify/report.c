@@ -9,82 +9,43 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A string of any bytes, escaped where they are not UTF-8. */
-static enum sb_code add_string(struct sb_buf *line, const char *text)
-{
-    struct sb_buf escaped = {0};
-    enum sb_code code = sb_quote(&escaped, text, strlen(text), SB_ESCAPE);
-
-    if (code == SB_OK)
-        code = json_string(line, escaped.data ? escaped.data : "", escaped.size);
-    sb_buf_release(&escaped);
-    return code;
-}
-
-/* ,"key":"text" */
-static enum sb_code add_text(struct sb_buf *line, const char *key, const char *text)
-{
-    enum sb_code code = sb_buf_add_format(line, ",\"%s\":", key);
-
-    return code ? code : add_string(line, text);
-}
-
-/* ,"key":number */
-static enum sb_code add_number(struct sb_buf *line, const char *key, int64_t number)
-{
-    return sb_buf_add_format(line, ",\"%s\":%" PRId64, key, number);
-}
-
-/* ,"options":["--quick","--threads=2"], as they were given */
-static enum sb_code add_options(struct sb_buf *line)
+/* As they were given: "--quick", "--threads=2". */
+static void add_options(struct json *line)
 {
     const struct given_option *given;
     size_t count = options_given(&given);
     struct sb_buf word = {0};
-    enum sb_code code = sb_buf_add_text(line, ",\"options\":[");
 
-    for (size_t i = 0; code == SB_OK && i < count; i++) {
+    json_open(line, "options", '[');
+    for (size_t i = 0; i < count; i++) {
         sb_buf_clear(&word);
-        code = sb_buf_add_format(&word, "--%s%s%s", given[i].name, given[i].value ? "=" : "",
-                                 given[i].value ? given[i].value : "");
-        if (code == SB_OK && i > 0)
-            code = sb_buf_add_char(line, ',');
-        if (code == SB_OK)
-            code = add_string(line, word.data);
+        if (sb_buf_add_format(&word, "--%s%s%s", given[i].name, given[i].value ? "=" : "",
+                              given[i].value ? given[i].value : ""))
+            line->failed = true;
+        else
+            json_escaped(line, NULL, word.data);
     }
+    json_close(line, ']');
     sb_buf_release(&word);
-    return code ? code : sb_buf_add_char(line, ']');
-}
-
-static enum sb_code add_names(struct sb_buf *line, const struct verify_run *run)
-{
-    enum sb_code code = sb_buf_add_text(line, ",\"names\":[");
-
-    for (size_t i = 0; code == SB_OK && i < run->name_count; i++) {
-        if (i > 0)
-            code = sb_buf_add_char(line, ',');
-        if (code == SB_OK)
-            code = add_string(line, run->names[i]);
-    }
-    return code ? code : sb_buf_add_char(line, ']');
 }
 
 static void write_start(struct report_file *report, const struct verify_run *run)
 {
-    struct sb_buf *line = &report->line;
-    enum sb_code code = sb_buf_add_text(line, "{\"kind\":\"start\",");
+    struct json *line = &report->line;
 
-    if (code == SB_OK)
-        code = json_name(line, "archive", run->path, strlen(run->path));
-    if (code == SB_OK)
-        code = add_number(line, "time", run->began);
-    if (code == SB_OK)
-        code = add_text(line, "version", VERSION);
-    if (code == SB_OK)
-        code = add_options(line);
-    if (code == SB_OK && run->name_count > 0)
-        code = add_names(line, run);
-    report_file_line(report, code);
+    json_begin(line);
+    json_text(line, "kind", "start");
+    json_bytes(line, "archive", run->path, strlen(run->path));
+    json_number(line, "time", run->began);
+    json_escaped(line, "version", VERSION);
+    add_options(line);
+    if (run->name_count > 0)
+        json_open(line, "names", '[');
+    for (size_t i = 0; i < run->name_count; i++)
+        json_escaped(line, NULL, run->names[i]);
+    if (run->name_count > 0)
+        json_close(line, ']');
+    report_file_line(report);
 }
 
 enum sb_code verify_report_open(struct report_file *report, const struct verify_run *run,
@@ -99,12 +60,8 @@ enum sb_code verify_report_open(struct report_file *report, const struct verify_
 
 void verify_report_defect(struct report_file *report, const struct sb_defect *defect)
 {
-    enum sb_code code = verify_defect_json(&report->line, defect);
-
-    /* Its brace is among what ends a line. */
-    if (code == SB_OK)
-        sb_buf_cut(&report->line, report->line.size - 1);
-    report_file_line(report, code);
+    verify_defect_json(&report->line, defect);
+    report_file_line(report);
 }
 
 void verify_report_event(struct report_file *report, enum sb_level level, const char *kind,
@@ -112,148 +69,103 @@ void verify_report_event(struct report_file *report, enum sb_level level, const 
 {
     static const char *const words[] = {
         [SB_NOTE] = "note", [SB_WARNING] = "warning", [SB_PROBLEM] = "problem"};
-    struct sb_buf *line = &report->line;
-    enum sb_code code = sb_buf_add_format(line, "{\"kind\":\"%s\"", words[level]);
+    struct json *line = &report->line;
 
-    if (code == SB_OK && kind)
-        code = add_text(line, "what", kind);
-    if (code == SB_OK && subject)
-        code = sb_buf_add_char(line, ',');
-    if (code == SB_OK && subject)
-        code = json_name(line, "path", subject, strlen(subject));
-    if (code == SB_OK)
-        code = add_text(line, "text", text);
-    report_file_line(report, code);
+    json_begin(line);
+    json_text(line, "kind", words[level]);
+    if (kind)
+        json_escaped(line, "what", kind);
+    if (subject)
+        json_bytes(line, "path", subject, strlen(subject));
+    json_escaped(line, "text", text);
+    report_file_line(report);
 }
 
-/* ,"errors":{"checksum":2}: the kinds that there are */
-static enum sb_code add_errors(struct sb_buf *line, const struct verify_run *run)
+/* The kinds that there are: {"checksum":2}. */
+static void add_errors(struct json *line, const struct verify_run *run)
 {
-    const char *comma = "";
-    enum sb_code code = sb_buf_add_text(line, ",\"errors\":{");
-
-    for (size_t i = 0; code == SB_OK && i < VERIFY_KINDS; i++) {
-        if (run->errors[i] == 0)
-            continue;
-        code = sb_buf_add_format(line, "%s\"%s\":%" PRId64, comma, verify_kinds[i], run->errors[i]);
-        comma = ",";
+    json_open(line, "errors", '{');
+    for (size_t i = 0; i < VERIFY_KINDS; i++) {
+        if (run->errors[i] > 0)
+            json_number(line, verify_kinds[i], run->errors[i]);
     }
-    return code ? code : sb_buf_add_char(line, '}');
+    json_close(line, '}');
 }
 
-struct number {
-    const char *key;
-    int64_t value;
-};
-
-static enum sb_code add_numbers(struct sb_buf *line, const struct number *numbers, size_t count)
+static void add_counts_of_bag(struct json *line, const struct sb_verify_bag_result *bag)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; code == SB_OK && i < count; i++)
-        code = add_number(line, numbers[i].key, numbers[i].value);
-    return code;
+    json_number(line, "shards", bag->shards);
+    json_number(line, "records", bag->records);
+    json_number(line, "damaged", bag->damaged);
 }
 
-static enum sb_code add_counts_of_bag(struct sb_buf *line, const struct verify_run *run)
+static void add_counts_of_cache(struct json *line, const struct sb_verify_cache_result *cache)
 {
-    const struct number numbers[] = {
-        {"shards", run->bag.shards},
-        {"records", run->bag.records},
-        {"damaged", run->bag.damaged},
-    };
-
-    return add_numbers(line, numbers, sizeof(numbers) / sizeof(numbers[0]));
+    json_number(line, "segments", cache->segments);
+    json_number(line, "rows", cache->rows);
+    json_number(line, "keys", cache->keys);
+    json_number(line, "bytes", cache->bytes);
+    json_number(line, "repaired", cache->repaired);
 }
 
-static enum sb_code add_counts_of_cache(struct sb_buf *line, const struct verify_run *run)
+static void add_counts(struct json *line, const struct sb_verify_result *result)
 {
-    const struct number numbers[] = {
-        {"segments", run->cache.segments}, {"rows", run->cache.rows},
-        {"keys", run->cache.keys},         {"bytes", run->cache.bytes},
-        {"repaired", run->cache.repaired},
-    };
-
-    return add_numbers(line, numbers, sizeof(numbers) / sizeof(numbers[0]));
+    json_number(line, "files", result->files);
+    json_number(line, "dirs", result->dirs);
+    json_number(line, "bytes", result->bytes);
+    json_number(line, "files_read", result->files_read);
+    json_number(line, "absent", result->absent);
+    json_number(line, "units", result->progress.units);
+    json_number(line, "units_read", result->progress.units_read);
+    json_number(line, "units_due", result->progress.units_due);
+    json_number(line, "known_bad", result->progress.known_bad);
 }
 
-static enum sb_code add_counts(struct sb_buf *line, const struct verify_run *run)
+static void add_outcome(struct json *line, const struct verify_run *run)
 {
-    const struct sb_verify_result *result = &run->result;
-    const struct number numbers[] = {
-        {"files", result->files},
-        {"dirs", result->dirs},
-        {"bytes", result->bytes},
-        {"files_read", result->files_read},
-        {"absent", result->absent},
-        {"units", result->progress.units},
-        {"units_read", result->progress.units_read},
-        {"units_due", result->progress.units_due},
-        {"known_bad", result->progress.known_bad},
-    };
-
-    return add_numbers(line, numbers, sizeof(numbers) / sizeof(numbers[0]));
+    json_text(line, "kind", "summary");
+    if (run->word)
+        json_escaped(line, "container", run->word);
+    json_number(line, "status", run->status);
+    if (run->failure)
+        json_escaped(line, "failure", run->failure->text);
+    json_number(line, "defects", run->result.defects);
+    add_errors(line, run);
+    json_number(line, "problems", run->problems);
+    if (run->rows == SB_CAN_RECORDS)
+        add_counts_of_bag(line, &run->bag);
+    else if (run->rows == SB_CAN_KEYS)
+        add_counts_of_cache(line, &run->cache);
+    else
+        add_counts(line, &run->result);
 }
 
-static enum sb_code add_restored(struct sb_buf *line, const struct sb_restore_result *restored)
+static void add_restored(struct json *line, const struct sb_restore_result *restored)
 {
-    const struct number numbers[] = {
-        {"damaged", restored->damaged},
-        {"restored", restored->restored},
-        {"restored_bytes", restored->bytes},
-    };
-
-    return add_numbers(line, numbers, sizeof(numbers) / sizeof(numbers[0]));
-}
-
-static enum sb_code add_outcome(struct sb_buf *line, const struct verify_run *run)
-{
-    const struct sb_verify_result *result = &run->result;
-    enum sb_code code = sb_buf_add_text(line, "{\"kind\":\"summary\"");
-
-    if (code == SB_OK && run->word)
-        code = add_text(line, "container", run->word);
-    if (code == SB_OK)
-        code = add_number(line, "status", run->status);
-    if (code == SB_OK && run->failure)
-        code = add_text(line, "failure", run->failure->text);
-    if (code == SB_OK)
-        code = add_number(line, "defects", result->defects);
-    if (code == SB_OK)
-        code = add_errors(line, run);
-    if (code == SB_OK)
-        code = add_number(line, "problems", run->problems);
-    return code;
+    json_number(line, "damaged", restored->damaged);
+    json_number(line, "restored", restored->restored);
+    json_number(line, "restored_bytes", restored->bytes);
 }
 
 static void write_summary(struct report_file *report, const struct verify_run *run)
 {
     const struct sb_verify_result *result = &run->result;
-    struct sb_buf *line = &report->line;
-    enum sb_code code = add_outcome(line, run);
+    struct json *line = &report->line;
 
-    if (code == SB_OK)
-        code = run->rows == SB_CAN_RECORDS ? add_counts_of_bag(line, run)
-               : run->rows == SB_CAN_KEYS  ? add_counts_of_cache(line, run)
-                                           : add_counts(line, run);
-    if (code == SB_OK && run->settings->repair.from)
-        code = add_restored(line, &run->restored);
-    if (code == SB_OK)
-        code = add_number(line, "bytes_read", result->bytes_read);
-    if (code == SB_OK)
-        code = add_number(line, "unchecked", result->unchecked);
-    if (code == SB_OK && run->settings->choice.state && result->progress.oldest >= 0)
-        code = add_number(line, "oldest_read", result->progress.oldest);
-    if (code == SB_OK)
-        code = sb_buf_add_format(line, ",\"out_of_time\":%s",
-                                 result->progress.out_of_time ? "true" : "false");
-    if (code == SB_OK && run->unproved)
-        code = add_text(line, "unproved", run->unproved);
-    if (code == SB_OK)
-        code = add_number(line, "time", run->ended);
-    if (code == SB_OK)
-        code = sb_buf_add_format(line, ",\"seconds\":%.3f", run->seconds);
-    report_file_line(report, code);
+    json_begin(line);
+    add_outcome(line, run);
+    if (run->settings->repair.from)
+        add_restored(line, &run->restored);
+    json_number(line, "bytes_read", result->bytes_read);
+    json_number(line, "unchecked", result->unchecked);
+    if (run->settings->choice.state && result->progress.oldest >= 0)
+        json_number(line, "oldest_read", result->progress.oldest);
+    json_flag(line, "out_of_time", result->progress.out_of_time);
+    if (run->unproved)
+        json_escaped(line, "unproved", run->unproved);
+    json_number(line, "time", run->ended);
+    json_seconds(line, "seconds", run->seconds);
+    report_file_line(report);
 }
 
 enum sb_code verify_report_finish(struct report_file *report, const struct verify_run *run,

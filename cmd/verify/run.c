@@ -58,29 +58,32 @@ enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settin
     return code || !settings->report ? code : verify_report_open(&run->report, run, err);
 }
 
+static void print_defect(const struct verify_run *run, const struct sb_defect *defect)
+{
+    struct sb_buf text = {0};
+    struct json line = {0};
+
+    if (run->settings->json) {
+        verify_defect_json(&line, defect);
+        json_print(&line);
+    } else {
+        output_need(verify_defect_text(&text, defect));
+        output_need(sb_buf_add_char(&text, '\n'));
+        output_bytes(text.data, text.size);
+    }
+    json_release(&line);
+    sb_buf_release(&text);
+}
+
 void verify_run_found(void *context, const struct sb_defect *defect)
 {
     struct verify_run *run = context;
-    struct sb_buf line = {0};
-    enum sb_code code;
-
     run->errors[verify_kind(defect->kind)]++;
-    if (run->report.file) {
+    if (run->report.file)
         verify_report_defect(&run->report, defect);
-        return;
-    }
     /* To print after a signal would end the program here. */
-    if (sb_interrupted())
-        return;
-    code =
-        run->settings->json ? verify_defect_json(&line, defect) : verify_defect_text(&line, defect);
-    if (code == SB_OK)
-        code = sb_buf_add_char(&line, '\n');
-    if (code == SB_OK)
-        output_bytes(line.data, line.size);
-    else
-        message_error("out of memory while naming a defect");
-    sb_buf_release(&line);
+    else if (!sb_interrupted())
+        print_defect(run, defect);
 }
 
 static void warn(struct verify_run *run, const char *kind, bool aloud, const char *format,

@@ -91,6 +91,11 @@ static is_kind by_content(const struct sb_kind *kind)
     return kind->by_content;
 }
 
+static enum sb_sure ask(is_kind is, const struct sb_input *input)
+{
+    return is ? is(input) : SB_NO;
+}
+
 /* The kind that is surest; the first of these. */
 static enum sb_sure surest(const struct sb_input *input,
                            is_kind (*question)(const struct sb_kind *),
@@ -100,8 +105,7 @@ static enum sb_sure surest(const struct sb_input *input,
 
     *found = SB_UNKNOWN;
     for (enum sb_container_kind i = SB_UNKNOWN + 1; sb_kind_of(i); i++) {
-        is_kind is = question(sb_kind_of(i));
-        enum sb_sure sure = is ? is(input) : SB_NO;
+        enum sb_sure sure = ask(question(sb_kind_of(i)), input);
 
         if (sure > best) {
             best = sure;

@@ -1,0 +1,145 @@
+#include "ls/table.h"
+
+#include "ls/settings.h"
+#include "open/opening.h"
+#include "ui/message.h"
+
+#include "store/table.h"
+
+#include <string.h>
+
+/* Of trees alone; and beyond that, what only a bag has, or only what has numbers. */
+static const char *const of_trees[] = {
+    "recursive", "directory", "sort", "by-size", "by-time", "reverse", "tree", "at", NULL,
+};
+static const char *const of_bags[] = {
+    "shards", "find", "find-all", "compression", "dictionary", "limits", "layout", "threads", NULL,
+};
+static const char *const of_numbers[] = {"rsync-list", "records", NULL};
+
+static const char *row_word(const struct sb_store *store)
+{
+    return sb_store_can(store, SB_CAN_RECORDS) ? "record"
+           : sb_store_can(store, SB_CAN_ITEMS) ? "item"
+                                               : "key";
+}
+
+static const char *clash(const struct sb_store *store)
+{
+    const char *other = options_given_of(of_trees);
+
+    if (!other && !sb_store_can(store, SB_CAN_RECORDS))
+        other = options_given_of(of_bags);
+    if (!other && !sb_store_can(store, SB_CAN_NUMBERS))
+        other = options_given_of(of_numbers);
+    return other;
+}
+
+static int check_bag(const struct ls_settings *settings, const struct given_keys *keys,
+                     const char *path, size_t operands)
+{
+    bool finds = keys->find || keys->find_all;
+    bool chosen = options_given_of((const char *const[]){"records", NULL}) != NULL;
+
+    if (operands > 0)
+        return message_usage("%s: is a bag, and has records, not files: choose some with --records",
+                             path);
+    if (keys->find && keys->find_all)
+        return message_usage("--find and --find-all cannot be given together");
+    if (keys->from_list && !settings->files_from)
+        return message_usage("which key? write --find=KEY, or -T FILE for a list of them");
+    if (settings->shards + settings->rsync_list + settings->count + finds > 1)
+        return message_usage("only one of --shards, --rsync-list, --count and --find can be given");
+    if (settings->nul && !settings->shards && !settings->rsync_list && !settings->files_from)
+        return message_usage("-0 goes with -T, --shards or --rsync-list");
+    if (settings->files_from && (settings->shards || settings->rsync_list || settings->count))
+        return message_usage("-T goes with rows of records");
+    if (chosen && (settings->shards || settings->rsync_list || finds))
+        return message_usage("--records goes with rows of records, or with --count");
+    return STATUS_CLEAN;
+}
+
+static int check_syrah(const struct ls_settings *settings, size_t operands)
+{
+    static const char *const choosing[] = {"records", "array", "files-from", NULL};
+    const char *chosen = options_given_of(choosing);
+
+    if (settings->rsync_list && settings->count)
+        return message_usage("--rsync-list and --count cannot be given together");
+    if (settings->rsync_list && (chosen || operands > 0))
+        return message_usage("--rsync-list is of whole files: it takes no ITEM, and no --%s",
+                             chosen ? chosen : "records");
+    if (settings->rsync_list && settings->json)
+        return message_usage("lists of files have no --json");
+    if (settings->nul && !settings->rsync_list && !settings->files_from)
+        return message_usage("-0 goes with -T or --rsync-list");
+    if (settings->files_from && settings->count)
+        return message_usage("-T goes with rows of items");
+    return STATUS_CLEAN;
+}
+
+static int check_cache(const struct ls_settings *settings, size_t operands)
+{
+    bool some = operands > 0 || settings->files_from;
+
+    if (settings->nul && !settings->files_from)
+        return message_usage("-0 goes with -T");
+    if (some && settings->all)
+        return message_usage("-a goes with all keys of a cache; of a KEY the row that counts is "
+                             "listed");
+    if (some && settings->count)
+        return message_usage("--count is of a whole cache");
+    return STATUS_CLEAN;
+}
+
+static int check_usage(const struct ls_settings *settings, const struct given_keys *keys,
+                       const struct sb_store *store, size_t operands)
+{
+    const char *path = sb_store_path(store), *other = clash(store);
+    int status;
+
+    if (other)
+        return message_usage("%s: is a %s, whose %ss are listed in their order, without --%s", path,
+                             sb_store_word(store), row_word(store), other);
+    if (sb_store_can(store, SB_CAN_RECORDS))
+        status = check_bag(settings, keys, path, operands);
+    else if (sb_store_can(store, SB_CAN_ITEMS))
+        status = check_syrah(settings, operands);
+    else
+        status = check_cache(settings, operands);
+    if (!status && settings->files_from && strcmp(settings->files_from, "-") == 0 &&
+        strcmp(path, "-") == 0)
+        return message_usage("the %s and -T cannot both be standard input", sb_store_word(store));
+    return status;
+}
+
+static enum sb_code list(const struct ls_settings *settings, struct sb_table *table,
+                         struct given_keys *keys, char **operands, size_t count,
+                         struct sb_error *err)
+{
+    if (table->bag)
+        return ls_records(settings, table, keys, err);
+    if (table->syrah)
+        return ls_items(settings, table, operands, count, err);
+    return ls_keys(settings, table, operands, count, err);
+}
+
+int ls_table(const struct ls_settings *settings, struct sb_store *store, char **operands,
+             size_t count)
+{
+    struct given_keys keys;
+    struct sb_table *table;
+    struct sb_error err;
+    enum sb_code code;
+    int status;
+
+    given_keys_begin(&keys);
+    status = check_usage(settings, &keys, store, count);
+    if (status)
+        return status;
+    code = sb_store_table(store, &table, &err);
+    if (!code)
+        code = list(settings, table, &keys, operands, count, &err);
+    sb_table_free(table);
+    return code ? message_failure(&err) : message_status();
+}

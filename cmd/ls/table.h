@@ -1,0 +1,30 @@
+/*
+ * What ls shows of tables: a row for each record of a bag, each array of an item, each key of a
+ * cache; and of a directory that holds caches, a row for each of these.
+ */
+#ifndef SB_CMD_LS_TABLE_H
+#define SB_CMD_LS_TABLE_H
+
+#include "core/error.h"
+#include "open/record_keys_given.h"
+
+struct ls_settings;
+struct sb_store;
+struct sb_table;
+
+/* The command, from its operands on, for a store that has rows. Returns the exit status. */
+int ls_table(const struct ls_settings *settings, struct sb_store *store, char **operands,
+             size_t count);
+
+/* And for a directory that holds caches. */
+int ls_caches(const struct ls_settings *settings, const char *path, size_t operands);
+
+/* The parts of ls_table, a file each: of a bag, of Syrah files, of a cache. */
+enum sb_code ls_records(const struct ls_settings *settings, struct sb_table *table,
+                        struct given_keys *keys, struct sb_error *err) SB_CHECKED;
+enum sb_code ls_items(const struct ls_settings *settings, struct sb_table *table,
+                      char *const *operands, size_t count, struct sb_error *err) SB_CHECKED;
+enum sb_code ls_keys(const struct ls_settings *settings, struct sb_table *table, char **operands,
+                     size_t count, struct sb_error *err) SB_CHECKED;
+
+#endif

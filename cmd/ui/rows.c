@@ -1,0 +1,83 @@
+#include "ui/rows.h"
+
+#include "ui/cells.h"
+#include "ui/output.h"
+
+#include <string.h>
+
+#define WAITING_MOST 4096
+#define BYTES_MOST   ((size_t)1 << 20)
+
+void rows_release(struct rows *rows)
+{
+    sb_buf_release(&rows->cells);
+    sb_buf_release(&rows->line);
+}
+
+static void add(struct rows *rows, const char *text, bool right)
+{
+    size_t size = strlen(text);
+
+    output_need(sb_buf_add(&rows->cells, text, size + 1));
+    if (size > rows->widths[rows->column])
+        rows->widths[rows->column] = size;
+    rows->right[rows->column++] = right;
+}
+
+void rows_text(struct rows *rows, const char *text)
+{
+    add(rows, text, false);
+}
+
+void rows_word(struct rows *rows, const char *word)
+{
+    add(rows, word, true);
+}
+
+void rows_number(struct rows *rows, int64_t value, bool human)
+{
+    char number[NUMBER_SIZE];
+
+    add(rows, format_amount(value, human, number), true);
+}
+
+/* What a row ends with: the size of its name, and the name; or that there is none. */
+void rows_end(struct rows *rows, const char *name, size_t size)
+{
+    int64_t told = name ? (int64_t)size : -1;
+
+    output_need(sb_buf_add(&rows->cells, &told, sizeof(told)));
+    output_need(sb_buf_add(&rows->cells, name ? name : "", size));
+    rows->columns = rows->column;
+    rows->column = 0;
+    rows->waiting++;
+    if (rows->waiting == WAITING_MOST || rows->cells.size > BYTES_MOST)
+        rows_flush(rows);
+}
+
+void rows_flush(struct rows *rows)
+{
+    struct sb_buf *line = &rows->line;
+    const char *at = rows->cells.data;
+
+    for (; rows->waiting > 0; rows->waiting--) {
+        int64_t size;
+
+        sb_buf_clear(line);
+        for (size_t i = 0; i < rows->columns; i++) {
+            add_cell(line, at, rows->widths[i], rows->right[i]);
+            at += strlen(at) + 1;
+        }
+        memcpy(&size, at, sizeof(size));
+        at += sizeof(size);
+        /* What stands last has no space behind it. */
+        if (size < 0)
+            line->data[line->size - 1] = '\n';
+        output_bytes(line->data, line->size);
+        if (size >= 0) {
+            output_line(at, (size_t)size, false);
+            at += size;
+        }
+    }
+    sb_buf_clear(&rows->cells);
+}

@@ -1,0 +1,42 @@
+/*
+ * Rows in columns that are as wide as what stands in them: rows wait until they are flushed, or
+ * there are many of them. Widths only grow.
+ */
+#ifndef SB_CMD_UI_ROWS_H
+#define SB_CMD_UI_ROWS_H
+
+#include "core/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ROWS_COLUMNS 10
+
+struct rows {
+    size_t widths[ROWS_COLUMNS]; /* may be set beforehand */
+
+    /* of rows.c */
+    bool right[ROWS_COLUMNS];
+    size_t column;  /* of the row under way */
+    size_t columns; /* of all */
+    size_t waiting;
+    struct sb_buf cells; /* of rows that wait */
+    struct sb_buf line;
+};
+
+void rows_release(struct rows *rows);
+
+/* The next cell: text, which stands at the left; or a number, as -h shows it where it is human. */
+void rows_text(struct rows *rows, const char *text);
+void rows_number(struct rows *rows, int64_t value, bool human);
+
+/* In place of a number. */
+void rows_word(struct rows *rows, const char *word);
+
+/* Ends the row, with a name behind its columns, which may be any bytes; NULL: none. */
+void rows_end(struct rows *rows, const char *name, size_t size);
+
+/* Writes those that wait. */
+void rows_flush(struct rows *rows);
+
+#endif
