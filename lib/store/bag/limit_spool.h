@@ -1,30 +1,26 @@
 /*
  * Limits of a bag that wait until its records are written, or numbers of records that are to be
- * counted first: numbers by position, the last MB of them in memory, what is before in a temporary
- * file without a name.
+ * counted first: numbers by position (core/spool.h).
  *
- * Belongs to one thread. {.fd = -1} is empty.
+ * Belongs to one thread. SB_LIMIT_SPOOL(beside) is empty.
  */
 #ifndef SB_STORE_BAG_LIMIT_SPOOL_H
 #define SB_STORE_BAG_LIMIT_SPOOL_H
 
-#include "core/io.h"
-
-#include <stddef.h>
-#include <stdint.h>
+#include "core/spool.h"
 
 struct sb_limit_spool {
-    const char *beside; /* where the temporary file is made, unless TMPDIR says; kept */
-    int fd;
-    int64_t spilled; /* numbers that are in the file */
-    int64_t *held;
-    size_t held_count;
+    struct sb_spool bytes;
 };
 
-void sb_limit_spool_release(struct sb_limit_spool *spool);
+/* beside: where a temporary file is made, unless TMPDIR says; kept. */
+#define SB_LIMIT_SPOOL(where)                                                                      \
+    ((struct sb_limit_spool){                                                                      \
+        .bytes = {.fd = -1, .beside = (where), .memory_most = (size_t)1 << 20}})
 
-/* Forgets them, and keeps memory and file. */
+/* Forgets them. */
 void sb_limit_spool_clear(struct sb_limit_spool *spool);
+void sb_limit_spool_release(struct sb_limit_spool *spool);
 
 enum sb_code sb_limit_spool_add(struct sb_limit_spool *spool, int64_t limit,
                                 struct sb_error *err) SB_CHECKED;

@@ -127,7 +127,7 @@ static enum sb_code open_target(struct sb_bag_writer *writer, struct sb_error *e
     code = sb_shard_pattern_parse(&writer->pattern, writer->path, err);
     if (code)
         return code;
-    writer->limits.beside = writer->pattern.path;
+    writer->limits.bytes.beside = writer->pattern.path;
     return open_files(writer, err);
 }
 
@@ -142,10 +142,10 @@ enum sb_code sb_bag_writer_open(struct sb_bag_writer **out,
     if (!writer)
         return sb_fail_memory(err);
     writer->options = *options;
-    writer->fd = writer->limits.fd = writer->lock.fd = writer->set_lock.fd = -1;
+    writer->fd = writer->lock.fd = writer->set_lock.fd = -1;
+    writer->limits = SB_LIMIT_SPOOL("");
     writer->path = strdup(options->path);
     writer->name = strdup(standard ? "standard output" : options->path);
-    writer->limits.beside = "";
     code = writer->path && writer->name ? open_target(writer, err) : sb_fail_memory(err);
     if (code) {
         sb_bag_writer_free(writer);

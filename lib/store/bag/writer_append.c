@@ -47,7 +47,7 @@ static enum sb_code name_last_shard(struct sb_bag_writer *writer, struct sb_erro
     writer->pattern = (struct sb_shard_pattern){.path = writer->path,
                                                 .prefix_size = strlen(writer->path),
                                                 .suffix = writer->path + strlen(writer->path)};
-    writer->limits.beside = writer->path;
+    writer->limits.bytes.beside = writer->path;
     return SB_OK;
 }
 

@@ -17,14 +17,14 @@ struct sb_row_part {
 
 void sb_row_parts_clear(struct sb_row_parts *row)
 {
-    sb_row_spool_clear(&row->bytes);
+    sb_spool_clear(&row->bytes);
     sb_buf_clear(&row->names);
     row->count = 0;
 }
 
 void sb_row_parts_release(struct sb_row_parts *row)
 {
-    sb_row_spool_release(&row->bytes);
+    sb_spool_release(&row->bytes);
     sb_buf_release(&row->names);
     sb_buf_release(&row->head);
     free(row->parts);
@@ -76,7 +76,7 @@ enum sb_code sb_row_parts_begin(struct sb_row_parts *row, const struct sb_array_
         code = add_room(row, err);
     if (code)
         return code;
-    row->begin = sb_row_spool_size(&row->bytes);
+    row->begin = sb_spool_size(&row->bytes);
     row->parts[row->count] = (struct sb_row_part){
         .name_at = row->names.size, .blob = name->form == SB_FORM_PICKLE, .at = row->begin};
     if (sb_buf_add(&row->names, name->array, name->array_size) || sb_buf_add(&row->names, "", 1))
@@ -94,7 +94,7 @@ static enum sb_code read_head(struct sb_row_parts *row, struct sb_row_part *part
     sb_buf_clear(&row->head);
     if (sb_buf_reserve(&row->head, head + 1))
         return sb_fail_memory(err);
-    code = sb_row_spool_get(&row->bytes, row->begin, row->head.data, head, err);
+    code = sb_spool_get(&row->bytes, row->begin, row->head.data, head, err);
     if (!code)
         code = sb_npy_parse(&part->array, row->head.data, head, err);
     if (code)
@@ -111,7 +111,7 @@ static enum sb_code read_head(struct sb_row_parts *row, struct sb_row_part *part
 enum sb_code sb_row_parts_end(struct sb_row_parts *row, struct sb_error *err)
 {
     struct sb_row_part *part = &row->parts[row->count++];
-    int64_t size = sb_row_spool_size(&row->bytes) - row->begin;
+    int64_t size = sb_spool_size(&row->bytes) - row->begin;
 
     if (!part->blob)
         return read_head(row, part, size, err);
@@ -182,14 +182,14 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
     return sb_cache_writer_write(context, data, size, err);
 }
 
-static enum sb_code write_part(const struct sb_row_parts *row, const struct sb_row_part *part,
+static enum sb_code write_part(struct sb_row_parts *row, const struct sb_row_part *part,
                                struct sb_cache_writer *writer, struct sb_error *err)
 {
     enum sb_code code = sb_cache_writer_value(writer, &part->array, err);
 
     return code ? code
-                : sb_row_spool_feed(&row->bytes, part->at, part->array.data_size, write_block,
-                                    writer, err);
+                : sb_spool_feed(&row->bytes, part->at, part->array.data_size, write_block, writer,
+                                err);
 }
 
 enum sb_code sb_row_parts_write(struct sb_row_parts *row, bool alone, bool list,

@@ -2,21 +2,22 @@
  * The row of a cache as it is put together of files that come one after the other: .npy files and
  * pickles.
  *
- * For each file begin, its bytes, end; then the row is written. Bytes are kept as row_spool.h says.
- * Belongs to one thread. {.bytes.fd = -1} is an empty one, which the holder releases in the end.
+ * For each file begin, its bytes, end; then the row is written. Bytes are kept as core/spool.h
+ * says. Belongs to one thread. {.bytes.fd = -1} is an empty one, which the holder releases in the
+ * end.
  */
 #ifndef SB_STORE_CACHE_ROW_PARTS_H
 #define SB_STORE_CACHE_ROW_PARTS_H
 
+#include "core/spool.h"
 #include "store/array/name.h"
-#include "store/cache/row_spool.h"
 #include "store/cache/writer.h"
 
 struct sb_row_part; /* its name, type and place */
 
 struct sb_row_parts {
-    struct sb_row_spool bytes; /* its `beside` is set by the holder */
-    int64_t begin;             /* of the present file in them */
+    struct sb_spool bytes; /* its `beside` is set by the holder */
+    int64_t begin;         /* of the present file in them */
     struct sb_buf names;
     struct sb_row_part *parts;
     size_t count, room;

@@ -188,7 +188,7 @@ static enum sb_code add_block(void *context, const void *data, size_t size, stru
 {
     struct cache_sink *cache = context;
 
-    return sb_row_spool_add(&cache->row.bytes, data, size, err);
+    return sb_spool_add(&cache->row.bytes, data, size, err);
 }
 
 /* The turn */

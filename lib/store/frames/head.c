@@ -167,6 +167,7 @@ static enum sb_code head_of_json(struct sb_frame_reader *reader, struct sb_error
     enum sb_code code = sb_frame_json_next(&reader->in, &reader->spool, &reader->name, &cause);
 
     reader->where = IN_SPOOL;
+    reader->spooled = 0;
     if (code == SB_INVALID)
         return sb_frame_damaged(reader, cause.text, err);
     if (code && code != SB_END)
@@ -183,13 +184,14 @@ static enum sb_code spool_record(struct sb_frame_reader *reader, bool to_end, ch
     enum sb_code code = SB_OK;
 
     reader->where = IN_SPOOL;
-    sb_record_spool_clear(&reader->spool);
+    sb_spool_clear(&reader->spool);
+    reader->spooled = 0;
     while (!end && (code = sb_frame_input_fill(in, err)) == SB_OK) {
         size_t size;
 
         end = to_end ? NULL : memchr(in->at, separator, in->size);
         size = end ? (size_t)(end - in->at) : in->size;
-        code = sb_record_spool_add(&reader->spool, in->at, size, err);
+        code = sb_spool_add(&reader->spool, in->at, size, err);
         if (code)
             return code;
         sb_frame_input_pass(in, size + (end != NULL));

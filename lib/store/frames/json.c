@@ -6,7 +6,7 @@
 
 struct line {
     struct sb_frame_input *input;
-    struct sb_record_spool *record;
+    struct sb_spool *record;
     struct sb_buf *name;
     bool has_data;
 };
@@ -28,7 +28,7 @@ static enum sb_code take_data(struct line *line, struct sb_error *err)
         return code;
     if (!sb_base64_decode_end(&text.base64, last, &made))
         return sb_json_refuse("its data is no base64, or is cut short", err);
-    return sb_record_spool_add(line->record, last, made, err);
+    return sb_spool_add(line->record, last, made, err);
 }
 
 /* A key that is a number, or null, is none. */
@@ -114,14 +114,14 @@ static enum sb_code pass_blank_lines(struct sb_frame_input *input, struct sb_err
     return code;
 }
 
-enum sb_code sb_frame_json_next(struct sb_frame_input *input, struct sb_record_spool *record,
+enum sb_code sb_frame_json_next(struct sb_frame_input *input, struct sb_spool *record,
                                 struct sb_buf *name, struct sb_error *err)
 {
     struct line line = {.input = input, .record = record, .name = name};
     enum sb_code code = pass_blank_lines(input, err);
     char c = 0;
 
-    sb_record_spool_clear(record);
+    sb_spool_clear(record);
     sb_buf_clear(name);
     if (!code)
         code = sb_json_expect(input, '{', err);

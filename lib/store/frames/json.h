@@ -7,15 +7,15 @@
 #define SB_STORE_FRAMES_JSON_H
 
 #include "core/buf.h"
+#include "core/spool.h"
 #include "store/frames/input.h"
-#include "store/frames/record_spool.h"
 
 /*
  * Replaces record by the bytes of the next line that is not blank, and name by its "key" (size 0:
  * it has none). SB_END: there is no further line. SB_INVALID, with a text that does not name the
  * input or the record: it is cut short or is no such object.
  */
-enum sb_code sb_frame_json_next(struct sb_frame_input *input, struct sb_record_spool *record,
+enum sb_code sb_frame_json_next(struct sb_frame_input *input, struct sb_spool *record,
                                 struct sb_buf *name, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -74,7 +74,7 @@ static enum sb_code put_base64(struct sb_json_text *text, const char *data, size
 
         if (!sb_base64_decode(&text->base64, data, part, bytes, &made))
             return sb_json_refuse("its data is no base64", err);
-        if (sb_record_spool_add(text->bytes, bytes, made, err))
+        if (sb_spool_add(text->bytes, bytes, made, err))
             return err->code;
         data += part;
         size -= part;

@@ -9,16 +9,16 @@
 
 #include "core/base64.h"
 #include "core/buf.h"
+#include "core/spool.h"
 #include "store/frames/input.h"
-#include "store/frames/record_spool.h"
 
 /* Of a string that is kept. */
 #define SB_JSON_TEXT_MAX ((size_t)64 << 10)
 
 /* Where the characters of a string go. */
 struct sb_json_text {
-    struct sb_buf *kept;           /* NULL: nowhere, */
-    struct sb_record_spool *bytes; /* or, as base64, here; the caller ends it */
+    struct sb_buf *kept;    /* NULL: nowhere, */
+    struct sb_spool *bytes; /* or, as base64, here; the caller ends it */
     struct sb_base64 base64;
 };
 

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FOOT_MAX 4 /* bytes behind a record */
+#define FOOT_MAX     4                 /* bytes behind a record */
+#define SPOOLED_MOST ((size_t)1 << 20) /* of one in memory */
 
 static size_t foot_size(const struct sb_frame_reader *reader)
 {
@@ -75,7 +76,10 @@ static enum sb_code give(struct sb_frame_reader *reader, const void **data, size
         reader->piece_size = 0;
         return *size > 0 ? SB_OK : SB_END;
     default:
-        return sb_record_spool_next(&reader->spool, data, size, err);
+        if (sb_spool_piece(&reader->spool, reader->spooled, data, size, err))
+            return err->code;
+        reader->spooled += (int64_t)*size;
+        return SB_OK;
     }
 }
 
@@ -109,7 +113,7 @@ static int64_t size_of(const struct sb_frame_reader *reader)
     case IN_PIECE:
         return (int64_t)reader->piece_size;
     default:
-        return reader->spool.size;
+        return sb_spool_size(&reader->spool);
     }
 }
 
@@ -178,7 +182,7 @@ void sb_frame_reader_free(struct sb_frame_reader *reader)
     if (!reader)
         return;
     sb_flow_free(reader->in.flow);
-    sb_record_spool_release(&reader->spool);
+    sb_spool_release(&reader->spool);
     sb_buf_release(&reader->name);
     free(reader);
 }
@@ -198,7 +202,7 @@ enum sb_code sb_frame_reader_open(struct sb_frame_reader **out, struct sb_input 
     reader->what = input->name;
     reader->notify = notify;
     reader->number = -1;
-    reader->spool.fd = -1;
+    reader->spool = (struct sb_spool){.fd = -1, .memory_most = SPOOLED_MOST};
     if (input->seekable && input->type.filter == SB_FILTER_NONE)
         reader->total = input->st.st_size;
     code = sb_flow_open(&reader->in.flow, input, max_size, err);

@@ -2,7 +2,7 @@
  * Framed records, taken out of their frames one by one: framing.h has the framings.
  *
  * A record's last bytes are not given before what stands behind it was found to be sound. One whose
- * size only its end tells, and that is not at hand as a whole, is spooled (record_spool.h), so that
+ * size only its end tells, and that is not at hand as a whole, is spooled (core/spool.h), so that
  * sizes are always known. A length is believed by nobody: nothing is allocated for it. Belongs to
  * one thread.
  */

@@ -5,9 +5,9 @@
 #ifndef SB_STORE_FRAMES_READER_IMPL_H
 #define SB_STORE_FRAMES_READER_IMPL_H
 
+#include "core/spool.h"
 #include "store/frames/input.h"
 #include "store/frames/reader.h"
-#include "store/frames/record_spool.h"
 
 #define SB_FRAME_TAIL 64
 
@@ -28,7 +28,8 @@ struct sb_frame_reader {
     const char *piece;
     size_t piece_size;        /* IN_PIECE; 0: it was given */
     char tail[SB_FRAME_TAIL]; /* its last bytes, when what is behind them has to be read first */
-    struct sb_record_spool spool;
+    struct sb_spool spool;
+    int64_t spooled; /* of it, so many bytes were given */
     struct sb_buf name;
 };
 

@@ -254,7 +254,7 @@ static enum sb_code count_list(struct bags *bags, int64_t *total, struct sb_erro
 
     if (code)
         return code;
-    bags->numbers.beside = bags->options->output;
+    bags->numbers.bytes.beside = bags->options->output;
     code = sb_record_choice_spool(chosen.choice, &bags->numbers, input, bags->notify, err);
     close_chosen(&chosen);
     *total = sb_limit_spool_count(&bags->numbers);
@@ -370,7 +370,7 @@ enum sb_code sb_convert_bags(const struct sb_convert_options *options,
                         .notify = notify,
                         .result = result,
                         .choice = options->records.choice,
-                        .numbers.fd = -1};
+                        .numbers = SB_LIMIT_SPOOL(NULL)};
     enum sb_code code;
 
     if (options->transfer.dry_run)

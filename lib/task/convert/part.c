@@ -89,7 +89,7 @@ enum sb_code sb_convert_part_plan(struct sb_convert_part *out,
     int64_t first, count;
 
     *out = (struct sb_convert_part){.end_input = options->input_count,
-                                    .numbers = {.fd = -1, .beside = options->output}};
+                                    .numbers = SB_LIMIT_SPOOL(options->output)};
     if (options->share.count == 0)
         return SB_OK;
     if (have_records(options))

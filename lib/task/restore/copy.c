@@ -259,10 +259,7 @@ enum sb_code sb_restore_copy_read(struct sb_restore_copy *copy, const struct sb_
                                   struct sb_error *err)
 {
     struct sb_entry *entry = &found->entry;
-    enum sb_code code = sb_restore_piece_begin(piece, item->size, err);
-
-    if (code)
-        return code;
+    sb_restore_piece_begin(piece, item->size);
     if (copy->dir >= 0 && item->is_link)
         return read_link(copy->dir, found->path.data, piece, err);
     if (copy->dir >= 0)

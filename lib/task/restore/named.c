@@ -100,7 +100,7 @@ enum sb_code sb_restore_named(struct sb_restore *restore, struct sb_error *err)
     if (!slots)
         return sb_fail_memory(err);
     for (unsigned i = 0; i < count; i++)
-        slots[i].piece = (struct sb_restore_piece){.beside = restore->hold.path, .fd = -1};
+        slots[i].piece = SB_RESTORE_PIECE(restore->hold.path);
     code = sb_pipeline_run(&ops, &named, slots, sizeof(*slots), count, threads, err);
     for (unsigned i = 0; i < count; i++) {
         sb_buf_release(&slots[i].path);

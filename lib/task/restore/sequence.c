@@ -16,10 +16,11 @@ struct sequence {
 /* The bytes of the member at hand. */
 static enum sb_code read_member(struct sequence *sequence, int64_t size, struct sb_error *err)
 {
-    enum sb_code code = sb_restore_piece_begin(&sequence->piece, size, err);
+    enum sb_code code = SB_OK;
     const void *data;
     size_t got;
 
+    sb_restore_piece_begin(&sequence->piece, size);
     while (code == SB_OK) {
         code = sb_source_block(sequence->source, &data, &got, err);
         if (code == SB_OK)
@@ -28,7 +29,7 @@ static enum sb_code read_member(struct sequence *sequence, int64_t size, struct 
     if (code != SB_LIMIT)
         return code == SB_END ? SB_OK : code;
     /* More than its header says: none of those that are wanted. */
-    sequence->piece.size = -1;
+    sequence->piece.expected = -1;
     return SB_OK;
 }
 
@@ -169,7 +170,7 @@ enum sb_code sb_restore_sequence(struct sb_restore *restore, struct sb_error *er
 {
     struct sequence sequence = {
         .restore = restore,
-        .piece = {.beside = restore->hold.path, .fd = -1},
+        .piece = SB_RESTORE_PIECE(restore->hold.path),
     };
     enum sb_code code = read_copy(&sequence, err);
 

@@ -255,7 +255,8 @@ static enum sb_code make_set(struct split *split, struct sb_error *err)
 enum sb_code sb_split_bag(const struct sb_split_bag_options *options,
                           struct sb_split_result *result, struct sb_error *err)
 {
-    struct split split = {.options = options, .result = result, .plan.numbers.fd = -1};
+    struct split split = {
+        .options = options, .result = result, .plan.numbers = SB_LIMIT_SPOOL(NULL)};
     enum sb_code code = sb_shard_pattern_parse(&split.pattern, options->output, err);
 
     *result = (struct sb_split_result){0};

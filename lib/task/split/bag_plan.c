@@ -225,7 +225,7 @@ static enum sb_code choose(struct planning *planning, struct sb_record_choice **
     plan->listed = wanted && wanted->list;
     if (code || !plan->listed)
         return code;
-    plan->numbers.beside = options->output;
+    plan->numbers.bytes.beside = options->output;
     choice = *out;
     *out = NULL;
     code = sb_record_choice_spool(choice, &plan->numbers, options->input, planning->notify, err);
@@ -265,7 +265,7 @@ enum sb_code sb_split_bag_plan_make(struct sb_split_bag_plan *plan,
                                 .interleaved = records->write.layout == SB_LAYOUT_INTERLEAVED};
     enum sb_code code;
 
-    *plan = (struct sb_split_bag_plan){.numbers.fd = -1};
+    *plan = (struct sb_split_bag_plan){.numbers = SB_LIMIT_SPOOL(NULL)};
     code = sb_bag_open(&planning.bag, options->input, records->read, notify, err);
     if (!code)
         code = plan_bag(&planning, err);
@@ -300,5 +300,5 @@ void sb_split_bag_plan_release(struct sb_split_bag_plan *plan)
         free(plan->parts[i].slices);
     free(plan->parts);
     sb_limit_spool_release(&plan->numbers);
-    *plan = (struct sb_split_bag_plan){.numbers.fd = -1};
+    *plan = (struct sb_split_bag_plan){.numbers = SB_LIMIT_SPOOL(NULL)};
 }

@@ -393,7 +393,7 @@ enum sb_code sb_table_choice_new(struct sb_table_choice **out, struct sb_table *
         return sb_fail_memory(err);
     choice->table = table;
     choice->options = *options;
-    choice->numbers = (struct sb_limit_spool){.fd = -1, .beside = "."};
+    choice->numbers = SB_LIMIT_SPOOL(".");
     code = begin(choice, err);
     if (!code && (rows->sample >= 0 || rows->shuffle || rows->forever || options->share.count > 0))
         code = draw(choice, notify, err);

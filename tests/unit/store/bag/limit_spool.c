@@ -32,24 +32,25 @@ static void fill(struct sb_limit_spool *spool, int64_t count)
 
 static void what_was_added_comes_back_from_memory_and_file(void)
 {
-    struct sb_limit_spool spool = {.beside = "/tmp/x", .fd = -1};
-    int64_t limits[10];
+    struct sb_limit_spool spool = SB_LIMIT_SPOOL("/tmp/x");
+    int64_t limits[10], spilled;
     struct sb_error err;
 
     fill(&spool, MANY);
-    CHECK(spool.fd >= 0);
+    CHECK(spool.bytes.fd >= 0);
     for (int64_t first = 0; first + 10 <= MANY; first += 101) {
         CHECK(sb_limit_spool_get(&spool, first, 10, limits, &err) == SB_OK);
         CHECK(limits[0] == first * 3 && limits[9] == (first + 9) * 3);
     }
-    CHECK(sb_limit_spool_get(&spool, spool.spilled - 5, 10, limits, &err) == SB_OK);
-    CHECK(limits[4] == spool.spilled * 3 - 3 && limits[5] == spool.spilled * 3);
+    spilled = spool.bytes.in_file / (int64_t)sizeof(*limits);
+    CHECK(sb_limit_spool_get(&spool, spilled - 5, 10, limits, &err) == SB_OK);
+    CHECK(limits[4] == spilled * 3 - 3 && limits[5] == spilled * 3);
     sb_limit_spool_release(&spool);
 }
 
 static void limits_are_fed_as_a_bag_has_them(void)
 {
-    struct sb_limit_spool spool = {.beside = "/tmp/x", .fd = -1};
+    struct sb_limit_spool spool = SB_LIMIT_SPOOL("/tmp/x");
     struct sb_error err;
 
     fill(&spool, MANY);
@@ -62,7 +63,7 @@ static void limits_are_fed_as_a_bag_has_them(void)
 
 static void one_that_is_cleared_begins_anew(void)
 {
-    struct sb_limit_spool spool = {.beside = "/tmp/x", .fd = -1};
+    struct sb_limit_spool spool = SB_LIMIT_SPOOL("/tmp/x");
     int64_t limits[3];
     struct sb_error err;
 

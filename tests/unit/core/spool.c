@@ -1,5 +1,5 @@
-/* lib/store/row_spool.h */
-#include "store/cache/row_spool.h"
+/* lib/core/spool.h */
+#include "core/spool.h"
 #include "check.h"
 
 #include <stdlib.h>
@@ -32,58 +32,58 @@ static enum sb_code compare(void *context, const void *data, size_t size, struct
     return SB_OK;
 }
 
-static void add(struct sb_row_spool *spool, size_t blocks)
+static void add(struct sb_spool *spool, size_t blocks)
 {
     char *block = calloc(1, BLOCK);
-    int64_t at = sb_row_spool_size(spool);
+    int64_t at = sb_spool_size(spool);
 
     CHECK(block);
     for (; blocks > 0; blocks--) {
         for (size_t i = 0; i < BLOCK; i++)
             block[i] = byte_at(at++);
-        CHECK(sb_row_spool_add(spool, block, BLOCK, &err) == SB_OK);
+        CHECK(sb_spool_add(spool, block, BLOCK, &err) == SB_OK);
     }
     free(block);
 }
 
-static void feed(const struct sb_row_spool *spool, int64_t at, int64_t size)
+static void feed(struct sb_spool *spool, int64_t at, int64_t size)
 {
     struct seen seen = {.at = at};
 
-    CHECK(sb_row_spool_feed(spool, at, size, compare, &seen, &err) == SB_OK);
+    CHECK(sb_spool_feed(spool, at, size, compare, &seen, &err) == SB_OK);
     CHECK(seen.size == size);
 }
 
 static void any_part_is_read_again(void)
 {
-    struct sb_row_spool spool = {.beside = ".", .fd = -1};
+    struct sb_spool spool = {.beside = ".", .fd = -1};
     char few[16];
 
     for (size_t blocks = 1; blocks <= WIDE; blocks += WIDE - 1) {
         int64_t size = (int64_t)(blocks * BLOCK);
 
         add(&spool, blocks);
-        CHECK(sb_row_spool_size(&spool) == size);
+        CHECK(sb_spool_size(&spool) == size);
         feed(&spool, 0, size);
         feed(&spool, size - 1, 1);
         feed(&spool, 12345, size / 2);
         feed(&spool, 5, 0);
-        CHECK(sb_row_spool_get(&spool, size - 16, few, 16, &err) == SB_OK);
+        CHECK(sb_spool_get(&spool, size - 16, few, 16, &err) == SB_OK);
         CHECK(few[0] == byte_at(size - 16) && few[15] == byte_at(size - 1));
-        sb_row_spool_clear(&spool);
-        CHECK(sb_row_spool_size(&spool) == 0 && spool.fd == -1);
+        sb_spool_clear(&spool);
+        CHECK(sb_spool_size(&spool) == 0 && spool.fd == -1);
     }
-    sb_row_spool_release(&spool);
+    sb_spool_release(&spool);
 }
 
 static void a_part_may_lie_in_the_file_and_in_memory(void)
 {
-    struct sb_row_spool spool = {.beside = ".", .fd = -1};
+    struct sb_spool spool = {.beside = ".", .fd = -1};
 
     add(&spool, WIDE);
     CHECK(spool.fd >= 0 && spool.memory.size > 0);
     feed(&spool, spool.in_file - 10, 20);
-    sb_row_spool_release(&spool);
+    sb_spool_release(&spool);
 }
 
 int main(void)

@@ -1,0 +1,111 @@
+#include "core/spool.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define MEMORY_BYTES ((size_t)4 << 20)
+#define BLOCK_BYTES  ((size_t)256 << 10)
+#define FILE_NAME    "temporary file (see TMPDIR)"
+
+void sb_spool_clear(struct sb_spool *spool)
+{
+    if (spool->fd >= 0)
+        close(spool->fd);
+    spool->fd = -1;
+    spool->in_file = 0;
+    sb_buf_clear(&spool->memory);
+}
+
+void sb_spool_release(struct sb_spool *spool)
+{
+    sb_spool_clear(spool);
+    sb_buf_release(&spool->memory);
+    sb_buf_release(&spool->block);
+}
+
+int64_t sb_spool_size(const struct sb_spool *spool)
+{
+    return spool->in_file + (int64_t)spool->memory.size;
+}
+
+static enum sb_code move_to_file(struct sb_spool *spool, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (spool->fd < 0)
+        code = sb_temp_file(&spool->fd, spool->beside ? spool->beside : "", err);
+    if (!code)
+        code = sb_pwrite_full(spool->fd, spool->memory.data, spool->memory.size, spool->in_file,
+                              FILE_NAME, err);
+    if (code)
+        return code;
+    spool->in_file += (int64_t)spool->memory.size;
+    sb_buf_clear(&spool->memory);
+    return SB_OK;
+}
+
+enum sb_code sb_spool_add(struct sb_spool *spool, const void *data, size_t size,
+                          struct sb_error *err)
+{
+    size_t most = spool->memory_most ? spool->memory_most : MEMORY_BYTES;
+
+    if (sb_buf_add(&spool->memory, data, size))
+        return sb_fail_memory(err);
+    return spool->memory.size > most ? move_to_file(spool, err) : SB_OK;
+}
+
+enum sb_code sb_spool_get(const struct sb_spool *spool, int64_t at, void *data, size_t size,
+                          struct sb_error *err)
+{
+    int64_t left = spool->in_file - at;
+    size_t part = left <= 0 ? 0 : left < (int64_t)size ? (size_t)left : size, got = 0;
+    enum sb_code code = SB_OK;
+
+    if (part > 0)
+        code = sb_pread_full(spool->fd, data, part, at, &got, FILE_NAME, err);
+    if (!code && got < part)
+        return sb_fail(err, SB_CHANGED, FILE_NAME ": has become shorter");
+    if (!code && part < size)
+        memcpy((char *)data + part, spool->memory.data + (at + (int64_t)part - spool->in_file),
+               size - part);
+    return code;
+}
+
+enum sb_code sb_spool_piece(struct sb_spool *spool, int64_t at, const void **data, size_t *size,
+                            struct sb_error *err)
+{
+    int64_t left = spool->in_file - at;
+
+    if (at == sb_spool_size(spool))
+        return err->code = SB_END;
+    if (left <= 0) {
+        *data = spool->memory.data - left;
+        *size = spool->memory.size - (size_t)-left;
+        return SB_OK;
+    }
+    *size = left < (int64_t)BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+    if (sb_buf_reserve(&spool->block, BLOCK_BYTES))
+        return sb_fail_memory(err);
+    *data = spool->block.data;
+    return sb_spool_get(spool, at, spool->block.data, *size, err);
+}
+
+enum sb_code sb_spool_feed(struct sb_spool *spool, int64_t at, int64_t size, sb_each_block *each,
+                           void *context, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    while (!code && size > 0) {
+        const void *data = NULL;
+        size_t part = 0;
+
+        code = sb_spool_piece(spool, at, &data, &part, err);
+        if (!code && (int64_t)part > size)
+            part = (size_t)size;
+        if (!code)
+            code = each(context, data, part, err);
+        at += (int64_t)part;
+        size -= (int64_t)part;
+    }
+    return code;
+}
