@@ -2,18 +2,18 @@
  * shardbox convert: any container becomes any other.
  */
 #include "task/convert/convert.h"
-#include "convert/limits.h"
 #include "convert/report.h"
 #include "convert/settings.h"
-#include "convert/summary.h"
 #include "core/glob.h"
 #include "core/io.h"
+#include "core/number.h"
 #include "open/arrays_given.h"
 #include "store/cache/cache.h"
 #include "store/store.h"
 #include "task/convert/arrays.h"
 #include "task/convert/cache.h"
 #include "task/convert/extents.h"
+#include "task/convert/limits.h"
 #include "task/convert/paths.h"
 #include "ui/asked.h"
 #include "ui/bandwidth.h"
@@ -22,6 +22,7 @@
 #include "ui/options.h"
 #include "ui/part.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -132,6 +133,119 @@ static const char notes[] =
     "or a torchcachex cache; '-' is standard input.\n"
     "OUTPUT is one of these, but no cpio; '-' with --to is standard output.\n"
     "Exit status: 0 all was converted, 1 in part or damaged, 2 error: there is no new output.";
+
+static bool goes_with_it(const char *name)
+{
+    static const char *const names[] = {
+        "limits-only", "keys",     "force",       "dry-run", "quiet",
+        "verbose",     "progress", "no-progress", "threads",
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (strcmp(names[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *misuse_of_limits(int count)
+{
+    const struct given_option *given;
+    size_t given_count = options_given(&given);
+
+    if (count != 1)
+        return "--limits-only takes one ARCHIVE, whose shards become bags where they are";
+    for (size_t i = 0; i < given_count; i++) {
+        if (!goes_with_it(given[i].name))
+            return "--limits-only changes no bytes: only --keys, --force and --dry-run go with it";
+    }
+    return NULL;
+}
+
+/* Checks what else was asked for, and does it; returns the exit status. wanted->archive and notify
+ * are set from the operands. */
+static int convert_limits_only(struct sb_limits_options *wanted, char *const *operands, int count)
+{
+    const char *wrong = misuse_of_limits(count);
+    struct sb_limits_counts counts;
+    struct sb_error err;
+
+    if (wrong)
+        return message_usage("%s", wrong);
+    wanted->archive = operands[0];
+    wanted->notify = &message_notify;
+    if (sb_limits_write(wanted, &counts, &err)) {
+        message_failure(&err);
+        message_raise(STATUS_ERROR);
+        return message_status();
+    }
+    message_note("%s: %s limits of %" PRId64 " records in %" PRId64 " shards", wanted->archive,
+                 wanted->dry_run ? "would write" : "wrote", counts.records, counts.shards);
+    return message_status();
+}
+
+static void note_stored(const struct convert_settings *settings,
+                        const struct sb_sink_counts *counts)
+{
+    char size[SB_HUMAN_SIZE];
+
+    sb_format_human(counts->bytes, size);
+    if (settings->dry_run)
+        return;
+    if (settings->output_type.kind == SB_BAG)
+        message_note("%s: stored %" PRId64 " records (%s)", settings->output, counts->files, size);
+    else if (settings->output_type.kind == SB_CACHE)
+        message_note("%s: stored %" PRId64 " keys (%s)", settings->output, counts->files, size);
+    else if (settings->output_type.kind == SB_SYRAH)
+        message_note("%s: stored %" PRId64 " items, %" PRId64 " arrays (%s)", settings->output,
+                     counts->dirs, counts->files, size);
+    else
+        message_note("%s: stored %" PRId64 " files (%s) and %" PRId64 " directories",
+                     settings->output, counts->files, size, counts->dirs);
+}
+
+/* What is in the output, of a run that was not in vain. */
+static void convert_note_counts(const struct convert_settings *settings,
+                                const struct sb_sink_counts *counts)
+{
+    /* A tar may hold a name twice for good reasons; here names have become the same on the way. */
+    bool names_change = settings->strip > 0 || settings->decompress;
+
+    note_stored(settings, counts);
+    if (counts->superseded > 0)
+        (names_change ? message_warning : message_note)(
+            "%s: members that a later one of the same name replaced: %" PRId64, settings->output,
+            counts->superseded);
+    if (counts->unchecked > 0)
+        message_note("%s: files without a checksum, converted unchecked: %" PRId64,
+                     settings->output, counts->unchecked);
+}
+
+/* The last line on stderr: what failed, as code and err have it, or that not all was done. */
+static void convert_conclude(const struct convert_settings *settings,
+                             const struct sb_convert_result *result, enum sb_code code,
+                             const struct sb_error *err)
+{
+    const char *output = strcmp(settings->output, "-") == 0 ? "standard output" : settings->output;
+
+    if (code) {
+        message_failure(err);
+        message_raise(STATUS_ERROR);
+        if (result->kept)
+            asked_to_resume(output, settings->append);
+        if (settings->output_type.kind == SB_DIRECTORY && result->begun && !settings->dry_run &&
+            code != SB_INVALID)
+            message_error("%s: converted in part; go on with --existing=skip", output);
+        return;
+    }
+    if (result->kept_stored > 0)
+        message_warning("%s: files that are not decompressed, as their name without its suffix is "
+                        "another's: %" PRId64 "; --verbose names them",
+                        output, result->kept_stored);
+    if (result->problems > 0)
+        message_problem("%s: done in part; problems, named above: %" PRId64, output,
+                        result->problems);
+}
 
 static bool is_directory(const char *path)
 {

@@ -7,9 +7,9 @@
 #include "core/number.h"
 #include "open/opening.h"
 #include "split/bags.h"
-#include "split/in_place.h"
 #include "split/settings.h"
 #include "store/catalog.h"
+#include "task/split/reshard.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/json.h"
@@ -18,13 +18,86 @@
 #include "ui/output.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
+
+struct in_place {
+    const char *path;
+    int64_t shard_size; /* 0: no limit */
+    bool follow;
+    bool force;
+    bool dry_run;
+    bool json;
+};
 
 static const char *const to_words[] = {
     "archive", "tar",   "tar.gz", "tar.bz2", "tar.xz",      "tar.lzma", "tar.zst",
     "tar.lz4", "tgz",   "tbz2",   "txz",     "tzst",        "zip",      "bag",
     "bagz",    "syrah", "syr",    "cache",   "torchcachex", NULL,
 };
+
+static void show_moved(void *context, int64_t bytes)
+{
+    (void)context;
+    message_progress_update(bytes, 0, 0);
+}
+
+static void print_moved_json(const struct sb_reshard_counts *counts)
+{
+    struct json line = {0};
+
+    json_begin(&line);
+    json_number(&line, "shards_before", counts->shards_before);
+    json_number(&line, "shards_after", counts->shards_after);
+    json_number(&line, "moved_files", counts->moved_files);
+    json_number(&line, "moved_bytes", counts->moved_bytes);
+    json_print(&line);
+    json_release(&line);
+}
+
+static void summarize(const struct in_place *wanted, const struct sb_reshard_counts *counts)
+{
+    char size[SB_HUMAN_SIZE];
+
+    sb_format_human(counts->moved_bytes, size);
+    if (wanted->json)
+        print_moved_json(counts);
+    else if (wanted->dry_run)
+        output_format("shards: %" PRIu32 ", would be: %" PRIu32 "; files to move: %" PRId64
+                      " (%s)\n",
+                      counts->shards_before, counts->shards_after, counts->moved_files, size);
+    else
+        message_note("%s: shards: %" PRIu32 ", were: %" PRIu32 "; moved files: %" PRId64 " (%s)",
+                     wanted->path, counts->shards_after, counts->shards_before, counts->moved_files,
+                     size);
+}
+
+/* Prints what comes of it. */
+static void split_in_place(const struct in_place *wanted)
+{
+    struct sb_reshard_options options = {
+        .shard_size = wanted->shard_size > 0 ? wanted->shard_size : INT64_MAX,
+        .dry_run = wanted->dry_run,
+        .mover = {.follow = wanted->follow,
+                  .force = wanted->force,
+                  .notify = &message_notify,
+                  .progress = show_moved},
+    };
+    struct sb_reshard_counts counts = {0};
+    struct sb_error err;
+    enum sb_code code = sb_reshard(wanted->path, &options, &counts, &err);
+
+    message_progress_end();
+    if (!code) {
+        summarize(wanted, &counts);
+        return;
+    }
+    explain_failure(wanted->path, &err);
+    message_failure(&err);
+    if (code == SB_INTERRUPT || (code == SB_SYSTEM && counts.moved_files > 0))
+        message_error("%s: is whole; run the same command again to go on", wanted->path);
+}
 
 /* Items and keys are never torn apart, and samples where that is asked for. */
 static enum sb_code find_unit(struct sb_split_options *wanted, const struct sb_store *whole,

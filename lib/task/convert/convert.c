@@ -1,21 +1,22 @@
 #include "task/convert/convert.h"
-#include "store/archive/source.h"
 
 #include "archive/archive.h"
+#include "store/archive/source.h"
+#include "store/bag/arrays.h"
+#include "store/bag/record_names.h"
 #include "store/part_sets.h"
 #include "task/convert/arrays.h"
 #include "task/convert/bag.h"
 #include "task/convert/cache.h"
 #include "task/convert/input.h"
-#include "task/convert/names.h"
 #include "task/convert/output.h"
 #include "task/convert/part.h"
 #include "task/convert/paths.h"
 #include "task/convert/train.h"
 #include "task/convert/wrap.h"
-#include "task/convert/zipped.h"
 #include "task/transfer/taken.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,6 +34,126 @@ struct convert {
     bool said_front;      /* what is said once for a source is said once for all */
     bool said_encoding;
 };
+
+/* Of an input that is not converted once more, as it was done: how many records it has. */
+static enum sb_code convert_count_records(const struct sb_convert_options *options,
+                                          const char *path, int64_t *count, struct sb_error *err)
+{
+    struct sb_source *source = NULL;
+    struct sb_member member;
+    struct sb_store *store;
+    enum sb_code code = sb_convert_count_file(options, path, count, err);
+
+    if (code || *count >= 0)
+        return code;
+    *count = 0;
+    if (!options->records.framed_input && options->from != SB_BAG)
+        return SB_OK;
+    code = sb_convert_open_input(&store, options, path, err);
+    if (code)
+        return code;
+    code = sb_convert_open_source(&source, store, options, NULL, NULL, err);
+    while (!code)
+        code = sb_source_next(source, &member, err);
+    if (code == SB_END)
+        *count = source->records;
+    sb_source_free(source);
+    sb_store_free(store);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code compare(const char *keys, int64_t key_count, int64_t records,
+                            struct sb_error *err)
+{
+    if (key_count == records)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID,
+                   "%s: has %" PRId64 " keys, and there are %" PRId64
+                   " records; give the keys that were made with them",
+                   keys, key_count, records);
+}
+
+static enum sb_code check_keys(const struct sb_record_names *names,
+                               const struct sb_convert_options *options, struct sb_error *err)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < options->input_count; i++) {
+        int64_t count;
+
+        if (sb_convert_count_file(options, options->inputs[i], &count, err))
+            return err->code;
+        if (count < 0)
+            return SB_OK;
+        sum += count;
+    }
+    return compare(options->records.keys, sb_record_names_count(names), sum, err);
+}
+
+/*
+ * As the options have it, for all inputs. Where there are keys, the records of the inputs are
+ * counted, as far as they are bags in files: SB_INVALID if there are more of them, or fewer.
+ */
+static enum sb_code convert_names(struct sb_record_names **out,
+                                  const struct sb_convert_options *options, struct sb_error *err)
+{
+    const struct sb_convert_records *records = &options->records;
+    bool read = records->keys && options->to.kind != SB_BAG; /* else they are written */
+    enum sb_code code;
+
+    if (!read)
+        return sb_record_names_by_format(
+            out, records->name_format ? records->name_format : SB_RECORD_NAME_FORMAT, err);
+    code = sb_record_names_by_keys(out, records->keys, NULL, options->notify, err);
+    if (!code)
+        code = check_keys(*out, options, err);
+    if (code) {
+        sb_record_names_free(*out);
+        *out = NULL;
+    }
+    return code;
+}
+
+/* After the last input, of which so many records came: SB_INVALID when keys are left over. */
+static enum sb_code convert_names_end(const struct sb_record_names *names, int64_t records,
+                                      const char *keys, struct sb_error *err)
+{
+    int64_t count = sb_record_names_count(names);
+
+    return count >= 0 ? compare(keys, count, records, err) : SB_OK;
+}
+
+/* Is that what is asked for? Of a pipe it is not known beforehand that a bag comes. */
+static bool convert_is_zipped(const struct sb_convert_options *options)
+{
+    if ((options->to.kind != SB_SYRAH && options->to.kind != SB_CACHE) || options->archive)
+        return false;
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (!(sb_convert_abilities(options, options->inputs[i]) & SB_CAN_RECORDS))
+            return false;
+    }
+    return true;
+}
+
+/* The source of their items (bag/arrays.h); of a share a run of them. names are kept, and used
+ * where they were asked for. */
+static enum sb_code convert_open_zipped(struct sb_source **out,
+                                        const struct sb_convert_options *options,
+                                        struct sb_record_names *names,
+                                        const struct sb_notify *notify, struct sb_error *err)
+{
+    struct sb_bag_arrays_options wanted = {
+        .specs = options->inputs,
+        .count = options->input_count,
+        .bag = options->records.read,
+        .records = options->records.choice,
+        .share = options->share,
+        .names = options->records.keys || options->records.name_format ? names : NULL,
+        .dtype = options->dtype,
+    };
+
+    return sb_source_open_bag_arrays(out, &wanted, notify, err);
+}
 
 /* Is it a warning that an earlier source has given? */
 static bool said_before(struct convert *convert, enum sb_level level, const char *kind)
@@ -196,7 +317,7 @@ static enum sb_code pass_input(struct convert *convert, size_t number, struct sb
 {
     int64_t records;
     enum sb_code code =
-        sb_convert_count_records(convert->options, convert->options->inputs[number], &records, err);
+        convert_count_records(convert->options, convert->options->inputs[number], &records, err);
 
     if (!code)
         pass_records(convert, records);
@@ -276,7 +397,7 @@ static enum sb_code convert_zipped(struct convert *convert, struct sb_error *err
 {
     struct sb_source *source;
     enum sb_code code =
-        sb_convert_open_zipped(&source, convert->options, convert->names, &convert->notify, err);
+        convert_open_zipped(&source, convert->options, convert->names, &convert->notify, err);
 
     if (code)
         return code;
@@ -305,7 +426,7 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
     bool was_there = access(options->output, F_OK) == 0;
-    enum sb_code code = sb_convert_names(&convert->names, options, err);
+    enum sb_code code = convert_names(&convert->names, options, err);
 
     convert->first_record = 0;
     if (!code)
@@ -315,11 +436,10 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
     if (!code && options->archive)
         code = convert_archive(convert, err);
     if (!code)
-        code = sb_convert_is_zipped(options) ? convert_zipped(convert, err)
-                                             : convert_inputs(convert, err);
+        code = convert_is_zipped(options) ? convert_zipped(convert, err)
+                                          : convert_inputs(convert, err);
     if (!code)
-        code =
-            sb_convert_names_end(convert->names, convert->first_record, options->records.keys, err);
+        code = convert_names_end(convert->names, convert->first_record, options->records.keys, err);
     if (convert->transfer.seen)
         sb_seen_shrink(convert->transfer.seen);
     if (!code && replaces_by_nothing(convert))

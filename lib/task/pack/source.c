@@ -1,9 +1,9 @@
 #include "task/pack/source.h"
 
+#include "core/buf.h"
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "task/fetch/stored_names.h"
-#include "task/pack/dirs.h"
 #include "task/pack/list.h"
 #include "task/pack/spool.h"
 
@@ -13,6 +13,18 @@
 #include <string.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+struct sb_pack_dirs {
+    struct sb_pack_dir {
+        size_t name_size; /* of its name, the beginning of `name` */
+        size_t disk_size;
+        struct stat stat;
+    } * held;
+    size_t count, room;
+    size_t given;             /* so many of them, from the top, were given out */
+    struct sb_buf name, disk; /* of the innermost */
+    struct sb_buf text;       /* what is given out */
+};
 
 struct sb_pack_source {
     struct sb_pack_source_options options;
@@ -31,6 +43,77 @@ struct sb_pack_source {
     int *bases; /* descriptors of the directories that inputs are relative to; closed at the end */
     size_t base_count;
 };
+
+/* {0} is empty. */
+static void pack_dirs_release(struct sb_pack_dirs *dirs)
+{
+    free(dirs->held);
+    sb_buf_release(&dirs->name);
+    sb_buf_release(&dirs->disk);
+    sb_buf_release(&dirs->text);
+    *dirs = (struct sb_pack_dirs){0};
+}
+
+/* The walk came to this name: those that it is not below are forgotten. */
+static void pack_dirs_leave(struct sb_pack_dirs *dirs, const char *name, size_t size)
+{
+    while (dirs->count > 0 &&
+           !sb_name_within(name, size, dirs->name.data, dirs->held[dirs->count - 1].name_size))
+        dirs->count--;
+    if (dirs->given > dirs->count)
+        dirs->given = dirs->count;
+}
+
+/* Holds a directory to which the walk came; copies it. */
+static enum sb_code pack_dirs_hold(struct sb_pack_dirs *dirs, const struct sb_pack_item *item,
+                                   struct sb_error *err)
+{
+    size_t room = dirs->room ? dirs->room * 2 : 16, disk_size = strlen(item->disk_path);
+
+    if (dirs->count == dirs->room) {
+        struct sb_pack_dir *held = reallocarray(dirs->held, room, sizeof(*held));
+
+        if (!held)
+            return sb_fail_memory(err);
+        dirs->held = held;
+        dirs->room = room;
+    }
+    if (sb_buf_set(&dirs->name, item->name, item->name_size) ||
+        sb_buf_set(&dirs->disk, item->disk_path, disk_size))
+        return sb_fail_memory(err);
+    dirs->held[dirs->count++] = (struct sb_pack_dir){
+        .name_size = item->name_size, .disk_size = disk_size, .stat = item->stat};
+    return SB_OK;
+}
+
+/* The next that was not given out yet; SB_END when all were. Its strings live until the next call.
+ */
+static enum sb_code pack_dirs_give(struct sb_pack_dirs *dirs, struct sb_pack_item *item,
+                                   struct sb_error *err)
+{
+    const struct sb_pack_dir *dir;
+
+    if (dirs->given == dirs->count)
+        return SB_END;
+    dir = &dirs->held[dirs->given];
+    /* Both end in a NUL within the text. */
+    if (sb_buf_set(&dirs->text, dirs->name.data, dir->name_size) ||
+        sb_buf_add_char(&dirs->text, '\0') ||
+        sb_buf_add(&dirs->text, dirs->disk.data, dir->disk_size))
+        return sb_fail_memory(err);
+    dirs->given++;
+    *item = (struct sb_pack_item){
+        .name = dirs->text.data,
+        .name_size = dir->name_size,
+        .node = SB_NODE_DIR,
+        .of_share = true,
+        .dir_fd = -1,
+        .component = "",
+        .disk_path = dirs->text.data + dir->name_size + 1,
+        .stat = dir->stat,
+    };
+    return SB_OK;
+}
 
 /* found is what lstat says of it, or NULL where that is not known. */
 static enum sb_code start_walk(struct sb_pack_source *source, const char *path,
@@ -146,7 +229,7 @@ static enum sb_code next_of_share(struct sb_pack_source *source, struct sb_pack_
 
     for (;;) {
         if (source->is_waiting) {
-            code = sb_pack_dirs_give(&source->dirs, item, err);
+            code = pack_dirs_give(&source->dirs, item, err);
             if (code != SB_END)
                 return code;
             source->is_waiting = false;
@@ -158,8 +241,8 @@ static enum sb_code next_of_share(struct sb_pack_source *source, struct sb_pack_
         code = next_of_walk(source, found, err);
         if (code)
             return code;
-        sb_pack_dirs_leave(&source->dirs, found->name, found->name_size);
-        if (found->node == SB_NODE_DIR && sb_pack_dirs_hold(&source->dirs, found, err))
+        pack_dirs_leave(&source->dirs, found->name, found->name_size);
+        if (found->node == SB_NODE_DIR && pack_dirs_hold(&source->dirs, found, err))
             return err->code;
         source->is_waiting = found->of_share;
     }
@@ -344,7 +427,7 @@ void sb_pack_source_free(struct sb_pack_source *source)
     sb_pack_spool_free(source->spool);
     sb_tree_free(source->tree);
     sb_stored_names_free(source->names);
-    sb_pack_dirs_release(&source->dirs);
+    pack_dirs_release(&source->dirs);
     sb_buf_release(&source->start);
     for (size_t i = 0; i < source->base_count; i++)
         close(source->bases[i]);

@@ -6,14 +6,24 @@
 #include "core/list.h"
 #include "core/name.h"
 #include "core/share.h"
-#include "task/split/fill.h"
 #include "task/split/output.h"
+#include "task/split/unit.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct sb_split_fill {
+    bool by_size;   /* bytes of a part, else how many parts there are: */
+    int64_t amount; /* set by the caller, the rest is zeroed */
+
+    int64_t at_hand;                  /* the part that is filled, */
+    int64_t bytes, units;             /* what is in it, */
+    int64_t bytes_ahead, units_ahead; /* and what was not in those before it */
+    bool by_number;                   /* there are no bytes to divide, but units */
+};
 
 /* Ratios that add up to 1 but for this are meant to. */
 #define RATIO_SLACK 1e-9
@@ -42,6 +52,64 @@ struct sb_split_rules {
 };
 
 /* Names of parts */
+
+/* What there is to divide, where parts are to be alike. */
+static enum sb_code split_fill_measure(struct sb_split_fill *fill, enum sb_split_unit unit,
+                                       struct sb_archive *archive, struct sb_error *err)
+{
+    enum sb_code code = sb_database_integer(sb_archive_database(archive),
+                                            "SELECT sum(size) FROM main.files"
+                                            " WHERE typeof(size) = 'integer' AND size > 0",
+                                            0, &fill->bytes_ahead, err);
+
+    if (!code)
+        code = sb_split_unit_count(unit, archive, &fill->units_ahead, err);
+    fill->by_number = fill->bytes_ahead == 0;
+    if (fill->by_number)
+        fill->bytes_ahead = fill->units_ahead;
+    return code;
+}
+
+/*
+ * Is the part at hand nearer to its share without this unit? Its share is an equal one of all that
+ * the parts before it have left; and one for each part that is yet to come is kept where there are
+ * enough.
+ */
+static bool share_is_full(const struct sb_split_fill *fill, int64_t size)
+{
+    int64_t parts_ahead = fill->amount - fill->at_hand;
+    double share = (double)fill->bytes_ahead / (double)parts_ahead;
+
+    if (fill->units_ahead - fill->units < parts_ahead)
+        return true;
+    return (double)fill->bytes + (double)size / 2 > share;
+}
+
+static bool is_full(const struct sb_split_fill *fill, int64_t size)
+{
+    if (fill->units == 0)
+        return false;
+    if (fill->by_size)
+        return size > fill->amount - fill->bytes;
+    return fill->at_hand + 1 < fill->amount && share_is_full(fill, size);
+}
+
+/* The part of the next unit, of so many bytes. */
+static int64_t split_fill_next(struct sb_split_fill *fill, int64_t size)
+{
+    if (fill->by_number)
+        size = 1;
+    if (is_full(fill, size)) {
+        fill->at_hand++;
+        fill->bytes_ahead -= fill->bytes;
+        fill->units_ahead -= fill->units;
+        fill->bytes = fill->units = 0;
+    }
+    if (__builtin_add_overflow(fill->bytes, size, &fill->bytes))
+        fill->bytes = INT64_MAX;
+    fill->units++;
+    return fill->at_hand;
+}
 
 static enum sb_code add_part(struct sb_split_rules *rules, const char *name, size_t size,
                              struct sb_error *err)
@@ -127,7 +195,7 @@ int64_t sb_split_rules_parts(const struct sb_split_rules *rules)
 
 static int64_t choose_by_size(struct sb_split_rules *rules, const struct sb_entry *entry)
 {
-    int64_t part = entry->type == SB_DIR ? 0 : sb_split_fill_next(&rules->fill, entry->size);
+    int64_t part = entry->type == SB_DIR ? 0 : split_fill_next(&rules->fill, entry->size);
 
     if (rules->parts <= part)
         rules->parts = part + 1;
@@ -396,7 +464,7 @@ static enum sb_code begin(struct sb_split_rules *rules, struct sb_archive *archi
     switch (scheme->rule) {
     case SB_SPLIT_PARTS:
         rules->parts = scheme->amount;
-        return sb_split_fill_measure(&rules->fill, scheme->unit, archive, err);
+        return split_fill_measure(&rules->fill, scheme->unit, archive, err);
     case SB_SPLIT_SIZE:
         rules->parts = 1;
         return SB_OK;

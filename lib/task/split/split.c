@@ -1,18 +1,30 @@
 #include "task/split/split.h"
 
 #include "archive/archive.h"
+#include "archive/database.h"
 #include "archive/own/hold.h"
 #include "archive/own/own_names.h"
+#include "archive/shards.h"
+#include "archive/writer/linker.h"
+#include "archive/writer/tally.h"
+#include "archive/writer/writer.h"
 #include "core/buf.h"
 #include "task/convert/paths.h"
-#include "task/split/link.h"
 #include "task/split/output.h"
 #include "task/split/plan.h"
-#include "task/split/view.h"
 
 #include <inttypes.h>
+#include <sqlite3.h>
 #include <string.h>
 #include <sys/stat.h>
+
+struct sb_split_link_options {
+    struct sb_archive *whole; /* that the plan is of; not adopted */
+    struct sb_shards *shards; /* its */
+    const char *output;
+    enum sb_link_kind kind;
+    struct sb_writer_options writer;
+};
 
 struct split {
     const struct sb_split_options *options;
@@ -26,6 +38,130 @@ struct split {
     const char *name;
     int64_t bytes_done, files_done; /* in the parts before it */
 };
+
+struct link {
+    struct sb_writer *writer;
+    struct sb_linker *linker;
+    struct sb_shards *shards;
+};
+
+struct view {
+    sqlite3 *db;
+    sqlite3_stmt *add_file;
+    struct sb_tally *tally;
+};
+
+/* As those of a catalog (store/catalog.c): reading does without `parent`. */
+static const char tables[] =
+    "CREATE TABLE files (path TEXT NOT NULL, shard INTEGER, offset INTEGER, size INTEGER,"
+    " crc32c INTEGER, mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER);"
+    "CREATE TABLE dirs (path TEXT NOT NULL, num_subdirs INTEGER, num_files INTEGER,"
+    " num_files_tree INTEGER, size_tree INTEGER, mode INTEGER, uid INTEGER, gid INTEGER,"
+    " mtime_ns INTEGER); BEGIN";
+
+static const char indexes[] = "CREATE UNIQUE INDEX " SB_ADOPTED_FILES " ON files (path);"
+                              "CREATE UNIQUE INDEX " SB_ADOPTED_DIRS " ON dirs (path); COMMIT";
+
+static enum sb_code open_tables(struct view *view, const char *beside, struct sb_error *err)
+{
+    enum sb_code code = sb_database_open_private(&view->db, beside, err);
+
+    if (!code)
+        code = sb_database_run(view->db, tables, err);
+    if (!code)
+        code = sb_database_prepare(view->db, &view->add_file,
+                                   "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                                   err);
+    if (!code)
+        code = sb_tally_new(&view->tally, view->db, err);
+    return code;
+}
+
+static enum sb_code add_to_view(void *context, const struct sb_entry *entry, struct sb_error *err)
+{
+    struct view *view = context;
+    enum sb_code code;
+
+    if (entry->type == SB_DIR)
+        return sb_tally_dir(view->tally, entry, err);
+    sb_database_bind_file(view->add_file, 1, entry);
+    code = sb_database_step(view->add_file, err);
+    if (code)
+        return code;
+    return sb_tally_file(view->tally, entry->path, entry->path_size, 1, entry->size, err);
+}
+
+/* Derived (archive.h) from whole, that the plan is of. beside: see sb_temp_directory. */
+static enum sb_code split_view_open(struct sb_archive **out, struct sb_split_plan *plan,
+                                    int64_t part, const struct sb_archive *whole,
+                                    const char *beside, struct sb_error *err)
+{
+    struct view view = {0};
+    enum sb_code code = open_tables(&view, beside, err);
+
+    *out = NULL;
+    if (!code)
+        code = sb_split_plan_walk(plan, part, SB_BY_ADDRESS, add_to_view, &view, err);
+    if (!code)
+        code = sb_tally_apply(view.tally, view.db, true, err);
+    if (!code)
+        code = sb_database_run(view.db, indexes, err);
+    sqlite3_finalize(view.add_file);
+    sb_tally_free(view.tally);
+    if (!code)
+        return sb_archive_derive(out, view.db, whole, sb_split_plan_generation(plan), err);
+    sb_database_close(view.db);
+    return code;
+}
+
+static enum sb_code add_link(void *context, const struct sb_entry *entry, struct sb_error *err)
+{
+    const struct link *link = context;
+    struct sb_entry linked = *entry;
+    enum sb_code code = SB_OK;
+
+    if (entry->type == SB_DIR)
+        return sb_writer_add_dir(link->writer, entry, err);
+    linked.shard = 0;
+    if (entry->size > 0)
+        code = sb_linker_map(link->linker, link->shards, entry->shard, &linked.shard, err);
+    else
+        linked.offset = 0;
+    return code ? code : sb_writer_add_file(link->writer, &linked, err);
+}
+
+static enum sb_code commit(const struct link *link, const struct sb_split_plan *plan,
+                           const struct sb_archive *whole, struct sb_error *err)
+{
+    if (sb_archive_generation(whole) != sb_split_plan_generation(plan))
+        return sb_fail(err, SB_CHANGED,
+                       "%s: was changed by another process, and its files may lie elsewhere; run "
+                       "again",
+                       sb_archive_path(whole));
+    return sb_writer_commit(link->writer, err);
+}
+
+/*
+ * Links those shards that the part has bytes in. The part is whole and on disk at SB_OK; SB_CHANGED
+ * when another process changed the archive since the plan was made, so that bytes may lie
+ * elsewhere.
+ */
+static enum sb_code split_link(struct sb_split_plan *plan, int64_t part,
+                               const struct sb_split_link_options *options, struct sb_error *err)
+{
+    struct link link = {.shards = options->shards};
+    enum sb_code code = sb_writer_open(&link.writer, options->output, &options->writer, err);
+
+    if (!code)
+        code = sb_linker_new(&link.linker, link.writer, options->kind, err);
+    if (!code)
+        code = sb_split_plan_walk(plan, part, SB_BY_PATH, add_link, &link, err);
+    if (!code)
+        code = commit(&link, plan, options->whole, err);
+    sb_linker_free(link.linker);
+    sb_writer_free(link.writer);
+    return code;
+}
 
 static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
 {
@@ -161,7 +297,7 @@ static enum sb_code link_part(struct split *split, int64_t part, struct sb_error
                    .notify = &split->counter.notify},
     };
 
-    return sb_split_link(split->plan, part, &link, err);
+    return split_link(split->plan, part, &link, err);
 }
 
 static enum sb_code convert_part(struct split *split, int64_t part, struct sb_split_part *written,
@@ -171,8 +307,8 @@ static enum sb_code convert_part(struct split *split, int64_t part, struct sb_sp
     struct sb_archive *view;
     enum sb_code code;
 
-    code = sb_split_view_open(&view, split->plan, part, split->options->archive, split->output.data,
-                              err);
+    code =
+        split_view_open(&view, split->plan, part, split->options->archive, split->output.data, err);
     if (code)
         return code;
     code = convert(split, view, &done, err);
