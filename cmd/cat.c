@@ -4,6 +4,7 @@
  * items of a Syrah file, by number, or arrays of a cache by their keys.
  */
 #include "cat/rows.h"
+#include "cat/samples.h"
 #include "open/arrays_given.h"
 #include "open/cache_opening.h"
 #include "open/given_names.h"
@@ -52,6 +53,7 @@ struct settings {
     int framing;
     const char *part;
     struct sb_share share;
+    bool samples;
     bool npy;
     struct cat_rows_settings rows;
     bool raw;
@@ -61,6 +63,7 @@ static const char *const synopsis[] = {
     "[-0] [-T FILE] ARCHIVE [PATH...]",
     "[-T FILE] BAG [NUMBER|START:STOP:STEP]...",
     "--keys=KEYS BAG NAME...",
+    "--samples [-T FILE] ARCHIVE [NUMBER|START:STOP:STEP]...",
     "[--npy|--raw] [-T FILE] CACHE [KEY[/NAME]]...",
     "[--npy|--raw] [-T FILE] SYRAH [ITEM[/ARRAY]]...",
     NULL,
@@ -187,6 +190,8 @@ static const struct option options[] = {
                    "threads that read ahead (default: the cores, at most 4)"),
     OPTION_BWLIMIT,
     OPTIONS_CAT_ROWS(struct settings, rows),
+    OPTION_FLAG(0, "samples", struct settings, samples,
+                "of files: by samples, which are those of one name up to its first dot, numbered"),
     OPTION_ARRAY,
     OPTION_FLAG(0, "raw", struct settings, raw,
                 "arrays as values alone, also where a name ends in .npy"),
@@ -203,7 +208,7 @@ static void report_batch(const struct sb_fetch_counts *counts)
 }
 
 static enum sb_code fetch_from_archive(const struct settings *settings, struct sb_archive *archive,
-                                       struct given_names *names, struct sb_error *err)
+                                       const struct sb_fetch_names *asked, struct sb_error *err)
 {
     struct sb_fetch_options wanted = {
         .threads = (unsigned)settings->threads,
@@ -217,11 +222,10 @@ static enum sb_code fetch_from_archive(const struct settings *settings, struct s
         .framing = (enum sb_framing)settings->framing,
         .frame_end = settings->nul ? '\0' : '\n',
     };
-    struct sb_fetch_names asked = given_names_of(names);
     int64_t written = 0;
     struct sb_fetch_output output = {.write = output_directly, .context = &written};
     struct sb_fetch_counts counts;
-    enum sb_code code = sb_fetch(archive, &wanted, &asked, &output, &message_notify, &counts, err);
+    enum sb_code code = sb_fetch(archive, &wanted, asked, &output, &message_notify, &counts, err);
 
     if (!code && settings->framing == SB_FRAMING_BATCH)
         report_batch(&counts);
@@ -301,6 +305,7 @@ static enum sb_code fetch(const struct settings *settings, struct sb_store *stor
 {
     const struct sb_query files = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     struct sb_catalog_result result = {0};
+    struct sb_fetch_names asked = given_names_of(names);
     struct sb_archive *archive = NULL;
     enum sb_code code = SB_OK;
 
@@ -309,20 +314,54 @@ static enum sb_code fetch(const struct settings *settings, struct sb_store *stor
     if (!code && archive && !result.in_sequence && names_all(names))
         code = sb_cursor_open(&names->files, archive, &files, err);
     if (!code && archive && !result.in_sequence)
-        code = fetch_from_archive(settings, archive, names, err);
+        code = fetch_from_archive(settings, archive, &asked, err);
     else if (!code)
         code = fetch_in_sequence(settings, store, names, err);
     message_progress_end();
     return code;
 }
 
-/* What does not go with what, of an archive. */
-static int check_files(const struct settings *settings, const char *archive)
+static enum sb_code fetch_samples(const struct settings *settings,
+                                  const struct cat_request *request, struct sb_error *err)
 {
-    const char *of_bags = cat_rows_given();
+    struct given_names everything = {.operands = request->operands, .end = request->operands};
+    struct sb_catalog_result result;
+    struct sb_archive *archive;
+    struct cat_samples *samples;
+    struct sb_fetch_names asked;
+    enum sb_code code;
 
-    if (of_bags)
-        return message_usage("%s: is no bag, and --%s is for bags", archive, of_bags);
+    if (!sb_store_can(request->store, SB_CAN_PATHS | SB_CAN_WALK))
+        return sb_fail(err, SB_INVALID,
+                       "%s: can only be read in sequence, without --samples; 'shardbox convert' "
+                       "makes an archive of it",
+                       sb_store_name(request->store));
+    code = catalog(settings, request->store, &archive, &everything, &result, err);
+    if (!code)
+        code = cat_samples_open(&samples, archive, &settings->rows, request, err);
+    if (code)
+        return code;
+    asked = cat_samples_names(samples);
+    code = fetch_from_archive(settings, archive, &asked, err);
+    cat_samples_free(samples);
+    message_progress_end();
+    return code;
+}
+
+/* What does not go with what, of an archive. */
+static int check_files(const struct settings *settings, const struct cat_request *request)
+{
+    const char *of_rows = cat_rows_given(settings->samples);
+    const char *wrong = settings->samples ? misused_draw(&settings->rows, request) : NULL;
+
+    if (of_rows && cat_rows_given(true))
+        return message_usage("%s: is no bag, and --%s is for bags", request->spec, of_rows);
+    if (of_rows)
+        return message_usage("%s: --%s goes with rows, or with --samples", request->spec, of_rows);
+    if (wrong)
+        return message_usage("%s", wrong);
+    if (settings->samples && request->share.count > 0 && request->files_from)
+        return message_usage("--samples, --part and -T cannot be given together");
     if (settings->decompress && settings->ranged)
         return message_usage("--decompress and --range cannot be given together");
     if (settings->decompress && settings->batch)
@@ -334,22 +373,32 @@ static int check_files(const struct settings *settings, const char *archive)
     return OPTIONS_RUN;
 }
 
-static int cat_files(const struct settings *settings, struct sb_store *store, char **paths,
-                     size_t path_count)
+static enum sb_code fetch_named(const struct settings *settings, const struct cat_request *request,
+                                struct sb_error *err)
 {
-    struct given_names names = {
-        .operands = paths, .end = paths + path_count, .share = settings->share};
-    struct sb_error err;
+    struct given_names names = {.operands = request->operands,
+                                .end = request->operands + request->operand_count,
+                                .share = request->share};
     enum sb_code code = SB_OK;
-    int status = check_files(settings, sb_store_path(store));
+
+    if (request->files_from)
+        code = sb_list_open(&names.list, request->files_from, request->nul ? '\0' : '\n', err);
+    if (!code)
+        code = fetch(settings, request->store, &names, err);
+    given_names_release(&names);
+    return code;
+}
+
+static int cat_files(const struct settings *settings, const struct cat_request *request)
+{
+    struct sb_error err;
+    enum sb_code code;
+    int status = check_files(settings, request);
 
     if (status != OPTIONS_RUN)
         return status;
-    if (settings->files_from)
-        code = sb_list_open(&names.list, settings->files_from, settings->nul ? '\0' : '\n', &err);
-    if (!code)
-        code = fetch(settings, store, &names, &err);
-    given_names_release(&names);
+    code = settings->samples ? fetch_samples(settings, request, &err)
+                             : fetch_named(settings, request, &err);
     return code ? message_failure(&err) : message_status();
 }
 
@@ -362,6 +411,8 @@ static const char *clash_with_table(const struct settings *settings)
         return "--decompress";
     if (settings->no_check)
         return "--no-check";
+    if (settings->samples)
+        return "--samples";
     return settings->order == ORDER_ADDRESS ? "--order=address" : NULL;
 }
 
@@ -372,10 +423,23 @@ static enum sb_array_as array_form(const struct settings *settings)
     return settings->raw ? SB_ARRAY_AS_VALUES : SB_ARRAY_AS_NAMED;
 }
 
-static int cat_table(const struct settings *settings, struct sb_store *store, char **operands,
+static int cat_table(const struct settings *settings, const struct cat_request *request)
+{
+    const char *clash = clash_with_table(settings);
+
+    if (settings->npy && settings->raw)
+        return message_usage("--raw and --npy cannot be given together");
+    if (clash)
+        return message_usage("%s: is a %s, and %s is for files of archives", request->spec,
+                             sb_store_word(request->store), clash);
+    return cat_rows(&settings->rows, request);
+}
+
+static int cat_store(struct settings *settings, struct sb_store *store, char **operands,
                      size_t count)
 {
-    const struct cat_request request = {
+    bool table = sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_ARRAYS);
+    struct cat_request request = {
         .store = store,
         .spec = sb_store_path(store),
         .operands = operands,
@@ -384,37 +448,21 @@ static int cat_table(const struct settings *settings, struct sb_store *store, ch
         .nul = settings->nul,
         .framing = (enum sb_framing)settings->framing,
         .as = array_form(settings),
-        .threads = (unsigned)settings->threads,
         .share = settings->share,
     };
-    const char *clash = clash_with_table(settings);
-
-    if (settings->npy && settings->raw)
-        return message_usage("--raw and --npy cannot be given together");
-    if (clash)
-        return message_usage("%s: is a %s, and %s is for files of archives", request.spec,
-                             sb_store_word(store), clash);
-    return cat_rows(&settings->rows, &request);
-}
-
-static int cat_store(struct settings *settings, struct sb_store *store, char **operands,
-                     size_t count)
-{
-    const char *path = sb_store_path(store);
     int status;
 
     if (holds_caches(store))
         return message_usage("%s: holds caches, and keys are those of one of them: 'shardbox ls "
                              "%s' shows which there are",
-                             path, path);
-    status = sb_store_can(store, SB_CAN_ARRAYS) ? STATUS_CLEAN : refuse_arrays(path);
+                             request.spec, request.spec);
+    status = sb_store_can(store, SB_CAN_ARRAYS) ? STATUS_CLEAN : refuse_arrays(request.spec);
     if (status)
         return status;
-    if (sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_ARRAYS))
-        return cat_table(settings, store, operands, count);
-    if (!settings->files_from && count == 1)
+    if (!table && !settings->samples && !settings->files_from && count == 1)
         settings->threads = 1;
-    return cat_files(settings, store, operands, count);
+    request.threads = (unsigned)settings->threads;
+    return table ? cat_table(settings, &request) : cat_files(settings, &request);
 }
 
 static int run(const struct command *self, int argc, char **argv)

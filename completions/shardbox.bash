@@ -24,7 +24,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     cat)
-        options='-T --files-from= -0 --null --batch --range= --order= --frame= --part= --no-check --decompress --decompress-all --from= -j --threads= --bwlimit= --sample= --replace --shuffle --seed= --forever --keys= --find --compression= --dictionary= --limits= --layout= --array= --raw --npy -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-T --files-from= -0 --null --batch --range= --order= --frame= --part= --no-check --decompress --decompress-all --from= -j --threads= --bwlimit= --sample= --replace --shuffle --seed= --forever --keys= --find --compression= --dictionary= --limits= --layout= --samples --array= --raw --npy -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     ls)

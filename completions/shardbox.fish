@@ -320,6 +320,7 @@ complete -c shardbox -n '__shardbox_is cat' -l compression -x -a 'auto none zstd
 complete -c shardbox -n '__shardbox_is cat' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
 complete -c shardbox -n '__shardbox_is cat' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
 complete -c shardbox -n '__shardbox_is cat' -l layout -x -a 'concatenated interleaved' -d 'of a sharded bag: how records lie in its shards'
+complete -c shardbox -n '__shardbox_is cat' -l samples -d 'of files: by samples, which are those of one name up to its first dot, numbered'
 complete -c shardbox -n '__shardbox_is cat' -l array -x -d 'of a Syrah file or cache: only this array; may be given several times'
 complete -c shardbox -n '__shardbox_is cat' -l raw -d 'arrays as values alone, also where a name ends in .npy'
 complete -c shardbox -n '__shardbox_is cat' -l npy -d 'arrays as .npy files, with their type and shape, also where they are named bare'

@@ -20,9 +20,9 @@ static const char *const options_of_draws[] = {
     "sample", "replace", "shuffle", "seed", "forever", NULL,
 };
 
-const char *cat_rows_given(void)
+const char *cat_rows_given(bool drawn)
 {
-    const char *given = options_given_of(options_of_draws);
+    const char *given = drawn ? NULL : options_given_of(options_of_draws);
 
     return given ? given : options_given_of(options_of_bags);
 }
@@ -63,9 +63,8 @@ static bool asks_names(const struct cat_request *request)
            (request->operand_count > 0 || request->files_from);
 }
 
-/* How records, items or keys are to be drawn, shuffled or repeated; NULL: nothing is wrong. */
-static const char *misused_draw(const struct cat_rows_settings *settings,
-                                const struct cat_request *request)
+const char *misused_draw(const struct cat_rows_settings *settings,
+                         const struct cat_request *request)
 {
     if (settings->replace && settings->sample < 0)
         return "--replace says how --sample draws: give --sample=N, or --shuffle";

@@ -64,8 +64,14 @@ struct cat_job {
     int64_t missing; /* rows, or cells */
 };
 
-/* Of the options parsed last, one that only means something for a table, without "--"; or NULL. */
-const char *cat_rows_given(void);
+/* Of the options parsed last, one that only means something for a table, or, `drawn`, for bags,
+ * without "--"; or NULL. */
+const char *cat_rows_given(bool drawn);
+
+/* How records, items, keys or samples are to be drawn, shuffled or repeated; NULL: nothing is
+ * wrong. */
+const char *misused_draw(const struct cat_rows_settings *settings,
+                         const struct cat_request *request);
 
 /* Does all of it; returns the exit status. */
 int cat_rows(const struct cat_rows_settings *settings, const struct cat_request *request);

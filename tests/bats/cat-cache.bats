@@ -49,9 +49,9 @@ load cache
     make_dicts k
     sb cat --array=meta k >all
     for seed in {0..9}; do
-        sb cat --shuffle --seed=$seed --array=meta --frame=jsonl k >"order-$seed"
+        sb cat --shuffle --seed="$seed" --array=meta --frame=jsonl k >"order-$seed"
         jq -r .key "order-$seed" | sort | cmp - <(printf '%s\n' k/2.pkl k:0.pkl k:1.pkl | sed 's:\.pkl:/meta.pkl:' | sort)
-        sb cat --shuffle --seed=$seed --array=meta --frame=jsonl k | cmp - "order-$seed"
+        sb cat --shuffle --seed="$seed" --array=meta --frame=jsonl k | cmp - "order-$seed"
     done
     (($(cat order-* | sort -u | wc -l) >= 3 && $(md5sum order-* | cut -d ' ' -f 1 | sort -u | wc -l) > 1)) ||
         fail 'one order'

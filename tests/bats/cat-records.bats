@@ -273,9 +273,13 @@ shardbox cat: a.bag: record -11: there are 10"
         stderr_has "a.bag: is a bag, and ${option%=*}"
     done
     make_archive
-    for option in --sample=1 --seed=1 --shuffle --forever --keys=x --find=x --compression=zstd; do
+    for option in --keys=x --find=x --compression=zstd; do
         run_fail 2 sb cat $option a.barecat a.txt
         stderr_has "a.barecat: is no bag, and ${option%=*} is for bags"
+    done
+    for option in --sample=1 --seed=1 --shuffle --forever; do
+        run_fail 2 sb cat $option a.barecat a.txt
+        stderr_has "a.barecat: ${option%=*} goes with rows, or with --samples"
     done
 }
 

@@ -92,3 +92,71 @@ tree/y.z ' ]]
     run_fail 2 sb split --samples --shard-size=1M some.barecat
     stderr_has 'without -o, --shard-size changes ARCHIVE itself'
 }
+
+# Samples in the order of their first files, of which some begin as others are called.
+make_few() {
+    mkdir -p w/1.more w/sub
+    for i in 3 1 2; do
+        echo "jpg $i" >w/$i.jpg
+        echo "json $i" >w/$i.json
+    done
+    echo deep >w/1.more/x
+    echo below >w/sub/1.jpg
+    echo readme >w/README
+    echo md >w/README.md
+    tar cf t.tar -C w 3.jpg 3.json 1.json 1.jpg README README.md 2.jpg 2.json 1.more/x sub/1.jpg
+    sb convert -q t.tar a.barecat
+}
+
+# names OPTION...: the files that cat --samples writes of a.barecat, in a line.
+names() {
+    sb cat --samples --frame=tar "${@:2}" "$1" | tar tf - | paste -sd ' '
+}
+
+@test "cat --samples: by number, slice and list, each whole, in the order of their first files" {
+    make_few
+    for container in t.tar a.barecat; do
+        [[ $(names $container) == '3.jpg 3.json 1.jpg 1.json README README.md 2.jpg 2.json 1.more/x sub/1.jpg' ]] ||
+            fail "all of $container"
+        [[ $(sb cat --samples --frame=tar $container 1 -1 2:4 | tar tf - | paste -sd ' ') == \
+        '1.jpg 1.json sub/1.jpg README README.md' ]] || fail 'numbers'
+        [[ $(printf '4\n::5\n' | sb cat --samples --frame=tar -T - $container | tar tf - | paste -sd ' ') == \
+        '2.jpg 2.json 3.jpg 3.json 1.more/x' ]] || fail 'a list'
+    done
+    run_fail 1 sb cat --samples a.barecat 99 2
+    output_is readme
+    stderr_is 'shardbox cat: a.barecat: sample 99: there are 7'
+    run_fail 2 sb cat --samples a.barecat README
+}
+
+@test "cat --samples: drawn, shuffled, repeated and cut into parts, none is torn apart" {
+    make_few
+    for seed in {0..9}; do
+        names a.barecat --shuffle --seed="$seed" >>orders
+    done
+    (($(sort -u orders | wc -l) > 5)) || fail 'orders'
+    sed 's/[0-9]\.jpg \([0-9]\)\.json/&/' orders | while read -r line; do
+        for i in 1 2 3; do [[ " $line " == *" $i.jpg $i.json "* ]] || exit 1; done
+    done
+    for parts in 2 3 7; do
+        for ((i = 1; i <= parts; i++)); do names a.barecat --part=$i/$parts; done >cut
+        [[ $(paste -sd ' ' cut | tr -s ' ') == "$(names a.barecat)" ]] || fail "$parts parts"
+    done
+    (($(names a.barecat --sample=3 --seed=2 | sed 's/[^ ]*\.json//g' | wc -w) == 3)) || fail 'a sample'
+    (($(sb cat --samples --forever --shuffle a.barecat 2>/dev/null | head -n 100 | wc -l) == 100)) || fail 'for ever'
+}
+
+@test "cat --samples: what has no samples, or cannot be looked through, is told" {
+    make_few
+    gzip -k t.tar
+    run_fail 2 sb cat --samples t.tar.gz
+    stderr_is "shardbox cat: t.tar.gz: can only be read in sequence, without --samples; 'shardbox convert' makes an archive of it"
+    printf 'x\n' | sb convert -q --frame=line - l.bag
+    run_fail 2 sb cat --samples l.bag
+    stderr_is "shardbox cat: l.bag: is a bag, and --samples is for files of archives; try 'shardbox cat --help'"
+    run_fail 2 sb cat --sample=1 a.barecat
+    stderr_is "shardbox cat: a.barecat: --sample goes with rows, or with --samples; try 'shardbox cat --help'"
+    run_fail 2 sb cat --samples --keys=l.bag a.barecat
+    stderr_has 'is no bag, and --keys is for bags'
+    run_fail 2 sb cat --samples --part=1/2 -T /dev/null a.barecat
+}

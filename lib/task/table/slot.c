@@ -209,16 +209,17 @@ static enum sb_code locate(struct sb_table_slot *slot, struct sb_error *err)
 
     if (!slot->reader && slot->table->ops->reader_new(slot->table, &slot->reader, err))
         return err->code;
-    if (slot->table->ops->extents)
-        sort_by_place(slot);
-    else
+    slot->located = true;
+    if (!slot->table->ops->extents) {
         locate_nowhere(slot);
+        return SB_OK;
+    }
+    sort_by_place(slot);
     for (size_t i = 0; i < slot->placed; i += n) {
         n = stretch(slot, i);
         if (locate_stretch(slot, i, &n, err))
             return err->code;
     }
-    slot->located = true;
     return SB_OK;
 }
 
