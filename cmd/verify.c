@@ -10,10 +10,10 @@
 #include "task/verify/syrah.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
-#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
+#include "verify/defect.h"
 #include "verify/run.h"
 #include "verify/summary.h"
 
@@ -51,19 +51,13 @@ static const char *const synopsis[] = {"ARCHIVE [PATH|GLOB...]", "BAG|SYRAH", "C
 /* One object behind the defects: what was looked at, and what that does not say. */
 static void print_summary(const struct verify_run *run, const struct sb_verify_syrah_result *counts)
 {
-    struct json line = {0};
-
-    json_begin(&line);
-    json_text(&line, "kind", "summary");
-    json_text(&line, "container", "Syrah file");
-    json_number(&line, "defects", run->result.defects);
-    json_number(&line, "items", counts->items);
-    json_number(&line, "arrays", counts->arrays);
-    json_number(&line, "bytes_read", run->result.bytes_read);
-    json_number(&line, "unchecked", run->result.unchecked);
-    json_text(&line, "unproved", counts->unproved);
-    json_print(&line);
-    json_release(&line);
+    verify_print_summary("Syrah file", counts->unproved,
+                         (const struct verify_count[]){{"defects", run->result.defects},
+                                                       {"items", counts->items},
+                                                       {"arrays", counts->arrays},
+                                                       {"bytes_read", run->result.bytes_read},
+                                                       {"unchecked", run->result.unchecked},
+                                                       {NULL, 0}});
 }
 
 static void add_result(struct sb_verify_result *sum, const struct sb_verify_result *one)
@@ -198,19 +192,13 @@ static void print_container_summary(const struct verify_run *run)
 {
     const struct sb_verify_result *result = &run->result;
 
-    struct json line = {0};
-
-    json_begin(&line);
-    json_text(&line, "kind", "summary");
-    json_text(&line, "container", run->word);
-    json_number(&line, "defects", result->defects);
-    json_number(&line, "files", result->files);
-    json_number(&line, "dirs", result->dirs);
-    json_number(&line, "bytes_read", result->bytes_read);
-    json_number(&line, "unchecked", result->unchecked);
-    json_text(&line, "unproved", run->unproved);
-    json_print(&line);
-    json_release(&line);
+    verify_print_summary(run->word, run->unproved,
+                         (const struct verify_count[]){{"defects", result->defects},
+                                                       {"files", result->files},
+                                                       {"dirs", result->dirs},
+                                                       {"bytes_read", result->bytes_read},
+                                                       {"unchecked", result->unchecked},
+                                                       {NULL, 0}});
 }
 
 static enum sb_code verify_members(struct verify_run *run, struct sb_store *store,

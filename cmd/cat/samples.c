@@ -3,7 +3,7 @@
 #include "open/chosen_records.h"
 #include "ui/message.h"
 
-#include "store/samples/set.h"
+#include "store/samples/samples.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -345,16 +345,6 @@ static enum sb_code count_keys(struct sb_cache *cache, bool all, struct sb_error
     return code;
 }
 
-static enum sb_code need_arrays(const struct list *list, struct sb_table *table,
-                                struct sb_error *err)
-{
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; i < list->array_count && !code; i++)
-        code = table->ops->need(table, list->arrays[i], err);
-    return code;
-}
-
 enum sb_code ls_keys(const struct ls_settings *settings, struct sb_table *table, char **operands,
                      size_t count, struct sb_error *err)
 {
@@ -366,7 +356,7 @@ enum sb_code ls_keys(const struct ls_settings *settings, struct sb_table *table,
     if (settings->files_from)
         code = sb_list_open(&given.list, settings->files_from, settings->nul ? '\0' : '\n', err);
     if (!code)
-        code = need_arrays(&list, table, err);
+        code = sb_table_need(table, list.arrays, list.array_count, err);
     if (!code && !settings->count)
         code = sb_cache_reader_new(&list.reader, list.cache, err);
     if (!code && settings->count)

@@ -1,8 +1,8 @@
 #include "verify/cache.h"
+#include "verify/defect.h"
 
 #include "core/number.h"
 #include "store/cache/cache.h"
-#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
@@ -80,22 +80,16 @@ static void print_summary(const struct verify_run *run)
 {
     const struct sb_verify_cache_result *cache = &run->cache;
 
-    struct json line = {0};
-
-    json_begin(&line);
-    json_text(&line, "kind", "summary");
-    json_text(&line, "container", "cache");
-    json_number(&line, "defects", run->result.defects);
-    json_number(&line, "segments", cache->segments);
-    json_number(&line, "rows", cache->rows);
-    json_number(&line, "keys", cache->keys);
-    json_number(&line, "bytes", cache->bytes);
-    json_number(&line, "bytes_read", run->result.bytes_read);
-    json_number(&line, "unchecked", run->result.unchecked);
-    json_number(&line, "repaired", cache->repaired);
-    json_text(&line, "unproved", sb_verify_cache_unproved);
-    json_print(&line);
-    json_release(&line);
+    verify_print_summary("cache", sb_verify_cache_unproved,
+                         (const struct verify_count[]){{"defects", run->result.defects},
+                                                       {"segments", cache->segments},
+                                                       {"rows", cache->rows},
+                                                       {"keys", cache->keys},
+                                                       {"bytes", cache->bytes},
+                                                       {"bytes_read", run->result.bytes_read},
+                                                       {"unchecked", run->result.unchecked},
+                                                       {"repaired", cache->repaired},
+                                                       {NULL, 0}});
 }
 
 /* What to do about the defects that are left. */

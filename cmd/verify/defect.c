@@ -53,3 +53,18 @@ void verify_defect_json(struct json *line, const struct sb_defect *defect)
         json_number(line, "offset", defect->offset);
     json_escaped(line, "text", defect->text);
 }
+
+void verify_print_summary(const char *container, const char *unproved,
+                          const struct verify_count *counts)
+{
+    struct json line = {0};
+
+    json_begin(&line);
+    json_text(&line, "kind", "summary");
+    json_text(&line, "container", container);
+    for (; counts->key; counts++)
+        json_number(&line, counts->key, counts->value);
+    json_text(&line, "unproved", unproved);
+    json_print(&line);
+    json_release(&line);
+}

@@ -21,6 +21,16 @@ size_t verify_kind(const char *word);
 /* "kind: path: text", escaped, without a newline. */
 enum sb_code verify_defect_text(struct sb_buf *line, const struct sb_defect *defect) SB_CHECKED;
 
+/* What was counted, by its key; NULL ends a list. */
+struct verify_count {
+    const char *key;
+    int64_t value;
+};
+
+/* Prints the object behind the defects: what was looked at, and what that does not say. */
+void verify_print_summary(const char *container, const char *unproved,
+                          const struct verify_count *counts);
+
 /* An object, as shardbox-verify(1) describes it, but for its end. */
 void verify_defect_json(struct json *line, const struct sb_defect *defect);
 

@@ -1,7 +1,7 @@
 #include "verify/records.h"
+#include "verify/defect.h"
 
 #include "core/number.h"
-#include "ui/json.h"
 #include "ui/message.h"
 #include "ui/output.h"
 #include "verify/run.h"
@@ -117,20 +117,14 @@ static void summarize(struct verify_run *run)
 /* One object behind the defects: what was looked at, and what that does not say. */
 static void print_summary(const struct sb_verify_bag_result *result)
 {
-    struct json line = {0};
-
-    json_begin(&line);
-    json_text(&line, "kind", "summary");
-    json_text(&line, "container", "bag");
-    json_number(&line, "defects", result->defects);
-    json_number(&line, "shards", result->shards);
-    json_number(&line, "records", result->records);
-    json_number(&line, "damaged", result->damaged);
-    json_number(&line, "bytes_read", result->bytes_read);
-    json_number(&line, "unchecked", result->unchecked);
-    json_text(&line, "unproved", result->unproved);
-    json_print(&line);
-    json_release(&line);
+    verify_print_summary("bag", result->unproved,
+                         (const struct verify_count[]){{"defects", result->defects},
+                                                       {"shards", result->shards},
+                                                       {"records", result->records},
+                                                       {"damaged", result->damaged},
+                                                       {"bytes_read", result->bytes_read},
+                                                       {"unchecked", result->unchecked},
+                                                       {NULL, 0}});
 }
 
 /* A record is a file to what is said of any container. */

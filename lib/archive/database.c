@@ -86,6 +86,16 @@ enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out, 
     return SB_OK;
 }
 
+enum sb_code sb_database_prepare_all(struct sqlite3 *db, const struct sb_to_prepare *statements,
+                                     struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (; !code && statements->out; statements++)
+        code = sb_database_prepare(db, statements->out, statements->sql, err);
+    return code;
+}
+
 void sb_database_bind_known(struct sqlite3_stmt *statement, int column, bool known, int64_t value)
 {
     if (known)

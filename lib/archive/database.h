@@ -57,6 +57,17 @@ enum sb_code sb_database_run(struct sqlite3 *db, const char *sql, struct sb_erro
 enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out, const char *sql,
                                  struct sb_error *err) SB_CHECKED;
 
+/* Several, in this order: SB_PREPARE(db, err, {&find, "SELECT ..."}, {&add, "INSERT ..."}). */
+#define SB_PREPARE(db, err, ...)                                                                   \
+    sb_database_prepare_all(db, (const struct sb_to_prepare[]){__VA_ARGS__, {NULL, NULL}}, err)
+
+struct sb_to_prepare {
+    struct sqlite3_stmt **out; /* NULL ends the list */
+    const char *sql;
+};
+enum sb_code sb_database_prepare_all(struct sqlite3 *db, const struct sb_to_prepare *statements,
+                                     struct sb_error *err) SB_CHECKED;
+
 /* Binds a value, or NULL where it is not known. */
 void sb_database_bind_known(struct sqlite3_stmt *statement, int column, bool known, int64_t value);
 

@@ -51,12 +51,10 @@ static enum sb_code open_tables(struct catalog *catalog, const char *beside, str
     if (code == SB_OK)
         code = sb_database_run(catalog->db, make_tables, err);
     if (code == SB_OK)
-        code = sb_database_prepare(catalog->db, &catalog->add_file,
-                                   "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                                   err);
-    if (code == SB_OK)
-        code = sb_database_prepare(catalog->db, &catalog->add_link,
-                                   "INSERT INTO links VALUES (last_insert_rowid(), ?1)", err);
+        code = SB_PREPARE(
+            catalog->db, err,
+            {&catalog->add_file, "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
+            {&catalog->add_link, "INSERT INTO links VALUES (last_insert_rowid(), ?1)"});
     if (code == SB_OK)
         code = sb_tally_new(&catalog->tally, catalog->db, err);
     return code;
@@ -291,23 +289,16 @@ static enum sb_code resolve_links(struct catalog *catalog, struct sb_error *err)
     enum sb_code code;
     int rc = SQLITE_DONE;
 
-    code = sb_database_prepare(catalog->db, &rows,
-                               "SELECT file, path, target FROM links"
-                               " CROSS JOIN files ON files.rowid = file ORDER BY file",
-                               err);
-    if (!code)
-        code = sb_database_prepare(catalog->db, &find,
-                                   "SELECT shard, offset, size, crc32c, mode FROM files"
-                                   " INDEXED BY " SB_ADOPTED_FILES
-                                   " WHERE path = ?1 AND rowid < ?2 AND shard IS NOT NULL"
-                                   " ORDER BY rowid DESC LIMIT 1",
-                                   err);
-    if (!code)
-        code = sb_database_prepare(catalog->db, &set,
-                                   "UPDATE files SET shard = ?2, offset = ?3, size = ?4,"
-                                   " crc32c = ?5, mode = iif(?6 & 0xf000 = 0xa000, ?6, mode)"
-                                   " WHERE rowid = ?1",
-                                   err);
+    code = SB_PREPARE(catalog->db, err,
+                      {&rows, "SELECT file, path, target FROM links"
+                              " CROSS JOIN files ON files.rowid = file ORDER BY file"},
+                      {&find, "SELECT shard, offset, size, crc32c, mode FROM files"
+                              " INDEXED BY " SB_ADOPTED_FILES
+                              " WHERE path = ?1 AND rowid < ?2 AND shard IS NOT NULL"
+                              " ORDER BY rowid DESC LIMIT 1"},
+                      {&set, "UPDATE files SET shard = ?2, offset = ?3, size = ?4,"
+                             " crc32c = ?5, mode = iif(?6 & 0xf000 = 0xa000, ?6, mode)"
+                             " WHERE rowid = ?1"});
     while (!code && (rc = sqlite3_step(rows)) == SQLITE_ROW)
         code = adopt_target(catalog, find, set, rows, err);
     if (!code && rc != SQLITE_DONE)
@@ -426,19 +417,14 @@ static enum sb_code settle_conflicts(struct catalog *catalog, struct sb_error *e
     enum sb_code code;
     int rc = SQLITE_DONE;
 
-    code = sb_database_prepare(catalog->db, &rows,
-                               "SELECT files.rowid, files.path, files.size FROM dirs"
-                               " CROSS JOIN files INDEXED BY " SB_ADOPTED_FILES
-                               " ON files.path = dirs.path",
-                               err);
-    if (!code)
-        code = sb_database_prepare(catalog->db, &lessen,
-                                   "UPDATE dirs SET num_files = num_files - ?2,"
-                                   " num_files_tree = num_files_tree - 1,"
-                                   " size_tree = size_tree - ?3 WHERE path = ?1",
-                                   err);
-    if (!code)
-        code = sb_database_prepare(catalog->db, &drop, "DELETE FROM files WHERE rowid = ?1", err);
+    code = SB_PREPARE(catalog->db, err,
+                      {&rows, "SELECT files.rowid, files.path, files.size FROM dirs"
+                              " CROSS JOIN files INDEXED BY " SB_ADOPTED_FILES
+                              " ON files.path = dirs.path"},
+                      {&lessen, "UPDATE dirs SET num_files = num_files - ?2,"
+                                " num_files_tree = num_files_tree - 1,"
+                                " size_tree = size_tree - ?3 WHERE path = ?1"},
+                      {&drop, "DELETE FROM files WHERE rowid = ?1"});
     while (!code && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
         const char *path = (const char *)sqlite3_column_text(rows, 1);
 

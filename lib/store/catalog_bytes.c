@@ -50,13 +50,10 @@ static enum sb_code open_table(struct sb_catalog_bytes *bytes, struct sb_error *
                                " type INTEGER, a INTEGER, b INTEGER, c INTEGER, kept BLOB); BEGIN",
                                err);
     if (code == SB_OK)
-        code = sb_database_prepare(bytes->db, &bytes->add,
-                                   "INSERT INTO apart VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", err);
-    if (code == SB_OK)
-        code = sb_database_prepare(bytes->db, &bytes->find,
-                                   "SELECT NULL, at, size, type, a, b, c, kept FROM apart"
-                                   " WHERE at <= ?1 ORDER BY at DESC LIMIT 1",
-                                   err);
+        code = SB_PREPARE(bytes->db, err,
+                          {&bytes->add, "INSERT INTO apart VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
+                          {&bytes->find, "SELECT NULL, at, size, type, a, b, c, kept FROM apart"
+                                         " WHERE at <= ?1 ORDER BY at DESC LIMIT 1"});
     return code;
 }
 

@@ -17,7 +17,35 @@ void sb_table_free(struct sb_table *table)
 enum sb_code sb_table_columns(struct sb_table *table, int64_t row, uint32_t *count,
                               struct sb_error *err)
 {
-    return table->ops->columns(table, row, count, err);
+    if (table->ops->columns)
+        return table->ops->columns(table, row, count, err);
+    *count = 1;
+    return SB_OK;
+}
+
+struct sb_column sb_table_column(struct sb_table *table, uint32_t column)
+{
+    return table->ops->column ? table->ops->column(table, column)
+                              : (struct sb_column){.name = "", .dtype = SB_DTYPE_NONE};
+}
+
+static int64_t find(struct sb_table *table, const char *name, size_t size)
+{
+    return table->ops->find ? table->ops->find(table, name, size) : -1;
+}
+
+enum sb_code sb_table_need(struct sb_table *table, const char *const *names, size_t count,
+                           struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; i < count && !code; i++) {
+        if (table->ops->need)
+            code = table->ops->need(table, names[i], err);
+        else if (find(table, names[i], strlen(names[i])) < 0)
+            code = sb_fail(err, SB_INVALID, "%s: has no array '%s'", table->name, names[i]);
+    }
+    return code;
 }
 
 static bool is_form_of(const struct sb_column *column, const struct sb_array_name *name)
@@ -38,7 +66,7 @@ static bool is_form_of(const struct sb_column *column, const struct sb_array_nam
 
 int64_t sb_table_find(struct sb_table *table, const char *name, size_t size, bool *as_file)
 {
-    int64_t found = table->ops->find(table, name, size);
+    int64_t found = find(table, name, size);
     const char *dot = memrchr(name, '.', size);
     struct sb_array_name as;
     struct sb_column column;
@@ -46,10 +74,10 @@ int64_t sb_table_find(struct sb_table *table, const char *name, size_t size, boo
     *as_file = false;
     if (found >= 0 || !dot || !sb_array_name_parse(&as, name, size))
         return found;
-    found = table->ops->find(table, name, (size_t)(dot - name));
+    found = find(table, name, (size_t)(dot - name));
     if (found < 0)
         return -1;
-    column = table->ops->column(table, (uint32_t)found);
+    column = sb_table_column(table, (uint32_t)found);
     *as_file = as.form == SB_FORM_NPY;
     return is_form_of(&column, &as) ? found : -1;
 }
@@ -79,12 +107,12 @@ enum sb_code sb_table_cell_name(struct sb_table *table, const struct sb_cell *ce
     if (table->names)
         return sb_record_name(table->names, cell->row, out, err);
     sb_buf_clear(row);
-    code = table->ops->columns(table, cell->row, &count, err);
+    code = sb_table_columns(table, cell->row, &count, err);
     if (!code)
         code = table->ops->row_name(table, cell->row, row, err);
     if (code)
         return code;
-    column = table->ops->column(table, cell->column);
+    column = sb_table_column(table, cell->column);
     return sb_array_name_make(out,
                               &(struct sb_array_name){.item = row->data,
                                                       .item_size = row->size,

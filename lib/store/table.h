@@ -49,8 +49,10 @@ struct sb_table_ops {
     /* How many rows there are, by number. */
     enum sb_code (*count)(struct sb_table *table, int64_t *count, struct sb_error *err);
 
-    /* The row of a number; its columns. NULL: the number is the row. */
+    /* The row of a number. NULL: the number is the row. */
     enum sb_code (*row)(struct sb_table *table, int64_t number, int64_t *row, struct sb_error *err);
+
+    /* Its columns; this and the next two are NULL of a table with a single column, without name. */
     enum sb_code (*columns)(struct sb_table *table, int64_t row, uint32_t *count,
                             struct sb_error *err);
 
@@ -58,7 +60,7 @@ struct sb_table_ops {
     struct sb_column (*column)(struct sb_table *table, uint32_t column);
     int64_t (*find)(struct sb_table *table, const char *name, size_t size);
 
-    /* SB_INVALID: no row has such a column. */
+    /* SB_INVALID: no row has such a column. NULL: `find` tells. */
     enum sb_code (*need)(struct sb_table *table, const char *name, struct sb_error *err);
 
     /* Appends what the row is called as a member: "00000017", a key. NULL: it has no name but its
@@ -122,9 +124,14 @@ enum sb_code sb_table_of_cache(struct sb_table **out, struct sb_cache *cache, co
                                struct sb_error *err) SB_CHECKED;
 void sb_table_free(struct sb_table *table); /* NULL is allowed */
 
-/* The first columns of a row are looked at. */
+/* The same of any table. */
 enum sb_code sb_table_columns(struct sb_table *table, int64_t row, uint32_t *count,
                               struct sb_error *err) SB_CHECKED;
+struct sb_column sb_table_column(struct sb_table *table, uint32_t column);
+
+/* SB_INVALID: one of these columns is in no row. */
+enum sb_code sb_table_need(struct sb_table *table, const char *const *names, size_t count,
+                           struct sb_error *err) SB_CHECKED;
 
 /* Of the row that was looked at: a column by its name, or by the name that a cell of it has as a
  * file, with a suffix; then *as_file, if that is .npy. -1: there is none. */

@@ -53,13 +53,10 @@ static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
         code = sb_database_prepare(writer->staging, &writer->drop_file,
                                    "INSERT OR IGNORE INTO dropped VALUES (?1)", err);
     if (code == SB_OK)
-        code = sb_database_prepare(writer->db, &writer->find_file,
-                                   "SELECT shard, offset, size, crc32c, mode, mtime_ns"
-                                   " FROM main.files WHERE path = ?1",
-                                   err);
-    if (code == SB_OK)
-        code = sb_database_prepare(writer->db, &writer->find_dir,
-                                   writer->index_only ? find_any_dir : find_dir, err);
+        code = SB_PREPARE(writer->db, err,
+                          {&writer->find_file, "SELECT shard, offset, size, crc32c, mode, mtime_ns"
+                                               " FROM main.files WHERE path = ?1"},
+                          {&writer->find_dir, writer->index_only ? find_any_dir : find_dir});
     return code;
 }
 

@@ -70,20 +70,14 @@ static enum sb_code prepare_copier(struct copier *copier, struct sb_error *err)
                                    err);
     /* Of the rows with that name the last one before the copy. */
     if (code == SB_OK)
-        code =
-            sb_database_prepare(rows, &copier->find,
-                                "SELECT shard, offset, size, crc32c, mode FROM temp.targets"
-                                " JOIN main.files ON files.rowid = row"
-                                " WHERE targets.path = ?1 AND row < ?2 ORDER BY row DESC LIMIT 1",
-                                err);
-    if (code == SB_OK)
-        code = sb_database_prepare(rows, &copier->update,
-                                   "UPDATE main.files SET shard = ?2, offset = ?3, size = ?4,"
-                                   " crc32c = ?5, mode = ?6 WHERE rowid = ?1",
-                                   err);
-    if (code == SB_OK)
-        code = sb_database_prepare(rows, &copier->remove, "DELETE FROM main.files WHERE rowid = ?1",
-                                   err);
+        code = SB_PREPARE(
+            rows, err,
+            {&copier->find, "SELECT shard, offset, size, crc32c, mode FROM temp.targets"
+                            " JOIN main.files ON files.rowid = row"
+                            " WHERE targets.path = ?1 AND row < ?2 ORDER BY row DESC LIMIT 1"},
+            {&copier->update, "UPDATE main.files SET shard = ?2, offset = ?3, size = ?4,"
+                              " crc32c = ?5, mode = ?6 WHERE rowid = ?1"},
+            {&copier->remove, "DELETE FROM main.files WHERE rowid = ?1"});
     return code;
 }
 

@@ -43,16 +43,12 @@ enum sb_code sb_index_rows_new(struct sb_index_rows **out, const char *beside, s
     if (!code)
         code = sb_database_run(rows->db, tables, err);
     if (!code)
-        code = sb_database_prepare(
-            rows->db, &rows->add_file,
-            "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)", err);
-    if (!code)
-        code =
-            sb_database_prepare(rows->db, &rows->add_dir,
-                                "INSERT OR REPLACE INTO dirs VALUES (?1, 1, ?2, ?3, ?4, ?5)", err);
-    if (!code)
-        code = sb_database_prepare(rows->db, &rows->add_parent,
-                                   "INSERT OR IGNORE INTO dirs (path) VALUES (?1)", err);
+        code = SB_PREPARE(
+            rows->db, err,
+            {&rows->add_file,
+             "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
+            {&rows->add_dir, "INSERT OR REPLACE INTO dirs VALUES (?1, 1, ?2, ?3, ?4, ?5)"},
+            {&rows->add_parent, "INSERT OR IGNORE INTO dirs (path) VALUES (?1)"});
     if (code) {
         sb_index_rows_free(rows);
         return code;
@@ -184,13 +180,10 @@ enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_noti
         return SB_OK;
     code = sb_database_run(rows->db, "CREATE INDEX by_path ON files (path, id)", err);
     if (!code)
-        code = sb_database_prepare(
-            rows->db, &linking.links,
-            "SELECT id, link, path FROM files WHERE link IS NOT NULL ORDER BY id", err);
-    if (!code)
-        code = sb_database_prepare(rows->db, &linking.take, take_extent, err);
-    if (!code)
-        code = sb_database_prepare(rows->db, &linking.drop, "DELETE FROM files WHERE id = ?1", err);
+        code = SB_PREPARE(
+            rows->db, err,
+            {&linking.links, "SELECT id, link, path FROM files WHERE link IS NOT NULL ORDER BY id"},
+            {&linking.take, take_extent}, {&linking.drop, "DELETE FROM files WHERE id = ?1"});
     while (!code && (rc = sqlite3_step(linking.links)) == SQLITE_ROW)
         code = link_row(rows, &linking, notify, err);
     if (!code && rc != SQLITE_DONE)
@@ -274,12 +267,10 @@ enum sb_code sb_index_rows_checksum(struct sb_index_rows *rows, const struct sb_
     enum sb_code code;
 
     rows->summed = true;
-    code = sb_database_prepare(rows->db, &summing.extents,
-                               "SELECT id, path, shard, offset, size, crc32c FROM files"
-                               " WHERE size > 0 ORDER BY shard, offset",
-                               err);
-    if (!code)
-        code = sb_database_prepare(rows->db, &summing.put, "INSERT INTO sums VALUES (?1, ?2)", err);
+    code = SB_PREPARE(rows->db, err,
+                      {&summing.extents, "SELECT id, path, shard, offset, size, crc32c FROM files"
+                                         " WHERE size > 0 ORDER BY shard, offset"},
+                      {&summing.put, "INSERT INTO sums VALUES (?1, ?2)"});
     if (!code)
         code = sb_checksum(sums->shards, &ops, &summing, sums->threads, err);
     sqlite3_finalize(summing.extents);

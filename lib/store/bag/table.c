@@ -18,36 +18,6 @@ static enum sb_code count(struct sb_table *table, int64_t *records, struct sb_er
     return SB_OK;
 }
 
-static enum sb_code columns(struct sb_table *table, int64_t row, uint32_t *number,
-                            struct sb_error *err)
-{
-    (void)table;
-    (void)row;
-    (void)err;
-    *number = 1;
-    return SB_OK;
-}
-
-static struct sb_column column(struct sb_table *table, uint32_t number)
-{
-    (void)table;
-    (void)number;
-    return (struct sb_column){.name = "", .dtype = SB_DTYPE_NONE};
-}
-
-static int64_t find(struct sb_table *table, const char *name, size_t size)
-{
-    (void)table;
-    (void)name;
-    (void)size;
-    return -1;
-}
-
-static enum sb_code need(struct sb_table *table, const char *name, struct sb_error *err)
-{
-    return sb_fail(err, SB_INVALID, "%s: has no array '%s'", table->name, name);
-}
-
 static enum sb_code reader_new(const struct sb_table *table, void **out, struct sb_error *err)
 {
     struct sb_bag_reader *reader;
@@ -116,10 +86,6 @@ static enum sb_code subject(void *reader, const struct sb_cell *cell, struct sb_
 static const struct sb_table_ops bag_ops = {
     .free = free_table,
     .count = count,
-    .columns = columns,
-    .column = column,
-    .find = find,
-    .need = need,
     .reader_new = reader_new,
     .reader_free = reader_free,
     .place_of = place_of,

@@ -50,13 +50,6 @@ static int64_t find(struct sb_table *table, const char *name, size_t size)
     return sb_syrah_set_find(table->syrah, name, size);
 }
 
-static enum sb_code need(struct sb_table *table, const char *name, struct sb_error *err)
-{
-    if (find(table, name, strlen(name)) >= 0)
-        return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: has no array '%s'", table->name, name);
-}
-
 static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out,
                              struct sb_error *err)
 {
@@ -215,7 +208,6 @@ static const struct sb_table_ops syrah_ops = {
     .columns = columns,
     .column = column,
     .find = find,
-    .need = need,
     .row_name = row_name,
     .reader_new = reader_new,
     .reader_free = reader_free,

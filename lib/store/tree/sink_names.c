@@ -30,12 +30,9 @@ enum sb_code sb_tree_names_new(struct sb_tree_names **out, struct sqlite3 *db, s
     code = sb_database_run(
         db, "CREATE TABLE names (name BLOB PRIMARY KEY, state INTEGER) WITHOUT ROWID", err);
     if (!code)
-        code = sb_database_prepare(db, &names->add, "INSERT OR IGNORE INTO names VALUES (?1, ?2)",
-                                   err);
-    if (!code)
-        code = sb_database_prepare(db, &names->get, "SELECT state FROM names WHERE name = ?1", err);
-    if (!code)
-        code = sb_database_prepare(db, &names->set, "REPLACE INTO names VALUES (?1, ?2)", err);
+        code = SB_PREPARE(db, err, {&names->add, "INSERT OR IGNORE INTO names VALUES (?1, ?2)"},
+                          {&names->get, "SELECT state FROM names WHERE name = ?1"},
+                          {&names->set, "REPLACE INTO names VALUES (?1, ?2)"});
     if (code)
         sb_tree_names_free(names);
     else

@@ -95,10 +95,8 @@ static enum sb_code check_overlaps(const struct zip_source *zip, struct sb_error
         return code;
     code = sb_database_run(db, "CREATE TABLE ranges (start INTEGER, stop INTEGER); BEGIN", err);
     if (code == SB_OK)
-        code = sb_database_prepare(db, &insert, "INSERT INTO ranges VALUES (?1, ?2)", err);
-    if (code == SB_OK)
-        code = sb_database_prepare(db, &select,
-                                   "SELECT start, stop FROM ranges ORDER BY start, stop", err);
+        code = SB_PREPARE(db, err, {&insert, "INSERT INTO ranges VALUES (?1, ?2)"},
+                          {&select, "SELECT start, stop FROM ranges ORDER BY start, stop"});
     if (code == SB_OK)
         code = fill_ranges(zip, insert, err);
     if (code == SB_OK)

@@ -183,15 +183,11 @@ static enum sb_code merge_rows(struct merge *merge, struct sb_error *err)
  */
 static enum sb_code prepare_merge(struct merge *merge, struct sb_error *err)
 {
-    enum sb_code code = sb_database_prepare(
-        merge->db, &merge->files,
-        "SELECT path, size FROM main.files WHERE path < x'' ORDER BY path", err);
-
-    if (code == SB_OK)
-        code = sb_database_prepare(merge->db, &merge->dirs,
-                                   "SELECT path, rowid, num_subdirs, num_files, num_files_tree,"
-                                   " size_tree FROM main.dirs WHERE path < x'' ORDER BY path",
-                                   err);
+    enum sb_code code = SB_PREPARE(
+        merge->db, err,
+        {&merge->files, "SELECT path, size FROM main.files WHERE path < x'' ORDER BY path"},
+        {&merge->dirs, "SELECT path, rowid, num_subdirs, num_files, num_files_tree,"
+                       " size_tree FROM main.dirs WHERE path < x'' ORDER BY path"});
     if (code != SB_OK)
         return code;
     merge->tree = sb_treestat_new(closed, merge);

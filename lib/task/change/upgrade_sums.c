@@ -120,13 +120,10 @@ static enum sb_code prepare(struct batch *batch, struct sb_error *err)
                         err);
 
     if (code == SB_OK)
-        code = sb_database_prepare(batch->db, &batch->rows,
-                                   "SELECT rowid, path, shard, offset, size FROM main.files"
-                                   " WHERE rowid > ?1 AND crc32c IS NULL ORDER BY rowid",
-                                   err);
-    if (code == SB_OK)
-        code = sb_database_prepare(batch->db, &batch->put, "INSERT INTO temp.sums VALUES (?1, ?2)",
-                                   err);
+        code = SB_PREPARE(batch->db, err,
+                          {&batch->rows, "SELECT rowid, path, shard, offset, size FROM main.files"
+                                         " WHERE rowid > ?1 AND crc32c IS NULL ORDER BY rowid"},
+                          {&batch->put, "INSERT INTO temp.sums VALUES (?1, ?2)"});
     return code;
 }
 

@@ -30,15 +30,12 @@ static enum sb_code prepare(struct sb_entry_sort *sort, bool reversed, struct sb
                            "CREATE TABLE entries (key, second_key, path BLOB, entry BLOB)",
                            err);
     if (!code)
-        code = sb_database_prepare(sort->db, &sort->insert,
-                                   "INSERT INTO entries VALUES (?1, ?2, ?3, ?4)", err);
-    if (!code)
-        code = sb_database_prepare(
-            sort->db, &sort->select,
-            reversed
-                ? "SELECT path, entry FROM entries ORDER BY key DESC, second_key DESC, path DESC"
-                : "SELECT path, entry FROM entries ORDER BY key, second_key, path",
-            err);
+        code = SB_PREPARE(
+            sort->db, err, {&sort->insert, "INSERT INTO entries VALUES (?1, ?2, ?3, ?4)"},
+            {&sort->select,
+             reversed
+                 ? "SELECT path, entry FROM entries ORDER BY key DESC, second_key DESC, path DESC"
+                 : "SELECT path, entry FROM entries ORDER BY key, second_key, path"});
     return code;
 }
 

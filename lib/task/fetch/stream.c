@@ -41,12 +41,10 @@ static enum sb_code open_names(struct fetch_stream *fetch, struct sb_error *err)
                                " met INTEGER DEFAULT 0) WITHOUT ROWID; BEGIN",
                                err);
     if (!code)
-        code = sb_database_prepare(
-            fetch->db, &fetch->add,
-            "INSERT OR IGNORE INTO names (name, asked, place) VALUES (?1, ?2, ?3)", err);
-    if (!code)
-        code = sb_database_prepare(fetch->db, &fetch->meet,
-                                   "UPDATE names SET met = 1 WHERE name = ?1", err);
+        code = SB_PREPARE(
+            fetch->db, err,
+            {&fetch->add, "INSERT OR IGNORE INTO names (name, asked, place) VALUES (?1, ?2, ?3)"},
+            {&fetch->meet, "UPDATE names SET met = 1 WHERE name = ?1"});
     return code;
 }
 

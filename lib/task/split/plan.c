@@ -45,20 +45,13 @@ static enum sb_code open_tables(struct sb_split_plan *plan, const char *beside,
     if (!code)
         code = sb_database_run(plan->db, tables, err);
     if (!code)
-        code = sb_database_prepare(plan->db, &plan->add_file,
-                                   "INSERT INTO files VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
-                                   " ?9, ?10)",
-                                   err);
-    if (!code)
-        code = sb_database_prepare(plan->db, &plan->add_dir,
-                                   "INSERT OR REPLACE INTO dirs VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6)",
-                                   err);
-    if (!code)
-        code = sb_database_prepare(plan->db, &plan->fill_dir,
-                                   "UPDATE dirs SET empty = 0 WHERE path = ?1", err);
-    if (!code)
-        code = sb_database_prepare(plan->db, &plan->add_above,
-                                   "INSERT OR IGNORE INTO above VALUES (?1)", err);
+        code = SB_PREPARE(
+            plan->db, err,
+            {&plan->add_file, "INSERT INTO files VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+                              " ?9, ?10)"},
+            {&plan->add_dir, "INSERT OR REPLACE INTO dirs VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6)"},
+            {&plan->fill_dir, "UPDATE dirs SET empty = 0 WHERE path = ?1"},
+            {&plan->add_above, "INSERT OR IGNORE INTO above VALUES (?1)"});
     return code;
 }
 

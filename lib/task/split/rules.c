@@ -443,14 +443,10 @@ static enum sb_code open_tables(struct sb_split_rules *rules, const char *beside
     if (!code)
         code = sb_database_run(rules->db, tables, err);
     if (!code)
-        code = sb_database_prepare(rules->db, &rules->find_part,
-                                   "SELECT number FROM parts WHERE name = ?1", err);
-    if (!code)
-        code = sb_database_prepare(rules->db, &rules->add_part, "INSERT INTO parts VALUES (?1, ?2)",
-                                   err);
-    if (!code)
-        code = sb_database_prepare(rules->db, &rules->find_listed,
-                                   "SELECT part FROM listed WHERE path = ?1", err);
+        code = SB_PREPARE(rules->db, err,
+                          {&rules->find_part, "SELECT number FROM parts WHERE name = ?1"},
+                          {&rules->add_part, "INSERT INTO parts VALUES (?1, ?2)"},
+                          {&rules->find_listed, "SELECT part FROM listed WHERE path = ?1"});
     return code;
 }
 

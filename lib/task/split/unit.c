@@ -209,11 +209,8 @@ enum sb_code sb_split_units_new(struct sb_split_units **out, enum sb_split_unit 
     if (!code)
         code = sb_database_run(units->db, table, err);
     if (!code)
-        code = sb_database_prepare(units->db, &units->find,
-                                   "SELECT part FROM units WHERE name = ?1", err);
-    if (!code)
-        code =
-            sb_database_prepare(units->db, &units->add, "INSERT INTO units VALUES (?1, ?2)", err);
+        code = SB_PREPARE(units->db, err, {&units->find, "SELECT part FROM units WHERE name = ?1"},
+                          {&units->add, "INSERT INTO units VALUES (?1, ?2)"});
     if (!code && unit == SB_SPLIT_SAMPLES)
         code = sb_database_prepare(sb_archive_database(archive), &units->sum, sum_sample, err);
     if (code)

@@ -50,16 +50,6 @@ void sb_table_choice_free(struct sb_table_choice *choice)
     free(choice);
 }
 
-static enum sb_code need_columns(const struct sb_table_choice *choice, struct sb_error *err)
-{
-    const struct sb_table_choice_options *options = &choice->options;
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; i < options->column_count && !code; i++)
-        code = choice->table->ops->need(choice->table, options->columns[i], err);
-    return code;
-}
-
 /* Those of the row that was looked at which are chosen for all. */
 static enum sb_code choose_columns(struct sb_table_choice *choice, struct sb_error *err)
 {
@@ -78,7 +68,7 @@ static enum sb_code choose_columns(struct sb_table_choice *choice, struct sb_err
     }
     choice->usual = (struct selection){.columns = choice->chosen};
     for (uint32_t i = 0; i < choice->column_count; i++) {
-        struct sb_column column = choice->table->ops->column(choice->table, i);
+        struct sb_column column = sb_table_column(choice->table, i);
 
         if (sb_array_is_among(column.name, options->columns, options->column_count))
             choice->chosen[choice->usual.count++] = i;
@@ -100,7 +90,7 @@ static enum sb_code fail_row(struct sb_table_choice *choice, struct sb_record_ru
     const char *named = "";
 
     if (choice->selection.columns == &choice->named)
-        named = choice->table->ops->column(choice->table, choice->named).name;
+        named = sb_table_column(choice->table, choice->named).name;
     sb_buf_clear(&choice->missing);
     if (sb_buf_add_format(&choice->missing, "%" PRId64, run->first) ||
         (*named && sb_buf_add_format(&choice->missing, "/%s", named)))
@@ -371,7 +361,8 @@ static enum sb_code draw(struct sb_table_choice *choice, const struct sb_notify 
 static enum sb_code begin(struct sb_table_choice *choice, struct sb_error *err)
 {
     struct sb_table *table = choice->table;
-    enum sb_code code = need_columns(choice, err);
+    enum sb_code code =
+        sb_table_need(table, choice->options.columns, choice->options.column_count, err);
 
     if (!code)
         code = table->ops->count(table, &choice->count, err);

@@ -330,10 +330,8 @@ enum sb_code sb_table_usage(struct sb_table *table, const struct sb_usage_option
     struct measuring measuring = {.table = table, .options = options, .usage = usage};
 
     *usage = (struct sb_usage){0};
-    for (size_t i = 0; i < options->column_count; i++) {
-        if (table->ops->need(table, options->columns[i], err))
-            return err->code;
-    }
+    if (sb_table_need(table, options->columns, options->column_count, err))
+        return err->code;
     if (table->syrah)
         return measure_syrah(&measuring, table->syrah, err);
     if (table->cache)

@@ -28,11 +28,8 @@ enum sb_code sb_seen_new(struct sb_seen **out, const char *beside, struct sb_err
             seen->db,
             "BEGIN; CREATE TABLE seen (name BLOB PRIMARY KEY, place INTEGER) WITHOUT ROWID", err);
     if (!code)
-        code = sb_database_prepare(seen->db, &seen->add,
-                                   "INSERT OR IGNORE INTO seen VALUES (?1, ?2)", err);
-    if (!code)
-        code = sb_database_prepare(seen->db, &seen->find, "SELECT place FROM seen WHERE name = ?1",
-                                   err);
+        code = SB_PREPARE(seen->db, err, {&seen->add, "INSERT OR IGNORE INTO seen VALUES (?1, ?2)"},
+                          {&seen->find, "SELECT place FROM seen WHERE name = ?1"});
     if (code) {
         sb_seen_free(seen);
         return code;

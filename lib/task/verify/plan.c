@@ -279,11 +279,8 @@ static enum sb_code choose_units(struct sb_verify_plan *plan, struct sb_error *e
 {
     int64_t max_age = plan->choice->max_age;
     sqlite3_stmt *candidates = NULL, *choose = NULL;
-    enum sb_code code = sb_database_prepare(plan->db, &candidates, candidates_text, err);
-
-    if (code == SB_OK)
-        code = sb_database_prepare(plan->db, &choose,
-                                   "INSERT INTO temp.chosen VALUES(?1, ?2, ?3, ?4)", err);
+    enum sb_code code = SB_PREPARE(plan->db, err, {&candidates, candidates_text},
+                                   {&choose, "INSERT INTO temp.chosen VALUES(?1, ?2, ?3, ?4)"});
     if (code == SB_OK) {
         sqlite3_bind_int64(candidates, 1, plan->began);
         sqlite3_bind_int64(candidates, 2, max_age > 0 ? plan->began - max_age : INT64_MAX);

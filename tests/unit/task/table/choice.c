@@ -70,7 +70,7 @@ static struct sb_table *table_of(const char *arrays, size_t items)
 static bool add_cell(struct sb_buf *out, struct sb_table *table, const struct sb_cell_run *run,
                      int64_t row, uint32_t column)
 {
-    const char *name = table->ops->column(table, run->columns ? run->columns[column] : column).name;
+    const char *name = sb_table_column(table, run->columns ? run->columns[column] : column).name;
 
     return sb_buf_add_format(out, " %" PRId64 "%s%s", row, name, run->as_file ? ".npy" : "") ==
            SB_OK;
