@@ -154,7 +154,8 @@ static enum sb_code decode(void *context, const struct sb_stored_cell *cell, con
         err->code = SB_LIMIT;
         return SB_LIMIT;
     }
-    memcpy(data, reader->header.data, reader->header.size);
+    if (reader->header.size > 0)
+        memcpy(data, reader->header.data, reader->header.size);
     if (stored_size > 0)
         memcpy((char *)data + reader->header.size, stored, stored_size);
     return SB_OK;
