@@ -4,8 +4,8 @@
  *
  * Tables are a bag, of one column without a name; a set of Syrah files, whose columns are its
  * arrays; a cache, where the segment of a row says which columns it has. A kind fills in a struct
- * that begins with struct sb_table, in its table.c. A table belongs to one thread, but
- * what a reader is handed may be used by any number of them; a reader belongs to one.
+ * that begins with struct sb_table, in its table.c. A table belongs to one thread; what a reader is
+ * made of may be used by any number of them, and each reader by one.
  */
 #ifndef SB_STORE_TABLE_H
 #define SB_STORE_TABLE_H

@@ -1,7 +1,7 @@
 /*
- * A kind of container that is built in for this test alone: what it takes is its own source, and
- * the line of the table of kinds. A "notes" file begins with "NOTES\n"; each line behind that is a
- * member, its name up to a '=' and its bytes.
+ * A kind of container that is built in for this test alone: what it takes is its own source and
+ * table, and the line of the table of kinds. A "notes" file begins with "NOTES\n"; each line behind
+ * that is a member, its name up to a '=' and its bytes; and a row, which is these bytes.
  */
 #define SB_FURTHER_KINDS &notes_kind
 #include "store/kind.h"
@@ -14,6 +14,8 @@ static const struct sb_kind notes_kind;
 #include "archive/content.h"
 #include "check.h"
 #include "core/io.h"
+#include "store/table.h"
+#include "task/table/choice.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -76,6 +78,101 @@ static enum sb_code open_notes(struct sb_source **out, struct sb_input *input,
     return SB_OK;
 }
 
+/* The row's bytes in the whole of a small file; NULL: there is none. */
+static const char *find_row(int fd, int64_t row, char whole[256], size_t *size)
+{
+    struct sb_error ignored;
+    char *line = whole + strlen(MAGIC);
+    size_t got;
+
+    if (sb_pread_full(fd, whole, 255, 0, &got, "file", &ignored))
+        return NULL;
+    whole[got] = '\0';
+    for (; *line && row > 0; row--)
+        line = strchr(line, '\n') + 1;
+    if (!*line)
+        return NULL;
+    line = strchr(line, '=') + 1;
+    *size = strcspn(line, "\n");
+    return line;
+}
+
+struct notes_table {
+    struct sb_table base;
+    int fd; /* the input's */
+};
+
+static void free_table(struct sb_table *table)
+{
+    (void)table;
+}
+
+static enum sb_code count_notes(struct sb_table *table, int64_t *count, struct sb_error *error)
+{
+    char whole[256];
+    size_t size;
+
+    (void)error;
+    for (*count = 0; find_row(((struct notes_table *)table)->fd, *count, whole, &size);)
+        ++*count;
+    return SB_OK;
+}
+
+static enum sb_code new_reader(const struct sb_table *table, void **out, struct sb_error *error)
+{
+    (void)error;
+    *out = (void *)table;
+    return SB_OK;
+}
+
+static void free_reader(void *reader)
+{
+    (void)reader;
+}
+
+static enum sb_code decode_note(void *reader, const struct sb_stored_cell *cell, const void *stored,
+                                void *data, size_t room, size_t *size, struct sb_error *error)
+{
+    const struct notes_table *table = reader;
+    char whole[256];
+    const char *note = find_row(table->fd, cell->cell.row, whole, size);
+
+    (void)stored, (void)room, (void)error;
+    memcpy(data, note, *size);
+    return SB_OK;
+}
+
+static enum sb_code name_note(void *reader, const struct sb_cell *cell, struct sb_buf *out)
+{
+    (void)reader;
+    return sb_buf_add_format(out, "note %lld", (long long)cell->row);
+}
+
+static enum sb_code open_table(struct sb_table **out, struct sb_input *input,
+                               const struct sb_bag_options *none, const struct sb_notify *notify,
+                               struct sb_error *error)
+{
+    static const struct sb_table_ops ops = {.free = free_table,
+                                            .count = count_notes,
+                                            .reader_new = new_reader,
+                                            .reader_free = free_reader,
+                                            .decode = decode_note,
+                                            .subject = name_note};
+    struct notes_table *table = calloc(1, sizeof(*table));
+
+    (void)none, (void)notify;
+    if (!table)
+        return sb_fail_memory(error);
+    *table = (struct notes_table){.base = {.ops = &ops,
+                                           .name = input->name,
+                                           .row_word = "note",
+                                           .numbered = true,
+                                           .cell_size = 8},
+                                  .fd = input->fd};
+    *out = &table->base;
+    return SB_OK;
+}
+
 static enum sb_sure begins_as_notes(const struct sb_input *input)
 {
     return sb_input_begins(input, MAGIC, strlen(MAGIC)) ? SB_BY_MAGIC : SB_NO;
@@ -87,6 +184,7 @@ static const struct sb_kind notes_kind = {
     .can = SB_CAN_PATHS | SB_CAN_PLACES,
     .by_content = begins_as_notes,
     .source = open_notes,
+    .table = open_table,
 };
 
 static const struct sb_store_options by_content;
@@ -159,6 +257,40 @@ static void any_member_can_be_had_by_its_path(void)
     sb_store_free(store);
 }
 
+static enum sb_code keep(void *context, const void *data, size_t size, struct sb_error *error)
+{
+    return sb_buf_add(context, data, size) ? sb_fail_memory(error) : SB_OK;
+}
+
+static void rows_are_chosen_by_number_and_fetched(void)
+{
+    const struct sb_slice slices[] = {{.single = true, .start = -1}, {.single = true}};
+    const struct sb_row_group group = {.words = "-1,0", .slice_count = 2};
+    const struct sb_table_choice_options options = {
+        .rows = {.slices = slices, .slice_count = 2, .sample = -1},
+        .groups = &group,
+        .group_count = 1};
+    const struct sb_table_fetch_options wanted = {.framing = SB_FRAMING_LINE, .threads = 1};
+    struct sb_buf out = {0};
+    const struct sb_fetch_output output = {.write = keep, .context = &out};
+    struct sb_table_fetch_counts counts;
+    struct sb_table_choice *choice = NULL;
+    struct sb_store *store = open_file();
+    struct sb_table *table = NULL;
+    struct sb_cell_feed feed;
+
+    CHECK(sb_store_table(store, &table, &err) == SB_OK);
+    CHECK(sb_table_choice_new(&choice, table, &options, NULL, &err) == SB_OK);
+    feed = sb_table_choice_feed(choice);
+    CHECK(sb_table_fetch(table, &feed, &wanted, &output, NULL, &counts, &err) == SB_OK);
+    CHECK_TEXT(out.data, "second\nfirst\n");
+    CHECK(counts.cells == 2);
+    sb_table_choice_free(choice);
+    sb_table_free(table);
+    sb_store_free(store);
+    sb_buf_release(&out);
+}
+
 static void another_kind_does_not_take_it(void)
 {
     const struct sb_store_options as_zip = {.from.kind = SB_ZIP};
@@ -183,6 +315,7 @@ int main(void)
     RUN(its_word_is_one_of_from_and_a_suffix);
     RUN(its_members_come_in_sequence);
     RUN(any_member_can_be_had_by_its_path);
+    RUN(rows_are_chosen_by_number_and_fetched);
     RUN(another_kind_does_not_take_it);
     if (chdir("/") || !check_remove_tree(top))
         return 1;
