@@ -63,6 +63,19 @@ load cache
     stderr_is "shardbox cat: k: has no array 'nothing'; ls shows which it has"
 }
 
+@test "--forever ends where no key that counts has such an array" {
+    make_npy <<<'tree/a/old.npy int8 [1] 1'
+    make_npy <<<'more/a/new.npy int8 [1] 2'
+    make_cache tree c
+    make_cache more later
+    cp later/segments/segment_000000.arrow c/segments/segment_000001.arrow
+    rm c/index.pkl
+    run_fail 2 sb cat --forever --array=old c
+    stderr_is 'shardbox cat: c: none of the keys asked for has a byte, so that nothing would ever be written'
+    run_ok sb cat --array=old c
+    output_is ''
+}
+
 @test "--raw writes values alone: a bool is a byte, and a blob is as it is" {
     make_dicts k
     run_ok sb cat --raw k k:0/meta

@@ -24,7 +24,7 @@ struct fetch {
     struct sb_error ended; /* of the choice: SB_OK while more may come */
     struct sb_buf name, subject;
     size_t slot_cells; /* so many go into a slot; follows what slots turn out to take */
-    int64_t silent;    /* records since a byte was given out, whatever became of them */
+    int64_t silent;    /* cells, and rows without any, since a byte was given out */
 };
 
 /* A name that cannot be had spoils its cell: what is framed without it would be another thing. */
@@ -80,6 +80,20 @@ static enum sb_code take_run(struct fetch *f, struct sb_table_slot *slot, struct
     return SB_OK;
 }
 
+/* Where nothing would come of it for ever, nobody would know. */
+static enum sb_code check_silence(struct fetch *f, size_t cells, bool given, struct sb_error *err)
+{
+    int64_t round = f->feed->round ? f->feed->round(f->feed->context) : 0;
+
+    f->silent = given ? 0 : f->silent + (int64_t)cells;
+    if (round == 0 || f->silent <= round)
+        return SB_OK;
+    return sb_fail(err, f->counts->damaged > 0 ? SB_DAMAGED : SB_INVALID,
+                   "%s: none of the %ss asked for %s, so that nothing would ever be written",
+                   f->table->name, f->table->row_word,
+                   f->counts->damaged > 0 ? "can be read, or has a byte" : "has a byte");
+}
+
 /* The end, or an error of the choice, is kept until what came before it was given out. */
 static enum sb_code fill(void *context, void *slot_context, struct sb_error *err)
 {
@@ -92,7 +106,11 @@ static enum sb_code fill(void *context, void *slot_context, struct sb_error *err
         struct sb_error cause;
 
         if (f->run.rows.count > 0) {
+            bool empty = f->run.column_count == 0;
+
             code = take_run(f, slot, err);
+            if (!code && empty)
+                code = check_silence(f, 1, false, err);
             continue;
         }
         if (slot->count > 0 && !f->feed->ready(f->feed->context))
@@ -283,20 +301,6 @@ static enum sb_code give_slot(struct fetch *f, struct sb_table_slot *slot, struc
         if (code)
             return code;
     }
-}
-
-/* Where nothing would come of it for ever, nobody would know. */
-static enum sb_code check_silence(struct fetch *f, size_t records, bool given, struct sb_error *err)
-{
-    int64_t round = f->feed->round ? f->feed->round(f->feed->context) : 0;
-
-    f->silent = given ? 0 : f->silent + (int64_t)records;
-    if (round == 0 || f->silent <= round)
-        return SB_OK;
-    return sb_fail(err, f->counts->damaged > 0 ? SB_DAMAGED : SB_INVALID,
-                   "%s: none of the %ss asked for %s, so that nothing would ever be written",
-                   f->table->name, f->table->row_word,
-                   f->counts->damaged > 0 ? "can be read, or has a byte" : "has a byte");
 }
 
 static enum sb_code drain(void *context, void *slot_context, struct sb_error *err)
