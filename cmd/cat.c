@@ -26,16 +26,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-struct wanted {
-    struct wanted_name *names; /* in order */
-    size_t count;
-};
 
 struct settings {
     struct opening opening;
@@ -72,8 +65,14 @@ static const char *const synopsis[] = {
 enum { ORDER_INPUT, ORDER_ADDRESS };
 static const char *const orders[] = {"input", "address", NULL};
 
+/* Stored names that are asked for. */
 struct wanted_name {
     struct sb_buf text;
+};
+
+struct wanted {
+    struct wanted_name *names; /* in order */
+    size_t count;
 };
 
 static int compare(const char *a, size_t a_size, const char *b, size_t b_size)
@@ -232,6 +231,15 @@ static enum sb_code fetch_from_archive(const struct settings *settings, struct s
     return code;
 }
 
+static enum sb_code refuse_in_sequence(const struct sb_store *store, const char *option,
+                                       struct sb_error *err)
+{
+    return sb_fail(err, SB_INVALID,
+                   "%s: can only be read in sequence, without %s; 'shardbox convert' makes an "
+                   "archive of it",
+                   sb_store_name(store), option);
+}
+
 /* What has to be known where bytes are, or how many, before they come. */
 static const char *clash_with_sequence(const struct settings *settings)
 {
@@ -265,10 +273,7 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
     enum sb_code code;
 
     if (clash)
-        return sb_fail(err, SB_INVALID,
-                       "%s: can only be read in sequence, without %s; 'shardbox convert' makes an "
-                       "archive of it",
-                       sb_store_name(store), clash);
+        return refuse_in_sequence(store, clash, err);
     code = sb_store_source(store, &source, &how, &message_notify, err);
     if (!code)
         code = sb_fetch_stream(source, names_all(names) ? NULL : &asked, &wanted, &output,
@@ -332,10 +337,7 @@ static enum sb_code fetch_samples(const struct settings *settings,
     enum sb_code code;
 
     if (!sb_store_can(request->store, SB_CAN_PATHS | SB_CAN_WALK))
-        return sb_fail(err, SB_INVALID,
-                       "%s: can only be read in sequence, without --samples; 'shardbox convert' "
-                       "makes an archive of it",
-                       sb_store_name(request->store));
+        return refuse_in_sequence(request->store, "--samples", err);
     code = catalog(settings, request->store, &archive, &everything, &result, err);
     if (!code)
         code = cat_samples_open(&samples, archive, &settings->rows, request, err);

@@ -65,9 +65,7 @@ struct report {
 
 static const char *type_name(const struct sb_child *child)
 {
-    static const char *const names[] = {[SB_FILE] = "file", [SB_DIR] = "dir", [SB_LINK] = "link"};
-
-    return child->special ? child->special : names[child->entry.type];
+    return child->special ? child->special : sb_type_word(child->entry.type);
 }
 
 /* Local time with nanoseconds; the bare number where the calendar ends. */

@@ -176,13 +176,12 @@ static int64_t amount_of(const struct settings *settings, const struct sb_entry 
 
 static void print_json(struct usage *usage, const struct sb_entry *entry)
 {
-    static const char *const types[] = {[SB_FILE] = "file", [SB_DIR] = "dir", [SB_LINK] = "link"};
     struct json *line = &usage->line;
     bool is_dir = entry->type == SB_DIR;
 
     json_begin(line);
     json_bytes(line, "path", entry->path, entry->path_size);
-    json_text(line, "type", types[entry->type]);
+    json_text(line, "type", sb_type_word(entry->type));
     json_number(line, "size", is_dir ? entry->size_tree : entry->size);
     json_number(line, "files", is_dir ? entry->num_files_tree : 1);
     json_print(line);
@@ -407,10 +406,7 @@ static const char *clash_with_export(const struct settings *settings)
 static int check_usage(const struct settings *settings, int operands)
 {
     const char *clash = settings->export >= 0 ? clash_with_export(settings) : NULL;
-    static const char *const of_bags[] = {
-        "compression", "dictionary", "limits", "layout", "threads", NULL,
-    };
-    const char *other = options_given_of(of_bags);
+    const char *other = options_given_of(du_options_of_bags);
 
     if (other)
         return message_usage("--%s goes with bags; --from=bag takes what is not called so for one",
@@ -438,16 +434,16 @@ static int show(struct settings *settings, struct sb_store *store, char **paths,
                                    .summarize = settings->summarize,
                                    .threads = settings->threads};
     struct usage usage = {.settings = settings};
+    bool several = holds_caches(store);
     struct sb_error err;
-    int status;
+    int status = STATUS_CLEAN;
 
-    status = sb_store_can(store, SB_CAN_ARRAYS) || holds_caches(store)
-                 ? STATUS_CLEAN
-                 : refuse_arrays(sb_store_path(store));
+    if (!several && !sb_store_can(store, SB_CAN_ARRAYS))
+        status = refuse_arrays(sb_store_path(store));
     if (status)
         return status;
-    if (sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS) || holds_caches(store))
-        return du_table(&table, store, count);
+    if (several || sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS))
+        return du_table(&table, store, several, count);
     status = check_usage(settings, count + 1);
     if (status)
         return status;

@@ -143,7 +143,7 @@ static int list(struct ls_settings *settings, struct sb_store *store, char **ope
     int status;
 
     if (holds_caches(store))
-        return ls_caches(settings, sb_store_path(store), (size_t)count);
+        return ls_caches(settings, store, (size_t)count);
     status =
         sb_store_can(store, SB_CAN_ARRAYS) ? STATUS_CLEAN : refuse_arrays(sb_store_path(store));
     if (status)

@@ -131,9 +131,17 @@ enum sb_code cat_fetch(struct cat_job *job, const struct sb_cell_feed *feed, boo
     return code;
 }
 
+void draw_as_set(struct sb_record_choice_options *options, const struct cat_rows_settings *settings)
+{
+    options->sample = settings->sample;
+    options->replace = settings->replace;
+    options->shuffle = settings->shuffle;
+    options->forever = settings->forever;
+    options->seed = (uint64_t)settings->seed;
+}
+
 static enum sb_code fetch_chosen(struct cat_job *job, struct sb_error *err)
 {
-    const struct cat_rows_settings *settings = job->settings;
     const struct cat_request *request = job->request;
     struct sb_table_choice *choice = NULL;
     struct sb_cell_feed feed;
@@ -144,11 +152,7 @@ static enum sb_code fetch_chosen(struct cat_job *job, struct sb_error *err)
 
     if (code)
         return code;
-    chosen.options.rows.sample = settings->sample;
-    chosen.options.rows.replace = settings->replace;
-    chosen.options.rows.shuffle = settings->shuffle;
-    chosen.options.rows.forever = settings->forever;
-    chosen.options.rows.seed = (uint64_t)settings->seed;
+    draw_as_set(&chosen.options.rows, job->settings);
     chosen.options.share = request->share;
     code = sb_table_choice_new(&choice, job->table, &chosen.options, &message_notify, err);
     if (!code) {

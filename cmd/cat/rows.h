@@ -73,6 +73,10 @@ const char *cat_rows_given(bool drawn);
 const char *misused_draw(const struct cat_rows_settings *settings,
                          const struct cat_request *request);
 
+/* What of these the settings say. */
+void draw_as_set(struct sb_record_choice_options *options,
+                 const struct cat_rows_settings *settings);
+
 /* Does all of it; returns the exit status. */
 int cat_rows(const struct cat_rows_settings *settings, const struct cat_request *request);
 

@@ -37,11 +37,7 @@ static enum sb_code choose(struct cat_samples *samples, const struct cat_rows_se
 
     for (size_t i = 0; i < request->operand_count && !code; i++)
         code = chosen_records_add(&samples->chosen, request->operands[i], err);
-    options->sample = settings->sample;
-    options->replace = settings->replace;
-    options->shuffle = settings->shuffle;
-    options->forever = settings->forever;
-    options->seed = (uint64_t)settings->seed;
+    draw_as_set(options, settings);
     if (!code)
         code = sb_record_choice_share(options, request->share, count, err);
     return code ? code : sb_record_choice_new(&samples->choice, options, count, err);

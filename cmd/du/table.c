@@ -138,8 +138,12 @@ static void write_usage(const struct du_table *wanted, const struct sb_usage *us
     json_release(&writing.json);
 }
 
-static enum sb_code measure(const struct du_table *wanted, struct sb_store *store,
-                            struct sb_usage *usage, struct sb_table **table, struct sb_error *err)
+const char *const du_options_of_bags[] = {
+    "compression", "dictionary", "limits", "layout", "threads", NULL,
+};
+
+static enum sb_code measure(const struct du_table *wanted, struct sb_table *table,
+                            struct sb_usage *usage, struct sb_error *err)
 {
     struct sb_usage_options options = {
         .threads = wanted->threads ? (unsigned)wanted->threads : sb_default_threads(),
@@ -147,14 +151,12 @@ static enum sb_code measure(const struct du_table *wanted, struct sb_store *stor
         .notify = &message_notify,
     };
     const char **columns;
-    enum sb_code code = sb_store_table(store, table, err);
+    enum sb_code code;
 
     options.column_count = arrays_given(&columns);
     options.columns = columns;
-    *usage = (struct sb_usage){0};
     message_progress_counts("records");
-    if (!code)
-        code = sb_table_usage(*table, &options, usage, err);
+    code = sb_table_usage(table, &options, usage, err);
     message_progress_end();
     free(columns);
     return code;
@@ -163,10 +165,12 @@ static enum sb_code measure(const struct du_table *wanted, struct sb_store *stor
 static enum sb_code show_table(const struct du_table *wanted, struct sb_store *store,
                                struct sb_error *err)
 {
+    struct sb_usage usage = {0};
     struct sb_table *table;
-    struct sb_usage usage;
-    enum sb_code code = measure(wanted, store, &usage, &table, err);
+    enum sb_code code = sb_store_table(store, &table, err);
 
+    if (!code)
+        code = measure(wanted, table, &usage, err);
     if (!code)
         write_usage(wanted, &usage);
     free(usage.lines);
@@ -196,28 +200,17 @@ static void add_cache(struct caches *caches, const struct sb_usage *usage, const
         write_line(&caches->writing, &line);
 }
 
-static enum sb_code show_one(void *context, const char *path, const char *name,
-                             struct sb_error *err)
+static enum sb_code show_one(void *context, struct sb_table *table, const char *path,
+                             const char *name, struct sb_error *err)
 {
-    static const struct opening plain;
     struct caches *caches = context;
-    struct sb_table *table = NULL;
-    struct sb_store *store;
-    struct sb_usage usage = {0};
-    enum sb_code code = open_store(&store, path, &plain, err);
+    struct sb_usage usage;
+    enum sb_code code = measure(caches->writing.wanted, table, &usage, err);
 
     (void)name;
     if (!code)
-        code = measure(caches->writing.wanted, store, &usage, &table, err);
-    if (!code)
         add_cache(caches, &usage, path);
     free(usage.lines);
-    sb_table_free(table);
-    sb_store_free(store);
-    if (code == SB_FORMAT || (code && !sb_ends_work(err))) {
-        message_problem("%s", err->text);
-        code = SB_OK;
-    }
     return code;
 }
 
@@ -229,7 +222,7 @@ static enum sb_code show_caches(const struct du_table *wanted, const char *path,
     enum sb_code code;
 
     caches.writing.usage = &caches.of_all;
-    code = sb_cache_list(path, show_one, &caches, err);
+    code = each_cache(path, show_one, &caches, err);
     if (!code && caches.of_all.measures)
         write_line(&caches.writing, &caches.of_all.total);
     sb_buf_release(&caches.writing.line);
@@ -242,13 +235,10 @@ static int check_usage(const struct sb_store *store, bool several, int operands)
     static const char *const of_trees[] = {
         "all", "max-depth", "count", "sort", "export", "gaps", NULL,
     };
-    static const char *const of_bags[] = {
-        "compression", "dictionary", "limits", "layout", "threads", NULL,
-    };
     const char *path = sb_store_path(store), *other = options_given_of(of_trees);
 
     if (!other && !sb_store_can(store, SB_CAN_RECORDS))
-        other = options_given_of(of_bags);
+        other = options_given_of(du_options_of_bags);
     if (other && several)
         return message_usage("%s: holds caches, which --%s does not go with", path, other);
     if (other)
@@ -264,9 +254,8 @@ static int check_usage(const struct sb_store *store, bool several, int operands)
     return STATUS_CLEAN;
 }
 
-int du_table(const struct du_table *wanted, struct sb_store *store, int operands)
+int du_table(const struct du_table *wanted, struct sb_store *store, bool several, int operands)
 {
-    bool several = holds_caches(store);
     int status = check_usage(store, several, operands);
     struct sb_error err;
     enum sb_code code;

@@ -15,8 +15,11 @@ struct du_table {
     int64_t threads; /* 0: the default */
 };
 
-/* The command, for a store that has rows, or a directory that holds caches. operands: that come
- * behind it. Returns the exit status. */
-int du_table(const struct du_table *wanted, struct sb_store *store, int operands);
+/* Options that say nothing where there is no bag: long names, the last followed by NULL. */
+extern const char *const du_options_of_bags[];
+
+/* The command, for a store that has rows, or, `several`, a directory that holds caches. operands:
+ * that come behind it. Returns the exit status. */
+int du_table(const struct du_table *wanted, struct sb_store *store, bool several, int operands);
 
 #endif

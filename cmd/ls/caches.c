@@ -74,51 +74,35 @@ static void show_summary(const struct ls_settings *wanted, const struct summary 
     sb_buf_release(&line);
 }
 
-static enum sb_code list_cache_of_several(void *context, const char *path, const char *name,
-                                          struct sb_error *err)
+static enum sb_code list_one(void *context, struct sb_table *table, const char *path,
+                             const char *name, struct sb_error *err)
 {
-    static const struct opening plain;
-    struct sb_table *table = NULL;
-    struct sb_store *store;
     struct summary sum;
-    enum sb_code code = open_store(&store, path, &plain, err);
 
-    if (!code)
-        code = sb_store_table(store, &table, err);
-    if (!code)
-        code = sum_up(table->cache, &sum, err);
-    if (!code)
-        show_summary(context, &sum, name);
-    sb_table_free(table);
-    sb_store_free(store);
-    if (code == SB_FORMAT || (code && !sb_ends_work(err))) {
-        message_problem("%s", err->text);
-        code = SB_OK;
-    }
-    return code;
+    (void)path;
+    if (sum_up(table->cache, &sum, err))
+        return err->code;
+    show_summary(context, &sum, name);
+    return SB_OK;
 }
 
-int ls_caches(const struct ls_settings *settings, const char *path, size_t operands)
+int ls_caches(const struct ls_settings *settings, const struct sb_store *store, size_t operands)
 {
-    static const char *const of_others[] = {
-        "recursive", "directory",   "sort",       "by-size", "by-time",    "reverse",
-        "tree",      "shards",      "at",         "records", "rsync-list", "find",
-        "find-all",  "compression", "dictionary", "limits",  "layout",     "threads",
-        "long",      "all",         "count",      "null",    "array",      NULL,
-    };
-    const char *other = options_given_of(of_others);
+    static const char *const of_one[] = {"long", "all",   "count", "files-from",
+                                         "null", "array", NULL};
+    const char *path = sb_store_path(store), *other = ls_clash(store);
     struct ls_settings wanted = *settings;
     struct sb_error err;
 
-    if (!other && settings->files_from)
-        other = "files-from";
+    if (!other)
+        other = options_given_of(of_one);
     if (other)
         return message_usage("%s: holds caches, which are listed without --%s", path, other);
     if (operands > 0)
         return message_usage("%s: holds caches: list one of them, such as those that 'shardbox ls "
                              "%s' shows",
                              path, path);
-    if (sb_cache_list(path, list_cache_of_several, &wanted, &err))
+    if (each_cache(path, list_one, &wanted, &err))
         return message_failure(&err);
     return message_status();
 }

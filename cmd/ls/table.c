@@ -24,7 +24,7 @@ static const char *row_word(const struct sb_store *store)
                                                : "key";
 }
 
-static const char *clash(const struct sb_store *store)
+const char *ls_clash(const struct sb_store *store)
 {
     const char *other = options_given_of(of_trees);
 
@@ -95,7 +95,7 @@ static int check_cache(const struct ls_settings *settings, size_t operands)
 static int check_usage(const struct ls_settings *settings, const struct given_keys *keys,
                        const struct sb_store *store, size_t operands)
 {
-    const char *path = sb_store_path(store), *other = clash(store);
+    const char *path = sb_store_path(store), *other = ls_clash(store);
     int status;
 
     if (other)

@@ -17,7 +17,10 @@ int ls_table(const struct ls_settings *settings, struct sb_store *store, char **
              size_t count);
 
 /* And for a directory that holds caches. */
-int ls_caches(const struct ls_settings *settings, const char *path, size_t operands);
+int ls_caches(const struct ls_settings *settings, const struct sb_store *store, size_t operands);
+
+/* Of the options parsed last, one that says nothing of what the store is, without "--"; or NULL. */
+const char *ls_clash(const struct sb_store *store);
 
 /* The parts of ls_table, a file each: of a bag, of Syrah files, of a cache. */
 enum sb_code ls_records(const struct ls_settings *settings, struct sb_table *table,

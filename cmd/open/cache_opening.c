@@ -1,10 +1,6 @@
 #include "open/cache_opening.h"
-#include "open/arrays_given.h"
 #include "ui/message.h"
 #include "ui/output.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static enum sb_code stop_at_first(void *context, const char *path, const char *name,
                                   struct sb_error *err)
@@ -20,6 +16,45 @@ bool holds_caches(const struct sb_store *store)
 
     return sb_store_can(store, SB_CAN_WALK) &&
            sb_cache_list(sb_store_path(store), stop_at_first, NULL, &ignored) == SB_EXISTS;
+}
+
+struct each {
+    enum sb_code (*call)(void *context, struct sb_table *table, const char *path, const char *name,
+                         struct sb_error *err);
+    void *context;
+};
+
+static enum sb_code open_one(void *context, const char *path, const char *name,
+                             struct sb_error *err)
+{
+    static const struct opening plain;
+    const struct each *each = context;
+    struct sb_table *table = NULL;
+    struct sb_store *store;
+    enum sb_code code = open_store(&store, path, &plain, err);
+
+    if (!code)
+        code = sb_store_table(store, &table, err);
+    if (!code)
+        code = each->call(each->context, table, path, name, err);
+    sb_table_free(table);
+    sb_store_free(store);
+    if (code == SB_FORMAT || (code && !sb_ends_work(err))) {
+        message_problem("%s", err->text);
+        code = SB_OK;
+    }
+    return code;
+}
+
+enum sb_code each_cache(const char *path,
+                        enum sb_code (*each)(void *context, struct sb_table *table,
+                                             const char *path, const char *name,
+                                             struct sb_error *err),
+                        void *context, struct sb_error *err)
+{
+    struct each called = {.call = each, .context = context};
+
+    return sb_cache_list(path, open_one, &called, err);
 }
 
 void complain_of_key(const struct sb_cache_key *key, const char *what)

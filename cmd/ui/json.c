@@ -263,12 +263,11 @@ static void add_target(struct json *line, const struct sb_entry *entry, struct s
 
 void json_entry(struct json *line, const struct sb_entry *entry, struct sb_content *content)
 {
-    static const char *const types[] = {[SB_FILE] = "file", [SB_DIR] = "dir", [SB_LINK] = "link"};
     bool is_dir = entry->type == SB_DIR;
     bool located = !content || sb_shards_hold(sb_content_shards(content), entry->shard);
 
     json_bytes(line, "path", entry->path, entry->path_size);
-    json_text(line, "type", types[entry->type]);
+    json_text(line, "type", sb_type_word(entry->type));
     if (entry->defect) {
         json_text(line, "defect", entry->defect);
         return;

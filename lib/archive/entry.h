@@ -23,6 +23,8 @@ enum {
     SB_HAS_MTIME = 1 << 4,
 };
 
+const char *sb_type_word(enum sb_type type); /* "file", "dir", "link" */
+
 struct sb_entry {
     const char *path; /* stored name, NUL-terminated; "" is the root directory */
     size_t path_size; /* without the NUL */

@@ -15,6 +15,13 @@
 enum column { PATH, SHARD, OFFSET, SIZE, CRC32C, MODE, UID, GID, MTIME_NS };
 enum dir_column { NUM_SUBDIRS = 1, NUM_FILES, NUM_FILES_TREE, SIZE_TREE };
 
+const char *sb_type_word(enum sb_type type)
+{
+    static const char *const words[] = {[SB_FILE] = "file", [SB_DIR] = "dir", [SB_LINK] = "link"};
+
+    return words[type];
+}
+
 static bool is_integer(sqlite3_stmt *row, int column)
 {
     return sqlite3_column_type(row, column) == SQLITE_INTEGER;

@@ -27,7 +27,8 @@ static enum sb_code copy_all(int fd, struct sb_input *input, int64_t max_size, c
     return SB_OK;
 }
 
-enum sb_code sb_spool(int *out, struct sb_input *input, int64_t max_size, struct sb_error *err)
+enum sb_code sb_spool_input(int *out, struct sb_input *input, int64_t max_size,
+                            struct sb_error *err)
 {
     char *block = malloc(BLOCK_SIZE);
     enum sb_code code;

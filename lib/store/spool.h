@@ -11,7 +11,7 @@
  * Reads the input to its end into a temporary file without a name, in TMPDIR or else the current
  * directory. The descriptor is the caller's. SB_LIMIT: more than max_size bytes came (0: any).
  */
-enum sb_code sb_spool(int *out, struct sb_input *input, int64_t max_size,
-                      struct sb_error *err) SB_CHECKED;
+enum sb_code sb_spool_input(int *out, struct sb_input *input, int64_t max_size,
+                            struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -280,7 +280,7 @@ enum sb_code sb_store_descriptor(struct sb_store *store, int *fd, struct sb_erro
     if (input->fd < 0)
         return SB_OK;
     if (!input->seekable)
-        return sb_spool(fd, input, 0, err);
+        return sb_spool_input(fd, input, 0, err);
     *fd = fcntl(input->fd, F_DUPFD_CLOEXEC, 0);
     return *fd < 0 ? sb_fail_errno(err, errno, "%s", input->name) : SB_OK;
 }

@@ -115,12 +115,8 @@ struct sb_table {
     struct sb_buf row_name; /* of table.c */
 };
 
-/* What is read of is freed with the table, and also when this fails. */
-enum sb_code sb_table_of_bag(struct sb_table **out, struct sb_bag *bag,
-                             struct sb_error *err) SB_CHECKED;
+/* Of files that are open already; they are freed with the table, and also when this fails. */
 enum sb_code sb_table_of_syrah(struct sb_table **out, struct sb_syrah_set *set,
-                               struct sb_error *err) SB_CHECKED;
-enum sb_code sb_table_of_cache(struct sb_table **out, struct sb_cache *cache, const char *name,
                                struct sb_error *err) SB_CHECKED;
 void sb_table_free(struct sb_table *table); /* NULL is allowed */
 

@@ -251,7 +251,7 @@ static enum sb_code descriptor_of(struct sb_input *input, int64_t max_size, int 
                                   struct sb_error *err)
 {
     if (!input->seekable)
-        return sb_spool(fd, input, max_size, err);
+        return sb_spool_input(fd, input, max_size, err);
     *fd = fcntl(input->fd, F_DUPFD_CLOEXEC, 0);
     return *fd < 0 ? sb_fail_errno(err, errno, "%s", input->name) : SB_OK;
 }

@@ -109,7 +109,7 @@ static int64_t average_size(const struct sb_bag *bag)
     return records > 0 ? bytes / records + 1 : 1;
 }
 
-enum sb_code sb_table_of_bag(struct sb_table **out, struct sb_bag *bag, struct sb_error *err)
+static enum sb_code make_table(struct sb_table **out, struct sb_bag *bag, struct sb_error *err)
 {
     struct sb_table *table = calloc(1, sizeof(*table));
 
@@ -135,5 +135,5 @@ enum sb_code sb_table_open_bag(struct sb_table **out, struct sb_input *input,
 
     if (sb_input_open_bag(&bag, input, options, 0, notify, err))
         return err->code;
-    return sb_table_of_bag(out, bag, err);
+    return make_table(out, bag, err);
 }

@@ -269,7 +269,7 @@ static const struct sb_table_ops cache_ops = {
     .subject = subject,
 };
 
-enum sb_code sb_table_of_cache(struct sb_table **out, struct sb_cache *cache, const char *name,
+static enum sb_code make_table(struct sb_table **out, struct sb_cache *cache, const char *name,
                                struct sb_error *err)
 {
     struct cache_table *table = calloc(1, sizeof(*table));
@@ -317,7 +317,7 @@ enum sb_code sb_table_open_cache(struct sb_table **out, struct sb_input *input,
     if (sb_cache_open(&cache, &input->path, 1, notify, err))
         return err->code;
     if (!need_segment(cache, input->path, err))
-        return sb_table_of_cache(out, cache, input->path, err);
+        return make_table(out, cache, input->path, err);
     sb_cache_free(cache);
     return err->code;
 }

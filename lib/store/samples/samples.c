@@ -60,7 +60,8 @@ static enum sb_code number_samples(struct sb_samples *samples, struct sb_cursor 
             continue;
         if (sb_buf_set(&samples->name, entry.path, size))
             return sb_fail_memory(err);
-        sqlite3_bind_blob(add, 1, samples->name.data, (int)size, SQLITE_STATIC);
+        sqlite3_bind_int64(add, 1, samples->count);
+        sqlite3_bind_blob(add, 2, samples->name.data, (int)size, SQLITE_STATIC);
         code = sb_database_step(add, err);
         if (code)
             return code;
@@ -74,9 +75,8 @@ static enum sb_code look_through(struct sb_samples *samples, struct sb_error *er
     const struct sb_query files = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     struct sb_cursor *cursor = NULL;
     sqlite3_stmt *add = NULL;
-    enum sb_code code = sb_database_prepare(
-        samples->db, &add,
-        "INSERT OR IGNORE INTO samples SELECT 1 + ifnull(max(number), -1), ?1 FROM samples", err);
+    enum sb_code code = sb_database_prepare(samples->db, &add,
+                                            "INSERT OR IGNORE INTO samples VALUES (?1, ?2)", err);
 
     if (!code)
         code = sb_cursor_open(&cursor, samples->archive, &files, err);

@@ -282,7 +282,7 @@ static enum sb_code open_descriptor(struct sb_syrah **out, struct sb_input *inpu
     int fd = -1;
 
     if (!input->seekable) {
-        if (sb_spool(&fd, input, max_size, err))
+        if (sb_spool_input(&fd, input, max_size, err))
             return err->code;
     } else if ((fd = fcntl(input->fd, F_DUPFD_CLOEXEC, 0)) < 0) {
         return sb_fail_errno(err, errno, "%s", input->name);

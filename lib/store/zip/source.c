@@ -255,7 +255,7 @@ static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
 {
     int64_t size = input->st.st_size;
 
-    if (!input->seekable && sb_spool(&zip->spool, input, options->max_size, err))
+    if (!input->seekable && sb_spool_input(&zip->spool, input, options->max_size, err))
         return err->code;
     if (zip->spool >= 0)
         size = lseek(zip->spool, 0, SEEK_END);

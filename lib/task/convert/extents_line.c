@@ -128,16 +128,13 @@ static enum sb_code take_path(struct sb_line_parser *parser, struct sb_entry *en
 static enum sb_code take_type(struct sb_line_parser *parser, struct sb_entry *entry,
                               struct sb_error *err)
 {
-    static const char *const types[] = {[SB_FILE] = "file", [SB_DIR] = "dir", [SB_LINK] = "link"};
     const char *type = (const char *)sqlite3_column_text(parser->parse, COLUMN_TYPE);
 
     if (!type)
         return SB_OK;
-    for (unsigned i = 0; i < 3; i++) {
-        if (strcmp(type, types[i]) == 0) {
-            entry->type = (enum sb_type)i;
+    for (entry->type = SB_FILE; entry->type <= SB_LINK; entry->type++) {
+        if (strcmp(type, sb_type_word(entry->type)) == 0)
             return SB_OK;
-        }
     }
     return sb_fail(err, SB_INVALID, "type is none of file, dir and link");
 }

@@ -31,7 +31,7 @@ static enum sb_code keep_standard_input(const struct sb_convert_options *options
     *start = lseek(STDIN_FILENO, 0, SEEK_CUR);
     if (*start >= 0)
         return SB_OK;
-    code = sb_spool(&fd, &input, options->max_size, err);
+    code = sb_spool_input(&fd, &input, options->max_size, err);
     if (!code && dup2(fd, STDIN_FILENO) < 0)
         code = sb_fail_errno(err, errno, "standard input");
     if (fd >= 0)
