@@ -2,6 +2,7 @@
  * shardbox verify: is an archive, or another container, sound?
  */
 #include "archive/archive.h"
+#include "core/file.h"
 #include "core/io.h"
 #include "open/cache_opening.h"
 #include "open/opening.h"
@@ -17,10 +18,7 @@
 #include "verify/run.h"
 #include "verify/summary.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct option options[] = {
@@ -71,14 +69,14 @@ static void add_result(struct sb_verify_result *sum, const struct sb_verify_resu
     sum->unchecked += one->unchecked;
 }
 
-/* fd is taken. */
-static enum sb_code verify_file(struct verify_run *run, int fd, const char *name,
+static enum sb_code verify_file(struct verify_run *run, struct sb_file *file,
                                 const struct sb_verify_options *wanted,
                                 struct sb_verify_syrah_result *sum, struct sb_error *err)
 {
     struct sb_verify_syrah_result counts;
     struct sb_verify_result result;
-    enum sb_code code = sb_verify_syrah(fd, name, wanted, &run->events, &result, &counts, err);
+    enum sb_code code = sb_verify_syrah(file, wanted, &run->events, &result, &counts, err);
+
     add_result(&run->result, &result);
     sum->items += counts.items;
     sum->arrays = counts.arrays;
@@ -94,13 +92,8 @@ static enum sb_code verify_files(struct verify_run *run, struct sb_store *whole,
     struct sb_syrah_set *set;
     enum sb_code code = sb_store_syrah(whole, &set, err);
 
-    for (uint32_t i = 0; !code && i < sb_syrah_set_file_count(set); i++) {
-        const char *path = sb_syrah_name(sb_syrah_set_file(set, i));
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-        code = fd < 0 ? sb_fail_errno(err, errno, "%s", path)
-                      : verify_file(run, fd, path, wanted, sum, err);
-    }
+    for (uint32_t i = 0; !code && i < sb_syrah_set_file_count(set); i++)
+        code = verify_file(run, sb_syrah_file(sb_syrah_set_file(set, i)), wanted, sum, err);
     sb_syrah_set_free(set);
     return code;
 }
@@ -110,19 +103,20 @@ static enum sb_code verify_items(struct verify_run *run, struct sb_store *store,
                                  const struct sb_verify_options *wanted, struct sb_error *err)
 {
     struct sb_verify_syrah_result counts = {0};
-    int fd;
+    struct sb_file *file;
     enum sb_code code;
 
     if (run->name_count > 0)
         return sb_fail(err, SB_INVALID, "%s: has items, not names, and is verified as a whole",
                        run->name);
-    code = sb_store_descriptor(store, &fd, err);
+    code = sb_store_file(store, &file, err);
     if (code)
         return code;
     run->result = (struct sb_verify_result){0};
     message_progress_counts("arrays");
-    code = fd < 0 ? verify_files(run, store, wanted, &counts, err)
-                  : verify_file(run, fd, sb_store_name(store), wanted, &counts, err);
+    code = file ? verify_file(run, file, wanted, &counts, err)
+                : verify_files(run, store, wanted, &counts, err);
+    sb_file_free(file);
     message_progress_end();
     run->unproved = counts.unproved;
     if (!code && run->settings->json)

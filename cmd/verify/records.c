@@ -1,4 +1,5 @@
 #include "verify/records.h"
+#include "core/file.h"
 #include "verify/defect.h"
 
 #include "core/number.h"
@@ -6,8 +7,6 @@
 #include "ui/output.h"
 #include "verify/run.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -162,15 +161,15 @@ static enum sb_code verify_bags(struct verify_run *run, const char *spec,
     return code;
 }
 
-/* What comes through no path of its own, as a file that has one; *fd -1: the spec does. */
-static enum sb_code spool(struct sb_store *store, int *fd, char *path, size_t path_size,
-                          struct sb_error *err)
+/* What comes through no path of its own, as a file that has one; *out NULL: the spec does. */
+static enum sb_code spool(struct sb_store *store, struct sb_file **out, char *path,
+                          size_t path_size, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
     if (sb_store_is_stream(store) || strcmp(sb_store_path(store), "-") == 0)
-        code = sb_store_descriptor(store, fd, err);
-    snprintf(path, path_size, "/proc/self/fd/%d", *fd);
+        code = sb_store_file(store, out, err);
+    snprintf(path, path_size, "/proc/self/fd/%d", *out ? (*out)->fd : -1);
     return code;
 }
 
@@ -193,8 +192,8 @@ enum sb_code verify_records(struct verify_run *run, struct sb_store *store, unsi
         .keep_numbers = settings->keep_numbers,
     };
     struct chosen_records chosen = {0};
+    struct sb_file *spooled = NULL;
     char path[32];
-    int fd = -1;
     enum sb_code code;
 
     if (!settings->repair_to && (settings->keep_numbers || settings->force))
@@ -208,13 +207,12 @@ enum sb_code verify_records(struct verify_run *run, struct sb_store *store, unsi
                        "--records and -T name records, and shares and shards choose among all; "
                        "give one of them");
     if (!code)
-        code = spool(store, &fd, path, sizeof(path), err);
-    if (fd >= 0)
+        code = spool(store, &spooled, path, sizeof(path), err);
+    if (spooled)
         options.shown_as = run->name;
     if (!code)
-        code = verify_bags(run, fd >= 0 ? path : spec, &options, err);
-    if (fd >= 0)
-        close(fd);
+        code = verify_bags(run, spooled ? path : spec, &options, err);
+    sb_file_free(spooled);
     chosen_records_close(&chosen);
     sb_dictionary_free(options.bag.dictionary);
     return code;

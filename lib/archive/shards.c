@@ -7,11 +7,9 @@
 #include "archive/reader.h"
 #include "core/crc32c.h"
 #include "core/interrupt.h"
-#include "core/io.h"
 #include "core/open_files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,76 +196,30 @@ static enum sb_code locate(struct sb_shards *shards, uint32_t shard, struct sb_b
     return SB_OK;
 }
 
-static enum sb_code open_shard(struct sb_shards *shards, uint32_t shard, int *fd,
-                               uint32_t *generation, struct sb_error *err)
-{
-    struct sb_buf name = {0};
-    struct stat st;
-    enum sb_code code = locate(shards, shard, &name, &st, generation, err);
-
-    *fd = -1;
-    if (code)
-        goto out;
-    *fd = open(name.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (*fd < 0 || fstat(*fd, &st))
-        code = sb_fail_errno(err, errno, "%s", name.data);
-    else if (!S_ISREG(st.st_mode))
-        code = sb_fail(err, SB_FORMAT, "%s: a shard must be a regular file", name.data);
-    if (code && *fd >= 0)
-        close(*fd);
-out:
-    sb_buf_release(&name);
-    return code;
-}
-
-static enum sb_code acquire(struct sb_shards *shards, uint32_t shard, struct sb_open_file *out,
+static enum sb_code acquire(struct sb_shards *shards, uint32_t shard, struct sb_file **out,
                             struct sb_error *err)
 {
     uint32_t generation = shards->places ? sb_places_generation(shards->places) : 0;
-    enum sb_code code;
-    int fd;
-
-    if (sb_open_files_find(&shards->files, shard, generation, out))
-        return SB_OK;
-    code = open_shard(shards, shard, &fd, &generation, err);
-    if (!code)
-        sb_open_files_keep(&shards->files, shard, generation, fd, out);
-    return code;
-}
-
-static enum sb_code fail_short(struct sb_shards *shards, uint32_t shard, int64_t end,
-                               struct sb_error *err)
-{
     struct sb_buf name = {0};
+    struct stat st;
     enum sb_code code;
 
-    if (sb_shards_path(shards, shard, &name))
-        code = sb_fail_memory(err);
-    else
-        code = sb_fail(err, SB_DAMAGED, "%s: ends before byte %lld", name.data, (long long)end);
+    *out = sb_open_files_find(&shards->files, shard, generation);
+    if (*out)
+        return SB_OK;
+    code = locate(shards, shard, &name, &st, &generation, err);
+    if (!code)
+        code = sb_file_open(out, name.data, "shard", err);
+    if (!code)
+        sb_open_files_keep(&shards->files, shard, generation, *out);
     sb_buf_release(&name);
-    return code;
-}
-
-static enum sb_code read_exactly(struct sb_shards *shards, uint32_t shard,
-                                 const struct sb_open_file *file, int64_t offset, void *data,
-                                 size_t size, struct sb_error *err)
-{
-    char what[32];
-    enum sb_code code;
-    size_t got;
-
-    snprintf(what, sizeof(what), "shard %u", shard);
-    code = sb_pread_full(file->fd, data, size, offset, &got, what, err);
-    if (!code && got < size)
-        code = fail_short(shards, shard, offset + (int64_t)size, err);
     return code;
 }
 
 enum sb_code sb_shards_read(struct sb_shards *shards, uint32_t shard, int64_t offset, void *data,
                             size_t size, struct sb_error *err)
 {
-    struct sb_open_file file;
+    struct sb_file *file;
     enum sb_code code;
 
     if (size == 0)
@@ -277,8 +229,8 @@ enum sb_code sb_shards_read(struct sb_shards *shards, uint32_t shard, int64_t of
     code = acquire(shards, shard, &file, err);
     if (code)
         return code;
-    code = read_exactly(shards, shard, &file, offset, data, size, err);
-    sb_open_files_release(&shards->files, &file);
+    code = sb_file_read_exactly(file, data, size, offset, err);
+    sb_file_free(file);
     return code;
 }
 
@@ -320,7 +272,7 @@ static enum sb_code stream_file(struct sb_shards *shards, uint32_t shard, int64_
                                 struct sb_error *err)
 {
     size_t room = size < BLOCK_BYTES ? (size_t)size : BLOCK_BYTES, take;
-    struct sb_open_file file;
+    struct sb_file *file;
     enum sb_code code;
     void *block = malloc(room);
 
@@ -332,11 +284,11 @@ static enum sb_code stream_file(struct sb_shards *shards, uint32_t shard, int64_
     for (; size > 0 && !code; size -= (int64_t)take, offset += (int64_t)take) {
         take = size < (int64_t)room ? (size_t)size : room;
         code = sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted")
-                                : read_exactly(shards, shard, &file, offset, block, take, err);
+                                : sb_file_read_exactly(file, block, take, offset, err);
         if (!code)
             code = each(context, block, take, err);
     }
-    sb_open_files_release(&shards->files, &file);
+    sb_file_free(file);
 out:
     free(block);
     return code;

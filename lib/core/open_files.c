@@ -1,7 +1,6 @@
 #include "core/open_files.h"
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 /* Files of others: standard ones, outputs, databases. */
 #define OTHER_FILES 40
@@ -24,23 +23,19 @@ void sb_open_files_begin(struct sb_open_files *files, size_t most)
     *files = (struct sb_open_files){
         .most = most < SB_OPEN_FILES_MAX ? most : SB_OPEN_FILES_MAX,
     };
-    for (size_t i = 0; i < files->most; i++)
-        files->slots[i].fd = -1;
     pthread_mutex_init(&files->lock, NULL);
 }
 
 void sb_open_files_end(struct sb_open_files *files)
 {
-    for (size_t i = 0; i < files->most; i++) {
-        if (files->slots[i].fd >= 0)
-            close(files->slots[i].fd);
-    }
+    for (size_t i = 0; i < files->most; i++)
+        sb_file_free(files->slots[i].file);
     pthread_mutex_destroy(&files->lock);
 }
 
 static bool holds(const struct sb_open_slot *slot, uint32_t number, uint32_t generation)
 {
-    return slot->fd >= 0 && slot->number == number && slot->generation == generation;
+    return slot->file && slot->number == number && slot->generation == generation;
 }
 
 static struct sb_open_slot *find_open(struct sb_open_files *files, uint32_t number,
@@ -59,67 +54,53 @@ static struct sb_open_slot *find_open(struct sb_open_files *files, uint32_t numb
     return NULL;
 }
 
-/* A free slot, or the one that was not used for longest; NULL when all are in use. */
+/* A free slot, or the one that was not used for longest. */
 static struct sb_open_slot *find_room(struct sb_open_files *files)
 {
-    struct sb_open_slot *oldest = NULL;
+    struct sb_open_slot *oldest = &files->slots[0];
 
     for (size_t i = 0; i < files->most; i++) {
         struct sb_open_slot *slot = &files->slots[i];
 
-        if (slot->fd < 0)
+        if (!slot->file)
             return slot;
-        if (slot->users == 0 && (!oldest || slot->last_use < oldest->last_use))
+        if (slot->last_use < oldest->last_use)
             oldest = slot;
     }
     return oldest;
 }
 
-static void use(struct sb_open_files *files, struct sb_open_slot *slot, struct sb_open_file *out)
+struct sb_file *sb_open_files_find(struct sb_open_files *files, uint32_t number,
+                                   uint32_t generation)
 {
-    slot->users++;
-    slot->last_use = ++files->clock;
-    *out = (struct sb_open_file){.fd = slot->fd, .slot = slot};
-}
-
-bool sb_open_files_find(struct sb_open_files *files, uint32_t number, uint32_t generation,
-                        struct sb_open_file *out)
-{
+    struct sb_file *file = NULL;
     struct sb_open_slot *slot;
 
     pthread_mutex_lock(&files->lock);
     slot = find_open(files, number, generation);
-    if (slot)
-        use(files, slot, out);
-    pthread_mutex_unlock(&files->lock);
-    return slot;
-}
-
-void sb_open_files_keep(struct sb_open_files *files, uint32_t number, uint32_t generation, int fd,
-                        struct sb_open_file *out)
-{
-    struct sb_open_slot *slot = NULL;
-
-    *out = (struct sb_open_file){.fd = fd};
-    pthread_mutex_lock(&files->lock);
-    if (!find_open(files, number, generation))
-        slot = find_room(files);
     if (slot) {
-        if (slot->fd >= 0)
-            close(slot->fd);
-        *slot = (struct sb_open_slot){.fd = fd, .number = number, .generation = generation};
-        use(files, slot, out);
+        slot->last_use = ++files->clock;
+        file = sb_file_ref(slot->file);
     }
     pthread_mutex_unlock(&files->lock);
+    return file;
 }
 
-void sb_open_files_release(struct sb_open_files *files, struct sb_open_file *file)
+void sb_open_files_keep(struct sb_open_files *files, uint32_t number, uint32_t generation,
+                        struct sb_file *file)
 {
-    if (!file->slot) {
-        close(file->fd);
-        return;
-    }
+    struct sb_file *surplus = NULL;
+    struct sb_open_slot *slot;
+
     pthread_mutex_lock(&files->lock);
-    file->slot->users--;
+    if (!find_open(files, number, generation)) {
+        slot = find_room(files);
+        surplus = slot->file;
+        *slot = (struct sb_open_slot){.file = sb_file_ref(file),
+                                      .number = number,
+                                      .generation = generation,
+                                      .last_use = ++files->clock};
+    }
     pthread_mutex_unlock(&files->lock);
+    sb_file_free(surplus);
 }

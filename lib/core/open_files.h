@@ -3,10 +3,12 @@
  *
  * A file is known by a number of the caller's and a generation, which is another one once another
  * file may have come to stand for that number. The one that was not used for longest is closed
- * first. Thread-safe.
+ * first; whoever reads it then still holds it. Thread-safe.
  */
 #ifndef SB_CORE_OPEN_FILES_H
 #define SB_CORE_OPEN_FILES_H
+
+#include "core/file.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -18,10 +20,9 @@
 #define SB_OPEN_FILES_HINTS 1024
 
 struct sb_open_slot {
-    int fd; /* -1: free */
+    struct sb_file *file; /* NULL: free */
     uint32_t number;
     uint32_t generation;
-    unsigned users;
     uint64_t last_use;
 };
 
@@ -33,12 +34,6 @@ struct sb_open_files {
     uint16_t hints[SB_OPEN_FILES_HINTS]; /* by number: the slot where it was last */
 };
 
-/* An open file in use: one that is kept, or, when all those are in use, one of its own. */
-struct sb_open_file {
-    int fd;
-    struct sb_open_slot *slot;
-};
-
 /* Of so many at most, which is cut to SB_OPEN_FILES_MAX. */
 void sb_open_files_begin(struct sb_open_files *files, size_t most);
 /* How many may be open where files are many: a quarter of what the process may have, but
@@ -46,13 +41,12 @@ void sb_open_files_begin(struct sb_open_files *files, size_t most);
 size_t sb_open_files_many(void);
 void sb_open_files_end(struct sb_open_files *files);
 
-/* Is it open? Then it is in use until it is released. */
-bool sb_open_files_find(struct sb_open_files *files, uint32_t number, uint32_t generation,
-                        struct sb_open_file *out);
+/* If it is open, the caller becomes a holder; else NULL. */
+struct sb_file *sb_open_files_find(struct sb_open_files *files, uint32_t number,
+                                   uint32_t generation);
 
-/* Takes a descriptor that was opened because the file was not; it is in use until released. */
-void sb_open_files_keep(struct sb_open_files *files, uint32_t number, uint32_t generation, int fd,
-                        struct sb_open_file *out);
-void sb_open_files_release(struct sb_open_files *files, struct sb_open_file *file);
+/* Keeps one that was opened because it was not, as a holder beside the caller. */
+void sb_open_files_keep(struct sb_open_files *files, uint32_t number, uint32_t generation,
+                        struct sb_file *file);
 
 #endif

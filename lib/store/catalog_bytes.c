@@ -6,7 +6,6 @@
 #include "core/interrupt.h"
 #include "core/io.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -296,15 +295,7 @@ static enum sb_code read_apart(struct sb_catalog_bytes *bytes, int64_t offset, c
 static enum sb_code read_located(struct sb_catalog_bytes *bytes, int64_t offset, void *data,
                                  size_t size, struct sb_error *err)
 {
-    const char *name = bytes->input->name;
-    enum sb_code code;
-    size_t got;
-
-    code = sb_pread_full(bytes->input->fd, data, size, offset, &got, name, err);
-    if (!code && got < size)
-        return sb_fail(err, SB_DAMAGED, "%s: ends before byte %lld", name,
-                       (long long)offset + (long long)size);
-    return code;
+    return sb_file_read_exactly(bytes->input->file, data, size, offset, err);
 }
 
 static enum sb_code read_bytes(struct sb_bytes *base, uint32_t shard, int64_t offset, void *data,
@@ -371,7 +362,7 @@ static enum sb_code stat_bytes(struct sb_bytes *base, uint32_t shard, struct sta
     struct sb_catalog_bytes *bytes = (struct sb_catalog_bytes *)base;
     const struct sb_input *input = bytes->input;
 
-    if (shard != 0 || input->fd < 0)
+    if (shard != 0 || (!input->file && !input->pipe))
         return sb_fail(err, SB_NOENT, "%s: has no shard %u", input->name, shard);
     *out = input->st;
     return SB_OK;

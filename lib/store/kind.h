@@ -8,6 +8,7 @@
 #define SB_STORE_KIND_H
 
 #include "core/buf.h"
+#include "core/file.h"
 #include "store/store.h"
 
 #include <sys/stat.h>
@@ -23,8 +24,8 @@ struct sb_input {
     const char *name; /* for messages: path or "standard input" */
     struct sb_container_type type;
     const struct sb_kind *kind; /* of the type */
-    bool seekable;
-    int fd;                     /* of a file or pipe; -1 where it is opened by its path alone */
+    struct sb_file *file;       /* its bytes by offsets: of a file, or of a pipe that was spooled */
+    struct sb_file *pipe;       /* what is read in sequence, through the descriptor; else NULL */
     struct sb_buf head;         /* read from a pipe already */
     struct sb_archive *archive; /* of SB_ARCHIVE, once the store has opened it */
 
@@ -109,6 +110,11 @@ extern const struct sb_kind sb_archive_kind, sb_directory_kind, sb_tar_kind, sb_
 enum sb_code sb_input_open(struct sb_input *input, const char *path, enum sb_container_kind forced,
                            struct sb_error *err) SB_CHECKED;
 void sb_input_close(struct sb_input *input);
+
+/* A pipe is read to its end, into a temporary file in TMPDIR or else the current directory: after
+ * it, the input has a file. SB_LIMIT: more than max_size bytes came (0: any number). */
+enum sb_code sb_input_spool(struct sb_input *input, int64_t max_size,
+                            struct sb_error *err) SB_CHECKED;
 
 /* Does it begin with these bytes? */
 bool sb_input_begins(const struct sb_input *input, const char *magic, size_t size);

@@ -1,7 +1,6 @@
 #include "store/kind.h"
 
 #include "core/io.h"
-#include "core/kept_open.h"
 #include "store/feed/feed.h"
 #include "store/shard_spec.h"
 
@@ -25,10 +24,29 @@ size_t sb_input_tail(const struct sb_input *input, void *out, size_t room)
     size_t want = size < (int64_t)room ? (size_t)size : room, got;
     struct sb_error ignored;
 
-    if (!input->seekable ||
-        sb_pread_full(input->fd, out, want, size - (int64_t)want, &got, input->name, &ignored))
+    if (!input->file || sb_file_read(input->file, out, want, size - (int64_t)want, &got, &ignored))
         return 0;
     return got;
+}
+
+/* A file, or a pipe? The descriptor is taken. */
+static enum sb_code take(struct sb_input *input, int fd, struct sb_error *err)
+{
+    struct sb_file *file;
+    mode_t mode;
+
+    if (sb_file_take(&file, fd, input->name, err))
+        return err->code;
+    input->st = file->st;
+    mode = file->st.st_mode;
+    /* Somebody may have read from the beginning of standard input already. */
+    if (S_ISREG(mode) && lseek(fd, 0, SEEK_CUR) == 0)
+        input->file = file;
+    else
+        input->pipe = file;
+    return S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode)
+               ? SB_OK
+               : sb_fail(err, SB_FORMAT, "%s: is neither a file nor a pipe", input->name);
 }
 
 /*
@@ -37,16 +55,15 @@ size_t sb_input_tail(const struct sb_input *input, void *out, size_t room)
  */
 static enum sb_code open_path(struct sb_input *input, struct sb_error *err)
 {
-    struct pollfd writer = {.events = POLLIN};
+    int fd = open(input->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    struct pollfd writer = {.fd = fd, .events = POLLIN};
 
-    input->fd = open(input->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-    if (input->fd < 0)
+    if (fd < 0)
         return sb_fail_errno(err, errno, "%s", input->path);
-    writer.fd = input->fd;
     if (S_ISFIFO(input->st.st_mode))
         (void)poll(&writer, 1, WRITER_MILLISECONDS);
-    (void)fcntl(input->fd, F_SETFL, fcntl(input->fd, F_GETFL) & ~O_NONBLOCK);
-    return SB_OK;
+    (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    return take(input, fd, err);
 }
 
 /* Reads what it begins with. */
@@ -54,21 +71,14 @@ static enum sb_code begin_reading(struct sb_input *input, struct sb_error *err)
 {
     enum sb_code code;
 
-    if (S_ISREG(input->st.st_mode)) {
-        /* Somebody may have read from the beginning of standard input already. */
-        input->seekable = lseek(input->fd, 0, SEEK_CUR) == 0;
-    } else if (!S_ISFIFO(input->st.st_mode) && !S_ISSOCK(input->st.st_mode)) {
-        return sb_fail(err, SB_FORMAT, "%s: is neither a file nor a pipe", input->name);
-    }
     if (input->kind && input->kind->starts_anyhow)
         return SB_OK;
-    if (input->seekable)
-        code = sb_pread_full(input->fd, input->first, sizeof(input->first), 0, &input->first_size,
-                             input->name, err);
-    else
-        code = sb_read_full(input->fd, input->first, sizeof(input->first), &input->first_size,
-                            input->name, err);
-    if (!code && !input->seekable && sb_buf_set(&input->head, input->first, input->first_size))
+    if (input->file)
+        return sb_file_read(input->file, input->first, sizeof(input->first), 0, &input->first_size,
+                            err);
+    code = sb_read_full(input->pipe->fd, input->first, sizeof(input->first), &input->first_size,
+                        input->name, err);
+    if (!code && sb_buf_set(&input->head, input->first, input->first_size))
         code = sb_fail_memory(err);
     return code;
 }
@@ -134,7 +144,7 @@ static bool may_be_bag(const struct sb_input *input)
 {
     enum sb_container_kind kind = input->type.kind;
 
-    if (!input->seekable || sb_container_by_suffix(input->path).kind != SB_UNKNOWN ||
+    if (!input->file || sb_container_by_suffix(input->path).kind != SB_UNKNOWN ||
         (kind != SB_UNKNOWN && !(kind == SB_TAR && input->type.filter == SB_FILTER_ZSTD)))
         return false;
     return sb_input_ends_as_bag(input);
@@ -167,7 +177,7 @@ static enum sb_code look_at_content(struct sb_input *input, struct sb_error *err
         return SB_OK;
     if (input->first_size == 0)
         return sb_fail(err, SB_FORMAT, "%s: is empty", input->name);
-    if (!input->kind && input->seekable)
+    if (!input->kind && input->file)
         ask_how_it_ends(input);
     if (may_be_bag(input))
         return sb_fail(err, SB_FORMAT, "%s: ends as a bag does; --from=%s says that it is one",
@@ -182,8 +192,6 @@ static enum sb_code look_at_content(struct sb_input *input, struct sb_error *err
 
 static enum sb_code look_at_descriptor(struct sb_input *input, struct sb_error *err)
 {
-    if (fstat(input->fd, &input->st))
-        return sb_fail_errno(err, errno, "%s", input->name);
     if (begin_reading(input, err))
         return err->code;
     if (input->kind && input->kind->filter_by_name) {
@@ -215,6 +223,13 @@ static bool needs_no_descriptor(const struct sb_input *input)
     return kind && (kind->by_path || (!input->there && kind->can_as_several));
 }
 
+static void close_files(struct sb_input *input)
+{
+    sb_file_free(input->file);
+    sb_file_free(input->pipe);
+    input->file = input->pipe = NULL;
+}
+
 static enum sb_code look_at_path(struct sb_input *input, struct sb_error *err)
 {
     enum sb_container_kind found;
@@ -229,22 +244,25 @@ static enum sb_code look_at_path(struct sb_input *input, struct sb_error *err)
         return SB_OK;
     if (open_path(input, err) || look_at_descriptor(input, err))
         return err->code;
-    if (!input->kind->by_path)
-        return SB_OK;
-    sb_close_kept(input->fd, NULL);
-    input->fd = -1;
+    if (input->kind->by_path)
+        close_files(input);
     return SB_OK;
 }
 
 static enum sb_code look_at_standard_input(struct sb_input *input, struct sb_error *err)
 {
     enum sb_code code;
+    int fd;
 
     if (input->kind && input->kind->never_piped)
         return sb_fail(err, SB_INVALID, "standard input cannot be %s", input->kind->never_piped);
     input->name = "standard input";
-    input->fd = STDIN_FILENO;
-    code = look_at_descriptor(input, err);
+    fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (fd < 0)
+        return sb_fail_errno(err, errno, "%s", input->name);
+    code = take(input, fd, err);
+    if (!code)
+        code = look_at_descriptor(input, err);
     if (!code && input->kind->never_piped)
         code = sb_fail(err, SB_FORMAT,
                        "standard input is the index of an archive; give its name instead");
@@ -256,7 +274,7 @@ enum sb_code sb_input_open(struct sb_input *input, const char *path, enum sb_con
 {
     enum sb_code code;
 
-    *input = (struct sb_input){.path = path, .name = path, .fd = -1};
+    *input = (struct sb_input){.path = path, .name = path};
     settle(input, forced);
     code = strcmp(path, "-") == 0 ? look_at_standard_input(input, err) : look_at_path(input, err);
     if (code)
@@ -267,9 +285,8 @@ enum sb_code sb_input_open(struct sb_input *input, const char *path, enum sb_con
 void sb_input_close(struct sb_input *input)
 {
     sb_buf_release(&input->head);
-    if (input->fd > STDIN_FILENO)
-        sb_close_kept(input->fd, NULL);
-    *input = (struct sb_input){.fd = -1};
+    close_files(input);
+    *input = (struct sb_input){0};
 }
 
 enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,

@@ -1,8 +1,9 @@
-#include "store/spool.h"
+#include "store/kind.h"
 
 #include "core/io.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define BLOCK_SIZE ((size_t)1 << 20)
 
@@ -20,25 +21,31 @@ static enum sb_code copy_all(int fd, struct sb_input *input, int64_t max_size, c
         if (got > 0 && sb_write_full(fd, data, got, "temporary file (see TMPDIR)", err))
             return err->code;
         done += (int64_t)got;
-        if (sb_read_full(input->fd, block, BLOCK_SIZE, &got, input->name, err))
+        if (sb_read_full(input->pipe->fd, block, BLOCK_SIZE, &got, input->name, err))
             return err->code;
         data = block;
     } while (got > 0);
     return SB_OK;
 }
 
-enum sb_code sb_spool_input(int *out, struct sb_input *input, int64_t max_size,
-                            struct sb_error *err)
+enum sb_code sb_input_spool(struct sb_input *input, int64_t max_size, struct sb_error *err)
 {
-    char *block = malloc(BLOCK_SIZE);
     enum sb_code code;
+    char *block;
+    int fd;
 
-    *out = -1;
+    if (!input->pipe || input->file)
+        return SB_OK;
+    block = malloc(BLOCK_SIZE);
     if (!block)
         return sb_fail_memory(err);
-    code = sb_temp_file(out, "", err);
+    code = sb_temp_file(&fd, "", err);
+    if (!code && copy_all(fd, input, max_size, block, err)) {
+        code = err->code;
+        close(fd);
+    }
     if (!code)
-        code = copy_all(*out, input, max_size, block, err);
+        code = sb_file_take(&input->file, fd, input->name, err);
     free(block);
     return code;
 }

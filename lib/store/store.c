@@ -1,10 +1,8 @@
 #include "store/kind.h"
 
 #include "store/cache/cache.h"
-#include "store/spool.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,15 +126,14 @@ const char *sb_store_word(const struct sb_store *store)
 /* On a pipe, or compressed as a whole. */
 static bool is_in_pieces(const struct sb_input *input)
 {
-    return (input->fd >= 0 && !input->seekable) ||
-           (input->kind != &sb_bag_kind && input->type.filter != SB_FILTER_NONE);
+    return input->pipe || (input->kind != &sb_bag_kind && input->type.filter != SB_FILTER_NONE);
 }
 
 static unsigned abilities(const struct sb_input *input)
 {
     const struct sb_kind *kind = input->kind;
 
-    if (input->fd < 0 && !kind->by_path)
+    if (!input->file && !input->pipe && !kind->by_path)
         return kind->can_as_several;
     return is_in_pieces(input) ? kind->can_in_pieces : kind->can;
 }
@@ -160,7 +157,7 @@ bool sb_store_is_stream(const struct sb_store *store)
 {
     const struct sb_input *input = &store->input;
 
-    return input->fd >= 0 && (!input->seekable || input->kind == &sb_frames_kind);
+    return input->pipe || input->kind == &sb_frames_kind;
 }
 
 int64_t sb_store_time_grain(const struct sb_store *store)
@@ -272,17 +269,12 @@ enum sb_code sb_store_table(struct sb_store *store, struct sb_table **out, struc
     return kind->table(out, &store->input, &store->bag, store->options.notify, err);
 }
 
-enum sb_code sb_store_descriptor(struct sb_store *store, int *fd, struct sb_error *err)
+enum sb_code sb_store_file(struct sb_store *store, struct sb_file **out, struct sb_error *err)
 {
-    struct sb_input *input = &store->input;
+    enum sb_code code = sb_input_spool(&store->input, 0, err);
 
-    *fd = -1;
-    if (input->fd < 0)
-        return SB_OK;
-    if (!input->seekable)
-        return sb_spool_input(fd, input, 0, err);
-    *fd = fcntl(input->fd, F_DUPFD_CLOEXEC, 0);
-    return *fd < 0 ? sb_fail_errno(err, errno, "%s", input->name) : SB_OK;
+    *out = sb_file_ref(store->input.file);
+    return code;
 }
 
 unsigned sb_store_abilities(const char *spec, struct sb_container_type from)

@@ -25,6 +25,7 @@
 #include "store/source.h"
 
 struct sb_cache;
+struct sb_file;
 struct sb_store;
 struct sb_syrah_set;
 struct sb_table;
@@ -116,10 +117,11 @@ enum sb_code sb_store_cache(struct sb_store *store, struct sb_cache **out,
                             struct sb_error *err) SB_CHECKED;
 
 /*
- * A descriptor that has all of its bytes, the caller's to close: of a pipe, what came through it.
- * -1, with SB_OK: it is opened by its path alone, as an archive, or is several files.
+ * All of its bytes, of which the caller is a holder: of a pipe, what came through it. SB_OK with
+ * NULL: it is opened by its path alone, as an archive, or is several files.
  */
-enum sb_code sb_store_descriptor(struct sb_store *store, int *fd, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_store_file(struct sb_store *store, struct sb_file **out,
+                           struct sb_error *err) SB_CHECKED;
 
 /* What stands at a spec can do, as the bits of sb_store_ability, without opening it; 0 where that
  * cannot be told, as of a pipe, which is not read for it. */

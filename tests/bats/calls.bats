@@ -159,4 +159,9 @@ a_tree_is_read_by_few_calls() {
     counted data cat data/t.syr 0
     calls_are 1 open t.syr
     calls_at_most 3 stat t.syr # one more where its metadata are mapped
+    run_ok sb convert -q data/t.tar data/t.bag
+    counted data cat data/t.bag 0
+    output_is bytes
+    calls_are 1 open t.bag
+    calls_at_most 4 stat t.bag # an append may begin while limits are read
 }

@@ -93,16 +93,16 @@ static void read_pipe(const void *data, size_t size, size_t head, enum sb_framin
                       bool pass, struct outcome *outcome)
 {
     struct sb_input input = {.name = "input", .path = "-", .type.kind = SB_FRAMES};
+    struct sb_error err;
     int ends[2];
 
     REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
     REQUIRE(write(ends[1], (const char *)data + head, size - head) == (ssize_t)(size - head));
     close(ends[1]);
-    input.fd = ends[0];
+    REQUIRE(sb_file_take(&input.pipe, ends[0], "input", &err) == SB_OK);
     keep(&input.head, data, head);
     read_all(&input, framing, pass, outcome);
-    close(ends[0]);
-    sb_buf_release(&input.head);
+    sb_input_close(&input);
 }
 
 static bool same(const struct sb_buf *a, const struct sb_buf *b)

@@ -3,10 +3,10 @@
  * lie within the data section and can be read, names are found again, and verify finds as many bad
  * extents as are refused.
  */
+#include "core/file.h"
 #include "core/io.h"
 #include "task/verify/syrah.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -34,14 +34,15 @@ static void count_defect(void *context, const struct sb_defect *defect)
         abort();
 }
 
-static int file_of(const uint8_t *data, size_t size)
+static struct sb_file *file_of(const uint8_t *data, size_t size)
 {
     struct sb_error err;
     int fd = memfd_create("syrah", MFD_CLOEXEC);
+    struct sb_file *file;
 
-    if (fd < 0 || sb_write_full(fd, data, size, "x", &err))
+    if (fd < 0 || sb_write_full(fd, data, size, "x", &err) || sb_file_take(&file, fd, "x", &err))
         abort();
-    return fd;
+    return file;
 }
 
 static void read_extent(const struct sb_syrah *syrah, const struct sb_extent *extent)
@@ -77,15 +78,14 @@ static void read_array(const struct sb_syrah *syrah, uint32_t array)
     }
 }
 
-static void verify(const uint8_t *data, size_t size, bool opened)
+static void verify(struct sb_file *file, bool opened)
 {
     const struct sb_verify_options options = {.threads = 1};
     const struct sb_verify_events events = {.found = count_defect};
     struct sb_verify_syrah_result counts;
     struct sb_verify_result result;
     struct sb_error err;
-    enum sb_code code =
-        sb_verify_syrah(file_of(data, size), "x", &options, &events, &result, &counts, &err);
+    enum sb_code code = sb_verify_syrah(file, &options, &events, &result, &counts, &err);
 
     if (opened && (code || others != refused || result.defects != others + overlaps))
         abort();
@@ -96,13 +96,15 @@ static void verify(const uint8_t *data, size_t size, bool opened)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sb_syrah *syrah;
+    struct sb_file *file = file_of(data, size);
     struct sb_error err;
-    bool opened = !sb_syrah_open(&syrah, file_of(data, size), "x", &err);
+    bool opened = !sb_syrah_open(&syrah, file, &err);
 
     refused = others = overlaps = 0;
     for (uint32_t i = 0; opened && i < sb_syrah_array_count(syrah); i++)
         read_array(syrah, i);
     sb_syrah_free(syrah);
-    verify(data, size, opened);
+    verify(file, opened);
+    sb_file_free(file);
     return 0;
 }

@@ -6,7 +6,6 @@
 #include "store/kind.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -93,14 +92,16 @@ static void read_zip(struct sb_input *input, bool no_check)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct sb_input input = {.path = "zip", .name = "zip", .seekable = true};
+    struct sb_input input = {.path = "zip", .name = "zip"};
+    int fd = memfd_create("zip", MFD_CLOEXEC);
+    struct sb_error err;
 
     output = 0;
-    input.fd = memfd_create("zip", MFD_CLOEXEC);
-    if (input.fd < 0 || write(input.fd, data, size) != (ssize_t)size || fstat(input.fd, &input.st))
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size ||
+        sb_file_take(&input.file, fd, "zip", &err))
         abort();
     read_zip(&input, false);
     read_zip(&input, true);
-    close(input.fd);
+    sb_input_close(&input);
     return 0;
 }

@@ -3,18 +3,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static enum sb_code new_bag(struct sb_bag **out, const char *name,
-                            const struct sb_bag_options *options, int fd, struct sb_error *err)
+                            const struct sb_bag_options *options, struct sb_error *err)
 {
     struct sb_bag *bag = calloc(1, sizeof(*bag));
 
     *out = NULL;
     if (!bag)
         return sb_fail_memory(err);
-    bag->fd = fd;
     if (options)
         bag->options = *options;
     sb_dictionary_ref(bag->options.dictionary);
@@ -30,8 +28,7 @@ void sb_bag_free(struct sb_bag *bag)
 {
     if (!bag)
         return;
-    if (bag->fd >= 0)
-        close(bag->fd);
+    sb_file_free(bag->file);
     sb_open_files_end(&bag->open_files);
     sb_limit_cache_free(bag->limit_cache);
     sb_spec_release(&bag->spec);
@@ -142,7 +139,7 @@ enum sb_code sb_bag_open(struct sb_bag **out, const char *spec,
                          struct sb_error *err)
 {
     struct sb_bag *bag;
-    enum sb_code code = new_bag(&bag, spec, options, -1, err);
+    enum sb_code code = new_bag(&bag, spec, options, err);
 
     *out = NULL;
     if (!code)
@@ -158,37 +155,33 @@ enum sb_code sb_bag_open(struct sb_bag **out, const char *spec,
 }
 
 /* The one file of a bag that is open already. */
-static enum sb_code take_file(struct sb_bag *bag, const char *name, struct sb_error *err)
+static enum sb_code take_file(struct sb_bag *bag, struct sb_file *file, struct sb_error *err)
 {
+    bag->file = sb_file_ref(file);
     bag->spec.paths = calloc(1, sizeof(*bag->spec.paths));
     if (!bag->spec.paths)
         return sb_fail_memory(err);
     bag->spec.count = 1;
-    bag->spec.paths[0] = strdup(name);
-    if (!bag->spec.paths[0] || make_shards(bag, err))
-        return sb_fail_memory(err);
-    return sb_bag_file_take(bag, err);
+    bag->spec.paths[0] = strdup(file->name);
+    return bag->spec.paths[0] ? SB_OK : sb_fail_memory(err);
 }
 
-enum sb_code sb_bag_open_fd(struct sb_bag **out, int fd, const char *name,
-                            const struct sb_bag_options *options, struct sb_error *err)
+enum sb_code sb_bag_open_file(struct sb_bag **out, struct sb_file *file, bool named,
+                              const struct sb_bag_options *options, const struct sb_notify *notify,
+                              struct sb_error *err)
 {
     struct sb_bag *bag;
-    enum sb_code code = new_bag(&bag, name, options, fd, err);
+    enum sb_code code = new_bag(&bag, file->name, options, err);
 
     *out = NULL;
-    if (!bag) {
-        close(fd);
-        return code;
+    if (!code)
+        code = take_file(bag, file, err);
+    if (!code && !named && bag->options.limits == SB_LIMITS_SEPARATE)
+        code = sb_fail(err, SB_INVALID, "%s: its limits can only be at its tail", file->name);
+    if (!code) {
+        bag->unnamed = !named;
+        code = open_all(bag, notify, err);
     }
-    if (!code)
-        code = take_file(bag, name, err);
-    if (!code && bag->options.limits == SB_LIMITS_SEPARATE)
-        code = sb_fail(err, SB_INVALID, "%s: its limits can only be at its tail", name);
-    if (!code)
-        code = sb_bag_find_limits(bag, 0, NULL, err);
-    if (!code)
-        code = add_up(bag, err);
     if (code) {
         sb_bag_free(bag);
         return code;

@@ -44,6 +44,7 @@ struct sb_bag_options {
 };
 
 struct sb_bag;
+struct sb_file;
 
 /*
  * options NULL: the defaults. SB_NOENT names a shard that is missing; SB_FORMAT when a file cannot
@@ -56,10 +57,11 @@ enum sb_code sb_bag_open(struct sb_bag **out, const char *spec,
                          const struct sb_bag_options *options, const struct sb_notify *notify,
                          struct sb_error *err) SB_CHECKED;
 
-/* One file that is open for reading (a spooled pipe), limits at its tail; fd is taken, also when it
- * fails. Its compression by `name` where AUTO. */
-enum sb_code sb_bag_open_fd(struct sb_bag **out, int fd, const char *name,
-                            const struct sb_bag_options *options, struct sb_error *err) SB_CHECKED;
+/* The same of one file that is open, and `named`: its name is its path, beside which limits may be.
+ * Else they are at its tail. Its compression by its name where AUTO. */
+enum sb_code sb_bag_open_file(struct sb_bag **out, struct sb_file *file, bool named,
+                              const struct sb_bag_options *options, const struct sb_notify *notify,
+                              struct sb_error *err) SB_CHECKED;
 void sb_bag_free(struct sb_bag *bag); /* NULL is allowed */
 
 /* For messages: the spec as given. */

@@ -1,9 +1,6 @@
 #include "store/bag/impl.h"
 
-#include "core/io.h"
-
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,23 +29,23 @@ static enum sb_code refuse_irregular(const char *path, enum sb_bag_part part, co
 }
 
 /* Looked at before it is opened, since opening a device may do something. */
-static enum sb_code open_regular(const char *path, enum sb_bag_part part, int *fd, struct stat *st,
-                                 struct sb_error *err)
+static enum sb_code open_regular(const struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
+                                 struct sb_file **out, struct sb_error *err)
 {
+    struct sb_buf path = {0};
+    struct stat st;
     enum sb_code code;
 
-    *fd = -1;
-    if (stat(path, st))
-        return sb_fail_errno(err, errno, "%s", path);
-    if (refuse_irregular(path, part, st, err))
-        return err->code;
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (*fd < 0 || fstat(*fd, st))
-        code = sb_fail_errno(err, errno, "%s", path);
+    *out = NULL;
+    if (name_file(bag, shard, part, &path))
+        code = sb_fail_memory(err);
+    else if (stat(path.data, &st))
+        code = sb_fail_errno(err, errno, "%s", path.data);
     else
-        code = refuse_irregular(path, part, st, err);
-    if (code && *fd >= 0)
-        close(*fd);
+        code = refuse_irregular(path.data, part, &st, err);
+    if (!code)
+        code = sb_file_open(out, path.data, "bag", err);
+    sb_buf_release(&path);
     return code;
 }
 
@@ -66,119 +63,80 @@ static uint32_t number_of(uint32_t shard, enum sb_bag_part part)
 enum sb_code sb_bag_file_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
                               struct sb_error *err)
 {
-    struct sb_open_file file;
-    struct sb_buf path = {0};
-    uint32_t generation;
-    struct stat st;
-    enum sb_code code;
-    int fd;
+    uint32_t generation = bag->files[shard][part].generation + 1;
+    struct sb_file *file;
+    enum sb_code code = open_regular(bag, shard, part, &file, err);
 
-    code = name_file(bag, shard, part, &path) ? sb_fail_memory(err)
-                                              : open_regular(path.data, part, &fd, &st, err);
-    if (!code) {
-        generation = bag->files[shard][part].generation + 1;
-        bag->files[shard][part] = describe(&st);
-        bag->files[shard][part].generation = generation;
-        sb_open_files_keep(&bag->open_files, number_of(shard, part), generation, fd, &file);
-        sb_open_files_release(&bag->open_files, &file);
-    }
-    sb_buf_release(&path);
-    return code;
+    if (code)
+        return code;
+    bag->files[shard][part] = describe(&file->st);
+    bag->files[shard][part].generation = generation;
+    sb_open_files_keep(&bag->open_files, number_of(shard, part), generation, file);
+    sb_file_free(file);
+    return SB_OK;
 }
 
 /* Opens it once more, after others have taken its place among the open files. */
 static enum sb_code reopen(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
-                           struct sb_open_file *out, struct sb_error *err)
+                           struct sb_file **out, struct sb_error *err)
 {
     const struct sb_bag_file *known = &bag->files[shard][part];
-    struct sb_buf path = {0};
-    struct stat st;
-    enum sb_code code;
-    int fd;
+    enum sb_code code = open_regular(bag, shard, part, out, err);
 
-    if (name_file(bag, shard, part, &path)) {
-        code = sb_fail_memory(err);
-        goto out;
-    }
-    code = open_regular(path.data, part, &fd, &st, err);
-    if (!code && (st.st_dev != known->device || st.st_ino != known->inode)) {
-        close(fd);
-        code = sb_fail(err, SB_CHANGED, "%s: was replaced while it was read", path.data);
-    }
-    if (!code)
-        sb_open_files_keep(&bag->open_files, number_of(shard, part), known->generation, fd, out);
-out:
-    sb_buf_release(&path);
-    return code;
-}
-
-static enum sb_code acquire(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
-                            struct sb_open_file *out, struct sb_error *err)
-{
-    if (sb_open_files_find(&bag->open_files, number_of(shard, part),
-                           bag->files[shard][part].generation, out))
+    if (code)
+        return code;
+    if ((*out)->st.st_dev == known->device && (*out)->st.st_ino == known->inode) {
+        sb_open_files_keep(&bag->open_files, number_of(shard, part), known->generation, *out);
         return SB_OK;
-    return reopen(bag, shard, part, out, err);
+    }
+    (void)sb_fail(err, SB_CHANGED, "%s: was replaced while it was read", (*out)->name);
+    sb_file_free(*out);
+    return err->code;
 }
 
-static enum sb_code ends_early(const struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
-                               int64_t end, struct sb_error *err)
+/* The caller becomes a holder. */
+static enum sb_code acquire(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
+                            struct sb_file **out, struct sb_error *err)
 {
-    struct sb_buf path = {0};
-    enum sb_code code;
-
-    if (name_file(bag, shard, part, &path))
-        code = sb_fail_memory(err);
-    else
-        code = sb_fail(err, SB_DAMAGED, "%s: ends before byte %lld; it was longer before",
-                       path.data, (long long)end);
-    sb_buf_release(&path);
-    return code;
+    *out = bag->file && part == SB_BAG_RECORDS
+               ? sb_file_ref(bag->file)
+               : sb_open_files_find(&bag->open_files, number_of(shard, part),
+                                    bag->files[shard][part].generation);
+    return *out ? SB_OK : reopen(bag, shard, part, out, err);
 }
 
 enum sb_code sb_bag_file_read(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
                               int64_t offset, void *data, size_t size, struct sb_error *err)
 {
-    const char *what = bag->shards[shard].path;
-    struct sb_open_file file = {.fd = bag->fd};
-    enum sb_code code;
-    size_t got;
+    struct sb_file *file;
+    enum sb_code code = acquire(bag, shard, part, &file, err);
 
-    if (bag->fd < 0 && acquire(bag, shard, part, &file, err))
-        return err->code;
-    code = sb_pread_full(file.fd, data, size, offset, &got, what, err);
-    if (bag->fd < 0)
-        sb_open_files_release(&bag->open_files, &file);
-    if (!code && got < size)
-        code = ends_early(bag, shard, part, offset + (int64_t)size, err);
+    if (code)
+        return code;
+    code = sb_file_read_exactly(file, data, size, offset, err);
+    sb_file_free(file);
     return code;
 }
 
 enum sb_code sb_bag_file_take(struct sb_bag *bag, struct sb_error *err)
 {
-    const char *name = bag->shards[0].path;
-    struct stat st;
-
-    if (fstat(bag->fd, &st))
-        return sb_fail_errno(err, errno, "%s", name);
-    if (!S_ISREG(st.st_mode))
-        return sb_fail(err, SB_FORMAT, "%s: a bag must be a regular file", name);
-    bag->files[0][SB_BAG_RECORDS] = describe(&st);
+    if (!S_ISREG(bag->file->st.st_mode))
+        return sb_fail(err, SB_FORMAT, "%s: a bag must be a regular file", bag->file->name);
+    bag->files[0][SB_BAG_RECORDS] = describe(&bag->file->st);
     return SB_OK;
 }
 
 static enum sb_code stat_now(struct sb_bag *bag, uint32_t shard, struct stat *st,
                              struct sb_error *err)
 {
-    struct sb_open_file file = {.fd = bag->fd};
-    enum sb_code code = SB_OK;
+    struct sb_file *file;
+    enum sb_code code = acquire(bag, shard, SB_BAG_RECORDS, &file, err);
 
-    if (bag->fd < 0 && acquire(bag, shard, SB_BAG_RECORDS, &file, err))
-        return err->code;
-    if (fstat(file.fd, st))
-        code = sb_fail_errno(err, errno, "%s", bag->shards[shard].path);
-    if (bag->fd < 0)
-        sb_open_files_release(&bag->open_files, &file);
+    if (code)
+        return code;
+    if (fstat(file->fd, st))
+        code = sb_fail_errno(err, errno, "%s", file->name);
+    sb_file_free(file);
     return code;
 }
 

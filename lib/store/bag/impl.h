@@ -39,7 +39,8 @@ struct sb_bag {
     int64_t *starts; /* the number of each shard's first record; concatenated */
     uint32_t shard_count;
     int64_t count;
-    int fd; /* the one file, where it has no path; else -1 */
+    struct sb_file *file; /* the one file, open already; or NULL */
+    bool unnamed;         /* file has no path, beside which limits might be */
     struct sb_open_files open_files;
     struct sb_limit_cache *limit_cache;
 };
@@ -50,7 +51,7 @@ struct sb_bag {
 enum sb_code sb_bag_file_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
                               struct sb_error *err) SB_CHECKED;
 
-/* The same of bag->fd, which is open. */
+/* The same of bag->file. */
 enum sb_code sb_bag_file_take(struct sb_bag *bag, struct sb_error *err) SB_CHECKED;
 
 /* Exactly size bytes. SB_DAMAGED: it ends before them; SB_CHANGED: another file is there now. */

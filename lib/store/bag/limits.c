@@ -1,5 +1,7 @@
 #include "store/bag/impl.h"
 
+#include "core/io.h"
+
 #include <endian.h>
 #include <string.h>
 
@@ -127,6 +129,26 @@ static enum sb_code find_separate(struct sb_bag *bag, uint32_t shard,
     return SB_OK;
 }
 
+static enum sb_code open_records(struct sb_bag *bag, uint32_t shard, struct sb_error *err)
+{
+    return bag->file ? sb_bag_file_take(bag, err)
+                     : sb_bag_file_open(bag, shard, SB_BAG_RECORDS, err);
+}
+
+/* Limits that lie beside the records. A file that was open before may have been replaced, with its
+ * limits: SB_CHANGED. */
+static enum sb_code open_limits(struct sb_bag *bag, uint32_t shard, struct sb_error *err)
+{
+    bool named = true;
+    enum sb_code code = sb_bag_file_open(bag, shard, SB_BAG_LIMITS, err);
+
+    if (!code && bag->file)
+        code = sb_is_named(bag->file->fd, bag->shards[shard].path, &named, err);
+    if (!code && !named)
+        code = sb_fail(err, SB_CHANGED, "%s: was replaced while it was opened", bag->file->name);
+    return code;
+}
+
 static enum sb_code find_limits(struct sb_bag *bag, uint32_t shard, const struct sb_notify *notify,
                                 struct sb_error *err)
 {
@@ -135,10 +157,10 @@ static enum sb_code find_limits(struct sb_bag *bag, uint32_t shard, const struct
     /* What an earlier look found is no longer so. */
     bag->shards[shard].separate = false;
     bag->shards[shard].bytes = bag->shards[shard].records = 0;
-    if (bag->fd < 0 && sb_bag_file_open(bag, shard, SB_BAG_RECORDS, err))
+    if (open_records(bag, shard, err))
         return err->code;
-    if (bag->fd < 0 && bag->options.limits != SB_LIMITS_TAIL)
-        code = sb_bag_file_open(bag, shard, SB_BAG_LIMITS, err);
+    if (!bag->unnamed && bag->options.limits != SB_LIMITS_TAIL)
+        code = open_limits(bag, shard, err);
     if (code == SB_OK)
         return find_separate(bag, shard, notify, err);
     if (code != SB_NOENT || bag->options.limits == SB_LIMITS_SEPARATE)
@@ -151,8 +173,14 @@ enum sb_code sb_bag_find_limits(struct sb_bag *bag, uint32_t shard, const struct
 {
     enum sb_code code = find_limits(bag, shard, notify, err);
 
-    /* An append may have begun or ended just now: each shows itself at the next look. */
-    for (int again = 0; code == SB_CHANGED && again < LOOKS_MORE; again++)
+    /* An append may have begun or ended just now: each shows itself at the next look, which is at
+     * what stands there by then. */
+    for (int again = 0; code == SB_CHANGED && again < LOOKS_MORE; again++) {
+        if (!bag->unnamed) {
+            sb_file_free(bag->file);
+            bag->file = NULL;
+        }
         code = find_limits(bag, shard, notify, err);
+    }
     return code;
 }

@@ -6,9 +6,7 @@
 #include "store/bag/record_names.h"
 #include "store/bag/window.h"
 #include "store/record_choice.h"
-#include "store/spool.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,36 +244,17 @@ static const struct sb_source_ops bag_ops = {
     .stream = stream,
 };
 
-/* A descriptor that has the whole of a bag that comes through no path. */
-static enum sb_code descriptor_of(struct sb_input *input, int64_t max_size, int *fd,
-                                  struct sb_error *err)
-{
-    if (!input->seekable)
-        return sb_spool_input(fd, input, max_size, err);
-    *fd = fcntl(input->fd, F_DUPFD_CLOEXEC, 0);
-    return *fd < 0 ? sb_fail_errno(err, errno, "%s", input->name) : SB_OK;
-}
-
-static bool has_path(const struct sb_input *input)
-{
-    return input->fd < 0 || (input->seekable && strcmp(input->path, "-") != 0);
-}
-
 enum sb_code sb_input_open_bag(struct sb_bag **out, struct sb_input *input,
                                const struct sb_bag_options *options, int64_t max_size,
                                const struct sb_notify *notify, struct sb_error *err)
 {
-    int fd = -1;
+    bool named = !input->pipe && strcmp(input->path, "-") != 0;
 
     *out = NULL;
-    if (has_path(input))
-        return sb_bag_open(out, input->path, options, notify, err);
-    if (descriptor_of(input, max_size, &fd, err)) {
-        if (fd >= 0)
-            close(fd);
+    if (sb_input_spool(input, max_size, err))
         return err->code;
-    }
-    return sb_bag_open_fd(out, fd, input->name, options, err);
+    return input->file ? sb_bag_open_file(out, input->file, named, options, notify, err)
+                       : sb_bag_open(out, input->path, options, notify, err);
 }
 
 static int64_t bytes_of(const struct sb_bag *bag)
@@ -307,7 +286,7 @@ static enum sb_code begin(struct bag_source *source, struct sb_input *input,
         sb_bag_reader_new(&source->reader, source->bag, err))
         return err->code;
     source->base.records = sb_bag_count(source->bag);
-    source->located = input->fd >= 0 && input->seekable && !sb_bag_shard(source->bag, 0)->zstd;
+    source->located = input->file && !input->pipe && !sb_bag_shard(source->bag, 0)->zstd;
     source->names = options->names;
     if (!source->names) {
         if (sb_record_names_by_format(&source->own_names, SB_RECORD_NAME_FORMAT, err))

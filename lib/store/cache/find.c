@@ -1,10 +1,10 @@
 #include "store/cache/impl.h"
 
+#include "core/file.h"
 #include "core/interrupt.h"
 #include "store/cache/pickle_index.h"
 #include "store/cache/wanted.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -86,12 +86,12 @@ static void forget_index(const struct indexed_dir *dir)
     }
 }
 
-static enum sb_code read_mapped(struct indexed_dir *dir, int fd, const char *name,
-                                struct sb_error *err)
+/* One that cannot be opened is as none. */
+static enum sb_code read_mapped(struct indexed_dir *dir, const char *name, struct sb_error *err)
 {
     struct sb_mapping *mapping;
     struct sb_error inner;
-    enum sb_code code = sb_mapping_open(&mapping, fd, name, &inner);
+    enum sb_code code = sb_file_map_path(&mapping, name, &inner);
 
     if (!code) {
         code = sb_pickle_index_read(mapping->data, (size_t)mapping->size, take_entry, dir, &inner);
@@ -108,17 +108,12 @@ static enum sb_code read_index(struct search *search, size_t number, uint32_t fi
                                struct sb_error *err)
 {
     struct indexed_dir dir = {.search = search, .first = first, .end = end, .last = first};
-    enum sb_code code = SB_OK;
+    enum sb_code code;
     char *name;
-    int fd;
 
     if (asprintf(&name, "%s/index.pkl", search->cache->dirs[number]) < 0)
         return sb_fail_memory(err);
-    fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0) {
-        code = read_mapped(&dir, fd, name, err);
-        close(fd);
-    }
+    code = read_mapped(&dir, name, err);
     free(name);
     return code;
 }

@@ -1,11 +1,11 @@
 #include "store/cache/impl.h"
 
+#include "core/file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* What stays mapped although nobody needs it at the moment. To map a segment anew, and its pages,
  * takes as long as a hundred values; and keys are asked for in any order. */
@@ -35,13 +35,8 @@ static enum sb_code name_segment(const struct sb_cache_file *file, struct sb_err
 static enum sb_code open_map(const struct sb_cache_file *file, struct sb_cache_map *map,
                              struct sb_error *err)
 {
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    enum sb_code code;
+    enum sb_code code = sb_file_map_path(&map->mapping, file->path, err);
 
-    if (fd < 0)
-        return sb_fail_errno(err, errno, "%s", file->path);
-    code = sb_mapping_open(&map->mapping, fd, file->path, err);
-    close(fd);
     if (code)
         return code;
     if (sb_arrow_open(&map->arrow, map->mapping->data, map->mapping->size, err))

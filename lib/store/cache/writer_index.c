@@ -1,13 +1,12 @@
 #include "store/cache/writer_private.h"
 
+#include "core/file.h"
 #include "core/io.h"
 #include "core/mapping.h"
 #include "store/cache/index.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -172,14 +171,13 @@ static enum sb_code merge_entry(void *context, const struct sb_pickle_entry *ent
     return sb_cache_pickle_add(merge->index, entry, err);
 }
 
-static enum sb_code merge_file(struct merge *merge, int fd, const char *name, struct sb_error *err)
+/* Which is freed. */
+static enum sb_code merge_mapped(struct merge *merge, struct sb_mapping *mapping,
+                                 struct sb_error *err)
 {
-    struct sb_mapping *mapping;
-    enum sb_code code = sb_mapping_open(&mapping, fd, name, err);
+    enum sb_code code =
+        sb_pickle_index_read(mapping->data, (size_t)mapping->size, merge_entry, merge, err);
 
-    if (code)
-        return code;
-    code = sb_pickle_index_read(mapping->data, (size_t)mapping->size, merge_entry, merge, err);
     if (!code)
         code = sb_mapping_check(mapping, err);
     sb_mapping_free(mapping);
@@ -189,22 +187,23 @@ static enum sb_code merge_file(struct merge *merge, int fd, const char *name, st
 static enum sb_code merge_old(struct merge *merge, const char *path, struct sb_error *err)
 {
     size_t count = merge->writer->number_count;
-    int fd = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-    enum sb_code code;
+    struct sb_mapping *mapping;
+    enum sb_code code = sb_file_map_path(&mapping, path, err);
 
-    if (fd < 0 && errno == ENOENT && count == 0)
-        return SB_OK;
-    if (fd < 0)
-        return sb_fail_errno(err, errno, "%s", path);
+    if (code)
+        return code == SB_NOENT && count == 0 ? SB_OK : code;
     merge->seen = calloc(count + 1, sizeof(*merge->seen));
-    code = merge->seen ? merge_file(merge, fd, path, err) : sb_fail_memory(err);
+    if (!merge->seen) {
+        sb_mapping_free(mapping);
+        return sb_fail_memory(err);
+    }
+    code = merge_mapped(merge, mapping, err);
     for (size_t i = 0; !code && i < count; i++) {
         if (!merge->seen[i])
             code = sb_fail(err, SB_FORMAT, "%s: does not know every segment", path);
     }
     free(merge->seen);
     merge->seen = NULL;
-    close(fd);
     return code;
 }
 
@@ -219,6 +218,7 @@ enum sb_code sb_cache_extend_index(struct sb_cache_writer *writer, struct sb_err
 {
     struct replacement new;
     struct merge merge = {.writer = writer, .index = &new.index};
+    struct sb_mapping *mapping;
     bool useless = false;
     enum sb_code code = begin_replacement(&new, writer->path, err);
 
@@ -229,7 +229,9 @@ enum sb_code sb_cache_extend_index(struct sb_cache_writer *writer, struct sb_err
     if (!code)
         code = sb_cache_pickle_end(&writer->index, err);
     if (!code)
-        code = merge_file(&merge, writer->index.fd, writer->name, err);
+        code = sb_mapping_open(&mapping, writer->index.fd, writer->name, err);
+    if (!code)
+        code = merge_mapped(&merge, mapping, err);
     if (!code)
         code = commit_replacement(&new, err);
     code = end_replacement(&new, code);

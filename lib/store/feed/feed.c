@@ -1,6 +1,5 @@
 #include "store/feed/feed.h"
 
-#include "core/io.h"
 #include "store/feed/impl.h"
 #include "store/tar/raw.h"
 
@@ -218,9 +217,9 @@ static enum sb_code outermost(const struct sb_input *input, enum sb_filter_kind 
     *kind = input->type.filter;
     if (*kind != SB_FILTER_NONE)
         return SB_OK;
-    if (!input->seekable)
+    if (input->pipe)
         *kind = sb_filter_by_content(input->head.data, input->head.size);
-    else if (sb_pread_full(input->fd, head, sizeof(head), 0, &size, input->name, err))
+    else if (sb_file_read(input->file, head, sizeof(head), 0, &size, err))
         return err->code;
     else
         *kind = sb_filter_by_content(head, size);

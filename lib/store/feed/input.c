@@ -1,14 +1,12 @@
 #include "store/feed/impl.h"
 
 #include "core/interrupt.h"
-#include "core/io.h"
 #include "core/throttle.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define WAIT_MS 100 /* how soon a wait for a pipe sees that it has to end */
@@ -24,14 +22,14 @@ struct input_feed {
     struct sb_feed base;
     const struct sb_input *input;
     size_t head_used;
-    int64_t offset; /* seekable: of what comes next */
-    int64_t size;   /* seekable: of the file */
-    size_t step;    /* seekable: how much to read at once */
+    int64_t offset; /* of a file: of what comes next */
+    int64_t size;   /* of a file */
+    size_t step;    /* of a file: how much to read at once */
 };
 
 static enum sb_code wait_for_bytes(struct input_feed *feed, unsigned *tries, struct sb_error *err)
 {
-    struct pollfd wanted = {.fd = feed->input->fd, .events = POLLIN};
+    struct pollfd wanted = {.fd = feed->input->pipe->fd, .events = POLLIN};
     int ready = 0;
 
     while (ready == 0 || (ready < 0 && errno == EINTR && sb_may_try_again(tries))) {
@@ -53,7 +51,7 @@ static enum sb_code read_stream(struct input_feed *feed, void *data, size_t room
 
         if (code)
             return code;
-        size = read(feed->input->fd, data, sb_throttle_piece(room));
+        size = read(feed->input->pipe->fd, data, sb_throttle_piece(room));
         if (size >= 0) {
             sb_throttle_read(size);
             *got = (size_t)size;
@@ -68,8 +66,7 @@ static enum sb_code read_file(struct input_feed *feed, void *data, size_t room, 
                               struct sb_error *err)
 {
     size_t size = feed->step < room ? feed->step : room;
-    enum sb_code code =
-        sb_pread_full(feed->input->fd, data, size, feed->offset, got, feed->base.name, err);
+    enum sb_code code = sb_file_read(feed->input->file, data, size, feed->offset, got, err);
 
     if (code)
         return code;
@@ -96,7 +93,7 @@ static enum sb_code fill_input(struct sb_feed *base, void *data, size_t room, si
     struct input_feed *feed = (struct input_feed *)base;
     enum sb_code code = SB_OK;
 
-    if (feed->input->seekable)
+    if (!feed->input->pipe)
         code = read_file(feed, data, room, got, err);
     else if (feed->head_used < feed->input->head.size)
         *got = take_head(feed, data, room);
@@ -111,7 +108,7 @@ static int64_t skip_input(struct sb_feed *base, int64_t size)
 {
     struct input_feed *feed = (struct input_feed *)base;
 
-    if (!feed->input->seekable || size < SKIP_MIN || feed->offset >= feed->size)
+    if (feed->input->pipe || size < SKIP_MIN || feed->offset >= feed->size)
         return 0;
     if (size > feed->size - feed->offset)
         size = feed->size - feed->offset;
@@ -137,8 +134,8 @@ enum sb_code sb_feed_input(struct sb_feed **out, const struct sb_input *input,
     feed->base = (struct sb_feed){.ops = &ops, .name = input->name, .watch = watch};
     feed->input = input;
     feed->step = SIZE_MAX;
-    if (input->seekable)
-        feed->size = input->st.st_size;
+    if (!input->pipe)
+        feed->size = input->file->st.st_size;
     *out = &feed->base;
     return SB_OK;
 }

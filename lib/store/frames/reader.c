@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define FOOT_MAX     4                 /* bytes behind a record */
 #define SPOOLED_MOST ((size_t)1 << 20) /* of one in memory */
@@ -203,7 +202,7 @@ enum sb_code sb_frame_reader_open(struct sb_frame_reader **out, struct sb_input 
     reader->notify = notify;
     reader->number = -1;
     reader->spool = (struct sb_spool){.fd = -1, .memory_most = SPOOLED_MOST};
-    if (input->seekable && input->type.filter == SB_FILTER_NONE)
+    if (!input->pipe && input->type.filter == SB_FILTER_NONE)
         reader->total = input->st.st_size;
     code = sb_flow_open(&reader->in.flow, input, max_size, err);
     if (code) {

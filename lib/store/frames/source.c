@@ -2,9 +2,7 @@
 #include "store/frames/reader.h"
 #include "store/kind.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 struct frames_source {
     struct sb_source base;
@@ -79,7 +77,7 @@ enum sb_code sb_source_open_frames(struct sb_source **out, struct sb_input *inpu
     source->names = options->names;
     source->own_names = !options->names;
     source->chosen = options->names_chosen;
-    source->base.total = input->seekable ? input->st.st_size : 0;
+    source->base.total = input->pipe ? 0 : input->file->st.st_size;
     if (source->own_names)
         code = sb_record_names_by_format(&source->names, SB_RECORD_NAME_FORMAT, err);
     if (!code)

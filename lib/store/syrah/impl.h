@@ -4,7 +4,7 @@
 #ifndef SB_STORE_SYRAH_IMPL_H
 #define SB_STORE_SYRAH_IMPL_H
 
-#include "core/mapping.h"
+#include "core/file.h"
 #include "store/syrah/syrah.h"
 
 /* Where one array's two columns lie in the document. */
@@ -14,8 +14,7 @@ struct sb_syrah_columns {
 };
 
 struct sb_syrah {
-    char *name;
-    int fd;
+    struct sb_file *file;
     struct sb_mapping *mapping;
     const unsigned char *document; /* metadata, in the mapping */
     size_t document_size;

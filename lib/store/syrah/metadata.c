@@ -7,7 +7,7 @@
 static enum sb_code fail_metadata(const struct sb_syrah *syrah, struct sb_error *err)
 {
     return sb_fail(err, SB_FORMAT, "%s: the metadata are not a BSON document, or damaged",
-                   syrah->name);
+                   syrah->file->name);
 }
 
 /* What the file held a moment ago may be something else by now: libbson's word is taken only where
@@ -39,7 +39,7 @@ struct elements {
 static enum sb_code fail_array(const struct sb_syrah *syrah, const char *array, const char *what,
                                struct sb_error *err)
 {
-    return sb_fail(err, SB_FORMAT, "%s: array '%s': %s", syrah->name, array, what);
+    return sb_fail(err, SB_FORMAT, "%s: array '%s': %s", syrah->file->name, array, what);
 }
 
 static enum sb_code take_binary(const struct sb_syrah *syrah, const char *array,
@@ -112,13 +112,13 @@ static enum sb_code check_elements(const struct sb_syrah *syrah, const char *arr
         return fail_array(syrah, array, "its offsets or sizes are not of 8 bytes each", err);
     if (found->offset_bytes != found->size_bytes)
         return sb_fail(err, SB_FORMAT, "%s: array '%s': it has %zu offsets and %zu sizes",
-                       syrah->name, array, found->offset_bytes / sizeof(int64_t),
+                       syrah->file->name, array, found->offset_bytes / sizeof(int64_t),
                        found->size_bytes / sizeof(int64_t));
     if (sb_dtype_named(found->dtype, found->dtype_size) != SB_DTYPE_NONE)
         return SB_OK;
     snprintf(word, sizeof(word), "%.*s", (int)(found->dtype_size < 31 ? found->dtype_size : 31),
              found->dtype);
-    return sb_fail(err, SB_FORMAT, "%s: array '%s': its dtype '%s' is not known", syrah->name,
+    return sb_fail(err, SB_FORMAT, "%s: array '%s': its dtype '%s' is not known", syrah->file->name,
                    array, word);
 }
 
@@ -130,7 +130,7 @@ static enum sb_code make_room(struct sb_syrah *syrah, struct sb_error *err)
     if (syrah->count < syrah->room)
         return SB_OK;
     if (syrah->count >= SB_SYRAH_ARRAYS_MOST)
-        return sb_fail(err, SB_FORMAT, "%s: has more than %d arrays", syrah->name,
+        return sb_fail(err, SB_FORMAT, "%s: has more than %d arrays", syrah->file->name,
                        SB_SYRAH_ARRAYS_MOST);
     grown = realloc(syrah->arrays, room * sizeof(*syrah->arrays));
     if (!grown)
@@ -153,7 +153,7 @@ static enum sb_code check_count(struct sb_syrah *syrah, const char *array, int64
     if (items == syrah->items)
         return SB_OK;
     return sb_fail(err, SB_FORMAT, "%s: array '%s' has %lld items, and array '%s' has %lld",
-                   syrah->name, array, (long long)items, syrah->arrays[0].name,
+                   syrah->file->name, array, (long long)items, syrah->arrays[0].name,
                    (long long)syrah->items);
 }
 

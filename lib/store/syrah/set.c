@@ -1,9 +1,8 @@
 #include "store/syrah/set.h"
 
+#include "core/file.h"
 #include "store/shard_spec.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -112,14 +111,14 @@ enum sb_code sb_syrah_set_of(struct sb_syrah_set **out, struct sb_syrah *syrah,
 
 static enum sb_code open_file(struct sb_syrah_set *set, const char *path, struct sb_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct sb_syrah *syrah;
+    struct sb_file *file;
+    enum sb_code code = sb_file_open(&file, path, "Syrah file", err);
 
-    if (fd < 0)
-        return sb_fail_errno(err, errno, "%s", path);
-    if (sb_syrah_open(&syrah, fd, path, err))
-        return err->code;
-    return add_file(set, syrah, err);
+    if (!code)
+        code = sb_syrah_open(&syrah, file, err);
+    sb_file_free(file);
+    return code ? code : add_file(set, syrah, err);
 }
 
 enum sb_code sb_syrah_set_open(struct sb_syrah_set **out, const char *spec, struct sb_error *err)

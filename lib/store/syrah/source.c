@@ -3,12 +3,9 @@
 #include "store/bag/record_names.h"
 #include "store/kind.h"
 #include "store/record_choice.h"
-#include "store/spool.h"
 #include "store/syrah/set.h"
 #include "store/syrah/syrah.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -275,30 +272,17 @@ static const struct sb_source_ops syrah_ops = {
     .stream = stream,
 };
 
-/* What comes through a pipe is spooled; the descriptor of a file stays the input's. */
-static enum sb_code open_descriptor(struct sb_syrah **out, struct sb_input *input, int64_t max_size,
-                                    struct sb_error *err)
-{
-    int fd = -1;
-
-    if (!input->seekable) {
-        if (sb_spool_input(&fd, input, max_size, err))
-            return err->code;
-    } else if ((fd = fcntl(input->fd, F_DUPFD_CLOEXEC, 0)) < 0) {
-        return sb_fail_errno(err, errno, "%s", input->name);
-    }
-    return sb_syrah_open(out, fd, input->name, err);
-}
-
 enum sb_code sb_input_open_syrah(struct sb_syrah_set **out, struct sb_input *input,
                                  int64_t max_size, struct sb_error *err)
 {
     struct sb_syrah *syrah = NULL;
 
     *out = NULL;
-    if (input->fd < 0)
+    if (sb_input_spool(input, max_size, err))
+        return err->code;
+    if (!input->file)
         return sb_syrah_set_open(out, input->path, err);
-    if (open_descriptor(&syrah, input, max_size, err))
+    if (sb_syrah_open(&syrah, input->file, err))
         return err->code;
     return sb_syrah_set_of(out, syrah, err);
 }
@@ -415,7 +399,7 @@ enum sb_code sb_source_open_syrah(struct sb_source **out, struct sb_input *input
     source->base = (struct sb_source){.ops = &syrah_ops, .name = input->name, .loads = true};
     source->notify = notify;
     source->raw = options->raw_arrays;
-    source->located = input->fd >= 0 && input->seekable;
+    source->located = input->file && !input->pipe;
     if (begin(source, input, options, err)) {
         free_source(&source->base);
         return err->code;
@@ -436,7 +420,7 @@ static enum sb_sure begins_as_syrah(const struct sb_input *input)
     static const unsigned char nothing[SB_SYRAH_HEADER];
     size_t size = input->first_size < SB_SYRAH_HEADER ? input->first_size : SB_SYRAH_HEADER;
 
-    if (input->seekable && sb_container_by_suffix(input->path).kind == SB_SYRAH &&
+    if (input->file && sb_container_by_suffix(input->path).kind == SB_SYRAH &&
         memcmp(input->first, nothing, size) == 0)
         return SB_BY_NAME;
     return sb_input_begins(input, "GS", 3) ? SB_BY_MAGIC : SB_NO;

@@ -1,12 +1,10 @@
 #include "store/syrah/syrah.h"
 
-#include "core/io.h"
 #include "core/little_endian.h"
 #include "store/syrah/impl.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 void sb_syrah_free(struct sb_syrah *syrah)
 {
@@ -18,9 +16,7 @@ void sb_syrah_free(struct sb_syrah *syrah)
     free(syrah->columns);
     free(syrah->by_name);
     sb_mapping_free(syrah->mapping);
-    if (syrah->fd >= 0)
-        close(syrah->fd);
-    free(syrah->name);
+    sb_file_free(syrah->file);
     free(syrah);
 }
 
@@ -52,20 +48,21 @@ static enum sb_code read_header(struct sb_syrah *syrah, struct sb_error *err)
         return sb_fail(err, SB_FORMAT,
                        "%s: is a Syrah file that was never closed: it has no header and no "
                        "metadata, and what it holds cannot be told apart",
-                       syrah->name);
+                       syrah->file->name);
     if (!sb_syrah_is_header(data, got))
-        return sb_fail(err, SB_FORMAT, "%s: is no Syrah file: its header is not one", syrah->name);
+        return sb_fail(err, SB_FORMAT, "%s: is no Syrah file: its header is not one",
+                       syrah->file->name);
     offset = int64_at(data + 6);
     size = int64_at(data + 14);
     if (offset < SB_SYRAH_HEADER || offset > file || size < 0 || size > file - offset)
         return sb_fail(err, SB_FORMAT,
                        "%s: the metadata lie outside the file (offset %lld, %lld bytes): it is cut "
                        "short, or its header is damaged",
-                       syrah->name, (long long)offset, (long long)size);
+                       syrah->file->name, (long long)offset, (long long)size);
     if (size > INT32_MAX)
         return sb_fail(err, SB_FORMAT,
                        "%s: has %lld bytes of metadata, and a BSON document ends at 2^31-1",
-                       syrah->name, (long long)size);
+                       syrah->file->name, (long long)size);
     syrah->data_end = offset;
     syrah->document = data + offset;
     syrah->document_size = (size_t)size;
@@ -81,15 +78,12 @@ static enum sb_code check_unchanged(const struct sb_syrah *syrah, struct sb_erro
     return sb_fail(err, SB_CHANGED, "%s", shrunk.text);
 }
 
-static enum sb_code read_file(struct sb_syrah *syrah, const char *name, struct sb_error *err)
+static enum sb_code read_file(struct sb_syrah *syrah, struct sb_error *err)
 {
     struct sb_error changed;
     enum sb_code code;
 
-    syrah->name = strdup(name);
-    if (!syrah->name)
-        return sb_fail_memory(err);
-    if (sb_mapping_open(&syrah->mapping, syrah->fd, syrah->name, err))
+    if (sb_file_map(&syrah->mapping, syrah->file, err))
         return err->code;
     code = read_header(syrah, err);
     if (!code)
@@ -101,17 +95,15 @@ static enum sb_code read_file(struct sb_syrah *syrah, const char *name, struct s
     return code;
 }
 
-enum sb_code sb_syrah_open(struct sb_syrah **out, int fd, const char *name, struct sb_error *err)
+enum sb_code sb_syrah_open(struct sb_syrah **out, struct sb_file *file, struct sb_error *err)
 {
     struct sb_syrah *syrah = calloc(1, sizeof(*syrah));
 
     *out = NULL;
-    if (!syrah) {
-        close(fd);
+    if (!syrah)
         return sb_fail_memory(err);
-    }
-    syrah->fd = fd;
-    if (read_file(syrah, name, err)) {
+    syrah->file = sb_file_ref(file);
+    if (read_file(syrah, err)) {
         sb_syrah_free(syrah);
         return err->code;
     }
@@ -121,7 +113,12 @@ enum sb_code sb_syrah_open(struct sb_syrah **out, int fd, const char *name, stru
 
 const char *sb_syrah_name(const struct sb_syrah *syrah)
 {
-    return syrah->name;
+    return syrah->file->name;
+}
+
+struct sb_file *sb_syrah_file(const struct sb_syrah *syrah)
+{
+    return syrah->file;
 }
 
 int64_t sb_syrah_count(const struct sb_syrah *syrah)
@@ -224,15 +221,9 @@ enum sb_code sb_syrah_extents(const struct sb_syrah *syrah, uint32_t array, int6
 enum sb_code sb_syrah_read(const struct sb_syrah *syrah, int64_t offset, void *data, size_t size,
                            struct sb_error *err)
 {
-    size_t got;
-
     if (offset < SB_SYRAH_HEADER || offset > syrah->data_end ||
         size > (uint64_t)(syrah->data_end - offset))
         return sb_fail(err, SB_DAMAGED, "lies outside the data section (offset %lld, %zu bytes)",
                        (long long)offset, size);
-    if (sb_pread_full(syrah->fd, data, size, offset, &got, syrah->name, err))
-        return err->code;
-    if (got < size)
-        return sb_fail(err, SB_DAMAGED, "%s: became shorter while it was read", syrah->name);
-    return SB_OK;
+    return sb_file_read_exactly(syrah->file, data, size, offset, err);
 }

@@ -26,20 +26,22 @@
 /* Does a file of at least so many bytes begin as one that was closed? */
 bool sb_syrah_is_header(const void *data, size_t size);
 
+struct sb_file;
 struct sb_syrah;
 
 /*
- * fd is taken, also when it fails. SB_FORMAT: it is none, or was never closed, or its metadata
+ * It becomes a holder of the file. SB_FORMAT: it is none, or was never closed, or its metadata
  * cannot be trusted as a whole: they lie outside the file, are no BSON, an array lacks an element
  * or stands twice, is of an unknown type, or of another count than the first; the text says what.
  * SB_CHANGED: it becomes shorter.
  */
-enum sb_code sb_syrah_open(struct sb_syrah **out, int fd, const char *name,
+enum sb_code sb_syrah_open(struct sb_syrah **out, struct sb_file *file,
                            struct sb_error *err) SB_CHECKED;
 void sb_syrah_free(struct sb_syrah *syrah); /* NULL is allowed */
 
 const char *sb_syrah_name(const struct sb_syrah *syrah); /* for messages */
-int64_t sb_syrah_count(const struct sb_syrah *syrah);    /* items */
+struct sb_file *sb_syrah_file(const struct sb_syrah *syrah);
+int64_t sb_syrah_count(const struct sb_syrah *syrah); /* items */
 
 struct sb_syrah_array {
     const char *name; /* any bytes without a NUL */

@@ -1,14 +1,12 @@
 #include "store/tar/scan.h"
 
 #include "core/interrupt.h"
-#include "core/io.h"
 #include "store/naming.h"
 #include "store/tar/raw.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define WINDOW_BYTES  ((size_t)64 << 10)
 #define SINGLE_BYTES  ((size_t)1 << 10)  /* read for one header */
@@ -35,7 +33,7 @@ _Static_assert(sizeof(struct header) == SB_TAR_BLOCK, "a block");
 
 struct scan {
     struct sb_source base;
-    int fd;
+    const struct sb_file *file;
     int64_t end; /* of the file */
     bool (*wanted)(void *context, const char *name, size_t size);
     void *context;
@@ -60,8 +58,8 @@ static enum sb_code look(struct scan *scan, int64_t at, size_t size, const char 
     enum sb_code code;
 
     if (at < scan->window_at || at + (int64_t)size > scan->window_at + (int64_t)scan->held) {
-        code = sb_pread_full(scan->fd, scan->window, step > size ? step : size, at, &scan->held,
-                             scan->base.name, err);
+        code =
+            sb_file_read(scan->file, scan->window, step > size ? step : size, at, &scan->held, err);
         if (code)
             return code;
         scan->window_at = at;
@@ -343,10 +341,10 @@ enum sb_code sb_source_open_tar_scan(struct sb_source **out, struct sb_input *in
         return sb_fail_memory(err);
     }
     scan->base = (struct sb_source){.ops = &ops, .name = input->name};
-    scan->fd = input->fd;
+    scan->file = input->file;
     scan->wanted = wanted;
     scan->context = context;
-    scan->end = scan->base.total = input->st.st_size;
+    scan->end = scan->base.total = input->file->st.st_size;
     *out = &scan->base;
     return SB_OK;
 }

@@ -13,7 +13,7 @@
 
 /*
  * Members whose stored names `wanted` takes; of files just name, size and place are known. The
- * input is a seekable SB_TAR without a filter, open as long as the source.
+ * input is an SB_TAR, a file without a filter, open as long as the source.
  */
 enum sb_code sb_source_open_tar_scan(struct sb_source **out, struct sb_input *input,
                                      bool (*wanted)(void *context, const char *name, size_t size),

@@ -85,7 +85,7 @@ static int64_t position(const struct tar_source *source)
 /* Do its bytes lie in a file as they are? */
 static bool in_file(const struct tar_source *source)
 {
-    return source->input->seekable && !sb_flow_filters(source->flow);
+    return !source->input->pipe && !sb_flow_filters(source->flow);
 }
 
 static bool is_cpio(const struct tar_source *source)
@@ -828,7 +828,7 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
     source->input = input;
     source->notify = notify;
     source->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    source->base.total = input->seekable ? input->st.st_size : 0;
+    source->base.total = input->pipe ? 0 : input->file->st.st_size;
     code = source->locale ? SB_OK : sb_fail_memory(err);
     if (!code)
         code = sb_flow_open(&source->flow, input, options->max_size, err);

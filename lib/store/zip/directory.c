@@ -1,23 +1,11 @@
 #include "store/zip/directory.h"
 
-#include "core/io.h"
 #include "store/zip/format.h"
 
 #include <stdlib.h>
 
 #define COMMENT_MAX 65535
 #define WINDOW_SIZE 262144 /* more than the longest record: 46 bytes and three of up to 65535 */
-
-static enum sb_code read_at(int fd, const char *name, int64_t at, void *data, size_t size,
-                            struct sb_error *err)
-{
-    size_t got;
-    enum sb_code code = sb_pread_full(fd, data, size, at, &got, name, err);
-
-    if (code == SB_OK && got < size)
-        return sb_fail(err, SB_DAMAGED, "%s: became shorter while it was read", name);
-    return code;
-}
 
 /*
  * The place of the end record in the tail of the file, from the last one on. One whose comment ends
@@ -41,16 +29,17 @@ static int64_t find_signature(const uint8_t *tail, size_t size)
     return loose;
 }
 
-static enum sb_code no_end(int fd, const char *name, int64_t file_size, struct sb_error *err)
+static enum sb_code no_end(const struct sb_file *file, struct sb_error *err)
 {
     uint8_t head[4] = {0};
 
-    if (file_size >= (int64_t)sizeof(head) && read_at(fd, name, 0, head, sizeof(head), err))
+    if (file->st.st_size >= (int64_t)sizeof(head) &&
+        sb_file_read_exactly(file, head, sizeof(head), 0, err))
         return err->code;
     if (sb_get_u32(head) == SB_ZIP_LOCAL)
         return sb_fail(err, SB_DAMAGED, "%s: the end of the zip is missing: it was cut short",
-                       name);
-    return sb_fail(err, SB_FORMAT, "%s: not a zip file", name);
+                       file->name);
+    return sb_fail(err, SB_FORMAT, "%s: not a zip file", file->name);
 }
 
 static enum sb_code volumes(const char *name, struct sb_error *err)
@@ -73,7 +62,8 @@ struct raw_end {
  * for where it must stand when nothing is between, too: the locator does not know of what was put
  * before the zip.
  */
-static enum sb_code read_end_64(int fd, const char *name, struct raw_end *end, struct sb_error *err)
+static enum sb_code read_end_64(const struct sb_file *file, struct raw_end *end,
+                                struct sb_error *err)
 {
     uint8_t points[SB_ZIP_END_64_POINTS_SIZE], record[SB_ZIP_END_64_SIZE];
     int64_t limit = end->at - (int64_t)sizeof(points);
@@ -82,16 +72,16 @@ static enum sb_code read_end_64(int fd, const char *name, struct raw_end *end, s
 
     if (places[0] < 0)
         return SB_OK;
-    if (read_at(fd, name, limit, points, sizeof(points), err))
+    if (sb_file_read_exactly(file, points, sizeof(points), limit, err))
         return err->code;
     if (sb_get_u32(points) != SB_ZIP_END_64_POINTS)
         return SB_OK;
     if (sb_get_u32(points + 4) != 0 || sb_get_u32(points + 16) > 1)
-        return volumes(name, err);
+        return volumes(file->name, err);
     told = sb_get_u64(points + 8);
     places[1] = told <= (uint64_t)places[0] ? (int64_t)told : places[0];
     for (size_t i = 0; i < 2; i++) {
-        if (read_at(fd, name, places[i], record, sizeof(record), err))
+        if (sb_file_read_exactly(file, record, sizeof(record), places[i], err))
             return err->code;
         if (sb_get_u32(record) != SB_ZIP_END_64)
             continue;
@@ -102,14 +92,15 @@ static enum sb_code read_end_64(int fd, const char *name, struct raw_end *end, s
         end->offset = sb_get_u64(record + 48);
         return SB_OK;
     }
-    return sb_fail(err, SB_DAMAGED, "%s: the zip64 end record is not where it should be", name);
+    return sb_fail(err, SB_DAMAGED, "%s: the zip64 end record is not where it should be",
+                   file->name);
 }
 
 /*
  * The directory ends where the end record begins; its offset as recorded is less by what was put
  * before the zip. Where bytes stand between the two (some writers sign there), the offset counts.
  */
-static enum sb_code place_directory(int fd, const char *name, const struct raw_end *raw,
+static enum sb_code place_directory(const struct sb_file *file, const struct raw_end *raw,
                                     struct sb_zip_end *out, struct sb_error *err)
 {
     uint8_t head[4];
@@ -119,7 +110,7 @@ static enum sb_code place_directory(int fd, const char *name, const struct raw_e
         return sb_fail(err, SB_DAMAGED,
                        "%s: the central directory does not fit into the file: it was cut at its "
                        "beginning, or is damaged",
-                       name);
+                       file->name);
     out->size = (int64_t)raw->size;
     out->count = raw->count > INT64_MAX ? INT64_MAX : (int64_t)raw->count;
     places[0] = raw->at - out->size;
@@ -129,15 +120,16 @@ static enum sb_code place_directory(int fd, const char *name, const struct raw_e
         out->base = places[i] - (int64_t)raw->offset;
         if (raw->size == 0)
             return SB_OK;
-        if (read_at(fd, name, places[i], head, sizeof(head), err))
+        if (sb_file_read_exactly(file, head, sizeof(head), places[i], err))
             return err->code;
         if (sb_get_u32(head) == SB_ZIP_CENTRAL)
             return SB_OK;
     }
-    return sb_fail(err, SB_DAMAGED, "%s: the central directory is not where it should be", name);
+    return sb_fail(err, SB_DAMAGED, "%s: the central directory is not where it should be",
+                   file->name);
 }
 
-static enum sb_code read_end(int fd, const char *name, const uint8_t *record, int64_t at,
+static enum sb_code read_end(const struct sb_file *file, const uint8_t *record, int64_t at,
                              struct sb_zip_end *out, struct sb_error *err)
 {
     struct raw_end raw = {
@@ -150,13 +142,13 @@ static enum sb_code read_end(int fd, const char *name, const uint8_t *record, in
     bool in_64 = raw.disks == SB_ZIP_IN_64_SHORT || raw.count == SB_ZIP_IN_64_SHORT ||
                  raw.size == SB_ZIP_IN_64 || raw.offset == SB_ZIP_IN_64;
 
-    if (in_64 && read_end_64(fd, name, &raw, err))
+    if (in_64 && read_end_64(file, &raw, err))
         return err->code;
     if (raw.disks)
-        return volumes(name, err);
+        return volumes(file->name, err);
     out->wraps = raw.at == at;
     out->comment = sb_get_u16(record + 20);
-    return place_directory(fd, name, &raw, out, err);
+    return place_directory(file, &raw, out, err);
 }
 
 /* NULs are no junk: bsdtar fills up the last block that it writes to a pipe. */
@@ -169,12 +161,12 @@ static int64_t measure_junk(const uint8_t *data, size_t size)
     return 0;
 }
 
-enum sb_code sb_zip_find_end(int fd, const char *name, int64_t file_size, struct sb_zip_end *out,
+enum sb_code sb_zip_find_end(const struct sb_file *file, struct sb_zip_end *out,
                              struct sb_error *err)
 {
     size_t room = SB_ZIP_END_SIZE + COMMENT_MAX;
-    size_t size = file_size < (int64_t)room ? (size_t)file_size : room;
-    int64_t tail_at = file_size - (int64_t)size;
+    size_t size = file->st.st_size < (int64_t)room ? (size_t)file->st.st_size : room;
+    int64_t tail_at = file->st.st_size - (int64_t)size;
     uint8_t *tail = malloc(room);
     int64_t found;
     enum sb_code code;
@@ -182,15 +174,15 @@ enum sb_code sb_zip_find_end(int fd, const char *name, int64_t file_size, struct
     *out = (struct sb_zip_end){0};
     if (!tail)
         return sb_fail_memory(err);
-    code = read_at(fd, name, tail_at, tail, size, err);
+    code = sb_file_read_exactly(file, tail, size, tail_at, err);
     if (code)
         goto done;
     found = find_signature(tail, size);
     if (found < 0) {
-        code = no_end(fd, name, file_size, err);
+        code = no_end(file, err);
         goto done;
     }
-    code = read_end(fd, name, tail + found, tail_at + found, out, err);
+    code = read_end(file, tail + found, tail_at + found, out, err);
     found += SB_ZIP_END_SIZE + (int64_t)out->comment;
     out->junk = measure_junk(tail + found, size - (size_t)found);
 done:
@@ -198,10 +190,10 @@ done:
     return code;
 }
 
-enum sb_code sb_zip_walk_begin(struct sb_zip_walk *walk, int fd, const char *name,
+enum sb_code sb_zip_walk_begin(struct sb_zip_walk *walk, const struct sb_file *file,
                                const struct sb_zip_end *end, struct sb_error *err)
 {
-    *walk = (struct sb_zip_walk){.fd = fd, .name = name, .end = end, .at = end->start};
+    *walk = (struct sb_zip_walk){.file = file, .end = end, .at = end->start};
     walk->window = malloc(WINDOW_SIZE);
     return walk->window ? SB_OK : sb_fail_memory(err);
 }
@@ -222,12 +214,12 @@ static enum sb_code need(struct sb_zip_walk *walk, size_t size, const uint8_t **
 
     if ((int64_t)size > left)
         return sb_fail(err, SB_DAMAGED, "%s: the central directory ends within a record",
-                       walk->name);
+                       walk->file->name);
     if (walk->held < before || walk->held - before < size) {
         walk->held = left < WINDOW_SIZE ? (size_t)left : WINDOW_SIZE;
         walk->window_at = walk->at;
         before = 0;
-        code = read_at(walk->fd, walk->name, walk->at, walk->window, walk->held, err);
+        code = sb_file_read_exactly(walk->file, walk->window, walk->held, walk->at, err);
         if (code) {
             walk->held = 0;
             return code;
@@ -358,7 +350,7 @@ enum sb_code sb_zip_walk_next(struct sb_zip_walk *walk, struct sb_zip_record *re
         return code;
     if (sb_get_u32(data) != SB_ZIP_CENTRAL)
         return sb_fail(err, SB_DAMAGED, "%s: record %lld of the central directory is damaged",
-                       walk->name, (long long)walk->seen + 1);
+                       walk->file->name, (long long)walk->seen + 1);
     size = (size_t)SB_ZIP_CENTRAL_SIZE + sb_get_u16(data + 28) + sb_get_u16(data + 30) +
            sb_get_u16(data + 32);
     code = need(walk, size, &data, err);

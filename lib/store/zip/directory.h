@@ -7,11 +7,9 @@
 #ifndef SB_STORE_ZIP_DIRECTORY_H
 #define SB_STORE_ZIP_DIRECTORY_H
 
-#include "core/error.h"
+#include "core/file.h"
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* What the end of the file says. Offsets are places in the file. */
 struct sb_zip_end {
@@ -24,11 +22,9 @@ struct sb_zip_end {
     int64_t junk;   /* bytes behind the end, unless they are NULs */
 };
 
-/*
- * Finds the end record. fd is a regular file of `file_size` bytes, name is for messages. SB_FORMAT:
- * no zip, or one of several volumes; SB_DAMAGED: a zip that was cut short, or whose end is wrong.
- */
-enum sb_code sb_zip_find_end(int fd, const char *name, int64_t file_size, struct sb_zip_end *out,
+/* Finds the end record. SB_FORMAT: no zip, or one of several volumes; SB_DAMAGED: a zip that was
+ * cut short, or whose end is wrong. */
+enum sb_code sb_zip_find_end(const struct sb_file *file, struct sb_zip_end *out,
                              struct sb_error *err) SB_CHECKED;
 
 /* A record; what it points to lives until the next call on the walk. */
@@ -55,8 +51,7 @@ struct sb_zip_record {
 
 /* A walk over the records, in their order; belongs to one thread. */
 struct sb_zip_walk {
-    int fd;
-    const char *name;
+    const struct sb_file *file;
     const struct sb_zip_end *end;
     int64_t at;   /* of the next record, in the file */
     int64_t seen; /* records so far */
@@ -65,8 +60,8 @@ struct sb_zip_walk {
     size_t held;
 };
 
-/* Keeps name and end. */
-enum sb_code sb_zip_walk_begin(struct sb_zip_walk *walk, int fd, const char *name,
+/* Keeps file and end. */
+enum sb_code sb_zip_walk_begin(struct sb_zip_walk *walk, const struct sb_file *file,
                                const struct sb_zip_end *end, struct sb_error *err) SB_CHECKED;
 void sb_zip_walk_end(struct sb_zip_walk *walk); /* of one that began, or {0} */
 

@@ -86,8 +86,7 @@ static enum sb_code look(struct zip_loader *loader, int64_t at, size_t size, con
         want = (int64_t)want > left ? (size_t)left : want;
         loader->window_at = at;
         loader->held = 0;
-        code = sb_pread_full(loader->file->fd, loader->window, want, at, &loader->held,
-                             loader->file->name, err);
+        code = sb_file_read(loader->file->bytes, loader->window, want, at, &loader->held, err);
         if (code)
             return code;
         if (loader->held < size)

@@ -8,12 +8,12 @@
 #ifndef SB_STORE_ZIP_LOADER_H
 #define SB_STORE_ZIP_LOADER_H
 
+#include "core/file.h"
 #include "store/source.h"
 
 /* The file that members lie in. */
 struct sb_zip_file {
-    int fd;
-    const char *name;
+    const struct sb_file *bytes;
     int64_t end; /* of the members: where the central directory begins */
     bool no_check;
 };

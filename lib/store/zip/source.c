@@ -1,24 +1,18 @@
 #include "store/kind.h"
 
 #include "archive/database.h"
-#include "core/io.h"
-#include "store/spool.h"
 #include "store/zip/directory.h"
 #include "store/zip/format.h"
 #include "store/zip/loader.h"
 #include "store/zip/member.h"
 
-#include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct zip_source {
     struct sb_source base;
     const struct sb_notify *notify;
     struct sb_zip_file file;
-    int spool; /* -1, or the file that a pipe was written to */
     struct sb_zip_end end;
     struct sb_zip_walk walk;
     struct sb_zip_clock clock;
@@ -34,8 +28,6 @@ static void free_source(struct sb_source *base)
 
     sb_zip_walk_end(&zip->walk);
     sb_buf_release(&zip->name);
-    if (zip->spool >= 0)
-        close(zip->spool);
     free(zip);
 }
 
@@ -48,7 +40,7 @@ static enum sb_code overlap(const struct zip_source *zip, struct sb_error *err)
 {
     return sb_fail(err, SB_DAMAGED,
                    "%s: members lie over each other, as in a zip bomb; nothing more is read of it",
-                   zip->file.name);
+                   zip->base.name);
 }
 
 static enum sb_code fill_ranges(const struct zip_source *zip, sqlite3_stmt *insert,
@@ -56,7 +48,7 @@ static enum sb_code fill_ranges(const struct zip_source *zip, sqlite3_stmt *inse
 {
     struct sb_zip_walk walk;
     struct sb_zip_record record;
-    enum sb_code code = sb_zip_walk_begin(&walk, zip->file.fd, zip->file.name, &zip->end, err);
+    enum sb_code code = sb_zip_walk_begin(&walk, zip->file.bytes, &zip->end, err);
 
     while (code == SB_OK) {
         code = sb_zip_walk_next(&walk, &record, err);
@@ -89,7 +81,7 @@ static enum sb_code check_overlaps(const struct zip_source *zip, struct sb_error
 {
     sqlite3 *db;
     sqlite3_stmt *insert = NULL, *select = NULL;
-    enum sb_code code = sb_database_open_private(&db, zip->file.name, err);
+    enum sb_code code = sb_database_open_private(&db, zip->base.name, err);
 
     if (code)
         return code;
@@ -127,8 +119,7 @@ static enum sb_code read_header(const struct sb_zip_file *file, const struct sb_
     uint8_t header[SB_ZIP_LOCAL_SIZE];
     int64_t offset = sb_zip_place_of(member).offset;
     size_t got;
-    enum sb_code code =
-        sb_pread_full(file->fd, header, sizeof(header), offset, &got, file->name, err);
+    enum sb_code code = sb_file_read(file->bytes, header, sizeof(header), offset, &got, err);
 
     if (code)
         return code;
@@ -151,8 +142,8 @@ static enum sb_code complete(const struct zip_source *zip, struct sb_member *mem
     extra = malloc(local.extra_size + 1);
     if (!extra)
         return sb_fail_memory(err);
-    code = sb_pread_full(zip->file.fd, extra, local.extra_size,
-                         local.data - (int64_t)local.extra_size, &got, zip->file.name, err);
+    code = sb_file_read(zip->file.bytes, extra, local.extra_size,
+                        local.data - (int64_t)local.extra_size, &got, err);
     if (code == SB_OK)
         sb_zip_member_complete(member, extra, got);
     free(extra);
@@ -211,7 +202,7 @@ static void tell_end(const struct zip_source *zip)
     if (!sb_zip_walk_is_complete(walk))
         sb_tell(zip->notify, SB_PROBLEM, "damaged", NULL,
                 "%s: the central directory has %lld members, its end record says %lld",
-                zip->file.name, (long long)walk->seen, (long long)walk->end->count);
+                zip->base.name, (long long)walk->seen, (long long)walk->end->count);
 }
 
 static enum sb_code next_member(struct sb_source *base, struct sb_member *member,
@@ -253,25 +244,20 @@ static const struct sb_source_ops zip_ops = {
 static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
                           const struct sb_source_options *options, struct sb_error *err)
 {
-    int64_t size = input->st.st_size;
-
-    if (!input->seekable && sb_spool_input(&zip->spool, input, options->max_size, err))
+    if (sb_input_spool(input, options->max_size, err) ||
+        sb_zip_find_end(input->file, &zip->end, err))
         return err->code;
-    if (zip->spool >= 0)
-        size = lseek(zip->spool, 0, SEEK_END);
-    zip->file.fd = zip->spool >= 0 ? zip->spool : input->fd;
-    if (sb_zip_find_end(zip->file.fd, zip->file.name, size, &zip->end, err))
-        return err->code;
+    zip->file.bytes = input->file;
     zip->file.end = zip->end.start;
     zip->base.total = zip->end.start - zip->end.base;
     if (zip->end.junk > 0)
         sb_tell(zip->notify, SB_WARNING, "junk", NULL, "%s: has %lld bytes behind its end",
-                zip->file.name, (long long)zip->end.junk);
+                zip->base.name, (long long)zip->end.junk);
     if (zip->end.comment > 0)
         sb_tell(zip->notify, SB_NOTE, "comment", NULL,
-                "%s: has a comment of %zu bytes, which is not taken along", zip->file.name,
+                "%s: has a comment of %zu bytes, which is not taken along", zip->base.name,
                 zip->end.comment);
-    return sb_zip_walk_begin(&zip->walk, zip->file.fd, zip->file.name, &zip->end, err);
+    return sb_zip_walk_begin(&zip->walk, input->file, &zip->end, err);
 }
 
 enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
@@ -285,8 +271,6 @@ enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
         return sb_fail_memory(err);
     zip->base = (struct sb_source){.ops = &zip_ops, .name = input->name, .loads = true};
     zip->notify = notify;
-    zip->spool = -1;
-    zip->file.name = input->name;
     zip->file.no_check = options->no_check;
     zip->locate = options->locate;
     if (begin(zip, input, options, err)) {

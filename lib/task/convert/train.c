@@ -1,9 +1,9 @@
 #include "task/convert/train.h"
 
+#include "core/file.h"
 #include "store/codec/dictionary_trainer.h"
 #include "store/kind.h"
 #include "store/record_choice.h"
-#include "store/spool.h"
 #include "task/convert/input.h"
 
 #include <errno.h>
@@ -24,18 +24,18 @@ static bool reads_standard_input(const struct sb_convert_options *options)
 static enum sb_code keep_standard_input(const struct sb_convert_options *options, off_t *start,
                                         struct sb_error *err)
 {
-    struct sb_input input = {.path = "-", .name = "standard input", .fd = STDIN_FILENO};
+    struct sb_input input = {.path = "-", .name = "standard input"};
     enum sb_code code;
-    int fd;
 
     *start = lseek(STDIN_FILENO, 0, SEEK_CUR);
     if (*start >= 0)
         return SB_OK;
-    code = sb_spool_input(&fd, &input, options->max_size, err);
-    if (!code && dup2(fd, STDIN_FILENO) < 0)
+    code = sb_file_take(&input.pipe, dup(STDIN_FILENO), input.name, err);
+    if (!code)
+        code = sb_input_spool(&input, options->max_size, err);
+    if (!code && dup2(input.file->fd, STDIN_FILENO) < 0)
         code = sb_fail_errno(err, errno, "standard input");
-    if (fd >= 0)
-        close(fd);
+    sb_input_close(&input);
     *start = 0;
     return code;
 }

@@ -201,62 +201,53 @@ enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t 
     return code;
 }
 
-/* A shard that is open, and its name. */
-struct held {
-    char *path;
-    struct sb_open_file file;
-};
-
-static enum sb_code hold(struct sb_restore_target *target, uint32_t shard, struct held *out,
+/* Opens a shard to be written, unless it is open; the caller becomes a holder. */
+static enum sb_code hold(struct sb_restore_target *target, uint32_t shard, struct sb_file **out,
                          struct sb_error *err)
 {
     enum sb_code code;
+    char *path;
     int fd;
 
-    out->path = sb_shard_name(target->base, shard, err);
-    if (!out->path)
-        return err->code;
-    if (sb_open_files_find(&target->files, shard, 0, &out->file))
+    *out = sb_open_files_find(&target->files, shard, 0);
+    if (*out)
         return SB_OK;
-    code = open_shard(out->path, 0, &fd, err);
+    path = sb_shard_name(target->base, shard, err);
+    if (!path)
+        return err->code;
+    code = open_shard(path, 0, &fd, err);
     if (code == SB_OK)
-        sb_open_files_keep(&target->files, shard, 0, fd, &out->file);
-    else
-        free(out->path);
+        code = sb_file_take(out, fd, path, err);
+    if (code == SB_OK)
+        sb_open_files_keep(&target->files, shard, 0, *out);
+    free(path);
     return code;
-}
-
-static void let_go(struct sb_restore_target *target, struct held *held)
-{
-    sb_open_files_release(&target->files, &held->file);
-    free(held->path);
 }
 
 enum sb_code sb_restore_target_write(struct sb_restore_target *target, uint32_t shard,
                                      int64_t offset, struct sb_restore_piece *piece,
                                      struct sb_error *err)
 {
-    struct held held = {.file.fd = -1};
-    enum sb_code code = hold(target, shard, &held, err);
+    struct sb_file *file;
+    enum sb_code code = hold(target, shard, &file, err);
 
-    if (code)
-        return code;
-    code = sb_restore_piece_write(piece, held.file.fd, offset, held.path, err);
-    let_go(target, &held);
+    if (code == SB_OK)
+        code = sb_restore_piece_write(piece, file->fd, offset, file->name, err);
+    sb_file_free(file);
     return code;
 }
 
 static enum sb_code sync_shard(struct sb_restore_target *target, uint32_t shard,
                                struct sb_error *err)
 {
-    struct held held = {.file.fd = -1};
-    enum sb_code code = hold(target, shard, &held, err);
+    struct sb_file *file;
+    enum sb_code code = hold(target, shard, &file, err);
 
     if (code)
         return code;
-    code = sb_fsync(held.file.fd, held.path, err);
-    posix_fadvise(held.file.fd, 0, 0, POSIX_FADV_DONTNEED);
-    let_go(target, &held);
+    code = sb_fsync(file->fd, file->name, err);
+    posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
+    sb_file_free(file);
     return code;
 }
 

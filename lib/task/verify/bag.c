@@ -146,7 +146,6 @@ enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options 
         .events = events,
         .notify = notify,
         .result = result,
-        .walked_limits = -1,
     };
     enum sb_code code;
 
@@ -164,8 +163,7 @@ enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options 
     check.files = calloc(check.spec.count + 1, sizeof(*check.files));
     code = check.files ? run(&check, err) : sb_fail_memory(err);
     sb_bag_writer_free(check.writer);
-    if (check.walked_limits >= 0)
-        close(check.walked_limits);
+    sb_file_free(check.walked_limits);
     free(check.files);
     sb_spec_release(&check.spec);
     return code;

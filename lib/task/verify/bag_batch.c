@@ -1,7 +1,6 @@
 #include "task/verify/bag_batch.h"
 
 #include "core/interrupt.h"
-#include "core/io.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +16,6 @@ enum sb_code sb_bag_batch_init(struct bag_batch *batch, struct bag_check *check,
                                struct sb_error *err)
 {
     batch->check = check;
-    batch->fd = batch->limits_fd = -1;
     batch->items = malloc(BAG_BATCH_ITEMS * sizeof(*batch->items));
     batch->sizes = malloc(BAG_BATCH_ITEMS * sizeof(*batch->sizes));
     if (!batch->items || !batch->sizes)
@@ -33,11 +31,9 @@ enum sb_code sb_bag_batch_init(struct bag_batch *batch, struct bag_check *check,
 
 void sb_bag_batch_close(struct bag_batch *batch)
 {
-    if (batch->fd >= 0)
-        close(batch->fd);
-    if (batch->limits_fd >= 0)
-        close(batch->limits_fd);
-    batch->fd = batch->limits_fd = -1;
+    sb_file_free(batch->records);
+    sb_file_free(batch->separate);
+    batch->records = batch->separate = NULL;
     batch->limits.file = NULL;
     batch->limits.count = 0;
 }
@@ -64,19 +60,19 @@ enum sb_code sb_bag_batch_open(struct bag_batch *batch, uint32_t number, struct 
     if (batch->limits.file == file)
         return SB_OK;
     sb_bag_batch_close(batch);
-    code = sb_verify_bag_open_file(&batch->fd, file->path, err);
+    code = sb_file_open(&batch->records, file->path, "bag", err);
     if (!code && file->separate && !file->walked) {
         code = sb_limits_name(file->path, &name);
-        code =
-            code ? sb_fail_memory(err) : sb_verify_bag_open_file(&batch->limits_fd, name.data, err);
+        code = code ? sb_fail_memory(err)
+                    : sb_file_open(&batch->separate, name.data, "limits file", err);
         sb_buf_release(&name);
     }
     if (code)
         return code;
     batch->limits.file = file;
-    batch->limits.fd = file->walked     ? batch->check->walked_limits
-                       : file->separate ? batch->limits_fd
-                                        : batch->fd;
+    batch->limits.bytes = file->walked     ? batch->check->walked_limits
+                          : file->separate ? batch->separate
+                                           : batch->records;
     return SB_OK;
 }
 
@@ -149,8 +145,7 @@ enum sb_code sb_bag_batch_read(struct bag_batch *batch, int64_t offset, size_t s
 {
     if (sb_interrupted())
         return sb_fail(err, SB_INTERRUPT, "interrupted");
-    return sb_pread_full(batch->fd, batch->stored, size, offset, got, batch->limits.file->path,
-                         err);
+    return sb_file_read(batch->records, batch->stored, size, offset, got, err);
 }
 
 static enum sb_code pass_over(void *context, const void *data, size_t size, struct sb_error *err)

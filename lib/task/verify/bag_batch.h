@@ -41,8 +41,8 @@ struct bag_batch {
     int64_t emptied;
 
     struct bag_limits limits; /* those of the file that is read */
-    int limits_fd;            /* -1, or opened for it */
-    int fd;                   /* its records; -1: none is open */
+    struct sb_file *separate; /* its limits; NULL: they are not apart */
+    struct sb_file *records;  /* NULL: none is open */
     struct sb_decoder *decoder;
     unsigned char *stored, *decoded;
     size_t *sizes; /* of records to be written */

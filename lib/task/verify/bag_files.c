@@ -5,25 +5,8 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-enum sb_code sb_verify_bag_open_file(int *fd, const char *path, struct sb_error *err)
-{
-    struct stat st;
-
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (*fd < 0)
-        return sb_fail_errno(err, errno, "%s", path);
-    if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode))
-        return SB_OK;
-    close(*fd);
-    *fd = -1;
-    return sb_fail(err, SB_FORMAT, "%s: is not a regular file", path);
-}
 
 enum sb_code sb_verify_bag_unchanged(const struct bag_check *check, uint32_t file,
                                      struct sb_error *err)
@@ -63,17 +46,15 @@ static void hear(void *context, enum sb_level level, const char *kind, const cha
 /* 8 bytes of a file; false where they are not there. */
 static bool read_limit(const char *path, int64_t offset, int64_t *out)
 {
+    struct sb_file *file;
     struct sb_error err;
     uint64_t value;
-    size_t got;
-    int fd;
     bool done;
 
-    if (offset < 0 || sb_verify_bag_open_file(&fd, path, &err))
+    if (offset < 0 || sb_file_open(&file, path, "bag", &err))
         return false;
-    done =
-        !sb_pread_full(fd, &value, sizeof(value), offset, &got, path, &err) && got == sizeof(value);
-    close(fd);
+    done = !sb_file_read_exactly(file, &value, sizeof(value), offset, &err);
+    sb_file_free(file);
     *out = done ? (int64_t)le64toh(value) : 0;
     return done;
 }
@@ -162,17 +143,16 @@ static const char *beside(const struct bag_check *check, const struct bag_file *
     return options->shown_as ? "." : file->path;
 }
 
-static enum sb_code walk(struct bag_check *check, int fd, const struct bag_file *file,
-                         int64_t *frames, int64_t *end, struct sb_error *err)
+static enum sb_code open_walked(struct bag_check *check, const struct bag_file *file,
+                                struct sb_error *err)
 {
-    struct stat st;
+    int fd;
 
-    if (fstat(fd, &st))
-        return sb_fail_errno(err, errno, "%s", file->path);
-    if (check->walked_limits < 0 && sb_temp_file(&check->walked_limits, beside(check, file), err))
+    if (check->walked_limits)
+        return SB_OK;
+    if (sb_temp_file(&fd, beside(check, file), err))
         return err->code;
-    return sb_verify_bag_walk(fd, file->path, st.st_size, check->walked_limits, check->walked_size,
-                              frames, end, err);
+    return sb_file_take(&check->walked_limits, fd, "temporary file", err);
 }
 
 /* Its limits are lost: are there frames, and more than these limits are about? */
@@ -180,13 +160,16 @@ static enum sb_code look_for_frames(struct bag_check *check, struct bag_file *fi
                                     struct sb_error *err)
 {
     int64_t frames = 0, end = 0;
+    struct sb_file *bytes;
     enum sb_code code;
-    int fd;
 
-    if (!may_have_frames(check, file) || sb_verify_bag_open_file(&fd, file->path, err))
+    if (!may_have_frames(check, file) || sb_file_open(&bytes, file->path, "bag", err))
         return SB_OK;
-    code = walk(check, fd, file, &frames, &end, err);
-    close(fd);
+    code = open_walked(check, file, err);
+    if (!code)
+        code =
+            sb_verify_bag_walk(bytes, check->walked_limits, check->walked_size, &frames, &end, err);
+    sb_file_free(bytes);
     if (code || frames == 0 || end <= file->bytes)
         return code;
     file->usable = file->walked = file->zstd = true;

@@ -4,6 +4,7 @@
 #ifndef SB_TASK_VERIFY_BAG_IMPL_H
 #define SB_TASK_VERIFY_BAG_IMPL_H
 
+#include "core/file.h"
 #include "store/shard_spec.h"
 #include "task/verify/bag.h"
 
@@ -32,10 +33,10 @@ struct bag_check {
     struct sb_spec spec;
     struct bag_file *files; /* as many as the spec has paths */
     uint32_t file_count;
-    bool whole;        /* all are usable, so that numbers are those of the set */
-    int64_t places;    /* numbers of records are below this */
-    int64_t bytes;     /* of all records */
-    int walked_limits; /* descriptor of a temporary file; -1: none */
+    bool whole;                    /* all are usable, so that numbers are those of the set */
+    int64_t places;                /* numbers of records are below this */
+    int64_t bytes;                 /* of all records */
+    struct sb_file *walked_limits; /* a temporary file; NULL: none */
     int64_t walked_size;
     struct sb_bag_writer *writer; /* NULL: nothing is repaired */
 };
@@ -54,9 +55,6 @@ void sb_verify_bag_say(struct bag_check *check, enum sb_remedy remedy, const cha
 #define BAG_FILE(number) ((struct bag_defect_place){(number), NULL, -1, -1})
 #define BAG_PATH(name)   ((struct bag_defect_place){-1, (name), -1, -1})
 
-/* Opens a regular file to read, without waiting for anything. */
-enum sb_code sb_verify_bag_open_file(int *fd, const char *path, struct sb_error *err) SB_CHECKED;
-
 /* verify/bag_files.c: fills in check->files, and reports what is wrong with each as a whole. The
  * error of the first file when none is usable. */
 enum sb_code sb_verify_bag_files(struct bag_check *check, struct sb_error *err) SB_CHECKED;
@@ -65,9 +63,9 @@ enum sb_code sb_verify_bag_files(struct bag_check *check, struct sb_error *err) 
 enum sb_code sb_verify_bag_unchanged(const struct bag_check *check, uint32_t file,
                                      struct sb_error *err) SB_CHECKED;
 
-/* verify/bag_walk.c: the frames at the beginning of a file of size bytes, their ends appended to
- * `limits` from limits_at on. */
-enum sb_code sb_verify_bag_walk(int fd, const char *path, int64_t size, int limits,
+/* verify/bag_walk.c: the frames at the beginning of a file, their ends appended to `limits` from
+ * limits_at on. */
+enum sb_code sb_verify_bag_walk(const struct sb_file *file, const struct sb_file *limits,
                                 int64_t limits_at, int64_t *frames, int64_t *end,
                                 struct sb_error *err) SB_CHECKED;
 
@@ -85,7 +83,7 @@ enum sb_code sb_verify_bag_records(struct bag_check *check, struct sb_record_cho
 /* A window of the limits of one file. */
 struct bag_limits {
     const struct bag_file *file; /* NULL: none is open */
-    int fd;
+    const struct sb_file *bytes;
     int64_t first; /* of the window */
     size_t count;
     uint64_t values[1024];

@@ -1,7 +1,5 @@
 #include "task/verify/bag_impl.h"
 
-#include "core/io.h"
-
 #include <endian.h>
 
 #define BEHIND 2 /* limits before one that is asked for, which are looked at too */
@@ -18,9 +16,8 @@ static enum sb_code load(struct bag_limits *limits, int64_t index, struct sb_err
     if ((int64_t)count > file->records - first)
         count = (size_t)(file->records - first);
     limits->count = 0;
-    code =
-        sb_pread_full(limits->fd, limits->values, count * sizeof(uint64_t),
-                      file->limits_at + first * (int64_t)sizeof(uint64_t), &got, file->path, err);
+    code = sb_file_read(limits->bytes, limits->values, count * sizeof(uint64_t),
+                        file->limits_at + first * (int64_t)sizeof(uint64_t), &got, err);
     if (code)
         return code;
     if (got < count * sizeof(uint64_t))

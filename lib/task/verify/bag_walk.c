@@ -17,9 +17,7 @@
 #define LIMITS_AT_A_TIME 4096
 
 struct walk {
-    int fd;
-    const char *path;
-    int64_t size;
+    const struct sb_file *file;
     int64_t at; /* of the window */
     size_t held;
     unsigned char window[64 << 10];
@@ -31,12 +29,12 @@ static enum sb_code peek(struct walk *walk, int64_t offset, size_t size,
 {
     enum sb_code code = SB_OK;
 
-    if (offset > walk->size - (int64_t)size)
+    if (offset > walk->file->st.st_size - (int64_t)size)
         return SB_END;
     if (offset < walk->at || offset + (int64_t)size > walk->at + (int64_t)walk->held) {
         walk->at = offset;
-        code = sb_pread_full(walk->fd, walk->window, sizeof(walk->window), offset, &walk->held,
-                             walk->path, err);
+        code =
+            sb_file_read(walk->file, walk->window, sizeof(walk->window), offset, &walk->held, err);
         if (!code && walk->held < size)
             code = SB_END;
     }
@@ -82,17 +80,17 @@ static enum sb_code pass_frame(struct walk *walk, int64_t *offset, struct sb_err
         at += BLOCK_HEADER + ((header >> 1 & 3) == 1 ? 1 : (int64_t)size);
     } while (!(header & 1));
     at += descriptor & 0x04 ? CHECKSUM_SIZE : 0;
-    if (at > walk->size)
+    if (at > walk->file->st.st_size)
         return SB_END;
     *offset = at;
     return SB_OK;
 }
 
-enum sb_code sb_verify_bag_walk(int fd, const char *path, int64_t size, int limits,
+enum sb_code sb_verify_bag_walk(const struct sb_file *file, const struct sb_file *limits,
                                 int64_t limits_at, int64_t *frames, int64_t *end,
                                 struct sb_error *err)
 {
-    struct walk walk = {.fd = fd, .path = path, .size = size};
+    struct walk walk = {.file = file};
     uint64_t ends[LIMITS_AT_A_TIME];
     size_t count = 0;
     enum sb_code code = SB_OK;
@@ -106,7 +104,7 @@ enum sb_code sb_verify_bag_walk(int fd, const char *path, int64_t size, int limi
         if (!code)
             ends[count++] = htole64((uint64_t)*end);
         if (count == LIMITS_AT_A_TIME || (code == SB_END && count > 0)) {
-            if (sb_pwrite_full(limits, ends, count * sizeof(ends[0]),
+            if (sb_pwrite_full(limits->fd, ends, count * sizeof(ends[0]),
                                limits_at + *frames * (int64_t)sizeof(ends[0]), "temporary file",
                                err))
                 return err->code;

@@ -1,16 +1,13 @@
 #include "task/verify/cache_columns.h"
 
 #include "archive/database.h"
-#include "core/mapping.h"
+#include "core/file.h"
 #include "store/arrow/arrow.h"
 #include "store/cache/json.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 void sb_cache_schema_release(struct sb_cache_schema *schema)
 {
@@ -237,12 +234,8 @@ enum sb_code sb_cache_schema_of_segment(struct sb_cache_schema *schema, const ch
     struct sb_mapping *mapping = NULL;
     struct sb_arrow *arrow = NULL;
     struct sb_buf type = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    enum sb_code code =
-        fd < 0 ? sb_fail_errno(err, errno, "%s", path) : sb_mapping_open(&mapping, fd, path, err);
+    enum sb_code code = sb_file_map_path(&mapping, path, err);
 
-    if (fd >= 0)
-        close(fd);
     if (!code)
         code = sb_arrow_open(&arrow, mapping->data, mapping->size, err);
     for (size_t i = 0; !code && i < sb_arrow_column_count(arrow); i++)

@@ -1,11 +1,10 @@
+#include "core/file.h"
 #include "core/hash64.h"
 #include "core/interrupt.h"
-#include "core/mapping.h"
 #include "store/cache/pickle_index.h"
 #include "task/verify/cache_impl.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,14 +178,14 @@ static enum sb_code find_first(void *context, const struct sb_pickle_entry *entr
 }
 
 /* One that may not be read, or is a link to itself, is of no use; what is beside it is. */
-static enum sb_code open_index(const char *path, int *fd, struct sb_error *err)
+static enum sb_code map_index(const char *path, struct sb_mapping **out, struct sb_error *err)
 {
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (*fd >= 0)
-        return SB_OK;
-    if (errno == ELOOP || errno == EACCES || errno == EIO)
-        return sb_fail(err, SB_FORMAT, "cannot be read: %s", strerror(errno));
-    return sb_fail_errno(err, errno, "%s", path);
+    enum sb_code code = sb_file_map_path(out, path, err);
+    int cause = err->sys_errno;
+
+    if (code == SB_SYSTEM && (cause == ELOOP || cause == EACCES || cause == EIO))
+        return sb_fail(err, SB_FORMAT, "cannot be read: %s", strerror(cause));
+    return code;
 }
 
 /* Of SB_FORMAT err says why. */
@@ -199,15 +198,10 @@ static enum sb_code read_index(struct index_check *index,
     struct sb_mapping *mapping = NULL;
     struct sb_buf path = {0};
     enum sb_code code;
-    int fd;
 
     if (sb_buf_add_format(&path, "%s/" NAME, index->check->dir))
         return sb_fail_memory(err);
-    code = open_index(path.data, &fd, err);
-    if (!code)
-        code = sb_mapping_open(&mapping, fd, path.data, err);
-    if (fd >= 0)
-        close(fd);
+    code = map_index(path.data, &mapping, err);
     if (!code)
         code = sb_pickle_index_read(mapping->data, (size_t)mapping->size, each, index, err);
     if (mapping && (!code || code == SB_FORMAT) && sb_mapping_check(mapping, err))

@@ -2,11 +2,10 @@
 
 #include "archive/database.h"
 #include "core/buf.h"
+#include "core/file.h"
 #include "core/interrupt.h"
-#include "core/io.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -313,36 +312,33 @@ static enum sb_code check_opened(struct check *check, struct sb_verify_syrah_res
 }
 
 /* It is a Syrah file, if a damaged one, where it begins as one. */
-static bool begins_as_one(int fd, const char *name)
+static bool begins_as_one(const struct sb_file *file)
 {
     unsigned char head[SB_SYRAH_HEADER];
     struct sb_error ignored;
     size_t got;
 
-    return fd >= 0 && !sb_pread_full(fd, head, sizeof(head), 0, &got, name, &ignored) &&
+    return !sb_file_read(file, head, sizeof(head), 0, &got, &ignored) &&
            sb_syrah_is_header(head, got);
 }
 
-enum sb_code sb_verify_syrah(int fd, const char *name, const struct sb_verify_options *options,
+enum sb_code sb_verify_syrah(struct sb_file *file, const struct sb_verify_options *options,
                              const struct sb_verify_events *events, struct sb_verify_result *result,
                              struct sb_verify_syrah_result *counts, struct sb_error *err)
 {
     struct check check = {.options = options, .events = events, .result = result};
-    int head = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     struct sb_syrah *syrah;
-    enum sb_code code = sb_syrah_open(&syrah, fd, name, err);
+    enum sb_code code = sb_syrah_open(&syrah, file, err);
 
     *result = (struct sb_verify_result){0};
     *counts = (struct sb_verify_syrah_result){.unproved = UNPROVED};
     check.syrah = syrah;
     if (!code) {
         code = check_opened(&check, counts, err);
-    } else if (code == SB_FORMAT && begins_as_one(head, name)) {
+    } else if (code == SB_FORMAT && begins_as_one(file)) {
         say(&check, SB_REMEDY_SHARDS, "damaged", NULL, err->text);
         code = SB_OK;
     }
-    if (head >= 0)
-        close(head);
     free(check.row);
     sb_syrah_free(syrah);
     return code;

@@ -20,11 +20,11 @@ struct sb_verify_syrah_result {
 };
 
 /*
- * fd is taken. Of options quick and strict count; of the result what is about files counts arrays
+ * Of options quick and strict count; of the result what is about files counts arrays
  * of items. SB_OK when it came to its end; SB_FORMAT when it is no Syrah file at all, or was never
  * closed, and the text says so; SB_CHANGED when it became shorter meanwhile.
  */
-enum sb_code sb_verify_syrah(int fd, const char *name, const struct sb_verify_options *options,
+enum sb_code sb_verify_syrah(struct sb_file *file, const struct sb_verify_options *options,
                              const struct sb_verify_events *events, struct sb_verify_result *result,
                              struct sb_verify_syrah_result *counts,
                              struct sb_error *err) SB_CHECKED;

@@ -13,7 +13,6 @@ static const struct sb_kind notes_kind;
 
 #include "archive/content.h"
 #include "check.h"
-#include "core/io.h"
 #include "store/table.h"
 #include "task/table/choice.h"
 
@@ -24,7 +23,7 @@ static const struct sb_kind notes_kind;
 
 struct notes {
     struct sb_source base;
-    int fd;
+    const struct sb_file *file;
     int64_t at;
     char line[64];
 };
@@ -40,8 +39,8 @@ static enum sb_code next_note(struct sb_source *base, struct sb_member *member,
     struct notes *notes = (struct notes *)base;
     size_t got;
     char *equals, *end;
-    enum sb_code code = sb_pread_full(notes->fd, notes->line, sizeof(notes->line) - 1, notes->at,
-                                      &got, base->name, err);
+    enum sb_code code =
+        sb_file_read(notes->file, notes->line, sizeof(notes->line) - 1, notes->at, &got, err);
 
     if (code)
         return code;
@@ -72,20 +71,21 @@ static enum sb_code open_notes(struct sb_source **out, struct sb_input *input,
     (void)options, (void)notify;
     if (!notes)
         return sb_fail_memory(err);
-    *notes = (struct notes){
-        .base = {.ops = &ops, .name = input->name}, .fd = input->fd, .at = (int64_t)strlen(MAGIC)};
+    *notes = (struct notes){.base = {.ops = &ops, .name = input->name},
+                            .file = input->file,
+                            .at = (int64_t)strlen(MAGIC)};
     *out = &notes->base;
     return SB_OK;
 }
 
 /* The row's bytes in the whole of a small file; NULL: there is none. */
-static const char *find_row(int fd, int64_t row, char whole[256], size_t *size)
+static const char *find_row(const struct sb_file *file, int64_t row, char whole[256], size_t *size)
 {
     struct sb_error ignored;
     char *line = whole + strlen(MAGIC);
     size_t got;
 
-    if (sb_pread_full(fd, whole, 255, 0, &got, "file", &ignored))
+    if (sb_file_read(file, whole, 255, 0, &got, &ignored))
         return NULL;
     whole[got] = '\0';
     for (; *line && row > 0; row--)
@@ -99,7 +99,7 @@ static const char *find_row(int fd, int64_t row, char whole[256], size_t *size)
 
 struct notes_table {
     struct sb_table base;
-    int fd; /* the input's */
+    const struct sb_file *file; /* the input's */
 };
 
 static void free_table(struct sb_table *table)
@@ -113,7 +113,7 @@ static enum sb_code count_notes(struct sb_table *table, int64_t *count, struct s
     size_t size;
 
     (void)error;
-    for (*count = 0; find_row(((struct notes_table *)table)->fd, *count, whole, &size);)
+    for (*count = 0; find_row(((struct notes_table *)table)->file, *count, whole, &size);)
         ++*count;
     return SB_OK;
 }
@@ -135,7 +135,7 @@ static enum sb_code decode_note(void *reader, const struct sb_stored_cell *cell,
 {
     const struct notes_table *table = reader;
     char whole[256];
-    const char *note = find_row(table->fd, cell->cell.row, whole, size);
+    const char *note = find_row(table->file, cell->cell.row, whole, size);
 
     (void)stored, (void)room, (void)error;
     memcpy(data, note, *size);
@@ -168,7 +168,7 @@ static enum sb_code open_table(struct sb_table **out, struct sb_input *input,
                                            .row_word = "note",
                                            .numbered = true,
                                            .cell_size = 8},
-                                  .fd = input->fd};
+                                  .file = input->file};
     *out = &table->base;
     return SB_OK;
 }

@@ -1,6 +1,7 @@
 /* lib/store/bag.h */
 #include "store/bag/bag.h"
 #include "check.h"
+#include "core/file.h"
 #include "core/io.h"
 
 #include <endian.h>
@@ -399,18 +400,21 @@ static void one_that_is_open_already(void)
     static const struct sb_bag_options separate = {.limits = SB_LIMITS_SEPARATE};
     struct sb_bag *bag;
     struct sb_bag_reader *reader;
-    int fd = open("tail.bag", O_RDONLY);
+    struct sb_file *tail, *odd;
 
-    CHECK(fd >= 0);
-    if (!CHECK(sb_bag_open_fd(&bag, fd, "standard input", NULL, &err) == SB_OK))
+    CHECK(sb_file_take(&tail, open("tail.bag", O_RDONLY), "standard input", &err) == SB_OK);
+    CHECK(sb_file_open(&odd, "odd.bag", "bag", &err) == SB_OK);
+    if (!CHECK(sb_bag_open_file(&bag, tail, false, NULL, NULL, &err) == SB_OK))
         return;
     CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK);
     CHECK(sb_bag_count(bag) == 10000);
     CHECK(is_right(bag, reader, 5000) && is_right(bag, reader, 9999));
     sb_bag_reader_free(reader);
     sb_bag_free(bag);
-    CHECK(sb_bag_open_fd(&bag, open("tail.bag", O_RDONLY), "x", &separate, &err) == SB_INVALID);
-    CHECK(sb_bag_open_fd(&bag, open("odd.bag", O_RDONLY), "x", NULL, &err) == SB_FORMAT);
+    CHECK(sb_bag_open_file(&bag, tail, false, &separate, NULL, &err) == SB_INVALID);
+    CHECK(sb_bag_open_file(&bag, odd, false, NULL, NULL, &err) == SB_FORMAT);
+    sb_file_free(tail);
+    sb_file_free(odd);
 }
 
 static enum sb_code add(void *context, const void *data, size_t size, struct sb_error *error)

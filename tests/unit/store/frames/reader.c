@@ -5,7 +5,6 @@
 #include "store/frames/reader.h"
 #include "check.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -75,26 +74,24 @@ static enum sb_code read_pipe(const char *data, size_t size, size_t head, enum s
     CHECK(pipe(ends) == 0);
     CHECK(size == head || write(ends[1], data + head, size - head) == (ssize_t)(size - head));
     close(ends[1]);
-    input.fd = ends[0];
+    CHECK(sb_file_take(&input.pipe, ends[0], "input", &err) == SB_OK);
     CHECK(sb_buf_set(&input.head, data, head) == SB_OK);
     code = read_all(&input, framing, passed);
-    close(ends[0]);
-    sb_buf_release(&input.head);
+    sb_input_close(&input);
     return code;
 }
 
 static enum sb_code read_file(const char *data, size_t size, enum sb_framing framing,
                               int64_t passed)
 {
-    struct sb_input input = {
-        .name = "input", .type.kind = SB_FRAMES, .path = "input", .seekable = true};
+    struct sb_input input = {.name = "input", .type.kind = SB_FRAMES, .path = "input"};
+    int fd = memfd_create("frames", MFD_CLOEXEC);
     enum sb_code code;
 
-    input.fd = memfd_create("frames", MFD_CLOEXEC);
-    CHECK(input.fd >= 0 && write(input.fd, data, size) == (ssize_t)size);
-    CHECK(fstat(input.fd, &input.st) == 0);
+    CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+    CHECK(sb_file_take(&input.file, fd, "input", &err) == SB_OK);
     code = read_all(&input, framing, passed);
-    close(input.fd);
+    sb_input_close(&input);
     return code;
 }
 

@@ -2,12 +2,12 @@
 #include "store/syrah/syrah.h"
 #include "check.h"
 #include "core/buf.h"
+#include "core/file.h"
 #include "core/io.h"
 
 #include <bson/bson.h>
 #include <endian.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -75,19 +75,32 @@ static void add_array(bson_t *to, const char *name, const char *dtype, const int
     bson_destroy(&array);
 }
 
+/* fd is taken. */
+static enum sb_code open_syrah(struct sb_syrah **out, int fd)
+{
+    struct sb_file *file;
+    enum sb_code code = sb_file_take(&file, fd, "x.syr", &err);
+
+    *out = NULL;
+    if (!code)
+        code = sb_syrah_open(out, file, &err);
+    sb_file_free(file);
+    return code;
+}
+
 static struct sb_syrah *open_document(bson_t *document, size_t data)
 {
     struct sb_syrah *syrah;
     int fd = file_with(bson_get_data(document), document->len, data);
 
     bson_destroy(document);
-    return sb_syrah_open(&syrah, fd, "x.syr", &err) ? NULL : syrah;
+    return open_syrah(&syrah, fd) ? NULL : syrah;
 }
 
 static const char *why_not_fd(int fd)
 {
     struct sb_syrah *syrah;
-    enum sb_code code = sb_syrah_open(&syrah, fd, "x.syr", &err);
+    enum sb_code code = open_syrah(&syrah, fd);
 
     sb_syrah_free(syrah);
     CHECK(code == SB_FORMAT || code == SB_OK);
@@ -434,12 +447,12 @@ static void shrinks_while_it_is_open(void)
     fd = file_with(bson_get_data(&document), document.len, 8192);
     bson_destroy(&document);
     other = dup(fd);
-    if (!CHECK(other >= 0 && sb_syrah_open(&syrah, fd, "x.syr", &err) == SB_OK))
+    if (!CHECK(other >= 0 && open_syrah(&syrah, fd) == SB_OK))
         return;
     CHECK(ftruncate(other, 22) == 0);
     CHECK(sb_syrah_extents(syrah, 0, 0, 1, &extent, &good, &err) == SB_CHANGED && good == 0);
     CHECK(sb_syrah_read(syrah, 22, data, 1, &err) == SB_DAMAGED);
-    CHECK_TEXT(err.text, "x.syr: became shorter while it was read");
+    CHECK_TEXT(err.text, "x.syr: ends before byte 23; it was longer before");
     sb_syrah_free(syrah);
     close(other);
 }

@@ -1,6 +1,7 @@
 /* lib/store/syrah_writer.h: what is written is read back by syrah.h */
 #include "store/syrah/writer.h"
 #include "check.h"
+#include "core/file.h"
 #include "store/syrah/document.h"
 #include "store/syrah/syrah.h"
 
@@ -34,13 +35,16 @@ static enum sb_code add(struct sb_syrah_writer *writer, const char *name, enum s
 static struct sb_syrah *finish(struct sb_syrah_writer *writer)
 {
     struct sb_syrah *syrah = NULL;
+    struct sb_file *file;
     struct sb_error err;
 
     if (!CHECK(sb_syrah_writer_commit(writer, &err) == SB_OK))
         printf("# %s\n", err.text);
     sb_syrah_writer_free(writer);
-    if (!CHECK(sb_syrah_open(&syrah, open(path, O_RDONLY | O_CLOEXEC), path, &err) == SB_OK))
+    if (!CHECK(sb_file_open(&file, path, "Syrah file", &err) == SB_OK) ||
+        !CHECK(sb_syrah_open(&syrah, file, &err) == SB_OK))
         printf("# %s\n", err.text);
+    sb_file_free(file);
     return syrah;
 }
 

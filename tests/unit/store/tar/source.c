@@ -8,7 +8,6 @@
 #include <archive_entry.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -264,9 +263,7 @@ static void put_in_file(struct reading *reading)
     int fd = memfd_create("tar", MFD_CLOEXEC);
 
     CHECK(fd >= 0 && write(fd, made.data, made.size) == (ssize_t)made.size);
-    reading->input.fd = fd;
-    CHECK(fstat(fd, &reading->input.st) == 0);
-    reading->input.seekable = true;
+    CHECK(sb_file_take(&reading->input.file, fd, "x", &(struct sb_error){0}) == SB_OK);
 }
 
 static void put_in_pipe(struct reading *reading)
@@ -279,7 +276,7 @@ static void put_in_pipe(struct reading *reading)
     CHECK(sb_buf_add(&reading->input.head, made.data, head) == SB_OK);
     CHECK(write(ends[1], made.data + head, made.size - head) == (ssize_t)(made.size - head));
     close(ends[1]);
-    reading->input.fd = ends[0];
+    CHECK(sb_file_take(&reading->input.pipe, ends[0], "x", &(struct sb_error){0}) == SB_OK);
 }
 
 static void open_made(struct reading *reading, bool pipe)
@@ -307,8 +304,7 @@ static void start(struct reading *reading, int64_t max_size)
 static void stop(struct reading *reading)
 {
     sb_source_free(reading->source);
-    sb_buf_release(&reading->input.head);
-    close(reading->input.fd);
+    sb_input_close(&reading->input);
 }
 
 static const char *end_word(enum sb_code code)

@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -239,18 +238,18 @@ static char *read_bytes(const char *data, size_t size, const struct how *how)
     const struct sb_notify notify = {note, &reading};
     const struct sb_source_options source_options = {
         .max_size = how->max_size, .no_check = how->no_check, .locate = how->locate};
-    struct sb_input input = {.path = "zip", .name = "zip", .seekable = !how->pipe};
+    struct sb_input input = {.path = "zip", .name = "zip"};
     struct sb_source *source;
     struct sb_error err;
     enum sb_code code;
 
-    input.fd = give(data, size, how->pipe);
-    CHECK(fstat(input.fd, &input.st) == 0);
+    CHECK(sb_file_take(how->pipe ? &input.pipe : &input.file, give(data, size, how->pipe), "zip",
+                       &err) == SB_OK);
     code = sb_source_open_zip(&source, &input, &source_options, &notify, &err);
     if (code == SB_OK)
         code = read_source(&reading, source, how, &notify);
     sb_source_free(source);
-    close(input.fd);
+    sb_input_close(&input);
     if (code != SB_END && sb_buf_add_format(&reading.text, "%s\n",
                                             code == SB_DAMAGED  ? "DAMAGED"
                                             : code == SB_FORMAT ? "FORMAT"
@@ -480,7 +479,7 @@ static void greedy_lzma(void)
 /* The first member of a zip that has only this one. */
 static struct sb_member first_member(const struct part *part, struct sb_source **source)
 {
-    static struct sb_input input = {.path = "zip", .name = "zip", .seekable = true};
+    static struct sb_input input = {.path = "zip", .name = "zip"};
     const struct sb_source_options source_options = {.max_size = 0};
     struct zip zip = {.count = 0};
     struct sb_member member;
@@ -488,12 +487,12 @@ static struct sb_member first_member(const struct part *part, struct sb_source *
 
     add(&zip, part);
     finish(&zip);
-    input.fd = give(zip.bytes.data, zip.bytes.size, false);
-    CHECK(fstat(input.fd, &input.st) == 0);
+    sb_file_free(input.file);
+    CHECK(sb_file_take(&input.file, give(zip.bytes.data, zip.bytes.size, false), "zip", &err) ==
+          SB_OK);
     if (sb_source_open_zip(source, &input, &source_options, NULL, &err) ||
         sb_source_next(*source, &member, &err))
         abort();
-    close(input.fd);
     release(&zip);
     return member;
 }

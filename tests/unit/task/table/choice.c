@@ -2,15 +2,14 @@
 #include "task/table/choice.h"
 #include "check.h"
 #include "core/buf.h"
+#include "core/file.h"
 #include "core/io.h"
 #include "core/list.h"
 #include "store/syrah/set.h"
 
 #include <bson/bson.h>
 #include <endian.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -36,6 +35,7 @@ static struct sb_syrah *file_of(const char *arrays, size_t items)
     bson_t document = BSON_INITIALIZER;
     int fd = memfd_create("syrah", MFD_CLOEXEC);
     struct sb_syrah *syrah;
+    struct sb_file *file;
     uint64_t size;
 
     for (const char *array = arrays; *array; array++) {
@@ -53,7 +53,11 @@ static struct sb_syrah *file_of(const char *arrays, size_t items)
     CHECK(sb_write_full(fd, &size, sizeof(size), "x.syr", &err) == SB_OK);
     CHECK(sb_write_full(fd, bson_get_data(&document), document.len, "x.syr", &err) == SB_OK);
     bson_destroy(&document);
-    return sb_syrah_open(&syrah, fd, "x.syr", &err) ? NULL : syrah;
+    if (!CHECK(sb_file_take(&file, fd, "x.syr", &err) == SB_OK) ||
+        sb_syrah_open(&syrah, file, &err))
+        syrah = NULL;
+    sb_file_free(file);
+    return syrah;
 }
 
 static struct sb_table *table_of(const char *arrays, size_t items)
