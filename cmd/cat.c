@@ -56,7 +56,7 @@ static const char *const synopsis[] = {
     "[-0] [-T FILE] ARCHIVE [PATH...]",
     "[-T FILE] BAG [NUMBER|START:STOP:STEP]...",
     "--keys=KEYS BAG NAME...",
-    "--samples [-T FILE] ARCHIVE [NUMBER|START:STOP:STEP]...",
+    "--samples [-T FILE] ARCHIVE [NUMBER[/NAME]|START:STOP:STEP]...",
     "[--npy|--raw] [-T FILE] CACHE [KEY[/NAME]]...",
     "[--npy|--raw] [-T FILE] SYRAH [ITEM[/ARRAY]]...",
     NULL,
@@ -362,8 +362,6 @@ static int check_files(const struct settings *settings, const struct cat_request
         return message_usage("%s: --%s goes with rows, or with --samples", request->spec, of_rows);
     if (wrong)
         return message_usage("%s", wrong);
-    if (settings->samples && request->share.count > 0 && request->files_from)
-        return message_usage("--samples, --part and -T cannot be given together");
     if (settings->decompress && settings->ranged)
         return message_usage("--decompress and --range cannot be given together");
     if (settings->decompress && settings->batch)
@@ -458,7 +456,8 @@ static int cat_store(struct settings *settings, struct sb_store *store, char **o
         return message_usage("%s: holds caches, and keys are those of one of them: 'shardbox ls "
                              "%s' shows which there are",
                              request.spec, request.spec);
-    status = sb_store_can(store, SB_CAN_ARRAYS) ? STATUS_CLEAN : refuse_arrays(request.spec);
+    status = sb_store_can(store, SB_CAN_ARRAYS) ? STATUS_CLEAN
+                                                : refuse_arrays(request.spec, settings->samples);
     if (status)
         return status;
     if (!table && !settings->samples && !settings->files_from && count == 1)

@@ -39,13 +39,18 @@ struct settings {
     bool json;
     int export;
     bool gaps;
+    bool samples;
     int64_t threads; /* of tables */
 };
 
 static const char *const synopsis[] = {
-    "ARCHIVE [PATH]...", "--export=ncdu ARCHIVE [PATH]",
-    "--gaps ARCHIVE",    "[-s] BAG|SYRAH",
-    "[-s] CACHE",        NULL,
+    "ARCHIVE [PATH]...",
+    "--export=ncdu ARCHIVE [PATH]",
+    "--gaps ARCHIVE",
+    "[-s] BAG|SYRAH",
+    "[-s] CACHE",
+    "--samples [-s] ARCHIVE",
+    NULL,
 };
 
 static const char *const sort_choices[] = {"name", "size", NULL};
@@ -65,6 +70,8 @@ static const struct option options[] = {
                   "a listing that 'ncdu -f-' opens"),
     OPTION_FLAG(0, "gaps", struct settings, gaps, "bytes of the shards that no file owns"),
     OPTIONS_BAG("", struct settings, opening.bag),
+    OPTION_FLAG(0, "samples", struct settings, samples,
+                "of files: by what their names have after the first dot, in how many samples"),
     OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
                    "of a bag: threads that read (default: the cores, at most 4)"),
     OPTION_ARRAY,
@@ -432,6 +439,8 @@ static int show(struct settings *settings, struct sb_store *store, char **paths,
     const struct du_table table = {.human = settings->human,
                                    .json = settings->json,
                                    .summarize = settings->summarize,
+                                   .samples = settings->samples,
+                                   .opening = &settings->opening,
                                    .threads = settings->threads};
     struct usage usage = {.settings = settings};
     bool several = holds_caches(store);
@@ -439,10 +448,10 @@ static int show(struct settings *settings, struct sb_store *store, char **paths,
     int status = STATUS_CLEAN;
 
     if (!several && !sb_store_can(store, SB_CAN_ARRAYS))
-        status = refuse_arrays(sb_store_path(store));
+        status = refuse_arrays(sb_store_path(store), settings->samples);
     if (status)
         return status;
-    if (several || sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS))
+    if (several || settings->samples || sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS))
         return du_table(&table, store, several, count);
     status = check_usage(settings, count + 1);
     if (status)

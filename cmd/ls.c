@@ -27,6 +27,7 @@ static const char *const synopsis[] = {
     "--count BAG|SYRAH",
     "[--array=NAME]... SYRAH [ITEM[/ARRAY]]...",
     "[-l|--count] CACHE [KEY[/NAME]]...",
+    "--samples [-l|--count] [--array=NAME]... ARCHIVE [NUMBER[/NAME]]...",
     NULL,
 };
 
@@ -78,7 +79,9 @@ static const struct option options[] = {
                 OPERAND_ANY),
     OPTION_FLAG(0, "json", struct ls_settings, json, "an object a line, with all that is known"),
     OPTION_FLAG(0, "count", struct ls_settings, count,
-                "just how many records, items or keys there are"),
+                "just how many records, items, keys or samples there are"),
+    OPTION_FLAG(0, "samples", struct ls_settings, samples,
+                "of files: samples, which are those of one name up to its first dot, numbered"),
     OPTION_RECORDS,
     OPTIONS_FIND,
     OPTION_TEXT('T', "files-from", struct ls_settings, files_from, "FILE",
@@ -144,11 +147,12 @@ static int list(struct ls_settings *settings, struct sb_store *store, char **ope
 
     if (holds_caches(store))
         return ls_caches(settings, store, (size_t)count);
-    status =
-        sb_store_can(store, SB_CAN_ARRAYS) ? STATUS_CLEAN : refuse_arrays(sb_store_path(store));
+    status = sb_store_can(store, SB_CAN_ARRAYS)
+                 ? STATUS_CLEAN
+                 : refuse_arrays(sb_store_path(store), settings->samples);
     if (status)
         return status;
-    return sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS)
+    return settings->samples || sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS)
                ? ls_table(settings, store, operands, (size_t)count)
                : run_entries(settings, store, operands, count);
 }

@@ -28,7 +28,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     ls)
-        options='-l --long -1 --one-per-line -a --all -A --almost-all -R --recursive -d --directory -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --tree --shards --rsync-list -0 --null --at= --json --count --records= --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= -j --threads= --array= --bwlimit= --from= --help -q --quiet -v --verbose --progress --no-progress'
+        options='-l --long -1 --one-per-line -a --all -A --almost-all -R --recursive -d --directory -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --tree --shards --rsync-list -0 --null --at= --json --count --samples --records= --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= -j --threads= --array= --bwlimit= --from= --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     find)
@@ -36,7 +36,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     du)
-        options='-s --summarize -a --all -d --max-depth= -h --human-readable --count --sort= --json --export= --gaps --compression= --dictionary= --limits= --layout= -j --threads= --array= --bwlimit= --from= --help -q --quiet -v --verbose --progress --no-progress'
+        options='-s --summarize -a --all -d --max-depth= -h --human-readable --count --sort= --json --export= --gaps --compression= --dictionary= --limits= --layout= --samples -j --threads= --array= --bwlimit= --from= --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     verify)

@@ -1,46 +1,43 @@
 #include "cat/samples.h"
 
-#include "open/chosen_records.h"
+#include "open/chosen_rows.h"
 #include "ui/message.h"
 
 #include "store/samples/samples.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 struct cat_samples {
-    const char *spec;
-    struct sb_samples *samples;
-    struct chosen_records chosen;
-    struct sb_record_choice *choice;
-    struct sb_record_run run; /* what is left of it */
-    bool begun;               /* a sample is under way */
+    struct sb_table *table;
+    struct chosen_rows chosen;
+    struct sb_table_choice *choice;
+    struct sb_cell_run run; /* the sample that is under way */
+    uint32_t next;          /* of its files */
 };
 
 void cat_samples_free(struct cat_samples *samples)
 {
     if (!samples)
         return;
-    sb_record_choice_free(samples->choice);
-    chosen_records_close(&samples->chosen);
-    sb_samples_free(samples->samples);
+    sb_table_choice_free(samples->choice);
+    chosen_rows_close(&samples->chosen);
+    sb_table_free(samples->table);
     free(samples);
 }
 
 static enum sb_code choose(struct cat_samples *samples, const struct cat_rows_settings *settings,
                            const struct cat_request *request, struct sb_error *err)
 {
-    struct sb_record_choice_options *options = &samples->chosen.options;
-    int64_t count = sb_samples_count(samples->samples);
-    enum sb_code code =
-        chosen_records_open(&samples->chosen, request->files_from, request->nul ? '\0' : '\n', err);
+    struct sb_table_choice_options *options = &samples->chosen.options;
+    enum sb_code code = chosen_rows_open(&samples->chosen, samples->table, request->files_from,
+                                         request->nul ? '\0' : '\n', request->operands,
+                                         request->operand_count, err);
 
-    for (size_t i = 0; i < request->operand_count && !code; i++)
-        code = chosen_records_add(&samples->chosen, request->operands[i], err);
-    draw_as_set(options, settings);
-    if (!code)
-        code = sb_record_choice_share(options, request->share, count, err);
-    return code ? code : sb_record_choice_new(&samples->choice, options, count, err);
+    if (code)
+        return code;
+    draw_as_set(&options->rows, settings);
+    options->share = request->share;
+    return sb_table_choice_new(&samples->choice, samples->table, options, &message_notify, err);
 }
 
 enum sb_code cat_samples_open(struct cat_samples **out, struct sb_archive *archive,
@@ -53,8 +50,7 @@ enum sb_code cat_samples_open(struct cat_samples **out, struct sb_archive *archi
     *out = samples;
     if (!samples)
         return sb_fail_memory(err);
-    samples->spec = request->spec;
-    code = sb_samples_open(&samples->samples, archive, ".", err);
+    code = sb_table_of_samples(&samples->table, archive, ".", err);
     if (!code)
         code = choose(samples, settings, request, err);
     if (!code)
@@ -64,52 +60,45 @@ enum sb_code cat_samples_open(struct cat_samples **out, struct sb_archive *archi
     return code;
 }
 
-/* The next number; one that is not there is said, and passed over. */
-static enum sb_code next_number(struct cat_samples *samples, int64_t *number, struct sb_error *err)
+/* The next sample; one that is not there is said, and passed over. */
+static enum sb_code next_sample(struct cat_samples *samples, struct sb_error *err)
 {
-    struct sb_record_run *run = &samples->run;
+    struct sb_cell_feed feed = sb_table_choice_feed(samples->choice);
+    enum sb_code code;
 
-    while (run->count == 0) {
-        enum sb_code code = sb_record_choice_next(samples->choice, run, err);
-
-        if (code == SB_INVALID && run->count == 0)
-            message_problem("%s: sample %" PRId64 ": there are %" PRId64, samples->spec, run->first,
-                            sb_samples_count(samples->samples));
-        else if (code)
-            return code;
-    }
-    *number = run->first;
-    run->count--;
-    run->first += run->step;
-    return SB_OK;
+    samples->next = 0;
+    samples->run.column_count = 0;
+    while ((code = feed.next(feed.context, &samples->run, err)) == SB_INVALID &&
+           samples->run.rows.count == 0)
+        message_problem("%s: %s", samples->table->name, err->text);
+    return code;
 }
 
 static enum sb_code next(void *context, const char **name, size_t *size, struct sb_error *err)
 {
     struct cat_samples *samples = context;
-    int64_t number;
-    enum sb_code code = SB_END;
+    const struct sb_cell_run *run = &samples->run;
+    const struct sb_sample_file *file;
+    enum sb_code code = SB_OK;
 
-    if (samples->begun)
-        code = sb_samples_next(samples->samples, name, size, err);
-    while (code == SB_END) {
-        samples->begun = false;
-        code = next_number(samples, &number, err);
-        if (!code)
-            code = sb_samples_seek(samples->samples, number, err);
-        if (code)
-            return code;
-        samples->begun = true;
-        code = sb_samples_next(samples->samples, name, size, err);
-    }
-    return code;
+    while (!code && samples->next == run->column_count)
+        code = next_sample(samples, err);
+    if (code)
+        return code;
+    file = sb_sample_files(samples->table) +
+           (run->columns ? run->columns[samples->next] : samples->next);
+    samples->next++;
+    *name = file->path;
+    *size = file->path_size;
+    return SB_OK;
 }
 
 static bool ready(void *context)
 {
     const struct cat_samples *samples = context;
+    struct sb_cell_feed feed = sb_table_choice_feed(samples->choice);
 
-    return samples->begun || samples->run.count > 0 || sb_record_choice_ready(samples->choice);
+    return samples->next < samples->run.column_count || feed.ready(feed.context);
 }
 
 struct sb_fetch_names cat_samples_names(struct cat_samples *samples)

@@ -59,9 +59,9 @@ static void write_heading(struct writing *writing)
         add_cell(line, usage->measures[i].word, width_of(writing, i), true);
     if (usage->packed)
         add_cell(line, "ratio", RATIO_WIDTH, true);
-    if (usage->by_column)
+    if (usage->typed)
         add_cell(line, "dtype", DTYPE_WIDTH, false);
-    output_need(sb_buf_add_text(line, usage->by_column ? "array\n" : "path\n"));
+    output_need(sb_buf_add_format(line, "%s\n", usage->line_word));
     output_bytes(line->data, line->size);
 }
 
@@ -74,7 +74,7 @@ static void write_json(struct writing *writing, const struct sb_usage_line *what
     if (what->rest)
         json_flag(line, what->name, true);
     else
-        json_bytes(line, usage->by_column ? "array" : "path", what->name, strlen(what->name));
+        json_bytes(line, usage->line_word, what->name, strlen(what->name));
     if (what->dtype)
         json_text(line, "dtype", what->dtype);
     for (size_t i = 0; i < usage->measure_count; i++) {
@@ -115,10 +115,10 @@ static void write_line(struct writing *writing, const struct sb_usage_line *what
     }
     if (usage->packed)
         add_ratio(writing, what);
-    if (usage->by_column)
+    if (usage->typed)
         add_cell(line, what->dtype ? what->dtype : "-", DTYPE_WIDTH, false);
     output_bytes(line->data, line->size);
-    output_line(what->name, strlen(what->name), false);
+    output_line(*what->name ? what->name : "-", *what->name ? strlen(what->name) : 1, false);
 }
 
 /* A bag that is one file needs no total. */
@@ -167,7 +167,7 @@ static enum sb_code show_table(const struct du_table *wanted, struct sb_store *s
 {
     struct sb_usage usage = {0};
     struct sb_table *table;
-    enum sb_code code = sb_store_table(store, &table, err);
+    enum sb_code code = open_table(store, &table, wanted->samples, wanted->opening, err);
 
     if (!code)
         code = measure(wanted, table, &usage, err);
@@ -191,6 +191,7 @@ static void add_cache(struct caches *caches, const struct sb_usage *usage, const
     if (!caches->of_all.measures) {
         caches->of_all.measures = usage->measures;
         caches->of_all.measure_count = usage->measure_count;
+        caches->of_all.line_word = usage->line_word;
         write_heading(&caches->writing);
     }
     line.name = path;
@@ -230,15 +231,22 @@ static enum sb_code show_caches(const struct du_table *wanted, const char *path,
     return code;
 }
 
-static int check_usage(const struct sb_store *store, bool several, int operands)
+static int check_usage(const struct sb_store *store, bool samples, bool several, int operands)
 {
     static const char *const of_trees[] = {
         "all", "max-depth", "count", "sort", "export", "gaps", NULL,
     };
     const char *path = sb_store_path(store), *other = options_given_of(of_trees);
+    bool table = sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS);
 
     if (!other && !sb_store_can(store, SB_CAN_RECORDS))
         other = options_given_of(du_options_of_bags);
+    if (samples && (several || table))
+        return message_usage("%s: %s %s, and --samples is for files of archives", path,
+                             several ? "holds" : "is a", several ? "caches" : sb_store_word(store));
+    if (samples && (other || operands > 0))
+        return message_usage("--samples is of a whole archive, and %s%s does not go with it",
+                             other ? "--" : "", other ? other : "a PATH");
     if (other && several)
         return message_usage("%s: holds caches, which --%s does not go with", path, other);
     if (other)
@@ -256,7 +264,7 @@ static int check_usage(const struct sb_store *store, bool several, int operands)
 
 int du_table(const struct du_table *wanted, struct sb_store *store, bool several, int operands)
 {
-    int status = check_usage(store, several, operands);
+    int status = check_usage(store, wanted->samples, several, operands);
     struct sb_error err;
     enum sb_code code;
 

@@ -1,6 +1,6 @@
 /*
  * du of tables: rows and bytes of each file of a bag or cache, of each array of Syrah files; and of
- * each cache of a directory.
+ * each cache of a directory; samples by extensions.
  */
 #ifndef SB_CMD_DU_TABLE_H
 #define SB_CMD_DU_TABLE_H
@@ -8,18 +8,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct opening;
 struct sb_store;
 
 struct du_table {
     bool human, json, summarize;
+    bool samples;
+    const struct opening *opening;
     int64_t threads; /* 0: the default */
 };
 
 /* Options that say nothing where there is no bag: long names, the last followed by NULL. */
 extern const char *const du_options_of_bags[];
 
-/* The command, for a store that has rows, or, `several`, a directory that holds caches. operands:
- * that come behind it. Returns the exit status. */
+/* The command, for a store that has rows, or samples, or, `several`, a directory that holds caches.
+ * operands: that come behind it. Returns the exit status. */
 int du_table(const struct du_table *wanted, struct sb_store *store, bool several, int operands);
 
 #endif

@@ -1,7 +1,5 @@
 #include "ls/settings.h"
 #include "ls/table.h"
-#include "open/chosen_rows.h"
-#include "ui/cells.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/output.h"
@@ -92,8 +90,9 @@ static enum sb_code add_row(struct list *list, int64_t item, uint32_t array, str
     return SB_OK;
 }
 
-static enum sb_code add_rows(struct list *list, const struct sb_cell_run *run, struct sb_error *err)
+static enum sb_code add_rows(void *context, const struct sb_cell_run *run, struct sb_error *err)
 {
+    struct list *list = context;
     enum sb_code code = SB_OK;
 
     for (int64_t i = 0; i < run->rows.count; i++) {
@@ -102,59 +101,6 @@ static enum sb_code add_rows(struct list *list, const struct sb_cell_run *run, s
         for (uint32_t k = 0; k < run->column_count && !code; k++)
             code = add_row(list, item, run->columns ? run->columns[k] : k, err);
     }
-    return code;
-}
-
-static enum sb_code list_chosen(struct list *list, const struct sb_cell_feed *feed,
-                                struct sb_error *err)
-{
-    struct sb_cell_run run;
-    enum sb_code code;
-
-    for (;;) {
-        if (!feed->ready(feed->context)) {
-            rows_flush(&list->rows);
-            output_flush();
-        }
-        code = feed->next(feed->context, &run, err);
-        if (code == SB_INVALID && run.rows.count == 0) {
-            rows_flush(&list->rows);
-            message_problem("%s: %s", sb_syrah_set_name(list->set), err->text);
-            continue;
-        }
-        if (!code)
-            code = add_rows(list, &run, err);
-        if (code)
-            break;
-    }
-    rows_flush(&list->rows);
-    return code == SB_END ? SB_OK : code;
-}
-
-static enum sb_code list_items(struct list *list, struct sb_table *table, char *const *operands,
-                               size_t count, struct sb_error *err)
-{
-    const struct ls_settings *wanted = list->wanted;
-    int64_t items = sb_syrah_set_count(list->set);
-    struct sb_table_choice *choice;
-    struct sb_cell_feed feed;
-    struct chosen_rows chosen;
-    char number[NUMBER_SIZE];
-    enum sb_code code = chosen_rows_open(&chosen, table, wanted->files_from,
-                                         wanted->nul ? '\0' : '\n', operands, count, err);
-
-    if (code)
-        return code;
-    code = sb_table_choice_new(&choice, table, &chosen.options, &message_notify, err);
-    list->rows.widths[0] = strlen(format_number(items > 0 ? items - 1 : 0, number));
-    if (!code && wanted->count) {
-        output_format("%" PRId64 "\n", sb_table_choice_rows(choice));
-    } else if (!code) {
-        feed = sb_table_choice_feed(choice);
-        code = list_chosen(list, &feed, err);
-    }
-    sb_table_choice_free(choice);
-    chosen_rows_close(&chosen);
     return code;
 }
 
@@ -176,7 +122,7 @@ enum sb_code ls_items(const struct ls_settings *settings, struct sb_table *table
     if (settings->rsync_list)
         list_files(&list);
     else
-        code = list_items(&list, table, operands, count, err);
+        code = ls_chosen(settings, table, operands, count, &list.rows, add_rows, &list, err);
     rows_release(&list.rows);
     json_release(&list.json);
     return code;

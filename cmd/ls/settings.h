@@ -34,6 +34,7 @@ struct ls_settings {
     /* Of tables. */
     const char *files_from; /* numbers and slices, or keys; NULL: none */
     bool count;
+    bool samples;
     int64_t threads;
 };
 

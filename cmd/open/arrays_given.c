@@ -34,10 +34,10 @@ size_t arrays_given(const char ***names)
     return count;
 }
 
-int refuse_arrays(const char *path)
+int refuse_arrays(const char *path, bool samples)
 {
     static const char *const names[] = {"array", "npy", "raw", NULL};
-    const char *given = options_given_of(names);
+    const char *given = options_given_of(names + samples);
 
     if (given)
         return message_usage("%s: is no Syrah file and no cache, and --%s is for these", path,

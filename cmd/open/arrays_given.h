@@ -9,7 +9,8 @@
 /* May be given several times. */
 #define OPTION_ARRAY                                                                               \
     OPTION_CALL(0, "array", "NAME", array_is_given,                                                \
-                "of a Syrah file or cache: only this array; may be given several times",           \
+                "of a Syrah file, cache or samples: only this array, or file (jpg); may be given " \
+                "several times",                                                                   \
                 OPERAND_ANY)
 
 bool array_is_given(void *settings, const char *value);
@@ -19,7 +20,7 @@ bool array_is_given(void *settings, const char *value);
 size_t arrays_given(const char ***names);
 
 /* Says so when one of --array, --npy and --raw was given, which path, no Syrah file and no cache,
- * has no use for; returns the status. */
-int refuse_arrays(const char *path);
+ * has no use for, unless it is --array, with --samples; returns the status. */
+int refuse_arrays(const char *path, bool samples);
 
 #endif

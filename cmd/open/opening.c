@@ -5,13 +5,10 @@
 
 #include "store/cache/cache.h"
 #include "store/catalog.h"
+#include "store/samples/samples.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define TARGET_MAX 65536 /* bytes */
 
@@ -95,6 +92,19 @@ enum sb_code open_catalog(struct sb_store **out, struct sb_archive **archive, co
     *archive = NULL;
     return open_store(out, path, opening, err) ? err->code
                                                : catalog_whole(*out, archive, opening, err);
+}
+
+enum sb_code open_table(struct sb_store *store, struct sb_table **out, bool samples,
+                        const struct opening *opening, struct sb_error *err)
+{
+    struct sb_archive *archive;
+
+    *out = NULL;
+    if (!samples)
+        return sb_store_table(store, out, err);
+    return catalog_whole(store, &archive, opening, err)
+               ? err->code
+               : sb_table_of_samples(out, archive, ".", err);
 }
 
 enum sb_code need_shards(const struct sb_archive *archive, const char *what, struct sb_error *err)

@@ -62,6 +62,10 @@ enum sb_code catalog_store(struct sb_store *store, struct sb_archive **archive,
                            const struct sb_catalog_options *options,
                            struct sb_catalog_result *result, struct sb_error *err) SB_CHECKED;
 
+/* The rows of a store; with `samples`, those of its files. Freed before the store. */
+enum sb_code open_table(struct sb_store *store, struct sb_table **out, bool samples,
+                        const struct opening *opening, struct sb_error *err) SB_CHECKED;
+
 /*
  * A command that changes archives failed with err at path: if it is another container, says so.
  * Nothing is read from a pipe.

@@ -29,6 +29,11 @@ struct sb_column sb_table_column(struct sb_table *table, uint32_t column)
                               : (struct sb_column){.name = "", .dtype = SB_DTYPE_NONE};
 }
 
+const char *sb_table_cell_word(const struct sb_table *table)
+{
+    return table->cell_word ? table->cell_word : "array";
+}
+
 static int64_t find(struct sb_table *table, const char *name, size_t size)
 {
     return table->ops->find ? table->ops->find(table, name, size) : -1;
@@ -52,7 +57,7 @@ static bool is_form_of(const struct sb_column *column, const struct sb_array_nam
 {
     switch (name->form) {
     case SB_FORM_NPY:
-        return !column->blob && column->dtype != SB_DTYPE_STR;
+        return !column->blob && column->dtype != SB_DTYPE_STR && column->dtype != SB_DTYPE_NONE;
     case SB_FORM_PICKLE:
         return column->blob;
     case SB_FORM_TEXT:

@@ -3,7 +3,8 @@
  * they meet is a cell, which is bytes.
  *
  * Tables are a bag, of one column without a name; a set of Syrah files, whose columns are its
- * arrays; a cache, where the segment of a row says which columns it has. A kind fills in a struct
+ * arrays; a cache, where the segment of a row says which columns it has; samples
+ * (samples/samples.h), which have those of their files. A kind fills in a struct
  * that begins with struct sb_table, in its table.c. A table belongs to one thread; what a reader is
  * made of may be used by any number of them, and each reader by one.
  */
@@ -98,13 +99,15 @@ struct sb_table_ops {
 
 struct sb_table {
     const struct sb_table_ops *ops;
-    const char *name;     /* for messages; kept */
-    const char *row_word; /* "record", "item", "key" */
-    bool numbered;        /* a row is its number; else frames that have numbers count cells */
-    bool varied;          /* columns are not the same for all rows */
-    int64_t cell_size;    /* about so many bytes, above 0 */
+    const char *name;      /* for messages; kept */
+    const char *row_word;  /* "record", "item", "key", "sample" */
+    const char *cell_word; /* "file"; NULL: "array" */
+    bool numbered;         /* a row is its number; else frames that have numbers count cells */
+    bool varied;           /* columns are not the same for all rows */
+    int64_t cell_size;     /* about so many bytes, above 0 */
 
-    /* What it is of; the others are NULL. */
+    /* What it is of; the others are NULL, or false. */
+    bool of_samples;
     struct sb_bag *bag;
     struct sb_syrah_set *syrah;
     struct sb_cache *cache;
@@ -124,6 +127,7 @@ void sb_table_free(struct sb_table *table); /* NULL is allowed */
 enum sb_code sb_table_columns(struct sb_table *table, int64_t row, uint32_t *count,
                               struct sb_error *err) SB_CHECKED;
 struct sb_column sb_table_column(struct sb_table *table, uint32_t column);
+const char *sb_table_cell_word(const struct sb_table *table);
 
 /* SB_INVALID: one of these columns is in no row. */
 enum sb_code sb_table_need(struct sb_table *table, const char *const *names, size_t count,

@@ -160,3 +160,104 @@ names() {
     stderr_has 'is no bag, and --keys is for bags'
     run_fail 2 sb cat --samples --part=1/2 -T /dev/null a.barecat
 }
+
+@test "ls --samples: a row for each, of all or of some, with what their files are" {
+    make_few
+    for container in t.tar a.barecat; do
+        run_ok sb ls --samples $container
+        output_is '0 13 jpg,json 3
+1 13 jpg,json 1
+2  7 -        README
+3  3 md       README
+4 13 jpg,json 2
+5  5 -        1.more/x
+6  6 jpg      sub/1'
+    done
+    run_ok sb ls --samples -l a.barecat 1 6
+    output_is '1 6 jpg  1.jpg
+1 7 json 1.json
+6 6 jpg  sub/1.jpg'
+    run_ok sb ls --samples --json a.barecat 6
+    output_is '{"sample":6,"name":"sub/1","bytes":6,"files":[{"extension":"jpg","path":"sub/1.jpg","size":6}]}'
+    run_ok sb ls --samples --count a.barecat
+    output_is 7
+    run_ok sb ls --samples --array=json a.barecat 3:5
+    output_is '3 0 -    README
+4 7 json 2'
+    run_fail 1 sb ls --samples a.barecat 0/json 6/json 7
+    output_is '0 7 json 3'
+    stderr_is "shardbox ls: a.barecat: sample 6: has no file 'json'
+shardbox ls: a.barecat: sample 7: there are 7"
+    run_ok sb ls --samples - <t.tar
+    output_has '6  6 jpg      sub/1'
+}
+
+@test "du --samples: how many samples have which files" {
+    make_few
+    for container in t.tar a.barecat; do
+        run_ok sb du --samples $container
+        output_is '     samples           bytes extension
+           2              12 -
+           4              24 jpg
+           3              21 json
+           1               3 md
+           7              60 total'
+    done
+    run_ok sb du --samples --json --array=json a.barecat
+    output_is '{"extension":"json","samples":3,"bytes":21}
+{"total":true,"samples":7,"bytes":21}'
+    run_ok sb du --samples -s a.barecat
+    output_is '     samples           bytes extension
+           7              60 total'
+    run_fail 2 sb du --samples --array=png a.barecat
+    stderr_is "shardbox du: a.barecat: no sample has a file 'png'"
+}
+
+@test "du --samples: of more endings than 1,000 the others are one line" {
+    mkdir w
+    for i in {1..1010}; do echo "$i" >"w/x.$i"; done
+    tar cf t.tar -C w .
+    run_ok sb du --samples t.tar
+    [[ $(sed -n '$p' <<<"$output") =~ ' 1 '.*' total' ]] || fail "$(tail -n 1 <<<"$output")"
+    [[ $(tail -n 2 <<<"$output" | head -n 1) =~ ' 10 '.*' others' ]] || fail "$(tail -n 2 <<<"$output")"
+    (($(wc -l <<<"$output") == 1003)) || fail 'lines'
+}
+
+@test "cat --samples: one file of a sample, and one of each" {
+    make_few
+    for container in t.tar a.barecat; do
+        run_ok sb cat --samples $container 0/json 4/jpg
+        output_is 'json 3
+jpg 2'
+        run_ok sb cat --samples --array=json $container
+        output_is 'json 3
+json 1
+json 2'
+    done
+    printf '%s\n' 0/json ':2/jpg' 2/jpg >list
+    run_fail 1 sb cat --samples -T list a.barecat
+    output_is 'json 3
+jpg 3
+jpg 1'
+    stderr_is "shardbox cat: a.barecat: sample 2: has no file 'jpg'"
+    (($(sb cat --samples --shuffle --array=jpg a.barecat | wc -l) == 4)) || fail 'shuffled'
+    run_fail 2 sb cat --samples --array=png a.barecat
+    stderr_is "shardbox cat: a.barecat: no sample has a file 'png'"
+    run_fail 2 sb cat --samples --part=1/2 a.barecat 0/json 1
+    stderr_is 'shardbox cat: a.barecat: samples of a list, or of different files, cannot be sampled, shuffled, cut or repeated'
+}
+
+@test "--samples of ls and du is for files by name, and shows them in their order" {
+    make_few
+    printf 'x\n' | sb convert -q --frame=line - l.bag
+    run_fail 2 sb ls --samples l.bag
+    stderr_has 'l.bag: is a bag, and --samples is for files of archives'
+    run_fail 2 sb du --samples l.bag
+    stderr_has 'l.bag: is a bag, and --samples is for files of archives'
+    run_fail 2 sb ls --samples --sort=size a.barecat
+    stderr_has 'samples are listed in their order, without --sort'
+    run_fail 2 sb du --samples a.barecat sub
+    stderr_has '--samples is of a whole archive, and a PATH does not go with it'
+    run_fail 2 sb ls --array=jpg a.barecat
+    stderr_has 'a.barecat: is no Syrah file and no cache, and --array is for these'
+}

@@ -1,7 +1,6 @@
 #include "store/samples/samples.h"
 
 #include "archive/database.h"
-#include "core/buf.h"
 #include "core/interrupt.h"
 
 #include <sqlite3.h>
@@ -10,16 +9,27 @@
 
 #define FILES_BETWEEN 65536 /* looks whether a signal came */
 
-struct sb_samples {
+struct samples {
+    struct sb_table base;
     struct sb_archive *archive;
     sqlite3 *db;
     sqlite3_stmt *find;
     int64_t count;
+    struct sb_sample_column columns[SB_SAMPLE_COLUMNS_MOST + 1];
+    size_t column_count;
+    size_t last_column;
 
-    struct sb_buf name;       /* of the sample at hand: SB_BY_PATH files begin with it */
-    struct sb_cursor *cursor; /* NULL: it is a file of its own, */
-    bool given;               /* which was given */
+    int64_t looked_at;  /* -1: none */
+    struct sb_buf name; /* of that sample: files begin with it; or it is a file of its own */
+    struct sb_buf text; /* of their paths, one after the other */
+    struct sb_sample_file *files;
+    size_t file_count, room;
 };
+
+static struct samples *of(const struct sb_table *table)
+{
+    return (struct samples *)table;
+}
 
 size_t sb_sample_name_size(const char *path, size_t size)
 {
@@ -30,20 +40,115 @@ size_t sb_sample_name_size(const char *path, size_t size)
     return dot && dot > last ? (size_t)(dot - path) + 1 : size;
 }
 
-void sb_samples_free(struct sb_samples *samples)
+static bool has_stem(const struct samples *samples)
 {
-    if (!samples)
-        return;
-    sb_cursor_free(samples->cursor);
-    sqlite3_finalize(samples->find);
-    sb_database_close(samples->db);
-    sb_buf_release(&samples->name);
-    free(samples);
+    const struct sb_buf *name = &samples->name;
+
+    return name->size > 0 && name->data[name->size - 1] == '.';
 }
 
-/* A sample has its number when its first file comes. */
-static enum sb_code number_samples(struct sb_samples *samples, struct sb_cursor *cursor,
-                                   sqlite3_stmt *add, struct sb_error *err)
+static void free_table(struct sb_table *table)
+{
+    struct samples *samples = of(table);
+
+    sqlite3_finalize(samples->find);
+    sb_database_close(samples->db);
+    for (size_t i = 0; i < samples->column_count; i++)
+        free(samples->columns[i].name);
+    sb_buf_release(&samples->name);
+    sb_buf_release(&samples->text);
+    free(samples->files);
+}
+
+/* Numbering, and counting of columns. */
+
+static int compare(const char *name, size_t size, const struct sb_sample_column *column)
+{
+    size_t other = strlen(column->name);
+    int order = memcmp(name, column->name, size < other ? size : other);
+
+    return order ? order : (size > other) - (size < other);
+}
+
+/* The place of the first column that does not come before the name. */
+static size_t find_place(const struct samples *samples, const char *name, size_t size)
+{
+    size_t low = 0, high = samples->column_count;
+
+    if (high > SB_SAMPLE_COLUMNS_MOST)
+        high = SB_SAMPLE_COLUMNS_MOST;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (compare(name, size, &samples->columns[middle]) > 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_at(const struct samples *samples, size_t place, const char *name, size_t size)
+{
+    return place < samples->column_count && samples->columns[place].name &&
+           compare(name, size, &samples->columns[place]) == 0;
+}
+
+static enum sb_code add_column(struct samples *samples, size_t place, const char *name, size_t size)
+{
+    struct sb_sample_column *at = &samples->columns[place];
+    char *copy = strndup(name, size);
+
+    if (!copy)
+        return SB_NOMEM;
+    memmove(at + 1, at, (samples->column_count - place) * sizeof(*at));
+    *at = (struct sb_sample_column){.name = copy};
+    samples->column_count++;
+    return SB_OK;
+}
+
+/* Extensions come in turn: the one after the last is looked at first. */
+static enum sb_code count_file(struct samples *samples, const char *name, size_t size,
+                               int64_t bytes)
+{
+    size_t place = samples->last_column + 1;
+
+    if (!is_at(samples, place, name, size))
+        place = find_place(samples, name, size);
+    if (!is_at(samples, place, name, size)) {
+        if (samples->column_count >= SB_SAMPLE_COLUMNS_MOST) {
+            place = SB_SAMPLE_COLUMNS_MOST;
+            samples->column_count = place + 1;
+        } else if (add_column(samples, place, name, size)) {
+            return SB_NOMEM;
+        }
+    }
+    samples->last_column = place;
+    samples->columns[place].files++;
+    if (__builtin_add_overflow(samples->columns[place].bytes, bytes,
+                               &samples->columns[place].bytes))
+        samples->columns[place].bytes = INT64_MAX;
+    return SB_OK;
+}
+
+/* A sample has its number when its first file comes; neighbours are mostly of one sample. */
+static enum sb_code number_file(struct samples *samples, const struct sb_entry *entry, size_t size,
+                                sqlite3_stmt *add, struct sb_error *err)
+{
+    if (samples->name.size == size && memcmp(samples->name.data, entry->path, size) == 0)
+        return SB_OK;
+    if (sb_buf_set(&samples->name, entry->path, size))
+        return sb_fail_memory(err);
+    sqlite3_bind_int64(add, 1, samples->count);
+    sqlite3_bind_blob(add, 2, samples->name.data, (int)size, SQLITE_STATIC);
+    if (sb_database_step(add, err))
+        return err->code;
+    samples->count += sqlite3_changes(samples->db);
+    return SB_OK;
+}
+
+static enum sb_code number_all(struct samples *samples, struct sb_cursor *cursor, sqlite3_stmt *add,
+                               struct sb_error *err)
 {
     struct sb_entry entry;
     int64_t between = 0;
@@ -54,23 +159,17 @@ static enum sb_code number_samples(struct sb_samples *samples, struct sb_cursor 
 
         if (between++ % FILES_BETWEEN == 0 && sb_interrupted())
             return sb_fail(err, SB_INTERRUPT, "interrupted");
-        /* Neighbours are mostly of one sample. */
-        if (entry.type != SB_FILE || entry.defect ||
-            (samples->name.size == size && memcmp(samples->name.data, entry.path, size) == 0))
+        if (entry.type != SB_FILE || entry.defect)
             continue;
-        if (sb_buf_set(&samples->name, entry.path, size))
+        if (number_file(samples, &entry, size, add, err))
+            return err->code;
+        if (count_file(samples, entry.path + size, entry.path_size - size, entry.size))
             return sb_fail_memory(err);
-        sqlite3_bind_int64(add, 1, samples->count);
-        sqlite3_bind_blob(add, 2, samples->name.data, (int)size, SQLITE_STATIC);
-        code = sb_database_step(add, err);
-        if (code)
-            return code;
-        samples->count += sqlite3_changes(samples->db);
     }
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code look_through(struct sb_samples *samples, struct sb_error *err)
+static enum sb_code look_through(struct samples *samples, struct sb_error *err)
 {
     const struct sb_query files = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     struct sb_cursor *cursor = NULL;
@@ -81,47 +180,15 @@ static enum sb_code look_through(struct sb_samples *samples, struct sb_error *er
     if (!code)
         code = sb_cursor_open(&cursor, samples->archive, &files, err);
     if (!code)
-        code = number_samples(samples, cursor, add, err);
+        code = number_all(samples, cursor, add, err);
     sb_cursor_free(cursor);
     sqlite3_finalize(add);
     return code;
 }
 
-enum sb_code sb_samples_open(struct sb_samples **out, struct sb_archive *archive,
-                             const char *beside, struct sb_error *err)
-{
-    struct sb_samples *samples = calloc(1, sizeof(*samples));
-    enum sb_code code;
+/* The files of one sample. */
 
-    *out = NULL;
-    if (!samples)
-        return sb_fail_memory(err);
-    samples->archive = archive;
-    code = sb_database_open_private(&samples->db, beside, err);
-    if (!code)
-        code =
-            sb_database_run(samples->db,
-                            "CREATE TABLE samples (number INTEGER PRIMARY KEY, name BLOB UNIQUE);"
-                            " BEGIN",
-                            err);
-    if (!code)
-        code = look_through(samples, err);
-    if (!code)
-        code = sb_database_prepare(samples->db, &samples->find,
-                                   "SELECT name FROM samples WHERE number = ?1", err);
-    if (code)
-        sb_samples_free(samples);
-    else
-        *out = samples;
-    return code;
-}
-
-int64_t sb_samples_count(const struct sb_samples *samples)
-{
-    return samples->count;
-}
-
-static enum sb_code read_name(struct sb_samples *samples, int64_t number, struct sb_error *err)
+static enum sb_code read_name(struct samples *samples, int64_t number, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
@@ -135,37 +202,202 @@ static enum sb_code read_name(struct sb_samples *samples, int64_t number, struct
     return code;
 }
 
-enum sb_code sb_samples_seek(struct sb_samples *samples, int64_t number, struct sb_error *err)
+/* But for its path: the text may move. */
+static enum sb_code add_file(struct samples *samples, const struct sb_entry *entry)
 {
-    struct sb_query query = {.order = SB_BY_PATH, .files = true, .names_only = true};
+    size_t room = samples->room * 2 + 8;
+    struct sb_sample_file *files;
 
-    sb_cursor_free(samples->cursor);
-    samples->cursor = NULL;
-    samples->given = false;
-    if (read_name(samples, number, err))
-        return err->code;
-    if (samples->name.size == 0 || samples->name.data[samples->name.size - 1] != '.')
-        return SB_OK;
-    query.prefix = samples->name.data;
-    return sb_cursor_open(&samples->cursor, samples->archive, &query, err);
+    if (samples->file_count == samples->room) {
+        files = reallocarray(samples->files, room, sizeof(*files));
+        if (!files)
+            return SB_NOMEM;
+        samples->files = files;
+        samples->room = room;
+    }
+    samples->files[samples->file_count++] = (struct sb_sample_file){
+        .path_size = entry->path_size,
+        .size = entry->size,
+        .defect = entry->defect,
+    };
+    return sb_buf_add(&samples->text, entry->path, entry->path_size + 1);
 }
 
-enum sb_code sb_samples_next(struct sb_samples *samples, const char **path, size_t *size,
+static enum sb_code read_stem(struct samples *samples, struct sb_error *err)
+{
+    const struct sb_query query = {
+        .order = SB_BY_PATH, .files = true, .prefix = samples->name.data};
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    enum sb_code code = sb_cursor_open(&cursor, samples->archive, &query, err);
+
+    while (!code && !(code = sb_cursor_next(cursor, &entry, err))) {
+        /* A directory may be called as a sample is, "0017.more/x"; what is in it is of others. */
+        if (sb_sample_name_size(entry.path, entry.path_size) == samples->name.size &&
+            add_file(samples, &entry))
+            code = sb_fail_memory(err);
+    }
+    sb_cursor_free(cursor);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code read_alone(struct samples *samples, struct sb_error *err)
+{
+    struct sb_entry entry;
+    enum sb_code code =
+        sb_archive_lookup(samples->archive, samples->name.data, samples->name.size, &entry, err);
+
+    if (code)
+        return code == SB_NOENT ? SB_OK : code;
+    return add_file(samples, &entry) ? sb_fail_memory(err) : SB_OK;
+}
+
+static enum sb_code look_at(struct samples *samples, int64_t row, struct sb_error *err)
+{
+    const char *path;
+    enum sb_code code;
+
+    samples->looked_at = -1;
+    samples->file_count = 0;
+    sb_buf_clear(&samples->text);
+    code = read_name(samples, row, err);
+    if (!code)
+        code = has_stem(samples) ? read_stem(samples, err) : read_alone(samples, err);
+    if (code)
+        return code;
+    path = samples->text.data;
+    for (size_t i = 0; i < samples->file_count; i++) {
+        struct sb_sample_file *file = &samples->files[i];
+
+        file->path = path;
+        file->column = path + samples->name.size;
+        path += file->path_size + 1;
+    }
+    samples->looked_at = row;
+    return SB_OK;
+}
+
+const struct sb_sample_file *sb_sample_files(const struct sb_table *samples)
+{
+    return of(samples)->files;
+}
+
+const struct sb_sample_column *sb_sample_columns(const struct sb_table *samples, size_t *count)
+{
+    *count = of(samples)->column_count;
+    return of(samples)->columns;
+}
+
+/* As a table. */
+
+static enum sb_code count(struct sb_table *table, int64_t *out, struct sb_error *err)
+{
+    (void)err;
+    *out = of(table)->count;
+    return SB_OK;
+}
+
+static enum sb_code row_at(struct sb_table *table, int64_t number, int64_t *row,
+                           struct sb_error *err)
+{
+    (void)table, (void)err;
+    *row = number;
+    return SB_OK;
+}
+
+static enum sb_code columns(struct sb_table *table, int64_t row, uint32_t *out,
+                            struct sb_error *err)
+{
+    struct samples *samples = of(table);
+
+    if (samples->looked_at != row && look_at(samples, row, err))
+        return err->code;
+    *out = (uint32_t)samples->file_count;
+    return SB_OK;
+}
+
+static struct sb_column column(struct sb_table *table, uint32_t number)
+{
+    return (struct sb_column){.name = of(table)->files[number].column, .dtype = SB_DTYPE_NONE};
+}
+
+static int64_t find(struct sb_table *table, const char *name, size_t size)
+{
+    const struct samples *samples = of(table);
+
+    for (size_t i = 0; i < samples->file_count; i++) {
+        const char *other = samples->files[i].column;
+
+        if (strlen(other) == size && memcmp(other, name, size) == 0)
+            return (int64_t)i;
+    }
+    return -1;
+}
+
+static enum sb_code need(struct sb_table *table, const char *name, struct sb_error *err)
+{
+    const struct samples *samples = of(table);
+    size_t size = strlen(name);
+
+    if (samples->column_count > SB_SAMPLE_COLUMNS_MOST ||
+        is_at(samples, find_place(samples, name, size), name, size))
+        return SB_OK;
+    return sb_fail(err, SB_INVALID, "%s: no sample has a file '%s'", table->name, name);
+}
+
+static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out,
                              struct sb_error *err)
 {
-    struct sb_entry entry = {.path = samples->name.data, .path_size = samples->name.size};
-    enum sb_code code = SB_OK;
+    struct samples *samples = of(table);
 
-    if (!samples->cursor && samples->given)
-        return err->code = SB_END;
-    samples->given = true;
-    /* A directory may be called as a sample is, "0017.more/x"; what is in it is of others. */
-    while (!code && samples->cursor) {
-        code = sb_cursor_next(samples->cursor, &entry, err);
-        if (!code && sb_sample_name_size(entry.path, entry.path_size) == samples->name.size)
-            break;
-    }
-    *path = entry.path;
-    *size = entry.path_size;
+    if (samples->looked_at != row && look_at(samples, row, err))
+        return err->code;
+    return sb_buf_add(out, samples->name.data, samples->name.size - has_stem(samples))
+               ? sb_fail_memory(err)
+               : SB_OK;
+}
+
+enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archive,
+                                 const char *beside, struct sb_error *err)
+{
+    static const struct sb_table_ops ops = {.free = free_table,
+                                            .count = count,
+                                            .row = row_at,
+                                            .columns = columns,
+                                            .column = column,
+                                            .find = find,
+                                            .need = need,
+                                            .row_name = row_name};
+    struct samples *samples = calloc(1, sizeof(*samples));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!samples)
+        return sb_fail_memory(err);
+    samples->base = (struct sb_table){.ops = &ops,
+                                      .name = sb_archive_path(archive),
+                                      .row_word = "sample",
+                                      .cell_word = "file",
+                                      .numbered = true,
+                                      .of_samples = true,
+                                      .varied = true};
+    samples->archive = archive;
+    samples->looked_at = -1;
+    code = sb_database_open_private(&samples->db, beside, err);
+    if (!code)
+        code =
+            sb_database_run(samples->db,
+                            "CREATE TABLE samples (number INTEGER PRIMARY KEY, name BLOB UNIQUE);"
+                            " BEGIN",
+                            err);
+    if (!code)
+        code = look_through(samples, err);
+    if (!code)
+        code = sb_database_prepare(samples->db, &samples->find,
+                                   "SELECT name FROM samples WHERE number = ?1", err);
+    if (code)
+        sb_table_free(&samples->base);
+    else
+        *out = &samples->base;
     return code;
 }

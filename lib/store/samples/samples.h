@@ -1,17 +1,23 @@
 /*
- * Samples: the files of a tree that belong together by their names, 0017.jpg and 0017.json.
+ * Samples: the files of a tree that belong together by their names, 0017.jpg and 0017.json, as the
+ * rows of a table (store/table.h), whose columns are what stands behind the stem: jpg, json.
  *
  * As WebDataset groups them (webdataset/tariterators.py, base_plus_ext): files whose paths are the
  * same up to the first dot of the last component are one sample, and what stands behind that dot is
- * what each of them is of it. A file without such a stem (README, .x) is a sample of its own, also
- * below a directory, where WebDataset takes the directory's name for the stem.
+ * what each of them is of it. A file without such a stem (README, .x) is a sample of its own, of a
+ * column without a name, also below a directory, where WebDataset takes the directory's name for
+ * the stem.
  */
 #ifndef SB_STORE_SAMPLES_SAMPLES_H
 #define SB_STORE_SAMPLES_SAMPLES_H
 
 #include "archive/archive.h"
+#include "store/table.h"
 
 #include <stddef.h>
+
+/* More columns than these are not told apart: names with a date in them may have one each. */
+#define SB_SAMPLE_COLUMNS_MOST 1000
 
 /*
  * How much of a path names its sample: up to its dot, and with it, so that no file that has none
@@ -21,25 +27,34 @@ size_t sb_sample_name_size(const char *path, size_t size);
 
 /*
  * The samples of an archive, or of what is seen as one: numbered in the order in which their first
- * files lie, found by number. Their names are kept in a private temporary database, whose memory is
- * bounded; files are looked up in the archive, which stays as long. Belongs to one thread.
+ * files lie. Goes through all files first. Their names are kept in a private temporary database,
+ * whose memory is bounded (beside: see sb_temp_directory); files are looked up in the archive,
+ * which stays as long. The table says which cells there are, and how they are called: bytes are for
+ * those who read the archive. SB_INTERRUPT.
  */
-struct sb_samples;
+enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archive,
+                                 const char *beside, struct sb_error *err) SB_CHECKED;
 
-/* beside: see sb_temp_directory. Goes through all files; SB_INTERRUPT. */
-enum sb_code sb_samples_open(struct sb_samples **out, struct sb_archive *archive,
-                             const char *beside, struct sb_error *err) SB_CHECKED;
-void sb_samples_free(struct sb_samples *samples); /* NULL is allowed */
+struct sb_sample_file {
+    const char *path;
+    size_t path_size;
+    const char *column; /* within the path: what follows its stem; "" where it has none */
+    int64_t size;
+    const char *defect; /* NULL, or why its row cannot be used */
+};
 
-int64_t sb_samples_count(const struct sb_samples *samples);
+/* The files of the sample that was looked at last (sb_table_columns), in order of name; they live
+ * until the next. */
+const struct sb_sample_file *sb_sample_files(const struct sb_table *samples);
 
-/* Goes to a sample, which must be there. */
-enum sb_code sb_samples_seek(struct sb_samples *samples, int64_t number,
-                             struct sb_error *err) SB_CHECKED;
+struct sb_sample_column {
+    char *name;
+    int64_t files;
+    int64_t bytes;
+};
 
-/* The next of its files, in order of name; SB_END after the last. The path lives until the next
- * call. */
-enum sb_code sb_samples_next(struct sb_samples *samples, const char **path, size_t *size,
-                             struct sb_error *err) SB_CHECKED;
+/* All that are in any sample, in order of name, as long as the table. Of more than
+ * SB_SAMPLE_COLUMNS_MOST the last one, whose name is NULL, stands for the others. */
+const struct sb_sample_column *sb_sample_columns(const struct sb_table *samples, size_t *count);
 
 #endif

@@ -36,6 +36,7 @@ struct sb_table_choice {
     struct sb_record_run rows;  /* that are under way */
     struct selection selection; /* of these */
     uint32_t named;             /* the only column of a selection */
+    const char *sought;         /* where columns vary: the one to be found in each row, or NULL */
     struct sb_buf missing;
 };
 
@@ -87,7 +88,7 @@ static enum sb_code look_at_columns(struct sb_table_choice *choice, int64_t row,
 static enum sb_code fail_row(struct sb_table_choice *choice, struct sb_record_run *run,
                              struct sb_error *err)
 {
-    const char *named = "";
+    const char *named = choice->sought ? choice->sought : "";
 
     if (choice->selection.columns == &choice->named)
         named = sb_table_column(choice->table, choice->named).name;
@@ -96,8 +97,18 @@ static enum sb_code fail_row(struct sb_table_choice *choice, struct sb_record_ru
         (*named && sb_buf_add_format(&choice->missing, "/%s", named)))
         return sb_fail_memory(err);
     run->count = 0;
+    if (run->first >= 0 && run->first < choice->count)
+        return sb_fail(err, SB_INVALID, "%s %" PRId64 ": has no %s '%s'", choice->table->row_word,
+                       run->first, sb_table_cell_word(choice->table), named);
     return sb_fail(err, SB_INVALID, "%s %" PRId64 ": there are %" PRId64, choice->table->row_word,
                    run->first, choice->count);
+}
+
+static void select_only(struct sb_table_choice *choice, int64_t column, bool as_file)
+{
+    choice->named = (uint32_t)column;
+    choice->selection =
+        (struct selection){.columns = &choice->named, .count = 1, .as_file = as_file};
 }
 
 /* What follows is of this column, or, of NULL, of the usual ones. */
@@ -106,18 +117,20 @@ static enum sb_code select_column(struct sb_table_choice *choice, const char *co
                                   struct sb_error *err)
 {
     bool as_file = false;
-    int64_t found = column ? sb_table_find(choice->table, column, strlen(column), &as_file) : 0;
+    int64_t found;
 
+    choice->selection = choice->usual;
+    choice->sought = choice->table->varied ? column : NULL;
+    if (!column || choice->sought)
+        return SB_OK;
+    found = sb_table_find(choice->table, column, strlen(column), &as_file);
     if (found < 0) {
         if (sb_buf_set(&choice->missing, words, strlen(words)))
             return sb_fail_memory(err);
         *run = (struct sb_record_run){.step = 1};
         return sb_fail(err, SB_INVALID, "%s: there is no array '%s'", words, column);
     }
-    choice->named = (uint32_t)found;
-    choice->selection =
-        column ? (struct selection){.columns = &choice->named, .count = 1, .as_file = as_file}
-               : choice->usual;
+    select_only(choice, found, as_file);
     return SB_OK;
 }
 
@@ -177,6 +190,7 @@ static enum sb_code next_slice(struct sb_table_choice *choice, struct sb_record_
         return take_slice(choice, &options->rows.slices[choice->slice++], run, err);
     }
     choice->selection = choice->usual;
+    choice->sought = NULL;
     if (options->rows.list)
         return next_line(choice, run, err);
     if (options->group_count > 0 || choice->all_given)
@@ -216,11 +230,8 @@ static void take_counted(struct sb_table_choice *choice)
     drop_rows(&choice->codes, 1);
     choice->rows = (struct sb_record_run){.first = number / base, .step = 1, .count = 1};
     choice->selection = choice->usual;
-    if (number % base > 0) {
-        choice->named = (uint32_t)((number % base - 1) / 2);
-        choice->selection = (struct selection){
-            .columns = &choice->named, .count = 1, .as_file = (number % base - 1) % 2};
-    }
+    if (number % base > 0)
+        select_only(choice, (number % base - 1) / 2, (number % base - 1) % 2);
 }
 
 static enum sb_code fill_rows(struct sb_table_choice *choice, struct sb_record_run *run,
@@ -247,7 +258,9 @@ static enum sb_code take_row(struct sb_table_choice *choice, struct sb_cell_run 
                              struct sb_error *err)
 {
     struct sb_table *table = choice->table;
-    int64_t number = choice->rows.first;
+    const char *sought = choice->sought;
+    int64_t number = choice->rows.first, found;
+    bool as_file;
 
     drop_rows(&choice->rows, 1);
     run->rows = (struct sb_record_run){.step = 1, .count = 1};
@@ -255,6 +268,12 @@ static enum sb_code take_row(struct sb_table_choice *choice, struct sb_cell_run 
         look_at_columns(choice, run->rows.first, err))
         return err->code;
     choice->selection = choice->usual;
+    if (!sought)
+        return SB_OK;
+    found = sb_table_find(table, sought, strlen(sought), &as_file);
+    if (found < 0)
+        return fail_row(choice, &run->rows, err);
+    select_only(choice, found, as_file);
     return SB_OK;
 }
 
@@ -342,12 +361,13 @@ static enum sb_code draw(struct sb_table_choice *choice, const struct sb_notify 
     struct sb_record_run ignored;
 
     if (!is_of_one_kind(&choice->options)) {
-        if (rows.sample < 0 && !rows.shuffle && !rows.forever)
+        if (rows.sample < 0 && !rows.shuffle && !rows.forever && !choice->table->varied)
             return count_rows(choice, notify, err);
         return sb_fail(err, SB_INVALID,
-                       "%s: %ss of a list, or of different arrays, cannot be sampled, shuffled "
+                       "%s: %ss of a list, or of different %ss, cannot be sampled, shuffled%s "
                        "or repeated",
-                       choice->table->name, choice->table->row_word);
+                       choice->table->name, choice->table->row_word,
+                       sb_table_cell_word(choice->table), choice->table->varied ? ", cut" : "");
     }
     choice->selection = choice->usual;
     if (choice->options.group_count > 0 &&

@@ -2,11 +2,11 @@
 
 #include "core/interrupt.h"
 #include "store/cache/cache.h"
+#include "store/samples/samples.h"
 #include "store/syrah/set.h"
 #include "task/table/record_scan.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define ITEMS_BETWEEN 65536 /* looks whether a signal came */
 
@@ -35,6 +35,7 @@ static enum sb_code begin(struct sb_usage *usage, const struct sb_measure *measu
 {
     *usage = (struct sb_usage){.measures = measures,
                                .measure_count = measure_count,
+                               .line_word = "path",
                                .lines = calloc(lines + 1, sizeof(*usage->lines)),
                                .line_count = lines,
                                .total = {.name = "total", .rest = true}};
@@ -211,7 +212,8 @@ static enum sb_code measure_syrah(struct measuring *measuring, const struct sb_s
 
     if (begin(usage, of_items, 2, (size_t)arrays + 2, err))
         return err->code;
-    usage->by_column = true;
+    usage->line_word = "array";
+    usage->typed = true;
     usage->line_count = arrays;
     for (uint32_t i = 0; i < arrays; i++) {
         const struct sb_syrah_array *array = sb_syrah_set_array(set, i);
@@ -324,6 +326,34 @@ static enum sb_code measure_cache(struct measuring *measuring, struct sb_cache *
     return code;
 }
 
+/* Samples: by what their files are called behind the stem. */
+enum { SAMPLES, FILES_BYTES };
+static const struct sb_measure of_samples[] = {{"samples", false}, {"bytes", true}};
+
+static enum sb_code measure_samples(struct measuring *measuring, struct sb_error *err)
+{
+    const struct sb_usage_options *options = measuring->options;
+    struct sb_usage *usage = measuring->usage;
+    size_t count;
+    const struct sb_sample_column *columns = sb_sample_columns(measuring->table, &count);
+
+    if (begin(usage, of_samples, 2, count, err))
+        return err->code;
+    usage->line_word = "extension";
+    for (size_t i = 0; i < count; i++) {
+        const char *name = columns[i].name;
+
+        if (name && !sb_array_is_among(name, options->columns, options->column_count))
+            continue;
+        usage->lines[i] = (struct sb_usage_line){.name = name ? name : "others",
+                                                 .rest = !name,
+                                                 .amounts = {columns[i].files, columns[i].bytes}};
+    }
+    drop_nameless(usage);
+    sum_up(usage);
+    return measuring->table->ops->count(measuring->table, &usage->total.amounts[SAMPLES], err);
+}
+
 enum sb_code sb_table_usage(struct sb_table *table, const struct sb_usage_options *options,
                             struct sb_usage *usage, struct sb_error *err)
 {
@@ -332,6 +362,8 @@ enum sb_code sb_table_usage(struct sb_table *table, const struct sb_usage_option
     *usage = (struct sb_usage){0};
     if (sb_table_need(table, options->columns, options->column_count, err))
         return err->code;
+    if (table->of_samples)
+        return measure_samples(&measuring, err);
     if (table->syrah)
         return measure_syrah(&measuring, table->syrah, err);
     if (table->cache)

@@ -25,8 +25,9 @@ struct sb_usage_line {
 struct sb_usage {
     const struct sb_measure *measures;
     size_t measure_count;
-    bool by_column; /* lines are of columns, else of files */
-    bool packed;    /* "bytes" are kept as "stored" */
+    const char *line_word; /* what lines are of: "path", "array", "extension" */
+    bool typed;            /* these have a dtype */
+    bool packed;           /* "bytes" are kept as "stored" */
     struct sb_usage_line *lines;
     size_t line_count;
     struct sb_usage_line total;
