@@ -185,8 +185,7 @@ static const struct option options[] = {
     OPTION_FLAG(0, "decompress-all", struct settings, decompress_all,
                 "the same, also where several are stacked"),
     OPTION_FROM,
-    OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
-                   "threads that read ahead (default: the cores, at most 4)"),
+    OPTION_THREADS(struct settings, "threads that read ahead"),
     OPTION_BWLIMIT,
     OPTIONS_CAT_ROWS(struct settings, rows),
     OPTION_FLAG(0, "samples", struct settings, samples,
@@ -370,7 +369,7 @@ static int check_files(const struct settings *settings, const struct cat_request
         return message_usage("--decompress and --frame=%s cannot be given together: it tells "
                              "lengths before they are known",
                              sb_framing_words[settings->framing]);
-    return OPTIONS_RUN;
+    return STATUS_CLEAN;
 }
 
 static enum sb_code fetch_named(const struct settings *settings, const struct cat_request *request,
@@ -395,7 +394,7 @@ static int cat_files(const struct settings *settings, const struct cat_request *
     enum sb_code code;
     int status = check_files(settings, request);
 
-    if (status != OPTIONS_RUN)
+    if (status)
         return status;
     code = settings->samples ? fetch_samples(settings, request, &err)
                              : fetch_named(settings, request, &err);
@@ -466,32 +465,23 @@ static int cat_store(struct settings *settings, struct sb_store *store, char **o
     return table ? cat_table(settings, &request) : cat_files(settings, &request);
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(void *context, char **operands, int count)
 {
-    struct settings settings = {.rows = CAT_ROWS_DEFAULTS};
+    struct settings *settings = context;
     struct sb_store *store;
     struct sb_error err;
-    int first, status;
-    size_t count;
+    int status;
 
-    status = options_parse(self, argc, argv, &settings, &first, NULL);
-    if (status != OPTIONS_RUN)
-        return status;
-    settings.decompress |= settings.decompress_all;
-    if (first == argc)
-        return message_usage("no archive given");
-    if (settings.batch && settings.framing)
+    settings->decompress |= settings->decompress_all;
+    if (settings->batch && settings->framing)
         return message_usage("--batch and --frame cannot be given together");
-    if (settings.batch)
-        settings.framing = SB_FRAMING_BATCH;
-    if (!part_parse(settings.part, &settings.share))
+    if (settings->batch)
+        settings->framing = SB_FRAMING_BATCH;
+    if (!part_parse(settings->part, &settings->share))
         return message_status();
-    count = (size_t)(argc - first) - 1;
-    if (settings.threads == 0)
-        settings.threads = sb_default_threads();
-    if (open_store(&store, argv[first], &settings.opening, &err))
+    if (open_store(&store, operands[0], &settings->opening, &err))
         return message_failure(&err);
-    status = cat_store(&settings, store, argv + first + 1, count);
+    status = cat_store(settings, store, operands + 1, (size_t)count - 1);
     sb_store_free(store);
     return status;
 }
@@ -505,5 +495,8 @@ const struct command cat_command = {
              "tells more.\n"
              "Exit status: 0 all were written, 1 some are missing or damaged, 2 error.",
     .operands = OPERAND_ARCHIVE_PATHS,
+    .settings_size = sizeof(struct settings),
+    .needs_archive = true,
+    .defaults = &(const struct settings){.rows = CAT_ROWS_DEFAULTS},
     .run = run,
 };

@@ -111,8 +111,7 @@ static const struct option options[] = {
                 "make nothing if anything would be lost or left out"),
     OPTION_TEXT(0, "report", struct convert_settings, report, "FILE",
                 "list in FILE what was lost or left out, as JSON Lines", OPERAND_FILE),
-    OPTION_INTEGER('j', "threads", struct convert_settings, threads, "N", 1, 256,
-                   "threads to use (default: the cores, at most 4)"),
+    OPTION_THREADS(struct convert_settings, "threads to use"),
     OPTION_BWLIMIT,
     OPTION_FLAG('n', "dry-run", struct convert_settings, dry_run,
                 "write nothing; under -v name what would be stored"),
@@ -488,53 +487,28 @@ static int convert_part(struct convert_settings *settings)
     return status;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(void *context, char **operands, int count)
 {
-    struct convert_settings settings = {
-        .from = NOT_GIVEN,
-        .to = NOT_GIVEN,
-        .method = NOT_GIVEN,
-        .existing = NOT_GIVEN,
-        .duplicates = NOT_GIVEN,
-        .compress = NOT_GIVEN,
-        .sequence = NOT_GIVEN,
-        .dtype = NOT_GIVEN,
-        .threads = sb_default_threads(),
-        .records = {.framing = NOT_FRAMED},
-    };
-    const char *wrong = "give at least one INPUT, and OUTPUT";
-    int first, status;
+    struct convert_settings *settings = context;
+    const char *wrong;
 
-    status = options_parse(self, argc, argv, &settings, &first, NULL);
-    if (status != OPTIONS_RUN)
-        goto out;
-    settings.decompress |= settings.decompress_all;
-    if (settings.records.limits_only && settings.part) {
-        status = message_usage("--part and --limits-only exclude each other");
-        goto out;
-    }
-    if (settings.records.limits_only) {
-        status = describe_shards(&settings, argv + first, argc - first);
-        goto out;
-    }
-    if (argc - first >= 2 && *argv[argc - 1]) {
-        settings.inputs = argv + first;
-        settings.input_count = (size_t)(argc - first - 1);
-        settings.output = argv[argc - 1];
-        settings.from_extents =
-            settings.from != NOT_GIVEN && strcmp(from_words[settings.from], "extents") == 0;
-        if (settings.from != NOT_GIVEN)
-            settings.input_type = sb_container_named(from_words[settings.from]);
-        settings.output_type = output_type(&settings);
-        wrong = misuse_of_convert(&settings);
-    }
-    if (wrong)
-        status = message_usage("%s", wrong);
-    else
-        status = convert_part(&settings);
-out:
-    sb_filter_free(settings.filter);
-    return status;
+    settings->decompress |= settings->decompress_all;
+    if (settings->records.limits_only && settings->part)
+        return message_usage("--part and --limits-only exclude each other");
+    if (settings->records.limits_only)
+        return describe_shards(settings, operands, count);
+    if (count < 2 || !*operands[count - 1])
+        return message_usage("give at least one INPUT, and OUTPUT");
+    settings->inputs = operands;
+    settings->input_count = (size_t)count - 1;
+    settings->output = operands[count - 1];
+    settings->from_extents =
+        settings->from != NOT_GIVEN && strcmp(from_words[settings->from], "extents") == 0;
+    if (settings->from != NOT_GIVEN)
+        settings->input_type = sb_container_named(from_words[settings->from]);
+    settings->output_type = output_type(settings);
+    wrong = misuse_of_convert(settings);
+    return wrong ? message_usage("%s", wrong) : convert_part(settings);
 }
 
 const struct command convert_command = {
@@ -544,5 +518,18 @@ const struct command convert_command = {
     .options = options,
     .notes = notes,
     .operands = OPERAND_FILE,
+    .settings_size = sizeof(struct convert_settings),
+    .defaults =
+        &(const struct convert_settings){
+            .from = NOT_GIVEN,
+            .to = NOT_GIVEN,
+            .method = NOT_GIVEN,
+            .existing = NOT_GIVEN,
+            .duplicates = NOT_GIVEN,
+            .compress = NOT_GIVEN,
+            .sequence = NOT_GIVEN,
+            .dtype = NOT_GIVEN,
+            .records = {.framing = NOT_FRAMED},
+        },
     .run = run,
 };

@@ -14,10 +14,8 @@
 
 #include "archive/shards.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define QUICK_SECONDS 5
@@ -246,25 +244,19 @@ static int defrag(struct settings *settings)
     return message_status();
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(void *context, char **operands, int count)
 {
-    struct settings settings = {.max_seconds = -1, .keep_through = -1, .first = -1, .last = -1};
-    int first, status;
+    struct settings *settings = context;
+    int status;
 
-    status = options_parse(self, argc, argv, &settings, &first, NULL);
-    if (status != OPTIONS_RUN)
-        return status;
-    if (first == argc)
-        return message_usage("no archive given");
-    if (first + 1 < argc)
-        return message_usage("%s: only one archive can be given", argv[first + 1]);
-    if (!settings.quick && (settings.max_seconds >= 0 || settings.keep_through >= 0))
+    (void)count;
+    if (!settings->quick && (settings->max_seconds >= 0 || settings->keep_through >= 0))
         return message_usage("--max-time and --keep-through need --quick");
-    if (settings.quick && settings.first >= 0)
+    if (settings->quick && settings->first >= 0)
         return message_usage("--shards cannot be given with --quick; see --keep-through");
-    settings.archive = argv[first];
-    status = defrag(&settings);
-    sb_buf_release(&settings.table);
+    settings->archive = operands[0];
+    status = defrag(settings);
+    sb_buf_release(&settings->table);
     return status;
 }
 
@@ -275,5 +267,10 @@ const struct command defrag_command = {
     .options = options,
     .notes = "Exit status: 0 done, 1 done, but there are damaged files, 2 error.",
     .operands = OPERAND_ARCHIVE,
+    .settings_size = sizeof(struct settings),
+    .needs_archive = true,
+    .takes_one = true,
+    .defaults =
+        &(const struct settings){.max_seconds = -1, .keep_through = -1, .first = -1, .last = -1},
     .run = run,
 };

@@ -18,7 +18,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #define NANOSECONDS INT64_C(1000000000)
@@ -41,8 +40,7 @@ static const struct option options[] = {
                 "compare with DIR, or with the container of that name (default: .)", OPERAND_FILE),
     OPTION_FLAG('Q', "quick", struct settings, quick, "do not read bytes or targets of links"),
     OPTION_FLAG(0, "json", struct settings, json, "print each difference as a line of JSON"),
-    OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
-                   "threads that read (default: the cores, at most 4)"),
+    OPTION_THREADS(struct settings, "threads that read"),
     OPTION_BWLIMIT,
     OPTION_FROM,
     OPTIONS_BAG("", struct settings, opening.bag),
@@ -361,18 +359,11 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
     return code;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(void *settings, char **operands, int count)
 {
-    struct settings settings = {.directory = ".", .threads = sb_default_threads()};
     struct sb_error err;
-    int first, status;
 
-    status = options_parse(self, argc, argv, &settings, &first, NULL);
-    if (status != OPTIONS_RUN)
-        return status;
-    if (first == argc)
-        return message_usage("no archive given");
-    if (diff(&settings, argv[first], argv + first + 1, (size_t)(argc - first - 1), &err)) {
+    if (diff(settings, operands[0], operands + 1, (size_t)count - 1, &err)) {
         message_failure(&err);
         /* 1 says that they differ, which is not what was found. */
         message_raise(STATUS_ERROR);
@@ -387,5 +378,8 @@ const struct command diff_command = {
     .options = options,
     .notes = "Exit status: 0 the same, 1 different, 2 error.",
     .operands = OPERAND_ARCHIVE_PATHS,
+    .settings_size = sizeof(struct settings),
+    .needs_archive = true,
+    .defaults = &(const struct settings){.directory = "."},
     .run = run,
 };

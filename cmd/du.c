@@ -72,8 +72,7 @@ static const struct option options[] = {
     OPTIONS_BAG("", struct settings, opening.bag),
     OPTION_FLAG(0, "samples", struct settings, samples,
                 "of files: by what their names have after the first dot, in how many samples"),
-    OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
-                   "of a bag: threads that read (default: the cores, at most 4)"),
+    OPTION_THREADS(struct settings, "of a bag: threads that read"),
     OPTION_ARRAY,
     OPTION_BWLIMIT,
     OPTION_FROM,
@@ -461,21 +460,16 @@ static int show(struct settings *settings, struct sb_store *store, char **paths,
     return message_status();
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(void *context, char **operands, int count)
 {
-    struct settings settings = {.max_depth = -1, .sort = -1, .export = -1};
+    struct settings *settings = context;
     struct sb_store *store;
     struct sb_error err;
-    int first, status;
+    int status;
 
-    status = options_parse(self, argc, argv, &settings, &first, NULL);
-    if (status != OPTIONS_RUN)
-        return status;
-    if (first == argc)
-        return message_usage("no archive given");
-    if (open_store(&store, argv[first], &settings.opening, &err))
+    if (open_store(&store, operands[0], &settings->opening, &err))
         return message_failure(&err);
-    status = show(&settings, store, argv + first + 1, argc - first - 1);
+    status = show(settings, store, operands + 1, count - 1);
     sb_store_free(store);
     return status;
 }
@@ -487,5 +481,8 @@ const struct command du_command = {
     .options = options,
     .notes = "Exit status: 0 all was counted, 1 in part, 2 error.",
     .operands = OPERAND_ARCHIVE_PATHS,
+    .settings_size = sizeof(struct settings),
+    .needs_archive = true,
+    .defaults = &(const struct settings){.max_depth = -1, .sort = -1, .export = -1},
     .run = run,
 };

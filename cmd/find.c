@@ -17,7 +17,6 @@
 #include "core/name.h"
 #include "core/number.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -337,8 +336,6 @@ static enum sb_code find(struct finding *finding, const char *path, char **paths
 
 static int check_usage(const struct settings *settings, int operands)
 {
-    if (operands < 1)
-        return message_usage("no archive given");
     if (settings->missing && !settings->files_from)
         return message_usage("--missing needs -T FILE");
     if (settings->files_from && operands > 1)
@@ -355,27 +352,24 @@ static int check_usage(const struct settings *settings, int operands)
     return STATUS_CLEAN;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static void end(void *settings)
 {
-    struct settings settings = {.max_depth = -1};
-    struct finding finding = {.settings = &settings};
-    struct sb_error err;
-    int first, status;
+    printf_format_free(((struct settings *)settings)->format);
+}
 
-    status = options_parse(self, argc, argv, &settings, &first, NULL);
-    if (status != OPTIONS_RUN)
-        goto out;
-    settings.opening.places = settings.json || settings.sort == SORT_ADDRESS;
-    status = check_usage(&settings, argc - first);
-    if (!status) {
-        if (find(&finding, argv[first], argv + first + 1, (size_t)(argc - first - 1), &err))
-            message_failure(&err);
-        status = message_status();
-    }
-out:
-    sb_filter_free(settings.filter);
-    printf_format_free(settings.format);
-    return status;
+static int run(void *context, char **operands, int count)
+{
+    struct settings *settings = context;
+    struct finding finding = {.settings = settings};
+    struct sb_error err;
+    int status = check_usage(settings, count);
+
+    settings->opening.places = settings->json || settings->sort == SORT_ADDRESS;
+    if (status)
+        return status;
+    if (find(&finding, operands[0], operands + 1, (size_t)count - 1, &err))
+        message_failure(&err);
+    return message_status();
 }
 
 const struct command find_command = {
@@ -385,5 +379,9 @@ const struct command find_command = {
     .options = options,
     .notes = "Globs: *, ? and [...] stay within a component, ** crosses components.",
     .operands = OPERAND_ARCHIVE_PATHS,
+    .settings_size = sizeof(struct settings),
+    .needs_archive = true,
+    .defaults = &(const struct settings){.max_depth = -1},
+    .end = end,
     .run = run,
 };

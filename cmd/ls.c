@@ -89,8 +89,7 @@ static const struct option options[] = {
                 "standard input",
                 OPERAND_FILE),
     OPTIONS_BAG("", struct ls_settings, opening.bag),
-    OPTION_INTEGER('j', "threads", struct ls_settings, threads, "N", 1, 256,
-                   "of a bag: threads that read (default: the cores, at most 4)"),
+    OPTION_THREADS(struct ls_settings, "of a bag: threads that read"),
     OPTION_ARRAY,
     OPTION_BWLIMIT,
     OPTION_FROM,
@@ -157,21 +156,16 @@ static int list(struct ls_settings *settings, struct sb_store *store, char **ope
                : run_entries(settings, store, operands, count);
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(void *context, char **operands, int count)
 {
-    struct ls_settings settings = {0};
+    struct ls_settings *settings = context;
     struct sb_store *store;
     struct sb_error err;
-    int first, status;
+    int status;
 
-    status = options_parse(self, argc, argv, &settings, &first, NULL);
-    if (status != OPTIONS_RUN)
-        return status;
-    if (first == argc)
-        return message_usage("no archive given");
-    if (open_store(&store, argv[first], &settings.opening, &err))
+    if (open_store(&store, operands[0], &settings->opening, &err))
         return message_failure(&err);
-    status = list(&settings, store, argv + first + 1, argc - first - 1);
+    status = list(settings, store, operands + 1, count - 1);
     sb_store_free(store);
     return status;
 }
@@ -184,5 +178,7 @@ const struct command ls_command = {
     .notes = "Needs the index alone; the shards need not be there.\n"
              "Exit status: 0 all was listed, 1 in part, 2 error.",
     .operands = OPERAND_ARCHIVE_PATHS,
+    .settings_size = sizeof(struct ls_settings),
+    .needs_archive = true,
     .run = run,
 };

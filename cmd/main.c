@@ -149,12 +149,6 @@ static int print_completions(const char *shell)
     return message_usage("--completions: '%s' is none of bash, zsh, fish", shell);
 }
 
-static int run_command(const struct command *command, int argc, char **argv)
-{
-    message_command(command->name);
-    return command->run(command, argc, argv);
-}
-
 /* argv[1] says what to do. */
 static int dispatch(int argc, char **argv)
 {
@@ -163,7 +157,7 @@ static int dispatch(int argc, char **argv)
     const struct command *command = find_command(word);
 
     if (command)
-        return run_command(command, argc - 1, argv + 1);
+        return command_run(command, argc - 1, argv + 1);
     if (strcmp(word, "help") == 0 && argc > 2)
         return print_help_of(argv[2]);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
@@ -213,7 +207,7 @@ int main(int argc, char **argv)
         name += strlen(LINK_PREFIX);
     command = find_command(name);
     if (command)
-        message_raise(run_command(command, argc, argv));
+        message_raise(command_run(command, argc, argv));
     else if (argc > 1)
         message_raise(dispatch(argc, argv));
     else

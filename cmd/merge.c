@@ -54,8 +54,7 @@ static const struct option options[] = {
                 "make nothing if anything would be lost or left out"),
     OPTION_TEXT(0, "report", struct settings, report, "FILE",
                 "list in FILE what was lost or left out, as JSON Lines", OPERAND_FILE),
-    OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
-                   "threads to use (default: the cores, at most 4)"),
+    OPTION_THREADS(struct settings, "threads to use"),
     OPTION_BWLIMIT,
     OPTION_FLAG('n', "dry-run", struct settings, dry_run,
                 "write nothing; name what several have, and under -v what would be stored"),
@@ -205,19 +204,13 @@ static int merge_as_asked(const struct settings *settings)
     return status;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(void *context, char **operands, int count)
 {
-    struct settings settings = {.threads = sb_default_threads()};
-    int first, status;
+    struct settings *settings = context;
 
-    status = options_parse(self, argc, argv, &settings, &first, NULL);
-    if (status == OPTIONS_RUN) {
-        settings.inputs = argv + first;
-        settings.input_count = (size_t)(argc - first);
-        status = merge_as_asked(&settings);
-    }
-    sb_filter_free(settings.filter);
-    return status;
+    settings->inputs = operands;
+    settings->input_count = (size_t)count;
+    return merge_as_asked(settings);
 }
 
 const struct command merge_command = {
@@ -231,5 +224,6 @@ const struct command merge_command = {
         "Exit status: 0 all was merged, 1 in part or damaged, 2 error: the archive is as it "
         "was.",
     .operands = OPERAND_FILE,
+    .settings_size = sizeof(struct settings),
     .run = run,
 };

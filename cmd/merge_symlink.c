@@ -88,39 +88,34 @@ static void note_result(const struct settings *settings,
                         result->problems);
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(void *context, char **operands, int count)
 {
-    struct settings settings = {.duplicates = NOT_GIVEN};
+    const struct settings *settings = context;
+    const char *wrong = misuse(settings);
     struct sb_merge_symlink_result result;
     struct sb_error err;
-    const char *wrong;
-    int first, status;
-
-    status = options_parse(self, argc, argv, &settings, &first, NULL);
-    if (status != OPTIONS_RUN)
-        return status;
-    wrong = first == argc ? "no archive given" : misuse(&settings);
-    if (wrong)
-        return message_usage("%s", wrong);
     struct sb_merge_symlink_options wanted = {
-        .inputs = argv + first,
-        .input_count = (size_t)(argc - first),
-        .output = settings.output,
-        .mode = settings.append  ? SB_APPEND
-                : settings.force ? SB_REPLACE
-                                 : SB_CREATE,
-        .kind = kind_of(&settings),
-        .prefix = settings.prefix,
-        .as_subdirs = settings.as_subdirs,
-        .duplicates = settings.duplicates == NOT_GIVEN ? SB_DUPLICATE_ERROR
-                                                       : (enum sb_duplicates)settings.duplicates,
+        .inputs = operands,
+        .input_count = (size_t)count,
+        .output = settings->output,
+        .mode = settings->append  ? SB_APPEND
+                : settings->force ? SB_REPLACE
+                                  : SB_CREATE,
+        .kind = kind_of(settings),
+        .prefix = settings->prefix,
+        .as_subdirs = settings->as_subdirs,
+        .duplicates = settings->duplicates == NOT_GIVEN ? SB_DUPLICATE_ERROR
+                                                        : (enum sb_duplicates)settings->duplicates,
         .threads = sb_default_threads(),
-        .dry_run = settings.dry_run,
+        .dry_run = settings->dry_run,
         .notify = &message_notify,
     };
+
+    if (wrong)
+        return message_usage("%s", wrong);
     if (sb_merge_symlink(&wanted, &result, &err) != SB_OK)
         return message_failure(&err);
-    note_result(&settings, &result);
+    note_result(settings, &result);
     return message_status();
 }
 
@@ -131,5 +126,8 @@ const struct command merge_symlink_command = {
     .options = options,
     .notes = "Exit status: 0 all is there, 1 in part, 2 error: what stood there before still does.",
     .operands = OPERAND_FILE,
+    .settings_size = sizeof(struct settings),
+    .needs_archive = true,
+    .defaults = &(const struct settings){.duplicates = NOT_GIVEN},
     .run = run,
 };

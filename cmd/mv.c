@@ -80,8 +80,6 @@ static int move_names(struct settings *settings, const char *archive, char *cons
 
 static int check_usage(const struct settings *settings, int operands)
 {
-    if (operands < 1)
-        return message_usage("no archive given");
     if (operands < 3)
         return message_usage("give what is to be moved, and where to");
     if (settings->force && settings->no_clobber)
@@ -91,18 +89,11 @@ static int check_usage(const struct settings *settings, int operands)
     return STATUS_CLEAN;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(void *settings, char **operands, int count)
 {
-    struct settings settings = {0};
-    int first, status;
+    int status = check_usage(settings, count);
 
-    status = options_parse(self, argc, argv, &settings, &first, NULL);
-    if (status != OPTIONS_RUN)
-        return status;
-    status = check_usage(&settings, argc - first);
-    if (status)
-        return status;
-    return move_names(&settings, argv[first], argv + first + 1, (size_t)(argc - first - 1));
+    return status ? status : move_names(settings, operands[0], operands + 1, (size_t)count - 1);
 }
 
 const struct command mv_command = {
@@ -112,5 +103,7 @@ const struct command mv_command = {
     .options = options,
     .notes = "Exit status: 0 done, 2 error: nothing was moved.",
     .operands = OPERAND_ARCHIVE_PATHS,
+    .settings_size = sizeof(struct settings),
+    .needs_archive = true,
     .run = run,
 };

@@ -151,8 +151,7 @@ static const struct option options[] = {
                    "with --compress: how hard to compress"),
     OPTION_CHOICE(0, "order", struct settings, order, "ORDER", orders,
                   "order of the bytes in the shards (default: path)"),
-    OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
-                   "read with N threads (default: the cores, at most 4)"),
+    OPTION_THREADS(struct settings, "read with N threads"),
     OPTION_BWLIMIT,
     OPTION_FLAG(0, "strict", struct settings, strict,
                 "look at everything first; write nothing if anything would be lost"),
@@ -319,35 +318,31 @@ static int pack(const struct settings *settings)
     return message_status();
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static void end(void *settings)
 {
-    struct settings settings = {.compress = NOT_GIVEN, .threads = sb_default_threads()};
-    struct sb_buf name = {0};
-    const char *wrong;
-    int first, status;
+    free(((struct settings *)settings)->inputs);
+}
 
-    status = options_parse(self, argc, argv, &settings, &first, take_operand);
-    if (status != OPTIONS_RUN)
-        goto out;
-    wrong = misuse(&settings);
-    if (wrong) {
-        status = message_usage("%s", wrong);
-        goto out;
+static int run(void *context, char **operands, int count)
+{
+    struct settings *settings = context;
+    const char *wrong = misuse(settings);
+    struct sb_buf name = {0};
+    int status;
+
+    (void)operands, (void)count;
+    if (wrong)
+        return message_usage("%s", wrong);
+    for (size_t i = 0; settings->nul && i < settings->input_count; i++) {
+        if (settings->inputs[i].kind == SB_INPUT_LIST)
+            settings->inputs[i].kind = SB_INPUT_LIST_NUL;
     }
-    if (!part_parse(settings.part, &settings.share) ||
-        !part_name_output(&settings.archive, settings.share, false, &name)) {
+    if (part_parse(settings->part, &settings->share) &&
+        part_name_output(&settings->archive, settings->share, false, &name))
+        status = pack(settings);
+    else
         status = message_status();
-        goto out;
-    }
-    for (size_t i = 0; settings.nul && i < settings.input_count; i++) {
-        if (settings.inputs[i].kind == SB_INPUT_LIST)
-            settings.inputs[i].kind = SB_INPUT_LIST_NUL;
-    }
-    status = pack(&settings);
-out:
     sb_buf_release(&name);
-    sb_filter_free(settings.filter);
-    free(settings.inputs);
     return status;
 }
 
@@ -358,5 +353,9 @@ const struct command pack_command = {
     .options = options,
     .notes = notes,
     .operands = OPERAND_ARCHIVE_FILES,
+    .settings_size = sizeof(struct settings),
+    .defaults = &(const struct settings){.compress = NOT_GIVEN},
+    .operand = take_operand,
+    .end = end,
     .run = run,
 };

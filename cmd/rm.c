@@ -98,8 +98,6 @@ static int remove_names(struct settings *settings, const char *archive, char *co
 
 static int check_usage(const struct settings *settings, int operands)
 {
-    if (operands < 1)
-        return message_usage("no archive given");
     if (settings->files_from && operands > 1)
         return message_usage("-T FILE and PATHs cannot be given together");
     if (!settings->files_from && operands == 1)
@@ -107,20 +105,11 @@ static int check_usage(const struct settings *settings, int operands)
     return STATUS_CLEAN;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(void *settings, char **operands, int count)
 {
-    struct settings settings = {0};
-    int first, status;
+    int status = check_usage(settings, count);
 
-    status = options_parse(self, argc, argv, &settings, &first, NULL);
-    if (status == OPTIONS_RUN) {
-        status = check_usage(&settings, argc - first);
-        if (!status)
-            status =
-                remove_names(&settings, argv[first], argv + first + 1, (size_t)(argc - first - 1));
-    }
-    sb_filter_free(settings.filter);
-    return status;
+    return status ? status : remove_names(settings, operands[0], operands + 1, (size_t)count - 1);
 }
 
 const struct command rm_command = {
@@ -131,5 +120,7 @@ const struct command rm_command = {
     .notes = "The bytes stay in the shards until 'shardbox defrag' gives their space back.\n"
              "Exit status: 0 all was removed, 1 in part, 2 error: nothing was removed.",
     .operands = OPERAND_ARCHIVE_PATHS,
+    .settings_size = sizeof(struct settings),
+    .needs_archive = true,
     .run = run,
 };

@@ -175,8 +175,7 @@ static const struct option options[] = {
                 "archive's, whatever they hold"),
     OPTION_FLAG(0, "skip-existing", struct split_settings, skip_existing,
                 "keep parts that are there, make the others"),
-    OPTION_INTEGER('j', "threads", struct split_settings, threads, "N", 1, 256,
-                   "threads to use (default: the cores, at most 4)"),
+    OPTION_THREADS(struct split_settings, "threads to use"),
     OPTION_BWLIMIT,
     OPTION_FLAG('n', "dry-run", struct split_settings, dry_run,
                 "write nothing; show which parts there would be"),
@@ -433,40 +432,32 @@ static void split(const struct split_settings *settings)
     json_release(&run.line);
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static void end(void *settings)
 {
-    struct split_settings settings = {.to = NOT_GIVEN,
-                                      .seed = NOT_GIVEN,
-                                      .shard_size = NOT_GIVEN,
-                                      .threads = sb_default_threads(),
-                                      .records = {.framing = NOT_FRAMED}};
-    const char *wrong;
-    int first, status;
+    shares_release(&((struct split_settings *)settings)->shares);
+}
 
-    status = options_parse(self, argc, argv, &settings, &first, NULL);
-    if (status != OPTIONS_RUN)
-        goto out;
-    settings.path = argv[first];
-    if (settings.output)
-        settings.output_type = output_type(&settings);
-    wrong = argc - first == 1 ? misuse_of_split(&settings) : "give one CONTAINER";
-    if (wrong) {
-        status = message_usage("%s", wrong);
-        goto out;
-    }
-    if (splits_in_place(&settings))
-        split_in_place(&(struct in_place){.path = settings.path,
-                                          .shard_size = settings.shard_size,
-                                          .follow = settings.follow,
-                                          .force = settings.force,
-                                          .dry_run = settings.dry_run,
-                                          .json = settings.json});
+static int run(void *context, char **operands, int count)
+{
+    struct split_settings *settings = context;
+    const char *wrong;
+
+    settings->path = operands[0];
+    if (settings->output)
+        settings->output_type = output_type(settings);
+    wrong = count == 1 ? misuse_of_split(settings) : "give one CONTAINER";
+    if (wrong)
+        return message_usage("%s", wrong);
+    if (splits_in_place(settings))
+        split_in_place(&(struct in_place){.path = settings->path,
+                                          .shard_size = settings->shard_size,
+                                          .follow = settings->follow,
+                                          .force = settings->force,
+                                          .dry_run = settings->dry_run,
+                                          .json = settings->json});
     else
-        split(&settings);
-    status = message_status();
-out:
-    shares_release(&settings.shares);
-    return status;
+        split(settings);
+    return message_status();
 }
 
 const struct command split_command = {
@@ -476,5 +467,14 @@ const struct command split_command = {
     .options = options,
     .notes = notes,
     .operands = OPERAND_ARCHIVE,
+    .settings_size = sizeof(struct split_settings),
+    .defaults =
+        &(const struct split_settings){
+            .to = NOT_GIVEN,
+            .seed = NOT_GIVEN,
+            .shard_size = NOT_GIVEN,
+            .records = {.framing = NOT_FRAMED},
+        },
+    .end = end,
     .run = run,
 };

@@ -66,8 +66,7 @@ static const struct option options[] = {
                 "give up when more bytes than this come out of it"),
     OPTION_FROM,
     OPTIONS_BAG("", struct settings, opening.bag),
-    OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
-                   "threads that write (default: the cores, at most 4)"),
+    OPTION_THREADS(struct settings, "threads that write"),
     OPTION_BWLIMIT,
     OPTION_END,
 };
@@ -228,25 +227,20 @@ static int unpack(struct work *work)
     return message_status();
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(void *context, char **operands, int count)
 {
-    struct settings settings = {.directory = ".", .threads = sb_default_threads()};
-    struct work work = {.settings = &settings};
-    int first, status;
+    struct settings *settings = context;
+    struct work work = {
+        .settings = settings,
+        .path = operands[0],
+        .name = operands[0],
+        .paths = operands + 1,
+        .path_count = (size_t)count - 1,
+    };
 
+    settings->decompress |= settings->decompress_all;
     work.notify = (struct sb_notify){.call = tell, .context = &work.problems};
-    status = options_parse(self, argc, argv, &settings, &first, NULL);
-    settings.decompress |= settings.decompress_all;
-    if (status == OPTIONS_RUN && first == argc)
-        status = message_usage("no archive given");
-    if (status == OPTIONS_RUN) {
-        work.path = work.name = argv[first];
-        work.paths = argv + first + 1;
-        work.path_count = (size_t)(argc - first - 1);
-        status = unpack(&work);
-    }
-    sb_filter_free(settings.filter);
-    return status;
+    return unpack(&work);
 }
 
 const struct command unpack_command = {
@@ -256,5 +250,8 @@ const struct command unpack_command = {
     .options = options,
     .notes = "Exit status: 0 all was unpacked, 1 in part, 2 error.",
     .operands = OPERAND_ARCHIVE_PATHS,
+    .settings_size = sizeof(struct settings),
+    .needs_archive = true,
+    .defaults = &(const struct settings){.directory = "."},
     .run = run,
 };

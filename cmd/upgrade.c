@@ -25,8 +25,7 @@ static const struct option options[] = {
     OPTION_FLAG(0, "checksums", struct settings, checksums,
                 "compute the checksums that are absent, by reading the files"),
     OPTION_FLAG('n', "dry-run", struct settings, dry_run, "say what would be done, and do nothing"),
-    OPTION_INTEGER('j', "threads", struct settings, threads, "N", 1, 256,
-                   "read with N threads (default: the cores, at most 4)"),
+    OPTION_THREADS(struct settings, "read with N threads"),
     OPTION_BWLIMIT,
     OPTION_END,
 };
@@ -106,35 +105,29 @@ static void describe(const struct settings *settings, const struct sb_upgrade_re
         message_note("%s: nothing to do", settings->archive);
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int run(void *context, char **operands, int count)
 {
-    struct settings settings = {0};
+    struct settings *settings = context;
     struct sb_upgrade_result result;
     struct sb_error err;
-    int first, status;
-
-    status = options_parse(self, argc, argv, &settings, &first, NULL);
-    if (status != OPTIONS_RUN)
-        return status;
-    if (first == argc)
-        return message_usage("no archive given");
-    if (first + 1 < argc)
-        return message_usage("%s: only one archive can be given", argv[first + 1]);
-    settings.archive = argv[first];
     struct sb_upgrade_options wanted = {
-        .dry_run = settings.dry_run,
-        .checksums = settings.checksums,
-        .threads = settings.threads ? (unsigned)settings.threads : sb_default_threads(),
+        .dry_run = settings->dry_run,
+        .checksums = settings->checksums,
+        .threads = (unsigned)settings->threads,
         .progress = show_progress,
     };
-    enum sb_code code = sb_upgrade(settings.archive, &wanted, &message_notify, &result, &err);
+    enum sb_code code;
+
+    (void)count;
+    settings->archive = operands[0];
+    code = sb_upgrade(settings->archive, &wanted, &message_notify, &result, &err);
     message_progress_end();
-    if (code == SB_OK || !settings.dry_run)
-        describe(&settings, &result);
+    if (code == SB_OK || !settings->dry_run)
+        describe(settings, &result);
     output_flush();
     if (code == SB_OK)
         return message_status();
-    explain_failure(settings.archive, &err);
+    explain_failure(settings->archive, &err);
     return message_failure(&err);
 }
 
@@ -145,5 +138,8 @@ const struct command upgrade_command = {
     .options = options,
     .notes = "Exit status: 0 done or nothing to do, 1 done in part, 2 error.",
     .operands = OPERAND_ARCHIVE,
+    .settings_size = sizeof(struct settings),
+    .needs_archive = true,
+    .takes_one = true,
     .run = run,
 };

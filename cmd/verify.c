@@ -28,8 +28,7 @@ static const struct option options[] = {
                 "a file without a checksum is a defect"),
     OPTION_FLAG(0, "present", struct verify_settings, present,
                 "check the shards that have arrived, and list the others"),
-    OPTION_INTEGER('j', "threads", struct verify_settings, threads, "N", 1, 256,
-                   "read with N threads (default: the cores, at most 4)"),
+    OPTION_THREADS(struct verify_settings, "read with N threads"),
     OPTION_BWLIMIT,
     OPTION_FLAG(0, "json", struct verify_settings, json, "print each defect as a line of JSON"),
     OPTION_TEXT(0, "report", struct verify_settings, report, "FILE",
@@ -146,7 +145,7 @@ static struct sb_verify_options options_of(const struct verify_run *run)
         .quick = settings->quick,
         .strict = settings->strict,
         .present = settings->present,
-        .threads = settings->threads ? (unsigned)settings->threads : sb_default_threads(),
+        .threads = (unsigned)settings->threads,
         .paths = run->names,
         .path_count = run->name_count,
         .choice = run->choice,
@@ -359,24 +358,16 @@ static const char *misuse_of(const struct verify_settings *settings)
     return NULL;
 }
 
-static int run_verify(const struct command *self, int argc, char **argv)
+static int run(void *settings, char **operands, int count)
 {
-    struct verify_settings settings = {0};
+    const char *misused = misuse_of(settings);
     struct verify_run run;
-    const char *misused;
     struct sb_error err;
     enum sb_code code;
-    int first, status;
 
-    status = options_parse(self, argc, argv, &settings, &first, NULL);
-    if (status != OPTIONS_RUN)
-        return status;
-    if (first == argc)
-        return message_usage("no archive given");
-    misused = misuse_of(&settings);
     if (misused)
         return message_usage("%s", misused);
-    code = verify_run_begin(&run, &settings, argv + first, (size_t)(argc - first), &err);
+    code = verify_run_begin(&run, settings, operands, (size_t)count, &err);
     if (code)
         return message_failure(&err);
     code = verify(&run, &err);
@@ -390,5 +381,7 @@ const struct command verify_command = {
     .options = options,
     .notes = "Exit status: 0 sound, 1 defects were found, 2 error or not an archive.",
     .operands = OPERAND_ARCHIVE_PATHS,
-    .run = run_verify,
+    .settings_size = sizeof(struct verify_settings),
+    .needs_archive = true,
+    .run = run,
 };

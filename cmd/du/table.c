@@ -146,7 +146,7 @@ static enum sb_code measure(const struct du_table *wanted, struct sb_table *tabl
                             struct sb_usage *usage, struct sb_error *err)
 {
     struct sb_usage_options options = {
-        .threads = wanted->threads ? (unsigned)wanted->threads : sb_default_threads(),
+        .threads = (unsigned)wanted->threads,
         .progress = message_progress_call,
         .notify = &message_notify,
     };

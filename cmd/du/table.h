@@ -15,7 +15,7 @@ struct du_table {
     bool human, json, summarize;
     bool samples;
     const struct opening *opening;
-    int64_t threads; /* 0: the default */
+    int64_t threads;
 };
 
 /* Options that say nothing where there is no bag: long names, the last followed by NULL. */

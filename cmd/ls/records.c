@@ -197,11 +197,6 @@ static enum sb_code show_rows(void *context, const struct sb_record_row *rows, s
     return SB_OK;
 }
 
-static unsigned threads_of(const struct ls_settings *wanted)
-{
-    return wanted->threads ? (unsigned)wanted->threads : sb_default_threads();
-}
-
 static void flush_rows(void *context)
 {
     (void)context;
@@ -212,7 +207,7 @@ static enum sb_code list_chosen(struct list *list, struct sb_record_choice *choi
                                 struct sb_error *err)
 {
     struct sb_record_rows_options options = {
-        .threads = threads_of(list->wanted),
+        .threads = (unsigned)list->wanted->threads,
         .each = show_rows,
         .waits = flush_rows,
         .context = list,
@@ -279,7 +274,7 @@ static enum sb_code list_found(struct list *list, struct given_keys *keys, struc
 {
     struct sb_record_index_options options = {
         .all = keys->find_all,
-        .threads = threads_of(list->wanted),
+        .threads = (unsigned)list->wanted->threads,
         .progress = message_progress_call,
     };
     struct sb_fetch_names names = given_keys_names(keys);

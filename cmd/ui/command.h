@@ -17,9 +17,23 @@ struct command {
     const char *notes;          /* shown below the options by -h; may be NULL */
     enum operand_kind operands; /* what completions offer */
 
+    bool needs_archive; /* as its first operand */
+    bool takes_one;     /* and no other */
+    size_t settings_size;
+
+    const void *defaults;        /* what the settings are before the options; NULL: zeros */
+    void (*end)(void *settings); /* frees what run leaves in them; NULL: nothing */
+
+    /* Takes every operand where it stands among the options, for `-C` that is for those after it;
+     * false, after a message, ends the parse. NULL: they are run's. */
+    bool (*operand)(void *settings, const char *value);
+
     /* The exit status: 0, 1 or 2; see message.h. */
-    int (*run)(const struct command *self, int argc, char **argv);
+    int (*run)(void *settings, char **operands, int count);
 };
+
+/* Parses what follows argv[0], and runs the command; returns the exit status. */
+int command_run(const struct command *command, int argc, char **argv);
 
 /* All commands, in the order of --list; ends with NULL. */
 extern const struct command *const commands[];

@@ -3,6 +3,7 @@
 
 #include "core/buf.h"
 #include "core/glob.h"
+#include "core/io.h"
 #include "core/number.h"
 
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #undef option
 
 enum {
+    RUN = -1,        /* no exit status: go on */
     OPERAND = 1,     /* what getopt returns for one, in the mode that keeps their order */
     LONG_BASE = 256, /* + place in the list: what it returns for a long option */
 };
@@ -293,10 +295,10 @@ static int next_word(struct parser *parser, int argc, char **argv, bool operands
     return getopt_long(argc, argv, parser->letters, parser->names, NULL);
 }
 
-/* Operands are moved to the front, over words that were read already. */
-static int parse(struct parser *parser, int argc, char **argv, void *settings, int *operands,
-                 bool (*operand)(void *settings, const char *value))
+/* Operands are moved to the front, over words that were read already. RUN, or the exit status. */
+static int parse(struct parser *parser, int argc, char **argv, void *settings, int *operands)
 {
+    const struct command *command = parser->command;
     int result;
 
     opterr = 0;
@@ -306,7 +308,7 @@ static int parse(struct parser *parser, int argc, char **argv, void *settings, i
 
         if (result == OPERAND) {
             argv[1 + (*operands)++] = optarg;
-            if (operand && !operand(settings, optarg))
+            if (command->operand && !command->operand(settings, optarg))
                 return STATUS_ERROR;
             continue;
         }
@@ -316,39 +318,80 @@ static int parse(struct parser *parser, int argc, char **argv, void *settings, i
         }
         option = find(parser, result);
         if (!option->call && option->kind == OPTION_KIND_CALL) {
-            options_print_help(parser->command);
+            options_print_help(command);
             return STATUS_CLEAN;
         }
         if (!store(option, settings, optarg ? optarg : option->implied) ||
             !note_given(option, optarg ? optarg : option->implied))
             return STATUS_ERROR;
     }
-    return OPTIONS_RUN;
+    return RUN;
 }
 
-int options_parse(const struct command *command, int argc, char **argv, void *settings, int *first,
-                  bool (*operand)(void *settings, const char *value))
+static int run(const struct command *command, void *settings, char **operands, int count)
+{
+    if (command->needs_archive && count == 0)
+        return message_usage("no archive given");
+    if (command->takes_one && count > 1)
+        return message_usage("%s: only one archive can be given", operands[1]);
+    return command->run(settings, operands, count);
+}
+
+static int parse_and_run(const struct command *command, int argc, char **argv, void *settings)
 {
     static struct parser parser;
-    int result, operands = 0;
+    int result, first, operands = 0;
 
-    *first = argc;
     if (argc == 2 && strcmp(argv[1], "-h") == 0) {
         options_print_help(command);
         return STATUS_CLEAN;
     }
     build(&parser, command);
-    result = parse(&parser, argc, argv, settings, &operands, operand);
-    if (result != OPTIONS_RUN)
+    result = parse(&parser, argc, argv, settings, &operands);
+    if (result != RUN)
         return result;
-    *first = optind;
-    if (!operand) {
-        *first -= operands;
-        memmove(&argv[*first], &argv[1], (size_t)operands * sizeof(*argv));
-    }
-    while (operand && *first < argc) {
-        if (!operand(settings, argv[(*first)++]))
+    first = optind - operands;
+    memmove(&argv[first], &argv[1], (size_t)operands * sizeof(*argv));
+    while (command->operand && optind < argc) {
+        if (!command->operand(settings, argv[optind++]))
             return STATUS_ERROR;
     }
-    return OPTIONS_RUN;
+    return run(command, settings, argv + first, argc - first);
+}
+
+static void begin(const struct command *command, void *settings)
+{
+    if (command->defaults)
+        memcpy(settings, command->defaults, command->settings_size);
+    for (const struct option *option = command->options; option->kind; option++) {
+        if (option->counts_cores)
+            *(int64_t *)((char *)settings + option->field) = sb_default_threads();
+    }
+}
+
+static void end(const struct command *command, void *settings)
+{
+    if (command->end)
+        command->end(settings);
+    for (const struct option *option = command->options; option->kind; option++) {
+        if (option->kind == OPTION_KIND_INCLUDE)
+            sb_filter_free(*(struct sb_filter **)((char *)settings + option->field));
+    }
+}
+
+int command_run(const struct command *command, int argc, char **argv)
+{
+    void *settings = calloc(1, command->settings_size);
+    int status;
+
+    message_command(command->name);
+    if (!settings) {
+        message_error("out of memory");
+        return STATUS_ERROR;
+    }
+    begin(command, settings);
+    status = parse_and_run(command, argc, argv, settings);
+    end(command, settings);
+    free(settings);
+    return status;
 }

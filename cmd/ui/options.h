@@ -31,7 +31,7 @@ enum option_kind {
     OPTION_KIND_INTEGER, /* int64_t within low..high */
     OPTION_KIND_CHOICE,  /* int: the place in `choices`, from 0 */
     OPTION_KIND_INCLUDE, /* struct sb_filter *, made at the first rule: a rule of --include ... */
-    OPTION_KIND_EXCLUDE, /* ... or --exclude; the caller frees the filter */
+    OPTION_KIND_EXCLUDE, /* ... or --exclude */
     OPTION_KIND_CALL,    /* call(settings, value); value is NULL when the option has none */
 };
 
@@ -56,6 +56,7 @@ struct option {
     const char *help;    /* one line */
     const char *const *choices; /* NULL-terminated, for CHOICE */
     int64_t low, high;          /* for INTEGER */
+    bool counts_cores;          /* likewise: 0 becomes the number of them */
     bool (*call)(void *settings,
                  const char *value); /* for CALL; false: bad value, after a message */
     enum operand_kind completes;     /* what the value is */
@@ -79,27 +80,15 @@ struct option {
     {.kind = OPTION_KIND_INCLUDE, .name = (n), .field = offsetof(s, f), .value = "GLOB", .help = (h)}
 #define OPTION_EXCLUDE(n, s, f, h) \
     {.kind = OPTION_KIND_EXCLUDE, .name = (n), .field = offsetof(s, f), .value = "GLOB", .help = (h)}
+#define OPTION_THREADS(s, h) \
+    {.kind = OPTION_KIND_INTEGER, .letter = 'j', .name = "threads", .field = offsetof(s, threads), .value = "N", \
+     .low = 1, .high = 256, .counts_cores = true, .help = h " (default: the cores, at most 4)"}
 #define OPTION_CALL(l, n, v, fn, h, c) \
     {.kind = OPTION_KIND_CALL, .letter = (l), .name = (n), .value = (v), .help = (h), .call = (fn), .completes = (c)}
 #define OPTION_END {.kind = OPTION_KIND_END}
 /* clang-format on */
 
-/* What options_parse returns when the command is to go on. */
-enum { OPTIONS_RUN = -1 };
-
-/*
- * Fills settings (which the caller has set to its defaults) and moves the operands to
- * argv[*first] ... argv[argc - 1], in their order.
- * `operand`, when not NULL, is called for every operand where it stands among the options instead
- * (for `-C` that affects what follows it); false ends the parse.
- *
- * Returns OPTIONS_RUN, or the exit status to leave with: STATUS_CLEAN after help was printed,
- * STATUS_ERROR after a message.
- */
-int options_parse(const struct command *command, int argc, char **argv, void *settings, int *first,
-                  bool (*operand)(void *settings, const char *value));
-
-/* An option that the last options_parse met. */
+/* An option of the command that runs. */
 struct given_option {
     const char *name;
     const char *value; /* NULL: none */
