@@ -96,6 +96,18 @@ enum sb_code sb_database_prepare_all(struct sqlite3 *db, const struct sb_to_prep
     return code;
 }
 
+bool sb_database_row(sqlite3_stmt *statement, enum sb_code *code, struct sb_error *err)
+{
+    int rc;
+
+    if (*code)
+        return false;
+    rc = sqlite3_step(statement);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        *code = sb_database_fail(sqlite3_db_handle(statement), err);
+    return rc == SQLITE_ROW;
+}
+
 void sb_database_bind_known(struct sqlite3_stmt *statement, int column, bool known, int64_t value)
 {
     if (known)

@@ -68,6 +68,10 @@ struct sb_to_prepare {
 enum sb_code sb_database_prepare_all(struct sqlite3 *db, const struct sb_to_prepare *statements,
                                      struct sb_error *err) SB_CHECKED;
 
+/* Steps to the next row, unless *code says that something went wrong: while (sb_database_row(...))
+ * code = ...; false at the end, and where the step fails, which sets *code. */
+bool sb_database_row(struct sqlite3_stmt *statement, enum sb_code *code, struct sb_error *err);
+
 /* Binds a value, or NULL where it is not known. */
 void sb_database_bind_known(struct sqlite3_stmt *statement, int column, bool known, int64_t value);
 

@@ -287,7 +287,6 @@ static enum sb_code resolve_links(struct catalog *catalog, struct sb_error *err)
 {
     sqlite3_stmt *rows = NULL, *find = NULL, *set = NULL;
     enum sb_code code;
-    int rc = SQLITE_DONE;
 
     code = SB_PREPARE(catalog->db, err,
                       {&rows, "SELECT file, path, target FROM links"
@@ -299,10 +298,8 @@ static enum sb_code resolve_links(struct catalog *catalog, struct sb_error *err)
                       {&set, "UPDATE files SET shard = ?2, offset = ?3, size = ?4,"
                              " crc32c = ?5, mode = iif(?6 & 0xf000 = 0xa000, ?6, mode)"
                              " WHERE rowid = ?1"});
-    while (!code && (rc = sqlite3_step(rows)) == SQLITE_ROW)
+    while (sb_database_row(rows, &code, err))
         code = adopt_target(catalog, find, set, rows, err);
-    if (!code && rc != SQLITE_DONE)
-        code = sb_database_fail(catalog->db, err);
     sqlite3_finalize(rows);
     sqlite3_finalize(find);
     sqlite3_finalize(set);
@@ -315,7 +312,6 @@ static enum sb_code drop_files(struct catalog *catalog, const char *which, int64
 {
     sqlite3_stmt *rows = NULL;
     enum sb_code code;
-    int rc = SQLITE_DONE;
 
     *count = 0;
     code = sb_database_run(catalog->db, which, err);
@@ -324,12 +320,10 @@ static enum sb_code drop_files(struct catalog *catalog, const char *which, int64
                                    "SELECT path, size FROM temp.doomed"
                                    " CROSS JOIN files ON files.rowid = file",
                                    err);
-    for (; !code && (rc = sqlite3_step(rows)) == SQLITE_ROW; ++*count)
+    for (; sb_database_row(rows, &code, err); ++*count)
         code = sb_tally_file(catalog->tally, (const char *)sqlite3_column_text(rows, 0),
                              (size_t)sqlite3_column_bytes(rows, 0), -1,
                              -sqlite3_column_int64(rows, 1), err);
-    if (!code && rc != SQLITE_DONE)
-        code = sb_database_fail(catalog->db, err);
     sqlite3_finalize(rows);
     if (!code)
         code = sb_database_run(catalog->db,
@@ -415,7 +409,6 @@ static enum sb_code settle_conflicts(struct catalog *catalog, struct sb_error *e
 {
     sqlite3_stmt *rows = NULL, *lessen = NULL, *drop = NULL;
     enum sb_code code;
-    int rc = SQLITE_DONE;
 
     code = SB_PREPARE(catalog->db, err,
                       {&rows, "SELECT files.rowid, files.path, files.size FROM dirs"
@@ -425,7 +418,7 @@ static enum sb_code settle_conflicts(struct catalog *catalog, struct sb_error *e
                                 " num_files_tree = num_files_tree - 1,"
                                 " size_tree = size_tree - ?3 WHERE path = ?1"},
                       {&drop, "DELETE FROM files WHERE rowid = ?1"});
-    while (!code && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+    while (sb_database_row(rows, &code, err)) {
         const char *path = (const char *)sqlite3_column_text(rows, 1);
 
         sb_tell(catalog->options->notify, SB_PROBLEM, "conflict", path,
@@ -436,8 +429,6 @@ static enum sb_code settle_conflicts(struct catalog *catalog, struct sb_error *e
         if (!code)
             code = sb_database_step(drop, err);
     }
-    if (!code && rc != SQLITE_DONE)
-        code = sb_database_fail(catalog->db, err);
     sqlite3_finalize(rows);
     sqlite3_finalize(lessen);
     sqlite3_finalize(drop);

@@ -144,17 +144,14 @@ static enum sb_code run_pass(struct pass *pass, char *sql,
 {
     enum sb_code code =
         sql ? sb_database_prepare(pass->mover->db, &pass->rows, sql, err) : sb_fail_memory(err);
-    int rc = SQLITE_DONE;
 
     sqlite3_free(sql);
-    while (code == SB_OK && (rc = sqlite3_step(pass->rows)) == SQLITE_ROW) {
+    while (sb_database_row(pass->rows, &code, err)) {
         add_to_sum(pass);
         code = check(pass, err);
         if (code == SB_OK && pass->count % ROWS_BETWEEN_LOOKS == 0 && sb_interrupted())
             code = sb_fail(err, SB_INTERRUPT, "interrupted");
     }
-    if (code == SB_OK && rc != SQLITE_DONE)
-        code = sb_database_fail(pass->mover->db, err);
     sqlite3_finalize(pass->rows);
     return code;
 }

@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -192,17 +191,14 @@ static enum sb_code move_rows(struct sb_writer *writer, const char *from, const 
 {
     sqlite3_stmt *rows = NULL, *write = NULL;
     enum sb_code code = sb_database_prepare(writer->staging, &rows, from, err);
-    int rc = SQLITE_DONE;
 
     if (code == SB_OK)
         code = sb_database_prepare(writer->db, &write, to, err);
-    while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+    while (sb_database_row(rows, &code, err)) {
         code = sb_database_bind_row(write, 1, rows, 0, sqlite3_column_count(rows), err);
         if (code == SB_OK)
             code = sb_database_step(write, err);
     }
-    if (code == SB_OK && rc != SQLITE_DONE)
-        code = sb_database_fail(writer->staging, err);
     sqlite3_finalize(rows);
     sqlite3_finalize(write);
     return code;

@@ -268,15 +268,12 @@ enum sb_code sb_writer_make_copies(struct sb_writer *writer, struct sb_error *er
 {
     struct copier copier = {.writer = writer};
     enum sb_code code;
-    int rc = SQLITE_DONE;
 
     if (!writer->add_copy)
         return SB_OK;
     code = prepare_copier(&copier, err);
-    while (code == SB_OK && (rc = sqlite3_step(copier.copies)) == SQLITE_ROW)
+    while (sb_database_row(copier.copies, &code, err))
         code = make_copy(&copier, err);
-    if (code == SB_OK && rc != SQLITE_DONE)
-        code = sb_database_fail(writer->rows, err);
     release_copier(&copier);
     return code;
 }

@@ -25,14 +25,11 @@ static enum sb_code delete_marked(sqlite3 *db, struct sb_error *err)
 {
     sqlite3_stmt *rows = NULL, *remove = NULL;
     enum sb_code code = sb_database_prepare(db, &rows, "SELECT row FROM temp.going", err);
-    int rc = SQLITE_DONE;
 
     if (code == SB_OK)
         code = sb_database_prepare(db, &remove, "DELETE FROM main.files WHERE rowid = ?1", err);
-    while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW)
+    while (sb_database_row(rows, &code, err))
         code = run_for(remove, sqlite3_column_int64(rows, 0), err);
-    if (code == SB_OK && rc != SQLITE_DONE)
-        code = sb_database_fail(db, err);
     sqlite3_finalize(rows);
     sqlite3_finalize(remove);
     return code ? code : sb_database_run(db, "DROP TABLE temp.going", err);
@@ -73,14 +70,11 @@ static enum sb_code mark_superseded(struct sb_writer *writer, sqlite3_stmt *mark
     struct added before = {0};
     sqlite3_stmt *rows;
     enum sb_code code;
-    int rc = SQLITE_DONE;
 
     code = sb_database_prepare(
         writer->rows, &rows, "SELECT rowid, path, size FROM main.files ORDER BY path, rowid", err);
-    while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW)
+    while (sb_database_row(rows, &code, err))
         code = compare(writer, &before, rows, mark, err);
-    if (code == SB_OK && rc != SQLITE_DONE)
-        code = sb_database_fail(writer->rows, err);
     sqlite3_finalize(rows);
     sb_buf_release(&before.path);
     return code;
@@ -115,13 +109,12 @@ static enum sb_code uncount_clashes(struct sb_writer *writer, struct sb_error *e
 {
     sqlite3_stmt *rows;
     enum sb_code code;
-    int rc = SQLITE_DONE;
 
     code = sb_database_prepare(writer->rows, &rows,
                                "SELECT path, size FROM temp.going JOIN main.files"
                                " ON files.rowid = going.row ORDER BY path",
                                err);
-    while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+    while (sb_database_row(rows, &code, err)) {
         const char *path = (const char *)sqlite3_column_text(rows, 0);
         size_t size = (size_t)sqlite3_column_bytes(rows, 0);
 
@@ -130,8 +123,6 @@ static enum sb_code uncount_clashes(struct sb_writer *writer, struct sb_error *e
                 "is a directory as well; the file was left out");
         code = sb_writer_uncount(writer, path, size, sqlite3_column_int64(rows, 1), err);
     }
-    if (code == SB_OK && rc != SQLITE_DONE)
-        code = sb_database_fail(writer->rows, err);
     sqlite3_finalize(rows);
     return code;
 }

@@ -238,12 +238,11 @@ enum sb_code sb_tally_each_dir(struct sb_tally *tally,
 {
     sqlite3_stmt *rows = NULL;
     enum sb_code code = sb_tally_save_all(tally, err);
-    int rc = SQLITE_DONE;
 
     if (code == SB_OK)
         code = sb_database_prepare(tally->db, &rows,
                                    "SELECT DISTINCT key FROM temp.tally ORDER BY key", err);
-    while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+    while (sb_database_row(rows, &code, err)) {
         const char *key = (const char *)sqlite3_column_text(rows, 0);
         size_t size = (size_t)sqlite3_column_bytes(rows, 0);
 
@@ -251,8 +250,6 @@ enum sb_code sb_tally_each_dir(struct sb_tally *tally,
             sb_tally_pop(tally);
         code = sb_tally_descend(tally, key, size, each, context, err);
     }
-    if (code == SB_OK && rc != SQLITE_DONE)
-        code = sb_database_fail(tally->db, err);
     while (tally->depth > 0)
         sb_tally_pop(tally);
     sqlite3_finalize(rows);

@@ -209,7 +209,6 @@ enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool 
     struct target target = {.db = index, .fresh = fresh};
     sqlite3_stmt *rows = NULL;
     enum sb_code code;
-    int rc = SQLITE_DONE;
 
     code = sb_tally_save_all(tally, err);
     if (code == SB_OK)
@@ -217,10 +216,8 @@ enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool 
     if (code == SB_OK)
         code = sb_database_prepare(tally->db, &rows, "SELECT * FROM temp.tally ORDER BY key, rowid",
                                    err);
-    while (code == SB_OK && (rc = sqlite3_step(rows)) == SQLITE_ROW)
+    while (sb_database_row(rows, &code, err))
         code = apply_row(tally, &target, rows, err);
-    if (code == SB_OK && rc != SQLITE_DONE)
-        code = sb_database_fail(tally->db, err);
     while (code == SB_OK && tally->depth > 0)
         code = write_innermost(tally, &target, err);
     sqlite3_finalize(rows);

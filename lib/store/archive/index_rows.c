@@ -174,7 +174,6 @@ enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_noti
 {
     struct linking linking = {0};
     enum sb_code code;
-    int rc = SQLITE_DONE;
 
     if (!rows->any_link)
         return SB_OK;
@@ -184,10 +183,8 @@ enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_noti
             rows->db, err,
             {&linking.links, "SELECT id, link, path FROM files WHERE link IS NOT NULL ORDER BY id"},
             {&linking.take, take_extent}, {&linking.drop, "DELETE FROM files WHERE id = ?1"});
-    while (!code && (rc = sqlite3_step(linking.links)) == SQLITE_ROW)
+    while (sb_database_row(linking.links, &code, err))
         code = link_row(rows, &linking, notify, err);
-    if (!code && rc != SQLITE_DONE)
-        code = sb_database_fail(rows->db, err);
     sqlite3_finalize(linking.links);
     sqlite3_finalize(linking.take);
     sqlite3_finalize(linking.drop);
@@ -366,12 +363,11 @@ static enum sb_code write_files(struct sb_index_rows *rows, struct sb_writer *wr
     struct writing writing = {0};
     struct sb_entry entry;
     enum sb_code code = select_files(rows, &writing, err);
-    int rc = SQLITE_DONE;
 
     if (!code)
         code = sb_database_prepare(rows->db, &writing.find_dir,
                                    "SELECT 1 FROM dirs WHERE path = ?1", err);
-    while (!code && (rc = sqlite3_step(writing.files)) == SQLITE_ROW) {
+    while (sb_database_row(writing.files, &code, err)) {
         code = sb_database_take_file(writing.files, 0, &entry, err);
         if (!code)
             code = check_row(rows, &writing, &entry, notify, counts, err);
@@ -385,8 +381,6 @@ static enum sb_code write_files(struct sb_index_rows *rows, struct sb_writer *wr
         if (!code && sb_interrupted())
             code = sb_fail(err, SB_INTERRUPT, "interrupted");
     }
-    if (!code && rc != SQLITE_DONE)
-        code = sb_database_fail(rows->db, err);
     sqlite3_finalize(writing.files);
     sqlite3_finalize(writing.find_dir);
     sb_buf_release(&writing.last);
@@ -401,9 +395,8 @@ static enum sb_code write_dirs(struct sb_index_rows *rows, struct sb_writer *wri
                                             "SELECT path, mode, uid, gid, mtime_ns FROM dirs"
                                             " WHERE given ORDER BY path",
                                             err);
-    int rc = SQLITE_DONE;
 
-    while (!code && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+    while (sb_database_row(row, &code, err)) {
         struct sb_entry entry = {.type = SB_DIR};
 
         entry.path = (const char *)sqlite3_column_text(row, 0);
@@ -412,8 +405,6 @@ static enum sb_code write_dirs(struct sb_index_rows *rows, struct sb_writer *wri
         counts->dirs++;
         code = entry.path ? sb_writer_add_dir(writer, &entry, err) : sb_fail_memory(err);
     }
-    if (!code && rc != SQLITE_DONE)
-        code = sb_database_fail(rows->db, err);
     sqlite3_finalize(row);
     return code;
 }

@@ -64,12 +64,11 @@ static enum sb_code copy_rows(struct copy *copy, const char *read, const char *w
 {
     sqlite3_stmt *from = NULL, *to = NULL;
     uint64_t rows = 0;
-    int rc = SQLITE_DONE;
     enum sb_code code = sb_database_prepare(copy->upgrade->db, &from, read, err);
 
     if (code == SB_OK)
         code = sb_database_prepare(copy->made.db, &to, write, err);
-    while (code == SB_OK && (rc = sqlite3_step(from)) == SQLITE_ROW) {
+    while (sb_database_row(from, &code, err)) {
         code = sb_database_bind_row(to, 1, from, 0, columns, err);
         if (code == SB_OK && sqlite3_step(to) != SQLITE_DONE)
             code = fail_row(copy, from, err);
@@ -77,8 +76,6 @@ static enum sb_code copy_rows(struct copy *copy, const char *read, const char *w
         if (code == SB_OK && ++rows % 4096 == 0 && sb_interrupted())
             code = sb_fail(err, SB_INTERRUPT, "interrupted");
     }
-    if (code == SB_OK && rc != SQLITE_DONE)
-        code = sb_database_fail(copy->upgrade->db, err);
     sqlite3_finalize(from);
     sqlite3_finalize(to);
     return code;
@@ -136,13 +133,12 @@ static enum sb_code make_index(struct copy *copy, const char *sql, struct sb_err
 static enum sb_code copy_user_indexes(struct copy *copy, struct sb_error *err)
 {
     sqlite3_stmt *row;
-    int rc = SQLITE_DONE;
     enum sb_code code = sb_database_prepare(
         copy->upgrade->db, &row,
         "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL",
         err);
 
-    while (code == SB_OK && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+    while (sb_database_row(row, &code, err)) {
         const char *name = (const char *)sqlite3_column_text(row, 0);
         const char *table = (const char *)sqlite3_column_text(row, 1);
         const char *sql = (const char *)sqlite3_column_text(row, 2);
@@ -154,8 +150,6 @@ static enum sb_code copy_user_indexes(struct copy *copy, struct sb_error *err)
         else
             code = make_index(copy, sql, err);
     }
-    if (code == SB_OK && rc != SQLITE_DONE)
-        code = sb_database_fail(copy->upgrade->db, err);
     sqlite3_finalize(row);
     return code;
 }

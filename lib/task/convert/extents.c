@@ -188,17 +188,14 @@ static enum sb_code check_overlaps(struct extents *extents, struct sb_error *err
     sqlite3 *db = sb_index_rows_database(extents->rows);
     struct reach last = {.shard = -1};
     sqlite3_stmt *row;
-    int rc = SQLITE_DONE;
     enum sb_code code = sb_database_prepare(db, &row,
                                             "SELECT id, path, shard, offset, size, crc32c"
                                             " FROM files WHERE size > 0"
                                             " ORDER BY shard, offset, size, id",
                                             err);
 
-    while (!code && (rc = sqlite3_step(row)) == SQLITE_ROW)
+    while (sb_database_row(row, &code, err))
         code = check_overlap(extents, row, &last, err);
-    if (!code && rc != SQLITE_DONE)
-        code = sb_database_fail(db, err);
     sqlite3_finalize(row);
     return code;
 }

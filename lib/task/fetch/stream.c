@@ -8,7 +8,6 @@
 #include "task/transfer/recode.h"
 
 #include <sqlite3.h>
-#include <string.h>
 
 struct fetch_stream {
     struct sb_source *source;
@@ -234,17 +233,14 @@ static enum sb_code tell_missing(struct fetch_stream *fetch, struct sb_error *er
 {
     sqlite3_stmt *rows;
     enum sb_code code;
-    int rc = SQLITE_DONE;
 
     code = sb_database_prepare(fetch->db, &rows,
                                "SELECT asked FROM names WHERE met = 0 ORDER BY place", err);
-    while (!code && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+    while (sb_database_row(rows, &code, err)) {
         fetch->counts->missing++;
         sb_tell(fetch->notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(rows, 0),
                 "no such file in the archive");
     }
-    if (!code && rc != SQLITE_DONE)
-        code = sb_database_fail(fetch->db, err);
     sqlite3_finalize(rows);
     return code;
 }

@@ -274,11 +274,10 @@ static enum sb_code each_row(struct sb_split_plan *plan, const char *query, int6
 {
     sqlite3_stmt *row = NULL;
     enum sb_code code = sb_database_prepare(plan->db, &row, query, err);
-    int rc = SQLITE_DONE;
 
     if (!code)
         sqlite3_bind_int64(row, 1, part);
-    while (!code && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+    while (sb_database_row(row, &code, err)) {
         struct sb_entry entry;
 
         code = take(row, &entry, err);
@@ -287,8 +286,6 @@ static enum sb_code each_row(struct sb_split_plan *plan, const char *query, int6
         if (!code && sb_interrupted())
             code = sb_fail(err, SB_INTERRUPT, "interrupted");
     }
-    if (!code && rc != SQLITE_DONE)
-        code = sb_database_fail(plan->db, err);
     sqlite3_finalize(row);
     return code;
 }

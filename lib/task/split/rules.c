@@ -11,7 +11,6 @@
 
 #include <inttypes.h>
 #include <sqlite3.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -328,15 +327,12 @@ enum sb_code sb_split_rules_finish(struct sb_split_rules *rules, const struct sb
 {
     sqlite3_stmt *row = NULL;
     enum sb_code code;
-    int rc = SQLITE_DONE;
 
     if (rules->found == rules->listed)
         return SB_OK;
     code = sb_database_prepare(rules->db, &row, "SELECT path FROM listed ORDER BY path", err);
-    while (!code && (rc = sqlite3_step(row)) == SQLITE_ROW)
+    while (sb_database_row(row, &code, err))
         code = tell_if_missing(rules, row, notify, err);
-    if (!code && rc != SQLITE_DONE)
-        code = sb_database_fail(rules->db, err);
     sqlite3_finalize(row);
     return code;
 }

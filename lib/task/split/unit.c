@@ -135,10 +135,9 @@ static enum sb_code count_samples(struct sb_archive *archive, int64_t *count, st
     sqlite3_stmt *rows = NULL;
     enum sb_code code =
         sb_database_prepare(db, &rows, "SELECT path FROM main.files ORDER BY path", err);
-    int rc = SQLITE_DONE;
 
     *count = 0;
-    while (!code && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+    while (sb_database_row(rows, &code, err)) {
         const char *path = (const char *)sqlite3_column_text(rows, 0);
         size_t size = (size_t)sqlite3_column_bytes(rows, 0);
         size_t name = sb_sample_name_size(path ? path : "", size);
@@ -150,8 +149,6 @@ static enum sb_code count_samples(struct sb_archive *archive, int64_t *count, st
         if (!code && sb_buf_set(&open.last, path ? path : "", size))
             code = sb_fail_memory(err);
     }
-    if (!code && rc != SQLITE_DONE)
-        code = sb_database_fail(db, err);
     sqlite3_finalize(rows);
     sb_buf_release(&open.last);
     sb_buf_release(&open.sizes);

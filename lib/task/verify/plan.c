@@ -263,15 +263,12 @@ static enum sb_code choose_from(struct sb_verify_plan *plan, sqlite3_stmt *candi
 {
     int64_t most = budget(plan);
     enum sb_code code = SB_OK;
-    int rc = SQLITE_DONE;
 
-    while (code == SB_OK && (rc = sqlite3_step(candidates)) == SQLITE_ROW) {
+    while (sb_database_row(candidates, &code, err)) {
         if (is_too_much(plan, most, candidates))
             return SB_OK;
         code = choose_unit(plan, candidates, choose, err);
     }
-    if (code == SB_OK && rc != SQLITE_DONE)
-        code = sb_database_fail(plan->db, err);
     return code;
 }
 
