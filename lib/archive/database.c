@@ -96,6 +96,16 @@ enum sb_code sb_database_prepare_all(struct sqlite3 *db, const struct sb_to_prep
     return code;
 }
 
+enum sb_code sb_database_open_tables(sqlite3 **out, const char *beside, const char *tables,
+                                     const struct sb_to_prepare *statements, struct sb_error *err)
+{
+    enum sb_code code = sb_database_open_private(out, beside, err);
+
+    if (code == SB_OK)
+        code = sb_database_run(*out, tables, err);
+    return code ? code : sb_database_prepare_all(*out, statements, err);
+}
+
 bool sb_database_row(sqlite3_stmt *statement, enum sb_code *code, struct sb_error *err)
 {
     int rc;

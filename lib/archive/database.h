@@ -68,6 +68,15 @@ struct sb_to_prepare {
 enum sb_code sb_database_prepare_all(struct sqlite3 *db, const struct sb_to_prepare *statements,
                                      struct sb_error *err) SB_CHECKED;
 
+/* The same of a private database (sb_database_open_private) that begins with these tables:
+ * SB_TABLES(&db, beside, err, "CREATE TABLE ...; BEGIN", {&add, "INSERT ..."}). */
+#define SB_TABLES(db, beside, err, tables, ...)                                                    \
+    sb_database_open_tables(db, beside, tables,                                                    \
+                            (const struct sb_to_prepare[]){__VA_ARGS__, {NULL, NULL}}, err)
+enum sb_code sb_database_open_tables(struct sqlite3 **out, const char *beside, const char *tables,
+                                     const struct sb_to_prepare *statements,
+                                     struct sb_error *err) SB_CHECKED;
+
 /* Steps to the next row, unless *code says that something went wrong: while (sb_database_row(...))
  * code = ...; false at the end, and where the step fails, which sets *code. */
 bool sb_database_row(struct sqlite3_stmt *statement, enum sb_code *code, struct sb_error *err);

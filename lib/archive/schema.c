@@ -49,16 +49,6 @@ static enum sb_code prepare_about(const struct vetting *vetting, sqlite3_stmt **
     return code;
 }
 
-/* Ends a statement whose last step returned rc. */
-static enum sb_code finish(const struct vetting *vetting, sqlite3_stmt *statement, int rc,
-                           enum sb_code code)
-{
-    if (!code && rc != SQLITE_ROW && rc != SQLITE_DONE)
-        code = sb_database_fail(vetting->db, vetting->err);
-    sqlite3_finalize(statement);
-    return code;
-}
-
 static const char *text_of(sqlite3_stmt *statement, int column)
 {
     const char *text = (const char *)sqlite3_column_text(statement, column);
@@ -205,21 +195,19 @@ static enum sb_code vet_objects(struct vetting *vetting)
 {
     struct sb_error *err = vetting->err;
     struct sb_error ignored = {0};
-    enum sb_code first = SB_OK, code;
+    enum sb_code first = SB_OK, found, code;
     sqlite3_stmt *statement;
-    int rc;
 
     code = sb_database_prepare(vetting->db, &statement, "SELECT type, name, sql FROM sqlite_schema",
                                err);
     if (code)
         return code;
-    while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (sb_database_row(statement, &code, first ? &ignored : err)) {
         vetting->err = first ? &ignored : err;
-        code = vet_object(vetting, statement);
-        first = first ? first : code;
+        found = vet_object(vetting, statement);
+        first = first ? first : found;
     }
-    vetting->err = first ? &ignored : err;
-    code = finish(vetting, statement, rc, SB_OK);
+    sqlite3_finalize(statement);
     vetting->err = err;
     return first ? first : code;
 }
@@ -284,13 +272,13 @@ static enum sb_code vet_columns(const struct vetting *vetting, const char *table
     unsigned seen = 0;
     sqlite3_stmt *statement;
     enum sb_code code;
-    int rc = SQLITE_DONE, i;
+    int i;
 
     code = prepare_about(vetting, &statement, "PRAGMA main.table_xinfo(\"%w\")", table);
-    while (!code && (rc = sqlite3_step(statement)) == SQLITE_ROW)
+    while (sb_database_row(statement, &code, vetting->err))
         code = vet_column(vetting, table, expected, text_of(statement, 1),
                           sqlite3_column_int(statement, 6), &seen);
-    code = finish(vetting, statement, rc, code);
+    sqlite3_finalize(statement);
     for (i = 0; !code && expected[i]; i++) {
         if (!(seen & (1u << i)))
             code = refuse(vetting, "table '%s' has no column '%s'", table, expected[i]);
@@ -322,11 +310,10 @@ static enum sb_code read_key(const struct vetting *vetting, const char *name, st
 {
     sqlite3_stmt *statement;
     enum sb_code code;
-    int rc = SQLITE_DONE;
 
     *key = (struct index_key){.plain = true};
     code = prepare_about(vetting, &statement, "PRAGMA main.index_xinfo(\"%w\")", name);
-    while (!code && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (sb_database_row(statement, &code, vetting->err)) {
         if (sqlite3_column_int(statement, 1) == -2) {
             code = refuse(vetting, "index '%s' is on an expression", name);
         } else if (sqlite3_column_int(statement, 5)) {
@@ -338,7 +325,8 @@ static enum sb_code read_key(const struct vetting *vetting, const char *name, st
             key->count++;
         }
     }
-    return finish(vetting, statement, rc, code);
+    sqlite3_finalize(statement);
+    return code;
 }
 
 static enum sb_code remember(const struct vetting *vetting, struct sb_buf *place, const char *name)
@@ -370,13 +358,12 @@ static enum sb_code vet_indexes_of(const struct vetting *vetting, const char *ta
 {
     sqlite3_stmt *statement;
     enum sb_code code;
-    int rc = SQLITE_DONE;
 
     code = prepare_about(vetting, &statement, "PRAGMA main.index_list(\"%w\")", table);
-    while (!code && (rc = sqlite3_step(statement)) == SQLITE_ROW)
+    while (sb_database_row(statement, &code, vetting->err))
         code = take_index(vetting, text_of(statement, 1), sqlite3_column_int(statement, 2) != 0,
                           by_path, by_address);
-    code = finish(vetting, statement, rc, code);
+    sqlite3_finalize(statement);
     if (!code && by_path->size == 0)
         code = refuse(vetting,
                       "table '%s' has no unique index on 'path', as after an interrupted import",
@@ -389,14 +376,14 @@ static enum sb_code vet_rowid(const struct vetting *vetting, const char *table)
 {
     sqlite3_stmt *statement;
     enum sb_code code;
-    int rc = SQLITE_DONE;
 
     code = prepare_about(vetting, &statement, "PRAGMA main.table_list(\"%w\")", table);
-    while (!code && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (sb_database_row(statement, &code, vetting->err)) {
         if (strcmp(text_of(statement, 2), "table") != 0 || sqlite3_column_int(statement, 4))
             code = refuse(vetting, "table '%s' is not an ordinary table with row numbers", table);
     }
-    return finish(vetting, statement, rc, code);
+    sqlite3_finalize(statement);
+    return code;
 }
 
 static enum sb_code vet_expressions(const struct vetting *vetting, const char *table)
@@ -405,7 +392,6 @@ static enum sb_code vet_expressions(const struct vetting *vetting, const char *t
                                                                         : "CREATE TABLE dirs");
     sqlite3_stmt *statement;
     enum sb_code code;
-    int rc;
 
     code = sb_database_prepare(vetting->db, &statement,
                                "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1",
@@ -413,11 +399,12 @@ static enum sb_code vet_expressions(const struct vetting *vetting, const char *t
     if (code)
         return code;
     sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
-    rc = sqlite3_step(statement);
-    if (rc == SQLITE_ROW && !sb_sql_same_parent(text_of(statement, 0), own))
+    if (sb_database_row(statement, &code, vetting->err) &&
+        !sb_sql_same_parent(text_of(statement, 0), own))
         code =
             refuse(vetting, "column 'parent' of table '%s' is computed in a way not known", table);
-    return finish(vetting, statement, rc, code);
+    sqlite3_finalize(statement);
+    return code;
 }
 
 static enum sb_code vet_entries_table(const struct vetting *vetting, const char *table,
@@ -496,15 +483,15 @@ static enum sb_code vet_encoding(const struct vetting *vetting)
 {
     sqlite3_stmt *statement;
     enum sb_code code;
-    int rc;
 
     code = sb_database_prepare(vetting->db, &statement, "PRAGMA encoding", vetting->err);
     if (code)
         return code;
-    rc = sqlite3_step(statement);
-    if (rc == SQLITE_ROW && strcmp(text_of(statement, 0), "UTF-8") != 0)
+    if (sb_database_row(statement, &code, vetting->err) &&
+        strcmp(text_of(statement, 0), "UTF-8") != 0)
         code = refuse(vetting, "its text is stored as %s, not UTF-8", text_of(statement, 0));
-    return finish(vetting, statement, rc, code);
+    sqlite3_finalize(statement);
+    return code;
 }
 
 static enum sb_code vet_tables(const struct vetting *vetting)

@@ -46,18 +46,12 @@ static const char make_tables[] =
 
 static enum sb_code open_tables(struct catalog *catalog, const char *beside, struct sb_error *err)
 {
-    enum sb_code code = sb_database_open_private(&catalog->db, beside, err);
+    enum sb_code code = SB_TABLES(
+        &catalog->db, beside, err, make_tables,
+        {&catalog->add_file, "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
+        {&catalog->add_link, "INSERT INTO links VALUES (last_insert_rowid(), ?1)"});
 
-    if (code == SB_OK)
-        code = sb_database_run(catalog->db, make_tables, err);
-    if (code == SB_OK)
-        code = SB_PREPARE(
-            catalog->db, err,
-            {&catalog->add_file, "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
-            {&catalog->add_link, "INSERT INTO links VALUES (last_insert_rowid(), ?1)"});
-    if (code == SB_OK)
-        code = sb_tally_new(&catalog->tally, catalog->db, err);
-    return code;
+    return code ? code : sb_tally_new(&catalog->tally, catalog->db, err);
 }
 
 static bool is_id(const struct sb_entry *entry, unsigned bit, int64_t value)

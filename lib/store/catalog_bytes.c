@@ -40,20 +40,12 @@ enum { AT = 1, SIZE, TYPE, PLACE, KEPT = PLACE + 3 };
 
 static enum sb_code open_table(struct sb_catalog_bytes *bytes, struct sb_error *err)
 {
-    enum sb_code code;
-
-    code = sb_database_open_private(&bytes->db, bytes->input->path, err);
-    if (code == SB_OK)
-        code = sb_database_run(bytes->db,
-                               "CREATE TABLE apart (at INTEGER PRIMARY KEY, size INTEGER,"
-                               " type INTEGER, a INTEGER, b INTEGER, c INTEGER, kept BLOB); BEGIN",
-                               err);
-    if (code == SB_OK)
-        code = SB_PREPARE(bytes->db, err,
-                          {&bytes->add, "INSERT INTO apart VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
-                          {&bytes->find, "SELECT NULL, at, size, type, a, b, c, kept FROM apart"
-                                         " WHERE at <= ?1 ORDER BY at DESC LIMIT 1"});
-    return code;
+    return SB_TABLES(&bytes->db, bytes->input->path, err,
+                     "CREATE TABLE apart (at INTEGER PRIMARY KEY, size INTEGER,"
+                     " type INTEGER, a INTEGER, b INTEGER, c INTEGER, kept BLOB); BEGIN",
+                     {&bytes->add, "INSERT INTO apart VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
+                     {&bytes->find, "SELECT NULL, at, size, type, a, b, c, kept FROM apart"
+                                    " WHERE at <= ?1 ORDER BY at DESC LIMIT 1"});
 }
 
 enum sb_code sb_catalog_bytes_add(struct sb_catalog_bytes *bytes, const struct sb_member *member,

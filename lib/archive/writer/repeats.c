@@ -24,10 +24,9 @@ static enum sb_code run_for(sqlite3_stmt *statement, int64_t row, struct sb_erro
 static enum sb_code delete_marked(sqlite3 *db, struct sb_error *err)
 {
     sqlite3_stmt *rows = NULL, *remove = NULL;
-    enum sb_code code = sb_database_prepare(db, &rows, "SELECT row FROM temp.going", err);
+    enum sb_code code = SB_PREPARE(db, err, {&rows, "SELECT row FROM temp.going"},
+                                   {&remove, "DELETE FROM main.files WHERE rowid = ?1"});
 
-    if (code == SB_OK)
-        code = sb_database_prepare(db, &remove, "DELETE FROM main.files WHERE rowid = ?1", err);
     while (sb_database_row(rows, &code, err))
         code = run_for(remove, sqlite3_column_int64(rows, 0), err);
     sqlite3_finalize(rows);

@@ -14,37 +14,23 @@ struct target {
 
 static enum sb_code prepare_target(struct target *target, struct sb_error *err)
 {
-    enum sb_code code;
-
-    code = sb_database_prepare(target->db, &target->find,
-                               "SELECT num_subdirs, num_files, num_files_tree, size_tree"
-                               " FROM main.dirs WHERE path = ?1",
-                               err);
-    if (code)
-        return code;
-    code = sb_database_prepare(target->db, &target->update,
-                               "UPDATE main.dirs SET num_subdirs = ?2, num_files = ?3,"
-                               " num_files_tree = ?4, size_tree = ?5,"
-                               " mode = iif(?10, ?6, mode), uid = iif(?10, ?7, uid),"
-                               " gid = iif(?10, ?8, gid), mtime_ns = iif(?10, ?9, mtime_ns)"
-                               " WHERE path = ?1",
-                               err);
-    if (code)
-        return code;
-    code = sb_database_prepare(target->db, &target->insert,
-                               "INSERT INTO main.dirs (path, num_subdirs, num_files,"
-                               " num_files_tree, size_tree, mode, uid, gid, mtime_ns)"
-                               " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                               err);
-    if (code)
-        return code;
-    return sb_database_prepare(target->db, &target->remove,
-                               "DELETE FROM main.dirs WHERE path = ?1 AND path != ''"
-                               " AND NOT EXISTS (SELECT 1 FROM main.files AS f"
-                               " WHERE f.path > ?1 || '/' AND f.path < ?1 || '0')"
-                               " AND NOT EXISTS (SELECT 1 FROM main.dirs AS d"
-                               " WHERE d.path > ?1 || '/' AND d.path < ?1 || '0')",
-                               err);
+    return SB_PREPARE(target->db, err,
+                      {&target->find, "SELECT num_subdirs, num_files, num_files_tree, size_tree"
+                                      " FROM main.dirs WHERE path = ?1"},
+                      {&target->update,
+                       "UPDATE main.dirs SET num_subdirs = ?2, num_files = ?3,"
+                       " num_files_tree = ?4, size_tree = ?5,"
+                       " mode = iif(?10, ?6, mode), uid = iif(?10, ?7, uid),"
+                       " gid = iif(?10, ?8, gid), mtime_ns = iif(?10, ?9, mtime_ns)"
+                       " WHERE path = ?1"},
+                      {&target->insert, "INSERT INTO main.dirs (path, num_subdirs, num_files,"
+                                        " num_files_tree, size_tree, mode, uid, gid, mtime_ns)"
+                                        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
+                      {&target->remove, "DELETE FROM main.dirs WHERE path = ?1 AND path != ''"
+                                        " AND NOT EXISTS (SELECT 1 FROM main.files AS f"
+                                        " WHERE f.path > ?1 || '/' AND f.path < ?1 || '0')"
+                                        " AND NOT EXISTS (SELECT 1 FROM main.dirs AS d"
+                                        " WHERE d.path > ?1 || '/' AND d.path < ?1 || '0')"});
 }
 
 static void release_target(struct target *target)

@@ -39,16 +39,11 @@ enum sb_code sb_index_rows_new(struct sb_index_rows **out, const char *beside, s
     *out = NULL;
     if (!rows)
         return sb_fail_memory(err);
-    code = sb_database_open_private(&rows->db, beside, err);
-    if (!code)
-        code = sb_database_run(rows->db, tables, err);
-    if (!code)
-        code = SB_PREPARE(
-            rows->db, err,
-            {&rows->add_file,
-             "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
-            {&rows->add_dir, "INSERT OR REPLACE INTO dirs VALUES (?1, 1, ?2, ?3, ?4, ?5)"},
-            {&rows->add_parent, "INSERT OR IGNORE INTO dirs (path) VALUES (?1)"});
+    code = SB_TABLES(&rows->db, beside, err, tables,
+                     {&rows->add_file,
+                      "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
+                     {&rows->add_dir, "INSERT OR REPLACE INTO dirs VALUES (?1, 1, ?2, ?3, ?4, ?5)"},
+                     {&rows->add_parent, "INSERT OR IGNORE INTO dirs (path) VALUES (?1)"});
     if (code) {
         sb_index_rows_free(rows);
         return code;

@@ -13,7 +13,7 @@ struct samples {
     struct sb_table base;
     struct sb_archive *archive;
     sqlite3 *db;
-    sqlite3_stmt *find;
+    sqlite3_stmt *add, *find;
     int64_t count;
     struct sb_sample_column columns[SB_SAMPLE_COLUMNS_MOST + 1];
     size_t column_count;
@@ -51,6 +51,7 @@ static void free_table(struct sb_table *table)
 {
     struct samples *samples = of(table);
 
+    sqlite3_finalize(samples->add);
     sqlite3_finalize(samples->find);
     sb_database_close(samples->db);
     for (size_t i = 0; i < samples->column_count; i++)
@@ -133,57 +134,41 @@ static enum sb_code count_file(struct samples *samples, const char *name, size_t
 
 /* A sample has its number when its first file comes; neighbours are mostly of one sample. */
 static enum sb_code number_file(struct samples *samples, const struct sb_entry *entry, size_t size,
-                                sqlite3_stmt *add, struct sb_error *err)
+                                struct sb_error *err)
 {
     if (samples->name.size == size && memcmp(samples->name.data, entry->path, size) == 0)
         return SB_OK;
     if (sb_buf_set(&samples->name, entry->path, size))
         return sb_fail_memory(err);
-    sqlite3_bind_int64(add, 1, samples->count);
-    sqlite3_bind_blob(add, 2, samples->name.data, (int)size, SQLITE_STATIC);
-    if (sb_database_step(add, err))
+    sqlite3_bind_int64(samples->add, 1, samples->count);
+    sqlite3_bind_blob(samples->add, 2, samples->name.data, (int)size, SQLITE_STATIC);
+    if (sb_database_step(samples->add, err))
         return err->code;
     samples->count += sqlite3_changes(samples->db);
     return SB_OK;
 }
 
-static enum sb_code number_all(struct samples *samples, struct sb_cursor *cursor, sqlite3_stmt *add,
-                               struct sb_error *err)
-{
-    struct sb_entry entry;
-    int64_t between = 0;
-    enum sb_code code;
-
-    while (!(code = sb_cursor_next(cursor, &entry, err))) {
-        size_t size = sb_sample_name_size(entry.path, entry.path_size);
-
-        if (between++ % FILES_BETWEEN == 0 && sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
-        if (entry.type != SB_FILE || entry.defect)
-            continue;
-        if (number_file(samples, &entry, size, add, err))
-            return err->code;
-        if (count_file(samples, entry.path + size, entry.path_size - size, entry.size))
-            return sb_fail_memory(err);
-    }
-    return code == SB_END ? SB_OK : code;
-}
-
 static enum sb_code look_through(struct samples *samples, struct sb_error *err)
 {
     const struct sb_query files = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
-    struct sb_cursor *cursor = NULL;
-    sqlite3_stmt *add = NULL;
-    enum sb_code code = sb_database_prepare(samples->db, &add,
-                                            "INSERT OR IGNORE INTO samples VALUES (?1, ?2)", err);
+    struct sb_cursor *cursor;
+    struct sb_entry entry;
+    int64_t between = 0;
+    enum sb_code code = sb_cursor_open(&cursor, samples->archive, &files, err);
 
-    if (!code)
-        code = sb_cursor_open(&cursor, samples->archive, &files, err);
-    if (!code)
-        code = number_all(samples, cursor, add, err);
+    while (!code && !(code = sb_cursor_next(cursor, &entry, err))) {
+        size_t size = sb_sample_name_size(entry.path, entry.path_size);
+
+        if (between++ % FILES_BETWEEN == 0 && sb_interrupted())
+            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (code || entry.type != SB_FILE || entry.defect)
+            continue;
+        code = number_file(samples, &entry, size, err);
+        if (!code && count_file(samples, entry.path + size, entry.path_size - size, entry.size))
+            code = sb_fail_memory(err);
+    }
     sb_cursor_free(cursor);
-    sqlite3_finalize(add);
-    return code;
+    return code == SB_END ? SB_OK : code;
 }
 
 /* The files of one sample. */
@@ -383,18 +368,12 @@ enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archi
                                       .varied = true};
     samples->archive = archive;
     samples->looked_at = -1;
-    code = sb_database_open_private(&samples->db, beside, err);
-    if (!code)
-        code =
-            sb_database_run(samples->db,
-                            "CREATE TABLE samples (number INTEGER PRIMARY KEY, name BLOB UNIQUE);"
-                            " BEGIN",
-                            err);
+    code = SB_TABLES(&samples->db, beside, err,
+                     "CREATE TABLE samples (number INTEGER PRIMARY KEY, name BLOB UNIQUE); BEGIN",
+                     {&samples->add, "INSERT OR IGNORE INTO samples VALUES (?1, ?2)"},
+                     {&samples->find, "SELECT name FROM samples WHERE number = ?1"});
     if (!code)
         code = look_through(samples, err);
-    if (!code)
-        code = sb_database_prepare(samples->db, &samples->find,
-                                   "SELECT name FROM samples WHERE number = ?1", err);
     if (code)
         sb_table_free(&samples->base);
     else

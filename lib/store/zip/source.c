@@ -62,18 +62,17 @@ static enum sb_code fill_ranges(const struct zip_source *zip, sqlite3_stmt *inse
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code compare_ranges(const struct zip_source *zip, sqlite3 *db, sqlite3_stmt *select,
+static enum sb_code compare_ranges(const struct zip_source *zip, sqlite3_stmt *select,
                                    struct sb_error *err)
 {
-    int64_t last_end = 0;
-    int rc;
+    enum sb_code code = SB_OK;
 
-    while ((rc = sqlite3_step(select)) == SQLITE_ROW) {
-        if (sqlite3_column_int64(select, 0) < last_end)
+    for (int64_t end = 0; sb_database_row(select, &code, err);
+         end = sqlite3_column_int64(select, 1)) {
+        if (sqlite3_column_int64(select, 0) < end)
             return overlap(zip, err);
-        last_end = sqlite3_column_int64(select, 1);
     }
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(db, err);
+    return code;
 }
 
 /* Holds all members of a directory that is not in their order against each other. */
@@ -81,18 +80,15 @@ static enum sb_code check_overlaps(const struct zip_source *zip, struct sb_error
 {
     sqlite3 *db;
     sqlite3_stmt *insert = NULL, *select = NULL;
-    enum sb_code code = sb_database_open_private(&db, zip->base.name, err);
+    enum sb_code code = SB_TABLES(&db, zip->base.name, err,
+                                  "CREATE TABLE ranges (start INTEGER, stop INTEGER); BEGIN",
+                                  {&insert, "INSERT INTO ranges VALUES (?1, ?2)"},
+                                  {&select, "SELECT start, stop FROM ranges ORDER BY start, stop"});
 
-    if (code)
-        return code;
-    code = sb_database_run(db, "CREATE TABLE ranges (start INTEGER, stop INTEGER); BEGIN", err);
-    if (code == SB_OK)
-        code = SB_PREPARE(db, err, {&insert, "INSERT INTO ranges VALUES (?1, ?2)"},
-                          {&select, "SELECT start, stop FROM ranges ORDER BY start, stop"});
     if (code == SB_OK)
         code = fill_ranges(zip, insert, err);
     if (code == SB_OK)
-        code = compare_ranges(zip, db, select, err);
+        code = compare_ranges(zip, select, err);
     sqlite3_finalize(insert);
     sqlite3_finalize(select);
     sb_database_close(db);

@@ -32,19 +32,12 @@ struct fetch_stream {
 
 static enum sb_code open_names(struct fetch_stream *fetch, struct sb_error *err)
 {
-    enum sb_code code = sb_database_open_private(&fetch->db, fetch->source->name, err);
-
-    if (!code)
-        code = sb_database_run(fetch->db,
-                               "CREATE TABLE names (name BLOB PRIMARY KEY, asked TEXT, place,"
-                               " met INTEGER DEFAULT 0) WITHOUT ROWID; BEGIN",
-                               err);
-    if (!code)
-        code = SB_PREPARE(
-            fetch->db, err,
-            {&fetch->add, "INSERT OR IGNORE INTO names (name, asked, place) VALUES (?1, ?2, ?3)"},
-            {&fetch->meet, "UPDATE names SET met = 1 WHERE name = ?1"});
-    return code;
+    return SB_TABLES(
+        &fetch->db, fetch->source->name, err,
+        "CREATE TABLE names (name BLOB PRIMARY KEY, asked TEXT, place,"
+        " met INTEGER DEFAULT 0) WITHOUT ROWID; BEGIN",
+        {&fetch->add, "INSERT OR IGNORE INTO names (name, asked, place) VALUES (?1, ?2, ?3)"},
+        {&fetch->meet, "UPDATE names SET met = 1 WHERE name = ?1"});
 }
 
 static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch_names *names,

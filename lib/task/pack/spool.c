@@ -58,15 +58,12 @@ enum sb_code sb_pack_spool_new(struct sb_pack_spool **out, enum sb_pack_order or
     spool->order = order;
     spool->duplicates = duplicates;
     spool->notify = notify;
-    code = sb_database_open_private(&spool->db, beside, err);
-    if (code == SB_OK)
-        code = sb_database_run(spool->db, make_table, err);
-    if (code == SB_OK)
-        code = SB_PREPARE(
-            spool->db, err, {&spool->add, "INSERT OR IGNORE INTO spool (" COLUMNS ")" VALUES},
-            {&spool->find, "SELECT node, implied, kept, base, disk FROM spool WHERE name = ?1"},
-            {&spool->replace, "INSERT OR REPLACE INTO spool (" COLUMNS ")" VALUES},
-            {&spool->keep, "UPDATE spool SET kept = 1 WHERE name = ?1"});
+    code = SB_TABLES(
+        &spool->db, beside, err, make_table,
+        {&spool->add, "INSERT OR IGNORE INTO spool (" COLUMNS ")" VALUES},
+        {&spool->find, "SELECT node, implied, kept, base, disk FROM spool WHERE name = ?1"},
+        {&spool->replace, "INSERT OR REPLACE INTO spool (" COLUMNS ")" VALUES},
+        {&spool->keep, "UPDATE spool SET kept = 1 WHERE name = ?1"});
     if (code) {
         sb_pack_spool_free(spool);
         return code;

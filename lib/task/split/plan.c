@@ -40,19 +40,13 @@ static const char indexes[] = "CREATE INDEX files_of_part ON files (part);"
 static enum sb_code open_tables(struct sb_split_plan *plan, const char *beside,
                                 struct sb_error *err)
 {
-    enum sb_code code = sb_database_open_private(&plan->db, beside, err);
-
-    if (!code)
-        code = sb_database_run(plan->db, tables, err);
-    if (!code)
-        code = SB_PREPARE(
-            plan->db, err,
-            {&plan->add_file, "INSERT INTO files VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
-                              " ?9, ?10)"},
-            {&plan->add_dir, "INSERT OR REPLACE INTO dirs VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6)"},
-            {&plan->fill_dir, "UPDATE dirs SET empty = 0 WHERE path = ?1"},
-            {&plan->add_above, "INSERT OR IGNORE INTO above VALUES (?1)"});
-    return code;
+    return SB_TABLES(
+        &plan->db, beside, err, tables,
+        {&plan->add_file, "INSERT INTO files VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+                          " ?9, ?10)"},
+        {&plan->add_dir, "INSERT OR REPLACE INTO dirs VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6)"},
+        {&plan->fill_dir, "UPDATE dirs SET empty = 0 WHERE path = ?1"},
+        {&plan->add_above, "INSERT OR IGNORE INTO above VALUES (?1)"});
 }
 
 /* Entries come by directory as a rule: has this one the parent of the one before it? */

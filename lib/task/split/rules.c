@@ -434,16 +434,10 @@ static const char tables[] =
 static enum sb_code open_tables(struct sb_split_rules *rules, const char *beside,
                                 struct sb_error *err)
 {
-    enum sb_code code = sb_database_open_private(&rules->db, beside, err);
-
-    if (!code)
-        code = sb_database_run(rules->db, tables, err);
-    if (!code)
-        code = SB_PREPARE(rules->db, err,
-                          {&rules->find_part, "SELECT number FROM parts WHERE name = ?1"},
-                          {&rules->add_part, "INSERT INTO parts VALUES (?1, ?2)"},
-                          {&rules->find_listed, "SELECT part FROM listed WHERE path = ?1"});
-    return code;
+    return SB_TABLES(&rules->db, beside, err, tables,
+                     {&rules->find_part, "SELECT number FROM parts WHERE name = ?1"},
+                     {&rules->add_part, "INSERT INTO parts VALUES (?1, ?2)"},
+                     {&rules->find_listed, "SELECT part FROM listed WHERE path = ?1"});
 }
 
 /* Parts that are there whatever comes. */

@@ -64,17 +64,11 @@ static const char indexes[] = "CREATE UNIQUE INDEX " SB_ADOPTED_FILES " ON files
 
 static enum sb_code open_tables(struct view *view, const char *beside, struct sb_error *err)
 {
-    enum sb_code code = sb_database_open_private(&view->db, beside, err);
+    enum sb_code code = SB_TABLES(
+        &view->db, beside, err, tables,
+        {&view->add_file, "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"});
 
-    if (!code)
-        code = sb_database_run(view->db, tables, err);
-    if (!code)
-        code = sb_database_prepare(view->db, &view->add_file,
-                                   "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                                   err);
-    if (!code)
-        code = sb_tally_new(&view->tally, view->db, err);
-    return code;
+    return code ? code : sb_tally_new(&view->tally, view->db, err);
 }
 
 static enum sb_code add_to_view(void *context, const struct sb_entry *entry, struct sb_error *err)

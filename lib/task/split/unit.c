@@ -108,50 +108,14 @@ enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, bool *lists, const 
     return code;
 }
 
-/* Sizes of the samples' names that the last path begins with: in order of path those of another
- * sample may stand within one, 0017.d/x between 0017.c and 0017.e. */
-struct open_samples {
-    struct sb_buf last;
-    struct sb_buf sizes;
-};
-
-static bool is_new_sample(struct open_samples *open, const char *path, size_t size)
-{
-    size_t name = sb_sample_name_size(path, size), top;
-
-    while (open->sizes.size > 0) {
-        memcpy(&top, open->sizes.data + open->sizes.size - sizeof(top), sizeof(top));
-        if (top <= size && memcmp(open->last.data, path, top) == 0)
-            return top != name;
-        sb_buf_cut(&open->sizes, open->sizes.size - sizeof(top));
-    }
-    return true;
-}
-
 static enum sb_code count_samples(struct sb_archive *archive, int64_t *count, struct sb_error *err)
 {
-    sqlite3 *db = sb_archive_database(archive);
-    struct open_samples open = {0};
-    sqlite3_stmt *rows = NULL;
-    enum sb_code code =
-        sb_database_prepare(db, &rows, "SELECT path FROM main.files ORDER BY path", err);
+    struct sb_table *samples;
+    enum sb_code code = sb_table_of_samples(&samples, archive, ".", err);
 
-    *count = 0;
-    while (sb_database_row(rows, &code, err)) {
-        const char *path = (const char *)sqlite3_column_text(rows, 0);
-        size_t size = (size_t)sqlite3_column_bytes(rows, 0);
-        size_t name = sb_sample_name_size(path ? path : "", size);
-
-        if (is_new_sample(&open, path ? path : "", size)) {
-            ++*count;
-            code = sb_buf_add(&open.sizes, &name, sizeof(name)) ? sb_fail_memory(err) : SB_OK;
-        }
-        if (!code && sb_buf_set(&open.last, path ? path : "", size))
-            code = sb_fail_memory(err);
-    }
-    sqlite3_finalize(rows);
-    sb_buf_release(&open.last);
-    sb_buf_release(&open.sizes);
+    if (!code)
+        code = samples->ops->count(samples, count, err);
+    sb_table_free(samples);
     return code;
 }
 
@@ -192,8 +156,6 @@ enum sb_code sb_split_units_new(struct sb_split_units **out, enum sb_split_unit 
                                 struct sb_archive *archive, const char *beside,
                                 struct sb_error *err)
 {
-    static const char table[] =
-        "CREATE TABLE units (name TEXT PRIMARY KEY, part INTEGER) WITHOUT ROWID; BEGIN";
     struct sb_split_units *units = calloc(1, sizeof(*units));
     enum sb_code code;
 
@@ -202,12 +164,11 @@ enum sb_code sb_split_units_new(struct sb_split_units **out, enum sb_split_unit 
         return sb_fail_memory(err);
     units->unit = unit;
     units->archive = archive;
-    code = sb_database_open_private(&units->db, beside, err);
-    if (!code)
-        code = sb_database_run(units->db, table, err);
-    if (!code)
-        code = SB_PREPARE(units->db, err, {&units->find, "SELECT part FROM units WHERE name = ?1"},
-                          {&units->add, "INSERT INTO units VALUES (?1, ?2)"});
+    code =
+        SB_TABLES(&units->db, beside, err,
+                  "CREATE TABLE units (name TEXT PRIMARY KEY, part INTEGER) WITHOUT ROWID; BEGIN",
+                  {&units->find, "SELECT part FROM units WHERE name = ?1"},
+                  {&units->add, "INSERT INTO units VALUES (?1, ?2)"});
     if (!code && unit == SB_SPLIT_SAMPLES)
         code = sb_database_prepare(sb_archive_database(archive), &units->sum, sum_sample, err);
     if (code)

@@ -22,14 +22,11 @@ enum sb_code sb_seen_new(struct sb_seen **out, const char *beside, struct sb_err
     *out = NULL;
     if (!seen)
         return sb_fail_memory(err);
-    code = sb_database_open_private(&seen->db, beside, err);
-    if (!code)
-        code = sb_database_run(
-            seen->db,
-            "BEGIN; CREATE TABLE seen (name BLOB PRIMARY KEY, place INTEGER) WITHOUT ROWID", err);
-    if (!code)
-        code = SB_PREPARE(seen->db, err, {&seen->add, "INSERT OR IGNORE INTO seen VALUES (?1, ?2)"},
-                          {&seen->find, "SELECT place FROM seen WHERE name = ?1"});
+    code =
+        SB_TABLES(&seen->db, beside, err,
+                  "BEGIN; CREATE TABLE seen (name BLOB PRIMARY KEY, place INTEGER) WITHOUT ROWID",
+                  {&seen->add, "INSERT OR IGNORE INTO seen VALUES (?1, ?2)"},
+                  {&seen->find, "SELECT place FROM seen WHERE name = ?1"});
     if (code) {
         sb_seen_free(seen);
         return code;

@@ -57,15 +57,13 @@ static void keep_line(struct integrity *check, const char *line)
 
 static enum sb_code read_lines(struct integrity *check, sqlite3_stmt *statement)
 {
-    int rc;
+    enum sb_code code = SB_OK;
 
-    while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (sb_database_row(statement, &code, &check->err)) {
         const char *line = (const char *)sqlite3_column_text(statement, 0);
         keep_line(check, line ? line : "not said");
     }
-    if (rc != SQLITE_DONE)
-        return sb_database_fail(check->db, &check->err);
-    return check->code;
+    return code ? code : check->code;
 }
 
 static void *run_integrity(void *context)

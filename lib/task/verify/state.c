@@ -130,19 +130,14 @@ static enum sb_code vet_schema(struct sqlite3 *db, const char *file, bool *is_ne
     sqlite3_stmt *statement;
     size_t count = 0;
     bool right = true;
-    int rc;
     enum sb_code code = sb_database_prepare(
         db, &statement, "SELECT name, sql FROM main.sqlite_schema ORDER BY name", err);
 
-    if (code != SB_OK)
-        return code;
-    while ((rc = sqlite3_step(statement)) == SQLITE_ROW && right) {
+    while (right && sb_database_row(statement, &code, err)) {
         right = count < TABLE_COUNT && is_text(statement, 0, tables[count].name) &&
                 is_text(statement, 1, tables[count].sql);
         count++;
     }
-    if (right && rc != SQLITE_DONE)
-        code = sb_database_fail(db, err);
     sqlite3_finalize(statement);
     *is_new = count == 0;
     if (code == SB_OK && (!right || (count > 0 && count < TABLE_COUNT)))
@@ -308,14 +303,11 @@ static enum sb_code compare_shard(struct sb_verify_state *state, uint32_t shard,
     if (code != SB_OK)
         return code;
     sqlite3_bind_int64(statement, 1, shard);
-    int rc = sqlite3_step(statement);
-    if (rc == SQLITE_ROW) {
+    if (sb_database_row(statement, &code, err)) {
         int64_t size = sqlite3_column_int64(statement, 0);
         bool untouched = size == now->size && sqlite3_column_int64(statement, 1) == now->mtime_ns;
         bool appended = index_changed && now->size > size;
         *same = sqlite3_column_int64(statement, 2) == now->inode && (untouched || appended);
-    } else if (rc != SQLITE_DONE) {
-        code = sb_database_fail(state->db, err);
     }
     sqlite3_finalize(statement);
     return code;

@@ -198,13 +198,13 @@ static void say_overlap(const struct check *check, const struct placed *which,
 }
 
 /* Each is held against the one before it that ends last. */
-static enum sb_code compare_sorted(const struct check *check, sqlite3 *db, sqlite3_stmt *select,
+static enum sb_code compare_sorted(const struct check *check, sqlite3_stmt *select,
                                    struct sb_error *err)
 {
     struct placed holder = {0}, next;
-    int rc;
+    enum sb_code code = SB_OK;
 
-    while ((rc = sqlite3_step(select)) == SQLITE_ROW) {
+    while (sb_database_row(select, &code, err)) {
         if (sb_interrupted())
             return sb_fail(err, SB_INTERRUPT, "interrupted");
         next = placed_of(select);
@@ -213,7 +213,7 @@ static enum sb_code compare_sorted(const struct check *check, sqlite3 *db, sqlit
         if (next.extent.offset + next.extent.size > holder.extent.offset + holder.extent.size)
             holder = next;
     }
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(db, err);
+    return code;
 }
 
 static enum sb_code check_overlaps(const struct check *check, struct sb_error *err)
@@ -221,25 +221,17 @@ static enum sb_code check_overlaps(const struct check *check, struct sb_error *e
     int64_t count = sb_syrah_count(check->syrah);
     sqlite3 *db;
     sqlite3_stmt *insert = NULL, *select = NULL;
-    enum sb_code code = sb_database_open_private(&db, sb_syrah_name(check->syrah), err);
+    enum sb_code code = SB_TABLES(
+        &db, sb_syrah_name(check->syrah), err,
+        "CREATE TABLE extents (start INTEGER, size INTEGER, item INTEGER, "
+        "array INTEGER); BEGIN",
+        {&insert, "INSERT INTO extents VALUES (?1, ?2, ?3, ?4)"},
+        {&select, "SELECT start, size, item, array FROM extents ORDER BY start, item, array"});
 
-    if (code)
-        return code;
-    code = sb_database_run(db,
-                           "CREATE TABLE extents (start INTEGER, size INTEGER, item INTEGER, "
-                           "array INTEGER); BEGIN",
-                           err);
-    if (!code)
-        code = sb_database_prepare(db, &insert, "INSERT INTO extents VALUES (?1, ?2, ?3, ?4)", err);
     for (int64_t item = 0; !code && item < count; item++)
         code = sort_item(check, item, insert, err);
     if (!code)
-        code = sb_database_prepare(db, &select,
-                                   "SELECT start, size, item, array FROM extents "
-                                   "ORDER BY start, item, array",
-                                   err);
-    if (!code)
-        code = compare_sorted(check, db, select, err);
+        code = compare_sorted(check, select, err);
     sqlite3_finalize(insert);
     sqlite3_finalize(select);
     sb_database_close(db);
