@@ -10,3 +10,49 @@ enum sb_code sb_sink_commit(struct sb_sink *sink, struct sb_error *err)
 {
     return sink->ops->commit(sink, err);
 }
+
+enum sb_code sb_sink_store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
+                           struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (sink->ops->store)
+        return sink->ops->store(sink, batch, turns, err);
+    if (sink->ops->render && sink->ops->render(sink, batch, err))
+        return err->code;
+    code = sb_turn_begin(turns, batch);
+    if (code)
+        return sb_fail(err, code, "interrupted");
+    code = sink->ops->write(sink, batch, err);
+    sb_turn_end(turns, batch);
+    return code;
+}
+
+static void count_file(struct sb_sink *sink, const struct sb_item *item)
+{
+    const struct sb_entry *entry = &item->member.entry;
+
+    sink->counts.bytes += item->state == SB_ITEM_LARGE ? entry->size : (int64_t)item->data_size;
+    if (item->state == SB_ITEM_PART && !item->part_last)
+        return;
+    sink->counts.files++;
+    sink->counts.unchecked += !(entry->has & SB_HAS_CRC);
+}
+
+enum sb_code sb_sink_drain(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+{
+    if (sink->ops->drain && sink->ops->drain(sink, batch, err))
+        return err->code;
+    for (size_t i = 0; !sink->ops->drain && i < batch->count; i++) {
+        struct sb_item *item = &batch->items[i];
+
+        if (item->state == SB_ITEM_FAILED)
+            continue;
+        if (sink->ops->count)
+            sink->ops->count(sink, item);
+        else
+            count_file(sink, item);
+        item->state = SB_ITEM_STORED;
+    }
+    return SB_OK;
+}

@@ -44,14 +44,20 @@ struct sb_sink_ops {
 
     /*
      * A worker. Stores the items whose state is BARE, READ, LARGE or PART, and makes it STORED or
-     * FAILED (or leaves it as it is for drain). May take its turn once, in which batches come in
-     * order, one at a time. The parts of a member come in batches that follow each other.
+     * FAILED (or leaves it as it is for drain): `render` while others do, or NULL, and then `write`
+     * in the batch's turn, where batches come in order, one at a time. Or, instead of both,
+     * `store`, which takes its turn by itself. The parts of a member come in batches that follow
+     * each other.
      */
+    enum sb_code (*render)(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err);
+    enum sb_code (*write)(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err);
     enum sb_code (*store)(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
                           struct sb_error *err);
 
-    /* Calling thread, in order, after the batch was stored: rows, counts. */
+    /* Calling thread, in order, after the batch was stored: rows, counts. NULL: items that did not
+     * fail are STORED, and `count` counts them; NULL: files, and bytes as they came. */
     enum sb_code (*drain)(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err);
+    void (*count)(struct sb_sink *sink, const struct sb_item *item);
 
     /* Releases batch->own. May be NULL. */
     void (*release)(struct sb_sink *sink, struct sb_batch *batch);
@@ -71,6 +77,12 @@ struct sb_sink {
 };
 
 void sb_sink_free(struct sb_sink *sink); /* NULL is allowed */
+
+/* Each kind's way to store and drain a batch. */
+enum sb_code sb_sink_store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
+                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_sink_drain(struct sb_sink *sink, struct sb_batch *batch,
+                           struct sb_error *err) SB_CHECKED;
 enum sb_code sb_sink_commit(struct sb_sink *sink, struct sb_error *err) SB_CHECKED;
 
 #endif

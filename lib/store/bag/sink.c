@@ -138,11 +138,15 @@ static enum sb_code add_key(struct bag_batch *own, const struct sb_item *item, s
     return add_row(&own->keys, entry->path, entry->path_size, err);
 }
 
-static enum sb_code render(const struct bag_sink *bag, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
 {
-    struct bag_batch *own = batch->own;
-    enum sb_code code = SB_OK;
+    const struct bag_sink *bag = (const struct bag_sink *)sink;
+    struct bag_batch *own;
+    enum sb_code code = make_own(bag, batch, err);
 
+    if (code)
+        return code;
+    own = batch->own;
     clear_column(&own->records);
     clear_column(&own->keys);
     for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
@@ -289,8 +293,9 @@ static enum sb_code write_key(struct bag_sink *bag, struct bag_batch *own,
     return code;
 }
 
-static enum sb_code write_batch(struct bag_sink *bag, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
 {
+    struct bag_sink *bag = (struct bag_sink *)sink;
     struct bag_batch *own = batch->own;
     size_t row = 0;
     enum sb_code code = SB_OK;
@@ -313,44 +318,6 @@ static enum sb_code write_batch(struct bag_sink *bag, struct sb_batch *batch, st
     return code ? code : write_both(bag, own, row, err);
 }
 
-static enum sb_code store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
-                          struct sb_error *err)
-{
-    struct bag_sink *bag = (struct bag_sink *)sink;
-    enum sb_code code = make_own(bag, batch, err);
-
-    if (code == SB_OK)
-        code = render(bag, batch, err);
-    if (code)
-        return code;
-    code = sb_turn_begin(turns, batch);
-    if (code)
-        return sb_fail(err, code, "interrupted");
-    code = write_batch(bag, batch, err);
-    sb_turn_end(turns, batch);
-    return code;
-}
-
-static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
-{
-    (void)err;
-    for (size_t i = 0; i < batch->count; i++) {
-        struct sb_item *item = &batch->items[i];
-        const struct sb_entry *entry = &item->member.entry;
-
-        if (item->state == SB_ITEM_FAILED)
-            continue;
-        sink->counts.bytes += item->state == SB_ITEM_LARGE ? entry->size : (int64_t)item->data_size;
-        if (item->state != SB_ITEM_PART || item->part_last) {
-            sink->counts.files++;
-            if (!(entry->has & SB_HAS_CRC))
-                sink->counts.unchecked++;
-        }
-        item->state = SB_ITEM_STORED;
-    }
-    return SB_OK;
-}
-
 static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
 {
     struct bag_sink *bag = (struct bag_sink *)sink;
@@ -365,8 +332,8 @@ static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
 static const struct sb_sink_ops bag_ops = {
     .free = free_sink,
     .accept = accept,
-    .store = store,
-    .drain = drain,
+    .render = render,
+    .write = write_batch,
     .release = release_batch,
     .commit = commit,
 };

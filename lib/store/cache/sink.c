@@ -234,34 +234,13 @@ static enum sb_code store_item(struct cache_sink *cache, struct sb_batch *batch,
     }
 }
 
-static enum sb_code store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
-                          struct sb_error *err)
+static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
 {
-    enum sb_code code = sb_turn_begin(turns, batch);
+    enum sb_code code = SB_OK;
 
-    if (code)
-        return sb_fail(err, code, "interrupted");
     for (size_t i = 0; !code && i < batch->count; i++)
         code = store_item(to_cache(sink), batch, &batch->items[i], err);
-    sb_turn_end(turns, batch);
     return code;
-}
-
-static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
-{
-    (void)err;
-    for (size_t i = 0; i < batch->count; i++) {
-        struct sb_item *item = &batch->items[i];
-
-        if (item->state == SB_ITEM_FAILED)
-            continue;
-        if (item->state != SB_ITEM_PART || item->part_last) {
-            sink->counts.files++;
-            sink->counts.unchecked += !(item->member.entry.has & SB_HAS_CRC);
-        }
-        item->state = SB_ITEM_STORED;
-    }
-    return SB_OK;
 }
 
 /* From here on it is keys that are counted, which only now are known. */
@@ -285,8 +264,7 @@ static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
 static const struct sb_sink_ops cache_ops = {
     .free = free_sink,
     .accept = accept,
-    .store = store,
-    .drain = drain,
+    .write = write_batch,
     .commit = commit,
 };
 

@@ -189,9 +189,9 @@ static enum sb_code store_read(struct frames_sink *frames, const struct sb_batch
     return code ? code : end(frames, item, err);
 }
 
-static enum sb_code store_batch(struct frames_sink *frames, struct sb_batch *batch,
-                                struct sb_error *err)
+static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
 {
+    struct frames_sink *frames = to_frames(sink);
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; !code && i < batch->count; i++) {
@@ -218,43 +218,6 @@ static enum sb_code store_batch(struct frames_sink *frames, struct sb_batch *bat
     return code ? code : put_out(frames, 0, err);
 }
 
-static enum sb_code store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
-                          struct sb_error *err)
-{
-    enum sb_code code = sb_turn_begin(turns, batch);
-
-    if (code)
-        return sb_fail(err, code, "interrupted");
-    code = store_batch(to_frames(sink), batch, err);
-    sb_turn_end(turns, batch);
-    return code;
-}
-
-static void count_item(struct sb_sink_counts *counts, const struct sb_item *item)
-{
-    const struct sb_entry *entry = &item->member.entry;
-
-    if (item->state == SB_ITEM_FAILED)
-        return;
-    counts->bytes += item->state == SB_ITEM_LARGE ? entry->size : (int64_t)item->data_size;
-    if (item->state == SB_ITEM_PART && !item->part_last)
-        return;
-    counts->files++;
-    if (!(entry->has & SB_HAS_CRC))
-        counts->unchecked++;
-}
-
-static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
-{
-    (void)err;
-    for (size_t i = 0; i < batch->count; i++) {
-        count_item(&sink->counts, &batch->items[i]);
-        if (batch->items[i].state != SB_ITEM_FAILED)
-            batch->items[i].state = SB_ITEM_STORED;
-    }
-    return SB_OK;
-}
-
 static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
 {
     struct frames_sink *frames = to_frames(sink);
@@ -268,8 +231,7 @@ static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
 static const struct sb_sink_ops frames_ops = {
     .free = free_sink,
     .accept = accept,
-    .store = store,
-    .drain = drain,
+    .write = write_batch,
     .commit = commit,
 };
 

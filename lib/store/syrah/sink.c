@@ -89,11 +89,12 @@ static enum sb_code look_at_read(struct sb_batch *batch, struct sb_item *item,
     return code;
 }
 
-static enum sb_code look_at_batch(struct sb_batch *batch, struct sb_error *err)
+static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
 {
     struct syrah_batch *own = batch->own;
     enum sb_code code = SB_OK;
 
+    (void)sink;
     if (!own)
         own = batch->own = malloc(sizeof(*own));
     if (!own)
@@ -106,24 +107,16 @@ static enum sb_code look_at_batch(struct sb_batch *batch, struct sb_error *err)
     return code;
 }
 
-static enum sb_code store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
-                          struct sb_error *err)
+static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
 {
     struct sb_syrah_items *items = &((struct syrah_sink *)sink)->items;
-    struct syrah_batch *own;
-    enum sb_code code = look_at_batch(batch, err);
+    struct syrah_batch *own = batch->own;
+    enum sb_code code = SB_OK;
 
-    if (code)
-        return code;
-    code = sb_turn_begin(turns, batch);
-    if (code)
-        return sb_fail(err, code, "interrupted");
     items->done = (struct sb_syrah_counts){0};
-    own = batch->own;
     for (size_t i = 0; !code && i < batch->count; i++)
         code = sb_syrah_items_take(items, batch, &batch->items[i], &own->files[i], err);
     own->counts = items->done;
-    sb_turn_end(turns, batch);
     return code;
 }
 
@@ -164,7 +157,8 @@ static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
 static const struct sb_sink_ops syrah_ops = {
     .free = free_sink,
     .accept = accept,
-    .store = store,
+    .render = render,
+    .write = write_batch,
     .drain = drain,
     .release = release_batch,
     .commit = commit,

@@ -243,8 +243,20 @@ static enum sb_code check_parts(struct tar_sink *tar, const struct sb_batch *bat
     return SB_OK;
 }
 
-static enum sb_code write_batch(struct tar_sink *tar, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
 {
+    enum sb_code code = SB_OK;
+
+    (void)sink;
+    sb_buf_clear(&batch->output);
+    for (size_t i = 0; code == SB_OK && i < batch->count; i++)
+        code = render_item(batch, &batch->items[i], err);
+    return code;
+}
+
+static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+{
+    struct tar_sink *tar = (struct tar_sink *)sink;
     struct pieces pieces = {.count = 0};
     enum sb_code code = check_parts(tar, batch, err);
 
@@ -269,31 +281,13 @@ static enum sb_code write_batch(struct tar_sink *tar, struct sb_batch *batch, st
     return code ? code : write_pieces(tar, &pieces, err);
 }
 
-static enum sb_code store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
-                          struct sb_error *err)
+static void count_item(struct sb_sink *sink, const struct sb_item *item)
 {
-    struct tar_sink *tar = (struct tar_sink *)sink;
-    enum sb_code code = SB_OK;
-
-    sb_buf_clear(&batch->output);
-    for (size_t i = 0; code == SB_OK && i < batch->count; i++)
-        code = render_item(batch, &batch->items[i], err);
-    if (code)
-        return code;
-    code = sb_turn_begin(turns, batch);
-    if (code)
-        return sb_fail(err, code, "interrupted");
-    code = write_batch(tar, batch, err);
-    sb_turn_end(turns, batch);
-    return code;
-}
-
-static void count_item(struct sb_sink_counts *counts, const struct sb_item *item)
-{
+    struct sb_sink_counts *counts = &sink->counts;
     const struct sb_entry *entry = &item->member.entry;
     int64_t body = sb_tar_body(&item->member);
 
-    if (item->state == SB_ITEM_FAILED || (item->state == SB_ITEM_PART && !item->part_last))
+    if (item->state == SB_ITEM_PART && !item->part_last)
         return;
     if (entry->type == SB_DIR) {
         counts->dirs++;
@@ -303,17 +297,6 @@ static void count_item(struct sb_sink_counts *counts, const struct sb_item *item
     counts->bytes += body;
     if (body > 0 && !(entry->has & SB_HAS_CRC))
         counts->unchecked++;
-}
-
-static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
-{
-    (void)err;
-    for (size_t i = 0; i < batch->count; i++) {
-        count_item(&sink->counts, &batch->items[i]);
-        if (batch->items[i].state != SB_ITEM_FAILED)
-            batch->items[i].state = SB_ITEM_STORED;
-    }
-    return SB_OK;
 }
 
 /* Two blocks of zeros, and then zeros to the end of the record. */
@@ -334,8 +317,9 @@ static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
 static const struct sb_sink_ops tar_ops = {
     .free = free_sink,
     .accept = accept,
-    .store = store,
-    .drain = drain,
+    .render = render,
+    .write = write_batch,
+    .count = count_item,
     .commit = commit,
 };
 

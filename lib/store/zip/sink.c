@@ -179,8 +179,9 @@ static enum sb_code render_item(const struct zip_sink *zip, struct sb_batch *bat
     return SB_OK;
 }
 
-static enum sb_code render(const struct zip_sink *zip, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
 {
+    const struct zip_sink *zip = (const struct zip_sink *)sink;
     enum sb_code code = SB_OK;
 
     if (!batch->own)
@@ -470,8 +471,9 @@ static enum sb_code write_item(struct zip_sink *zip, struct sb_batch *batch, siz
     return write_part(zip, batch, item, described, err);
 }
 
-static enum sb_code write_batch(struct zip_sink *zip, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
 {
+    struct zip_sink *zip = (struct zip_sink *)sink;
     struct pieces pieces = {.count = 0};
     enum sb_code code = SB_OK;
 
@@ -480,32 +482,16 @@ static enum sb_code write_batch(struct zip_sink *zip, struct sb_batch *batch, st
     return code ? code : write_pieces(zip, &pieces, err);
 }
 
-static enum sb_code store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
-                          struct sb_error *err)
-{
-    struct zip_sink *zip = (struct zip_sink *)sink;
-    enum sb_code code = render(zip, batch, err);
-
-    if (code)
-        return code;
-    code = sb_turn_begin(turns, batch);
-    if (code)
-        return sb_fail(err, code, "interrupted");
-    code = write_batch(zip, batch, err);
-    sb_turn_end(turns, batch);
-    return code;
-}
-
 /* The calling thread */
 
-static void count_item(struct zip_sink *zip, const struct sb_item *item)
+static void count_item(struct sb_sink *sink, const struct sb_item *item)
 {
-    struct sb_sink_counts *counts = &zip->sink.counts;
+    struct sb_sink_counts *counts = &sink->counts;
     const struct sb_entry *entry = &item->member.entry;
 
-    if (item->state == SB_ITEM_FAILED || (item->state == SB_ITEM_PART && !item->part_last))
+    if (item->state == SB_ITEM_PART && !item->part_last)
         return;
-    zip->clamped += item->mark == MARK_CLAMPED;
+    ((struct zip_sink *)sink)->clamped += item->mark == MARK_CLAMPED;
     if (entry->type == SB_DIR) {
         counts->dirs++;
         return;
@@ -514,17 +500,6 @@ static void count_item(struct zip_sink *zip, const struct sb_item *item)
     counts->bytes += entry->size;
     if (entry->size > 0 && !(entry->has & SB_HAS_CRC))
         counts->unchecked++;
-}
-
-static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
-{
-    (void)err;
-    for (size_t i = 0; i < batch->count; i++) {
-        count_item((struct zip_sink *)sink, &batch->items[i]);
-        if (batch->items[i].state != SB_ITEM_FAILED)
-            batch->items[i].state = SB_ITEM_STORED;
-    }
-    return SB_OK;
 }
 
 /* A name that came twice: only the last one is in the directory. */
@@ -550,10 +525,10 @@ static enum sb_code write_rows(struct zip_sink *zip, sqlite3_stmt *rows, int64_t
 {
     struct sb_buf *out = &zip->header;
     struct sb_zip_written member;
-    int rc;
+    enum sb_code code = SB_OK;
 
     sb_buf_clear(out);
-    while ((rc = sqlite3_step(rows)) == SQLITE_ROW) {
+    while (sb_database_row(rows, &code, err)) {
         memcpy(&member, sqlite3_column_blob(rows, 1), sizeof(member));
         if (sb_zip_add_central(out, &member, sqlite3_column_blob(rows, 0),
                                (size_t)sqlite3_column_bytes(rows, 0)))
@@ -561,13 +536,10 @@ static enum sb_code write_rows(struct zip_sink *zip, sqlite3_stmt *rows, int64_t
         ++*count;
         if (out->size < DIRECTORY_RUN)
             continue;
-        if (sb_outfile_write(zip->file, out->data, out->size, err))
-            return err->code;
+        code = sb_outfile_write(zip->file, out->data, out->size, err);
         sb_buf_clear(out);
     }
-    if (rc != SQLITE_DONE)
-        return sb_database_fail(zip->db, err);
-    return out->size > 0 ? sb_outfile_write(zip->file, out->data, out->size, err) : SB_OK;
+    return code || out->size == 0 ? code : sb_outfile_write(zip->file, out->data, out->size, err);
 }
 
 static enum sb_code write_directory(struct zip_sink *zip, struct sb_error *err)
@@ -609,25 +581,19 @@ static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
 static const struct sb_sink_ops zip_ops = {
     .free = free_sink,
     .accept = accept,
-    .store = store,
-    .drain = drain,
+    .render = render,
+    .write = write_batch,
+    .count = count_item,
     .release = release_batch,
     .commit = commit,
 };
 
 static enum sb_code make_table(struct zip_sink *zip, const char *path, struct sb_error *err)
 {
-    enum sb_code code = sb_database_open_private(&zip->db, path, err);
-
-    if (code == SB_OK)
-        code = sb_database_run(zip->db,
-                               "CREATE TABLE members (seq INTEGER PRIMARY KEY, name BLOB,"
-                               " record BLOB, dir INTEGER); BEGIN",
-                               err);
-    if (code == SB_OK)
-        code = sb_database_prepare(
-            zip->db, &zip->add, "INSERT INTO members (name, record, dir) VALUES (?1, ?2, ?3)", err);
-    return code;
+    return SB_TABLES(&zip->db, path, err,
+                     "CREATE TABLE members (seq INTEGER PRIMARY KEY, name BLOB,"
+                     " record BLOB, dir INTEGER); BEGIN",
+                     {&zip->add, "INSERT INTO members (name, record, dir) VALUES (?1, ?2, ?3)"});
 }
 
 enum sb_code sb_sink_open_zip(struct sb_sink **out, const struct sb_stream_sink_options *options,

@@ -69,7 +69,7 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     if (!code)
         code = sb_recode_batch(&transfer->options->recode, batch, transfer->options->beside, err);
     if (!code)
-        code = transfer->sink->ops->store(transfer->sink, batch, turns, err);
+        code = sb_sink_store(transfer->sink, batch, turns, err);
     batch->failed = code != SB_OK;
     return code;
 }
@@ -211,7 +211,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     sb_events_tell(&batch->events, transfer->options->notify);
     code = count_loaded(transfer, batch, err);
     if (!code)
-        code = transfer->sink->ops->drain(transfer->sink, batch, err);
+        code = sb_sink_drain(transfer->sink, batch, err);
     if (!code)
         code = heed_links(transfer, batch, err);
     if (!code)
