@@ -67,9 +67,7 @@ static const struct option options[] = {
                 OPERAND_ANY),
     OPTION_INTEGER(0, "strip-components", struct convert_settings, strip, "N", 0, 1000,
                    "take N leading components off each name"),
-    OPTION_INCLUDE("include", struct convert_settings, filter,
-                   "take what matches; rules are tried in order, the first match decides"),
-    OPTION_EXCLUDE("exclude", struct convert_settings, filter, "leave out what matches"),
+    OPTIONS_FILTER(struct convert_settings, "take"),
     OPTION_CHOICE(0, "duplicates", struct convert_settings, duplicates, "WHICH", sb_duplicate_words,
                   "of members with one name: take the last or the first, or call it an error"),
     OPTION_FLAG(0, "decompress", struct convert_settings, decompress,
@@ -107,10 +105,7 @@ static const struct option options[] = {
                 "stop when more than SIZE comes out of an INPUT"),
     OPTION_FLAG(0, "no-check", struct convert_settings, no_check,
                 "do not check checksums of INPUTs"),
-    OPTION_FLAG(0, "strict", struct convert_settings, strict,
-                "make nothing if anything would be lost or left out"),
-    OPTION_TEXT(0, "report", struct convert_settings, report, "FILE",
-                "list in FILE what was lost or left out, as JSON Lines", OPERAND_FILE),
+    OPTIONS_REPORT(struct convert_settings),
     OPTION_THREADS(struct convert_settings, "threads to use"),
     OPTION_BWLIMIT,
     OPTION_FLAG('n', "dry-run", struct convert_settings, dry_run,
@@ -345,22 +340,13 @@ static int convert(const struct convert_settings *settings)
     struct sb_convert_result result = {0};
     struct records records = {0};
     struct report report;
-    struct sb_notify notify = {.call = report_event, .context = &report};
-    struct sb_error err, report_err;
+    struct sb_error err;
     struct sb_buf asked = {0};
     const char **arrays;
     enum sb_code code;
 
-    if (settings->report &&
-        sb_convert_beside_check(settings->inputs, settings->input_count, settings->output,
-                                settings->report, "report", &err))
+    if (report_open(&report, settings->report, &wanted, &err))
         return message_failure(&err);
-    if (report_open(&report, settings->report, &err))
-        return message_failure(&err);
-    wanted.notify = &notify;
-    wanted.lost = report_lost;
-    wanted.transfer.progress = message_progress_call;
-    wanted.transfer.context = &report;
     code = describe(settings, &asked);
     wanted.checkpoint.asked = asked.data ? asked.data : "";
     if (code)
@@ -386,10 +372,7 @@ static int convert(const struct convert_settings *settings)
             &report, settings->output,
             sb_container_word(wanted.records.framed_output ? SB_FRAMES : wanted.to.kind));
     }
-    if (report_finish(&report, &report_err)) {
-        message_failure(&report_err);
-        message_raise(STATUS_ERROR);
-    }
+    report_finish(&report);
     convert_conclude(settings, &result, code, &err);
     report_release(&report);
     return message_status();

@@ -47,13 +47,8 @@ static const struct option options[] = {
                   "of a name that several have: take the first or the last, or give up (error)"),
     OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE",
                 "begin a new shard before one passes SIZE (kept for later appends)"),
-    OPTION_INCLUDE("include", struct settings, filter,
-                   "take what matches; rules are tried in order, the first match decides"),
-    OPTION_EXCLUDE("exclude", struct settings, filter, "leave out what matches"),
-    OPTION_FLAG(0, "strict", struct settings, strict,
-                "make nothing if anything would be lost or left out"),
-    OPTION_TEXT(0, "report", struct settings, report, "FILE",
-                "list in FILE what was lost or left out, as JSON Lines", OPERAND_FILE),
+    OPTIONS_FILTER(struct settings, "take"),
+    OPTIONS_REPORT(struct settings),
     OPTION_THREADS(struct settings, "threads to use"),
     OPTION_BWLIMIT,
     OPTION_FLAG('n', "dry-run", struct settings, dry_run,
@@ -158,30 +153,18 @@ static int merge(const struct settings *settings, char *const *prefixes)
     struct sb_convert_options wanted = options_of(settings, prefixes);
     struct sb_convert_result result = {0};
     struct report report;
-    struct sb_notify notify = {.call = report_event, .context = &report};
-    struct sb_error err, report_err;
+    struct sb_error err;
     enum sb_code code;
 
-    if (settings->report &&
-        sb_convert_beside_check(settings->inputs, settings->input_count, settings->output,
-                                settings->report, "report", &err))
+    if (report_open(&report, settings->report, &wanted, &err))
         return message_failure(&err);
-    if (report_open(&report, settings->report, &err))
-        return message_failure(&err);
-    wanted.notify = &notify;
-    wanted.lost = report_lost;
-    wanted.transfer.progress = message_progress_call;
-    wanted.transfer.context = &report;
     code = sb_convert(&wanted, &result, &err);
     message_progress_end();
     if (!code) {
         note_counts(settings, &result.counts);
         report_summary(&report, settings->output, sb_container_word(SB_ARCHIVE));
     }
-    if (report_finish(&report, &report_err)) {
-        message_failure(&report_err);
-        message_raise(STATUS_ERROR);
-    }
+    report_finish(&report);
     conclude(settings, &result, code, &err);
     report_release(&report);
     return message_status();

@@ -412,10 +412,8 @@ static void split(const struct split_settings *settings)
     struct records records = {0};
     struct sb_split_result result = {0};
     struct sb_error err;
-    enum sb_code code = report_open(&run.report, NULL, &err);
+    enum sb_code code = records_open(&records, &settings->records, &use, &err);
 
-    if (!code)
-        code = records_open(&records, &settings->records, &use, &err);
     records.wanted.write.shard_records = 0;
     if (run.records)
         message_progress_counts("records");

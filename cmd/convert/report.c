@@ -2,16 +2,25 @@
 #include "ui/message.h"
 #include "ui/output.h"
 
-#include "task/convert/convert.h"
+#include "task/convert/paths.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-enum sb_code report_open(struct report *report, const char *path, struct sb_error *err)
+enum sb_code report_open(struct report *report, const char *path, struct sb_convert_options *wanted,
+                         struct sb_error *err)
 {
-    *report = (struct report){0};
-    return path ? report_file_open(&report->out, path, err) : SB_OK;
+    *report = (struct report){.notify = {.call = report_event, .context = report}};
+    if (path && (sb_convert_beside_check(wanted->inputs, wanted->input_count, wanted->output, path,
+                                         "report", err) ||
+                 report_file_open(&report->out, path, err)))
+        return err->code;
+    wanted->notify = &report->notify;
+    wanted->lost = report_lost;
+    wanted->transfer.progress = message_progress_call;
+    wanted->transfer.context = report;
+    return SB_OK;
 }
 
 void report_release(struct report *report)
@@ -94,7 +103,12 @@ void report_summary(const struct report *report, const char *output, const char 
     sb_buf_release(&list);
 }
 
-enum sb_code report_finish(struct report *report, struct sb_error *err)
+void report_finish(struct report *report)
 {
-    return report_file_finish(&report->out, err);
+    struct sb_error err;
+
+    if (!report_file_finish(&report->out, &err))
+        return;
+    message_failure(&err);
+    message_raise(STATUS_ERROR);
 }

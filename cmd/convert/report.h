@@ -6,7 +6,7 @@
 #ifndef SB_CMD_CONVERT_REPORT_H
 #define SB_CMD_CONVERT_REPORT_H
 
-#include "core/error.h"
+#include "task/convert/convert.h"
 #include "ui/report_file.h"
 
 #include <stdint.h>
@@ -15,11 +15,14 @@
 
 struct report {
     int64_t lost[REPORT_PROPERTIES]; /* members, by the number of the SB_KEEPS_ bit */
+    struct sb_notify notify;
     struct report_file out;
 };
 
-/* path NULL: only counts. What stands at path is replaced by report_finish. */
-enum sb_code report_open(struct report *report, const char *path, struct sb_error *err) SB_CHECKED;
+/* Of a conversion, whose options get what they call. path NULL: only counts. What stands at path is
+ * replaced by report_finish; SB_INVALID: it is an input, or the output. */
+enum sb_code report_open(struct report *report, const char *path, struct sb_convert_options *wanted,
+                         struct sb_error *err) SB_CHECKED;
 void report_release(struct report *report);
 
 /* The next two are callbacks of the library; context is the struct report. */
@@ -37,7 +40,7 @@ void report_event(void *context, enum sb_level level, const char *kind, const ch
  */
 void report_summary(const struct report *report, const char *output, const char *kind);
 
-/* The whole report is in its place at SB_OK. */
-enum sb_code report_finish(struct report *report, struct sb_error *err) SB_CHECKED;
+/* Puts the whole report in its place; says so where it cannot. */
+void report_finish(struct report *report);
 
 #endif

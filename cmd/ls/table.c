@@ -169,9 +169,7 @@ show_chosen(const struct sb_cell_feed *feed, const char *name, struct rows *rows
 }
 
 enum sb_code ls_chosen(const struct ls_settings *settings, struct sb_table *table,
-                       char *const *operands, size_t count, struct rows *rows,
-                       enum sb_code (*add)(void *context, const struct sb_cell_run *run,
-                                           struct sb_error *err),
+                       char *const *operands, size_t count, struct rows *rows, ls_add_run *add,
                        void *context, struct sb_error *err)
 {
     struct sb_table_choice *choice = NULL;

@@ -27,10 +27,9 @@ const char *ls_clash(const struct sb_store *store);
 
 /* Shows the rows that the operands and options choose, or how many they are; `rows` are those that
  * `add` adds to. */
+typedef enum sb_code ls_add_run(void *context, const struct sb_cell_run *run, struct sb_error *err);
 enum sb_code ls_chosen(const struct ls_settings *settings, struct sb_table *table,
-                       char *const *operands, size_t count, struct rows *rows,
-                       enum sb_code (*add)(void *context, const struct sb_cell_run *run,
-                                           struct sb_error *err),
+                       char *const *operands, size_t count, struct rows *rows, ls_add_run *add,
                        void *context, struct sb_error *err) SB_CHECKED;
 
 /* The parts of ls_table, a file each: of a bag, of Syrah files, of a cache, of samples. */

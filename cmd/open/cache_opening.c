@@ -19,8 +19,7 @@ bool holds_caches(const struct sb_store *store)
 }
 
 struct each {
-    enum sb_code (*call)(void *context, struct sb_table *table, const char *path, const char *name,
-                         struct sb_error *err);
+    take_cache *take;
     void *context;
 };
 
@@ -36,7 +35,7 @@ static enum sb_code open_one(void *context, const char *path, const char *name,
     if (!code)
         code = sb_store_table(store, &table, err);
     if (!code)
-        code = each->call(each->context, table, path, name, err);
+        code = each->take(each->context, table, path, name, err);
     sb_table_free(table);
     sb_store_free(store);
     if (code == SB_FORMAT || (code && !sb_ends_work(err))) {
@@ -46,15 +45,11 @@ static enum sb_code open_one(void *context, const char *path, const char *name,
     return code;
 }
 
-enum sb_code each_cache(const char *path,
-                        enum sb_code (*each)(void *context, struct sb_table *table,
-                                             const char *path, const char *name,
-                                             struct sb_error *err),
-                        void *context, struct sb_error *err)
+enum sb_code each_cache(const char *path, take_cache *take, void *context, struct sb_error *err)
 {
-    struct each called = {.call = each, .context = context};
+    struct each each = {.take = take, .context = context};
 
-    return sb_cache_list(path, open_one, &called, err);
+    return sb_cache_list(path, open_one, &each, err);
 }
 
 void complain_of_key(const struct sb_cache_key *key, const char *what)

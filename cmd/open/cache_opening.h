@@ -11,13 +11,12 @@
 /* Is it no cache itself, but a directory that has some? */
 bool holds_caches(const struct sb_store *store);
 
-/* Opens each cache in the directory and gives it to `each`, by its path and its name in there.
+/* Opens each cache in the directory and gives it to `take`, by its path and its name in there.
  * What is wrong with one is printed, and the others follow, unless it ends the work. */
-enum sb_code each_cache(const char *path,
-                        enum sb_code (*each)(void *context, struct sb_table *table,
-                                             const char *path, const char *name,
-                                             struct sb_error *err),
-                        void *context, struct sb_error *err) SB_CHECKED;
+typedef enum sb_code take_cache(void *context, struct sb_table *table, const char *path,
+                                const char *name, struct sb_error *err);
+enum sb_code each_cache(const char *path, take_cache *take, void *context,
+                        struct sb_error *err) SB_CHECKED;
 
 /* "key 'x': what is wrong", as a problem. */
 void complain_of_key(const struct sb_cache_key *key, const char *what);

@@ -76,10 +76,15 @@ struct option {
 #define OPTION_CHOICE(l, n, s, f, v, ch, h) \
     {.kind = OPTION_KIND_CHOICE, .letter = (l), .name = (n), .field = offsetof(s, f), .value = (v), \
      .help = (h), .choices = (ch)}
-#define OPTION_INCLUDE(n, s, f, h) \
-    {.kind = OPTION_KIND_INCLUDE, .name = (n), .field = offsetof(s, f), .value = "GLOB", .help = (h)}
-#define OPTION_EXCLUDE(n, s, f, h) \
-    {.kind = OPTION_KIND_EXCLUDE, .name = (n), .field = offsetof(s, f), .value = "GLOB", .help = (h)}
+#define OPTIONS_FILTER(s, verb) \
+    {.kind = OPTION_KIND_INCLUDE, .name = "include", .field = offsetof(s, filter), .value = "GLOB", \
+     .help = verb " what matches; rules are tried in order, the first match decides"}, \
+    {.kind = OPTION_KIND_EXCLUDE, .name = "exclude", .field = offsetof(s, filter), .value = "GLOB", \
+     .help = "leave out what matches"}
+#define OPTIONS_REPORT(s) \
+    OPTION_FLAG(0, "strict", s, strict, "make nothing if anything would be lost or left out"), \
+    OPTION_TEXT(0, "report", s, report, "FILE", \
+                "list in FILE what was lost or left out, as JSON Lines", OPERAND_FILE)
 #define OPTION_THREADS(s, h) \
     {.kind = OPTION_KIND_INTEGER, .letter = 'j', .name = "threads", .field = offsetof(s, threads), .value = "N", \
      .low = 1, .high = 256, .counts_cores = true, .help = h " (default: the cores, at most 4)"}

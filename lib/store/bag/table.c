@@ -109,14 +109,19 @@ static int64_t average_size(const struct sb_bag *bag)
     return records > 0 ? bytes / records + 1 : 1;
 }
 
-static enum sb_code make_table(struct sb_table **out, struct sb_bag *bag, struct sb_error *err)
+enum sb_code sb_table_open_bag(struct sb_table **out, struct sb_input *input,
+                               const struct sb_bag_options *options, const struct sb_notify *notify,
+                               struct sb_error *err)
 {
-    struct sb_table *table = calloc(1, sizeof(*table));
+    struct sb_table *table = malloc(sizeof(*table));
+    struct sb_bag *bag;
 
-    *out = table;
-    if (!table) {
-        sb_bag_free(bag);
+    *out = NULL;
+    if (!table)
         return sb_fail_memory(err);
+    if (sb_input_open_bag(&bag, input, options, 0, notify, err)) {
+        free(table);
+        return err->code;
     }
     *table = (struct sb_table){.ops = &bag_ops,
                                .bag = bag,
@@ -124,16 +129,6 @@ static enum sb_code make_table(struct sb_table **out, struct sb_bag *bag, struct
                                .row_word = "record",
                                .numbered = true,
                                .cell_size = average_size(bag)};
+    *out = table;
     return SB_OK;
-}
-
-enum sb_code sb_table_open_bag(struct sb_table **out, struct sb_input *input,
-                               const struct sb_bag_options *options, const struct sb_notify *notify,
-                               struct sb_error *err)
-{
-    struct sb_bag *bag;
-
-    if (sb_input_open_bag(&bag, input, options, 0, notify, err))
-        return err->code;
-    return make_table(out, bag, err);
 }

@@ -1,19 +1,118 @@
 #include "store/cache/impl.h"
 
 #include "core/file.h"
+#include "core/hash64.h"
 #include "core/interrupt.h"
 #include "store/cache/pickle_index.h"
-#include "store/cache/wanted.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const struct sb_cache_place nowhere = {.segment = SB_CACHE_NOWHERE};
 
+#define FILTER_BITS_LEAST ((size_t)1 << 16)
+#define BITS_PER_KEY      16
+#define UNWANTED          SIZE_MAX
+
+/* The keys that are looked for: most that are none of them are told by a bit, from their length and
+ * last bytes. Reading it is thread-safe. */
+struct wanted {
+    const struct sb_cache_key *keys; /* of the caller */
+    struct sb_hash_key hash_key;
+    size_t *slots; /* numbers of keys, plus 1; 0: free */
+    size_t mask;
+    uint64_t *filter;
+    unsigned shift; /* 64 less its bits, as a power of two */
+};
+
+static uint64_t wanted_bit(const struct wanted *wanted, const char *text, size_t size)
+{
+    uint64_t tail = 0;
+
+    if (size >= sizeof(tail))
+        memcpy(&tail, text + size - sizeof(tail), sizeof(tail));
+    else
+        memcpy(&tail, text, size);
+    return (tail ^ size) * UINT64_C(0x9e3779b97f4a7c15) >> wanted->shift;
+}
+
+/* The first of the keys that is this one; without a look at the filter. */
+static size_t wanted_find(const struct wanted *wanted, const char *text, size_t size)
+{
+    size_t at = sb_hash64(&wanted->hash_key, text, size) & wanted->mask;
+
+    for (; wanted->slots[at]; at = (at + 1) & wanted->mask) {
+        const struct sb_cache_key *key = &wanted->keys[wanted->slots[at] - 1];
+
+        if (key->size == size && memcmp(key->text, text, size) == 0)
+            return wanted->slots[at] - 1;
+    }
+    return UNWANTED;
+}
+
+static size_t wanted_look(const struct wanted *wanted, const char *text, size_t size)
+{
+    uint64_t bit = wanted_bit(wanted, text, size);
+
+    if (!(wanted->filter[bit / 64] >> (bit % 64) & 1))
+        return UNWANTED;
+    return wanted_find(wanted, text, size);
+}
+
+static void add_wanted(struct wanted *wanted, size_t number)
+{
+    const struct sb_cache_key *key = &wanted->keys[number];
+    uint64_t bit = wanted_bit(wanted, key->text, key->size);
+    size_t at;
+
+    if (wanted_find(wanted, key->text, key->size) != UNWANTED)
+        return;
+    wanted->filter[bit / 64] |= UINT64_C(1) << (bit % 64);
+    at = sb_hash64(&wanted->hash_key, key->text, key->size) & wanted->mask;
+    while (wanted->slots[at])
+        at = (at + 1) & wanted->mask;
+    wanted->slots[at] = number + 1;
+}
+
+static void wanted_release(struct wanted *wanted)
+{
+    free(wanted->slots);
+    free(wanted->filter);
+    *wanted = (struct wanted){0};
+}
+
+static enum sb_code wanted_make(struct wanted *wanted, const struct sb_cache_key *keys,
+                                size_t count, struct sb_error *err)
+{
+    size_t slots = 16, bits = FILTER_BITS_LEAST;
+
+    *wanted = (struct wanted){.keys = keys};
+    if (sb_hash_key_draw(&wanted->hash_key, err))
+        return err->code;
+    if (count > SIZE_MAX / 64)
+        return sb_fail_memory(err);
+    while (slots / 2 < count)
+        slots *= 2;
+    while (bits / BITS_PER_KEY < count)
+        bits *= 2;
+    wanted->mask = slots - 1;
+    wanted->shift = 64 - (unsigned)__builtin_ctzll(bits);
+    wanted->slots = calloc(slots, sizeof(*wanted->slots));
+    wanted->filter = calloc(bits / 64, sizeof(*wanted->filter));
+    if (!wanted->slots || !wanted->filter) {
+        wanted_release(wanted);
+        return sb_fail_memory(err);
+    }
+    for (size_t i = 0; i < count; i++)
+        add_wanted(wanted, i);
+    return SB_OK;
+}
+
 struct search {
     struct sb_cache *cache;
-    struct sb_cache_wanted wanted;
+    struct wanted wanted;
     const struct sb_cache_key *keys;
     size_t count;
     struct sb_cache_place *places; /* by an index, and then where they are */
@@ -67,8 +166,8 @@ static enum sb_code take_entry(void *context, const struct sb_pickle_entry *entr
     if (!find_segment(dir, entry->segment))
         return SB_OK;
     search->indexed[dir->last / 64] |= UINT64_C(1) << (dir->last % 64);
-    key = sb_cache_wanted_look(&search->wanted, entry->key, entry->key_size);
-    if (key != SB_CACHE_UNWANTED)
+    key = wanted_look(&search->wanted, entry->key, entry->key_size);
+    if (key != UNWANTED)
         search->places[key] = (struct sb_cache_place){.segment = dir->last, .row = entry->row};
     return SB_OK;
 }
@@ -217,8 +316,8 @@ static enum sb_code scan_rows(struct search *search, uint32_t segment,
 
         if (sb_cache_key(map, file, row, &key, err))
             return err->code;
-        wanted = sb_cache_wanted_look(&search->wanted, key.text, key.size);
-        if (wanted != SB_CACHE_UNWANTED)
+        wanted = wanted_look(&search->wanted, key.text, key.size);
+        if (wanted != UNWANTED)
             note_row(search, wanted, segment, row);
         sb_cache_map_touch(map, &touched, key.size);
     }
@@ -269,7 +368,7 @@ static enum sb_code scan(struct search *search, struct sb_error *err)
         if (search->places[i].segment < lowest)
             lowest = search->places[i].segment;
         else if (search->places[i].segment == SB_CACHE_NOWHERE &&
-                 sb_cache_wanted_find(&search->wanted, key->text, key->size) == i)
+                 wanted_find(&search->wanted, key->text, key->size) == i)
             search->open++;
     }
     for (uint32_t i = search->cache->segment_count; !code && i > 0; i--) {
@@ -288,8 +387,7 @@ static enum sb_code look_everywhere(struct search *search, struct sb_error *err)
     for (size_t i = 0; i < search->count; i++) {
         const struct sb_cache_key *key = &search->keys[i];
 
-        search->places[i] =
-            search->places[sb_cache_wanted_find(&search->wanted, key->text, key->size)];
+        search->places[i] = search->places[wanted_find(&search->wanted, key->text, key->size)];
     }
     return SB_OK;
 }
@@ -302,11 +400,11 @@ enum sb_code sb_cache_find(struct sb_cache *cache, const struct sb_cache_key *ke
 
     for (size_t i = 0; i < count; i++)
         places[i] = nowhere;
-    if (sb_cache_wanted_make(&search.wanted, keys, count, err))
+    if (wanted_make(&search.wanted, keys, count, err))
         return err->code;
     search.indexed = calloc(cache->segment_count / 64 + 1, sizeof(*search.indexed));
     code = search.indexed ? look_everywhere(&search, err) : sb_fail_memory(err);
     free(search.indexed);
-    sb_cache_wanted_release(&search.wanted);
+    wanted_release(&search.wanted);
     return code;
 }

@@ -3,7 +3,7 @@
 #include "archive/archive.h"
 #include "archive/shards.h"
 #include "core/interrupt.h"
-#include "store/bag/key_bag.h"
+#include "store/bag/writer.h"
 #include "store/out/out_file.h"
 #include "store/shard_spec.h"
 #include "task/convert/paths.h"
@@ -11,6 +11,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -34,8 +35,82 @@ struct limits {
     bool writing;
     struct sb_outfile *file;
     struct sb_buf waiting;
-    struct sb_key_bag *keys;
+    struct key_bag *keys;
 };
+
+/* Handed on together. */
+#define NAMES_AT_ONCE 256
+
+struct key_bag {
+    struct sb_bag_writer *writer;
+    struct sb_encoder *encoder; /* NULL: names are stored as they are */
+    struct sb_buf waiting;
+    size_t sizes[NAMES_AT_ONCE];
+    size_t count;
+};
+
+/* Without a commit: undoes. */
+static void key_bag_free(struct key_bag *keys)
+{
+    if (!keys)
+        return;
+    sb_encoder_free(keys->encoder);
+    sb_bag_writer_free(keys->writer);
+    sb_buf_release(&keys->waiting);
+    free(keys);
+}
+
+static enum sb_code key_bag_open(struct key_bag **out, const struct sb_bag_writer_options *options,
+                                 struct sb_error *err)
+{
+    struct key_bag *keys = calloc(1, sizeof(*keys));
+    enum sb_code code;
+
+    *out = NULL;
+    if (!keys)
+        return sb_fail_memory(err);
+    code = sb_bag_writer_open(&keys->writer, options, err);
+    if (!code && sb_bag_writer_compresses(keys->writer))
+        code = sb_encoder_new(&keys->encoder, NULL, 0, err);
+    if (code)
+        key_bag_free(keys);
+    else
+        *out = keys;
+    return code;
+}
+
+static enum sb_code hand_on(struct key_bag *keys, struct sb_error *err)
+{
+    enum sb_code code =
+        sb_bag_writer_add(keys->writer, keys->waiting.data, keys->sizes, keys->count, err);
+
+    sb_buf_clear(&keys->waiting);
+    keys->count = 0;
+    return code;
+}
+
+static enum sb_code key_bag_add(struct key_bag *keys, const char *name, size_t size,
+                                struct sb_error *err)
+{
+    size_t before = keys->waiting.size;
+    enum sb_code code = SB_OK;
+
+    if (keys->encoder)
+        code = sb_encode(keys->encoder, name, size, &keys->waiting, err);
+    else if (sb_buf_add(&keys->waiting, name, size))
+        code = sb_fail_memory(err);
+    if (code)
+        return code;
+    keys->sizes[keys->count++] = keys->waiting.size - before;
+    return keys->count == NAMES_AT_ONCE ? hand_on(keys, err) : SB_OK;
+}
+
+static enum sb_code key_bag_commit(struct key_bag *keys, struct sb_error *err)
+{
+    enum sb_code code = keys->count > 0 ? hand_on(keys, err) : SB_OK;
+
+    return code ? code : sb_bag_writer_commit(keys->writer, err);
+}
 
 /* The file that the limits of the shard at hand go to. */
 static enum sb_code open_limits(struct limits *limits, struct sb_error *err)
@@ -152,7 +227,7 @@ static enum sb_code put(struct limits *limits, const struct sb_entry *entry, str
     if (limits->waiting.size >= LIMITS_BYTES)
         code = write_waiting(limits, err);
     if (!code && limits->keys)
-        code = sb_key_bag_add(limits->keys, entry->path, entry->path_size, err);
+        code = key_bag_add(limits->keys, entry->path, entry->path_size, err);
     return code;
 }
 
@@ -210,7 +285,7 @@ static enum sb_code open_keys(struct limits *limits, struct sb_error *err)
         .notify = options->notify,
     };
 
-    return options->keys ? sb_key_bag_open(&limits->keys, &keys, err) : SB_OK;
+    return options->keys ? key_bag_open(&limits->keys, &keys, err) : SB_OK;
 }
 
 static enum sb_code check_keys(const struct sb_limits_options *options, struct sb_error *err)
@@ -252,7 +327,7 @@ static enum sb_code write_all(struct limits *limits, uint32_t generation, struct
                        "again, with --force",
                        limits->options->archive);
     if (!code && limits->keys)
-        code = sb_key_bag_commit(limits->keys, err);
+        code = key_bag_commit(limits->keys, err);
     return code;
 }
 
@@ -272,7 +347,7 @@ enum sb_code sb_limits_write(const struct sb_limits_options *options,
     if (!code && !options->dry_run)
         code = write_all(&limits, generation, err);
     sb_outfile_free(limits.file);
-    sb_key_bag_free(limits.keys);
+    key_bag_free(limits.keys);
     sb_shards_free(limits.shards);
     sb_archive_free(limits.archive);
     sb_buf_release(&limits.path);
