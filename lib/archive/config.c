@@ -41,16 +41,10 @@ enum sb_code sb_config_get(struct sqlite3 *db, const char *key, struct sb_config
     sqlite3_stmt *get;
     enum sb_code code =
         prepare(db, &get, "SELECT value_text, value_int FROM main.config WHERE key = ?1", key, err);
-    int rc;
 
     *row = (struct sb_config_row){0};
-    if (code)
-        return code;
-    rc = sqlite3_step(get);
-    if (rc == SQLITE_ROW)
+    if (sb_database_row(get, &code, err))
         code = take_row(get, row, err);
-    else if (rc != SQLITE_DONE)
-        code = sb_database_fail(db, err);
     sqlite3_finalize(get);
     return code;
 }

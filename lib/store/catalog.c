@@ -247,12 +247,10 @@ static enum sb_code adopt_target(struct catalog *catalog, sqlite3_stmt *find, sq
     int64_t file = sqlite3_column_int64(row, 0), bytes = 0;
     enum sb_code code = SB_OK;
     bool found;
-    int rc;
 
     sqlite3_bind_text(find, 1, target, sqlite3_column_bytes(row, 2), SQLITE_STATIC);
     sqlite3_bind_int64(find, 2, file);
-    rc = sqlite3_step(find);
-    found = rc == SQLITE_ROW;
+    found = sb_database_row(find, &code, err);
     if (found) {
         bytes = sqlite3_column_int64(find, 2);
         code = sb_database_bind_row(set, 2, find, 0, 5, err);
@@ -261,8 +259,6 @@ static enum sb_code adopt_target(struct catalog *catalog, sqlite3_stmt *find, sq
     sqlite3_reset(find);
     if (code)
         return code;
-    if (!found && rc != SQLITE_DONE)
-        return sb_database_fail(catalog->db, err);
     if (found) {
         if (sb_database_step(set, err))
             return err->code;

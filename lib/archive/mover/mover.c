@@ -409,14 +409,15 @@ enum sb_code sb_mover_fetch(struct sb_mover *mover, const struct sb_mover_file *
 enum sb_code sb_mover_end_before(struct sb_mover *mover, uint32_t shard, int64_t limit,
                                  int64_t *end, struct sb_error *err)
 {
-    int rc;
+    enum sb_code code = SB_OK;
 
     sqlite3_bind_int64(mover->end_before, 1, shard);
     sqlite3_bind_int64(mover->end_before, 2, limit);
-    rc = sqlite3_step(mover->end_before);
-    *end = rc == SQLITE_ROW ? sqlite3_column_int64(mover->end_before, 0) : 0;
+    *end = sb_database_row(mover->end_before, &code, err)
+               ? sqlite3_column_int64(mover->end_before, 0)
+               : 0;
     sqlite3_reset(mover->end_before);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SB_OK : sb_database_fail(mover->db, err);
+    return code;
 }
 
 enum sb_code sb_mover_name(struct sb_mover *mover, int64_t row, struct sb_buf *out,

@@ -51,15 +51,12 @@ static enum sb_code fail_senseless(sqlite3 *db, const char *key, struct sb_error
 /* The row with this key; SB_NOENT without one. */
 static enum sb_code find(sqlite3_stmt *row, const char *key, struct sb_error *err)
 {
-    int rc;
+    enum sb_code code = SB_OK;
 
     sqlite3_reset(row);
     sqlite3_bind_text(row, 1, key, -1, SQLITE_STATIC);
-    rc = sqlite3_step(row);
-    if (rc == SQLITE_ROW)
-        return SB_OK;
-    if (rc != SQLITE_DONE)
-        return sb_database_fail(sqlite3_db_handle(row), err);
+    if (sb_database_row(row, &code, err) || code)
+        return code;
     return sb_fail(err, SB_NOENT, "no run is under way");
 }
 

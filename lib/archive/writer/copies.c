@@ -96,13 +96,13 @@ static enum sb_code find_target(struct copier *copier, const char *name, size_t 
                                 struct sb_entry *target, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
-    int rc;
+    bool found;
 
     *target = (struct sb_entry){.type = SB_FILE};
     sqlite3_bind_text(copier->find, 1, name, (int)size, SQLITE_STATIC);
     sqlite3_bind_int64(copier->find, 2, row);
-    rc = sqlite3_step(copier->find);
-    if (rc == SQLITE_ROW) {
+    found = sb_database_row(copier->find, &code, err);
+    if (found) {
         target->shard = (uint32_t)sqlite3_column_int64(copier->find, 0);
         target->offset = sqlite3_column_int64(copier->find, 1);
         target->size = sqlite3_column_int64(copier->find, 2);
@@ -112,11 +112,9 @@ static enum sb_code find_target(struct copier *copier, const char *name, size_t 
             target->has |= SB_HAS_CRC;
         if (sqlite3_column_type(copier->find, 4) != SQLITE_NULL)
             target->has |= SB_HAS_MODE;
-    } else if (rc != SQLITE_DONE) {
-        code = sb_database_fail(copier->writer->rows, err);
     }
     sqlite3_reset(copier->find);
-    if (code || rc == SQLITE_ROW)
+    if (code || found)
         return code;
     code = sb_writer_lookup(copier->writer, name, size, target, err);
     return code == SB_OK && target->type == SB_DIR ? SB_NOENT : code;

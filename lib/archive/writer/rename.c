@@ -47,19 +47,13 @@ static enum sb_code two_numbers(struct sb_writer *writer, const char *sql, const
 {
     sqlite3_stmt *row;
     enum sb_code code = prepare_for(writer, &row, sql, name, err);
-    int rc;
 
     *first = 0;
     *second = 0;
-    if (code)
-        return code;
-    rc = sqlite3_step(row);
-    *found = rc == SQLITE_ROW;
+    *found = sb_database_row(row, &code, err);
     if (*found) {
         *first = sqlite3_column_int64(row, 0);
         *second = sqlite3_column_int64(row, 1);
-    } else if (rc != SQLITE_DONE) {
-        code = sb_database_fail(writer->db, err);
     }
     sqlite3_finalize(row);
     return code;

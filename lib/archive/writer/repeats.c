@@ -90,16 +90,12 @@ static enum sb_code find_clash(void *context, const char *path, size_t size, str
 {
     struct clashes *clashes = context;
     enum sb_code code = SB_OK;
-    int rc;
 
     if (size == 0)
         return SB_OK;
     sqlite3_bind_text(clashes->find, 1, path, (int)size, SQLITE_STATIC);
-    rc = sqlite3_step(clashes->find);
-    if (rc == SQLITE_ROW)
+    if (sb_database_row(clashes->find, &code, err))
         code = run_for(clashes->mark, sqlite3_column_int64(clashes->find, 0), err);
-    else if (rc != SQLITE_DONE)
-        code = sb_database_fail(clashes->writer->rows, err);
     sqlite3_reset(clashes->find);
     return code;
 }

@@ -77,15 +77,11 @@ static enum sb_code look_up(struct sb_tally *tally, struct target *target, struc
                             struct sb_error *err)
 {
     enum sb_code code = SB_OK;
-    int rc;
 
     bind_path(tally, target->find);
-    rc = sqlite3_step(target->find);
-    frame->exists = rc == SQLITE_ROW;
-    if (rc == SQLITE_ROW)
+    frame->exists = sb_database_row(target->find, &code, err);
+    if (frame->exists)
         code = add_row(tally, target->find, &frame->counts, err);
-    else if (rc != SQLITE_DONE)
-        code = sb_database_fail(target->db, err);
     sqlite3_reset(target->find);
     return code;
 }

@@ -314,13 +314,9 @@ enum sb_code sb_writer_add_dir(struct sb_writer *writer, const struct sb_entry *
 enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry *old,
                                  struct sb_error *err)
 {
-    int rc;
-
     sqlite3_bind_text(writer->drop_file, 1, old->path, (int)old->path_size, SQLITE_STATIC);
-    rc = sqlite3_step(writer->drop_file);
-    sqlite3_reset(writer->drop_file);
-    if (rc != SQLITE_DONE)
-        return sb_database_fail(writer->staging, err);
+    if (sb_database_step(writer->drop_file, err))
+        return err->code;
     if (sqlite3_changes(writer->staging) == 0)
         return SB_OK;
     writer->counts.dropped++;

@@ -201,12 +201,10 @@ static enum sb_code next_extent(void *context, struct sb_checksum_extent *extent
 {
     struct summing *summing = context;
     sqlite3_stmt *row = summing->extents;
-    int rc = sqlite3_step(row);
+    enum sb_code code = SB_OK;
 
-    if (rc == SQLITE_DONE)
-        return SB_END;
-    if (rc != SQLITE_ROW)
-        return sb_database_fail(summing->rows->db, err);
+    if (!sb_database_row(row, &code, err))
+        return code ? code : SB_END;
     *extent = (struct sb_checksum_extent){
         .id = sqlite3_column_int64(row, 0) << 1 | (sqlite3_column_type(row, 5) != SQLITE_NULL),
         .name = (const char *)sqlite3_column_text(row, 1),
@@ -283,7 +281,8 @@ static enum sb_code check_row(struct sb_index_rows *rows, struct writing *writin
                               const struct sb_entry *entry, const struct sb_notify *notify,
                               struct sb_sink_counts *counts, struct sb_error *err)
 {
-    int rc;
+    enum sb_code code = SB_OK;
+    bool found;
 
     if (writing->any && writing->last.size == entry->path_size &&
         memcmp(writing->last.data, entry->path, entry->path_size) == 0) {
@@ -294,12 +293,10 @@ static enum sb_code check_row(struct sb_index_rows *rows, struct writing *writin
     if (sb_buf_set(&writing->last, entry->path, entry->path_size))
         return sb_fail_memory(err);
     sqlite3_bind_text(writing->find_dir, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
-    rc = sqlite3_step(writing->find_dir);
+    found = sb_database_row(writing->find_dir, &code, err);
     sqlite3_reset(writing->find_dir);
-    if (rc == SQLITE_DONE)
-        return SB_OK;
-    if (rc != SQLITE_ROW)
-        return sb_database_fail(rows->db, err);
+    if (!found)
+        return code;
     rows->left_out++;
     sb_tell(notify, SB_PROBLEM, "clash", entry->path,
             "is the name of a directory too; the file is left out");

@@ -61,7 +61,6 @@ enum sb_code sb_tree_dirs_add(struct sb_tree_dirs *dirs, const struct sb_entry *
                               struct sb_error *err)
 {
     sqlite3_stmt *add = dirs->add;
-    enum sb_code code = SB_OK;
 
     sqlite3_bind_blob64(add, NAME, entry->path, entry->path_size, SQLITE_STATIC);
     sqlite3_bind_int64(add, RANK, rank_of(entry, closed));
@@ -70,10 +69,7 @@ enum sb_code sb_tree_dirs_add(struct sb_tree_dirs *dirs, const struct sb_entry *
     sqlite3_bind_int64(add, UID, entry->uid);
     sqlite3_bind_int64(add, GID, entry->gid);
     sqlite3_bind_int64(add, MTIME, entry->mtime_ns);
-    if (sqlite3_step(add) != SQLITE_DONE)
-        code = sb_database_fail(dirs->db, err);
-    sqlite3_reset(add);
-    return code;
+    return sb_database_step(add, err);
 }
 
 /* Asked for as text, a path has a NUL behind it. */
@@ -96,19 +92,18 @@ static struct sb_entry entry_of(sqlite3_stmt *row)
 enum sb_code sb_tree_dirs_next(struct sb_tree_dirs *dirs, struct sb_entry *entry, bool *closed,
                                struct sb_error *err)
 {
-    int result;
+    enum sb_code code = SB_OK;
 
     if (!dirs->rows && sb_database_prepare(dirs->db, &dirs->rows,
                                            "SELECT * FROM dirs ORDER BY rank DESC, name", err))
         return err->code;
-    result = sqlite3_step(dirs->rows);
-    if (result == SQLITE_ROW) {
+    if (sb_database_row(dirs->rows, &code, err)) {
         *entry = entry_of(dirs->rows);
         *closed = sqlite3_column_int64(dirs->rows, RANK - 1) != RANK_OPEN;
         return SB_OK;
     }
-    if (result != SQLITE_DONE)
-        return sb_database_fail(dirs->db, err);
+    if (code)
+        return code;
     sqlite3_finalize(dirs->rows);
     dirs->rows = NULL;
     return SB_END;

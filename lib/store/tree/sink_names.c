@@ -63,15 +63,11 @@ enum sb_code sb_tree_names_get(struct sb_tree_names *names, const char *name, si
                                enum sb_name_state *state, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
-    int result;
 
     *state = SB_NAME_FREE;
     sqlite3_bind_blob64(names->get, 1, name, size, SQLITE_STATIC);
-    result = sqlite3_step(names->get);
-    if (result == SQLITE_ROW)
+    if (sb_database_row(names->get, &code, err))
         *state = (enum sb_name_state)sqlite3_column_int(names->get, 0);
-    else if (result != SQLITE_DONE)
-        code = sb_database_fail(names->db, err);
     sqlite3_reset(names->get);
     return code;
 }

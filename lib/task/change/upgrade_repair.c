@@ -14,17 +14,13 @@ static enum sb_code has_object(sqlite3 *db, const char *type, const char *name, 
     sqlite3_stmt *statement;
     enum sb_code code = sb_database_prepare(
         db, &statement, "SELECT 1 FROM main.sqlite_schema WHERE type = ?1 AND name = ?2", err);
-    int rc;
 
     *has = false;
     if (code != SB_OK)
         return code;
     sqlite3_bind_text(statement, 1, type, -1, SQLITE_STATIC);
     sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
-    rc = sqlite3_step(statement);
-    *has = rc == SQLITE_ROW;
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        code = sb_database_fail(db, err);
+    *has = sb_database_row(statement, &code, err);
     sqlite3_finalize(statement);
     return code;
 }
@@ -86,9 +82,7 @@ static enum sb_code closed(void *context, const struct sb_treestat_dir *dir, str
     sqlite3_bind_int64(merge->change, 4, sums->num_files);
     sqlite3_bind_int64(merge->change, 5, sums->num_files_tree);
     sqlite3_bind_int64(merge->change, 6, sums->size_tree);
-    int rc = sqlite3_step(merge->change);
-    sqlite3_reset(merge->change);
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(merge->db, err);
+    return sb_database_step(merge->change, err);
 }
 
 /* -1, which no sum is, for what is not a number. */
@@ -133,14 +127,12 @@ static enum sb_code take_file(struct merge *merge, struct sb_error *err)
     return sb_treestat_file(merge->tree, path, size, bytes, err);
 }
 
-static enum sb_code step(struct merge *merge, sqlite3_stmt *row, bool *more, struct sb_error *err)
+static enum sb_code step(sqlite3_stmt *row, bool *more, struct sb_error *err)
 {
-    int rc = sqlite3_step(row);
+    enum sb_code code = SB_OK;
 
-    *more = rc == SQLITE_ROW;
-    if (rc == SQLITE_ROW || rc == SQLITE_DONE)
-        return SB_OK;
-    return sb_database_fail(merge->db, err);
+    *more = sb_database_row(row, &code, err);
+    return code;
 }
 
 static bool dir_is_first(const struct merge *merge)
@@ -157,19 +149,19 @@ static enum sb_code merge_rows(struct merge *merge, struct sb_error *err)
 {
     bool more_files, more_dirs;
     uint64_t rows = 0;
-    enum sb_code code = step(merge, merge->files, &more_files, err);
+    enum sb_code code = step(merge->files, &more_files, err);
 
     if (code == SB_OK)
-        code = step(merge, merge->dirs, &more_dirs, err);
+        code = step(merge->dirs, &more_dirs, err);
     while (code == SB_OK && (more_files || more_dirs)) {
         if (more_dirs && (!more_files || dir_is_first(merge))) {
             code = take_dir(merge, err);
             if (code == SB_OK)
-                code = step(merge, merge->dirs, &more_dirs, err);
+                code = step(merge->dirs, &more_dirs, err);
         } else {
             code = take_file(merge, err);
             if (code == SB_OK)
-                code = step(merge, merge->files, &more_files, err);
+                code = step(merge->files, &more_files, err);
         }
         if (code == SB_OK && ++rows % 4096 == 0 && sb_interrupted())
             code = sb_fail(err, SB_INTERRUPT, "interrupted");

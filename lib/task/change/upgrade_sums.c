@@ -28,10 +28,8 @@ static enum sb_code put_sum(struct batch *batch, int64_t id, uint32_t crc, struc
 {
     sqlite3_bind_int64(batch->put, 1, id);
     sqlite3_bind_int64(batch->put, 2, crc);
-    int rc = sqlite3_step(batch->put);
-    sqlite3_reset(batch->put);
-    if (rc != SQLITE_DONE)
-        return sb_database_fail(batch->db, err);
+    if (sb_database_step(batch->put, err))
+        return err->code;
     batch->upgrade->result->checksums++;
     return SB_OK;
 }

@@ -106,18 +106,12 @@ static enum sb_code refuse_any(struct extents *extents, const char *query, const
     sqlite3 *db = sb_index_rows_database(extents->rows);
     sqlite3_stmt *row;
     enum sb_code code = sb_database_prepare(db, &row, query, err);
-    int rc;
 
-    if (code)
-        return code;
-    rc = sqlite3_step(row);
-    if (rc == SQLITE_ROW)
+    if (sb_database_row(row, &code, err))
         code = sb_fail(err, SB_INVALID, "%s: line %lld: %s %s %lld", extents->list_name,
                        (long long)sqlite3_column_int64(row, 0),
                        (const char *)sqlite3_column_text(row, 1), what,
                        (long long)sqlite3_column_int64(row, 2));
-    else if (rc != SQLITE_DONE)
-        code = sb_database_fail(db, err);
     sqlite3_finalize(row);
     return code;
 }

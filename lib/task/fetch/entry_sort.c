@@ -75,15 +75,11 @@ enum sb_code sb_entry_sort_begin(struct sb_entry_sort *sort, struct sb_error *er
 enum sb_code sb_entry_sort_add(struct sb_entry_sort *sort, int64_t key, int64_t second_key,
                                const struct sb_entry *entry, struct sb_error *err)
 {
-    int rc;
-
     sqlite3_bind_int64(sort->insert, 1, key);
     sqlite3_bind_int64(sort->insert, 2, second_key);
     sqlite3_bind_blob(sort->insert, 3, entry->path, (int)entry->path_size, SQLITE_STATIC);
     sqlite3_bind_blob(sort->insert, 4, entry, sizeof(*entry), SQLITE_STATIC);
-    rc = sqlite3_step(sort->insert);
-    sqlite3_reset(sort->insert);
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(sort->db, err);
+    return sb_database_step(sort->insert, err);
 }
 
 enum sb_code sb_entry_sort_next(struct sb_entry_sort *sort, struct sb_entry *entry,

@@ -92,7 +92,6 @@ static enum sb_code put(struct sb_pack_spool *spool, sqlite3_stmt *statement,
 {
     const struct stat *st = &item->stat;
     struct stat found;
-    int rc;
 
     /* Only the order of inodes needs a file's before it is opened. */
     if (spool->order == SB_PACK_BY_INODE && item->node != SB_NODE_DIR &&
@@ -113,9 +112,7 @@ static enum sb_code put(struct sb_pack_spool *spool, sqlite3_stmt *statement,
     sqlite3_bind_int64(statement, GID, st->st_gid);
     sqlite3_bind_int64(statement, MTIME_S, st->st_mtim.tv_sec);
     sqlite3_bind_int64(statement, MTIME_NS, st->st_mtim.tv_nsec);
-    rc = sqlite3_step(statement);
-    sqlite3_reset(statement);
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(spool->db, err);
+    return sb_database_step(statement, err);
 }
 
 static bool same_file(const struct sb_pack_item *item, int other_base, const char *other)
@@ -183,17 +180,13 @@ static enum sb_code find(struct sb_pack_spool *spool, const struct sb_buf *name,
                          struct found *found, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
-    int rc;
 
     sqlite3_bind_blob(spool->find, 1, name->data, (int)name->size + 1, SQLITE_STATIC);
-    rc = sqlite3_step(spool->find);
-    *found = (struct found){.there = rc == SQLITE_ROW};
+    *found = (struct found){.there = sb_database_row(spool->find, &code, err)};
     if (found->there) {
         found->is_dir = sqlite3_column_int(spool->find, 0) == SB_NODE_DIR;
         found->kept = sqlite3_column_int(spool->find, 2) != 0;
     }
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        code = sb_database_fail(spool->db, err);
     sqlite3_reset(spool->find);
     return code;
 }

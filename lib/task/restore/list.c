@@ -105,13 +105,12 @@ enum sb_code sb_restore_list_is_damaged(struct sb_restore_list *list, const char
                                         bool *damaged, struct sb_error *err)
 {
     sqlite3_stmt *query = list->queries[IS_DAMAGED];
-    int rc;
+    enum sb_code code = SB_OK;
 
     bind_name(query, 1, path, size);
-    rc = sqlite3_step(query);
+    *damaged = sb_database_row(query, &code, err);
     sqlite3_reset(query);
-    *damaged = rc == SQLITE_ROW;
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SB_OK : sb_database_fail(list->db, err);
+    return code;
 }
 
 /* The path, with the NUL that SQLite puts behind a text. */

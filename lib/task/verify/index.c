@@ -198,16 +198,15 @@ enum sb_code sb_verify_config(struct verify *verify, struct sb_error *err)
 static enum sb_code check_object(struct verify *verify, sqlite3_stmt *statement, const char *type,
                                  const char *name, struct sb_error *err)
 {
-    int rc;
+    enum sb_code code = SB_OK;
+    bool found;
 
     sqlite3_bind_text(statement, 1, type, -1, SQLITE_STATIC);
     sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
-    rc = sqlite3_step(statement);
+    found = sb_database_row(statement, &code, err);
     sqlite3_reset(statement);
-    if (rc == SQLITE_ROW)
-        return SB_OK;
-    if (rc != SQLITE_DONE)
-        return sb_database_fail(sb_archive_database(verify->archive), err);
+    if (found || code)
+        return code;
     return sb_verify_report(verify, SB_REMEDY_UPGRADE, "schema", NOWHERE, err,
                             "the standard %s %s is missing", type, name);
 }

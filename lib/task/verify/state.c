@@ -216,13 +216,8 @@ static enum sb_code compare_archive(struct sb_verify_state *state, const char *f
     enum sb_code code = sb_database_prepare(state->db, &statement,
                                             "SELECT archive, generation FROM main.about", err);
 
-    if (code != SB_OK)
-        return code;
-    int rc = sqlite3_step(statement);
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        code = sb_database_fail(state->db, err);
-    else if (rc == SQLITE_DONE || !sqlite3_column_text(statement, 0))
-        code = fail_damaged(file, err);
+    if (!sb_database_row(statement, &code, err) || !sqlite3_column_text(statement, 0))
+        code = code ? code : fail_damaged(file, err);
     else if (!is_text(statement, 0, index))
         code = sb_fail(err, SB_INVALID,
                        "%s: is the state of %s, and this is %s; give each archive a state of its "
