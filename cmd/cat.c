@@ -7,6 +7,7 @@
 #include "cat/samples.h"
 #include "open/arrays_given.h"
 #include "open/cache_opening.h"
+#include "open/chosen_records.h"
 #include "open/given_names.h"
 #include "open/opening.h"
 #include "ui/bandwidth.h"
@@ -256,14 +257,16 @@ static bool names_all(const struct given_names *names)
 }
 
 static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb_store *store,
-                                      struct given_names *names, struct sb_error *err)
+                                      struct given_names *names,
+                                      const struct sb_fetch_samples *samples, struct sb_error *err)
 {
     struct sb_fetch_names asked = given_names_of(names);
     const struct sb_source_options how = {.no_check = settings->no_check};
     const struct sb_fetch_options wanted = {.decompress = settings->decompress,
                                             .decompress_all = settings->decompress_all,
                                             .framing = (enum sb_framing)settings->framing,
-                                            .share = &names->share};
+                                            .share = &names->share,
+                                            .samples = samples};
     int64_t written = 0;
     struct sb_fetch_output output = {.write = output_directly, .context = &written};
     struct sb_fetch_counts counts;
@@ -320,7 +323,39 @@ static enum sb_code fetch(const struct settings *settings, struct sb_store *stor
     if (!code && archive && !result.in_sequence)
         code = fetch_from_archive(settings, archive, &asked, err);
     else if (!code)
-        code = fetch_in_sequence(settings, store, names, err);
+        code = fetch_in_sequence(settings, store, names, NULL, err);
+    message_progress_end();
+    return code;
+}
+
+/* Numbers from the beginning onwards are known as they come. */
+static enum sb_code fetch_neighbours(const struct settings *settings,
+                                     const struct cat_request *request, struct sb_error *err)
+{
+    struct given_names all = {.share = request->share};
+    struct chosen_records chosen;
+    const char **columns, *other = is_random(&settings->rows)
+                                       ? "draws (--sample, --shuffle, --forever)"
+                                   : request->files_from ? "-T"
+                                                         : NULL;
+    enum sb_code code = chosen_records_open(&chosen, NULL, '\n', err);
+    struct sb_fetch_samples samples = {.column_count = arrays_given(&columns)};
+
+    for (size_t i = 0; !code && i < request->operand_count; i++)
+        code = chosen_records_add(&chosen, request->operands[i], err);
+    samples.columns = columns;
+    samples.slices = chosen.options.slices;
+    samples.slice_count = chosen.options.slice_count;
+    for (const struct sb_slice *slice = samples.slices;
+         slice < samples.slices + samples.slice_count; slice++) {
+        if (slice->step < 0 || slice->start < 0 || slice->stop < 0)
+            other = "numbers from the end, or backwards";
+    }
+    if (!code)
+        code = other ? refuse_in_sequence(request->store, other, err)
+                     : fetch_in_sequence(settings, request->store, &all, &samples, err);
+    chosen_records_close(&chosen);
+    free(columns);
     message_progress_end();
     return code;
 }
@@ -336,7 +371,7 @@ static enum sb_code fetch_samples(const struct settings *settings,
     enum sb_code code;
 
     if (!sb_store_can(request->store, SB_CAN_PATHS | SB_CAN_WALK))
-        return refuse_in_sequence(request->store, "--samples", err);
+        return fetch_neighbours(settings, request, err);
     code = catalog(settings, request->store, &archive, &everything, &result, err);
     if (!code)
         code = cat_samples_open(&samples, archive, &settings->rows, request, err);

@@ -51,7 +51,7 @@ static bool is_by_key(const struct cat_rows_settings *settings)
     return settings->keys || is_finding();
 }
 
-static bool is_random(const struct cat_rows_settings *settings)
+bool is_random(const struct cat_rows_settings *settings)
 {
     return settings->sample >= 0 || settings->shuffle || settings->forever;
 }

@@ -68,6 +68,9 @@ struct cat_job {
  * without "--"; or NULL. */
 const char *cat_rows_given(bool drawn);
 
+/* Are they drawn, shuffled or repeated? */
+bool is_random(const struct cat_rows_settings *settings);
+
 /* How records, items, keys or samples are to be drawn, shuffled or repeated; NULL: nothing is
  * wrong. */
 const char *misused_draw(const struct cat_rows_settings *settings,

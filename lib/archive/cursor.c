@@ -400,14 +400,10 @@ static enum sb_code ask(struct sb_cursor *cursor, enum sb_statement which, bool 
 {
     sqlite3_stmt *statement;
     enum sb_code code = sb_archive_statement(cursor->archive, which, &statement, err);
-    int rc;
 
     if (code)
         return code;
-    rc = sqlite3_step(statement);
-    *out = rc == SQLITE_ROW && sqlite3_column_int(statement, 0);
-    if (rc != SQLITE_ROW)
-        code = sb_database_fail(cursor->archive->db, err);
+    *out = sb_database_row(statement, &code, err) && sqlite3_column_int(statement, 0);
     sqlite3_reset(statement);
     return code;
 }

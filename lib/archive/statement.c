@@ -154,18 +154,14 @@ enum sb_code sb_range_has_rows(struct sb_archive *archive, enum sb_statement nam
 {
     sqlite3_stmt *statement;
     enum sb_code code;
-    int rc;
 
     *out = false;
     code = sb_archive_statement(archive, names, &statement, err);
     if (code)
         return code;
-    rc = sb_bind_range(statement, low, high);
-    if (!rc)
-        rc = sqlite3_step(statement);
-    *out = rc == SQLITE_ROW;
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+    if (sb_bind_range(statement, low, high))
         code = sb_database_fail(archive->db, err);
+    *out = sb_database_row(statement, &code, err);
     sqlite3_reset(statement);
     return code;
 }

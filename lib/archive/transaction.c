@@ -12,15 +12,8 @@ static enum sb_code run(struct sb_archive *archive, enum sb_statement which, str
 {
     sqlite3_stmt *statement;
     enum sb_code code = sb_archive_statement(archive, which, &statement, err);
-    int rc;
 
-    if (code)
-        return code;
-    rc = sqlite3_step(statement);
-    if (rc != SQLITE_DONE)
-        code = sb_database_fail(archive->db, err);
-    sqlite3_reset(statement);
-    return code;
+    return code ? code : sb_database_step(statement, err);
 }
 
 enum sb_code sb_archive_begin(struct sb_archive *archive, struct sb_error *err)

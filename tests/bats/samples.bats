@@ -148,9 +148,6 @@ names() {
 
 @test "cat --samples: what has no samples, or cannot be looked through, is told" {
     make_few
-    gzip -k t.tar
-    run_fail 2 sb cat --samples t.tar.gz
-    stderr_is "shardbox cat: t.tar.gz: can only be read in sequence, without --samples; 'shardbox convert' makes an archive of it"
     printf 'x\n' | sb convert -q --frame=line - l.bag
     run_fail 2 sb cat --samples l.bag
     stderr_is "shardbox cat: l.bag: is a bag, and --samples is for files of archives; try 'shardbox cat --help'"
@@ -260,4 +257,34 @@ jpg 1'
     stderr_has '--samples is of a whole archive, and a PATH does not go with it'
     run_fail 2 sb ls --array=jpg a.barecat
     stderr_has 'a.barecat: is no Syrah file and no cache, and --array is for these'
+}
+
+@test "cat --samples of what is read in sequence: neighbours are a sample, and what comes later is named" {
+    make_few
+    gzip -k t.tar
+    [[ $(names t.tar.gz) == '3.jpg 3.json 1.json 1.jpg README README.md 2.jpg 2.json 1.more/x sub/1.jpg' ]]
+    [[ $(sb cat --samples --frame=tar - 6 0:4:2 4 <t.tar.gz | tar tf - | paste -sd ' ') == \
+    '3.jpg 3.json README 2.jpg 2.json sub/1.jpg' ]] || fail 'numbers'
+    run_ok sb cat --samples --array=json t.tar.gz 1:
+    output_is 'json 1
+json 2'
+    for i in 1 2 3; do names t.tar.gz --part=$i/3; done >cut
+    [[ $(sort <(tr ' ' '\n' <cut) | paste -sd ' ') == "$(names t.tar.gz | tr ' ' '\n' | sort | paste -sd ' ')" ]] ||
+        fail 'parts'
+    run_fail 1 sb cat --samples t.tar.gz 2 99
+    output_is readme
+    stderr_is 'shardbox cat: t.tar.gz: sample 99: there are 7'
+    echo late >w/3.txt
+    tar rf t.tar -C w 3.txt
+    run_fail 1 sb cat --samples - 0 < <(cat t.tar)
+    output_is 'jpg 3
+json 3'
+    stderr_is 'shardbox cat: 3.txt: is of sample 0, which others came after; left out'
+    run_ok sb cat --samples - 1 < <(cat t.tar)
+    for wrong in -1 ::-1 :-2; do
+        run_fail 2 sb cat --samples t.tar.gz "$wrong"
+        stderr_is "shardbox cat: t.tar.gz: can only be read in sequence, without numbers from the end, or backwards; 'shardbox convert' makes an archive of it"
+    done
+    run_fail 2 sb cat --samples --shuffle t.tar.gz
+    stderr_has 'without draws (--sample, --shuffle, --forever)'
 }

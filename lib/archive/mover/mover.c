@@ -424,14 +424,11 @@ enum sb_code sb_mover_name(struct sb_mover *mover, int64_t row, struct sb_buf *o
                            struct sb_error *err)
 {
     enum sb_code code = SB_OK;
-    int rc;
 
     sqlite3_bind_int64(mover->path_of, 1, row);
-    rc = sqlite3_step(mover->path_of);
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        code = sb_database_fail(mover->db, err);
-    else if (sb_buf_set(out, sqlite3_column_text(mover->path_of, 0),
-                        (size_t)sqlite3_column_bytes(mover->path_of, 0)))
+    (void)sb_database_row(mover->path_of, &code, err);
+    if (!code && sb_buf_set(out, sqlite3_column_text(mover->path_of, 0),
+                            (size_t)sqlite3_column_bytes(mover->path_of, 0)))
         code = sb_fail_memory(err);
     sqlite3_reset(mover->path_of);
     return code;

@@ -170,27 +170,19 @@ static void take_dir_row(sqlite3_stmt *row, struct sb_entry *entry)
 enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t size,
                               struct sb_entry *entry, struct sb_error *err)
 {
-    enum sb_code code = SB_NOENT;
-    int rc;
+    enum sb_code code = SB_OK;
 
     if (!writer->find_file)
         return SB_NOENT;
     *entry = (struct sb_entry){.path = path, .path_size = size, .type = SB_FILE};
     sqlite3_bind_text(writer->find_file, 1, path, (int)size, SQLITE_STATIC);
-    rc = sqlite3_step(writer->find_file);
-    if (rc == SQLITE_ROW) {
+    sqlite3_bind_text(writer->find_dir, 1, path, (int)size, SQLITE_STATIC);
+    if (sb_database_row(writer->find_file, &code, err))
         take_file_row(writer->find_file, entry);
-        code = SB_OK;
-    } else if (rc == SQLITE_DONE) {
-        sqlite3_bind_text(writer->find_dir, 1, path, (int)size, SQLITE_STATIC);
-        rc = sqlite3_step(writer->find_dir);
-        if (rc == SQLITE_ROW) {
-            take_dir_row(writer->find_dir, entry);
-            code = SB_OK;
-        }
-    }
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        code = sb_database_fail(writer->db, err);
+    else if (sb_database_row(writer->find_dir, &code, err))
+        take_dir_row(writer->find_dir, entry);
+    else if (!code)
+        code = SB_NOENT;
     sqlite3_reset(writer->find_file);
     sqlite3_reset(writer->find_dir);
     return code;

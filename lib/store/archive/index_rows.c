@@ -331,20 +331,13 @@ static enum sb_code select_files(struct sb_index_rows *rows, struct writing *wri
 static enum sb_code count_superseded(struct sb_index_rows *rows, struct sb_sink_counts *counts,
                                      struct sb_error *err)
 {
-    sqlite3_stmt *row;
-    enum sb_code code;
+    int64_t count = 0;
+    enum sb_code code = SB_OK;
 
-    if (!rows->keeps_order)
-        return SB_OK;
-    code = sb_database_prepare(rows->db, &row, "SELECT count(*) - count(DISTINCT path) FROM files",
-                               err);
-    if (code)
-        return code;
-    if (sqlite3_step(row) == SQLITE_ROW)
-        counts->superseded += sqlite3_column_int64(row, 0);
-    else
-        code = sb_database_fail(rows->db, err);
-    sqlite3_finalize(row);
+    if (rows->keeps_order)
+        code = sb_database_integer(rows->db, "SELECT count(*) - count(DISTINCT path) FROM files", 0,
+                                   &count, err);
+    counts->superseded += count;
     return code;
 }
 

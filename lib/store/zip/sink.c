@@ -216,7 +216,6 @@ static enum sb_code find_row(struct zip_sink *zip, const char *name, struct sb_z
                              struct sb_error *err)
 {
     enum sb_code code = SB_OK;
-    int rc;
 
     if (!zip->find) {
         code = make_index(zip, err);
@@ -229,11 +228,10 @@ static enum sb_code find_row(struct zip_sink *zip, const char *name, struct sb_z
             return code;
     }
     sqlite3_bind_blob(zip->find, 1, name, (int)strlen(name), SQLITE_STATIC);
-    rc = sqlite3_step(zip->find);
-    if (rc == SQLITE_ROW)
+    if (sb_database_row(zip->find, &code, err))
         memcpy(member, sqlite3_column_blob(zip->find, 0), sizeof(*member));
-    else
-        code = rc == SQLITE_DONE ? SB_NOENT : sb_database_fail(zip->db, err);
+    else if (!code)
+        code = SB_NOENT;
     sqlite3_reset(zip->find);
     return code;
 }

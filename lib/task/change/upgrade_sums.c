@@ -64,11 +64,9 @@ static enum sb_code next(void *context, struct sb_checksum_extent *extent, struc
             batch->more = true;
             return SB_END;
         }
-        int rc = sqlite3_step(batch->rows);
-        if (rc == SQLITE_DONE)
-            return SB_END;
-        if (rc != SQLITE_ROW)
-            return sb_database_fail(batch->db, err);
+        enum sb_code code = SB_OK;
+        if (!sb_database_row(batch->rows, &code, err))
+            return code ? code : SB_END;
         bool usable = take_row(batch->rows, extent);
         batch->last = extent->id;
         if (!usable) {
@@ -80,7 +78,7 @@ static enum sb_code next(void *context, struct sb_checksum_extent *extent, struc
         batch->bytes += extent->size;
         if (extent->size > 0)
             return SB_OK;
-        enum sb_code code = put_sum(batch, extent->id, 0, err);
+        code = put_sum(batch, extent->id, 0, err);
         if (code != SB_OK)
             return code;
     }

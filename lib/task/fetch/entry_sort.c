@@ -85,14 +85,12 @@ enum sb_code sb_entry_sort_add(struct sb_entry_sort *sort, int64_t key, int64_t 
 enum sb_code sb_entry_sort_next(struct sb_entry_sort *sort, struct sb_entry *entry,
                                 struct sb_error *err)
 {
-    int rc = sqlite3_step(sort->select);
+    enum sb_code code = SB_OK;
 
-    if (rc == SQLITE_DONE) {
+    if (!sb_database_row(sort->select, &code, err)) {
         sqlite3_reset(sort->select);
-        return SB_END;
+        return code ? code : SB_END;
     }
-    if (rc != SQLITE_ROW)
-        return sb_database_fail(sort->db, err);
     memcpy(entry, sqlite3_column_blob(sort->select, 1), sizeof(*entry));
     entry->path_size = (size_t)sqlite3_column_bytes(sort->select, 0);
     /* As text it has a NUL behind it. */

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/share.h"
 #include "store/frames/framing.h"
+#include "store/record_choice.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,6 +39,14 @@ struct sb_fetch_names {
 struct sb_fetch_output {
     enum sb_code (*write)(void *context, const void *data, size_t size, struct sb_error *err);
     void *context;
+};
+
+/* Of a stream: samples (store/samples/samples.h), which are neighbours there. */
+struct sb_fetch_samples {
+    const struct sb_slice *slices; /* from the beginning onwards */
+    size_t slice_count;            /* 0: all */
+    const char *const *columns;    /* what their files are called behind the stem */
+    size_t column_count;           /* 0: all */
 };
 
 struct sb_fetch_options {
@@ -66,7 +75,9 @@ struct sb_fetch_options {
     enum sb_framing framing;
     char frame_end;
 
-    const struct sb_share *share; /* of a stream without names: these of its files */
+    /* Of a stream without names: these of its files, or of its samples. */
+    const struct sb_share *share;
+    const struct sb_fetch_samples *samples; /* NULL: files */
 };
 
 struct sb_fetch_counts {

@@ -3,11 +3,15 @@
 #include "archive/database.h"
 #include "core/interrupt.h"
 #include "core/name.h"
+#include "store/array/name.h"
 #include "store/naming.h"
+#include "store/samples/samples.h"
 #include "task/fetch/frames.h"
 #include "task/transfer/recode.h"
+#include "task/transfer/seen.h"
 
 #include <sqlite3.h>
+#include <string.h>
 
 struct fetch_stream {
     struct sb_source *source;
@@ -16,7 +20,10 @@ struct fetch_stream {
     struct sb_fetch_counts *counts;
     bool asks; /* for names; else for all files, or these of them: */
     const struct sb_share *share;
-    int64_t number; /* of the next file */
+    const struct sb_fetch_samples *samples;
+    int64_t number;       /* of the next file, or sample */
+    struct sb_buf stem;   /* of the sample at hand */
+    struct sb_seen *seen; /* the samples so far */
     bool decompress;
     bool decompress_all;
     struct sb_fetch_frames frames;
@@ -188,6 +195,66 @@ static enum sb_code take_any(struct fetch_stream *fetch, const struct sb_member 
     return answer(fetch, member, name, size, err);
 }
 
+static bool is_in_slice(const struct sb_slice *slice, int64_t number)
+{
+    int64_t start = slice->has_start || slice->single ? slice->start : 0;
+
+    if (slice->single)
+        return number == start;
+    return number >= start && (!slice->has_stop || number < slice->stop) &&
+           (number - start) % slice->step == 0;
+}
+
+static bool wants_sample(const struct fetch_stream *fetch, int64_t number)
+{
+    const struct sb_fetch_samples *samples = fetch->samples;
+    bool wanted = samples->slice_count == 0;
+
+    for (size_t i = 0; !wanted && i < samples->slice_count; i++)
+        wanted = is_in_slice(&samples->slices[i], number);
+    return wanted && sb_share_has(*fetch->share, number);
+}
+
+static enum sb_code take_of_sample(struct fetch_stream *fetch, const struct sb_member *member,
+                                   const char *name, size_t size, struct sb_error *err)
+{
+    size_t stem = sb_sample_name_size(name, size);
+    int64_t number = fetch->number - 1;
+    bool late = false;
+
+    if (!has_bytes(member))
+        return SB_OK;
+    if (fetch->stem.size != stem || memcmp(fetch->stem.data, name, stem) != 0) {
+        if (sb_seen_add_from(fetch->seen, name, stem, fetch->number, &number, err))
+            return err->code;
+        late = number < fetch->number;
+        fetch->number += !late;
+        if (!late && sb_buf_set(&fetch->stem, name, stem))
+            return sb_fail_memory(err);
+    }
+    if (!wants_sample(fetch, number) ||
+        !sb_array_is_among(name + stem, fetch->samples->columns, fetch->samples->column_count))
+        return SB_OK;
+    if (!late)
+        return answer(fetch, member, name, size, err);
+    fetch->counts->missing++;
+    sb_tell(fetch->notify, SB_PROBLEM, "late", name,
+            "is of sample %lld, which others came after; left out", (long long)number);
+    return SB_OK;
+}
+
+static void tell_missing_samples(const struct fetch_stream *fetch)
+{
+    for (size_t i = 0; i < fetch->samples->slice_count; i++) {
+        const struct sb_slice *slice = &fetch->samples->slices[i];
+
+        if (slice->single && slice->start >= fetch->number)
+            sb_tell(fetch->notify, SB_PROBLEM, "missing", fetch->source->name,
+                    "sample %lld: there are %lld", (long long)slice->start,
+                    (long long)fetch->number);
+    }
+}
+
 static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *member,
                          struct sb_error *err)
 {
@@ -200,6 +267,8 @@ static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *mem
                          &name, &size, err);
     if (code)
         return code == SB_END ? SB_OK : code;
+    if (fetch->samples)
+        return take_of_sample(fetch, member, name, size, err);
     if (!fetch->asks)
         return take_any(fetch, member, name, size, err);
     sqlite3_bind_blob(fetch->meet, 1, name, (int)size, SQLITE_STATIC);
@@ -249,18 +318,23 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
                                  .counts = counts,
                                  .asks = names,
                                  .share = options->share,
+                                 .samples = options->samples,
                                  .decompress = options->decompress,
                                  .decompress_all = options->decompress_all};
     enum sb_code code;
 
     *counts = (struct sb_fetch_counts){0};
     code = sb_fetch_frames_open(&fetch.frames, options->framing, output, err);
+    if (!code && options->samples)
+        code = sb_seen_new(&fetch.seen, source->name, err);
     if (!code && names)
         code = open_names(&fetch, err);
     if (!code && names)
         code = read_names(&fetch, names, err);
     if (!code)
         code = walk(&fetch, err);
+    if (!code && options->samples)
+        tell_missing_samples(&fetch);
     if (!code && names)
         code = tell_missing(&fetch, err);
     if (!code)
@@ -271,6 +345,8 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
     sb_recoder_free(fetch.recoder);
     sb_fetch_frames_release(&fetch.frames);
     sb_naming_release(&fetch.naming);
+    sb_seen_free(fetch.seen);
+    sb_buf_release(&fetch.stem);
     sb_buf_release(&fetch.name);
     return code;
 }

@@ -15,7 +15,8 @@
  * what has no bytes. Of the options, decompress and framing count (not batch). What cannot be given
  * out is told as SB_PROBLEM: "directory", "special", "link" (a hard link, whose bytes have passed
  * by), "damaged" (what cannot be decompressed), and at the end, in the order of the names,
- * "missing". Errors are those of the source, the output, and of temporary files.
+ * "missing"; of samples a file that comes "late", after another sample began, and is left out.
+ * Errors are those of the source, the output, and of temporary files.
  */
 enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_names *names,
                              const struct sb_fetch_options *options,

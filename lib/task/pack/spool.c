@@ -4,7 +4,6 @@
 #include "core/buf.h"
 #include "core/name.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -273,17 +272,14 @@ enum sb_code sb_pack_spool_next(struct sb_pack_spool *spool, struct sb_pack_item
                                 struct sb_error *err)
 {
     sqlite3_stmt *row = spool->next;
-    int rc;
+    enum sb_code code = SB_OK;
 
     /* Asked again after the end, SQLite would begin anew. */
     if (spool->ended)
         return SB_END;
-    rc = sqlite3_step(row);
-    spool->ended = rc == SQLITE_DONE;
+    spool->ended = !sb_database_row(row, &code, err);
     if (spool->ended)
-        return SB_END;
-    if (rc != SQLITE_ROW)
-        return sb_database_fail(spool->db, err);
+        return code ? code : SB_END;
     *item = (struct sb_pack_item){
         .name = sqlite3_column_blob(row, NAME),
         .name_size = (size_t)sqlite3_column_bytes(row, NAME) - 1,

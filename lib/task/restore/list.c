@@ -126,12 +126,12 @@ enum sb_code sb_restore_list_next_damaged(struct sb_restore_list *list, const ch
                                           size_t *size, struct sb_error *err)
 {
     sqlite3_stmt *query = list->queries[NEXT_DAMAGED];
-    int rc = sqlite3_step(query);
+    enum sb_code code = SB_OK;
 
-    if (rc == SQLITE_ROW)
+    if (sb_database_row(query, &code, err))
         return take_path(query, 0, path, size, err);
     sqlite3_reset(query);
-    return rc == SQLITE_DONE ? SB_END : sb_database_fail(list->db, err);
+    return code ? code : SB_END;
 }
 
 enum sb_code sb_restore_list_add(struct sb_restore_list *list, const struct sb_entry *entry,

@@ -119,25 +119,24 @@ static enum sb_code add_part(struct sb_split_rules *rules, const char *name, siz
     return sb_database_step(rules->add_part, err);
 }
 
-static enum sb_code find_number(struct sqlite3 *db, sqlite3_stmt *find, const char *name,
-                                size_t size, int64_t *number, struct sb_error *err)
+static enum sb_code find_number(sqlite3_stmt *find, const char *name, size_t size, int64_t *number,
+                                struct sb_error *err)
 {
-    int rc;
+    enum sb_code code = SB_OK;
 
     sqlite3_bind_text(find, 1, name, (int)size, SQLITE_STATIC);
-    rc = sqlite3_step(find);
-    if (rc == SQLITE_ROW)
+    if (sb_database_row(find, &code, err))
         *number = sqlite3_column_int64(find, 0);
+    else if (!code)
+        code = SB_NOENT;
     sqlite3_reset(find);
-    if (rc == SQLITE_ROW)
-        return SB_OK;
-    return rc == SQLITE_DONE ? SB_NOENT : sb_database_fail(db, err);
+    return code;
 }
 
 static enum sb_code find_or_add_part(struct sb_split_rules *rules, const char *name, size_t size,
                                      int64_t *part, struct sb_error *err)
 {
-    enum sb_code code = find_number(rules->db, rules->find_part, name, size, part, err);
+    enum sb_code code = find_number(rules->find_part, name, size, part, err);
 
     if (code != SB_NOENT)
         return code;
@@ -239,7 +238,7 @@ static enum sb_code add_listed(struct sb_split_rules *rules, sqlite3_stmt *add,
         rules->listed++;
         return SB_OK;
     }
-    code = find_number(rules->db, rules->find_listed, name->data, name->size, &before, err);
+    code = find_number(rules->find_listed, name->data, name->size, &before, err);
     if (code || before == part)
         return code;
     code = sb_split_rules_name(rules, before, &other, err);
@@ -296,8 +295,7 @@ static enum sb_code read_lists(struct sb_split_rules *rules, struct sb_error *er
 static enum sb_code choose_by_list(struct sb_split_rules *rules, const struct sb_entry *entry,
                                    int64_t *part, struct sb_error *err)
 {
-    enum sb_code code =
-        find_number(rules->db, rules->find_listed, entry->path, entry->path_size, part, err);
+    enum sb_code code = find_number(rules->find_listed, entry->path, entry->path_size, part, err);
 
     rules->found += code == SB_OK;
     return code == SB_NOENT ? SB_END : code;

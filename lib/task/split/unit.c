@@ -193,19 +193,16 @@ void sb_split_units_free(struct sb_split_units *units)
 static enum sb_code bytes_of_sample(struct sb_split_units *units, const char *name, size_t size,
                                     int64_t *bytes, struct sb_error *err)
 {
-    bool there = false;
-    int rc;
+    enum sb_code code = SB_OK;
+    bool there;
 
     sqlite3_bind_text(units->sum, 1, name, (int)size, SQLITE_STATIC);
-    rc = sqlite3_step(units->sum);
-    if (rc == SQLITE_ROW) {
-        there = sqlite3_column_int64(units->sum, 0) > 0;
-        *bytes = sqlite3_column_int64(units->sum, 1);
-    }
+    there = sb_database_row(units->sum, &code, err) && sqlite3_column_int64(units->sum, 0) > 0;
+    *bytes = there ? sqlite3_column_int64(units->sum, 1) : 0;
     sqlite3_reset(units->sum);
-    if (rc != SQLITE_ROW)
-        return sb_database_fail(sb_archive_database(units->archive), err);
-    return there ? SB_OK : sb_fail(err, SB_NOENT, "%.*s: there is no such sample", (int)size, name);
+    if (there || code)
+        return code;
+    return sb_fail(err, SB_NOENT, "%.*s: there is no such sample", (int)size, name);
 }
 
 enum sb_code sb_split_units_bytes(struct sb_split_units *units, const char *name, size_t size,
@@ -232,19 +229,20 @@ static enum sb_code remember(struct sb_split_units *units, const char *name, siz
 enum sb_code sb_split_units_find(struct sb_split_units *units, const char *name, size_t size,
                                  int64_t *part, struct sb_error *err)
 {
-    int rc;
+    enum sb_code code = SB_OK;
+    bool found;
 
     *part = units->last_part;
     if (size == units->last.size && memcmp(units->last.data, name, size) == 0)
         return SB_OK;
     sqlite3_bind_text(units->find, 1, name, (int)size, SQLITE_STATIC);
-    rc = sqlite3_step(units->find);
-    if (rc == SQLITE_ROW)
+    found = sb_database_row(units->find, &code, err);
+    if (found)
         *part = sqlite3_column_int64(units->find, 0);
     sqlite3_reset(units->find);
-    if (rc == SQLITE_ROW)
+    if (found)
         return remember(units, name, size, *part, err);
-    return rc == SQLITE_DONE ? SB_END : sb_database_fail(units->db, err);
+    return code ? code : SB_END;
 }
 
 enum sb_code sb_split_units_add(struct sb_split_units *units, const char *name, size_t size,

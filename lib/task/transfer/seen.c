@@ -84,17 +84,15 @@ enum sb_code sb_seen_add_from(struct sb_seen *seen, const char *name, size_t siz
 enum sb_code sb_seen_find(struct sb_seen *seen, const char *name, size_t size, int64_t *first,
                           struct sb_error *err)
 {
-    int result = sqlite3_bind_blob64(seen->find, 1, name, size, SQLITE_STATIC);
+    enum sb_code code = sqlite3_bind_blob64(seen->find, 1, name, size, SQLITE_STATIC)
+                            ? sb_database_fail(seen->db, err)
+                            : SB_OK;
 
     *first = -1;
-    if (result == SQLITE_OK)
-        result = sqlite3_step(seen->find);
-    if (result == SQLITE_ROW)
+    if (sb_database_row(seen->find, &code, err))
         *first = sqlite3_column_int64(seen->find, 0);
-    else if (result != SQLITE_DONE)
-        sb_database_fail(seen->db, err);
     sqlite3_reset(seen->find);
-    return result == SQLITE_ROW || result == SQLITE_DONE ? SB_OK : err->code;
+    return code;
 }
 
 enum sb_code sb_seen_add_archive(struct sb_seen *seen, const char *path, struct sb_error *err)

@@ -123,8 +123,7 @@ enum sb_code sb_verify_plan_next(struct sb_verify_plan *plan, struct sb_verify_u
     sqlite3_bind_int64(next, 1, plan->turn);
     sqlite3_bind_int64(next, 2, plan->shard);
     sqlite3_bind_int64(next, 3, plan->number);
-    int rc = sqlite3_step(next);
-    if (rc == SQLITE_ROW) {
+    if (sb_database_row(next, &code, err)) {
         plan->turn = sqlite3_column_int64(next, 0);
         plan->shard = sqlite3_column_int64(next, 1);
         plan->number = sqlite3_column_int64(next, 2);
@@ -135,8 +134,8 @@ enum sb_code sb_verify_plan_next(struct sb_verify_plan *plan, struct sb_verify_u
         };
         plan->out_of_time = is_over(plan);
         code = plan->out_of_time ? SB_END : SB_OK;
-    } else {
-        code = rc == SQLITE_DONE ? SB_END : sb_database_fail(plan->db, err);
+    } else if (!code) {
+        code = SB_END;
     }
     sqlite3_reset(next);
     return code;
