@@ -28,6 +28,7 @@ enum sb_code sb_file_open(struct sb_file **out, const char *path, const char *wh
 enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name, struct sb_error *err)
 {
     struct sb_file *file = calloc(1, sizeof(*file));
+    enum sb_code code = SB_OK;
 
     *out = NULL;
     if (!file) {
@@ -38,15 +39,14 @@ enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name, struct
     atomic_init(&file->holders, 1);
     file->name = strdup(name);
     if (!file->name)
-        (void)sb_fail_memory(err);
+        code = sb_fail_memory(err);
     else if (fstat(fd, &file->st))
-        (void)sb_fail_errno(err, errno, "%s", name);
+        code = sb_fail_errno(err, errno, "%s", name);
+    if (code)
+        sb_file_free(file);
     else
         *out = file;
-    if (*out)
-        return SB_OK;
-    sb_file_free(file);
-    return err->code;
+    return code;
 }
 
 struct sb_file *sb_file_ref(struct sb_file *file)
