@@ -126,7 +126,8 @@ without_bad() {
     echo more >more/added
     for _ in {1..50}; do
         run --separate-stderr within 10 "$SHARDBOX" pack --append --update a.barecat -C more .
-        ((status == 0)) || break
+        # One that is only about to write cannot be named yet.
+        ((status == 0)) || [[ $stderr != *"$writer"* ]] || break
         sleep 0.1
     done
     refuse_crash
