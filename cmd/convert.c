@@ -156,41 +156,46 @@ static const char *misuse_of_limits(int count)
     return NULL;
 }
 
-/* Checks what else was asked for, and does it; returns the exit status. wanted->archive and notify
- * are set from the operands. */
-static int convert_limits_only(struct sb_limits_options *wanted, char *const *operands, int count)
+/* Checks what else was asked for, and does it; returns the exit status. */
+static int describe_shards(const struct convert_settings *settings, char *const *operands,
+                           int count)
 {
     const char *wrong = misuse_of_limits(count);
+    const struct sb_limits_options wanted = {
+        .archive = operands[0],
+        .force = settings->force,
+        .keys = settings->records.keys,
+        .dry_run = settings->dry_run,
+        .notify = &message_notify,
+    };
     struct sb_limits_counts counts;
     struct sb_error err;
 
     if (wrong)
         return message_usage("%s", wrong);
-    wanted->archive = operands[0];
-    wanted->notify = &message_notify;
-    if (sb_limits_write(wanted, &counts, &err)) {
+    if (sb_limits_write(&wanted, &counts, &err)) {
         message_failure(&err);
         message_raise(STATUS_ERROR);
         return message_status();
     }
-    message_note("%s: %s limits of %" PRId64 " records in %" PRId64 " shards", wanted->archive,
-                 wanted->dry_run ? "would write" : "wrote", counts.records, counts.shards);
+    message_note("%s: %s limits of %" PRId64 " records in %" PRId64 " shards", wanted.archive,
+                 wanted.dry_run ? "would write" : "wrote", counts.records, counts.shards);
     return message_status();
 }
 
 static void note_stored(const struct convert_settings *settings,
                         const struct sb_sink_counts *counts)
 {
+    unsigned takes = sb_container_takes(settings->output_type.kind);
     char size[SB_HUMAN_SIZE];
 
     sb_format_human(counts->bytes, size);
     if (settings->dry_run)
         return;
-    if (settings->output_type.kind == SB_BAG)
-        message_note("%s: stored %" PRId64 " records (%s)", settings->output, counts->files, size);
-    else if (settings->output_type.kind == SB_CACHE)
-        message_note("%s: stored %" PRId64 " keys (%s)", settings->output, counts->files, size);
-    else if (settings->output_type.kind == SB_SYRAH)
+    if (takes & (SB_TO_RECORDS | SB_TO_KEYS))
+        message_note("%s: stored %" PRId64 " %s (%s)", settings->output, counts->files,
+                     takes & SB_TO_KEYS ? "keys" : "records", size);
+    else if (takes & SB_TO_ITEMS)
         message_note("%s: stored %" PRId64 " items, %" PRId64 " arrays (%s)", settings->output,
                      counts->dirs, counts->files, size);
     else
@@ -227,8 +232,8 @@ static void convert_conclude(const struct convert_settings *settings,
         message_raise(STATUS_ERROR);
         if (result->kept)
             asked_to_resume(output, settings->append);
-        if (settings->output_type.kind == SB_DIRECTORY && result->begun && !settings->dry_run &&
-            code != SB_INVALID)
+        if (sb_container_takes(settings->output_type.kind) & SB_TO_TREE && result->begun &&
+            !settings->dry_run && code != SB_INVALID)
             message_error("%s: converted in part; go on with --existing=skip", output);
         return;
     }
@@ -263,11 +268,11 @@ static struct sb_container_type output_type(const struct convert_settings *setti
     if (strcmp(settings->output, "-") != 0)
         type = sb_container_by_suffix(settings->output);
     if (type.kind == SB_UNKNOWN && (settings->compact || is_cache(settings->output)))
-        type.kind = SB_CACHE;
+        type = sb_container_named("cache");
     if (type.kind == SB_UNKNOWN && (settings->append || settings->wrap || settings->from_extents))
-        type.kind = SB_ARCHIVE;
+        type = sb_container_named("archive");
     if (type.kind == SB_UNKNOWN && is_directory(settings->output))
-        type.kind = SB_DIRECTORY;
+        type = sb_container_named("dir");
     return type;
 }
 
@@ -356,7 +361,7 @@ static int convert(const struct convert_settings *settings)
     wanted.records = records.wanted;
     wanted.array_count = arrays_given(&arrays);
     wanted.arrays = arrays;
-    if (wanted.to.kind == SB_BAG || wanted.records.framed_output)
+    if (sb_convert_takes(&wanted) & SB_TO_RECORDS || wanted.records.framed_output)
         message_progress_counts("records");
     else if (sb_convert_is_of_caches(&wanted))
         message_progress_counts("rows");
@@ -368,9 +373,7 @@ static int convert(const struct convert_settings *settings)
     free(arrays);
     if (!code && !result.done) {
         convert_note_counts(settings, &result.counts);
-        report_summary(
-            &report, settings->output,
-            sb_container_word(wanted.records.framed_output ? SB_FRAMES : wanted.to.kind));
+        report_summary(&report, settings->output, sb_convert_output_word(&wanted));
     }
     report_finish(&report);
     convert_conclude(settings, &result, code, &err);
@@ -408,18 +411,6 @@ static int make_index(const struct convert_settings *settings)
     return message_status();
 }
 
-static int describe_shards(const struct convert_settings *settings, char *const *operands,
-                           int count)
-{
-    struct sb_limits_options wanted = {
-        .force = settings->force,
-        .keys = settings->records.keys,
-        .dry_run = settings->dry_run,
-    };
-
-    return convert_limits_only(&wanted, operands, count);
-}
-
 /* What a part writes is called as its own. */
 struct part_names {
     struct sb_buf output, keys, report;
@@ -441,7 +432,7 @@ static bool makes_bags(const struct convert_settings *settings)
 /* False: after a message. */
 static bool name_part(struct convert_settings *settings, struct part_names *names)
 {
-    bool to_bag = settings->output_type.kind == SB_BAG;
+    bool to_bag = sb_container_takes(settings->output_type.kind) & SB_TO_RECORDS;
 
     if (!part_parse(settings->part, &settings->share))
         return false;

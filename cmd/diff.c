@@ -13,14 +13,13 @@
 #include "archive/archive.h"
 #include "archive/shards.h"
 #include "core/io.h"
+#include "core/time.h"
 #include "store/cache/cache.h"
 #include "task/diff/diff.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
-
-#define NANOSECONDS INT64_C(1000000000)
 
 struct settings {
     struct opening opening;
@@ -69,18 +68,13 @@ static const char *type_name(const struct sb_child *child)
 /* Local time with nanoseconds; the bare number where the calendar ends. */
 static void format_time(int64_t ns, char *out, size_t size)
 {
-    int64_t rest = ns % NANOSECONDS;
-    time_t seconds = ns / NANOSECONDS;
+    struct timespec time = sb_time_split(ns);
     struct tm parts;
     char date[64];
 
-    if (rest < 0) {
-        rest += NANOSECONDS;
-        seconds--;
-    }
-    if (localtime_r(&seconds, &parts) &&
+    if (localtime_r(&time.tv_sec, &parts) &&
         strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &parts) > 0)
-        snprintf(out, size, "%s.%09" PRId64, date, rest);
+        snprintf(out, size, "%s.%09ld", date, time.tv_nsec);
     else
         snprintf(out, size, "%" PRId64 " ns", ns);
 }

@@ -16,6 +16,7 @@
 
 #include "archive/descent.h"
 #include "core/number.h"
+#include "core/time.h"
 #include "task/fetch/entry_sort.h"
 #include "task/fetch/occupancy.h"
 
@@ -110,8 +111,6 @@ static void write_name(const char *name, size_t size)
 /* The members behind the name; these ncdu uses under -e. */
 static void write_metadata(const struct sb_entry *entry)
 {
-    int rest;
-
     if (entry->type != SB_DIR)
         output_format(",\"asize\":%" PRId64 ",\"dsize\":%" PRId64, entry->size, entry->size);
     if (entry->type == SB_LINK)
@@ -123,7 +122,7 @@ static void write_metadata(const struct sb_entry *entry)
     if (entry->has & SB_HAS_MODE)
         output_format(",\"mode\":%" PRIu32, entry->mode);
     if ((entry->has & SB_HAS_MTIME) && entry->mtime_ns >= 0)
-        output_format(",\"mtime\":%" PRId64, whole_seconds(entry->mtime_ns, &rest));
+        output_format(",\"mtime\":%" PRId64, (int64_t)sb_time_split(entry->mtime_ns).tv_sec);
     output_char('}');
 }
 

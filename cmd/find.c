@@ -17,6 +17,7 @@
 #include "core/list.h"
 #include "core/name.h"
 #include "core/number.h"
+#include "core/time.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -92,7 +93,7 @@ static bool parse_newer_than(void *context, const char *value)
 
     settings->aged = true;
     if (stat(value, &st) == 0) {
-        settings->newer_than = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+        settings->newer_than = sb_time_ns(st.st_mtim);
         return true;
     }
     if (parse_date(value, &settings->newer_than))

@@ -194,11 +194,14 @@ int main(int argc, char **argv)
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     const char *name = argc > 0 ? argv[0] : "";
     const struct command *command;
+    static struct sb_context context; /* signals come until the very end */
 
     if (!fill_standard_descriptors())
         return STATUS_ERROR;
     signal(SIGPIPE, SIG_IGN);
-    sb_catch_interrupts();
+    sb_context_init(&context);
+    sb_context_enter(&context);
+    sb_catch_interrupts(&context);
     message_guard_exit();
 
     if (slash)

@@ -66,7 +66,7 @@ static bool is_called_otherwise(const char *output)
 {
     enum sb_container_kind kind = sb_container_by_suffix(output).kind;
 
-    return kind != SB_UNKNOWN && kind != SB_ARCHIVE && kind != SB_DIRECTORY;
+    return kind != SB_UNKNOWN && !(sb_container_takes(kind) & (SB_TO_INDEX | SB_TO_TREE));
 }
 
 static const char *misuse(const struct settings *settings)
@@ -101,7 +101,7 @@ static struct sb_convert_options options_of(const struct settings *settings, cha
         .inputs = settings->inputs,
         .input_count = settings->input_count,
         .output = settings->output,
-        .to = {.kind = SB_ARCHIVE},
+        .to = sb_container_named("archive"),
         .force = settings->force,
         .transfer = {.dots_are_usual = true,
                      .prefix = settings->prefix,
@@ -162,7 +162,7 @@ static int merge(const struct settings *settings, char *const *prefixes)
     message_progress_end();
     if (!code) {
         note_counts(settings, &result.counts);
-        report_summary(&report, settings->output, sb_container_word(SB_ARCHIVE));
+        report_summary(&report, settings->output, sb_convert_output_word(&wanted));
     }
     report_finish(&report);
     conclude(settings, &result, code, &err);

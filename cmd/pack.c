@@ -4,6 +4,7 @@
 #include "task/pack/pack.h"
 #include "core/glob.h"
 #include "core/io.h"
+#include "convert/report.h"
 #include "core/number.h"
 #include "open/opening.h"
 #include "ui/asked.h"
@@ -32,6 +33,7 @@ struct settings {
     bool force;
     bool seal;
     bool strict;
+    const char *report;
     bool dry_run;
     bool dereference;
     bool one_file_system;
@@ -153,6 +155,8 @@ static const struct option options[] = {
     OPTION_BWLIMIT,
     OPTION_FLAG(0, "strict", struct settings, strict,
                 "look at everything first; write nothing if anything would be lost"),
+    OPTION_TEXT(0, "report", struct settings, report, "FILE",
+                "list in FILE what was lost or left out, as JSON Lines", OPERAND_FILE),
     OPTION_FLAG('n', "dry-run", struct settings, dry_run,
                 "write nothing; under -v name what would be stored"),
     OPTION_END,
@@ -227,8 +231,13 @@ static enum sb_code describe(const struct settings *settings, struct sb_buf *out
     return code;
 }
 
+static void show_progress(int64_t bytes, int64_t files)
+{
+    message_progress_update(bytes, 0, files);
+}
+
 static struct sb_pack_options options_of(const struct settings *settings,
-                                         const struct sb_buf *asked)
+                                         const struct sb_buf *asked, struct report *report)
 {
     enum sb_duplicates duplicates = (enum sb_duplicates)settings->duplicates;
 
@@ -261,13 +270,11 @@ static struct sb_pack_options options_of(const struct settings *settings,
                        .asked = asked->data ? asked->data : ""},
         .stdin_name = settings->stdin_name,
         .dry_run = settings->dry_run,
-        .notify = &message_notify,
+        .notify = &report->notify,
+        .progress = show_progress,
+        .lost = report_lost,
+        .context = report,
     };
-}
-
-static void show_progress(int64_t bytes, int64_t files)
-{
-    message_progress_update(bytes, 0, files);
 }
 
 /* The last line on stderr, where it went well as far as it went. */
@@ -291,11 +298,14 @@ static int pack(const struct settings *settings)
     struct sb_buf asked = {0};
     struct sb_pack_options pack_options;
     struct sb_pack_counts counts = {0};
+    struct report report;
     struct sb_error err;
-    enum sb_code code = describe(settings, &asked);
+    enum sb_code code;
 
-    pack_options = options_of(settings, &asked);
-    pack_options.progress = show_progress;
+    if (report_begin(&report, settings->report, NULL, 0, settings->archive, &err))
+        return message_failure(&err);
+    code = describe(settings, &asked);
+    pack_options = options_of(settings, &asked, &report);
     if (code)
         sb_fail_memory(&err);
     else
@@ -303,6 +313,10 @@ static int pack(const struct settings *settings)
                        &counts, &err);
     message_progress_end();
     sb_buf_release(&asked);
+    if (!code)
+        report_summary(&report, settings->archive, "archive");
+    report_finish(&report);
+    report_release(&report);
     if (!code) {
         conclude(settings, &counts);
         return message_status();

@@ -6,9 +6,9 @@
 #include "core/io.h"
 #include "core/number.h"
 #include "open/opening.h"
-#include "split/bags.h"
 #include "split/settings.h"
 #include "store/catalog.h"
+#include "task/split/bag.h"
 #include "task/split/reshard.h"
 #include "ui/bandwidth.h"
 #include "ui/command.h"
@@ -207,7 +207,7 @@ static struct sb_container_type output_type(const struct split_settings *setting
         return sb_container_named(to_words[settings->to]);
     type = sb_container_by_suffix(settings->output);
     if (type.kind == SB_UNKNOWN)
-        type.kind = SB_ARCHIVE;
+        type = sb_container_named("archive");
     return type;
 }
 
@@ -216,7 +216,8 @@ static bool moves_records(const struct split_settings *settings, enum sb_contain
 {
     bool by_number = settings->parts > 0 || settings->size > 0 || settings->records.count > 0;
 
-    return to == SB_BAG && by_number && is_bag(settings->path, &settings->opening);
+    return sb_container_takes(to) & SB_TO_RECORDS && by_number &&
+           is_bag(settings->path, &settings->opening);
 }
 
 static struct sb_split_scheme scheme_of(const struct split_settings *settings)
@@ -341,26 +342,31 @@ static enum sb_split_existing existing_of(const struct split_settings *settings)
                                      : SB_SPLIT_REFUSE;
 }
 
+/* Bags that become bags: no record is named, and frames are moved as they are. */
 static enum sb_code split_records(struct run *run, const struct sb_convert_records *records,
                                   struct sb_split_result *result, struct sb_error *err)
 {
     const struct split_settings *settings = run->settings;
-    struct bag_split wanted = {
+    const struct sb_split_bag_options wanted = {
         .input = settings->path,
-        .parts = settings->parts,
-        .size = settings->size,
-        .count = settings->records.count,
+        .rule = settings->parts           ? SB_SPLIT_BAG_PARTS_OF
+                : settings->records.count ? SB_SPLIT_BAG_COUNT
+                                          : SB_SPLIT_BAG_SIZE,
+        .amount = settings->parts + settings->records.count + settings->size,
         .output = settings->output,
         .existing = existing_of(settings),
-        .level = settings->level,
-        .threads = (unsigned)settings->threads,
+        .convert = {.to = settings->output_type,
+                    .level = (int)settings->level,
+                    .records = *records,
+                    .transfer = {.threads = (unsigned)settings->threads,
+                                 .progress = message_progress_call}},
         .dry_run = settings->dry_run,
-        .records = records,
+        .notify = &message_notify,
         .part_done = show_part,
         .context = run,
     };
 
-    return split_bags(&wanted, result, err);
+    return sb_split_bag(&wanted, result, err);
 }
 
 static enum sb_code split_files(struct run *run, const struct sb_container_type *type,
@@ -408,7 +414,8 @@ static void split(const struct split_settings *settings)
                              .from = settings->opening.from,
                              .level = settings->level,
                              .force = settings->force};
-    struct run run = {.settings = settings, .records = type.kind == SB_BAG};
+    struct run run = {.settings = settings,
+                      .records = sb_container_takes(type.kind) & SB_TO_RECORDS};
     struct records records = {0};
     struct sb_split_result result = {0};
     struct sb_error err;

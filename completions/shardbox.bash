@@ -8,7 +8,7 @@ _shardbox_table() {
     options='' first=none others=none
     case $1 in
     pack)
-        options='-C --directory= -T --files-from= -0 --null --no-recursion --append -u --update --duplicates= --part= -f --force --shard-size= --checkpoint= --resume --seal --include= --exclude= --exclude-from= -L --dereference -x --one-file-system --prefix= --strip-components= --iconv= --stdin-name= --compress= --level= --order= -j --threads= --bwlimit= --strict -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= -T --files-from= -0 --null --no-recursion --append -u --update --duplicates= --part= -f --force --shard-size= --checkpoint= --resume --seal --include= --exclude= --exclude-from= -L --dereference -x --one-file-system --prefix= --strip-components= --iconv= --stdin-name= --compress= --level= --order= -j --threads= --bwlimit= --strict --report= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=file
         ;;
     unpack)
@@ -97,6 +97,7 @@ _shardbox_value() {
     pack:--order) wanted='words:path input inode' ;;
     pack:--threads | pack:-j) wanted='any' ;;
     pack:--bwlimit) wanted='any' ;;
+    pack:--report) wanted='file' ;;
     unpack:--directory | unpack:-C) wanted='directory' ;;
     unpack:--existing) wanted='words:fail skip replace newer' ;;
     unpack:--include) wanted='any' ;;

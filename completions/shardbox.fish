@@ -62,7 +62,7 @@ end
 
 function __shardbox_takes_value
     switch "$argv[1]:$argv[2]"
-        case pack:-C pack:--directory pack:-T pack:--files-from pack:--duplicates pack:--part pack:--shard-size pack:--checkpoint pack:--include pack:--exclude pack:--exclude-from pack:--prefix pack:--strip-components pack:--iconv pack:--stdin-name pack:--compress pack:--level pack:--order pack:-j pack:--threads pack:--bwlimit
+        case pack:-C pack:--directory pack:-T pack:--files-from pack:--duplicates pack:--part pack:--shard-size pack:--checkpoint pack:--include pack:--exclude pack:--exclude-from pack:--prefix pack:--strip-components pack:--iconv pack:--stdin-name pack:--compress pack:--level pack:--order pack:-j pack:--threads pack:--bwlimit pack:--report
             return 0
         case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout unpack:-j unpack:--threads unpack:--bwlimit
             return 0
@@ -191,6 +191,7 @@ complete -c shardbox -n '__shardbox_is pack' -l order -x -a 'path input inode' -
 complete -c shardbox -n '__shardbox_is pack' -s j -l threads -x -d 'read with N threads (default: the cores, at most 4)'
 complete -c shardbox -n '__shardbox_is pack' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is pack' -l strict -d 'look at everything first; write nothing if anything would be lost'
+complete -c shardbox -n '__shardbox_is pack' -l report -r -F -d 'list in FILE what was lost or left out, as JSON Lines'
 complete -c shardbox -n '__shardbox_is pack' -s n -l dry-run -d 'write nothing; under -v name what would be stored'
 complete -c shardbox -n '__shardbox_is pack' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is pack' -s q -l quiet -d 'give no warnings'

@@ -2,12 +2,10 @@
 #include "ui/message.h"
 #include "ui/output.h"
 
-#include "core/list.h"
 #include "store/bag/record_names.h"
 #include "task/index/record_index.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define KEYED_AT_ONCE 1024 /* records that were found by their keys, fetched together */
@@ -92,7 +90,7 @@ static enum sb_code take_found(void *context, const void *key, size_t key_size,
 
 static enum sb_code open_keys(const struct cat_job *job, struct sb_bag **keys, struct sb_error *err)
 {
-    int64_t records = sb_bag_count(job->table->bag);
+    int64_t records = sb_bag_count(job->table->ops->records(job->table));
 
     if (open_bag(keys, job->settings->keys, NULL, err))
         return err->code;
@@ -118,8 +116,8 @@ static enum sb_code find_and_fetch(struct cat_job *job, struct given_names *give
     if (!code && keys_spec && job->request->framing != SB_FRAMING_NONE)
         code = sb_record_names_by_keys(&job->table->names, keys_spec, NULL, &message_notify, err);
     if (!code)
-        code = sb_record_index_find(keys ? keys : job->table->bag, &options, &keyed.names,
-                                    take_found, &keyed, &message_notify, err);
+        code = sb_record_index_find(keys ? keys : job->table->ops->records(job->table), &options,
+                                    &keyed.names, take_found, &keyed, &message_notify, err);
     if (!code)
         code = fetch_keyed(&keyed, true, err);
     sb_bag_free(keys);
@@ -130,27 +128,15 @@ static enum sb_code find_and_fetch(struct cat_job *job, struct given_names *give
 enum sb_code cat_by_key(struct cat_job *job, struct sb_error *err)
 {
     const struct cat_request *request = job->request;
-    const struct given_option *options;
-    size_t option_count = options_given(&options), count = 0;
-    char **words = calloc(option_count + request->operand_count + 1, sizeof(*words));
-    struct given_names given = {.share = request->share};
-    enum sb_code code = SB_OK;
+    struct given_keys keys;
+    enum sb_code code;
 
-    if (!words)
-        return sb_fail_memory(err);
-    for (size_t i = 0; i < option_count; i++) {
-        if (strcmp(options[i].name, "find") == 0 && options[i].value != keys_of_list)
-            words[count++] = (char *)options[i].value; /* only read */
-    }
-    for (size_t i = 0; i < request->operand_count; i++)
-        words[count++] = request->operands[i];
-    given.operands = words;
-    given.end = words + count;
-    if (request->files_from)
-        code = sb_list_open(&given.list, request->files_from, request->nul ? '\0' : '\n', err);
+    given_keys_begin(&keys);
+    keys.names.share = request->share;
+    code = given_keys_open(&keys, request->operands, request->operand_count, request->files_from,
+                           request->nul ? '\0' : '\n', err);
     if (!code)
-        code = find_and_fetch(job, &given, err);
-    sb_list_free(given.list);
-    free(words);
+        code = find_and_fetch(job, &keys.names, err);
+    given_keys_close(&keys);
     return code;
 }

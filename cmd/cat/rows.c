@@ -1,15 +1,12 @@
 #include "cat/rows.h"
 
-#include "open/arrays_given.h"
 #include "open/chosen_rows.h"
 #include "ui/message.h"
 #include "ui/output.h"
 
 #include "store/bag/record_names.h"
-#include "task/table/keys.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const options_of_bags[] = {
@@ -27,28 +24,12 @@ const char *cat_rows_given(bool drawn)
     return given ? given : options_given_of(options_of_bags);
 }
 
-/* Does it take what --find names? */
-static bool is_finding(void)
-{
-    return options_given_of((const char *const[]){"find", NULL}) != NULL;
-}
-
-/* Is there a --find with a key of its own? */
-static bool has_key(void)
-{
-    const struct given_option *given;
-    size_t count = options_given(&given);
-
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(given[i].name, "find") == 0 && given[i].value != keys_of_list)
-            return true;
-    }
-    return false;
-}
-
 static bool is_by_key(const struct cat_rows_settings *settings)
 {
-    return settings->keys || is_finding();
+    struct given_keys given;
+
+    given_keys_begin(&given);
+    return settings->keys || given.find;
 }
 
 bool is_random(const struct cat_rows_settings *settings)
@@ -82,11 +63,15 @@ const char *misused_draw(const struct cat_rows_settings *settings,
 static const char *misused_keys(const struct cat_rows_settings *settings,
                                 const struct cat_request *request)
 {
+    struct given_keys given;
+
+    given_keys_begin(&given);
     if (is_random(settings) && is_by_key(settings))
         return "records by key cannot be sampled, shuffled or repeated";
-    if (!settings->keys && is_finding() && request->operand_count > 0)
+    if (!settings->keys && given.find && request->operand_count > 0)
         return "--find without --keys and record numbers cannot be given together";
-    if (is_by_key(settings) && !has_key() && !request->files_from && request->operand_count == 0)
+    if (is_by_key(settings) && given.count == 0 && !request->files_from &&
+        request->operand_count == 0)
         return settings->keys ? "--keys: no NAME given"
                               : "--find needs a key: --find=KEY, or a list of them by -T";
     return NULL;
@@ -143,7 +128,6 @@ void draw_as_set(struct sb_record_choice_options *options, const struct cat_rows
 static enum sb_code fetch_chosen(struct cat_job *job, struct sb_error *err)
 {
     const struct cat_request *request = job->request;
-    struct sb_table_choice *choice = NULL;
     struct sb_cell_feed feed;
     struct chosen_rows chosen;
     enum sb_code code =
@@ -154,41 +138,11 @@ static enum sb_code fetch_chosen(struct cat_job *job, struct sb_error *err)
         return code;
     draw_as_set(&chosen.options.rows, job->settings);
     chosen.options.share = request->share;
-    code = sb_table_choice_new(&choice, job->table, &chosen.options, &message_notify, err);
-    if (!code) {
-        feed = sb_table_choice_feed(choice);
-        code = cat_fetch(job, &feed, true, err);
-    }
-    sb_table_choice_free(choice);
-    chosen_rows_close(&chosen);
-    return code;
-}
-
-static enum sb_code fetch_named(struct cat_job *job, struct sb_error *err)
-{
-    const struct cat_request *request = job->request;
-    struct given_names given = {.operands = request->operands,
-                                .end = request->operands + request->operand_count,
-                                .share = request->share};
-    struct sb_table_keys_options options = {.names = given_names_of(&given)};
-    struct sb_table_keys *keys = NULL;
-    struct sb_cell_feed feed;
-    const char **arrays;
-    enum sb_code code = SB_OK;
-
-    options.array_count = arrays_given(&arrays);
-    options.arrays = arrays;
-    if (request->files_from)
-        code = sb_list_open(&given.list, request->files_from, request->nul ? '\0' : '\n', err);
+    chosen.named.advice = "; ls tells which it has";
+    code = chosen_rows_feed(&chosen, job->table, &feed, err);
     if (!code)
-        code = sb_table_keys_new(&keys, job->table, &options, err);
-    if (!code) {
-        feed = sb_table_keys_feed(keys);
         code = cat_fetch(job, &feed, true, err);
-    }
-    sb_table_keys_free(keys);
-    given_names_release(&given);
-    free(arrays);
+    chosen_rows_close(&chosen);
     return code;
 }
 
@@ -209,8 +163,6 @@ static enum sb_code open_and_fetch(struct cat_job *job, struct sb_error *err)
         code = name_members(job, err);
     if (code)
         return code;
-    if (asks_names(job->request))
-        return fetch_named(job, err);
     return is_by_key(job->settings) ? cat_by_key(job, err) : fetch_chosen(job, err);
 }
 

@@ -3,6 +3,8 @@
 #include "open/chosen_rows.h"
 #include "ui/message.h"
 
+#include "core/interrupt.h"
+#include "store/facts.h"
 #include "store/samples/samples.h"
 
 #include <stdlib.h>
@@ -10,7 +12,7 @@
 struct cat_samples {
     struct sb_table *table;
     struct chosen_rows chosen;
-    struct sb_table_choice *choice;
+    struct sb_cell_feed feed;
     struct sb_cell_run run; /* the sample that is under way */
     uint32_t next;          /* of its files */
 };
@@ -19,7 +21,6 @@ void cat_samples_free(struct cat_samples *samples)
 {
     if (!samples)
         return;
-    sb_table_choice_free(samples->choice);
     chosen_rows_close(&samples->chosen);
     sb_table_free(samples->table);
     free(samples);
@@ -37,7 +38,7 @@ static enum sb_code choose(struct cat_samples *samples, const struct cat_rows_se
         return code;
     draw_as_set(&options->rows, settings);
     options->share = request->share;
-    return sb_table_choice_new(&samples->choice, samples->table, options, &message_notify, err);
+    return chosen_rows_feed(&samples->chosen, samples->table, &samples->feed, err);
 }
 
 enum sb_code cat_samples_open(struct cat_samples **out, struct sb_archive *archive,
@@ -60,17 +61,39 @@ enum sb_code cat_samples_open(struct cat_samples **out, struct sb_archive *archi
     return code;
 }
 
-/* The next sample; one that is not there is said, and passed over. */
-static enum sb_code next_sample(struct cat_samples *samples, struct sb_error *err)
+/* One that is not there is said, and passed over. */
+static enum sb_code next_sample(struct cat_samples *samples, const struct sb_cell_feed *feed,
+                                struct sb_error *err)
 {
-    struct sb_cell_feed feed = sb_table_choice_feed(samples->choice);
-    enum sb_code code;
+    enum sb_code code = feed->next(feed->context, &samples->run, err);
 
     samples->next = 0;
-    samples->run.column_count = 0;
-    while ((code = feed.next(feed.context, &samples->run, err)) == SB_INVALID &&
-           samples->run.rows.count == 0)
-        message_problem("%s: %s", samples->table->name, err->text);
+    if (code)
+        samples->run.column_count = 0;
+    if (code != SB_INVALID || samples->run.rows.count != 0)
+        return code;
+    message_problem("%s: %s", samples->table->name, err->text);
+    return SB_OK;
+}
+
+/* Passes over those that have none of the wanted files: where none has, for ever, nobody would
+ * know. */
+static enum sb_code next_with_files(struct cat_samples *samples, struct sb_error *err)
+{
+    const struct sb_cell_feed *feed = &samples->feed;
+    int64_t round = feed->round ? feed->round(feed->context) : 0, silent = 0;
+    enum sb_code code = SB_OK;
+
+    while (!code && samples->next == samples->run.column_count) {
+        if (sb_interrupted())
+            return sb_fail_interrupt(err);
+        if (round > 0 && silent++ > round)
+            return sb_fail(err, SB_INVALID,
+                           "%s: none of the samples asked for has such a file, so that nothing "
+                           "would ever be written",
+                           samples->table->name);
+        code = next_sample(samples, feed, err);
+    }
     return code;
 }
 
@@ -78,27 +101,26 @@ static enum sb_code next(void *context, const char **name, size_t *size, struct 
 {
     struct cat_samples *samples = context;
     const struct sb_cell_run *run = &samples->run;
-    const struct sb_sample_file *file;
-    enum sb_code code = SB_OK;
+    struct sb_facts file;
+    uint32_t column;
+    enum sb_code code = next_with_files(samples, err);
 
-    while (!code && samples->next == run->column_count)
-        code = next_sample(samples, err);
     if (code)
         return code;
-    file = sb_sample_files(samples->table) +
-           (run->columns ? run->columns[samples->next] : samples->next);
+    column = run->columns ? run->columns[samples->next] : samples->next;
     samples->next++;
-    *name = file->path;
-    *size = file->path_size;
-    return SB_OK;
+    code = samples->table->ops->describe(samples->table, run->rows.first, column, &file, err);
+    *name = file.member.text;
+    *size = file.member.size;
+    return code;
 }
 
 static bool ready(void *context)
 {
     const struct cat_samples *samples = context;
-    struct sb_cell_feed feed = sb_table_choice_feed(samples->choice);
+    const struct sb_cell_feed *feed = &samples->feed;
 
-    return samples->next < samples->run.column_count || feed.ready(feed.context);
+    return samples->next < samples->run.column_count || feed->ready(feed->context);
 }
 
 struct sb_fetch_names cat_samples_names(struct cat_samples *samples)

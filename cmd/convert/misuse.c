@@ -1,5 +1,5 @@
 #include "convert/settings.h"
-#include "store/cache/cache.h"
+#include "store/store.h"
 #include "ui/options.h"
 
 #include <string.h>
@@ -20,9 +20,14 @@ struct record_use record_use_of(const struct convert_settings *settings)
     };
 }
 
+static unsigned output_takes(const struct convert_settings *settings)
+{
+    return sb_container_takes(settings->output_type.kind);
+}
+
 static const char *misused_operands(const struct convert_settings *settings)
 {
-    enum sb_container_kind kind = settings->output_type.kind;
+    bool known = settings->output_type.kind != SB_UNKNOWN;
     struct record_use use = record_use_of(settings);
     size_t pipes = 0;
 
@@ -33,14 +38,13 @@ static const char *misused_operands(const struct convert_settings *settings)
     }
     if (pipes > 1)
         return "standard input can be only one of the INPUTs";
-    if (kind == SB_UNKNOWN && !writes_frames(&settings->records, &use))
+    if (!known && !writes_frames(&settings->records, &use))
         return "what OUTPUT is to become cannot be told from its name; say it with --to";
-    if (kind == SB_CPIO)
+    if (known && output_takes(settings) == 0)
         return "a cpio can only be read; choose another OUTPUT, or say --to";
     if (strcmp(settings->output, "-") == 0 && settings->append)
         return "what was written to a pipe cannot be added to: give the name of OUTPUT";
-    if (strcmp(settings->output, "-") == 0 &&
-        (kind == SB_ARCHIVE || kind == SB_DIRECTORY || kind == SB_CACHE))
+    if (strcmp(settings->output, "-") == 0 && known && !(output_takes(settings) & SB_TO_PIPE))
         return "an archive, a directory or a cache is several files, and cannot be written to a "
                "pipe";
     if (settings->report && strcmp(settings->report, "-") == 0 &&
@@ -54,9 +58,6 @@ static const char *misused_checkpoints(const struct convert_settings *settings)
 {
     if (!settings->checkpoint && !settings->resume)
         return NULL;
-    if (settings->output_type.kind != SB_ARCHIVE)
-        return "--checkpoint and --resume are for an archive: other outputs appear whole or not at "
-               "all";
     if (settings->wrap || settings->from_extents)
         return "an index over other files is made at once: --checkpoint and --resume are not for "
                "--wrap and --from=extents";
@@ -68,36 +69,70 @@ static const char *misused_checkpoints(const struct convert_settings *settings)
     return NULL;
 }
 
-/* Options that would have no effect. */
-static const char *misused_options(const struct convert_settings *settings)
+/* Options that mean nothing for this output: each with what an output must be for it. */
+static const char *misused_for_output(const struct convert_settings *settings)
 {
-    enum sb_container_kind kind = settings->output_type.kind;
-    bool is_zip = kind == SB_ZIP, has_shards = kind == SB_ARCHIVE || kind == SB_BAG;
-    struct record_use use = record_use_of(settings);
-    bool compresses = (kind == SB_BAG ? settings->append || writes_zstd(&settings->records, &use)
-                                      : settings->output_type.filter != SB_FILTER_NONE) ||
-                      (kind == SB_UNKNOWN && sb_framing_filter(settings->output)) ||
-                      settings->compress != NOT_GIVEN ||
-                      (is_zip && settings->method != METHOD_STORE);
+    const struct {
+        bool given;
+        unsigned takes;
+        const char *wrong;
+    } options[] = {
+        {settings->checkpoint || settings->resume, SB_TO_INDEX,
+         "--checkpoint and --resume are for an archive: other outputs appear whole or not at all"},
+        {settings->compact || settings->segment_size || settings->key_prefix ||
+             settings->sequence != NOT_GIVEN,
+         SB_TO_KEYS,
+         "--compact, --segment-size, --key-prefix and --sequence are for a cache that is written "
+         "(--to=cache)"},
+        {settings->dtype != NOT_GIVEN, SB_TO_ARRAYS,
+         "--dtype is for bags that become the arrays of a Syrah file or a cache"},
+        {settings->from_extents, SB_TO_INDEX, "--from=extents makes the index of an archive"},
+        {settings->records.count > 0, SB_TO_RECORDS,
+         "--count is for a bag of several shards: OUT@*.bagz"},
+        {settings->records.train > 0, SB_TO_RECORDS,
+         "--train-dictionary is for a bag that is written"},
+        {settings->append, SB_TO_APPEND,
+         "--append is for an archive, a bag or a cache (--to=archive, if OUTPUT is one in spite of "
+         "its name)"},
+        {settings->shard_size > 0, SB_TO_SHARDS,
+         "--shard-size is for an archive or a bag (--to=archive, if OUTPUT is one in spite of its "
+         "name)"},
+        {settings->wrap, SB_TO_INDEX,
+         "--wrap makes an archive (--to=archive, if OUTPUT is one in spite of its name)"},
+        {settings->existing != NOT_GIVEN || settings->preserve, SB_TO_TREE,
+         "--existing and --preserve are for a directory"},
+        {settings->method != NOT_GIVEN, SB_TO_MEMBERS, "--method is for a zip"},
+    };
+    unsigned takes = output_takes(settings);
 
-    if (!has_shards && kind != SB_CACHE && settings->append)
-        return "--append is for an archive, a bag or a cache (--to=archive, if OUTPUT is one in "
-               "spite of its name)";
-    if (!has_shards && settings->shard_size)
-        return "--shard-size is for an archive or a bag (--to=archive, if OUTPUT is one in spite "
-               "of its name)";
-    if (kind != SB_ARCHIVE && settings->wrap)
-        return "--wrap makes an archive (--to=archive, if OUTPUT is one in spite of its name)";
-    if (kind != SB_DIRECTORY && (settings->existing != NOT_GIVEN || settings->preserve))
-        return "--existing and --preserve are for a directory";
-    if (kind == SB_DIRECTORY && settings->force)
+    for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+        if (options[i].given && !(takes & options[i].takes))
+            return options[i].wrong;
+    }
+    if (takes & SB_TO_TREE && settings->force)
         return "a directory is not replaced; see --existing";
-    if ((kind == SB_SYRAH || kind == SB_CACHE) && settings->compress != NOT_GIVEN)
+    if (takes & SB_TO_ARRAYS && settings->compress != NOT_GIVEN)
         return "--compress makes files that are no arrays any longer, and a Syrah file and a cache "
                "hold arrays";
-    if (!is_zip && settings->method != NOT_GIVEN)
-        return "--method is for a zip";
-    if (settings->level && !compresses)
+    return NULL;
+}
+
+static bool compresses(const struct convert_settings *settings)
+{
+    struct record_use use = record_use_of(settings);
+    unsigned takes = output_takes(settings);
+
+    return settings->compress != NOT_GIVEN ||
+           (takes & SB_TO_RECORDS ? settings->append || writes_zstd(&settings->records, &use)
+                                  : settings->output_type.filter != SB_FILTER_NONE) ||
+           (settings->output_type.kind == SB_UNKNOWN && sb_framing_filter(settings->output)) ||
+           (takes & SB_TO_MEMBERS && settings->method != METHOD_STORE);
+}
+
+/* Options that would have no effect, or not together. */
+static const char *misused_options(const struct convert_settings *settings)
+{
+    if (settings->level && !compresses(settings))
         return "--level is for what is compressed";
     if (settings->append && settings->force)
         return "--append and --force exclude each other";
@@ -121,7 +156,8 @@ static bool all_can(const struct convert_settings *settings, enum sb_store_abili
 
 static bool reads_bags_alone(const struct convert_settings *settings)
 {
-    return settings->input_type.kind == SB_BAG || all_can(settings, SB_CAN_RECORDS);
+    return sb_container_can(settings->input_type.kind) & SB_CAN_RECORDS ||
+           all_can(settings, SB_CAN_RECORDS);
 }
 
 /* What has no arrays among other inputs is told when it is opened. */
@@ -134,24 +170,10 @@ static const char *misused_array(const struct convert_settings *settings)
                : NULL;
 }
 
-static const char *misused_dtype(const struct convert_settings *settings)
+static const char *misused_arrays(const struct convert_settings *settings)
 {
-    enum sb_container_kind kind = settings->output_type.kind;
-
-    if (settings->dtype == NOT_GIVEN)
-        return NULL;
-    return reads_bags_alone(settings) && (kind == SB_SYRAH || kind == SB_CACHE)
-               ? NULL
-               : "--dtype is for bags that become the arrays of a Syrah file or a cache";
-}
-
-static const char *misused_cache(const struct convert_settings *settings)
-{
-    if (settings->output_type.kind != SB_CACHE &&
-        (settings->compact || settings->segment_size || settings->key_prefix ||
-         settings->sequence != NOT_GIVEN))
-        return "--compact, --segment-size, --key-prefix and --sequence are for a cache that is "
-               "written (--to=cache)";
+    if (settings->dtype != NOT_GIVEN && !reads_bags_alone(settings))
+        return "--dtype is for bags that become the arrays of a Syrah file or a cache";
     if (settings->compact && !all_can(settings, SB_CAN_KEYS))
         return "--compact is for caches that become one";
     if (settings->compact && (settings->filter || settings->prefix || settings->strip ||
@@ -163,7 +185,7 @@ static const char *misused_cache(const struct convert_settings *settings)
 
 static const char *misused_part(const struct convert_settings *settings)
 {
-    bool to_bag = settings->output_type.kind == SB_BAG;
+    bool to_bag = output_takes(settings) & SB_TO_RECORDS;
 
     if (!settings->part)
         return NULL;
@@ -182,8 +204,8 @@ static const char *misused_part(const struct convert_settings *settings)
 
 static const char *misused_extents(const struct convert_settings *settings)
 {
-    if (settings->output_type.kind != SB_ARCHIVE)
-        return "--from=extents makes the index of an archive";
+    if (!settings->from_extents)
+        return NULL;
     if (settings->input_count != 1)
         return "--from=extents takes one LIST and the ARCHIVE whose index is made";
     if (settings->append || settings->wrap || settings->filter || settings->prefix ||
@@ -195,24 +217,22 @@ static const char *misused_extents(const struct convert_settings *settings)
     return NULL;
 }
 
-const char *misuse_of_convert(const struct convert_settings *settings)
+static const char *misused_for_records(const struct convert_settings *settings)
 {
     struct record_use use = record_use_of(settings);
-    const char *wrong = misused_operands(settings);
 
-    if (!wrong)
-        wrong = misused_checkpoints(settings);
-    if (!wrong)
-        wrong = misused_part(settings);
-    if (!wrong)
-        wrong = misused_cache(settings);
-    if (!wrong)
-        wrong = misused_dtype(settings);
-    if (!wrong)
-        wrong = misused_array(settings);
-    if (!wrong && settings->from_extents)
-        wrong = misused_extents(settings);
-    if (!wrong)
-        wrong = misused_records(&settings->records, &use);
-    return wrong ? wrong : misused_options(settings);
+    return misused_records(&settings->records, &use);
+}
+
+const char *misuse_of_convert(const struct convert_settings *settings)
+{
+    static const char *(*const checks[])(const struct convert_settings *settings) = {
+        misused_operands, misused_for_output, misused_checkpoints, misused_part,    misused_arrays,
+        misused_array,    misused_extents,    misused_for_records, misused_options,
+    };
+    const char *wrong = NULL;
+
+    for (size_t i = 0; !wrong && i < sizeof(checks) / sizeof(*checks); i++)
+        wrong = checks[i](settings);
+    return wrong;
 }

@@ -4,6 +4,11 @@
 
 #include <string.h>
 
+static bool writes_bag(const struct record_use *use)
+{
+    return sb_container_takes(use->to.kind) & SB_TO_RECORDS;
+}
+
 bool writes_frames(const struct record_settings *settings, const struct record_use *use)
 {
     return settings->framing != NOT_FRAMED && use->to.kind == SB_UNKNOWN;
@@ -37,7 +42,7 @@ static bool holds_records(const char *path)
 /* Names may be read from a bag whatever INPUTs are. */
 static bool reads_bag(const struct record_settings *settings, const struct record_use *use)
 {
-    bool found = use->from.kind == SB_BAG || settings->keys;
+    bool found = sb_container_can(use->from.kind) & SB_CAN_RECORDS || settings->keys;
 
     for (size_t i = 0; !found && use->from.kind == SB_UNKNOWN && i < use->input_count; i++)
         found = holds_records(use->inputs[i]);
@@ -47,14 +52,10 @@ static bool reads_bag(const struct record_settings *settings, const struct recor
 static const char *misused_output(const struct record_settings *settings,
                                   const struct record_use *use)
 {
-    if (use->to.kind == SB_BAG)
+    if (writes_bag(use))
         return settings->name_format
                    ? "--name-format is for records that become files, and a bag has no files"
                    : NULL;
-    if (settings->count)
-        return "--count is for a bag of several shards: OUT@*.bagz";
-    if (settings->train)
-        return "--train-dictionary is for a bag that is written";
     if (settings->name_format && settings->keys)
         return "--name-format and --keys both say what files are called: choose one";
     return NULL;
@@ -85,7 +86,7 @@ const char *misused_records(const struct record_settings *settings, const struct
         return "--frame says what INPUTs are: it excludes --from";
     if (settings->files_from && use->input_count > 1)
         return "-T is read but once: it goes with one INPUT, which may be bags joined by ','";
-    wrong = misused_bag_words(settings, reads_bag(settings, use), use->to.kind == SB_BAG);
+    wrong = misused_bag_words(settings, reads_bag(settings, use), writes_bag(use));
     return wrong ? wrong : misused_training(settings, use);
 }
 
@@ -117,8 +118,7 @@ bool writes_zstd(const struct record_settings *settings, const struct record_use
 {
     enum sb_compression compression = compression_of(settings, use);
 
-    return use->to.kind == SB_BAG &&
-           sb_compression_of(compression, use->output) == SB_COMPRESSION_ZSTD;
+    return writes_bag(use) && sb_compression_of(compression, use->output) == SB_COMPRESSION_ZSTD;
 }
 
 static void fill_output(struct sb_convert_records *wanted, const struct record_settings *settings,
@@ -140,7 +140,7 @@ static void fill_output(struct sb_convert_records *wanted, const struct record_s
 enum sb_code records_open(struct records *records, const struct record_settings *settings,
                           const struct record_use *use, struct sb_error *err)
 {
-    bool to_bag = use->to.kind == SB_BAG;
+    bool to_bag = writes_bag(use);
     struct bag_words words = words_of_inputs(settings, to_bag);
     enum sb_code code;
 

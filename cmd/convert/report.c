@@ -8,13 +8,20 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum sb_code report_begin(struct report *report, const char *path, char *const *inputs,
+                          size_t count, const char *output, struct sb_error *err)
+{
+    *report = (struct report){.notify = {.call = report_event, .context = report}};
+    if (path && (sb_convert_beside_check(inputs, count, output, path, "report", err) ||
+                 report_file_open(&report->out, path, err)))
+        return err->code;
+    return SB_OK;
+}
+
 enum sb_code report_open(struct report *report, const char *path, struct sb_convert_options *wanted,
                          struct sb_error *err)
 {
-    *report = (struct report){.notify = {.call = report_event, .context = report}};
-    if (path && (sb_convert_beside_check(wanted->inputs, wanted->input_count, wanted->output, path,
-                                         "report", err) ||
-                 report_file_open(&report->out, path, err)))
+    if (report_begin(report, path, wanted->inputs, wanted->input_count, wanted->output, err))
         return err->code;
     wanted->notify = &report->notify;
     wanted->lost = report_lost;

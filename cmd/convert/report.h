@@ -19,8 +19,12 @@ struct report {
     struct report_file out;
 };
 
-/* Of a conversion, whose options get what they call. path NULL: only counts. What stands at path is
- * replaced by report_finish; SB_INVALID: it is an input, or the output. */
+/* path NULL: only counts. What stands at path is replaced by report_finish; SB_INVALID: it is an
+ * input, or the output. */
+enum sb_code report_begin(struct report *report, const char *path, char *const *inputs,
+                          size_t count, const char *output, struct sb_error *err) SB_CHECKED;
+
+/* The same of a conversion, whose options get what they call. */
 enum sb_code report_open(struct report *report, const char *path, struct sb_convert_options *wanted,
                          struct sb_error *err) SB_CHECKED;
 void report_release(struct report *report);

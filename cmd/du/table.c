@@ -9,7 +9,7 @@
 #include "ui/output.h"
 
 #include "core/io.h"
-#include "task/table/usage.h"
+#include "store/usage.h"
 
 #include <inttypes.h>
 #include <stdio.h>

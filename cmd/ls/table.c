@@ -1,15 +1,11 @@
 #include "ls/table.h"
 
 #include "ls/settings.h"
-#include "open/chosen_rows.h"
 #include "open/opening.h"
-#include "ui/cells.h"
 #include "ui/message.h"
-#include "ui/output.h"
 
 #include "store/table.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 /* Of trees alone; and beyond that, what only a bag has, or only what has numbers. */
@@ -39,6 +35,18 @@ const char *ls_clash(const struct sb_store *store)
     return other;
 }
 
+/* What does not go together, whatever is listed; `word` is what a row is called. */
+static int check_lists(const struct ls_settings *settings, const char *word, const char *lists)
+{
+    bool files = settings->shards || settings->rsync_list;
+
+    if (settings->nul && !files && !settings->files_from)
+        return message_usage("-0 goes with -T%s", lists);
+    if (settings->files_from && (files || settings->count))
+        return message_usage("-T goes with rows of %ss", word);
+    return STATUS_CLEAN;
+}
+
 static int check_bag(const struct ls_settings *settings, const struct given_keys *keys,
                      const char *path, size_t operands)
 {
@@ -54,13 +62,9 @@ static int check_bag(const struct ls_settings *settings, const struct given_keys
         return message_usage("which key? write --find=KEY, or -T FILE for a list of them");
     if (settings->shards + settings->rsync_list + settings->count + finds > 1)
         return message_usage("only one of --shards, --rsync-list, --count and --find can be given");
-    if (settings->nul && !settings->shards && !settings->rsync_list && !settings->files_from)
-        return message_usage("-0 goes with -T, --shards or --rsync-list");
-    if (settings->files_from && (settings->shards || settings->rsync_list || settings->count))
-        return message_usage("-T goes with rows of records");
     if (chosen && (settings->shards || settings->rsync_list || finds))
         return message_usage("--records goes with rows of records, or with --count");
-    return STATUS_CLEAN;
+    return check_lists(settings, "record", ", --shards or --rsync-list");
 }
 
 static int check_syrah(const struct ls_settings *settings, size_t operands)
@@ -75,59 +79,47 @@ static int check_syrah(const struct ls_settings *settings, size_t operands)
                              chosen ? chosen : "records");
     if (settings->rsync_list && settings->json)
         return message_usage("lists of files have no --json");
-    if (settings->nul && !settings->rsync_list && !settings->files_from)
-        return message_usage("-0 goes with -T or --rsync-list");
-    if (settings->files_from && settings->count)
-        return message_usage("-T goes with rows of items");
-    return STATUS_CLEAN;
+    return check_lists(settings, "item", " or --rsync-list");
 }
 
-static int check_samples(const struct ls_settings *settings)
+static int check_samples(const struct ls_settings *settings, const char *other)
 {
-    const char *other = options_given_of(of_trees);
-
     if (!other)
         other = options_given_of(of_bags);
     if (!other && settings->rsync_list)
         other = "rsync-list";
     if (other)
         return message_usage("samples are listed in their order, without --%s", other);
-    if (settings->nul && !settings->files_from)
-        return message_usage("-0 goes with -T");
-    if (settings->files_from && settings->count)
-        return message_usage("-T goes with rows of samples");
-    return STATUS_CLEAN;
+    return check_lists(settings, "sample", "");
 }
 
 static int check_cache(const struct ls_settings *settings, size_t operands)
 {
     bool some = operands > 0 || settings->files_from;
 
-    if (settings->nul && !settings->files_from)
-        return message_usage("-0 goes with -T");
     if (some && settings->all)
         return message_usage("-a goes with all keys of a cache; of a KEY the row that counts is "
                              "listed");
     if (some && settings->count)
         return message_usage("--count is of a whole cache");
-    return STATUS_CLEAN;
+    return check_lists(settings, "key", "");
 }
 
 static int check_usage(const struct ls_settings *settings, const struct given_keys *keys,
                        const struct sb_store *store, size_t operands)
 {
-    const char *path = sb_store_path(store), *other = settings->samples ? NULL : ls_clash(store);
+    const char *path = sb_store_path(store), *other = ls_clash(store);
     bool table = sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS);
     int status;
 
     if (settings->samples && table)
         return message_usage("%s: is a %s, and --samples is for files of archives", path,
                              sb_store_word(store));
-    if (other)
+    if (settings->samples)
+        status = check_samples(settings, options_given_of(of_trees));
+    else if (other)
         return message_usage("%s: is a %s, whose %ss are listed in their order, without --%s", path,
                              sb_store_word(store), row_word(store), other);
-    if (settings->samples)
-        status = check_samples(settings);
     else if (sb_store_can(store, SB_CAN_RECORDS))
         status = check_bag(settings, keys, path, operands);
     else if (sb_store_can(store, SB_CAN_ITEMS))
@@ -138,76 +130,6 @@ static int check_usage(const struct ls_settings *settings, const struct given_ke
         strcmp(path, "-") == 0)
         return message_usage("the %s and -T cannot both be standard input", sb_store_word(store));
     return status;
-}
-
-static enum sb_code
-show_chosen(const struct sb_cell_feed *feed, const char *name, struct rows *rows,
-            enum sb_code (*add)(void *context, const struct sb_cell_run *run, struct sb_error *err),
-            void *context, struct sb_error *err)
-{
-    struct sb_cell_run run;
-    enum sb_code code;
-
-    for (;;) {
-        if (!feed->ready(feed->context)) {
-            rows_flush(rows);
-            output_flush();
-        }
-        code = feed->next(feed->context, &run, err);
-        if (code == SB_INVALID && run.rows.count == 0) {
-            rows_flush(rows);
-            message_problem("%s: %s", name, err->text);
-            continue;
-        }
-        if (!code)
-            code = add(context, &run, err);
-        if (code)
-            break;
-    }
-    rows_flush(rows);
-    return code == SB_END ? SB_OK : code;
-}
-
-enum sb_code ls_chosen(const struct ls_settings *settings, struct sb_table *table,
-                       char *const *operands, size_t count, struct rows *rows, ls_add_run *add,
-                       void *context, struct sb_error *err)
-{
-    struct sb_table_choice *choice = NULL;
-    struct sb_cell_feed feed;
-    struct chosen_rows chosen;
-    char number[NUMBER_SIZE];
-    int64_t all = 0;
-    enum sb_code code = chosen_rows_open(&chosen, table, settings->files_from,
-                                         settings->nul ? '\0' : '\n', operands, count, err);
-
-    if (code)
-        return code;
-    code = table->ops->count(table, &all, err);
-    rows->widths[0] = strlen(format_number(all > 0 ? all - 1 : 0, number));
-    if (!code)
-        code = sb_table_choice_new(&choice, table, &chosen.options, &message_notify, err);
-    if (!code && settings->count) {
-        output_format("%" PRId64 "\n", sb_table_choice_rows(choice));
-    } else if (!code) {
-        feed = sb_table_choice_feed(choice);
-        code = show_chosen(&feed, table->name, rows, add, context, err);
-    }
-    sb_table_choice_free(choice);
-    chosen_rows_close(&chosen);
-    return code;
-}
-
-static enum sb_code list(const struct ls_settings *settings, struct sb_table *table,
-                         struct given_keys *keys, char **operands, size_t count,
-                         struct sb_error *err)
-{
-    if (table->of_samples)
-        return ls_samples(settings, table, operands, count, err);
-    if (table->bag)
-        return ls_records(settings, table, keys, err);
-    if (table->syrah)
-        return ls_items(settings, table, operands, count, err);
-    return ls_keys(settings, table, operands, count, err);
 }
 
 int ls_table(const struct ls_settings *settings, struct sb_store *store, char **operands,
@@ -225,7 +147,9 @@ int ls_table(const struct ls_settings *settings, struct sb_store *store, char **
         return status;
     code = open_table(store, &table, settings->samples, &settings->opening, &err);
     if (!code)
-        code = list(settings, table, &keys, operands, count, &err);
+        code = settings->shards || settings->rsync_list
+                   ? ls_parts(settings, table, &err)
+                   : ls_rows(settings, table, &keys, operands, count, &err);
     sb_table_free(table);
     return code ? message_failure(&err) : message_status();
 }

@@ -16,8 +16,9 @@ enum sb_code bag_options_of(const struct bag_words *words, struct sb_container_t
         .compression = (enum sb_compression)words->compression,
         .limits = (enum sb_limits_placement)words->limits,
         .layout = (enum sb_bag_layout)words->layout,
-        .otherwise = from.kind == SB_BAG && from.filter == SB_FILTER_ZSTD ? SB_COMPRESSION_ZSTD
-                                                                          : SB_COMPRESSION_NONE,
+        .otherwise = sb_container_can(from.kind) & SB_CAN_RECORDS && from.filter == SB_FILTER_ZSTD
+                         ? SB_COMPRESSION_ZSTD
+                         : SB_COMPRESSION_NONE,
     };
     return words->dictionary ? sb_dictionary_read(&out->dictionary, words->dictionary, err) : SB_OK;
 }
@@ -25,14 +26,14 @@ enum sb_code bag_options_of(const struct bag_words *words, struct sb_container_t
 bool is_bag(const char *path, const struct opening *opening)
 {
     if (opening->from.kind != SB_UNKNOWN)
-        return opening->from.kind == SB_BAG;
+        return sb_container_can(opening->from.kind) & SB_CAN_RECORDS;
     return sb_store_abilities(path, opening->from) & SB_CAN_RECORDS;
 }
 
 enum sb_code open_bag(struct sb_bag **out, const char *path, const struct sb_bag_options *options,
                       struct sb_error *err)
 {
-    static const struct opening as_bag = {.from.kind = SB_BAG};
+    const struct opening as_bag = {.from = sb_container_named("bag")};
     struct sb_store *store;
     enum sb_code code = open_store(&store, path, &as_bag, err);
 

@@ -52,7 +52,7 @@ enum sb_code each_cache(const char *path, take_cache *take, void *context, struc
     return sb_cache_list(path, open_one, &each, err);
 }
 
-void complain_of_key(const struct sb_cache_key *key, const char *what)
+void complain_of_key(const struct sb_row_key *key, const char *what)
 {
     struct sb_buf text = {0};
 

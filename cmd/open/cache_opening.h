@@ -19,6 +19,6 @@ enum sb_code each_cache(const char *path, take_cache *take, void *context,
                         struct sb_error *err) SB_CHECKED;
 
 /* "key 'x': what is wrong", as a problem. */
-void complain_of_key(const struct sb_cache_key *key, const char *what);
+void complain_of_key(const struct sb_row_key *key, const char *what);
 
 #endif

@@ -48,16 +48,9 @@ static enum sb_code add_slice(void *context, const struct sb_slice *slice, struc
     struct chosen_records *records = context;
     struct sb_record_choice_options *options = &records->options;
 
-    if (options->slice_count == records->room) {
-        size_t room = records->room ? 2 * records->room : 8;
-        struct sb_slice *slices = realloc(records->slices, room * sizeof(*slices));
-
-        if (!slices)
-            return sb_fail_memory(err);
-        records->slices = slices;
-        records->room = room;
-        options->slices = slices;
-    }
+    if (sb_grow(&records->slices, &records->room, options->slice_count, sizeof(*slice), err))
+        return err->code;
+    options->slices = records->slices;
     records->slices[options->slice_count++] = *slice;
     records->given = true;
     return SB_OK;

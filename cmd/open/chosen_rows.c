@@ -1,6 +1,7 @@
 #include "open/chosen_rows.h"
 
 #include "open/arrays_given.h"
+#include "ui/message.h"
 
 #include "core/buf.h"
 
@@ -13,9 +14,9 @@ static enum sb_code fail_operand(const struct sb_table *table, const char *text,
     if (!table->ops->row_name)
         return sb_fail(err, SB_INVALID, "%s: %s; names take --keys=BAG", table->name, wrong->text);
     return sb_fail(err, SB_INVALID,
-                   "%s: '%s' is no number of an %s, and no START:STOP:STEP with a step other than "
-                   "0; an array follows one behind a '/', or is in --array=NAME",
-                   table->name, text, table->row_word);
+                   "%s: '%s' is no %s number, and no START:STOP:STEP with a step other than 0; the "
+                   "name of one %s follows behind a '/', or is in --array=NAME",
+                   table->name, text, table->row_word, sb_table_cell_word(table));
 }
 
 static enum sb_code add_operand(struct chosen_rows *rows, const struct sb_table *table,
@@ -43,17 +44,12 @@ static enum sb_code add_operand(struct chosen_rows *rows, const struct sb_table 
     return SB_OK;
 }
 
-enum sb_code chosen_rows_open(struct chosen_rows *out, const struct sb_table *table,
-                              const char *files_from, char end, char *const *operands, size_t count,
-                              struct sb_error *err)
+static enum sb_code add_operands(struct chosen_rows *out, const struct sb_table *table,
+                                 char *const *operands, size_t count, struct sb_error *err)
 {
     struct sb_buf slices = {0};
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    *out = (struct chosen_rows){0};
-    code = chosen_records_open(&out->records, files_from, end, err);
-    if (code)
-        return code;
     out->groups = calloc(count + 1, sizeof(*out->groups));
     if (!out->groups)
         code = sb_fail_memory(err);
@@ -65,15 +61,61 @@ enum sb_code chosen_rows_open(struct chosen_rows *out, const struct sb_table *ta
     sb_buf_release(&slices);
     out->options.rows = out->records.options;
     out->options.groups = out->groups;
-    out->options.column_count = arrays_given(&out->arrays);
-    out->options.columns = out->arrays;
+    return code;
+}
+
+enum sb_code chosen_rows_open(struct chosen_rows *out, const struct sb_table *table,
+                              const char *files_from, char end, char *const *operands, size_t count,
+                              struct sb_error *err)
+{
+    bool named = table->ops->find_rows && (count > 0 || files_from);
+    enum sb_code code = SB_OK;
+
+    *out = (struct chosen_rows){0};
+    out->options.column_count = out->named.array_count = arrays_given(&out->arrays);
+    out->options.columns = out->named.arrays = out->arrays;
+    if (named) {
+        out->names = (struct given_names){.operands = operands, .end = operands + count};
+        out->named.names = given_names_of(&out->names);
+        out->named.advice = "";
+        if (files_from)
+            code = sb_list_open(&out->names.list, files_from, end, err);
+    } else {
+        code = chosen_records_open(&out->records, files_from, end, err);
+        if (!code)
+            code = add_operands(out, table, operands, count, err);
+    }
     if (code)
         chosen_rows_close(out);
     return code;
 }
 
+enum sb_code chosen_rows_feed(struct chosen_rows *rows, struct sb_table *table,
+                              struct sb_cell_feed *out, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    if (rows->groups) {
+        code = sb_table_choice_new(&rows->choice, table, &rows->options, &message_notify, err);
+        if (!code)
+            *out = sb_table_choice_feed(rows->choice);
+        return code;
+    }
+    rows->names.share = rows->options.share;
+    if (rows->named.none_is_fine)
+        code = sb_table_need(table, rows->named.arrays, rows->named.array_count, err);
+    if (!code)
+        code = sb_table_keys_new(&rows->keys, table, &rows->named, err);
+    if (!code)
+        *out = sb_table_keys_feed(rows->keys);
+    return code;
+}
+
 void chosen_rows_close(struct chosen_rows *rows)
 {
+    sb_table_choice_free(rows->choice);
+    sb_table_keys_free(rows->keys);
+    given_names_release(&rows->names);
     chosen_records_close(&rows->records);
     free(rows->groups);
     free(rows->arrays);

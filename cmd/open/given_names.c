@@ -1,4 +1,5 @@
 #include "open/given_names.h"
+#include "ui/output.h"
 
 #include <string.h>
 
@@ -27,6 +28,8 @@ static enum sb_code next_of_all(struct given_names *given, const char **name, si
         *size = strlen(*name);
         return SB_OK;
     }
+    if (given->list && !sb_list_ready(given->list))
+        output_flush();
     if (given->list)
         return sb_list_next(given->list, name, size, err);
     return given->files ? next_file(given, name, size, err) : SB_END;

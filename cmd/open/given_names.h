@@ -19,7 +19,7 @@ struct given_names {
     int64_t number; /* of the next name, whosever it is */
 };
 
-/* given must live as long. */
+/* given must live as long. What was written to stdout is flushed before the list is waited for. */
 struct sb_fetch_names given_names_of(struct given_names *given);
 
 void given_names_release(struct given_names *given);

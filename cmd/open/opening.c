@@ -17,7 +17,7 @@ bool parse_from(void *settings, const char *value)
     struct opening *opening = settings;
 
     opening->from = sb_container_named(value);
-    if (opening->from.kind != SB_UNKNOWN && opening->from.kind != SB_DIRECTORY)
+    if (opening->from.kind != SB_UNKNOWN && !(sb_container_can(opening->from.kind) & SB_CAN_WALK))
         return true;
     message_usage("--from: '%s' is not archive, tar, cpio, zip, bag, bagz, syrah or cache", value);
     return false;

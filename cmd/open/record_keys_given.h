@@ -5,10 +5,8 @@
 #ifndef SB_CMD_OPEN_RECORD_KEYS_GIVEN_H
 #define SB_CMD_OPEN_RECORD_KEYS_GIVEN_H
 
-#include "task/fetch/fetch.h"
+#include "open/given_names.h"
 #include "ui/options.h"
-
-#include "core/list.h"
 
 /* May be given several times; without a key, the keys are those of -T. */
 #define OPTION_FIND                                                                                \
@@ -32,19 +30,18 @@ bool key_is_given(void *settings, const char *value);
 struct given_keys {
     bool find, find_all; /* which of the options were given */
     bool from_list;      /* one of them without a key */
-    size_t next;         /* of the options given */
-    struct sb_list *list;
+    size_t count;        /* keys of theirs */
+    char **words;
+    struct given_names names; /* once they are open */
 };
 
 /* What the options parsed last say. */
 void given_keys_begin(struct given_keys *keys);
 
-/* files_from: NULL, or a file whose lines end in `end`. */
-enum sb_code given_keys_open(struct given_keys *keys, const char *files_from, char end,
-                             struct sb_error *err) SB_CHECKED;
+/* As names: keys of the options, then operands, then what is in files_from (NULL: nothing), whose
+ * lines end in `end`. To be closed whatever is returned. */
+enum sb_code given_keys_open(struct given_keys *keys, char *const *operands, size_t count,
+                             const char *files_from, char end, struct sb_error *err) SB_CHECKED;
 void given_keys_close(struct given_keys *keys);
-
-/* All keys; what was written to stdout is flushed before one of them is waited for. */
-struct sb_fetch_names given_keys_names(struct given_keys *keys);
 
 #endif

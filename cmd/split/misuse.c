@@ -1,4 +1,3 @@
-#include "split/bags.h"
 #include "split/settings.h"
 
 #include <string.h>
@@ -67,21 +66,33 @@ static const char *misused_parts(const struct split_settings *settings)
     return NULL;
 }
 
+static const char *misused_bag_split(const struct record_settings *settings, bool from_bag,
+                                     bool to_bag, bool by_size)
+{
+    if (settings->count && !(from_bag && to_bag))
+        return "--count is for a bag whose parts are bags";
+    if (settings->bag.layout == SB_LAYOUT_INTERLEAVED && to_bag && by_size)
+        return "--size takes records in their order: it excludes --layout=interleaved";
+    return misused_bag_words(settings, from_bag, to_bag);
+}
+
 static const char *misused_output(const struct split_settings *settings,
                                   const struct sb_container_type *type)
 {
-    if (type->kind == SB_CPIO || type->kind == SB_DIRECTORY)
+    unsigned takes = sb_container_takes(type->kind);
+
+    if (takes == 0 || takes & SB_TO_TREE)
         return "parts can be archives, tars, zips, bags, Syrah files or caches; choose another "
                "OUTPUT, or say --to";
-    if (type->kind != SB_ARCHIVE && settings->shard_size != NOT_GIVEN)
+    if (!(takes & SB_TO_INDEX) && settings->shard_size != NOT_GIVEN)
         return "--shard-size is for parts that are archives";
-    if (type->kind != SB_ARCHIVE && settings->symlink)
+    if (!(takes & SB_TO_INDEX) && settings->symlink)
         return "with --symlink parts are archives; choose another OUTPUT, or say --to=archive";
-    if (settings->level && type->filter == SB_FILTER_NONE && type->kind != SB_ZIP &&
-        type->kind != SB_BAG)
+    if (settings->level && type->filter == SB_FILTER_NONE &&
+        !(takes & (SB_TO_MEMBERS | SB_TO_RECORDS)))
         return "--level is for what is compressed";
     return misused_bag_split(&settings->records, is_bag(settings->path, &settings->opening),
-                             type->kind == SB_BAG, settings->size > 0);
+                             takes & SB_TO_RECORDS, settings->size > 0);
 }
 
 const char *misuse_of_split(const struct split_settings *settings)

@@ -1,7 +1,7 @@
 #include "ui/bandwidth.h"
 
+#include "core/context.h"
 #include "core/number.h"
-#include "core/throttle.h"
 #include "ui/message.h"
 
 #include <stdlib.h>
@@ -26,6 +26,6 @@ bool parse_bwlimit(void *settings, const char *value)
         message_usage("--bwlimit: '%s' is no rate, such as 50M or 50M/s", value);
     free(number);
     if (good)
-        sb_throttle_set(rate);
+        sb_throttle_set(&sb_context_now->throttle, rate);
     return good;
 }

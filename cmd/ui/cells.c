@@ -28,7 +28,7 @@ const char *format_amount(int64_t value, bool human, char out[NUMBER_SIZE])
     return out;
 }
 
-void add_cell(struct sb_buf *line, const char *text, size_t width, bool right)
+size_t add_cell(struct sb_buf *line, const char *text, size_t width, bool right)
 {
     size_t size = strlen(text), spaces = size < width ? width - size : 0;
 
@@ -41,4 +41,5 @@ void add_cell(struct sb_buf *line, const char *text, size_t width, bool right)
     line->size += spaces + size;
     line->data[line->size++] = ' ';
     line->data[line->size] = '\0';
+    return size;
 }

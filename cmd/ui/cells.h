@@ -18,7 +18,7 @@ const char *format_number(int64_t value, char out[NUMBER_SIZE]);
 const char *format_amount(int64_t value, bool human, char out[NUMBER_SIZE]);
 
 /* Appends the text and a space behind it, with more spaces where it is narrower than its column:
- * before it where it stands at the right. */
-void add_cell(struct sb_buf *line, const char *text, size_t width, bool right);
+ * before it where it stands at the right. Returns the size of the text. */
+size_t add_cell(struct sb_buf *line, const char *text, size_t width, bool right);
 
 #endif

@@ -21,6 +21,7 @@
 #include <wchar.h>
 
 #include "core/buf.h"
+#include "core/time.h"
 
 #define ROWS_MOST   8192
 #define TEXT_MOST   (1 << 20)
@@ -243,8 +244,7 @@ static void add_time(const struct sb_entry *entry)
     static int64_t now;
     char text[40], number[NUMBER_SIZE], *at = text;
     struct local_time t;
-    int rest;
-    int64_t seconds = whole_seconds(entry->mtime_ns, &rest);
+    int64_t seconds = sb_time_split(entry->mtime_ns).tv_sec;
 
     if (now == 0)
         now = (int64_t)time(NULL);

@@ -1,5 +1,7 @@
 #include "ui/local_time.h"
 
+#include "core/time.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -7,7 +9,6 @@
 #define SLOTS            1024
 #define BUCKET           900 /* seconds: zones change their offset at quarters of an hour */
 #define SECONDS_OF_DAY   86400
-#define NANOSECONDS      1000000000
 #define DAYS_OF_ERA      146097 /* 400 years */
 #define DAYS_BEFORE_1970 719468 /* since 0000-03-01 */
 
@@ -18,14 +19,6 @@ const char weekday_names[7][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat
 static int64_t divide_down(int64_t a, int64_t b)
 {
     return a / b - (a % b < 0);
-}
-
-int64_t whole_seconds(int64_t nanoseconds, int *rest)
-{
-    int64_t seconds = divide_down(nanoseconds, NANOSECONDS);
-
-    *rest = (int)(nanoseconds - seconds * NANOSECONDS);
-    return seconds;
 }
 
 /* libc is asked once for each quarter of an hour that occurs. */
@@ -83,7 +76,7 @@ void local_time(int64_t seconds, struct local_time *out)
 /* The digits after the decimal point, as nanoseconds. */
 static const char *parse_fraction(const char *text, int64_t *nanoseconds)
 {
-    int64_t unit = NANOSECONDS / 10;
+    int64_t unit = SB_SECOND / 10;
 
     if (*text != '.')
         return text;
@@ -101,7 +94,7 @@ static bool parse_seconds(const char *text, int64_t *nanoseconds)
         return false;
     seconds = strtoll(text, &end, 10);
     if (end == text || *parse_fraction(end, &fraction) != '\0' ||
-        __builtin_mul_overflow(seconds, (int64_t)NANOSECONDS, nanoseconds))
+        __builtin_mul_overflow(seconds, SB_SECOND, nanoseconds))
         return false;
     return !__builtin_add_overflow(*nanoseconds, fraction, nanoseconds);
 }
@@ -149,6 +142,6 @@ bool parse_date(const char *text, int64_t *nanoseconds)
     }
     if (!parse_zone(end, &tm, &seconds))
         return false;
-    return !__builtin_mul_overflow((int64_t)seconds, (int64_t)NANOSECONDS, nanoseconds) &&
+    return !__builtin_mul_overflow((int64_t)seconds, SB_SECOND, nanoseconds) &&
            !__builtin_add_overflow(*nanoseconds, fraction, nanoseconds);
 }

@@ -22,9 +22,6 @@ void local_time(int64_t seconds, struct local_time *out);
 extern const char month_names[12][4];
 extern const char weekday_names[7][4];
 
-/* Seconds and the rest of nanoseconds since 1970, rounded down. */
-int64_t whole_seconds(int64_t nanoseconds, int *rest);
-
 /*
  * "2026-11-21", "2026-11-21 08:30", "2026-11-21T08:30:15.5", with "Z" or "+01:00" behind it or else
  * local; "@SECONDS" since 1970. False for anything else.

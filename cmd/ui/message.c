@@ -5,6 +5,7 @@
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "core/number.h"
+#include "core/time.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -244,14 +245,6 @@ void message_progress(int when)
     progress.decided = false;
 }
 
-static int64_t now(void)
-{
-    struct timespec time = {0};
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 static bool progress_is_shown(void)
 {
     if (!progress.decided) {
@@ -306,7 +299,7 @@ void message_progress_update(int64_t done, int64_t total, int64_t files)
     progress.done = done;
     progress.total = total;
     progress.files = files;
-    time = now();
+    time = sb_clock_ns();
     if (progress.began == 0) {
         progress.began = time;
         progress.last = time;
@@ -340,7 +333,7 @@ void message_progress_end(void)
     if (progress.began == 0)
         return;
     if (!progress.terminal)
-        show_progress(now());
+        show_progress(sb_clock_ns());
     message_progress_hide();
     progress.began = 0;
 }

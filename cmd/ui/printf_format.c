@@ -7,6 +7,7 @@
 #include "ui/owners.h"
 
 #include "core/name.h"
+#include "core/time.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -167,16 +168,15 @@ bool printf_format_needs_depth(const struct printf_format *format)
 /* GNU find writes seconds with ten digits of fraction. */
 static void add_seconds(struct sb_buf *out, int64_t mtime_ns)
 {
-    int rest;
-    int64_t seconds = whole_seconds(mtime_ns, &rest);
+    struct timespec time = sb_time_split(mtime_ns);
 
-    if (seconds < 0 && rest > 0) {
-        seconds++;
-        rest = 1000000000 - rest;
-        if (seconds == 0)
+    if (time.tv_sec < 0 && time.tv_nsec > 0) {
+        time.tv_sec++;
+        time.tv_nsec = SB_SECOND - time.tv_nsec;
+        if (time.tv_sec == 0)
             output_need(sb_buf_add_char(out, '-'));
     }
-    output_need(sb_buf_add_format(out, "%" PRId64 ".%09d0", seconds, rest));
+    output_need(sb_buf_add_format(out, "%ld.%09ld0", time.tv_sec, time.tv_nsec));
 }
 
 /* The forms are letters of strftime's, one of TIME_FORMS. */
@@ -198,37 +198,36 @@ static void add_strftime(struct sb_buf *out, int64_t seconds, char form)
 /* Forms with seconds have the fraction behind them, as GNU find's. */
 static void add_time(struct sb_buf *out, const struct sb_entry *entry, char form)
 {
+    struct timespec time = sb_time_split(entry->mtime_ns);
     struct local_time t;
-    int rest;
-    int64_t seconds = whole_seconds(entry->mtime_ns, &rest);
 
     if (!(entry->has & SB_HAS_MTIME)) {
         output_need(sb_buf_add_char(out, '?'));
         return;
     }
-    local_time(seconds, &t);
+    local_time(time.tv_sec, &t);
     switch (form) {
     case '@':
         add_seconds(out, entry->mtime_ns);
         break;
     case 'c':
-        output_need(sb_buf_add_format(out, "%s %s %2d %02d:%02d:%02d.%09d0 %" PRId64,
+        output_need(sb_buf_add_format(out, "%s %s %2d %02d:%02d:%02d.%09ld0 %" PRId64,
                                       weekday_names[t.weekday], month_names[t.month - 1], t.day,
-                                      t.hour, t.minute, t.second, rest, t.year));
+                                      t.hour, t.minute, t.second, time.tv_nsec, t.year));
         break;
     case '+':
-        output_need(sb_buf_add_format(out, "%04" PRId64 "-%02d-%02d+%02d:%02d:%02d.%09d0", t.year,
-                                      t.month, t.day, t.hour, t.minute, t.second, rest));
+        output_need(sb_buf_add_format(out, "%04" PRId64 "-%02d-%02d+%02d:%02d:%02d.%09ld0", t.year,
+                                      t.month, t.day, t.hour, t.minute, t.second, time.tv_nsec));
         break;
     case 'T':
-        output_need(
-            sb_buf_add_format(out, "%02d:%02d:%02d.%09d0", t.hour, t.minute, t.second, rest));
+        output_need(sb_buf_add_format(out, "%02d:%02d:%02d.%09ld0", t.hour, t.minute, t.second,
+                                      time.tv_nsec));
         break;
     case 'S':
-        output_need(sb_buf_add_format(out, "%02d.%09d0", t.second, rest));
+        output_need(sb_buf_add_format(out, "%02d.%09ld0", t.second, time.tv_nsec));
         break;
     default:
-        add_strftime(out, seconds, form);
+        add_strftime(out, time.tv_sec, form);
     }
 }
 

@@ -14,10 +14,8 @@ void rows_release(struct rows *rows)
     sb_buf_release(&rows->line);
 }
 
-static void add(struct rows *rows, const char *text, bool right)
+static void add(struct rows *rows, const char *text, size_t size, bool right)
 {
-    size_t size = strlen(text);
-
     output_need(sb_buf_add(&rows->cells, text, size + 1));
     if (size > rows->widths[rows->column])
         rows->widths[rows->column] = size;
@@ -26,19 +24,21 @@ static void add(struct rows *rows, const char *text, bool right)
 
 void rows_text(struct rows *rows, const char *text)
 {
-    add(rows, text, false);
+    add(rows, text, strlen(text), false);
 }
 
 void rows_word(struct rows *rows, const char *word)
 {
-    add(rows, word, true);
+    add(rows, word, strlen(word), true);
 }
 
 void rows_number(struct rows *rows, int64_t value, bool human)
 {
     char number[NUMBER_SIZE];
+    const char *text = format_amount(value, human, number);
 
-    add(rows, format_amount(value, human, number), true);
+    /* Plain digits end where the room for them does. */
+    add(rows, text, human ? strlen(text) : (size_t)(number + NUMBER_SIZE - 1 - text), true);
 }
 
 /* What a row ends with: the size of its name, and the name; or that there is none. */
@@ -64,10 +64,8 @@ void rows_flush(struct rows *rows)
         int64_t size;
 
         sb_buf_clear(line);
-        for (size_t i = 0; i < rows->columns; i++) {
-            add_cell(line, at, rows->widths[i], rows->right[i]);
-            at += strlen(at) + 1;
-        }
+        for (size_t i = 0; i < rows->columns; i++)
+            at += add_cell(line, at, rows->widths[i], rows->right[i]) + 1;
         memcpy(&size, at, sizeof(size));
         at += sizeof(size);
         /* What stands last has no space behind it. */

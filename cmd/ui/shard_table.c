@@ -2,6 +2,7 @@
 #include "ui/json.h"
 #include "ui/output.h"
 
+#include "core/name.h"
 #include "core/number.h"
 #include "task/fetch/occupancy.h"
 
@@ -120,8 +121,7 @@ enum sb_code show_shards(struct sb_archive *archive, bool human, bool json,
 
 static void show_name(const char *path, bool nul)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = sb_base_name(path);
 
     output_line(name, strlen(name), nul);
 }

@@ -220,17 +220,10 @@ static enum sb_code compose(struct metrics *metrics, const struct verify_run *ru
 
 static enum sb_code put(const char *file, const struct sb_buf *text, struct sb_error *err)
 {
-    struct sb_stream_sink_options options = {.path = file, .force = true, .mode = FILE_MODE};
-    struct sb_outfile *out;
-    enum sb_code code = sb_outfile_open(&out, &options, err);
+    struct stat like = {.st_uid = geteuid(), .st_mode = FILE_MODE};
+    struct sb_stream_sink_options options = {.path = file, .force = true, .like = &like};
 
-    if (code)
-        return code;
-    code = sb_outfile_write(out, text->data, text->size, err);
-    if (!code)
-        code = sb_outfile_commit(out, err);
-    sb_outfile_free(out);
-    return code;
+    return sb_outfile_put(&options, text->data, text->size, err);
 }
 
 enum sb_code verify_metrics_write(const char *file, const struct verify_run *run,

@@ -12,6 +12,7 @@
 #include "archive/unlocked.h"
 #include "core/io.h"
 #include "core/kept_open.h"
+#include "core/name.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -101,8 +102,7 @@ static enum sb_code find_index(struct sb_archive *archive, struct sb_error *err)
 static enum sb_code read_renaming(struct sb_archive *archive, struct sb_placing *placing,
                                   struct sb_error *err)
 {
-    const char *slash = strrchr(archive->index_path, '/');
-    const char *base = slash ? slash + 1 : archive->index_path;
+    const char *base = sb_base_name(archive->index_path);
     size_t size = sb_index_base_size(base);
     struct sb_config_row row;
     enum sb_code code = sb_config_get(archive->db, SB_CONFIG_SHARD_PREFIX, &row, err);
@@ -144,7 +144,7 @@ enum sb_code sb_archive_notice(struct sb_archive *archive, struct sb_error *err)
 {
     uint32_t now;
 
-    if (!archive->file || archive->noticed || archive->is_derived)
+    if (!archive->file || archive->noticed || archive->whole)
         return SB_OK;
     archive->noticed = archive->transactions > 0;
     now = sb_archive_generation(archive);
@@ -295,8 +295,7 @@ enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const
 }
 
 enum sb_code sb_archive_derive(struct sb_archive **out, struct sqlite3 *db,
-                               const struct sb_archive *whole, uint32_t generation,
-                               struct sb_error *err)
+                               struct sb_archive *whole, uint32_t generation, struct sb_error *err)
 {
     struct sb_archive *archive = calloc(1, sizeof(*archive));
 
@@ -305,7 +304,8 @@ enum sb_code sb_archive_derive(struct sb_archive **out, struct sqlite3 *db,
         sb_database_close(db);
         return sb_fail_memory(err);
     }
-    archive->is_twin = archive->is_derived = true;
+    archive->is_twin = true;
+    archive->whole = whole;
     archive->file = whole->file;
     archive->opened = whole->opened;
     archive->generation = generation;

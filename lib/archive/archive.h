@@ -66,7 +66,7 @@ bool sb_archive_is_adopted(const struct sb_archive *archive);
  * long. Takes db, also when it fails.
  */
 enum sb_code sb_archive_derive(struct sb_archive **out, struct sqlite3 *db,
-                               const struct sb_archive *whole, uint32_t generation,
+                               struct sb_archive *whole, uint32_t generation,
                                struct sb_error *err) SB_CHECKED;
 
 const char *sb_archive_path(const struct sb_archive *archive); /* as given */
@@ -168,7 +168,8 @@ enum sb_code sb_cursor_open(struct sb_cursor **out, struct sb_archive *archive,
                             const struct sb_query *query, struct sb_error *err) SB_CHECKED;
 void sb_cursor_free(struct sb_cursor *cursor);
 
-/* SB_END after the last. The entry's strings live until the next call on this cursor. */
+/* SB_END after the last; SB_INTERRUPT. The entry's strings live until the next call on this cursor.
+ */
 enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry,
                             struct sb_error *err) SB_CHECKED;
 

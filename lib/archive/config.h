@@ -28,6 +28,8 @@ struct sqlite3;
 /* Of several rows, how their keys begin. */
 #define SB_CONFIG_PROGRESS "shardbox_progress_" /* how far a run has come: progress.h */
 #define SB_CONFIG_SOURCE   "shardbox_source_"   /* what a shard is linked to: linked.h */
+#define SB_CONFIG_USER     "shardbox_user_"     /* what an owner is called: owner_names.h */
+#define SB_CONFIG_GROUP    "shardbox_group_"
 
 /* {0} is no row. */
 struct sb_config_row {

@@ -185,7 +185,7 @@ static enum sb_code read_block(struct sb_content *content, struct sb_entry *entr
         enum sb_code code;
 
         if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
+            return sb_fail_interrupt(err);
         code = sb_shards_read(content->shards, entry->shard, entry->offset + at, data, size, err);
         if (!code && !is_doubtful(content, entry, checked))
             return SB_OK;

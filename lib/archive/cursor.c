@@ -5,6 +5,7 @@
 
 #include "archive/database.h"
 #include "archive/writer/rowset.h"
+#include "core/interrupt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -588,6 +589,8 @@ enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry, st
 {
     enum sb_code code = SB_END;
 
+    if (sb_heed_interrupt(err))
+        return err->code;
     while (cursor->phase != AT_END) {
         if (cursor->phase != IN_ORDER)
             code = next_of_batch(cursor, entry, fill_odd, err);

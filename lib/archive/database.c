@@ -214,16 +214,22 @@ enum sb_code sb_database_integer(struct sqlite3 *db, const char *sql, int64_t ab
     return code;
 }
 
-/* Sorts that outgrow memory go here; SQLite itself prefers TMPDIR where that is set. */
+/*
+ * Sorts that outgrow memory go here; SQLite itself prefers TMPDIR where that is set. It has one
+ * such directory for the process: the first that is asked for.
+ */
 static void choose_temp_directory(const char *file)
 {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     char *directory;
 
-    if (sqlite3_temp_directory || getenv("SQLITE_TMPDIR") || getenv("TMPDIR"))
+    if (getenv("SQLITE_TMPDIR") || getenv("TMPDIR"))
         return;
-    directory = sb_temp_directory(file);
+    pthread_mutex_lock(&mutex);
+    directory = sqlite3_temp_directory ? NULL : sb_temp_directory(file);
     if (directory)
         sqlite3_temp_directory = sqlite3_mprintf("%s", directory);
+    pthread_mutex_unlock(&mutex);
     free(directory);
 }
 

@@ -106,16 +106,8 @@ static enum sb_code look_ahead(struct sb_descent *descent, struct sb_error *err)
 static enum sb_code push(struct sb_descent *descent, const struct sb_step *step,
                          struct sb_error *err)
 {
-    size_t room = descent->room ? descent->room * 2 : 16;
-    struct level *levels = descent->levels;
-
-    if (descent->depth == descent->room) {
-        levels = reallocarray(levels, room, sizeof(*levels));
-        if (!levels)
-            return sb_fail_memory(err);
-        descent->levels = levels;
-        descent->room = room;
-    }
+    if (sb_grow(&descent->levels, &descent->room, descent->depth, sizeof(*descent->levels), err))
+        return err->code;
     descent->levels[descent->depth++] =
         (struct level){.entry = step->entry, .parent = descent->path.size, .last = step->last};
     if (sb_buf_set(&descent->path, step->entry.path, step->entry.path_size))

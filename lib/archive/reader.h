@@ -46,7 +46,7 @@ struct sb_archive {
     struct stat opened;       /* the index file, when it was opened */
     sqlite3_file *file;       /* SQLite's, for its header; NULL: an adopted archive */
     bool is_twin;             /* file and bytes are another archive's */
-    bool is_derived;          /* so are the rows, as they were at this generation */
+    struct sb_archive *whole; /* that the rows are of, as they were at this generation */
     uint32_t generation;      /* of the index when it was last looked at */
     struct sb_places *places; /* NULL: an adopted archive */
     struct sb_bytes *bytes;   /* of an adopted archive; NULL: shard files */

@@ -196,25 +196,13 @@ bool sb_rows_is_full(const struct sb_rows *batch)
     return batch->count >= batch->limit || batch->text.size >= BATCH_BYTES;
 }
 
-static enum sb_code make_room(struct sb_rows *batch)
-{
-    size_t room = batch->room ? batch->room * 2 : BATCH_ROWS_FIRST;
-    struct sb_row *rows = reallocarray(batch->rows, room, sizeof(*rows));
-
-    if (!rows)
-        return SB_NOMEM;
-    batch->rows = rows;
-    batch->room = room;
-    return SB_OK;
-}
-
 enum sb_code sb_rows_add(struct sb_rows *batch, const struct sb_entry *entry, bool implied,
                          struct sb_error *err)
 {
     struct sb_row *row;
 
-    if (batch->count == batch->room && make_room(batch))
-        return sb_fail_memory(err);
+    if (sb_grow(&batch->rows, &batch->room, batch->count, sizeof(*row), err))
+        return err->code;
     row = &batch->rows[batch->count];
     row->entry = *entry;
     row->entry.path = NULL;

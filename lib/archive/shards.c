@@ -283,7 +283,7 @@ static enum sb_code stream_file(struct sb_shards *shards, uint32_t shard, int64_
         goto out;
     for (; size > 0 && !code; size -= (int64_t)take, offset += (int64_t)take) {
         take = size < (int64_t)room ? (size_t)size : room;
-        code = sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted")
+        code = sb_interrupted() ? sb_fail_interrupt(err)
                                 : sb_file_read_exactly(file, block, take, offset, err);
         if (!code)
             code = each(context, block, take, err);

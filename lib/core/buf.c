@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ELEMENTS 16 /* that an array begins with */
+
 void sb_buf_release(struct sb_buf *buf)
 {
     free(buf->data);
@@ -87,4 +89,23 @@ void sb_buf_cut(struct sb_buf *buf, size_t size)
     buf->size = size;
     if (buf->data)
         buf->data[size] = '\0';
+}
+
+enum sb_code sb_grow(void *array, size_t *room, size_t count, size_t size, struct sb_error *err)
+{
+    size_t more = *room ? *room : ELEMENTS / 2;
+    void *grown;
+
+    if (count < *room)
+        return SB_OK;
+    do {
+        more *= 2;
+    } while (more <= count);
+    memcpy(&grown, array, sizeof(grown));
+    grown = reallocarray(grown, more, size);
+    if (!grown)
+        return sb_fail_memory(err);
+    memcpy(array, &grown, sizeof(grown));
+    *room = more;
+    return SB_OK;
 }

@@ -38,4 +38,12 @@ enum sb_code sb_buf_set(struct sb_buf *buf, const void *data, size_t size) SB_CH
 /* Shortens to size, which may not be more than the present one. */
 void sb_buf_cut(struct sb_buf *buf, size_t size);
 
+/*
+ * An array of the caller's, of elements of so many bytes: makes room for element number `count`, at
+ * least twice as much as there was. array: where its address is; it is as it was at SB_NOMEM. What
+ * is new is not set.
+ */
+enum sb_code sb_grow(void *array, size_t *room, size_t count, size_t size,
+                     struct sb_error *err) SB_CHECKED;
+
 #endif

@@ -29,7 +29,7 @@ enum sb_code {
     SB_INVALID,   /* an argument, name or value that cannot be used */
     SB_LIMIT,     /* more than the format or an option allows */
     SB_CHANGED,   /* a source changed, vanished or was replaced while it was read */
-    SB_INTERRUPT, /* SIGINT or SIGTERM arrived */
+    SB_INTERRUPT, /* cancelled, as by SIGINT; see core/interrupt.h */
 };
 
 struct sb_error {

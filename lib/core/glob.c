@@ -51,6 +51,8 @@ static bool take_bracket(struct span *pattern, uint32_t character, bool *matched
 
     at.at += negated;
     for (first = at.at; at.at < at.end;) {
+        if (*at.at == '/')
+            return false;
         if (*at.at == ']' && at.at != first) {
             pattern->at = at.at + 1;
             *matched = found != negated;
@@ -66,111 +68,127 @@ static bool take_bracket(struct span *pattern, uint32_t character, bool *matched
     return false;
 }
 
-/* A '[' that has no ']' makes all that come behind it in the component literal too. */
+/*
+ * What comes between two "**", or two '*' of one component, may be taken where it first fits, so
+ * only the last of each is ever gone back to.
+ */
 struct matcher {
     struct span pattern;
     struct span name;
-    const char *literal_from;
+    struct span star_pattern, star_name; /* after the last '*', and what it has not taken */
+    struct span deep_pattern, deep_name; /* likewise of the last "**"; at NULL: there is none */
+    bool by_component;                   /* it takes whole components: a "**" and a slash */
+    const char *first;                   /* what the first '*' after the last "**" met */
+    const char *dead;                    /* none that meets what is before this will do */
+    struct span closed;                  /* of the pattern: a '[' in it has no ']' */
 };
+
+static const char *end_of_component(const char *at, const char *end)
+{
+    const char *slash = memchr(at, '/', (size_t)(end - at));
+
+    return slash ? slash : end;
+}
 
 /* Takes one element other than '*' from the pattern, and what it matches from the name. */
 static bool match_one(struct matcher *m)
 {
-    struct span after = m->name;
-    bool matched;
+    struct span *pattern = &m->pattern, *name = &m->name, after = *name;
+    bool slash = *name->at == '/', matched;
 
-    if (m->name.at == m->name.end)
-        return false;
-    switch (*m->pattern.at) {
+    switch (*pattern->at) {
     case '?':
-        m->pattern.at++;
-        take_character(&m->name);
-        return true;
+        pattern->at++;
+        take_character(name);
+        return !slash;
     case '[':
-        if (m->pattern.at >= m->literal_from)
+        if (m->closed.at && pattern->at >= m->closed.at && pattern->at < m->closed.end)
             break;
-        if (take_bracket(&m->pattern, take_character(&after), &matched)) {
-            m->name = after;
-            return matched;
+        if (take_bracket(pattern, take_character(&after), &matched)) {
+            *name = after;
+            return matched && !slash;
         }
-        m->literal_from = m->pattern.at;
+        m->closed = (struct span){pattern->at, end_of_component(pattern->at, pattern->end)};
         break;
     case '\\':
-        if (m->pattern.end - m->pattern.at > 1)
-            m->pattern.at++;
+        if (pattern->end - pattern->at > 1)
+            pattern->at++;
         break;
     }
-    return *m->pattern.at++ == *m->name.at++;
+    return *pattern->at++ == *name->at++;
 }
 
-/*
- * One component against another. What stands between two '*' may be taken where it first fits, so
- * only the last '*' is ever gone back to.
- */
-static bool match_component(struct span pattern, struct span name)
+/* Takes the stars at the pattern's beginning; false where what follows cannot match. */
+static bool take_stars(struct matcher *m, const char *begin)
 {
-    struct matcher m = {pattern, name, pattern.end};
-    struct span star_pattern = {NULL, NULL}, star_name = {NULL, NULL};
+    const char *stars = m->pattern.at;
+    size_t count = 1;
 
-    while (m.name.at < m.name.end || m.pattern.at < m.pattern.end) {
-        if (m.pattern.at < m.pattern.end && *m.pattern.at == '*') {
-            m.pattern.at++;
-            star_pattern = m.pattern;
-            star_name = m.name;
-            continue;
-        }
-        if (m.pattern.at < m.pattern.end && match_one(&m))
-            continue;
-        if (!star_pattern.at || star_name.at == star_name.end)
-            return false;
-        take_character(&star_name);
-        m.pattern = star_pattern;
-        m.name = star_name;
+    while (stars + count < m->pattern.end && stars[count] == '*')
+        count++;
+    m->pattern.at += count;
+    if (count > 1) {
+        m->by_component = (stars == begin || stars[-1] == '/') && m->pattern.at < m->pattern.end &&
+                          *m->pattern.at == '/';
+        m->pattern.at += m->by_component;
+        m->deep_pattern = m->pattern;
+        m->deep_name = m->name;
+        m->star_pattern.at = m->first = m->dead = NULL;
+        return true;
     }
+    if (!m->first)
+        m->first = m->name.at;
+    m->star_pattern = m->pattern;
+    m->star_name = m->name;
+    return !m->dead || m->first >= m->dead;
+}
+
+/* Has the last '*', or else the last "**", take more; false where neither can. */
+static bool go_back(struct matcher *m)
+{
+    const char *end = m->name.end;
+
+    if (m->star_pattern.at && m->star_name.at < end && *m->star_name.at != '/' &&
+        (!m->dead || m->first >= m->dead)) {
+        take_character(&m->star_name);
+        m->pattern = m->star_pattern;
+        m->name = m->star_name;
+        return true;
+    }
+    /* A '*' that begins further behind in the same component has less to choose from. */
+    if (m->first)
+        m->dead = end_of_component(m->first, end) + 1;
+    if (!m->deep_pattern.at || m->deep_name.at >= end)
+        return false;
+    if (m->by_component)
+        m->deep_name.at = end_of_component(m->deep_name.at, end);
+    if (m->deep_name.at == end)
+        return false;
+    take_character(&m->deep_name);
+    m->star_pattern.at = m->first = NULL;
+    m->pattern = m->deep_pattern;
+    m->name = m->deep_name;
     return true;
 }
 
-/* The component at span->at; moves behind its '/', to NULL after the last one. */
-static struct span take_component(struct span *span)
+static bool match(struct span pattern, struct span name)
 {
-    const char *slash = memchr(span->at, '/', (size_t)(span->end - span->at));
-    struct span component = {span->at, slash ? slash : span->end};
+    struct matcher m = {.pattern = pattern, .name = name};
 
-    span->at = slash ? slash + 1 : NULL;
-    return component;
-}
+    for (;;) {
+        bool matched;
 
-static bool is_double_star(struct span component)
-{
-    return component.end - component.at == 2 && memcmp(component.at, "**", 2) == 0;
-}
-
-/* As match_component does with characters and '*', one floor up, with components and "**". */
-static bool match_path(struct span pattern, struct span name)
-{
-    struct span star_pattern = {NULL, NULL}, star_name = {NULL, NULL};
-    bool starred = false;
-
-    while (name.at || pattern.at) {
-        if (pattern.at) {
-            struct span wanted = take_component(&pattern);
-
-            if (is_double_star(wanted)) {
-                starred = true;
-                star_pattern = pattern;
-                star_name = name;
-                continue;
-            }
-            if (name.at && match_component(wanted, take_component(&name)))
-                continue;
-        }
-        if (!starred || !star_name.at)
+        if (m.pattern.at == m.pattern.end)
+            matched = m.name.at == m.name.end;
+        else if (*m.pattern.at == '*')
+            matched = take_stars(&m, pattern.at);
+        else
+            matched = m.name.at < m.name.end && match_one(&m);
+        if (matched && m.pattern.at == m.pattern.end && m.name.at == m.name.end)
+            return true;
+        if (!matched && !go_back(&m))
             return false;
-        take_component(&star_name);
-        pattern = star_pattern;
-        name = star_name;
     }
-    return true;
 }
 
 bool sb_glob_match(const char *pattern, const char *name, size_t size)
@@ -178,12 +196,10 @@ bool sb_glob_match(const char *pattern, const char *name, size_t size)
     struct span whole_pattern = {pattern, pattern + strlen(pattern)};
     struct span whole_name = {name, name + size};
 
-    /* The root has no components. */
+    /* The root has no name. */
     if (size == 0)
-        whole_name.at = NULL;
-    if (*pattern == '\0')
-        whole_pattern.at = NULL;
-    return match_path(whole_pattern, whole_name);
+        return *pattern == '\0' || strcmp(pattern, "**") == 0;
+    return match(whole_pattern, whole_name);
 }
 
 static const char special_characters[] = "*?[\\";
@@ -208,7 +224,9 @@ struct rule {
     char *pattern;
     bool include;
     bool dirs_only;
-    bool whole; /* against the whole name, not its last component */
+    bool whole;    /* against the whole name, not its last component */
+    bool anchored; /* at the root; else at any directory */
+    bool below;    /* what lies below what it matches, too */
 };
 
 struct sb_filter {
@@ -232,30 +250,14 @@ void sb_filter_free(struct sb_filter *filter)
     free(filter);
 }
 
-static enum sb_code make_room(struct sb_filter *filter)
-{
-    size_t room = filter->room ? filter->room * 2 : 8;
-    struct rule *rules;
-
-    if (filter->count < filter->room)
-        return SB_OK;
-    rules = reallocarray(filter->rules, room, sizeof(*rules));
-    if (!rules)
-        return SB_NOMEM;
-    filter->rules = rules;
-    filter->room = room;
-    return SB_OK;
-}
-
 enum sb_code sb_filter_add(struct sb_filter *filter, bool include, const char *pattern)
 {
-    struct rule rule = {.include = include};
+    struct rule rule = {.include = include, .anchored = *pattern == '/'};
+    struct sb_error ignored;
+    bool deep;
     size_t size;
 
-    if (*pattern == '/') {
-        rule.whole = true;
-        pattern += strspn(pattern, "/");
-    }
+    pattern += strspn(pattern, "/");
     size = strlen(pattern);
     while (size && pattern[size - 1] == '/') {
         rule.dirs_only = true;
@@ -263,11 +265,16 @@ enum sb_code sb_filter_add(struct sb_filter *filter, bool include, const char *p
     }
     if (size == 0)
         return SB_INVALID;
-    rule.whole |= memchr(pattern, '/', size) != NULL;
-    if (make_room(filter))
+    if (size > 4 && memcmp(pattern + size - 4, "/***", 4) == 0) {
+        rule.below = true;
+        size -= 4;
+    }
+    deep = strstr(pattern, "**") != NULL;
+    rule.whole = rule.anchored || deep || memchr(pattern, '/', size) != NULL;
+    if (sb_grow(&filter->rules, &filter->room, filter->count, sizeof(rule), &ignored))
         return SB_NOMEM;
-    rule.pattern = strndup(pattern, size);
-    if (!rule.pattern)
+    if (asprintf(&rule.pattern, "%s%.*s", rule.whole && !rule.anchored ? "**/" : "", (int)size,
+                 pattern) < 0)
         return SB_NOMEM;
     filter->rules[filter->count++] = rule;
     return SB_OK;
@@ -320,69 +327,83 @@ enum sb_code sb_filter_add_file(struct sb_filter *filter, bool include, const ch
 
 static bool rule_matches(const struct rule *rule, const char *name, size_t size, bool is_dir)
 {
-    size_t parent;
+    size_t parent = sb_parent_size(name, size);
 
-    if (rule->dirs_only && !is_dir)
+    if (rule->below && parent && rule_matches(rule, name, parent, true))
+        return true;
+    if ((rule->dirs_only || rule->below) && !is_dir)
         return false;
-    if (!rule->whole) {
-        parent = sb_parent_size(name, size);
-        if (parent || (size && name[0] == '/')) {
-            name += parent + 1;
-            size -= parent + 1;
-        }
+    if (!rule->whole && (parent || (size && name[0] == '/'))) {
+        name += parent + 1;
+        size -= parent + 1;
     }
     return sb_glob_match(rule->pattern, name, size);
 }
 
-/* Number of the first rule below `end` that names this name itself; `end` when none does. */
-static size_t first_match(const struct sb_filter *filter, size_t end, const char *name, size_t size,
+/* The first rule that matches this name itself; the number of rules when none does. */
+static size_t first_match(const struct sb_filter *filter, const char *name, size_t size,
                           bool is_dir)
 {
-    for (size_t i = 0; i < end; i++) {
-        if (rule_matches(&filter->rules[i], name, size, is_dir))
-            return i;
-    }
-    return end;
+    size_t i = 0;
+
+    while (i < filter->count && !rule_matches(&filter->rules[i], name, size, is_dir))
+        i++;
+    return i;
 }
 
-enum verdict {
-    TAKEN,
-    NOT_NAMED, /* left out for want of a rule that takes it */
-    EXCLUDED,
-};
-
 /*
- * From the top down. An include of a directory counts for all below it at its place among the
- * rules; an exclude ends the walk.
+ * From the top down: is the name taken, and which rule excludes it, or a directory above it? What
+ * is in such a directory only an earlier rule brings back.
  */
-static enum verdict judge(const struct sb_filter *filter, const char *name, size_t size,
-                          bool is_dir)
+static bool judge(const struct sb_filter *filter, const char *name, size_t size, bool is_dir,
+                  size_t *excluded_by)
 {
-    size_t included_by, matched, end = 0;
+    bool included = !filter->rules[0].include;
+    size_t end = 0;
 
-    if (!filter || filter->count == 0)
-        return TAKEN;
-    included_by = filter->count;
+    *excluded_by = filter->count;
     while (end < size) {
         const char *slash = memchr(name + end + 1, '/', size - end - 1);
+        size_t matched;
 
         end = slash ? (size_t)(slash - name) : size;
-        matched = first_match(filter, included_by, name, end, slash || is_dir);
-        if (matched < included_by && !filter->rules[matched].include)
-            return EXCLUDED;
-        included_by = matched;
+        matched = first_match(filter, name, end, slash || is_dir);
+        if (matched >= *excluded_by)
+            continue;
+        *excluded_by = filter->rules[matched].include ? filter->count : matched;
+        included = included || filter->rules[matched].include;
     }
-    if (included_by == filter->count && filter->rules[0].include)
-        return NOT_NAMED;
-    return TAKEN;
+    return included && *excluded_by == filter->count;
 }
 
 bool sb_filter_takes(const struct sb_filter *filter, const char *name, size_t size, bool is_dir)
 {
-    return judge(filter, name, size, is_dir) == TAKEN;
+    size_t excluded_by;
+
+    return !filter || filter->count == 0 || judge(filter, name, size, is_dir, &excluded_by);
+}
+
+/* Can the rule match what lies below this directory? Yes, where that is not plain. */
+static bool reaches_below(const struct rule *rule, const char *name, size_t size)
+{
+    size_t prefix = sb_glob_prefix(rule->pattern), least = prefix < size ? prefix : size;
+
+    if (!rule->anchored || memcmp(rule->pattern, name, least) != 0)
+        return !rule->anchored;
+    return prefix > size || rule->below || rule->pattern[prefix] != '\0';
 }
 
 bool sb_filter_prunes(const struct sb_filter *filter, const char *name, size_t size)
 {
-    return judge(filter, name, size, true) == EXCLUDED;
+    size_t excluded_by, i = 0;
+
+    if (!filter || filter->count == 0)
+        return false;
+    judge(filter, name, size, true, &excluded_by);
+    if (excluded_by == filter->count)
+        return false;
+    while (i < excluded_by &&
+           !(filter->rules[i].include && reaches_below(&filter->rules[i], name, size)))
+        i++;
+    return i == excluded_by;
 }

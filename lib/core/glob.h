@@ -2,10 +2,11 @@
  * Patterns over stored names, and ordered include/exclude rules.
  *
  * '*' and '?' and '[...]' ([!...] or [^...] negated, ranges, [:classes:] not) stay within a
- * component and match hidden names; "**" as a whole component crosses components (zero or more);
- * '\' makes the next character literal. Matching is over bytes, except that '?' and bracket
- * expressions take a whole UTF-8 character where the name has one. Matching takes time
- * proportional to pattern times name, never exponential. Thread-safe once built.
+ * component and match hidden names; "**" crosses components, and as a whole component before
+ * others it stands for none of them, too; at the end, behind "a/", for what lies below a. '\' makes
+ * the next character literal. Matching is over bytes, except that '?' and bracket expressions take
+ * a whole UTF-8 character where the name has one. Matching takes time proportional to pattern times
+ * name, never exponential. Thread-safe once built.
  */
 #ifndef SB_CORE_GLOB_H
 #define SB_CORE_GLOB_H
@@ -27,13 +28,13 @@ bool sb_is_glob(const char *text);
 size_t sb_glob_prefix(const char *pattern);
 
 /*
- * Rules of --include and --exclude, tried in order; the first that matches decides; with no match
- * a name is taken unless the first rule is an include (then what no rule names is left out).
- * A pattern with a '/' (other than a trailing one) is held against the whole name, one without
- * against the last component, as rsync and gitignore do. A leading '/' anchors it to the root. A
- * trailing '/' is for directories only. An excluded directory takes all below it along, as
- * sb_filter_takes answers for a file by asking for each directory above it first; an included
- * directory includes what is below it.
+ * Rules of --include and --exclude, as rsync has them: the first that matches a name decides; with
+ * no match it is taken unless the first rule is an include (then what no rule names, nor a
+ * directory above it, is left out). A pattern with a '/' (other than a trailing one) or a "**" is
+ * held against the whole name, or the end of it from any directory on, one without against the last
+ * component. A leading '/' anchors it to the root. A trailing '/' is for directories only, a
+ * trailing "/" and three stars for a directory and all below it. An excluded directory takes all
+ * below it along, but for what an earlier rule includes, which rsync would not find.
  */
 struct sb_filter;
 
@@ -50,8 +51,8 @@ enum sb_code sb_filter_add_file(struct sb_filter *filter, bool include, const ch
 bool sb_filter_takes(const struct sb_filter *filter, const char *name, size_t size, bool is_dir);
 
 /*
- * For walking a tree from the top: may a directory be left out with all below it? True only where
- * an exclude rule names it (or one above it); includes further down cannot bring its contents back.
+ * For walking a tree from the top: may a directory be left out with all below it? Only where it is
+ * excluded and no earlier rule can include anything below it.
  */
 bool sb_filter_prunes(const struct sb_filter *filter, const char *name, size_t size);
 

@@ -1,7 +1,6 @@
 #include "core/interrupt.h"
 
 #include <signal.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <unistd.h>
 
@@ -9,14 +8,14 @@ static const int caught_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 #define SIGNAL_COUNT (sizeof(caught_signals) / sizeof(caught_signals[0]))
 
-static atomic_int arrived;
+static struct sb_context *_Atomic caught_for; /* signals cancel it */
 
 /* One that comes again at once is the same: timeout(1) signals its child, and then its group. */
 static void note_signal(int number)
 {
     int none = 0;
 
-    if (atomic_compare_exchange_strong(&arrived, &none, number))
+    if (atomic_compare_exchange_strong(&caught_for->cancelled, &none, number))
         alarm(1);
 }
 
@@ -37,17 +36,18 @@ static void let_go(void)
 static void wake(int number)
 {
     (void)number;
-    if (!sb_interrupted())
+    if (!atomic_load(&caught_for->cancelled))
         return;
     let_go();
     alarm(1);
 }
 
-void sb_catch_interrupts(void)
+void sb_catch_interrupts(struct sb_context *context)
 {
     /* Without SA_RESTART, so that a read that waits for its input comes back. */
     struct sigaction action, ours = {.sa_handler = note_signal};
 
+    caught_for = context;
     sigemptyset(&ours.sa_mask);
     for (size_t i = 0; i < SIGNAL_COUNT; i++)
         sigaddset(&ours.sa_mask, caught_signals[i]);
@@ -61,14 +61,4 @@ void sb_catch_interrupts(void)
     sigaction(SIGALRM, &action, NULL);
     action = (struct sigaction){.sa_handler = SIG_IGN};
     sigaction(SIGXFSZ, &action, NULL);
-}
-
-bool sb_interrupted(void)
-{
-    return sb_interrupt_signal() != 0;
-}
-
-int sb_interrupt_signal(void)
-{
-    return atomic_load_explicit(&arrived, memory_order_relaxed);
 }

@@ -1,4 +1,6 @@
 #include "core/io.h"
+
+#include "core/context.h"
 #include "core/interrupt.h"
 #include "core/throttle.h"
 
@@ -16,11 +18,6 @@
 #define DEFAULT_THREADS_MAX 4
 #define COPY_BLOCK          ((size_t)256 << 10)
 
-static enum sb_code interrupted(struct sb_error *err)
-{
-    return sb_fail(err, SB_INTERRUPT, "interrupted");
-}
-
 /*
  * What to do after a transfer that failed: SB_OK to go on. A descriptor that came to us in
  * non-blocking mode (another program on the same terminal or pipe may set it) is waited for.
@@ -37,7 +34,7 @@ static enum sb_code after_failure(int fd, short events, const char *doing, const
     }
     if ((error_number != EINTR && error_number != EAGAIN) || !sb_may_try_again(tries))
         return sb_fail_errno(err, error_number, "%s: cannot %s", what, doing);
-    return sb_interrupted() ? interrupted(err) : SB_OK;
+    return sb_heed_interrupt(err);
 }
 
 /* offset is NULL for a transfer at the descriptor's own position. */
@@ -63,8 +60,8 @@ static enum sb_code read_all(int fd, char *data, size_t size, const int64_t *off
             tries = 0;
             sb_throttle_read(count);
             /* A signal ends a transfer that has begun with a short count. */
-            if (*got < size && sb_interrupted())
-                return interrupted(err);
+            if (*got < size && sb_heed_interrupt(err))
+                return err->code;
             continue;
         }
         code = after_failure(fd, POLLIN, "read", what, &tries, err);
@@ -94,8 +91,8 @@ static enum sb_code write_all(int fd, const char *data, size_t size, const int64
             done += (size_t)count;
             tries = 0;
             sb_throttle_write(count);
-            if (done < size && sb_interrupted())
-                return interrupted(err);
+            if (done < size && sb_heed_interrupt(err))
+                return err->code;
             continue;
         }
         code = after_failure(fd, POLLOUT, "write", what, &tries, err);
@@ -207,8 +204,8 @@ enum sb_code sb_fsync(int fd, const char *what, struct sb_error *err)
     while (fsync(fd)) {
         if (errno != EINTR || !sb_may_try_again(&tries))
             return sb_fail_errno(err, errno, "%s: cannot sync", what);
-        if (sb_interrupted())
-            return interrupted(err);
+        if (sb_heed_interrupt(err))
+            return err->code;
     }
     return SB_OK;
 }
@@ -375,19 +372,17 @@ enum sb_code sb_copy_range(int from, int64_t offset, int to, int64_t size, const
         size -= copied;
         sb_throttle_read(copied);
         sb_throttle_write(copied);
-        if (size > 0 && sb_interrupted())
-            return interrupted(err);
+        if (size > 0 && sb_heed_interrupt(err))
+            return err->code;
     }
     return size > 0 ? copy_through(from, at, to, size, from_name, to_name, err) : SB_OK;
 }
 
 char *sb_temp_directory(const char *beside)
 {
-    const char *chosen = getenv("TMPDIR");
+    const char *chosen = sb_context_now->temporary;
 
-    if (chosen && *chosen)
-        return strdup(chosen);
-    return directory_of(beside);
+    return chosen ? strdup(chosen) : directory_of(beside);
 }
 
 /* O_TMPFILE is not there on every file system. */

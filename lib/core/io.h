@@ -61,7 +61,8 @@ enum sb_code sb_is_named(int fd, const char *path, bool *named, struct sb_error 
 enum sb_code sb_copy_range(int from, int64_t offset, int to, int64_t size, const char *from_name,
                            const char *to_name, struct sb_error *err) SB_CHECKED;
 
-/* The directory for temporary files: TMPDIR if set, else that of `beside`. Caller frees. */
+/* The directory for temporary files: the context's (TMPDIR), else that of `beside`. Caller frees.
+ */
 char *sb_temp_directory(const char *beside);
 
 /*

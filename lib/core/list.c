@@ -97,7 +97,7 @@ static enum sb_code wait_for_input(struct sb_list *list, unsigned *tries, struct
 
     for (;;) {
         if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
+            return sb_fail_interrupt(err);
         if (poll(&wanted, 1, -1) >= 0)
             return SB_OK;
         if (errno != EINTR || !sb_may_try_again(tries))

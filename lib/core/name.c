@@ -105,6 +105,13 @@ size_t sb_parent_size(const char *name, size_t size)
     return slash ? (size_t)(slash - name) : 0;
 }
 
+const char *sb_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
 size_t sb_name_depth(const char *name, size_t size)
 {
     size_t depth = 0;

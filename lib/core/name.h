@@ -35,6 +35,9 @@ size_t sb_utf8_character(const char *text, size_t size, uint32_t *code_point);
 /* Length of the name of the directory that holds `name`: 0 at the top. */
 size_t sb_parent_size(const char *name, size_t size);
 
+/* Of a path: what is after its last '/'. */
+const char *sb_base_name(const char *path);
+
 /* Number of '/' in it. */
 size_t sb_name_depth(const char *name, size_t size);
 

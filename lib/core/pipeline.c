@@ -238,7 +238,7 @@ static enum sb_code run_inline(const struct sb_pipeline_ops *ops, void *context,
 
     for (;;) {
         if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
+            return sb_fail_interrupt(err);
         code = ops->fill(context, slot, err);
         if (code)
             return code == SB_END ? SB_OK : code;

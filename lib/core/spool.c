@@ -28,30 +28,41 @@ int64_t sb_spool_size(const struct sb_spool *spool)
     return spool->in_file + (int64_t)spool->memory.size;
 }
 
-static enum sb_code move_to_file(struct sb_spool *spool, struct sb_error *err)
+static enum sb_code add_to_file(struct sb_spool *spool, const void *data, size_t size,
+                                struct sb_error *err)
 {
     enum sb_code code = SB_OK;
 
     if (spool->fd < 0)
         code = sb_temp_file(&spool->fd, spool->beside ? spool->beside : "", err);
     if (!code)
-        code = sb_pwrite_full(spool->fd, spool->memory.data, spool->memory.size, spool->in_file,
-                              FILE_NAME, err);
-    if (code)
-        return code;
-    spool->in_file += (int64_t)spool->memory.size;
-    sb_buf_clear(&spool->memory);
-    return SB_OK;
+        code = sb_pwrite_full(spool->fd, data, size, spool->in_file, FILE_NAME, err);
+    if (!code)
+        spool->in_file += (int64_t)size;
+    return code;
 }
 
 enum sb_code sb_spool_add(struct sb_spool *spool, const void *data, size_t size,
                           struct sb_error *err)
 {
     size_t most = spool->memory_most ? spool->memory_most : MEMORY_BYTES;
+    enum sb_code code = SB_OK;
 
-    if (sb_buf_add(&spool->memory, data, size))
-        return sb_fail_memory(err);
-    return spool->memory.size > most ? move_to_file(spool, err) : SB_OK;
+    if (spool->memory.size > 0 && size > most - spool->memory.size) {
+        code = add_to_file(spool, spool->memory.data, spool->memory.size, err);
+        if (!code)
+            sb_buf_clear(&spool->memory);
+    }
+    if (!code && size > most)
+        return add_to_file(spool, data, size, err);
+    return !code && sb_buf_add(&spool->memory, data, size) ? sb_fail_memory(err) : code;
+}
+
+void sb_spool_cut(struct sb_spool *spool, int64_t size)
+{
+    sb_buf_cut(&spool->memory, size > spool->in_file ? (size_t)(size - spool->in_file) : 0);
+    if (size < spool->in_file)
+        spool->in_file = size;
 }
 
 enum sb_code sb_spool_get(const struct sb_spool *spool, int64_t at, void *data, size_t size,

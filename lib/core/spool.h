@@ -12,7 +12,7 @@
 
 struct sb_spool {
     const char *beside; /* where the file goes, unless TMPDIR says; kept; NULL: here */
-    size_t memory_most; /* 0: 4 MiB */
+    size_t memory_most; /* 0: 4 MiB; what is larger goes to the file without a copy */
     int fd;             /* -1: there is none */
     int64_t in_file;
     struct sb_buf memory; /* behind those in the file */
@@ -26,6 +26,9 @@ void sb_spool_release(struct sb_spool *spool);
 int64_t sb_spool_size(const struct sb_spool *spool);
 enum sb_code sb_spool_add(struct sb_spool *spool, const void *data, size_t size,
                           struct sb_error *err) SB_CHECKED;
+
+/* Forgets those past the first `size`, which must be there. */
+void sb_spool_cut(struct sb_spool *spool, int64_t size);
 
 /* These must be there. */
 enum sb_code sb_spool_get(const struct sb_spool *spool, int64_t at, void *data, size_t size,

@@ -1,8 +1,9 @@
 #include "core/throttle.h"
+
+#include "core/context.h"
 #include "core/interrupt.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <time.h>
 
 #define SECOND    INT64_C(1000000000)
@@ -38,37 +39,35 @@ static void wait_until(int64_t time)
     }
 }
 
-static const struct sb_throttle_clock real = {now, wait_until};
-static const struct sb_throttle_clock *using = &real;
-
-static _Atomic int64_t limit; /* bytes a second; 0: none */
-
-/* When what was transferred so far is paid for. */
-static _Atomic int64_t reads_until, writes_until;
-
-void sb_throttle_use(const struct sb_throttle_clock *clock)
+static const struct sb_throttle_clock *clock_of(const struct sb_throttle *throttle)
 {
-    using = clock ? clock : &real;
+    static const struct sb_throttle_clock real = {now, wait_until};
+
+    return throttle->clock ? throttle->clock : &real;
 }
 
-void sb_throttle_set(int64_t rate)
+void sb_throttle_set(struct sb_throttle *throttle, int64_t rate)
 {
-    int64_t begin = using->now();
+    int64_t begin = clock_of(throttle)->now();
 
-    atomic_store(&reads_until, begin);
-    atomic_store(&writes_until, begin);
-    atomic_store(&limit, rate);
+    atomic_store(&throttle->reads_until, begin);
+    atomic_store(&throttle->writes_until, begin);
+    atomic_store(&throttle->limit, rate);
+}
+
+static int64_t limit(void)
+{
+    return atomic_load_explicit(&sb_context_now->throttle.limit, memory_order_relaxed);
 }
 
 bool sb_throttle_limits(void)
 {
-    return atomic_load_explicit(&limit, memory_order_relaxed) > 0;
+    return limit() > 0;
 }
 
 size_t sb_throttle_piece(size_t size)
 {
-    int64_t rate = atomic_load_explicit(&limit, memory_order_relaxed);
-    int64_t most = rate / PIECES;
+    int64_t rate = limit(), most = rate / PIECES;
 
     if (rate == 0 || sb_interrupted())
         return size;
@@ -81,8 +80,8 @@ size_t sb_throttle_piece(size_t size)
 
 static void pay(_Atomic int64_t *until, int64_t size)
 {
-    int64_t rate = atomic_load_explicit(&limit, memory_order_relaxed);
-    int64_t paid, end, earliest;
+    const struct sb_throttle_clock *clock = clock_of(&sb_context_now->throttle);
+    int64_t rate = limit(), paid, end, earliest;
     double cost;
 
     if (rate == 0 || size <= 0)
@@ -90,20 +89,20 @@ static void pay(_Atomic int64_t *until, int64_t size)
     cost = (double)size / (double)rate * (double)SECOND;
     if (cost > COST_MAX)
         cost = COST_MAX;
-    earliest = using->now() - CREDIT;
+    earliest = clock->now() - CREDIT;
     paid = atomic_load(until);
     do
         end = (paid > earliest ? paid : earliest) + (int64_t)cost;
     while (!atomic_compare_exchange_weak(until, &paid, end));
-    using->wait_until(end);
+    clock->wait_until(end);
 }
 
 void sb_throttle_read(int64_t size)
 {
-    pay(&reads_until, size);
+    pay(&sb_context_now->throttle.reads_until, size);
 }
 
 void sb_throttle_write(int64_t size)
 {
-    pay(&writes_until, size);
+    pay(&sb_context_now->throttle.writes_until, size);
 }

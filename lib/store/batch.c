@@ -134,7 +134,7 @@ static enum sb_code stream_spooled(struct sb_item *item, sb_each_block *each, vo
         if (!code && got == 0)
             code = sb_fail(err, SB_CHANGED, "a temporary file became shorter");
         if (!code && sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+            code = sb_fail_interrupt(err);
         if (!code)
             code = each(context, block, got, err);
     }

@@ -3,7 +3,6 @@
 #include "archive/database.h"
 #include "archive/writer/tally.h"
 #include "core/crc32c.h"
-#include "core/interrupt.h"
 #include "core/name.h"
 #include "store/catalog_bytes.h"
 #include "store/kind.h"
@@ -140,11 +139,8 @@ static enum sb_code sum_bytes(struct catalog *catalog, struct sb_entry *entry, s
     enum sb_code code;
 
     entry->crc32c = 0;
-    while (!(code = sb_source_block(catalog->source, &data, &size, err))) {
+    while (!(code = sb_source_block(catalog->source, &data, &size, err)))
         entry->crc32c = sb_crc32c(entry->crc32c, data, size);
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
-    }
     entry->has |= SB_HAS_CRC;
     return code == SB_END ? SB_OK : code;
 }
@@ -223,11 +219,7 @@ static enum sb_code walk(struct catalog *catalog, struct sb_error *err)
         code = take(catalog, &member, err);
         if (code && code != SB_END)
             break;
-        if (catalog->members % PROGRESS_EVERY)
-            continue;
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
-        if (options->progress)
+        if (catalog->members % PROGRESS_EVERY == 0 && options->progress)
             options->progress(options->context, source->done, source->total, catalog->members);
     }
     if (is_damage(code) && catalog->members > 0) {

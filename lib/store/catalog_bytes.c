@@ -318,7 +318,7 @@ static enum sb_code stream_located(struct sb_catalog_bytes *bytes, int64_t offse
     while (size > 0 && !code) {
         size_t part = size < BLOCK_BYTES ? (size_t)size : BLOCK_BYTES;
 
-        code = sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted")
+        code = sb_interrupted() ? sb_fail_interrupt(err)
                                 : read_located(bytes, offset, block, part, err);
         if (!code)
             code = each(context, block, part, err);

@@ -38,6 +38,28 @@ struct sb_container_type {
                                    written: zstd for "bagz", none for "bag" */
 };
 
+/* What a container that is written is, and can be told; as bits. */
+enum sb_output_bits {
+    SB_TO_TREE = 1 << 0,     /* a directory: files appear one by one, beside what is there */
+    SB_TO_INDEX = 1 << 1,    /* an index over shards, which may lie elsewhere; commits on the way */
+    SB_TO_RECORDS = 1 << 2,  /* each file is a record, compressed by itself or not */
+    SB_TO_ITEMS = 1 << 3,    /* arrays, whose items have numbers, */
+    SB_TO_KEYS = 1 << 4,     /* or keys */
+    SB_TO_MEMBERS = 1 << 5,  /* each member is compressed, or stored */
+    SB_TO_PIPE = 1 << 6,     /* it may go to a pipe */
+    SB_TO_APPEND = 1 << 7,   /* one that is there may be added to */
+    SB_TO_SHARDS = 1 << 8,   /* of a given size */
+    SB_TO_SUBTREES = 1 << 9, /* what a directory holds must follow it */
+
+    SB_TO_ARRAYS = SB_TO_ITEMS | SB_TO_KEYS,
+};
+
+/* 0: it can only be read. */
+unsigned sb_container_takes(enum sb_container_kind kind);
+
+/* What can be done with one that is read, as the bits of sb_store_ability (store.h). */
+unsigned sb_container_can(enum sb_container_kind kind);
+
 /*
  * By the words of --from and --to: "archive", "dir", "tar", "tar.gz", "cpio", "zip", ...; also by
  * the suffix of a path ("x.tgz", "x.tar.zst", "x.zip", "x.barecat"). SB_UNKNOWN when they say

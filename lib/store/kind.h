@@ -9,6 +9,7 @@
 
 #include "core/buf.h"
 #include "core/file.h"
+#include "store/sink.h"
 #include "store/store.h"
 
 #include <sys/stat.h>
@@ -54,6 +55,14 @@ struct sb_kind_word {
     bool only_word;
 };
 
+/* Views of an input. bag: as sb_input_open_bag. */
+typedef enum sb_code sb_source_opener(struct sb_source **out, struct sb_input *input,
+                                      const struct sb_source_options *options,
+                                      const struct sb_notify *notify, struct sb_error *err);
+typedef enum sb_code sb_table_opener(struct sb_table **out, struct sb_input *input,
+                                     const struct sb_bag_options *bag,
+                                     const struct sb_notify *notify, struct sb_error *err);
+
 struct sb_kind {
     const char *word; /* for messages: "tar" */
     const struct sb_kind_word *words;
@@ -68,6 +77,7 @@ struct sb_kind {
     bool explains_directory; /* opening one says what to do instead */
     bool has_checksums;      /* of members; else those of its compression */
     int64_t time_grain;      /* nanoseconds */
+    unsigned takes;          /* SB_TO_ bits; 0: it is only read */
 
     /*
      * By the name and what stands there alone; only if no kind is sure by these, by what it begins
@@ -80,14 +90,11 @@ struct sb_kind {
     enum sb_filter_kind (*filter_by_name)(const char *path); /* NULL: by content */
     const char *(*unproved)(const struct sb_input *input);   /* NULL: nothing is left to doubt */
 
-    enum sb_code (*source)(struct sb_source **out, struct sb_input *input,
-                           const struct sb_source_options *options, const struct sb_notify *notify,
-                           struct sb_error *err);
+    sb_source_opener *source;
+    sb_table_opener *table; /* its rows (table.h); NULL: it has none */
 
-    /* Its rows (table.h); NULL: it has none. bag: as sb_input_open_bag. */
-    enum sb_code (*table)(struct sb_table **out, struct sb_input *input,
-                          const struct sb_bag_options *bag, const struct sb_notify *notify,
-                          struct sb_error *err);
+    /* To write it, as a stream of bytes; NULL: it is not one, or is only read (sinks.h). */
+    sb_stream_sink_opener *sink;
 
     /* A faster walk, for the members that `wanted` takes alone; NULL: there is none. SB_INVALID: it
      * is not made for this one. */
@@ -126,30 +133,19 @@ bool sb_input_ends_as_bag(const struct sb_input *input);
 size_t sb_input_tail(const struct sb_input *input, void *out, size_t room);
 
 /* The view of any kind, as sb_store_source; of SB_ARCHIVE only sb_store_source has it. */
-enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
-                            const struct sb_source_options *options, const struct sb_notify *notify,
-                            struct sb_error *err) SB_CHECKED;
+sb_source_opener sb_source_open SB_CHECKED;
 
 /* The kinds, by their own files. */
 
-/* tree/source.c: the tree below a directory, in the order of its walk; no link is followed. */
-enum sb_code sb_source_open_directory(struct sb_source **out, const char *path, unsigned threads,
-                                      const struct sb_notify *notify,
-                                      struct sb_error *err) SB_CHECKED;
-
 /* tar/source.c: tar and cpio, through libarchive. */
-enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
-                                const struct sb_source_options *options,
-                                const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+sb_source_opener sb_source_open_tar SB_CHECKED;
 
 /*
  * zip/source.c: by its central directory, which does not say where the bytes of a member begin. Of
  * a member, its loaders look at entry.size and place[] only (and at entry.path for messages):
  * whoever keeps these may have a member's bytes at any later time.
  */
-enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
-                                const struct sb_source_options *options,
-                                const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+sb_source_opener sb_source_open_zip SB_CHECKED;
 
 struct sb_bag;
 
@@ -165,13 +161,9 @@ enum sb_code sb_input_open_bag(struct sb_bag **out, struct sb_input *input,
  * member, its loaders look at entry.size and place[] only. A record that cannot be read is told as
  * SB_PROBLEM ("damaged"), one that was chosen and is not there as SB_PROBLEM ("missing").
  */
-enum sb_code sb_source_open_bag(struct sb_source **out, struct sb_input *input,
-                                const struct sb_source_options *options,
-                                const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+sb_source_opener sb_source_open_bag SB_CHECKED;
 
-enum sb_code sb_table_open_bag(struct sb_table **out, struct sb_input *input,
-                               const struct sb_bag_options *options, const struct sb_notify *notify,
-                               struct sb_error *err) SB_CHECKED;
+sb_table_opener sb_table_open_bag SB_CHECKED;
 
 struct sb_syrah_set;
 
@@ -181,32 +173,14 @@ enum sb_code sb_input_open_syrah(struct sb_syrah_set **out, struct sb_input *inp
 
 /* syrah/source.c. Members are ITEM/NAME.npy, texts ITEM/NAME.txt; ITEM by options->names, options->
  * records chooses items. What comes through a pipe is spooled. */
-enum sb_code sb_source_open_syrah(struct sb_source **out, struct sb_input *input,
-                                  const struct sb_source_options *options,
-                                  const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+sb_source_opener sb_source_open_syrah SB_CHECKED;
 
-enum sb_code sb_table_open_syrah(struct sb_table **out, struct sb_input *input,
-                                 const struct sb_bag_options *none, const struct sb_notify *notify,
-                                 struct sb_error *err) SB_CHECKED;
+sb_table_opener sb_table_open_syrah SB_CHECKED;
 
 /* cache/source.c. Members are KEY/NAME.npy and KEY/NAME.pkl, KEY.npy or KEY.pkl of a tensor or blob
  * alone: of rows that count, in the order of the cache. */
-enum sb_code sb_source_open_cache(struct sb_source **out, struct sb_input *input,
-                                  const struct sb_source_options *options,
-                                  const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+sb_source_opener sb_source_open_cache SB_CHECKED;
 
-enum sb_code sb_table_open_cache(struct sb_table **out, struct sb_input *input,
-                                 const struct sb_bag_options *none, const struct sb_notify *notify,
-                                 struct sb_error *err) SB_CHECKED;
-
-/*
- * frames/source.c: framed records as the members of a source, in sequence (block, no loaders). They
- * are called by the number that each has, as options->names says, or in batch and jsonl by the name
- * that stands in the frame, unless options->names_chosen. Sizes are always known. What is
- * compressed is what input->type.filter says (SB_FRAMES). Of tar it is the source of a tar.
- */
-enum sb_code sb_source_open_frames(struct sb_source **out, struct sb_input *input,
-                                   enum sb_framing framing, const struct sb_source_options *options,
-                                   const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+sb_table_opener sb_table_open_cache SB_CHECKED;
 
 #endif

@@ -1,4 +1,5 @@
 #include "store/kind.h"
+#include "store/sinks.h"
 
 #include <string.h>
 #include <strings.h>
@@ -77,6 +78,31 @@ size_t sb_container_base_size(const char *path)
     size_t suffix = find_suffix(path, &ignored);
 
     return strlen(path) - (suffix ? suffix + 1 : 0);
+}
+
+unsigned sb_container_takes(enum sb_container_kind kind)
+{
+    const struct sb_kind *found = sb_kind_of(kind);
+
+    return found ? found->takes : 0;
+}
+
+unsigned sb_container_can(enum sb_container_kind kind)
+{
+    const struct sb_kind *found = sb_kind_of(kind);
+
+    return found ? found->can : 0;
+}
+
+enum sb_code sb_sink_open_stream(struct sb_sink **out, enum sb_container_kind kind,
+                                 const struct sb_stream_sink_options *options, struct sb_error *err)
+{
+    const struct sb_kind *found = sb_kind_of(kind);
+
+    if (found && found->sink)
+        return found->sink(out, options, err);
+    return sb_fail(err, SB_INVALID, "%s: a %s can only be read", options->path,
+                   sb_container_word(kind));
 }
 
 const char *sb_container_word(enum sb_container_kind kind)

@@ -69,13 +69,19 @@ static enum sb_code open_path(struct sb_input *input, struct sb_error *err)
 /* Reads what it begins with. */
 static enum sb_code begin_reading(struct sb_input *input, struct sb_error *err)
 {
+    ssize_t got;
     enum sb_code code;
 
     if (input->kind && input->kind->starts_anyhow)
         return SB_OK;
-    if (input->file)
-        return sb_file_read(input->file, input->first, sizeof(input->first), 0, &input->first_size,
-                            err);
+    if (input->file) {
+        /* It may be an index, which --bwlimit does not count. */
+        got = pread(input->file->fd, input->first, sizeof(input->first), 0);
+        if (got < 0)
+            return sb_fail_errno(err, errno, "%s: cannot read", input->name);
+        input->first_size = (size_t)got;
+        return SB_OK;
+    }
     code = sb_read_full(input->pipe->fd, input->first, sizeof(input->first), &input->first_size,
                         input->name, err);
     if (!code && sb_buf_set(&input->head, input->first, input->first_size))

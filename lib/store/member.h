@@ -27,6 +27,9 @@ enum {
     /* Of items of arrays; sinks find out that they are there. */
     SB_KEEPS_SHAPE = 1 << 10,     /* of several dimensions, or none */
     SB_KEEPS_ITEM_NAME = 1 << 11, /* other than its number */
+
+    SB_KEEPS_SECOND_NAME = 1 << 12, /* of an owner who has another; sinks find out */
+    SB_KEEPS_FAR_TIME = 1 << 13,    /* an entry has the nearest instead: core/time.h */
 };
 
 /*

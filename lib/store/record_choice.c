@@ -400,8 +400,8 @@ enum sb_code sb_record_choice_spool(struct sb_record_choice *choice, struct sb_l
             sb_tell(notify, SB_PROBLEM, "missing", subject, "%s", err->text);
             continue;
         }
-        for (int64_t i = 0; !code && i < run.count; i++)
-            code = sb_limit_spool_add(out, run.first + i * run.step, err);
+        for (int64_t i = 0; !code && i < run.count; i++, run.first += run.step)
+            code = sb_limit_spool_add(out, &run.first, 1, err);
         if (code)
             return code;
     }

@@ -1,5 +1,7 @@
 #include "store/shard_spec.h"
 
+#include "core/name.h"
+
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,15 +120,8 @@ static enum sb_code refuse_remote(const char *remote, struct sb_error *err)
 static enum sb_code add_path(struct sb_spec *spec, size_t *room, const char *path,
                              struct sb_error *err)
 {
-    char **grown;
-
-    if (spec->count == *room) {
-        *room = *room ? *room * 2 : 16;
-        grown = reallocarray(spec->paths, *room, sizeof(*grown));
-        if (!grown)
-            return sb_fail_memory(err);
-        spec->paths = grown;
-    }
+    if (sb_grow(&spec->paths, room, spec->count, sizeof(*spec->paths), err))
+        return err->code;
     spec->paths[spec->count] = strdup(path);
     if (!spec->paths[spec->count])
         return sb_fail_memory(err);
@@ -220,9 +215,7 @@ out:
 
 static bool is_limits(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-
-    return strncmp(slash ? slash + 1 : path, "limits.", 7) == 0;
+    return strncmp(sb_base_name(path), "limits.", 7) == 0;
 }
 
 static int compare_paths(const void *a, const void *b)
@@ -382,8 +375,7 @@ enum sb_code sb_shard_pattern_name(const struct sb_shard_pattern *pattern, uint3
 
 enum sb_code sb_limits_name(const char *path, struct sb_buf *out)
 {
-    const char *slash = strrchr(path, '/');
-    size_t directory = slash ? (size_t)(slash - path) + 1 : 0;
+    const char *name = sb_base_name(path);
 
-    return sb_buf_add_format(out, "%.*slimits.%s", (int)directory, path, path + directory);
+    return sb_buf_add_format(out, "%.*slimits.%s", (int)(name - path), path, name);
 }

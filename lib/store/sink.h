@@ -14,6 +14,12 @@
 #include "store/batch.h"
 
 struct sb_sink;
+struct sb_stream_sink_options;
+
+/* Opens one that is a stream of bytes (sinks.h). */
+typedef enum sb_code sb_stream_sink_opener(struct sb_sink **out,
+                                           const struct sb_stream_sink_options *options,
+                                           struct sb_error *err);
 
 struct sb_sink_counts {
     int64_t files; /* and links, stored */

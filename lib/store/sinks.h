@@ -72,7 +72,7 @@ uint32_t sb_sink_shards(const struct sb_sink *sink);
 
 /*
  * tree/sink.c: a directory. Files appear one by one, each whole; the metadata of directories is set
- * by the commit. While it is open the process' umask is 0 (store/target.h).
+ * by the commit. While it is open the umask is 0, as store/tree/target.h says.
  */
 struct sb_tree_sink_options {
     const char *directory; /* made when it is missing, its parent is not */
@@ -109,13 +109,17 @@ struct sb_stream_sink_options {
     bool store;                 /* zip: members are not compressed */
     int level;                  /* of compression; 0: the usual one */
     unsigned threads;           /* for filters that have threads; the bytes do not depend on it */
-    unsigned mode;              /* of the file; 0: as the umask says */
+    const struct stat *like;    /* whose mode the file has, and its owner where that can be; NULL:
+                                   as the umask says */
     const struct sb_notify *notify;
 };
-enum sb_code sb_sink_open_tar(struct sb_sink **out, const struct sb_stream_sink_options *options,
-                              struct sb_error *err) SB_CHECKED;
-enum sb_code sb_sink_open_zip(struct sb_sink **out, const struct sb_stream_sink_options *options,
-                              struct sb_error *err) SB_CHECKED;
+sb_stream_sink_opener sb_sink_open_tar SB_CHECKED;
+sb_stream_sink_opener sb_sink_open_zip SB_CHECKED;
+
+/* Any kind that is written as such a stream. SB_INVALID: this is none. */
+enum sb_code sb_sink_open_stream(struct sb_sink **out, enum sb_container_kind kind,
+                                 const struct sb_stream_sink_options *options,
+                                 struct sb_error *err) SB_CHECKED;
 
 /*
  * bag/sink.c: a record for each file or link, in the order they come; directories are passed over,
@@ -145,8 +149,7 @@ enum sb_code sb_sink_open_frames(struct sb_sink **out, const struct sb_stream_si
  * are not their numbers, are lost: bits of member.has. An item that differs from the first is
  * SB_INVALID.
  */
-enum sb_code sb_sink_open_syrah(struct sb_sink **out, const struct sb_stream_sink_options *options,
-                                struct sb_error *err) SB_CHECKED;
+sb_stream_sink_opener sb_sink_open_syrah SB_CHECKED;
 
 /*
  * cache/sink.c: a key for each directory of .npy and .pkl files, or for each such file outside of

@@ -1,5 +1,7 @@
 #include "store/source.h"
 
+#include "core/interrupt.h"
+
 #include <stdlib.h>
 
 void sb_source_free(struct sb_source *source)
@@ -11,7 +13,7 @@ void sb_source_free(struct sb_source *source)
 enum sb_code sb_source_next(struct sb_source *source, struct sb_member *member,
                             struct sb_error *err)
 {
-    return source->ops->next(source, member, err);
+    return sb_interrupted() ? sb_fail_interrupt(err) : source->ops->next(source, member, err);
 }
 
 enum sb_code sb_source_holds(struct sb_source *source, const char *name, size_t size,
@@ -24,7 +26,7 @@ enum sb_code sb_source_holds(struct sb_source *source, const char *name, size_t 
 enum sb_code sb_source_block(struct sb_source *source, const void **data, size_t *size,
                              struct sb_error *err)
 {
-    return source->ops->block(source, data, size, err);
+    return sb_interrupted() ? sb_fail_interrupt(err) : source->ops->block(source, data, size, err);
 }
 
 static enum sb_code open_bare(struct sb_loader **out, struct sb_error *err)

@@ -106,7 +106,8 @@ void sb_source_free(struct sb_source *source); /* NULL is allowed */
 /*
  * The next member; what was not read of the last one is passed over. SB_END after the last, when
  * the end was found to be sound or what is wrong was told. SB_DAMAGED, SB_FORMAT: nothing further
- * can be read. The member's strings live until the next call of this.
+ * can be read. The member's strings live until the next call of this. SB_INTERRUPT once the work is
+ * cancelled (core/interrupt.h), so also of sb_source_block: a loop over them need not ask.
  */
 enum sb_code sb_source_next(struct sb_source *source, struct sb_member *member,
                             struct sb_error *err) SB_CHECKED;

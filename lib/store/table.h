@@ -19,10 +19,13 @@
 #include <stdbool.h>
 
 struct sb_bag;
-struct sb_cache;
+struct sb_facts;
+struct sb_listing;
 struct sb_record_names;
 struct sb_syrah_set;
 struct sb_table;
+struct sb_usage;
+struct sb_usage_options;
 
 struct sb_cell {
     int64_t row;
@@ -41,6 +44,24 @@ struct sb_column {
     const char *name; /* "" of the only one, which has none; lives until the next call */
     bool blob;        /* a pickle */
     enum sb_dtype dtype;
+};
+
+#define SB_NO_ROW (-1)
+
+/* What a row is called: any bytes. */
+struct sb_row_key {
+    const char *text;
+    size_t size;
+};
+
+/* A file that a table is made of, or that is a part of it. */
+struct sb_table_part {
+    const char *path; /* as long as the table */
+    int64_t rows;
+    int64_t bytes;         /* of rows alone, where these are by themselves; else of the file */
+    bool zstd;             /* rows are compressed, each by itself */
+    bool separate;         /* there is a limits file (bag.h) */
+    const char *structure; /* as facts.h has it; NULL: rows have none, or it is damaged */
 };
 
 /* What is damaged has its subject before it, where nothing else is said. */
@@ -68,6 +89,30 @@ struct sb_table_ops {
      * number. */
     enum sb_code (*row_name)(struct sb_table *table, int64_t row, struct sb_buf *out,
                              struct sb_error *err);
+
+    /* Where rows of these names are, SB_NO_ROW: nowhere; *bytes: about so many those take that were
+     * found. NULL: rows have no names by which they could be found. */
+    enum sb_code (*find_rows)(struct sb_table *table, const struct sb_row_key *keys, size_t count,
+                              int64_t *rows, int64_t *bytes, struct sb_error *err);
+
+    /* A file by its number. SB_END: there are no more. NULL: no files are its own. */
+    enum sb_code (*part)(struct sb_table *table, uint32_t number, struct sb_table_part *out,
+                         struct sb_error *err);
+
+    /* Fills in what is known (facts.h) of a row, NULL: nothing but its number; and of a column of
+     * the row that was looked at last. What is damaged is a fact, whose text may be that of err. */
+    enum sb_code (*describe_row)(struct sb_table *table, int64_t row, struct sb_facts *facts,
+                                 struct sb_error *err);
+    enum sb_code (*describe)(struct sb_table *table, int64_t row, uint32_t column,
+                             struct sb_facts *facts, struct sb_error *err);
+
+    /* NULL: rows are not records of bytes, to be looked at many at once and found by what they
+     * hold. Of the table. */
+    struct sb_bag *(*records)(struct sb_table *table);
+
+    /* How much there is, as sb_table_usage (usage.h) has it. */
+    enum sb_code (*usage)(struct sb_table *table, const struct sb_usage_options *options,
+                          struct sb_usage *usage, struct sb_error *err);
 
     /* For a worker. */
     enum sb_code (*reader_new)(const struct sb_table *table, void **out, struct sb_error *err);
@@ -105,12 +150,10 @@ struct sb_table {
     bool numbered;         /* a row is its number; else frames that have numbers count cells */
     bool varied;           /* columns are not the same for all rows */
     int64_t cell_size;     /* about so many bytes, above 0 */
+    const struct sb_listing *listing;
 
-    /* What it is of; the others are NULL, or false. */
-    bool of_samples;
-    struct sb_bag *bag;
-    struct sb_syrah_set *syrah;
-    struct sb_cache *cache;
+    /* Rows that no longer count are rows, too, from the next count on. Of the caller. */
+    bool superseded;
 
     /* How rows are called, instead; NULL: as the kind has it. Of the caller. */
     struct sb_record_names *names;

@@ -172,6 +172,14 @@ break_append() {
     run_ok sb convert --force --frame=line more set@2.bag
     lines_of set@2.bag | cmp - more
     nothing_left
+    mv set-00000-of-00002.bag elsewhere
+    cp elsewhere before
+    ln -s elsewhere set-00000-of-00002.bag
+    run_ok sb convert --force --frame=line lines set@2.bag
+    [[ ! -L set-00000-of-00002.bag ]]
+    lines_of set@2.bag | cmp - lines
+    cmp elsewhere before
+    nothing_left
 }
 
 @test "--append: to a bag, beside separate limits, to the last shard of a set; not to an interleaved one" {

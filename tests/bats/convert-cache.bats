@@ -381,9 +381,11 @@ END
     run_ok sb convert --append --to=cache tree m
     [[ $(there . m/segments) == \
         'm tree m/segments/segment_000000.arrow m/segments/segment_000001.arrow ' ]]
-    touch m/segments/segment_000002.arrow.shardbox.tmp m/segments/segment_000002.arrow.tmp
+    touch m/segments/segment_000002.arrow.shardbox.tmp m/segments/segment_000002.arrow.tmp \
+        m/.index.pkl.shardbox-out m/.schema.json.shardbox-out m/index.pkl.shardbox.tmp m/index.pkl.tmp
     run_ok sb convert --append tree m
-    [[ ! -e m/segments/segment_000002.arrow.shardbox.tmp && -e m/segments/segment_000002.arrow.tmp ]]
+    [[ -z $(find m -name '*.shardbox*') ]]
+    [[ -e m/segments/segment_000002.arrow.tmp && -e m/index.pkl.tmp ]]
     mkfifo pipe
     sb convert --append --from=tar pipe m &
     exec 9>pipe

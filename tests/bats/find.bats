@@ -139,6 +139,8 @@ names_of() {
     run_ok sb find --exclude sub/dir --type=f a.barecat sub
     output_is "sub/file"
     run_ok sb find --include '*.bin' --exclude '*' a.barecat sub/dir
+    output_is "sub/dir/file.bin"
+    run_ok sb find --exclude '*' --include '*.bin' a.barecat sub/dir
     output_is ""
     run_ok sb find --include '*.bin' a.barecat sub/dir
     output_is "sub/dir/file.bin"

@@ -186,6 +186,26 @@ mtime_ns|0"
     stderr_has "t/file: has extended attributes or an ACL"
 }
 
+@test "hard links and far times are counted in one line, listed by --report, refused by --strict" {
+    mkdir t
+    echo 1 >t/one
+    ln t/one t/two
+    touch -d '2400-01-01' t/far
+    [[ $(stat -c %Y t/far) == 13569465600 ]] || skip "no such times here"
+    run_ok sb pack --report=report a.barecat t
+    stderr_is "shardbox pack: a.barecat: hard links of 2 members, times before 1678 or after 2262 of 1 are not held by an archive; the report lists them"
+    [[ $(cat report) == '{"path":"t/far","lost":["times"]}
+{"path":"t/one","lost":["hard-links"]}
+{"path":"t/two","lost":["hard-links"]}' ]]
+    run_ok sb find --printf '%p %T@\n' a.barecat t/far
+    output_is "t/far 9223372036.8547758070"
+    run_fail 2 sb pack --strict b.barecat t
+    stderr_has "t/one: is a hard link, which an archive holds as a file of its own"
+    stderr_has "t/far: is of a time that an archive cannot hold, before 1678 or after 2262"
+    run_fail 2 sb pack --report=c.barecat c.barecat t
+    [[ ! -e c.barecat ]]
+}
+
 @test "a missing path is named, the rest is packed" {
     echo 1 >there
     run_fail 1 sb pack a.barecat missing there

@@ -57,6 +57,19 @@ are_whole() {
     [[ -n $(sort <(stems train.tar) <(stems val.tar) | uniq -d) ]]
 }
 
+@test "links are dealt out as files are" {
+    mkdir tree
+    for i in 1 2 3 4; do
+        printf %s "$i.a" >"tree/$i.a"
+        ln -s "$i.a" "tree/l$i.a"
+    done
+    run_ok sb pack set.barecat -C tree .
+    run_ok sb split -q --samples --parts=4 -o '{}.tar' set.barecat
+    for i in 0 1 2 3; do
+        (($(tar tf $i.tar | wc -l) == 2)) || fail "$(tar tf $i.tar)"
+    done
+}
+
 @test "a list names samples by their stems or one of their files; one that is not there is told" {
     make_samples 4
     printf '%s\n' a.b/0001 a.b/0003.json README >list
@@ -240,6 +253,8 @@ jpg 1'
     (($(sb cat --samples --shuffle --array=jpg a.barecat | wc -l) == 4)) || fail 'shuffled'
     run_fail 2 sb cat --samples --array=png a.barecat
     stderr_is "shardbox cat: a.barecat: no sample has a file 'png'"
+    run_fail 2 sb cat --samples a.barecat x
+    stderr_is "shardbox cat: a.barecat: 'x' is no sample number, and no START:STOP:STEP with a step other than 0; the name of one file follows behind a '/', or is in --array=NAME"
     run_fail 2 sb cat --samples --part=1/2 a.barecat 0/json 1
     stderr_is 'shardbox cat: a.barecat: samples of a list, or of different files, cannot be sampled, shuffled, cut or repeated'
 }
@@ -271,9 +286,14 @@ json 2'
     for i in 1 2 3; do names t.tar.gz --part=$i/3; done >cut
     [[ $(sort <(tr ' ' '\n' <cut) | paste -sd ' ') == "$(names t.tar.gz | tr ' ' '\n' | sort | paste -sd ' ')" ]] ||
         fail 'parts'
+    [[ $(sb cat --samples --frame=tar --part=1/2 t.tar.gz ::2 | tar tf - | paste -sd ' ') == '3.jpg 3.json 2.jpg 2.json' ]] || fail 'part of a slice'
+    [[ $(sb cat --samples --frame=tar --part=2/2 t.tar.gz ::2 | tar tf - | paste -sd ' ') == 'README sub/1.jpg' ]] || fail 'part of a slice'
     run_fail 1 sb cat --samples t.tar.gz 2 99
     output_is readme
     stderr_is 'shardbox cat: t.tar.gz: sample 99: there are 7'
+    run_fail 1 sb cat --samples --array=png --array=jpg - 0 < <(cat t.tar)
+    output_is 'jpg 3'
+    stderr_is "shardbox cat: standard input: no sample has a file 'png'"
     echo late >w/3.txt
     tar rf t.tar -C w 3.txt
     run_fail 1 sb cat --samples - 0 < <(cat t.tar)
@@ -287,4 +307,26 @@ json 3'
     done
     run_fail 2 sb cat --samples --shuffle t.tar.gz
     stderr_has 'without draws (--sample, --shuffle, --forever)'
+}
+
+@test "a file whose name begins and ends with a dot is a sample that is called as it is" {
+    mkdir tree
+    echo 1 >tree/.x
+    echo 2 >tree/.x.
+    run_ok sb pack set.barecat -C tree .
+    run_ok sb ls --samples set.barecat
+    output_is '0 2 - .x
+1 2 - .x.'
+}
+
+@test "cat --samples --forever ends where no sample has such a file" {
+    mkdir tree
+    touch tree/1.jpg tree/2.jpg tree/3.txt
+    run_ok sb pack set.barecat -C tree .
+    for choice in --array=txt "--array=txt --shuffle" "--array=txt --sample=1"; do
+        run_fail 2 timeout -k 1 60 "$SHARDBOX" cat --samples --forever $choice set.barecat :2
+        stderr_has "nothing would ever be written"
+    done
+    run_fail 2 timeout -k 1 60 "$SHARDBOX" cat --samples --forever set.barecat 0/txt
+    [[ $(sb cat --samples --forever --array=txt --frame=line set.barecat | head -n 3 | wc -l) == 3 ]]
 }

@@ -47,7 +47,7 @@ static enum sb_code write_row(struct sb_cache_writer *writer, const char *name, 
     struct sb_npy array = {.dtype = SB_DTYPE_FLOAT32, .dims = 1, .shape = {count}};
     const size_t *order;
     char text[256];
-    struct sb_cache_key key = {.text = text};
+    struct sb_row_key key = {.text = text};
 
     array.data_size = count * (int64_t)sizeof(*values);
     key.size = (size_t)snprintf(text, sizeof(text), "%s:%lld", name, (long long)row);

@@ -1257,6 +1257,8 @@ check_cacheappend() {
             done
             [ -z "$(cd old.keys && find . ! -exec test -e ../out/{} \; -print)" ] || report "keys are lost"
         }
+        # Its index knows no segment that was taken back.
+        [ "$1" != failed ] || [ -n "${onward-}" ] || verified at/m || report "verify"
         ;;
     esac
 }

@@ -2,6 +2,7 @@
  * index.pkl of a cache: whatever it says, reading ends, keys lie within it, and what was read is
  * written and read again as the same.
  */
+#include "core/buf.h"
 #include "store/cache/pickle_index.h"
 
 #include <stdlib.h>
@@ -24,18 +25,23 @@ static enum sb_code take(void *context, const struct sb_pickle_entry *entry, str
         (size_t)(entry->key - table->data) > table->size - entry->key_size || entry->segment < 0 ||
         entry->row < 0)
         abort();
-    return sb_pickle_index_add(&table->writer, &table->written, entry) ? sb_fail_memory(err)
-                                                                       : SB_OK;
+    return sb_pickle_index_add(&table->writer, entry, err);
+}
+
+static enum sb_code collect(void *out, const void *data, size_t size, struct sb_error *err)
+{
+    return sb_buf_add(out, data, size) ? sb_fail_memory(err) : SB_OK;
 }
 
 static enum sb_code rewrite(struct table *table, struct sb_error *err)
 {
+    struct sb_error ignored;
     enum sb_code code;
 
-    if (sb_pickle_index_begin(&table->writer, &table->written))
+    if (sb_pickle_index_begin(&table->writer, collect, &table->written, err))
         abort();
     code = sb_pickle_index_read(table->data, table->size, take, table, err);
-    if (sb_pickle_index_end(&table->writer, &table->written))
+    if (sb_pickle_index_end(&table->writer, &ignored))
         abort();
     return code;
 }

@@ -115,6 +115,12 @@ static inline void write_file(const char *dir, const char *name, const void *dat
     CHECK(close(fd) == 0);
 }
 
+static inline enum sb_code add_to_index(void *out, const void *data, size_t size,
+                                        struct sb_error *error)
+{
+    return sb_buf_add(out, data, size) ? sb_fail_memory(error) : SB_OK;
+}
+
 /* index.pkl: "key=segment:row ..."; `cut` bytes are missing at its end. */
 static inline void make_index(const char *dir, const char *entries, size_t cut)
 {
@@ -122,7 +128,7 @@ static inline void make_index(const char *dir, const char *entries, size_t cut)
     struct sb_buf out = {0};
     char key[100], *end;
 
-    CHECK(sb_pickle_index_begin(&writer, &out) == SB_OK);
+    CHECK(sb_pickle_index_begin(&writer, add_to_index, &out, &err) == SB_OK);
     while (*(entries += strspn(entries, " "))) {
         struct sb_pickle_entry entry = {.key = key};
 
@@ -131,9 +137,9 @@ static inline void make_index(const char *dir, const char *entries, size_t cut)
         entry.segment = strtol(entries, &end, 10);
         entry.row = strtol(end + 1, &end, 10);
         entries = end;
-        CHECK(sb_pickle_index_add(&writer, &out, &entry) == SB_OK);
+        CHECK(sb_pickle_index_add(&writer, &entry, &err) == SB_OK);
     }
-    CHECK(sb_pickle_index_end(&writer, &out) == SB_OK);
+    CHECK(sb_pickle_index_end(&writer, &err) == SB_OK);
     write_file(dir, "index.pkl", out.data, out.size - cut);
     sb_buf_release(&out);
 }

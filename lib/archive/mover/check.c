@@ -10,8 +10,6 @@
 #include "archive/database.h"
 #include "core/interrupt.h"
 
-#define ROWS_BETWEEN_LOOKS 4096
-
 /* How far a pass has come. */
 struct pass {
     struct sb_mover *mover;
@@ -149,8 +147,8 @@ static enum sb_code run_pass(struct pass *pass, char *sql,
     while (sb_database_row(pass->rows, &code, err)) {
         add_to_sum(pass);
         code = check(pass, err);
-        if (code == SB_OK && pass->count % ROWS_BETWEEN_LOOKS == 0 && sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (code == SB_OK)
+            code = sb_heed_interrupt(err);
     }
     sqlite3_finalize(pass->rows);
     return code;

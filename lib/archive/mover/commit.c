@@ -26,16 +26,8 @@ struct range {
 enum sb_code sb_mover_move(struct sb_mover *mover, const struct sb_mover_file *from, uint32_t shard,
                            int64_t offset, struct sb_error *err)
 {
-    size_t room = mover->queue_room ? mover->queue_room * 2 : 256;
-    struct move *grown;
-
-    if (mover->queued == mover->queue_room) {
-        grown = reallocarray(mover->queue, room, sizeof(*grown));
-        if (!grown)
-            return sb_fail_memory(err);
-        mover->queue = grown;
-        mover->queue_room = room;
-    }
+    if (sb_grow(&mover->queue, &mover->queue_room, mover->queued, sizeof(*mover->queue), err))
+        return err->code;
     mover->queue[mover->queued++] = (struct move){.from = *from, .shard = shard, .offset = offset};
     return SB_OK;
 }
@@ -184,7 +176,7 @@ enum sb_code sb_mover_commit(struct sb_mover *mover, struct sb_error *err)
     if (mover->queued == 0)
         return SB_OK;
     if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
+        return sb_fail_interrupt(err);
     code = refuse_taken(mover, err);
     if (code == SB_OK)
         code = sb_mover_copy(mover, err);

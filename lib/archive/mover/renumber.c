@@ -185,7 +185,7 @@ static enum sb_code renumber_some(struct renumbering_rows *rows, bool *all, stru
         return SB_OK;
     rows->changed = 0;
     if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
+        return sb_fail_interrupt(err);
     return sb_mover_commit_index(mover, err);
 }
 

@@ -10,6 +10,7 @@
 #include "core/interrupt.h"
 #include "core/io.h"
 #include "core/kept_open.h"
+#include "core/name.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,10 +68,7 @@ static enum sb_code refuse_name(const char *archive, const char *base, struct sb
 
 char *sb_hold_path(const char *archive, struct sb_error *err)
 {
-    const char *slash = strrchr(archive, '/');
-    const char *base = slash ? slash + 1 : archive;
-
-    if (refuse_name(archive, base, err))
+    if (refuse_name(archive, sb_base_name(archive), err))
         return NULL;
     return sb_resolve_directory_of(archive, err);
 }
@@ -525,7 +523,7 @@ enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file, struct sb_
         if (rc != SQLITE_BUSY)
             return fail_to_exclude(db, file, rc, err);
         if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
+            return sb_fail_interrupt(err);
         if (waited >= wait)
             break;
         usleep(ASK_MILLISECONDS * 1000);

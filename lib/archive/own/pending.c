@@ -4,6 +4,7 @@
 #include "archive/database.h"
 #include "archive/own/own_names.h"
 #include "core/look.h"
+#include "core/name.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 static enum sb_code fail_unexplained(const char *archive, uint32_t from, const char *shard,
                                      struct sb_error *err)
 {
-    const char *slash = strrchr(shard, '/'), *name = slash ? slash + 1 : shard;
+    const char *name = sb_base_name(shard);
 
     if (from > 0)
         return sb_fail(err, SB_EXISTS,
@@ -75,7 +76,7 @@ enum sb_code sb_pending_record(struct sqlite3 *db, const char *prefix, uint32_t 
 static enum sb_code vet(const struct sb_config_row *row, const char *archive,
                         struct sb_pending *pending, struct sb_error *err)
 {
-    const char *base = strrchr(archive, '/') ? strrchr(archive, '/') + 1 : archive;
+    const char *base = sb_base_name(archive);
     const char *suffix = sb_pending_suffix(row->text, base, strlen(base));
 
     if (!suffix || row->number < 1 || row->number > SB_SHARD_MAX + 1)

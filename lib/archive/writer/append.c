@@ -43,14 +43,10 @@ static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
     if (code == SB_OK)
         code = sb_database_run(writer->db, "PRAGMA cache_size=-24576", err);
     if (code == SB_OK)
-        code = sb_database_open_private(&writer->staging, writer->hold.path, err);
-    if (code == SB_OK)
-        code = sb_database_run(writer->staging, tables, err);
+        code = SB_TABLES(&writer->staging, writer->hold.path, err, tables,
+                         {&writer->drop_file, "INSERT OR IGNORE INTO dropped VALUES (?1)"});
     if (code == SB_OK)
         code = sb_writer_prepare_rows(writer, writer->staging, err);
-    if (code == SB_OK)
-        code = sb_database_prepare(writer->staging, &writer->drop_file,
-                                   "INSERT OR IGNORE INTO dropped VALUES (?1)", err);
     if (code == SB_OK)
         code = SB_PREPARE(writer->db, err,
                           {&writer->find_file, "SELECT shard, offset, size, crc32c, mode, mtime_ns"

@@ -3,6 +3,7 @@
 #include "archive/config.h"
 #include "archive/database.h"
 #include "core/number.h"
+#include "core/time.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -14,19 +15,9 @@ static void make_key(char key[KEY_ROOM], uint32_t shard)
     snprintf(key, KEY_ROOM, SB_CONFIG_SOURCE "%05u", shard);
 }
 
-static int64_t mtime_of(const struct stat *st)
-{
-    int64_t seconds = st->st_mtim.tv_sec, result;
-
-    if (__builtin_mul_overflow(seconds, 1000000000, &result) ||
-        __builtin_add_overflow(result, st->st_mtim.tv_nsec, &result))
-        return seconds < 0 ? INT64_MIN : INT64_MAX;
-    return result;
-}
-
 bool sb_linked_same_time(const struct sb_linked *linked, const struct stat *st)
 {
-    return linked->mtime_ns == mtime_of(st);
+    return linked->mtime_ns == sb_time_ns(st->st_mtim);
 }
 
 static enum sb_code run_for(struct sqlite3 *db, const char *sql, uint32_t shard,
@@ -55,7 +46,7 @@ enum sb_code sb_linked_record(struct sqlite3 *db, uint32_t shard, const struct s
     if (!st)
         return sb_config_put(db, key, NULL, NULL, err);
     size = st->st_size;
-    snprintf(mtime, sizeof(mtime), "%lld", (long long)mtime_of(st));
+    snprintf(mtime, sizeof(mtime), "%lld", (long long)sb_time_ns(st->st_mtim));
     return sb_config_put(db, key, mtime, &size, err);
 }
 

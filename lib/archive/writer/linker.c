@@ -92,15 +92,8 @@ static enum sb_code put_file(struct sb_linker *linker, const struct stat *st, ui
 {
     struct sizes *sizes = &linker->sizes;
 
-    if (number >= sizes->room) {
-        size_t room = ((size_t)number + 16) * 2;
-        int64_t *bytes = reallocarray(sizes->bytes, room, sizeof(*bytes));
-
-        if (!bytes)
-            return sb_fail_memory(err);
-        sizes->bytes = bytes;
-        sizes->room = room;
-    }
+    if (sb_grow(&sizes->bytes, &sizes->room, number, sizeof(*sizes->bytes), err))
+        return err->code;
     sizes->bytes[number] = st->st_size;
     return put(&linker->files, st->st_dev, st->st_ino, number, err);
 }

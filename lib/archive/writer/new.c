@@ -9,6 +9,7 @@
 #include "archive/own/own_names.h"
 #include "archive/own/settle.h"
 #include "core/io.h"
+#include "core/thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -118,7 +119,7 @@ static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
     code = sb_writer_make_copies(writer, err);
     if (code)
         return code;
-    threaded = pthread_create(&thread, NULL, sync_shards, &job) == 0;
+    threaded = sb_thread_start(&thread, sync_shards, &job);
     code = build_indexes(writer, err);
     if (threaded)
         pthread_join(thread, NULL);

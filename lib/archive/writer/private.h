@@ -42,6 +42,8 @@ struct sb_writer {
     const struct sb_notify *notify;
     struct sb_writer_counts counts;
     const struct sb_progress *progress;
+    struct sb_owner_names owners; /* once there are any to be added: those of the archive, too */
+    bool owners_loaded;
     bool sets_progress;
     sqlite3_stmt *add_file;
     sqlite3_stmt *add_copy; /* NULL until there is one */

@@ -93,20 +93,11 @@ void sb_tally_pop(struct sb_tally *tally)
 
 static enum sb_code push(struct sb_tally *tally, size_t key_size, struct sb_error *err)
 {
-    struct frame *grown;
-    size_t room;
-
     if (tally->depth > SB_DEPTH_MAX + 1)
         return sb_fail(err, SB_LIMIT, "%s: more than %d directories deep", tally->key.data,
                        SB_DEPTH_MAX);
-    if (tally->depth == tally->room) {
-        room = tally->room ? 2 * tally->room : 16;
-        grown = realloc(tally->frames, room * sizeof(*grown));
-        if (!grown)
-            return sb_fail_memory(err);
-        tally->frames = grown;
-        tally->room = room;
-    }
+    if (sb_grow(&tally->frames, &tally->room, tally->depth, sizeof(*tally->frames), err))
+        return err->code;
     tally->frames[tally->depth++] = (struct frame){.key_size = key_size};
     return SB_OK;
 }

@@ -107,6 +107,7 @@ void sb_writer_free(struct sb_writer *writer)
     sqlite3_finalize(writer->find_file);
     sqlite3_finalize(writer->find_dir);
     sb_database_close(writer->staging);
+    sb_owner_names_release(&writer->owners);
     if (writer->db != writer->made.db)
         sb_database_close(writer->db);
     sb_new_index_release(&writer->made);
@@ -134,6 +135,8 @@ enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count
 
     if (code == SB_OK)
         code = sb_config_put(writer->db, SB_CONFIG_SHARD_SIZE, NULL, &writer->limit, err);
+    if (code == SB_OK)
+        code = sb_owner_names_save(&writer->owners, writer->db, err);
     if (code == SB_OK && pending)
         code = sb_pending_record(writer->db, writer->hold.note.path, shard_count, err);
     return code;
@@ -279,6 +282,34 @@ uint32_t sb_writer_shards_before(const struct sb_writer *writer)
 struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer)
 {
     return writer->counts;
+}
+
+/* What an archive says that is added to counts. */
+static enum sb_code load_owners(struct sb_writer *writer, struct sb_error *err)
+{
+    if (writer->owners_loaded || writer->mode != SB_APPEND)
+        return SB_OK;
+    writer->owners_loaded = true;
+    return sb_owner_names_load(&writer->owners, writer->db, NULL, err);
+}
+
+enum sb_code sb_writer_name_owner(struct sb_writer *writer, enum sb_owner which, int64_t id,
+                                  const char *name, bool *kept, struct sb_error *err)
+{
+    enum sb_code code = load_owners(writer, err);
+
+    return code ? code : sb_owner_names_add(&writer->owners, which, id, name, kept, err);
+}
+
+enum sb_code sb_writer_name_owners(struct sb_writer *writer, const struct sb_owner_names *names,
+                                   const struct sb_notify *notify, struct sb_error *err)
+{
+    enum sb_code code = names->count > 0 ? load_owners(writer, err) : SB_OK;
+
+    for (size_t i = 0; !code && i < names->count; i++)
+        code = sb_owner_names_tell(&writer->owners, names->list[i].which, names->list[i].id,
+                                   names->list[i].name, notify, err);
+    return code;
 }
 
 void sb_writer_set_progress(struct sb_writer *writer, const struct sb_progress *progress)

@@ -12,6 +12,7 @@
 #define SB_ARCHIVE_WRITER_WRITER_H
 
 #include "archive/entry.h"
+#include "archive/owner_names.h"
 #include "archive/writer/linker.h"
 #include "core/error.h"
 
@@ -167,6 +168,17 @@ enum sb_code sb_writer_drop_dir(struct sb_writer *writer, const char *path, size
  */
 enum sb_code sb_writer_rename(struct sb_writer *writer, const char *from, size_t from_size,
                               const char *to, size_t to_size, struct sb_error *err) SB_CHECKED;
+
+/*
+ * The index is to say what an owner is called; *kept is false where it says something else already.
+ * See owner_names.h.
+ */
+enum sb_code sb_writer_name_owner(struct sb_writer *writer, enum sb_owner which, int64_t id,
+                                  const char *name, bool *kept, struct sb_error *err) SB_CHECKED;
+
+/* The same of all these; one that is not kept is told as a warning. */
+enum sb_code sb_writer_name_owners(struct sb_writer *writer, const struct sb_owner_names *names,
+                                   const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
 
 /*
  * The commit stores it along with all else (progress.h), and it is the caller's until then; NULL:

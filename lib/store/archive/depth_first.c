@@ -55,17 +55,11 @@ static enum sb_code make_wait(struct sb_depth_first *walk, const struct sb_entry
                               struct sb_error *err)
 {
     struct directory *directory;
+    size_t before = walk->room;
 
-    if (walk->count == walk->room) {
-        size_t room = walk->room ? 2 * walk->room : 16;
-        struct directory *more = reallocarray(walk->waiting, room, sizeof(*more));
-
-        if (!more)
-            return sb_fail_memory(err);
-        memset(more + walk->room, 0, (room - walk->room) * sizeof(*more));
-        walk->waiting = more;
-        walk->room = room;
-    }
+    if (sb_grow(&walk->waiting, &walk->room, walk->count, sizeof(*directory), err))
+        return err->code;
+    memset(walk->waiting + before, 0, (walk->room - before) * sizeof(*directory));
     directory = &walk->waiting[walk->count];
     if (sb_buf_set(&directory->path, entry->path, entry->path_size))
         return sb_fail_memory(err);

@@ -4,6 +4,7 @@
 #include "archive/own/progress.h"
 #include "archive/writer/writer.h"
 #include "core/name.h"
+#include "store/member.h"
 
 #include <string.h>
 
@@ -124,4 +125,28 @@ enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entr
     sb_tell(holdings->notify, SB_PROBLEM, "clash", wanted->path, "is a %s in the archive; left out",
             old->type == SB_DIR ? "directory" : "file");
     return SB_END;
+}
+
+static enum sb_code name_owner(struct sb_writer *writer, struct sb_member *member,
+                               enum sb_owner which, struct sb_error *err)
+{
+    const struct sb_entry *entry = &member->entry;
+    const char *name = which == SB_USER ? member->user : member->group;
+    int64_t id = which == SB_USER ? entry->uid : entry->gid;
+    bool kept = true;
+    enum sb_code code = SB_OK;
+
+    if (name && name[0] && (entry->has & (which == SB_USER ? SB_HAS_UID : SB_HAS_GID)))
+        code = sb_writer_name_owner(writer, which, id, name, &kept, err);
+    if (!kept)
+        member->has |= SB_KEEPS_SECOND_NAME;
+    return code;
+}
+
+enum sb_code sb_holdings_name_owners(struct sb_writer *writer, struct sb_member *member,
+                                     struct sb_error *err)
+{
+    enum sb_code code = name_owner(writer, member, SB_USER, err);
+
+    return code ? code : name_owner(writer, member, SB_GROUP, err);
 }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 struct sb_address;
+struct sb_member;
 struct sb_archive;
 struct sb_progress;
 struct sb_writer;
@@ -53,5 +54,12 @@ bool sb_holdings_is_own(const struct sb_holdings *holdings, const struct sb_entr
 /* sb_writer_drop_file of one of the run's own. *dropped: it is the first call for this one. */
 enum sb_code sb_holdings_drop_own(struct sb_holdings *holdings, const struct sb_entry *old,
                                   bool *dropped, struct sb_error *err) SB_CHECKED;
+
+/* What an archive holds of a member. */
+#define SB_ARCHIVE_HOLDS (SB_KEEPS_OWNER | SB_KEEPS_OWNER_NAME | SB_KEEPS_NANOSECONDS)
+
+/* The names of its owners go into the index; it has SB_KEEPS_SECOND_NAME where one cannot. */
+enum sb_code sb_holdings_name_owners(struct sb_writer *writer, struct sb_member *member,
+                                     struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -364,7 +364,7 @@ static enum sb_code write_files(struct sb_index_rows *rows, struct sb_writer *wr
             code = SB_OK;
         }
         if (!code && sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+            code = sb_fail_interrupt(err);
     }
     sqlite3_finalize(writing.files);
     sqlite3_finalize(writing.find_dir);

@@ -403,8 +403,11 @@ static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct s
     struct archive_sink *self = self_of(sink);
     enum sb_code code = SB_OK;
 
-    for (size_t i = 0; code == SB_OK && i < batch->count; i++)
+    for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
         code = add_item(self, &batch->items[i], err);
+        if (code == SB_OK)
+            code = sb_holdings_name_owners(self->writer, &batch->items[i].member, err);
+    }
     take_counts(self);
     return code;
 }
@@ -463,8 +466,7 @@ enum sb_code sb_sink_open_archive(struct sb_sink **out,
     *out = NULL;
     if (!self)
         return sb_fail_memory(err);
-    self->sink = (struct sb_sink){
-        .ops = &ops, .name = options->path, .holds = SB_KEEPS_OWNER | SB_KEEPS_NANOSECONDS};
+    self->sink = (struct sb_sink){.ops = &ops, .name = options->path, .holds = SB_ARCHIVE_HOLDS};
     self->meeting = options->meeting;
     self->advice = options->advice ? options->advice : "--duplicates";
     self->keep_dirs = options->keep_dirs;

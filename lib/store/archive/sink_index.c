@@ -1,4 +1,5 @@
 #include "archive/shards.h"
+#include "store/archive/holdings.h"
 #include "store/archive/index_rows.h"
 #include "store/sinks.h"
 
@@ -52,7 +53,6 @@ static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
     struct sb_entry entry = member->entry;
     bool has_bytes = entry.type != SB_DIR && !member->hard_link && entry.size > 0;
 
-    (void)item;
     if (has_bytes && !member->located)
         return refuse(member, err);
     if (has_bytes && (member->at < 0 || member->at > sink->size - entry.size))
@@ -67,6 +67,9 @@ static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
             sb_index_rows_keep_order(sink->rows);
         sink->last = member->at;
     }
+    item->member = *member;
+    if (sb_holdings_name_owners(sink->writer, &item->member, err))
+        return err->code;
     return sb_index_rows_add(sink->rows, sink->count++, &entry, member->hard_link, err);
 }
 
@@ -129,7 +132,7 @@ enum sb_code sb_sink_open_index(struct sb_sink **out, const struct sb_index_sink
         return sb_fail_memory(err);
     sink->base.ops = &ops;
     sink->base.name = options->path;
-    sink->base.holds = SB_KEEPS_OWNER | SB_KEEPS_NANOSECONDS;
+    sink->base.holds = SB_ARCHIVE_HOLDS;
     sink->base.unread = true;
     sink->options = *options;
     code = sb_writer_open(&sink->writer, options->path, &options->writer, err);

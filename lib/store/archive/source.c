@@ -5,10 +5,12 @@
 
 #include "archive/archive.h"
 #include "archive/content.h"
+#include "archive/owner_names.h"
 #include "archive/select.h"
 #include "archive/shards.h"
 #include "core/crc32c.h"
 #include "core/name.h"
+#include "core/time.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +18,7 @@
 /* Read ahead where extents follow each other. Larger saves nothing, and leaves a core's cache. */
 #define WINDOW_BYTES ((size_t)128 << 10)
 
-#define GAP_MAX     4096 /* cheaper to read than to skip */
-#define NANOSECONDS INT64_C(1000000000)
+#define GAP_MAX 4096 /* cheaper to read than to skip */
 
 /* What comes next; plans are ended by STAGE_OVER. */
 enum stage {
@@ -44,6 +45,7 @@ struct archive_source {
     struct sb_cursor *cursor;
     struct sb_depth_first *walk;
     struct sb_select *select;
+    struct sb_owner_names owners;
 };
 
 /* The bytes of a shard from `start` on that are in `data`, for rows of that generation. */
@@ -81,6 +83,7 @@ static void free_source(struct sb_source *base)
     sb_cursor_free(source->cursor);
     sb_depth_first_free(source->walk);
     sb_select_free(source->select);
+    sb_owner_names_release(&source->owners);
     sb_content_free(source->content);
     sb_shards_free(source->shards);
     free(source);
@@ -189,9 +192,21 @@ static unsigned properties_of(const struct sb_entry *entry)
 
     if (entry->has & (SB_HAS_UID | SB_HAS_GID))
         has |= SB_KEEPS_OWNER;
-    if ((entry->has & SB_HAS_MTIME) && entry->mtime_ns % NANOSECONDS)
+    if ((entry->has & SB_HAS_MTIME) && entry->mtime_ns % SB_SECOND)
         has |= SB_KEEPS_NANOSECONDS;
     return has;
+}
+
+static void name_owners(struct archive_source *source, struct sb_member *member)
+{
+    const struct sb_entry *entry = &member->entry;
+
+    if (entry->has & SB_HAS_UID)
+        member->user = sb_owner_name(&source->owners, SB_USER, entry->uid);
+    if (entry->has & SB_HAS_GID)
+        member->group = sb_owner_name(&source->owners, SB_GROUP, entry->gid);
+    if (member->user || member->group)
+        member->has |= SB_KEEPS_OWNER_NAME;
 }
 
 static enum sb_code next(struct sb_source *base, struct sb_member *member, struct sb_error *err)
@@ -211,6 +226,8 @@ static enum sb_code next(struct sb_source *base, struct sb_member *member, struc
     }
     *member =
         (struct sb_member){.entry = entry, .has = properties_of(&entry), .component = entry.path};
+    if (source->owners.count > 0)
+        name_owners(source, member);
     member->place[PLACE_SHARD] = (uint64_t)entry.generation << 32 | entry.shard;
     member->place[PLACE_OFFSET] = (uint64_t)entry.offset;
     member->place[PLACE_SUM] = entry.crc32c;
@@ -502,6 +519,8 @@ enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *a
         code = choose_walk(source, err);
     if (!code)
         code = find_total(source, err);
+    if (!code)
+        code = sb_owner_names_of(&source->owners, archive, source->options.notify, err);
     if (code)
         sb_source_free(&source->base);
     else
@@ -546,5 +565,6 @@ const struct sb_kind sb_archive_kind = {
     .explains_directory = true,
     .by_name = is_there,
     .by_content = begins_as_index,
+    .takes = SB_TO_INDEX | SB_TO_APPEND | SB_TO_SHARDS,
     .source = open_kind,
 };

@@ -1,12 +1,10 @@
 #include "store/arrow/column_spool.h"
-#include "core/buf.h"
+#include "core/spool.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define FILE_NAME "temporary file (see TMPDIR)"
-#define BLOCK     ((size_t)1 << 18)
+#define BLOCK ((size_t)1 << 18)
 
 /* What of a column is in the file. */
 struct part {
@@ -22,8 +20,7 @@ struct column {
 
 struct sb_column_spool {
     char *beside;
-    int fd;
-    int64_t file_size;
+    struct sb_spool file;
     size_t memory;
     size_t used; /* of it */
     struct column *columns;
@@ -38,10 +35,10 @@ enum sb_code sb_column_spool_new(struct sb_column_spool **out, size_t columns, s
     *out = NULL;
     if (!spool)
         return sb_fail_memory(err);
-    spool->fd = -1;
     spool->memory = memory;
     spool->count = columns;
     spool->beside = strdup(beside);
+    spool->file = (struct sb_spool){.beside = spool->beside, .memory_most = BLOCK, .fd = -1};
     spool->columns = calloc(columns + 1, sizeof(*spool->columns));
     if (!spool->beside || !spool->columns) {
         sb_column_spool_free(spool);
@@ -59,8 +56,7 @@ void sb_column_spool_free(struct sb_column_spool *spool)
         sb_buf_release(&spool->columns[i].parts);
         sb_buf_release(&spool->columns[i].memory);
     }
-    if (spool->fd >= 0)
-        close(spool->fd);
+    sb_spool_release(&spool->file);
     free(spool->columns);
     free(spool->beside);
     free(spool);
@@ -70,19 +66,13 @@ void sb_column_spool_free(struct sb_column_spool *spool)
 static enum sb_code spill(struct sb_column_spool *spool, struct column *column,
                           struct sb_error *err)
 {
-    struct part part = {.offset = spool->file_size, .size = (int64_t)column->memory.size};
-    enum sb_code code = SB_OK;
+    struct part part = {sb_spool_size(&spool->file), (int64_t)column->memory.size};
+    enum sb_code code = sb_spool_add(&spool->file, column->memory.data, column->memory.size, err);
 
-    if (spool->fd < 0)
-        code = sb_temp_file(&spool->fd, spool->beside, err);
-    if (code == SB_OK)
-        code = sb_pwrite_full(spool->fd, column->memory.data, column->memory.size, part.offset,
-                              FILE_NAME, err);
     if (code == SB_OK && sb_buf_add(&column->parts, &part, sizeof(part)))
         code = sb_fail_memory(err);
     if (code)
         return code;
-    spool->file_size += part.size;
     column->in_file += part.size;
     spool->used -= column->memory.size;
     sb_buf_release(&column->memory);
@@ -151,39 +141,15 @@ void sb_column_spool_cut(struct sb_column_spool *spool, size_t column, int64_t s
     }
 }
 
-static enum sb_code feed_part(const struct sb_column_spool *spool, const struct part *part,
-                              char *block, sb_each_block *each, void *context, struct sb_error *err)
-{
-    enum sb_code code = SB_OK;
-    size_t got;
-
-    for (int64_t done = 0; code == SB_OK && done < part->size; done += (int64_t)got) {
-        int64_t left = part->size - done;
-
-        code = sb_pread_full(spool->fd, block, left < (int64_t)BLOCK ? (size_t)left : BLOCK,
-                             part->offset + done, &got, FILE_NAME, err);
-        if (code == SB_OK && got == 0)
-            code = sb_fail(err, SB_CHANGED, FILE_NAME ": became shorter");
-        if (code == SB_OK)
-            code = each(context, block, got, err);
-    }
-    return code;
-}
-
-enum sb_code sb_column_spool_feed(const struct sb_column_spool *spool, size_t column,
-                                  sb_each_block *each, void *context, struct sb_error *err)
+enum sb_code sb_column_spool_feed(struct sb_column_spool *spool, size_t column, sb_each_block *each,
+                                  void *context, struct sb_error *err)
 {
     const struct column *of = &spool->columns[column];
-    size_t parts = of->parts.size / sizeof(struct part);
-    char *block = parts ? malloc(BLOCK) : NULL;
+    const struct part *parts = (const void *)of->parts.data;
     enum sb_code code = SB_OK;
 
-    if (parts && !block)
-        return sb_fail_memory(err);
-    for (size_t i = 0; code == SB_OK && i < parts; i++)
-        code = feed_part(spool, (const struct part *)(const void *)of->parts.data + i, block, each,
-                         context, err);
-    free(block);
+    for (size_t i = 0; code == SB_OK && i < of->parts.size / sizeof(*parts); i++)
+        code = sb_spool_feed(&spool->file, parts[i].offset, parts[i].size, each, context, err);
     if (code == SB_OK && of->memory.size)
         code = each(context, of->memory.data, of->memory.size, err);
     return code;
@@ -193,5 +159,5 @@ void sb_column_spool_clear(struct sb_column_spool *spool)
 {
     for (size_t i = 0; i < spool->count; i++)
         sb_column_spool_cut(spool, i, 0);
-    spool->file_size = 0;
+    sb_spool_cut(&spool->file, 0);
 }

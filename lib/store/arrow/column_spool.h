@@ -24,9 +24,8 @@ int64_t sb_column_spool_size(const struct sb_column_spool *spool, size_t column)
 /* Shortens a column to size, which may not be more than the present one. */
 void sb_column_spool_cut(struct sb_column_spool *spool, size_t column, int64_t size);
 
-enum sb_code sb_column_spool_feed(const struct sb_column_spool *spool, size_t column,
-                                  sb_each_block *each, void *context,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_column_spool_feed(struct sb_column_spool *spool, size_t column, sb_each_block *each,
+                                  void *context, struct sb_error *err) SB_CHECKED;
 
 /* Empties all columns; keeps memory and file. */
 void sb_column_spool_clear(struct sb_column_spool *spool);

@@ -14,9 +14,10 @@ void sb_limit_spool_release(struct sb_limit_spool *spool)
     sb_spool_release(&spool->bytes);
 }
 
-enum sb_code sb_limit_spool_add(struct sb_limit_spool *spool, int64_t limit, struct sb_error *err)
+enum sb_code sb_limit_spool_add(struct sb_limit_spool *spool, const int64_t *limits, size_t count,
+                                struct sb_error *err)
 {
-    return sb_spool_add(&spool->bytes, &limit, sizeof(limit), err);
+    return sb_spool_add(&spool->bytes, limits, count * sizeof(*limits), err);
 }
 
 int64_t sb_limit_spool_count(const struct sb_limit_spool *spool)

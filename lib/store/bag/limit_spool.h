@@ -22,7 +22,7 @@ struct sb_limit_spool {
 void sb_limit_spool_clear(struct sb_limit_spool *spool);
 void sb_limit_spool_release(struct sb_limit_spool *spool);
 
-enum sb_code sb_limit_spool_add(struct sb_limit_spool *spool, int64_t limit,
+enum sb_code sb_limit_spool_add(struct sb_limit_spool *spool, const int64_t *limits, size_t count,
                                 struct sb_error *err) SB_CHECKED;
 int64_t sb_limit_spool_count(const struct sb_limit_spool *spool);
 

@@ -302,9 +302,9 @@ static enum sb_code stream_stored(struct sb_bag_reader *reader, const struct sb_
         return sb_fail_memory(err);
     for (; offset < end && !code; offset += (int64_t)take) {
         take = (size_t)min(end - offset, (int64_t)block);
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
-        code = sb_bag_read(reader, extent->shard, offset, reader->block, take, err);
+        code = sb_interrupted()
+                   ? sb_fail_interrupt(err)
+                   : sb_bag_read(reader, extent->shard, offset, reader->block, take, err);
         if (!code)
             code = each(context, reader->block, take, err);
     }

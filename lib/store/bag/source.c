@@ -355,6 +355,7 @@ const struct sb_kind sb_bag_kind = {
     .starts_anyhow = true,
     .by_name = is_spec,
     .by_content = is_called_bag,
+    .takes = SB_TO_RECORDS | SB_TO_PIPE | SB_TO_APPEND | SB_TO_SHARDS,
     .source = sb_source_open_bag,
     .table = sb_table_open_bag,
 };

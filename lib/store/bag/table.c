@@ -2,26 +2,96 @@
 #include "store/kind.h"
 
 #include "store/bag/bag.h"
+#include "store/bag/record_scan.h"
+#include "store/facts.h"
+#include "store/usage.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
+struct bag_table {
+    struct sb_table base;
+    struct sb_bag *bag;
+    struct sb_bag_reader *reader; /* of single records; made when first needed */
+};
+
+static struct sb_bag *bag_of(const struct sb_table *table)
+{
+    return ((const struct bag_table *)table)->bag;
+}
+
 static void free_table(struct sb_table *table)
 {
-    sb_bag_free(table->bag);
+    sb_bag_reader_free(((struct bag_table *)table)->reader);
+    sb_bag_free(bag_of(table));
 }
 
 static enum sb_code count(struct sb_table *table, int64_t *records, struct sb_error *err)
 {
     (void)err;
-    *records = sb_bag_count(table->bag);
+    *records = sb_bag_count(bag_of(table));
+    return SB_OK;
+}
+
+static struct sb_bag *records_of(struct sb_table *table)
+{
+    return bag_of(table);
+}
+
+static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_table_part *out,
+                         struct sb_error *err)
+{
+    const struct sb_bag_shard *shard;
+
+    if (number >= sb_bag_shard_count(bag_of(table)))
+        return err->code = SB_END;
+    shard = sb_bag_shard(bag_of(table), number);
+    *out = (struct sb_table_part){.path = shard->path,
+                                  .rows = shard->records,
+                                  .bytes = shard->bytes,
+                                  .zstd = shard->zstd,
+                                  .separate = shard->separate};
+    return SB_OK;
+}
+
+/* One alone; of many see task/table/record_rows.h. */
+static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t column,
+                             struct sb_facts *facts, struct sb_error *err)
+{
+    struct bag_table *own = (struct bag_table *)table;
+    struct sb_place place = sb_bag_place_of(own->bag, row);
+    struct sb_extent extent = {.size = -1};
+    struct sb_error why;
+    size_t good;
+    enum sb_code code;
+
+    (void)column;
+    facts->part = place.shard;
+    facts->path = sb_bag_shard(own->bag, place.shard)->path;
+    facts->size = facts->stored = facts->offset = -1;
+    if (!own->reader && sb_bag_reader_new(&own->reader, own->bag, err))
+        return err->code;
+    code = sb_bag_extents(own->reader, place, 1, &extent, &good, err);
+    if (!code) {
+        facts->stored = extent.size;
+        facts->offset = extent.offset;
+        code = sb_bag_record_size(own->reader, &extent, &facts->size, &why);
+        if (code == SB_DAMAGED)
+            sb_fail(err, code, "record %" PRId64 ": %s", row, why.text);
+        else if (code)
+            *err = why;
+    }
+    if (code != SB_DAMAGED)
+        return code;
+    facts->size = -1;
+    facts->defect = err->text;
     return SB_OK;
 }
 
 static enum sb_code reader_new(const struct sb_table *table, void **out, struct sb_error *err)
 {
     struct sb_bag_reader *reader;
-    enum sb_code code = sb_bag_reader_new(&reader, table->bag, err);
+    enum sb_code code = sb_bag_reader_new(&reader, bag_of(table), err);
 
     *out = reader;
     return code;
@@ -34,7 +104,7 @@ static void reader_free(void *reader)
 
 static struct sb_place place_of(const struct sb_table *table, const struct sb_cell *cell)
 {
-    return sb_bag_place_of(table->bag, cell->row);
+    return sb_bag_place_of(bag_of(table), cell->row);
 }
 
 static enum sb_code extents(void *reader, struct sb_place first, size_t number,
@@ -51,7 +121,7 @@ static enum sb_code read_stored(void *reader, uint32_t shard, int64_t offset, vo
 
 static bool is_encoded(const struct sb_table *table, const struct sb_stored_cell *cell)
 {
-    return sb_bag_shard(table->bag, cell->place.shard)->zstd;
+    return sb_bag_shard(bag_of(table), cell->place.shard)->zstd;
 }
 
 static enum sb_code decode(void *reader, const struct sb_stored_cell *cell, const void *stored,
@@ -83,9 +153,99 @@ static enum sb_code subject(void *reader, const struct sb_cell *cell, struct sb_
     return sb_buf_add_format(out, "record %" PRId64, cell->row);
 }
 
+/* What there is, by shards. */
+enum { RECORDS, RECORDS_STORED, RECORDS_BYTES };
+static const struct sb_measure of_records[] = {
+    {"records", false}, {"stored", true}, {"bytes", true}};
+
+struct measuring {
+    struct sb_bag *bag;
+    struct sb_usage *usage;
+};
+
+static bool is_compressed(void *context, uint32_t shard)
+{
+    const struct measuring *measuring = context;
+
+    return sb_bag_shard(measuring->bag, shard)->zstd;
+}
+
+static enum sb_code measure_records(void *context, struct sb_scan_slot *slot, struct sb_error *err)
+{
+    const struct measuring *measuring = context;
+    int64_t *sum = slot->own, size;
+    enum sb_code code = SB_OK;
+
+    *sum = 0;
+    for (size_t i = 0; !code && i < slot->block.count; i++) {
+        code = sb_record_block_size(&slot->block, i, &size, err);
+        if (!code)
+            sb_usage_count(sum, size);
+        else if (code == SB_DAMAGED)
+            code = sb_scan_damaged(slot, measuring->bag, i, err, err);
+    }
+    return code;
+}
+
+static enum sb_code count_records(void *context, struct sb_scan_slot *slot, struct sb_error *err)
+{
+    struct measuring *measuring = context;
+
+    (void)err;
+    sb_usage_count(&measuring->usage->lines[slot->first.shard].amounts[RECORDS_BYTES],
+                   *(const int64_t *)slot->own);
+    return SB_OK;
+}
+
+static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_options *options,
+                             struct sb_usage *usage, struct sb_error *err)
+{
+    struct measuring measuring = {.bag = bag_of(table), .usage = usage};
+    const struct sb_scan scan = {
+        .threads = options->threads,
+        .own_size = sizeof(int64_t),
+        .context = &measuring,
+        .takes = is_compressed,
+        .work = measure_records,
+        .drain = count_records,
+        .progress = options->progress,
+        .notify = options->notify,
+    };
+    bool any = false;
+
+    if (sb_usage_begin(usage, of_records, 3, sb_bag_shard_count(measuring.bag), err))
+        return err->code;
+    usage->packed = true;
+    for (uint32_t i = 0; i < sb_bag_shard_count(measuring.bag); i++) {
+        const struct sb_bag_shard *shard = sb_bag_shard(measuring.bag, i);
+
+        any |= shard->zstd;
+        usage->lines[i] = (struct sb_usage_line){
+            .name = shard->path,
+            .amounts = {shard->records, shard->bytes, shard->zstd ? 0 : shard->bytes}};
+    }
+    if (any && sb_record_scan(measuring.bag, &scan, err))
+        return err->code;
+    sb_usage_sum_up(usage);
+    return SB_OK;
+}
+
+static const struct sb_listing listing = {
+    .object = SB_FACTS(SB_FACT(KEY, "key"), SB_FACT(ROW, "index"), SB_FACT(PART, "shard"),
+                       SB_FACT(OFFSET, "offset"), SB_FACT(STORED, "stored"), SB_FACT(SIZE, "size"),
+                       SB_FACT(PATH, "file"), SB_FACT(DEFECT, "defect")),
+    .line = (const enum sb_fact_of[]){SB_FACT_ROW, SB_FACT_STORED, SB_FACT_SIZE, SB_FACT_END},
+    .details = (const enum sb_fact_of[]){SB_FACT_ROW, SB_FACT_STORED, SB_FACT_SIZE, SB_FACT_PART,
+                                         SB_FACT_OFFSET, SB_FACT_END},
+};
+
 static const struct sb_table_ops bag_ops = {
     .free = free_table,
     .count = count,
+    .part = part,
+    .describe = describe,
+    .records = records_of,
+    .usage = usage_of,
     .reader_new = reader_new,
     .reader_free = reader_free,
     .place_of = place_of,
@@ -113,7 +273,7 @@ enum sb_code sb_table_open_bag(struct sb_table **out, struct sb_input *input,
                                const struct sb_bag_options *options, const struct sb_notify *notify,
                                struct sb_error *err)
 {
-    struct sb_table *table = malloc(sizeof(*table));
+    struct bag_table *table = malloc(sizeof(*table));
     struct sb_bag *bag;
 
     *out = NULL;
@@ -123,12 +283,13 @@ enum sb_code sb_table_open_bag(struct sb_table **out, struct sb_input *input,
         free(table);
         return err->code;
     }
-    *table = (struct sb_table){.ops = &bag_ops,
-                               .bag = bag,
-                               .name = sb_bag_name(bag),
-                               .row_word = "record",
-                               .numbered = true,
-                               .cell_size = average_size(bag)};
-    *out = table;
+    *table = (struct bag_table){.base = {.ops = &bag_ops,
+                                         .name = sb_bag_name(bag),
+                                         .row_word = "record",
+                                         .numbered = true,
+                                         .cell_size = average_size(bag),
+                                         .listing = &listing},
+                                .bag = bag};
+    *out = &table->base;
     return SB_OK;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #define LIMIT_BYTES ((int64_t)sizeof(uint64_t))
+#define LIMITS      ((size_t)256)
 
 static bool is_stream(const char *path)
 {
@@ -199,15 +200,6 @@ enum sb_code sb_bag_put_any(void *context, const void *data, size_t size, struct
     return sb_bag_put(writer, data, size, err);
 }
 
-static enum sb_code count_record(struct sb_bag_writer *writer, int64_t size, struct sb_error *err)
-{
-    writer->shard_bytes += size;
-    writer->shard_records++;
-    writer->bytes += size;
-    writer->records++;
-    return sb_limit_spool_add(&writer->limits, writer->shard_bytes, err);
-}
-
 /* Records that the shard which grows may take. */
 static int64_t records_wanted(const struct sb_bag_writer *writer)
 {
@@ -247,10 +239,22 @@ size_t sb_bag_fitting(const struct sb_bag_writer *writer, const size_t *sizes, s
 enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes, size_t count,
                               struct sb_error *err)
 {
+    int64_t limits[LIMITS];
     enum sb_code code = SB_OK;
 
-    for (size_t i = 0; code == SB_OK && i < count; i++)
-        code = count_record(writer, (int64_t)sizes[i], err);
+    while (!code && count > 0) {
+        size_t run = count < LIMITS ? count : LIMITS;
+
+        writer->bytes -= writer->shard_bytes;
+        for (size_t i = 0; i < run; i++)
+            limits[i] = writer->shard_bytes += (int64_t)sizes[i];
+        writer->bytes += writer->shard_bytes;
+        writer->shard_records += (int64_t)run;
+        writer->records += (int64_t)run;
+        code = sb_limit_spool_add(&writer->limits, limits, run, err);
+        sizes += run;
+        count -= run;
+    }
     return code;
 }
 
@@ -307,16 +311,16 @@ enum sb_code sb_bag_writer_piece(struct sb_bag_writer *writer, const void *data,
 
 static enum sb_code end_record(struct sb_bag_writer *writer, struct sb_error *err)
 {
-    int64_t size;
+    size_t size;
     enum sb_code code = SB_OK;
 
     if (writer->dealing)
         return sb_bag_deal_end_record(writer, err);
     if (passes_bound(writer, writer->shard_records, writer->shard_bytes, writer->record_bytes))
         code = sb_bag_carry_over(writer, err);
-    size = writer->record_bytes;
+    size = (size_t)writer->record_bytes;
     writer->record_bytes = 0;
-    return code ? code : count_record(writer, size, err);
+    return code ? code : sb_bag_count_all(writer, &size, 1, err);
 }
 
 enum sb_code sb_bag_writer_end_record(struct sb_bag_writer *writer, struct sb_error *err)
@@ -402,8 +406,8 @@ void sb_bag_writer_free(struct sb_bag_writer *writer)
         close(writer->fd);
     sb_bag_remove_temporary(writer);
     sb_bag_deal_free(writer);
-    sb_bag_lock_drop(&writer->lock);
-    sb_bag_lock_drop(&writer->set_lock);
+    sb_out_lock_drop(&writer->lock);
+    sb_out_lock_drop(&writer->set_lock);
     sb_outbuf_release(&writer->out);
     sb_limit_spool_release(&writer->limits);
     free(writer->block);

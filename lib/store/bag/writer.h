@@ -4,7 +4,7 @@
  * Stored records come in order; encoding them (record_codec.h) is the caller's. Belongs to one
  * thread at a time.
  *
- * What is on disk: who writes NAME holds a lock on .NAME.shardbox-lock beside it (bag/lock.h; one
+ * What is on disk: who writes NAME holds a lock on .NAME.shardbox-lock beside it (out/lock.h; one
  * for all of a set). What is new stands under names such as .NAME.shardbox-new, is synced by the
  * commit, and then renamed: limits.NAME before NAME, of a set the shard "-00000-of-" last and
  * behind a sync of the directory, so that "@*" finds the whole set or none. free without commit
@@ -31,8 +31,16 @@
 #include "store/shard_spec.h"
 
 /* What its files are called meanwhile: DIR/.NAME and this. */
-#define SB_BAG_NEW_SUFFIX  ".shardbox-new"
-#define SB_BAG_LOCK_SUFFIX ".shardbox-lock"
+#define SB_BAG_NEW_SUFFIX ".shardbox-new"
+
+/* The name of a file in the directory of a set: what is it? A temporary one does not say of how
+ * many shards, and may be of limits. */
+struct sb_bag_found {
+    enum { SB_FOUND_OTHER, SB_FOUND_SHARD, SB_FOUND_LIMITS, SB_FOUND_TEMPORARY } what;
+    uint32_t shard;
+    uint32_t shards;
+};
+struct sb_bag_found sb_bag_recognize(const struct sb_shard_pattern *set, const char *file);
 
 struct sb_bag_writer;
 

@@ -13,18 +13,6 @@
 
 #define LIMIT_BYTES ((int64_t)sizeof(uint64_t))
 
-/* Left-over limits under a temporary name are nobody's: who holds the lock removes them. */
-static enum sb_code remove_left_over(const struct sb_bag_writer *writer, struct sb_error *err)
-{
-    struct sb_buf name = {0};
-    enum sb_code code = sb_bag_temporary_name(writer, 0, true, &name, err);
-
-    if (code == SB_OK)
-        code = sb_bag_remove_left_over(AT_FDCWD, name.data, err);
-    sb_buf_release(&name);
-    return code;
-}
-
 /* Of a set the last shard grows. */
 static enum sb_code name_last_shard(struct sb_bag_writer *writer, struct sb_error *err)
 {
@@ -168,8 +156,9 @@ enum sb_code sb_bag_append_open(struct sb_bag_writer *writer, struct sb_error *e
         code = sb_bag_undo_append(writer, err);
     if (code == SB_OK)
         code = sb_bag_find_old_limits(writer, append, err);
+    /* Left-over limits under a temporary name are nobody's. */
     if (code == SB_OK)
-        code = remove_left_over(writer, err);
+        code = sb_bag_remove_one(writer, 0, true, err);
     if (code == SB_OK)
         code = open_file(writer, &size, err);
     if (code == SB_OK)
@@ -203,18 +192,6 @@ static enum sb_code begin_limits(struct sb_bag_writer *writer, int *fd, struct s
     return code;
 }
 
-static enum sb_code name_limits(struct sb_bag_writer *writer, struct sb_error *err)
-{
-    struct sb_bag_append *append = writer->append;
-    struct sb_buf name = {0};
-    enum sb_code code = sb_bag_temporary_name(writer, 0, true, &name, err);
-
-    if (code == SB_OK)
-        code = sb_rename_new(name.data, append->limits, err);
-    sb_buf_release(&name);
-    return code ? code : sb_sync_directory_of(append->limits, err);
-}
-
 static enum sb_code save_limits(struct sb_bag_writer *writer, struct sb_error *err)
 {
     int fd;
@@ -222,7 +199,9 @@ static enum sb_code save_limits(struct sb_bag_writer *writer, struct sb_error *e
 
     if (code == SB_OK)
         code = sb_bag_close_synced(writer, fd, err);
-    return code ? code : name_limits(writer, err);
+    if (code == SB_OK)
+        code = sb_bag_give_name(writer, 0, true, false, err);
+    return code ? code : sb_sync_directory_of(writer->append->limits, err);
 }
 
 enum sb_code sb_bag_append_begin(struct sb_bag_writer *writer, struct sb_error *err)
@@ -324,7 +303,7 @@ void sb_bag_append_free(struct sb_bag_writer *writer)
     struct sb_error ignored;
 
     if (append->left || (append->begun && sb_bag_restore(writer, append, &ignored)))
-        sb_bag_lock_leave(&writer->lock);
+        sb_out_lock_leave(&writer->lock);
     if (append->fd >= 0)
         close(append->fd);
     free(append->limits);

@@ -12,157 +12,125 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct names {
-    struct sb_buf temporary;
-    struct sb_buf final;
-    bool changed; /* a final name means something else, or nothing, by now */
-};
-
-static void release_names(struct names *names)
-{
-    sb_buf_release(&names->temporary);
-    sb_buf_release(&names->final);
-}
-
-static enum sb_code remove_if_there(const char *path, struct sb_error *err)
-{
-    if (unlink(path) == 0 || errno == ENOENT)
-        return SB_OK;
-    return sb_fail_errno(err, errno, "%s: cannot be removed", path);
-}
-
-static enum sb_code look_for(const char *path, bool *there, struct sb_error *err)
-{
-    struct stat st;
-
-    *there = lstat(path, &st) == 0;
-    if (*there || errno == ENOENT)
-        return SB_OK;
-    return sb_fail_errno(err, errno, "%s", path);
-}
-
 static enum sb_code sync_directory(const struct sb_bag_writer *writer, struct sb_error *err)
 {
     return sb_sync_directory_of(writer->pattern.path, err);
 }
 
-static enum sb_code rename_one(const struct sb_bag_writer *writer, uint32_t shard, bool limits,
-                               struct names *names, struct sb_error *err)
+enum sb_code sb_bag_give_name(const struct sb_bag_writer *writer, uint32_t shard, bool limits,
+                              bool replace, struct sb_error *err)
 {
-    enum sb_code code = sb_bag_temporary_name(writer, shard, limits, &names->temporary, err);
+    struct sb_buf from = {0}, to = {0};
+    enum sb_code code = sb_bag_temporary_name(writer, shard, limits, &from, err);
 
     if (code == SB_OK)
-        code = sb_bag_final_name(writer, shard, writer->shards, limits, &names->final, err);
-    if (code)
-        return code;
-    if (writer->options.force)
-        code = sb_rename(names->temporary.data, names->final.data, err);
-    else
-        code = sb_rename_new(names->temporary.data, names->final.data, err);
-    names->changed = names->changed || code == SB_OK;
+        code = sb_bag_final_name(writer, shard, writer->shards, limits, &to, err);
+    if (code == SB_OK)
+        code =
+            replace ? sb_rename(from.data, to.data, err) : sb_rename_new(from.data, to.data, err);
+    sb_buf_release(&from);
+    sb_buf_release(&to);
     return code;
 }
 
-/* Its limits first: without them it would be read otherwise. */
-static enum sb_code rename_shard(const struct sb_bag_writer *writer, uint32_t shard,
-                                 struct names *names, struct sb_error *err)
+/* The old limits of a shard that has its own at its tail; or what went aside under that name. */
+static enum sb_code remove_old(const struct sb_bag_writer *writer, uint32_t shard, bool aside,
+                               bool *removed, struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
-    bool there = false;
+    struct sb_buf name = {0};
+    enum sb_code code = aside ? sb_bag_temporary_name(writer, shard, false, &name, err)
+                              : sb_bag_final_name(writer, shard, writer->shards, true, &name, err);
 
-    if (writer->separate)
-        code = rename_one(writer, shard, true, names, err);
-    else if (writer->options.force) {
-        code = sb_bag_final_name(writer, shard, writer->shards, true, &names->final, err);
-        if (code == SB_OK)
-            code = look_for(names->final.data, &there, err);
-        if (code == SB_OK && there) {
-            names->changed = true;
-            code = remove_if_there(names->final.data, err);
-        }
+    if (code == SB_OK) {
+        int failure = unlink(name.data) ? errno : 0;
+
+        *removed = *removed || failure != ENOENT; /* what failed may have done its work */
+        if (failure && failure != ENOENT)
+            code = sb_fail_errno(err, failure, "%s: cannot be removed", name.data);
     }
-    return code ? code : rename_one(writer, shard, false, names, err);
+    sb_buf_release(&name);
+    return code;
+}
+
+/* Its limits first: without them it would be read otherwise. *changed: set where a final name means
+ * something else, or nothing, by now. */
+static enum sb_code name_shard(const struct sb_bag_writer *writer, uint32_t shard, bool *changed,
+                               struct sb_error *err)
+{
+    bool force = writer->options.force;
+    enum sb_code code = SB_OK;
+
+    if (writer->separate) {
+        code = sb_bag_give_name(writer, shard, true, force, err);
+        *changed = *changed || code == SB_OK;
+    } else if (force) {
+        code = remove_old(writer, shard, false, changed, err);
+    }
+    if (code == SB_OK)
+        code = sb_bag_give_name(writer, shard, false, force, err);
+    *changed = *changed || code == SB_OK;
+    return code;
 }
 
 /* What has a final name was made by this run, which is not going to end well. */
-static void take_names_back(const struct sb_bag_writer *writer, uint32_t end, struct names *names)
+static void take_names_back(const struct sb_bag_writer *writer)
 {
+    struct sb_buf temporary = {0}, final = {0};
     struct sb_error ignored;
 
-    for (uint32_t shard = 0; shard < end; shard++) {
+    for (uint32_t shard = 0; shard < writer->shards; shard++) {
         for (int limits = 0; limits <= (int)writer->separate; limits++) {
             /* One that was not reached still has its temporary name. */
-            if (sb_bag_temporary_name(writer, shard, limits, &names->temporary, &ignored) ==
+            if (sb_bag_temporary_name(writer, shard, limits, &temporary, &ignored) == SB_OK &&
+                sb_bag_final_name(writer, shard, writer->shards, limits, &final, &ignored) ==
                     SB_OK &&
-                sb_bag_final_name(writer, shard, writer->shards, limits, &names->final, &ignored) ==
-                    SB_OK &&
-                access(names->temporary.data, F_OK) && errno == ENOENT)
-                unlink(names->final.data);
+                access(temporary.data, F_OK) && errno == ENOENT)
+                unlink(final.data);
         }
     }
+    sb_buf_release(&temporary);
+    sb_buf_release(&final);
 }
 
-/* The old shard 0, under the temporary name behind the last one. */
-static enum sb_code find_aside(struct sb_bag_writer *writer, struct names *names,
-                               struct sb_error *err)
+/* The old shard 0 goes under the temporary name after the last one, or comes back. */
+static enum sb_code move_aside(struct sb_bag_writer *writer, bool back, struct sb_error *err)
 {
-    enum sb_code code =
-        sb_bag_temporary_name(writer, writer->shards, false, &names->temporary, err);
+    struct sb_buf aside = {0}, own = {0};
+    enum sb_code code = sb_bag_temporary_name(writer, writer->shards, false, &aside, err);
 
-    return code ? code : sb_bag_final_name(writer, 0, writer->shards, false, &names->final, err);
-}
-
-static enum sb_code set_aside(struct sb_bag_writer *writer, struct names *names,
-                              struct sb_error *err)
-{
-    enum sb_code code = find_aside(writer, names, err);
-    bool there = false;
-
+    writer->made = writer->shards + 1;
     if (code == SB_OK)
-        code = look_for(names->final.data, &there, err);
-    if (code == SB_OK && there) {
-        writer->made = writer->shards + 1;
-        code = sb_rename(names->final.data, names->temporary.data, err);
-    }
+        code = sb_bag_final_name(writer, 0, writer->shards, false, &own, err);
+    if (code == SB_OK)
+        code =
+            back ? sb_rename_new(aside.data, own.data, err) : sb_rename(own.data, aside.data, err);
+    if (code == SB_NOENT)
+        code = SB_OK; /* there is none */
+    sb_buf_release(&aside);
+    sb_buf_release(&own);
     return code ? code : sync_directory(writer, err);
 }
 
-static enum sb_code drop_aside(struct sb_bag_writer *writer, struct names *names,
-                               struct sb_error *err)
-{
-    enum sb_code code = find_aside(writer, names, err);
-
-    return code ? code : remove_if_there(names->temporary.data, err);
-}
-
-/* Nothing else was replaced: so the old set is whole again. */
-static void put_back(struct sb_bag_writer *writer, struct names *names)
+static enum sb_code name_set(struct sb_bag_writer *writer, struct sb_error *err)
 {
     struct sb_error ignored;
-
-    if (find_aside(writer, names, &ignored) == SB_OK &&
-        sb_rename_new(names->temporary.data, names->final.data, &ignored) == SB_OK)
-        ignored.code = sync_directory(writer, &ignored);
-}
-
-static enum sb_code name_set(struct sb_bag_writer *writer, struct names *names,
-                             struct sb_error *err)
-{
+    bool changed = false;
     enum sb_code code = SB_OK;
 
     if (writer->options.force)
-        code = set_aside(writer, names, err);
+        code = move_aside(writer, false, err);
     for (uint32_t shard = 1; code == SB_OK && shard < writer->shards; shard++)
-        code = rename_shard(writer, shard, names, err);
+        code = name_shard(writer, shard, &changed, err);
     if (code == SB_OK && writer->shards > 1)
         code = sync_directory(writer, err);
     if (code == SB_OK)
-        code = rename_shard(writer, 0, names, err);
+        code = name_shard(writer, 0, &changed, err);
     if (!writer->options.force)
         return code;
-    if (code && !names->changed)
-        put_back(writer, names);
-    return code ? code : drop_aside(writer, names, err);
+    /* Where nothing was replaced the old set is whole again. */
+    if (code && !changed)
+        (void)!move_aside(writer, true, &ignored);
+    return code ? code : remove_old(writer, writer->shards, true, &changed, err);
 }
 
 /* Puts the limits in `limits` behind the records in `file`, which they must end with. */
@@ -189,14 +157,20 @@ static enum sb_code add_tail(int file, int limits, const char *path, struct sb_e
  * The old bag gets its limits at its tail, where they say the same, and limits.NAME goes: so at
  * every moment there is a whole bag.
  */
-static enum sb_code fold_old_limits(const struct sb_bag_writer *writer, const char *limits_path,
-                                    struct sb_error *err)
+static enum sb_code fold_old_limits(const struct sb_bag_writer *writer, struct sb_error *err)
 {
     const char *path = writer->pattern.path;
-    int file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    int limits = open(limits_path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    enum sb_code code = SB_OK;
+    struct sb_buf name = {0};
+    int file = -1, limits = -1;
+    bool ignored;
+    enum sb_code code = sb_bag_final_name(writer, 0, 1, true, &name, err);
 
+    if (code == SB_OK) {
+        limits = open(name.data, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        if (limits < 0 && errno == ENOENT)
+            goto out;
+        file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    }
     if (file >= 0 && limits >= 0)
         code = add_tail(file, limits, path, err);
     if (file >= 0)
@@ -204,20 +178,23 @@ static enum sb_code fold_old_limits(const struct sb_bag_writer *writer, const ch
     if (limits >= 0)
         close(limits);
     if (code == SB_OK)
-        code = remove_if_there(limits_path, err);
-    return code ? code : sync_directory(writer, err);
+        code = remove_old(writer, 0, false, &ignored, err);
+    if (code == SB_OK)
+        code = sync_directory(writer, err);
+out:
+    sb_buf_release(&name);
+    return code;
 }
 
 /* The new file has its limits at its tail as well, until limits.NAME is there. */
-static enum sb_code move_limits_out(const struct sb_bag_writer *writer, struct names *names,
-                                    struct sb_error *err)
+static enum sb_code move_limits_out(const struct sb_bag_writer *writer, struct sb_error *err)
 {
     const char *path = writer->pattern.path;
     enum sb_code code = sync_directory(writer, err);
     int fd;
 
     if (code == SB_OK)
-        code = rename_one(writer, 0, true, names, err);
+        code = sb_bag_give_name(writer, 0, true, true, err);
     if (code == SB_OK)
         code = sync_directory(writer, err);
     if (code)
@@ -234,56 +211,43 @@ static enum sb_code move_limits_out(const struct sb_bag_writer *writer, struct n
     return sb_bag_close_synced(writer, fd, err);
 }
 
-static enum sb_code replace_file(const struct sb_bag_writer *writer, struct names *names,
-                                 struct sb_error *err)
+static enum sb_code replace_file(const struct sb_bag_writer *writer, struct sb_error *err)
 {
-    struct sb_buf limits = {0};
-    enum sb_code code = sb_bag_final_name(writer, 0, 1, true, &limits, err);
-    bool there = false;
+    enum sb_code code = fold_old_limits(writer, err);
 
     if (code == SB_OK)
-        code = look_for(limits.data, &there, err);
-    if (code == SB_OK && there)
-        code = fold_old_limits(writer, limits.data, err);
-    if (code == SB_OK)
-        code = rename_one(writer, 0, false, names, err);
+        code = sb_bag_give_name(writer, 0, false, true, err);
     if (code == SB_OK && writer->separate)
-        code = move_limits_out(writer, names, err);
-    sb_buf_release(&limits);
+        code = move_limits_out(writer, err);
     return code;
 }
 
 enum sb_code sb_bag_give_names(struct sb_bag_writer *writer, struct sb_error *err)
 {
-    struct names names = {0};
     enum sb_code code = SB_OK;
+    bool ignored;
 
     if (writer->pattern.is_set)
         code = sb_bag_tell_others(writer, err);
     if (code)
         return code;
     if (writer->pattern.is_set)
-        code = name_set(writer, &names, err);
+        code = name_set(writer, err);
     else if (writer->options.force)
-        code = replace_file(writer, &names, err);
+        code = replace_file(writer, err);
     else
-        code = rename_shard(writer, 0, &names, err);
+        code = name_shard(writer, 0, &ignored, err);
     if (code && !writer->options.force)
-        take_names_back(writer, writer->shards, &names);
-    if (code == SB_OK)
-        code = sync_directory(writer, err);
-    release_names(&names);
-    return code;
+        take_names_back(writer);
+    return code ? code : sync_directory(writer, err);
 }
 
 void sb_bag_take_names(struct sb_bag_writer *writer)
 {
-    struct names names = {0};
     struct sb_error ignored;
 
     if (writer->options.force || writer->append || writer->stream)
         return;
-    take_names_back(writer, writer->shards, &names);
-    ignored.code = sync_directory(writer, &ignored);
-    release_names(&names);
+    take_names_back(writer);
+    (void)!sync_directory(writer, &ignored);
 }

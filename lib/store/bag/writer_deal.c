@@ -125,7 +125,7 @@ static enum sb_code count_record(struct sb_bag_writer *writer, int64_t size, str
     *end += size;
     writer->records++;
     writer->bytes += size;
-    return sb_limit_spool_add(&writer->limits, *end, err);
+    return sb_limit_spool_add(&writer->limits, end, 1, err);
 }
 
 enum sb_code sb_bag_deal(struct sb_bag_writer *writer, const char *data, const size_t *sizes,

@@ -3,6 +3,7 @@
  * changed.
  */
 #include "core/io.h"
+#include "core/name.h"
 #include "store/bag/writer_private.h"
 
 #include <errno.h>
@@ -14,8 +15,8 @@
 #include <unistd.h>
 
 /* The journal, between the numbers. */
-#define TO_TAIL     SB_BAG_JOURNAL "tail: records end at "
-#define TO_LIMITS   SB_BAG_JOURNAL "limits: records end at "
+#define TO_TAIL     SB_OUT_JOURNAL "tail: records end at "
+#define TO_LIMITS   SB_OUT_JOURNAL "limits: records end at "
 #define LIMITS_TAKE ", limits take "
 #define END         "\n"
 #define LINE_BYTES  128
@@ -69,8 +70,7 @@ static bool skip_number(const char **at, int64_t *number)
 
 static bool skip_path(const char **at, const char *text_end, const char *own, char *path)
 {
-    const char *slash = strrchr(own, '/');
-    int directory = slash ? (int)(slash + 1 - own) : 0;
+    int directory = (int)(sb_base_name(own) - own);
     int64_t size;
 
     if (!skip_number(at, &size) || !skip(at, COLON) || size > text_end - *at)
@@ -138,7 +138,7 @@ static enum sb_code add_line(struct sb_bag_writer *writer, const struct sb_buf *
 /* `there` without its directory, where that is the one of `here`. */
 static const char *seen_from(const char *here, const char *there)
 {
-    size_t size = (size_t)(strrchr(there, '/') + 1 - there);
+    size_t size = (size_t)(sb_base_name(there) - there);
 
     return strncmp(here, there, size) == 0 && !strchr(here + size, '/') ? there + size : there;
 }

@@ -1,4 +1,5 @@
 #include "store/bag/writer_private.h"
+#include "store/out/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,20 +9,6 @@
 #include <unistd.h>
 
 #define DIGITS 5 /* of each number in the name of a shard */
-
-/* DIR/.NAME and what follows. */
-static enum sb_code hide(const char *path, const char *after, struct sb_buf *out,
-                         struct sb_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    size_t directory = slash ? (size_t)(slash + 1 - path) : 0;
-
-    sb_buf_clear(out);
-    if (sb_buf_add(out, path, directory) || sb_buf_add_char(out, '.') ||
-        sb_buf_add_text(out, path + directory) || sb_buf_add_text(out, after))
-        return sb_fail_memory(err);
-    return SB_OK;
-}
 
 static enum sb_code add_limits_name(const char *path, bool limits, struct sb_buf *out)
 {
@@ -59,28 +46,9 @@ enum sb_code sb_bag_temporary_name(const struct sb_bag_writer *writer, uint32_t 
     if (code)
         code = sb_fail_memory(err);
     else
-        code = hide(named.data, SB_BAG_NEW_SUFFIX, out, err);
+        code = sb_out_hide(named.data, SB_BAG_NEW_SUFFIX, out, err);
     sb_buf_release(&plain);
     sb_buf_release(&named);
-    return code;
-}
-
-/* One for a set, however many shards it is to have. */
-static enum sb_code lock_name(const struct sb_bag_writer *writer, struct sb_buf *out,
-                              struct sb_error *err)
-{
-    const struct sb_shard_pattern *pattern = &writer->pattern;
-    struct sb_buf plain = {0};
-    enum sb_code code;
-
-    if (!pattern->is_set)
-        return hide(pattern->path, SB_BAG_LOCK_SUFFIX, out, err);
-    if (sb_buf_add_format(&plain, "%.*s@%s", (int)pattern->prefix_size, pattern->path,
-                          pattern->suffix))
-        code = sb_fail_memory(err);
-    else
-        code = hide(plain.data, SB_BAG_LOCK_SUFFIX, out, err);
-    sb_buf_release(&plain);
     return code;
 }
 
@@ -110,15 +78,21 @@ static enum sb_code follow_link(struct sb_bag_writer *writer, struct sb_error *e
     return sb_shard_pattern_parse(&writer->pattern, target, err);
 }
 
-enum sb_code sb_bag_take_lock(const struct sb_bag_writer *writer, struct sb_bag_lock *lock,
+/* One for a set, however many shards it is to have. */
+enum sb_code sb_bag_take_lock(const struct sb_bag_writer *writer, struct sb_out_lock *lock,
                               struct sb_error *err)
 {
-    struct sb_buf name = {0};
-    enum sb_code code = lock_name(writer, &name, err);
+    const struct sb_shard_pattern *pattern = &writer->pattern;
+    struct sb_buf set = {0};
+    enum sb_code code;
 
-    if (code == SB_OK)
-        code = sb_bag_lock_take_journal(lock, name.data, writer->name, err);
-    sb_buf_release(&name);
+    if (!pattern->is_set)
+        return sb_out_lock_take_beside(lock, pattern->path, writer->name, err);
+    code = sb_buf_add_format(&set, "%.*s@%s", (int)pattern->prefix_size, pattern->path,
+                             pattern->suffix)
+               ? sb_fail_memory(err)
+               : sb_out_lock_take_beside(lock, set.data, writer->name, err);
+    sb_buf_release(&set);
     return code;
 }
 
@@ -173,15 +147,26 @@ enum sb_code sb_bag_remove_left_over(int directory, const char *name, struct sb_
     return SB_OK;
 }
 
-struct sb_bag_found sb_bag_recognize(const struct sb_bag_writer *writer, const char *file)
+enum sb_code sb_bag_remove_one(const struct sb_bag_writer *writer, uint32_t shard, bool limits,
+                               struct sb_error *err)
 {
-    const struct sb_shard_pattern *pattern = &writer->pattern;
-    const char *prefix = pattern->path + pattern->prefix_size, *at = file;
+    struct sb_buf name = {0};
+    enum sb_code code = sb_bag_temporary_name(writer, shard, limits, &name, err);
+
+    if (code == SB_OK)
+        code = sb_bag_remove_left_over(AT_FDCWD, name.data, err);
+    sb_buf_release(&name);
+    return code;
+}
+
+struct sb_bag_found sb_bag_recognize(const struct sb_shard_pattern *set, const char *file)
+{
+    const char *prefix = set->path + set->prefix_size, *at = file;
     struct sb_bag_found found = {SB_FOUND_OTHER, 0, 0};
     size_t prefix_size = 0;
     bool hidden, limits;
 
-    while (prefix > pattern->path && prefix[-1] != '/') {
+    while (prefix > set->path && prefix[-1] != '/') {
         prefix--;
         prefix_size++;
     }
@@ -190,11 +175,10 @@ struct sb_bag_found sb_bag_recognize(const struct sb_bag_writer *writer, const c
     if (!skip(&at, prefix, prefix_size) || !skip(&at, "-", 1) || !skip_number(&at, &found.shard))
         return found;
     if (hidden) {
-        if (skip(&at, pattern->suffix, strlen(pattern->suffix)) &&
-            strcmp(at, SB_BAG_NEW_SUFFIX) == 0)
+        if (skip(&at, set->suffix, strlen(set->suffix)) && strcmp(at, SB_BAG_NEW_SUFFIX) == 0)
             found.what = SB_FOUND_TEMPORARY;
     } else if (skip(&at, "-of-", 4) && skip_number(&at, &found.shards) &&
-               strcmp(at, pattern->suffix) == 0) {
+               strcmp(at, set->suffix) == 0) {
         found.what = limits ? SB_FOUND_LIMITS : SB_FOUND_SHARD;
     }
     return found;

@@ -5,9 +5,9 @@
 #define SB_STORE_BAG_WRITER_PRIVATE_H
 
 #include "store/bag/limit_spool.h"
-#include "store/bag/lock.h"
 #include "store/bag/writer.h"
 #include "store/out/buffer.h"
+#include "store/out/lock.h"
 
 #include <limits.h>
 
@@ -26,8 +26,8 @@ struct sb_bag_writer {
     bool even;       /* `shards` parts of options.total records */
     bool spooled;    /* the first shard takes all; it is cut at the commit */
 
-    struct sb_bag_lock lock;
-    struct sb_bag_lock set_lock; /* an append to the last shard of a set: that of the set */
+    struct sb_out_lock lock;
+    struct sb_out_lock set_lock; /* an append to the last shard of a set: that of the set */
     uint32_t made;               /* so many shards have or had temporary names */
 
     struct sb_outfile *stream; /* NULL: files are written */
@@ -84,16 +84,8 @@ enum sb_code sb_bag_temporary_name(const struct sb_bag_writer *writer, uint32_t 
 enum sb_code sb_bag_take_name(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 
 /* The lock of what the pattern means. */
-enum sb_code sb_bag_take_lock(const struct sb_bag_writer *writer, struct sb_bag_lock *lock,
+enum sb_code sb_bag_take_lock(const struct sb_bag_writer *writer, struct sb_out_lock *lock,
                               struct sb_error *err) SB_CHECKED;
-
-/* Of a set, the name of a file in its directory: what is it? */
-struct sb_bag_found {
-    enum { SB_FOUND_OTHER, SB_FOUND_SHARD, SB_FOUND_LIMITS, SB_FOUND_TEMPORARY } what;
-    uint32_t shard;
-    uint32_t shards;
-};
-struct sb_bag_found sb_bag_recognize(const struct sb_bag_writer *writer, const char *file);
 
 /*
  * Removes a temporary file, by its exact name, in a directory or AT_FDCWD: for who holds the lock.
@@ -102,6 +94,8 @@ struct sb_bag_found sb_bag_recognize(const struct sb_bag_writer *writer, const c
  */
 enum sb_code sb_bag_remove_left_over(int directory, const char *name,
                                      struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_remove_one(const struct sb_bag_writer *writer, uint32_t shard, bool limits,
+                               struct sb_error *err) SB_CHECKED;
 
 /* bag/writer_standing.c: SB_EXISTS unless force; removes what killed runs left. */
 enum sb_code sb_bag_look_at_target(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
@@ -147,6 +141,10 @@ void sb_bag_deal_free(struct sb_bag_writer *writer);
  * at all for what a run without force made. */
 enum sb_code sb_bag_give_names(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
 void sb_bag_take_names(struct sb_bag_writer *writer);
+
+/* The final name for a temporary file; SB_EXISTS unless it replaces what is there. */
+enum sb_code sb_bag_give_name(const struct sb_bag_writer *writer, uint32_t shard, bool limits,
+                              bool replace, struct sb_error *err) SB_CHECKED;
 
 /* bag/writer_append.c */
 enum sb_code sb_bag_append_open(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;

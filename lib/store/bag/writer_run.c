@@ -31,9 +31,9 @@ static enum sb_code copy(struct sb_bag_writer *writer, struct sb_bag_reader *rea
     while (code == SB_OK && size > 0) {
         size_t part = size < (int64_t)BLOCK ? (size_t)size : BLOCK;
 
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
-        code = sb_bag_read(reader, first->shard, offset, writer->block, part, err);
+        code = sb_interrupted()
+                   ? sb_fail_interrupt(err)
+                   : sb_bag_read(reader, first->shard, offset, writer->block, part, err);
         if (code == SB_OK)
             code = each(writer, writer->block, part, err);
         offset += (int64_t)part;

@@ -3,6 +3,7 @@
  */
 #include "core/interrupt.h"
 #include "store/bag/writer_private.h"
+#include "store/out/temporary.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,12 +18,7 @@ static enum sb_code refuse_standing(const char *path, bool force, struct sb_erro
 
     if (lstat(path, &st))
         return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", path);
-    if (!S_ISREG(st.st_mode))
-        return sb_fail(err, SB_EXISTS, "%s: is there, and not a regular file; choose another name",
-                       path);
-    if (!force)
-        return sb_fail(err, SB_EXISTS, "%s: exists already; use --force to replace it", path);
-    return SB_OK;
+    return sb_out_refuse(path, &st, force, err);
 }
 
 /* Limits beside it are put at its tail before it is replaced, which other names of it would see. */
@@ -50,11 +46,8 @@ static enum sb_code look_at_file(struct sb_bag_writer *writer, struct sb_error *
         code = refuse_standing(name.data, writer->options.force, err);
     if (code == SB_OK)
         code = refuse_linked(writer->pattern.path, name.data, err);
-    for (int limits = 0; code == SB_OK && limits < 2; limits++) {
-        code = sb_bag_temporary_name(writer, 0, limits, &name, err);
-        if (code == SB_OK)
-            code = sb_bag_remove_left_over(AT_FDCWD, name.data, err);
-    }
+    for (int limits = 0; code == SB_OK && limits < 2; limits++)
+        code = sb_bag_remove_one(writer, 0, limits, err);
     sb_buf_release(&name);
     return code;
 }
@@ -98,14 +91,14 @@ static enum sb_code scan(const struct sb_bag_writer *writer, struct standing *st
     if (!dir)
         code = sb_fail_errno(err, errno, "%s", directory);
     while (code == SB_OK && (errno = 0, file = readdir(dir))) {
-        struct sb_bag_found found = sb_bag_recognize(writer, file->d_name);
+        struct sb_bag_found found = sb_bag_recognize(&writer->pattern, file->d_name);
 
         if (found.what == SB_FOUND_TEMPORARY && writer->made == 0)
             code = sb_bag_remove_left_over(dirfd(dir), file->d_name, err);
         if (found.what == SB_FOUND_SHARD || found.what == SB_FOUND_LIMITS)
             note_file(standing, writer, &found);
         if (code == SB_OK && sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+            code = sb_fail_interrupt(err);
     }
     if (code == SB_OK && errno)
         code = sb_fail_errno(err, errno, "%s: cannot be read", directory);

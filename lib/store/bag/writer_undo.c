@@ -48,25 +48,40 @@ static enum sb_code fail_undo(const struct sb_bag_writer *writer, struct sb_erro
                    writer->pattern.path, writer->lock.path);
 }
 
-/* limits.NAME, if it is there: does it hold the limits of then? */
-static enum sb_code open_old_limits(const struct sb_bag_append *append, int *fd, bool *same,
-                                    struct sb_error *err)
+/*
+ * Are there so many bytes of limits in the file after so many others, and do they say that records
+ * end there? *fd: of the caller; -1 where the file is not there.
+ */
+static enum sb_code open_limits(const char *path, int64_t others, int64_t limits_size, int64_t end,
+                                int *fd, bool *same, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
     struct stat st;
     uint64_t last = 0;
 
     *same = false;
-    *fd = open(append->limits, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    *fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (*fd < 0)
-        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", append->limits);
+        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", path);
     if (fstat(*fd, &st))
-        return sb_fail_errno(err, errno, "%s", append->limits);
-    if (st.st_size != append->limits_size)
+        return sb_fail_errno(err, errno, "%s", path);
+    if (st.st_size - limits_size != others)
         return SB_OK;
-    if (st.st_size > 0)
-        code = sb_bag_read_last_limit(*fd, st.st_size, &last, append->limits, err);
-    *same = last == (uint64_t)append->records_end;
+    if (limits_size >= LIMIT_BYTES)
+        code = sb_bag_read_last_limit(*fd, st.st_size, &last, path, err);
+    *same = code == SB_OK && last <= INT64_MAX && (int64_t)last == end;
+    return code;
+}
+
+static enum sb_code are_limits(const char *path, int64_t others, int64_t limits_size, int64_t end,
+                               bool *there, bool *same, struct sb_error *err)
+{
+    int fd;
+    enum sb_code code = open_limits(path, others, limits_size, end, &fd, same, err);
+
+    *there = fd >= 0;
+    if (fd >= 0)
+        close(fd);
     return code;
 }
 
@@ -106,7 +121,8 @@ enum sb_code sb_bag_restore(const struct sb_bag_writer *writer, const struct sb_
     struct stat st;
     int limits;
     bool same;
-    enum sb_code code = open_old_limits(append, &limits, &same, err);
+    enum sb_code code = open_limits(append->limits, 0, append->limits_size, append->records_end,
+                                    &limits, &same, err);
 
     if (code == SB_OK && fstat(append->fd, &st))
         code = sb_fail_errno(err, errno, "%s", writer->pattern.path);
@@ -122,60 +138,6 @@ enum sb_code sb_bag_restore(const struct sb_bag_writer *writer, const struct sb_
     return code;
 }
 
-static enum sb_code last_of(int fd, int64_t end, const char *path, int64_t *last,
-                            struct sb_error *err)
-{
-    uint64_t limit = 0;
-    enum sb_code code =
-        end < LIMIT_BYTES ? SB_OK : sb_bag_read_last_limit(fd, end, &limit, path, err);
-
-    *last = limit > INT64_MAX ? -1 : (int64_t)limit;
-    return code;
-}
-
-/* Limits in a file of their own: are they all of it, and do they say where records end? */
-static enum sb_code are_limits(const char *path, int64_t end, int64_t limits_size, bool *there,
-                               bool *same, struct sb_error *err)
-{
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct stat st;
-    int64_t last = -1;
-    enum sb_code code = SB_OK;
-
-    *there = fd >= 0;
-    *same = false;
-    if (fd < 0)
-        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", path);
-    if (fstat(fd, &st))
-        code = sb_fail_errno(err, errno, "%s", path);
-    else if (st.st_size == limits_size)
-        code = last_of(fd, limits_size, path, &last, err);
-    *same = last == end;
-    close(fd);
-    return code;
-}
-
-/* Is that where the records and the limits of the file end? */
-static enum sb_code is_tail(const char *path, int64_t end, int64_t limits_size, bool *same,
-                            struct sb_error *err)
-{
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct stat st;
-    int64_t last = -1;
-    enum sb_code code = SB_OK;
-
-    *same = false;
-    if (fd < 0)
-        return sb_fail_errno(err, errno, "%s", path);
-    if (fstat(fd, &st))
-        code = sb_fail_errno(err, errno, "%s", path);
-    else if (st.st_size - limits_size == end)
-        code = last_of(fd, st.st_size, path, &last, err);
-    *same = last == end;
-    close(fd);
-    return code;
-}
-
 enum sb_code sb_bag_has_grown(const char *path, int64_t end, int64_t limits_size, bool *grown,
                               struct sb_error *err)
 {
@@ -183,23 +145,14 @@ enum sb_code sb_bag_has_grown(const char *path, int64_t end, int64_t limits_size
     bool there = false;
     enum sb_code code = sb_limits_name(path, &limits)
                             ? sb_fail_memory(err)
-                            : are_limits(limits.data, end, limits_size, &there, grown, err);
+                            : are_limits(limits.data, 0, limits_size, end, &there, grown, err);
 
-    if (code == SB_OK && !there)
-        code = is_tail(path, end, limits_size, grown, err);
+    if (code == SB_OK && !there) {
+        code = are_limits(path, end, limits_size, end, &there, grown, err);
+        if (code == SB_OK && !there)
+            code = sb_fail_errno(err, ENOENT, "%s", path);
+    }
     sb_buf_release(&limits);
-    return code;
-}
-
-static enum sb_code give_limits_name(const struct sb_bag_writer *writer,
-                                     const struct sb_bag_append *append, struct sb_error *err)
-{
-    struct sb_buf name = {0};
-    enum sb_code code = sb_bag_temporary_name(writer, 0, true, &name, err);
-
-    if (code == SB_OK)
-        code = sb_rename(name.data, append->limits, err);
-    sb_buf_release(&name);
     return code;
 }
 
@@ -209,7 +162,7 @@ enum sb_code sb_bag_append_finish(const struct sb_bag_writer *writer,
     enum sb_code code = SB_OK;
 
     if (append->separate)
-        code = give_limits_name(writer, append, err);
+        code = sb_bag_give_name(writer, 0, true, true, err);
     else if (unlink(append->limits) && errno != ENOENT)
         code = sb_fail_errno(err, errno, "%s: cannot be removed", append->limits);
     return code ? code : sb_sync_directory_of(append->limits, err);
@@ -219,6 +172,7 @@ enum sb_code sb_bag_append_finish(const struct sb_bag_writer *writer,
 static enum sb_code finish_keys(const struct sb_bag_writer *writer,
                                 const struct sb_bag_append *append, struct sb_error *err)
 {
+    int64_t size = append->new_limits_size;
     struct sb_buf name = {0};
     struct stat st;
     bool there, whole = false;
@@ -229,11 +183,11 @@ static enum sb_code finish_keys(const struct sb_bag_writer *writer,
     if (append->separate) {
         code = sb_bag_temporary_name(writer, 0, true, &name, err);
         if (code == SB_OK)
-            code = are_limits(name.data, st.st_size, append->new_limits_size, &there, &whole, err);
+            code = are_limits(name.data, 0, size, st.st_size, &there, &whole, err);
         sb_buf_release(&name);
     } else {
-        code = is_tail(writer->pattern.path, st.st_size - append->new_limits_size,
-                       append->new_limits_size, &whole, err);
+        code = are_limits(writer->pattern.path, st.st_size - size, size, st.st_size - size, &there,
+                          &whole, err);
     }
     if (code == SB_OK && !whole)
         code = fail_undo(writer, err);
@@ -245,12 +199,10 @@ static enum sb_code undo_keys(const struct sb_bag_writer *writer,
                               const struct sb_bag_append *append,
                               const struct sb_bag_partner *records, struct sb_error *err)
 {
-    bool pending, grown;
-    int limits;
-    enum sb_code code = open_old_limits(append, &limits, &pending, err);
+    bool there, pending, grown;
+    enum sb_code code = are_limits(append->limits, 0, append->limits_size, append->records_end,
+                                   &there, &pending, err);
 
-    if (limits >= 0)
-        close(limits);
     if (code || !pending)
         return code ? code : sb_bag_restore(writer, append, err);
     code = sb_bag_has_grown(records->path, records->end, records->limits_size, &grown, err);
@@ -283,7 +235,7 @@ static enum sb_code put_keys_right(const struct sb_bag_partner *keys, struct sb_
     code = sb_bag_take_lock(&writer, &writer.lock, err);
     if (code == SB_OK)
         code = sb_bag_undo_append(&writer, err);
-    sb_bag_lock_drop(&writer.lock);
+    sb_out_lock_drop(&writer.lock);
     return code;
 }
 
@@ -325,6 +277,6 @@ enum sb_code sb_bag_undo_append(struct sb_bag_writer *writer, struct sb_error *e
         code = undo(writer, &append, &partner, err);
     /* What was not undone needs its journal, whatever went wrong. */
     if (code)
-        sb_bag_lock_leave(&writer->lock);
+        sb_out_lock_leave(&writer->lock);
     return code;
 }

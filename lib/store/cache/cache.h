@@ -21,6 +21,7 @@
 #include "core/buf.h"
 #include "store/array/dtype.h"
 #include "store/array/npy.h"
+#include "store/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,20 +97,16 @@ struct sb_cache_place {
  * that a stale index costs time alone. One that names an earlier row of a key than the one that
  * counts, though it knows the segment that has that, may be believed, as the original does.
  */
-struct sb_cache_key {
-    const char *text;
-    size_t size;
-};
-enum sb_code sb_cache_find(struct sb_cache *cache, const struct sb_cache_key *keys, size_t count,
+enum sb_code sb_cache_find(struct sb_cache *cache, const struct sb_row_key *keys, size_t count,
                            struct sb_cache_place *places, struct sb_error *err) SB_CHECKED;
 
 /*
- * All rows in order; which of them count is found at the first call. SB_END after the last. seek
- * goes on with the first row of a segment, rewind with the first of all.
+ * All rows in order; which of them count is found at the first call. SB_END after the last;
+ * SB_INTERRUPT. seek goes on with the first row of a segment, rewind with the first of all.
  */
 struct sb_cache_row {
     struct sb_cache_place place;
-    struct sb_cache_key key; /* lives until the next call on the cache */
+    struct sb_row_key key; /* lives until the next call on the cache */
     bool superseded;
 };
 enum sb_code sb_cache_next(struct sb_cache *cache, struct sb_cache_row *row,
@@ -121,12 +118,13 @@ void sb_cache_rewind(struct sb_cache *cache);
 enum sb_code sb_cache_count(struct sb_cache *cache, int64_t *rows, int64_t *live,
                             struct sb_error *err) SB_CHECKED;
 
-/* Where the row is that has this number among those that count. SB_INVALID: there is none. */
-enum sb_code sb_cache_live(struct sb_cache *cache, int64_t number, struct sb_cache_place *out,
-                           struct sb_error *err) SB_CHECKED;
+/* Where the row is that has this number among those that count, or among `all`. SB_INVALID: there
+ * is none. */
+enum sb_code sb_cache_row_at(struct sb_cache *cache, int64_t number, bool all,
+                             struct sb_cache_place *out, struct sb_error *err) SB_CHECKED;
 
-/* A place as a row of a table (store/table.h). */
-int64_t sb_cache_row_of(struct sb_cache_place place);
+/* Of a row that such a call found. */
+bool sb_cache_superseded(const struct sb_cache *cache, struct sb_cache_place place);
 
 struct sb_cache_reader;
 enum sb_code sb_cache_reader_new(struct sb_cache_reader **out, struct sb_cache *cache,
@@ -169,6 +167,6 @@ const char *sb_cache_field_name(const struct sb_cache_reader *reader, size_t fie
 
 /* The key of a row. */
 enum sb_code sb_cache_key_at(struct sb_cache_reader *reader, struct sb_cache_place place,
-                             struct sb_cache_key *out, struct sb_error *err) SB_CHECKED;
+                             struct sb_row_key *out, struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -14,18 +14,10 @@ static enum sb_code add(struct sb_cache *cache, size_t *room, size_t dir, const 
 {
     struct sb_cache_file file = {.dir = dir, .number = number};
 
-    if (cache->segment_count == *room) {
-        size_t more = *room ? *room * 2 : 64;
-        struct sb_cache_file *grown;
-
-        if (more >= SB_CACHE_NOWHERE)
-            return sb_fail(err, SB_LIMIT, "%s: has too many segments", path);
-        grown = reallocarray(cache->segments, more, sizeof(*grown));
-        if (!grown)
-            return sb_fail_memory(err);
-        cache->segments = grown;
-        *room = more;
-    }
+    if (cache->segment_count >= SB_CACHE_NOWHERE / 2)
+        return sb_fail(err, SB_LIMIT, "%s: has too many segments", path);
+    if (sb_grow(&cache->segments, room, cache->segment_count, sizeof(file), err))
+        return err->code;
     if (asprintf(&file.path, "%s/%s", path, name) < 0)
         return sb_fail_memory(err);
     cache->segments[cache->segment_count++] = file;

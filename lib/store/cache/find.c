@@ -19,7 +19,7 @@ static const struct sb_cache_place nowhere = {.segment = SB_CACHE_NOWHERE};
 /* The keys that are looked for: most that are none of them are told by a bit, from their length and
  * last bytes. Reading it is thread-safe. */
 struct wanted {
-    const struct sb_cache_key *keys; /* of the caller */
+    const struct sb_row_key *keys; /* of the caller */
     struct sb_hash_key hash_key;
     size_t *slots; /* numbers of keys, plus 1; 0: free */
     size_t mask;
@@ -44,7 +44,7 @@ static size_t wanted_find(const struct wanted *wanted, const char *text, size_t 
     size_t at = sb_hash64(&wanted->hash_key, text, size) & wanted->mask;
 
     for (; wanted->slots[at]; at = (at + 1) & wanted->mask) {
-        const struct sb_cache_key *key = &wanted->keys[wanted->slots[at] - 1];
+        const struct sb_row_key *key = &wanted->keys[wanted->slots[at] - 1];
 
         if (key->size == size && memcmp(key->text, text, size) == 0)
             return wanted->slots[at] - 1;
@@ -63,7 +63,7 @@ static size_t wanted_look(const struct wanted *wanted, const char *text, size_t 
 
 static void add_wanted(struct wanted *wanted, size_t number)
 {
-    const struct sb_cache_key *key = &wanted->keys[number];
+    const struct sb_row_key *key = &wanted->keys[number];
     uint64_t bit = wanted_bit(wanted, key->text, key->size);
     size_t at;
 
@@ -83,8 +83,8 @@ static void wanted_release(struct wanted *wanted)
     *wanted = (struct wanted){0};
 }
 
-static enum sb_code wanted_make(struct wanted *wanted, const struct sb_cache_key *keys,
-                                size_t count, struct sb_error *err)
+static enum sb_code wanted_make(struct wanted *wanted, const struct sb_row_key *keys, size_t count,
+                                struct sb_error *err)
 {
     size_t slots = 16, bits = FILTER_BITS_LEAST;
 
@@ -113,7 +113,7 @@ static enum sb_code wanted_make(struct wanted *wanted, const struct sb_cache_key
 struct search {
     struct sb_cache *cache;
     struct wanted wanted;
-    const struct sb_cache_key *keys;
+    const struct sb_row_key *keys;
     size_t count;
     struct sb_cache_place *places; /* by an index, and then where they are */
     uint64_t *indexed;             /* a bit for each segment that an index knows */
@@ -250,11 +250,11 @@ static int compare_hints(const void *a, const void *b)
 static enum sb_code check_hint(const struct search *search, const struct hint *hint,
                                struct sb_error *err)
 {
-    const struct sb_cache_key *wanted = &search->keys[hint->key];
+    const struct sb_row_key *wanted = &search->keys[hint->key];
     struct sb_cache *cache = search->cache;
     const struct sb_cache_file *file = &cache->segments[hint->place.segment];
     struct sb_cache_map *map;
-    struct sb_cache_key key;
+    struct sb_row_key key;
     bool holds;
     enum sb_code code = sb_cache_hold(cache, hint->place.segment, &map, err);
 
@@ -308,7 +308,7 @@ static enum sb_code scan_rows(struct search *search, uint32_t segment,
                               const struct sb_cache_map *map, struct sb_error *err)
 {
     const struct sb_cache_file *file = &search->cache->segments[segment];
-    struct sb_cache_key key;
+    struct sb_row_key key;
     int64_t touched = 0;
 
     for (int64_t row = 0; row < file->rows; row++) {
@@ -363,7 +363,7 @@ static enum sb_code scan(struct search *search, struct sb_error *err)
 
     search->open = 0;
     for (size_t i = 0; i < search->count; i++) {
-        const struct sb_cache_key *key = &search->keys[i];
+        const struct sb_row_key *key = &search->keys[i];
 
         if (search->places[i].segment < lowest)
             lowest = search->places[i].segment;
@@ -373,7 +373,7 @@ static enum sb_code scan(struct search *search, struct sb_error *err)
     }
     for (uint32_t i = search->cache->segment_count; !code && i > 0; i--) {
         if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
+            return sb_fail_interrupt(err);
         if (search->open > 0 || (i - 1 > lowest && !is_indexed(search, i - 1)))
             code = scan_segment(search, i - 1, err);
     }
@@ -385,14 +385,14 @@ static enum sb_code look_everywhere(struct search *search, struct sb_error *err)
     if (read_indexes(search, err) || check_hints(search, err) || scan(search, err))
         return err->code;
     for (size_t i = 0; i < search->count; i++) {
-        const struct sb_cache_key *key = &search->keys[i];
+        const struct sb_row_key *key = &search->keys[i];
 
         search->places[i] = search->places[wanted_find(&search->wanted, key->text, key->size)];
     }
     return SB_OK;
 }
 
-enum sb_code sb_cache_find(struct sb_cache *cache, const struct sb_cache_key *keys, size_t count,
+enum sb_code sb_cache_find(struct sb_cache *cache, const struct sb_row_key *keys, size_t count,
                            struct sb_cache_place *places, struct sb_error *err)
 {
     struct search search = {.cache = cache, .keys = keys, .count = count, .places = places};

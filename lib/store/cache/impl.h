@@ -59,8 +59,9 @@ struct sb_cache_file {
     uint64_t *superseded;     /* a bit for each row; NULL: none is, or it is not known yet */
 };
 
-/* Up to where rows that count were counted last: words of 64 rows of a segment. */
+/* Up to where rows that count, or all, were counted last: words of 64 rows of a segment. */
 struct sb_cache_found {
+    bool all;
     uint32_t segment;
     int64_t word;
     int64_t live; /* before that */
@@ -133,7 +134,7 @@ enum sb_code sb_cache_give_up(struct sb_cache *cache, uint32_t segment,
 
 /* The key of a row that is there. SB_DAMAGED; the text begins with the segment's path. */
 enum sb_code sb_cache_key(const struct sb_cache_map *map, const struct sb_cache_file *file,
-                          int64_t row, struct sb_cache_key *out, struct sb_error *err) SB_CHECKED;
+                          int64_t row, struct sb_row_key *out, struct sb_error *err) SB_CHECKED;
 
 /* cache/live.c: finds which rows count, once. */
 enum sb_code sb_cache_find_superseded(struct sb_cache *cache, struct sb_error *err) SB_CHECKED;

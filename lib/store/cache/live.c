@@ -29,7 +29,7 @@ struct pass {
     int64_t superseded;
 };
 
-static struct known_key hash_key(const struct pass *pass, const struct sb_cache_key *key)
+static struct known_key hash_key(const struct pass *pass, const struct sb_row_key *key)
 {
     struct known_key hash = {sb_hash64(&pass->keys[0], key->text, key->size),
                              sb_hash64(&pass->keys[1], key->text, key->size)};
@@ -70,7 +70,7 @@ static enum sb_code pass_row(struct pass *pass, struct sb_cache_file *file,
                              struct sb_error *err)
 {
     struct known_key hash;
-    struct sb_cache_key key;
+    struct sb_row_key key;
 
     if (sb_cache_key(map, file, row, &key, err))
         return err->code;
@@ -86,7 +86,7 @@ static enum sb_code pass_row(struct pass *pass, struct sb_cache_file *file,
 static enum sb_code check_keys(const struct sb_cache_file *file, const struct sb_cache_map *map,
                                struct sb_error *err)
 {
-    struct sb_cache_key key;
+    struct sb_row_key key;
     enum sb_code code = SB_OK;
 
     for (int64_t row = 0; !code && row < file->rows; row++)
@@ -114,7 +114,7 @@ static enum sb_code pass_segment(struct pass *pass, uint32_t segment, struct sb_
     enum sb_code code;
 
     if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
+        return sb_fail_interrupt(err);
     if (file->rows == 0)
         return SB_OK;
     code = sb_cache_hold(pass->cache, segment, &map, err);
@@ -230,7 +230,7 @@ static int64_t nth_bit(uint64_t bits, int64_t number)
 static enum sb_code find_live(struct sb_cache_found *found, const struct sb_cache_file *file,
                               int64_t number, int64_t *row)
 {
-    if (!file->superseded) {
+    if (!file->superseded || found->all) {
         *row = number - found->live;
         if (*row < file->rows)
             return SB_OK;
@@ -252,18 +252,20 @@ static enum sb_code find_live(struct sb_cache_found *found, const struct sb_cach
     return SB_END;
 }
 
-enum sb_code sb_cache_live(struct sb_cache *cache, int64_t number, struct sb_cache_place *out,
-                           struct sb_error *err)
+enum sb_code sb_cache_row_at(struct sb_cache *cache, int64_t number, bool all,
+                             struct sb_cache_place *out, struct sb_error *err)
 {
     struct sb_cache_found *found = &cache->found;
+    int64_t count;
 
     if (sb_cache_find_superseded(cache, err))
         return err->code;
-    if (number < 0 || number >= cache->live)
+    count = all ? cache->rows : cache->live;
+    if (number < 0 || number >= count)
         return sb_fail(err, SB_INVALID, "key %lld: there are %lld", (long long)number,
-                       (long long)cache->live);
-    if (number < found->live)
-        *found = (struct sb_cache_found){0};
+                       (long long)count);
+    if (number < found->live || found->all != all)
+        *found = (struct sb_cache_found){.all = all};
     for (; found->segment < cache->segment_count; found->segment++, found->word = 0) {
         out->segment = found->segment;
         if (!find_live(found, &cache->segments[found->segment], number, &out->row))
@@ -271,4 +273,9 @@ enum sb_code sb_cache_live(struct sb_cache *cache, int64_t number, struct sb_cac
     }
     return sb_fail(err, SB_INVALID, "key %lld: its segment can no longer be read",
                    (long long)number);
+}
+
+bool sb_cache_superseded(const struct sb_cache *cache, struct sb_cache_place place)
+{
+    return sb_cache_is_superseded(&cache->segments[place.segment], place.row);
 }

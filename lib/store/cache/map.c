@@ -284,12 +284,12 @@ enum sb_code sb_cache_hold(struct sb_cache *cache, uint32_t segment, struct sb_c
 }
 
 enum sb_code sb_cache_key(const struct sb_cache_map *map, const struct sb_cache_file *file,
-                          int64_t row, struct sb_cache_key *out, struct sb_error *err)
+                          int64_t row, struct sb_row_key *out, struct sb_error *err)
 {
     struct sb_arrow_value value;
 
     if (sb_arrow_value(map->arrow, map->layout->key, row, &value, err))
         return name_segment(file, err);
-    *out = (struct sb_cache_key){.text = value.data, .size = (size_t)value.count};
+    *out = (struct sb_row_key){.text = value.data, .size = (size_t)value.count};
     return SB_OK;
 }

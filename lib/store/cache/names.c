@@ -73,7 +73,8 @@ bool sb_cache_is_leftover(const char *name)
 {
     const char *end;
 
-    if (is_older(name) || strcmp(name, ".index.pkl" SB_OUT_SUFFIX) == 0)
+    if (is_older(name) || strcmp(name, ".index.pkl" SB_OUT_SUFFIX) == 0 ||
+        strcmp(name, ".schema.json" SB_OUT_SUFFIX) == 0)
         return true;
     end = skip_own(name);
     return end && is_end(end);

@@ -238,12 +238,13 @@ enum sb_code sb_pickle_index_read(const void *data, size_t size, each_entry *eac
     }
 }
 
-enum sb_code sb_pickle_index_begin(struct sb_pickle_writer *writer, struct sb_buf *out)
+enum sb_code sb_pickle_index_begin(struct sb_pickle_writer *writer, sb_each_block *each,
+                                   void *context, struct sb_error *err)
 {
     static const unsigned char head[] = {OP_PROTO, WRITTEN_PROTOCOL, OP_EMPTY_DICT};
 
-    writer->entries = 0;
-    return sb_buf_add(out, head, sizeof(head));
+    *writer = (struct sb_pickle_writer){.each = each, .context = context};
+    return each(context, head, sizeof(head), err);
 }
 
 static uint8_t *put_text_head(uint8_t *at, size_t size)
@@ -281,12 +282,12 @@ static uint8_t *put_int(uint8_t *at, int64_t value)
     return sb_put_u64(at, (uint64_t)value);
 }
 
-enum sb_code sb_pickle_index_add(struct sb_pickle_writer *writer, struct sb_buf *out,
-                                 const struct sb_pickle_entry *entry)
+enum sb_code sb_pickle_index_add(struct sb_pickle_writer *writer,
+                                 const struct sb_pickle_entry *entry, struct sb_error *err)
 {
     uint8_t head[11], place[21];
     uint8_t *head_end = head, *place_end;
-    size_t before = out->size;
+    enum sb_code code;
 
     if (writer->entries % BATCH == 0) {
         if (writer->entries > 0)
@@ -296,21 +297,20 @@ enum sb_code sb_pickle_index_add(struct sb_pickle_writer *writer, struct sb_buf 
     head_end = put_text_head(head_end, entry->key_size);
     place_end = put_int(put_int(place, entry->segment), entry->row);
     *place_end++ = OP_TUPLE2;
-    if (sb_buf_add(out, head, (size_t)(head_end - head)) ||
-        sb_buf_add(out, entry->key, entry->key_size) ||
-        sb_buf_add(out, place, (size_t)(place_end - place))) {
-        sb_buf_cut(out, before);
-        return SB_NOMEM;
-    }
+    code = writer->each(writer->context, head, (size_t)(head_end - head), err);
+    if (!code)
+        code = writer->each(writer->context, entry->key, entry->key_size, err);
+    if (!code)
+        code = writer->each(writer->context, place, (size_t)(place_end - place), err);
     writer->entries++;
-    return SB_OK;
+    return code;
 }
 
-enum sb_code sb_pickle_index_end(struct sb_pickle_writer *writer, struct sb_buf *out)
+enum sb_code sb_pickle_index_end(struct sb_pickle_writer *writer, struct sb_error *err)
 {
     static const unsigned char tail[] = {OP_SETITEMS, OP_STOP};
 
-    if (writer->entries == 0)
-        return sb_buf_add(out, tail + 1, 1);
-    return sb_buf_add(out, tail, sizeof(tail));
+    bool none = writer->entries == 0;
+
+    return writer->each(writer->context, tail + none, sizeof(tail) - none, err);
 }

@@ -9,7 +9,7 @@
 #ifndef SB_STORE_CACHE_PICKLE_INDEX_H
 #define SB_STORE_CACHE_PICKLE_INDEX_H
 
-#include "core/buf.h"
+#include "core/io.h"
 
 #include <stddef.h>
 
@@ -27,14 +27,18 @@ enum sb_code sb_pickle_index_read(const void *data, size_t size,
                                                        struct sb_error *err),
                                   void *context, struct sb_error *err) SB_CHECKED;
 
-/* Writing one, as Python's pickle of protocol 4 reads it: begin, entries, end. What is to be
- * written is appended to out. */
+/* Writing one, as Python's pickle of protocol 4 reads it: begin, entries, end. Few bytes at a time
+ * go to `each`, whose failure is returned. */
 struct sb_pickle_writer {
+    sb_each_block *each;
+    void *context;
     int64_t entries;
 };
-enum sb_code sb_pickle_index_begin(struct sb_pickle_writer *writer, struct sb_buf *out) SB_CHECKED;
-enum sb_code sb_pickle_index_add(struct sb_pickle_writer *writer, struct sb_buf *out,
-                                 const struct sb_pickle_entry *entry) SB_CHECKED;
-enum sb_code sb_pickle_index_end(struct sb_pickle_writer *writer, struct sb_buf *out) SB_CHECKED;
+enum sb_code sb_pickle_index_begin(struct sb_pickle_writer *writer, sb_each_block *each,
+                                   void *context, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pickle_index_add(struct sb_pickle_writer *writer,
+                                 const struct sb_pickle_entry *entry,
+                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pickle_index_end(struct sb_pickle_writer *writer, struct sb_error *err) SB_CHECKED;
 
 #endif

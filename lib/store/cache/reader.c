@@ -249,7 +249,7 @@ const char *sb_cache_field_name(const struct sb_cache_reader *reader, size_t fie
 }
 
 enum sb_code sb_cache_key_at(struct sb_cache_reader *reader, struct sb_cache_place place,
-                             struct sb_cache_key *out, struct sb_error *err)
+                             struct sb_row_key *out, struct sb_error *err)
 {
     if (go_to(reader, place, err))
         return err->code;

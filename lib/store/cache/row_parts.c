@@ -35,45 +35,27 @@ void sb_row_parts_release(struct sb_row_parts *row)
 
 /* Files */
 
-/* *array is kept where it cannot grow. */
-static bool grow(void **array, size_t count, size_t size)
+static enum sb_code make_room(struct sb_row_parts *row, struct sb_error *err)
 {
-    void *grown = reallocarray(*array, count, size);
+    size_t room = row->room, same = room;
 
-    if (grown)
-        *array = grown;
-    return grown;
-}
-
-static enum sb_code add_room(struct sb_row_parts *row, struct sb_error *err)
-{
-    size_t room = row->room ? 2 * row->room : 8;
-    void *parts = row->parts, *fields = row->fields, *numbers = row->numbers;
-    bool grown = grow(&parts, room, sizeof(*row->parts)) &&
-                 grow(&fields, room, sizeof(*row->fields)) &&
-                 grow(&numbers, room, sizeof(*row->numbers));
-
-    row->parts = parts;
-    row->fields = fields;
-    row->numbers = numbers;
-    if (!grown)
-        return sb_fail_memory(err);
-    row->room = room;
-    return SB_OK;
+    if (sb_grow(&row->parts, &room, row->count, sizeof(*row->parts), err) ||
+        sb_grow(&row->fields, &same, row->count, sizeof(*row->fields), err))
+        return err->code;
+    return sb_grow(&row->numbers, &row->room, row->count, sizeof(*row->numbers), err);
 }
 
 enum sb_code sb_row_parts_begin(struct sb_row_parts *row, const struct sb_array_name *name,
                                 struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     if (row->count == SB_CACHE_FIELDS_MOST)
         return sb_fail(err, SB_INVALID,
                        "%.*s: has more than %d arrays, which is all that a key "
                        "can have; put them into directories of their own",
                        (int)name->item_size, name->item, SB_CACHE_FIELDS_MOST);
-    if (row->count == row->room)
-        code = add_room(row, err);
+    code = make_room(row, err);
     if (code)
         return code;
     row->begin = sb_spool_size(&row->bytes);
@@ -193,7 +175,7 @@ static enum sb_code write_part(struct sb_row_parts *row, const struct sb_row_par
 }
 
 enum sb_code sb_row_parts_write(struct sb_row_parts *row, bool alone, bool list,
-                                const struct sb_cache_key *key, struct sb_cache_writer *writer,
+                                const struct sb_row_key *key, struct sb_cache_writer *writer,
                                 struct sb_error *err)
 {
     struct sb_cache_form form = make_form(row, alone, list);

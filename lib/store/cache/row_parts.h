@@ -40,7 +40,7 @@ enum sb_code sb_row_parts_end(struct sb_row_parts *row, struct sb_error *err) SB
 /* A row of these parts: alone, it is a tensor or a blob without a name; item0, item1, ... are a
  * tuple, or a list; else a dict. Errors are those of the writer. */
 enum sb_code sb_row_parts_write(struct sb_row_parts *row, bool alone, bool list,
-                                const struct sb_cache_key *key, struct sb_cache_writer *writer,
+                                const struct sb_row_key *key, struct sb_cache_writer *writer,
                                 struct sb_error *err) SB_CHECKED;
 
 #endif

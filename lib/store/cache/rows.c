@@ -1,5 +1,7 @@
 #include "store/cache/impl.h"
 
+#include "core/interrupt.h"
+
 void sb_cache_seek(struct sb_cache *cache, uint32_t segment)
 {
     sb_cache_leave(cache, cache->map);
@@ -54,7 +56,7 @@ enum sb_code sb_cache_next(struct sb_cache *cache, struct sb_cache_row *row, str
 {
     enum sb_code code;
 
-    if (sb_cache_find_superseded(cache, err))
+    if (sb_heed_interrupt(err) || sb_cache_find_superseded(cache, err))
         return err->code;
     do {
         /* What was given out lives until now. */

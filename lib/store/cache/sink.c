@@ -92,10 +92,10 @@ static enum sb_code make_key(struct cache_sink *cache, struct sb_error *err)
 
 static enum sb_code write_row(struct cache_sink *cache, struct sb_error *err)
 {
-    struct sb_cache_key key;
+    struct sb_row_key key;
     enum sb_code code = make_key(cache, err);
 
-    key = (struct sb_cache_key){cache->key.data, cache->key.size};
+    key = (struct sb_row_key){cache->key.data, cache->key.size};
     return code ? code
                 : sb_row_parts_write(&cache->row, cache->alone, cache->options.list, &key,
                                      cache->writer, err);

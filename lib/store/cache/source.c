@@ -496,6 +496,7 @@ const struct sb_kind sb_cache_kind = {
     .is_directory = true,
     .by_path = true,
     .by_name = is_cache,
+    .takes = SB_TO_KEYS | SB_TO_APPEND | SB_TO_SUBTREES,
     .source = sb_source_open_cache,
     .table = sb_table_open_cache,
 };

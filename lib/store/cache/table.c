@@ -1,21 +1,32 @@
 #include "store/table.h"
 #include "store/kind.h"
 
+#include "core/interrupt.h"
 #include "core/name.h"
 #include "store/cache/cache.h"
+#include "store/cache/key_table.h"
+#include "store/facts.h"
+#include "store/usage.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK        ((size_t)256 << 10) /* of what is streamed */
-#define USUAL_SIZE   4096                /* of a cell; nothing was read that would tell */
-#define SEGMENT_BITS 40                  /* a row is a segment, and below it the row in that */
+#define BLOCK              ((size_t)256 << 10) /* of what is streamed */
+#define USUAL_SIZE         4096                /* of a cell; nothing was read that would tell */
+#define SEGMENT_BITS       40 /* a row is a segment, and below it the row in that */
+#define FINDS_BEFORE_TABLE 16
 
 struct cache_table {
     struct sb_table base;
-    struct sb_cache_reader *reader;  /* of keys; made when first needed */
+    struct sb_cache *cache;
+    struct sb_cache_reader *reader;  /* of the table's own thread; made when first needed */
     struct sb_cache_segment segment; /* of the row that was looked at last */
     uint32_t looked_at;
+    struct sb_cache_value value;   /* that was described last */
+    unsigned finds;                /* so far */
+    struct sb_key_table *keys;     /* NULL: as long as they are few */
+    struct sb_cache_place *places; /* of keys that are looked up at a time */
+    size_t room;
 };
 
 struct cache_reader {
@@ -30,7 +41,7 @@ static struct cache_table *of(const struct sb_table *table)
     return (struct cache_table *)table;
 }
 
-int64_t sb_cache_row_of(struct sb_cache_place place)
+static int64_t row_of(struct sb_cache_place place)
 {
     return (int64_t)place.segment << SEGMENT_BITS | place.row;
 }
@@ -44,14 +55,19 @@ static struct sb_cache_place place_of_row(int64_t row)
 static void free_table(struct sb_table *table)
 {
     sb_cache_reader_free(of(table)->reader);
-    sb_cache_free(table->cache);
+    sb_key_table_free(of(table)->keys);
+    free(of(table)->places);
+    sb_cache_free(of(table)->cache);
 }
 
-static enum sb_code count(struct sb_table *table, int64_t *keys, struct sb_error *err)
+static enum sb_code count(struct sb_table *table, int64_t *out, struct sb_error *err)
 {
-    int64_t rows;
+    int64_t rows, keys;
 
-    return sb_cache_count(table->cache, &rows, keys, err);
+    if (sb_cache_count(of(table)->cache, &rows, &keys, err))
+        return err->code;
+    *out = table->superseded ? rows : keys;
+    return SB_OK;
 }
 
 static enum sb_code row_at(struct sb_table *table, int64_t number, int64_t *row,
@@ -59,9 +75,9 @@ static enum sb_code row_at(struct sb_table *table, int64_t number, int64_t *row,
 {
     struct sb_cache_place place;
 
-    if (sb_cache_live(table->cache, number, &place, err))
+    if (sb_cache_row_at(of(table)->cache, number, table->superseded, &place, err))
         return err->code;
-    *row = sb_cache_row_of(place);
+    *row = row_of(place);
     return SB_OK;
 }
 
@@ -71,7 +87,8 @@ static enum sb_code columns(struct sb_table *base, int64_t row, uint32_t *number
     struct cache_table *table = of(base);
     uint32_t segment = place_of_row(row).segment;
 
-    if (segment != table->looked_at && sb_cache_segment(base->cache, segment, &table->segment, err))
+    if (segment != table->looked_at &&
+        sb_cache_segment(table->cache, segment, &table->segment, err))
         return err->code;
     table->looked_at = segment;
     *number = (uint32_t)table->segment.field_count;
@@ -101,20 +118,136 @@ static int64_t find(struct sb_table *table, const char *name, size_t size)
 
 static enum sb_code need(struct sb_table *table, const char *name, struct sb_error *err)
 {
-    return sb_cache_need_array(table->cache, name, table->name, err);
+    return sb_cache_need_array(of(table)->cache, name, table->name, err);
 }
 
-static enum sb_code row_name(struct sb_table *base, int64_t row, struct sb_buf *out,
+static enum sb_code key_of(struct cache_table *table, int64_t row, struct sb_row_key *key,
+                           struct sb_error *err)
+{
+    if (!table->reader && sb_cache_reader_new(&table->reader, table->cache, err))
+        return err->code;
+    return sb_cache_key_at(table->reader, place_of_row(row), key, err);
+}
+
+static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out,
                              struct sb_error *err)
 {
-    struct cache_table *table = of(base);
-    struct sb_cache_key key;
+    struct sb_row_key key;
 
-    if (!table->reader && sb_cache_reader_new(&table->reader, base->cache, err))
-        return err->code;
-    if (sb_cache_key_at(table->reader, place_of_row(row), &key, err))
+    if (key_of(of(table), row, &key, err))
         return err->code;
     return sb_buf_add(out, key.text, key.size) ? sb_fail_memory(err) : SB_OK;
+}
+
+static enum sb_code need_places(struct cache_table *table, size_t count, struct sb_error *err)
+{
+    struct sb_cache_place *places;
+
+    if (count <= table->room)
+        return SB_OK;
+    places = reallocarray(table->places, count, sizeof(*places));
+    if (!places)
+        return sb_fail_memory(err);
+    table->places = places;
+    table->room = count;
+    return SB_OK;
+}
+
+/* One look-up goes through all of the index, or of the keys; a table of them takes several times as
+ * long, and then hardly anything: whoever asks again and again wants answers at once. Where there
+ * can be none it goes on as before. */
+static enum sb_code look_up(struct cache_table *table, const struct sb_row_key *keys, size_t count,
+                            struct sb_error *err)
+{
+    if (table->finds++ == FINDS_BEFORE_TABLE) {
+        enum sb_code code = sb_key_table_new(&table->keys, table->cache, err);
+
+        if (code && code != SB_NOMEM && code != SB_LIMIT)
+            return code;
+    }
+    if (table->keys && sb_key_table_find(table->keys, keys, count, table->places))
+        return SB_OK;
+    sb_key_table_free(table->keys);
+    table->keys = NULL;
+    return sb_cache_find(table->cache, keys, count, table->places, err);
+}
+
+static enum sb_code find_rows(struct sb_table *base, const struct sb_row_key *keys, size_t number,
+                              int64_t *rows, int64_t *bytes, struct sb_error *err)
+{
+    struct cache_table *table = of(base);
+    uint32_t ignored;
+
+    *bytes = 0;
+    if (number == 0)
+        return SB_OK;
+    if (need_places(table, number, err) || look_up(table, keys, number, err))
+        return err->code;
+    for (size_t i = 0; i < number; i++) {
+        rows[i] = SB_NO_ROW;
+        if (table->places[i].segment == SB_CACHE_NOWHERE)
+            continue;
+        rows[i] = row_of(table->places[i]);
+        if (columns(base, rows[i], &ignored, err))
+            return err->code;
+        if (table->segment.rows > 0)
+            *bytes += table->segment.bytes / table->segment.rows;
+    }
+    return SB_OK;
+}
+
+static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_table_part *out,
+                         struct sb_error *err)
+{
+    struct sb_cache_segment segment;
+
+    if (number >= sb_cache_segment_count(of(table)->cache))
+        return err->code = SB_END;
+    if (sb_cache_segment(of(table)->cache, number, &segment, err))
+        return err->code;
+    *out =
+        (struct sb_table_part){.path = segment.path, .rows = segment.rows, .bytes = segment.bytes};
+    if (!segment.damaged)
+        out->structure = sb_cache_structure_words[segment.structure];
+    return SB_OK;
+}
+
+static enum sb_code describe_row(struct sb_table *base, int64_t row, struct sb_facts *facts,
+                                 struct sb_error *err)
+{
+    struct cache_table *table = of(base);
+    struct sb_cache_place place = place_of_row(row);
+    uint32_t number;
+
+    if (columns(base, row, &number, err) || key_of(table, row, &facts->key, err))
+        return err->code;
+    facts->structure = sb_cache_structure_words[table->segment.structure];
+    facts->superseded = sb_cache_superseded(table->cache, place);
+    facts->part = table->segment.number;
+    facts->place = place.row;
+    facts->path = table->segment.path;
+    return SB_OK;
+}
+
+static enum sb_code describe(struct sb_table *base, int64_t row, uint32_t number,
+                             struct sb_facts *facts, struct sb_error *err)
+{
+    struct cache_table *table = of(base);
+    const struct sb_cache_field *field = &table->segment.fields[number];
+    enum sb_code code =
+        sb_cache_describe(table->reader, place_of_row(row), number, &table->value, err);
+
+    facts->name = field->name;
+    facts->dtype = field->blob ? "blob" : sb_dtype_word(field->dtype);
+    facts->size = facts->offset = -1;
+    if (code == SB_DAMAGED)
+        facts->defect = err->text;
+    if (code)
+        return code == SB_DAMAGED ? SB_OK : code;
+    facts->shape = field->blob ? NULL : &table->value.array;
+    facts->size = table->value.array.data_size;
+    facts->offset = table->value.offset;
+    return SB_OK;
 }
 
 static enum sb_code reader_new(const struct sb_table *table, void **out, struct sb_error *err)
@@ -124,7 +257,7 @@ static enum sb_code reader_new(const struct sb_table *table, void **out, struct 
     *out = reader;
     if (!reader)
         return sb_fail_memory(err);
-    reader->cache = table->cache;
+    reader->cache = of(table)->cache;
     return sb_cache_reader_new(&reader->reader, reader->cache, err);
 }
 
@@ -239,7 +372,7 @@ static enum sb_code stream(void *context, const struct sb_stored_cell *cell, sb_
 static enum sb_code subject(void *context, const struct sb_cell *cell, struct sb_buf *out)
 {
     const struct cache_reader *reader = context;
-    struct sb_cache_key key;
+    struct sb_row_key key;
     struct sb_error ignored;
     const char *array;
 
@@ -252,6 +385,122 @@ static enum sb_code subject(void *context, const struct sb_cell *cell, struct sb
     return *array ? sb_buf_add_format(out, ", array '%s'", array) : SB_OK;
 }
 
+struct measuring {
+    const struct sb_usage_options *options;
+    struct sb_usage *usage;
+};
+
+/* What there is, by segments. */
+enum { KEYS, ROWS, VALUES_BYTES, SUPERSEDED, SEGMENT_BYTES };
+static const struct sb_measure of_keys[] = {
+    {"keys", false}, {"rows", false}, {"bytes", true}, {"superseded", true}, {"stored", true}};
+
+/* The row's own key is gone by then. */
+static void tell_damage(const struct measuring *measuring, struct sb_cache_reader *reader,
+                        struct sb_cache_place place, const char *what)
+{
+    struct sb_row_key key;
+    struct sb_error ignored;
+
+    if (sb_cache_key_at(reader, place, &key, &ignored))
+        key = (struct sb_row_key){.text = "?", .size = 1};
+    sb_tell(measuring->options->notify, SB_PROBLEM, "damaged", NULL, "key '%.*s': %s",
+            (int)key.size, key.text, what);
+}
+
+static enum sb_code measure_row(const struct measuring *measuring, struct sb_cache_reader *reader,
+                                const struct sb_cache_segment *segment,
+                                const struct sb_cache_row *row, struct sb_error *err)
+{
+    const struct sb_usage_options *options = measuring->options;
+    int64_t *amounts = measuring->usage->lines[row->place.segment].amounts;
+
+    amounts[ROWS]++;
+    amounts[KEYS] += !row->superseded;
+    for (size_t i = 0; i < segment->field_count; i++) {
+        struct sb_cache_value value;
+        enum sb_code code;
+
+        if (!sb_array_is_among(segment->fields[i].name, options->columns, options->column_count))
+            continue;
+        code = sb_cache_describe(reader, row->place, i, &value, err);
+        if (code == SB_DAMAGED) {
+            tell_damage(measuring, reader, row->place, err->text);
+            continue;
+        }
+        if (code)
+            return code;
+        sb_usage_count(&amounts[row->superseded ? SUPERSEDED : VALUES_BYTES],
+                       value.array.data_size);
+    }
+    return SB_OK;
+}
+
+static enum sb_code measure_rows(const struct measuring *measuring, struct sb_cache *cache,
+                                 struct sb_cache_reader *reader, struct sb_error *err)
+{
+    struct sb_cache_segment segment = {0};
+    uint32_t last = SB_CACHE_NOWHERE;
+    struct sb_cache_row row;
+    enum sb_code code;
+
+    sb_cache_rewind(cache);
+    while (!(code = sb_cache_next(cache, &row, err))) {
+        if (row.place.segment != last) {
+            if (sb_interrupted())
+                return sb_fail_interrupt(err);
+            code = sb_cache_segment(cache, row.place.segment, &segment, err);
+            last = row.place.segment;
+        }
+        if (!code)
+            code = measure_row(measuring, reader, &segment, &row, err);
+        if (code)
+            return code;
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_options *options,
+                             struct sb_usage *usage, struct sb_error *err)
+{
+    struct sb_cache *cache = of(table)->cache;
+    const struct measuring measuring = {.options = options, .usage = usage};
+    uint32_t count = sb_cache_segment_count(cache);
+    struct sb_cache_reader *reader;
+    enum sb_code code = sb_usage_begin(usage, of_keys, 5, count, err);
+
+    for (uint32_t i = 0; i < count && !code; i++) {
+        struct sb_cache_segment segment;
+
+        code = sb_cache_segment(cache, i, &segment, err);
+        if (!code)
+            usage->lines[i] = (struct sb_usage_line){.name = segment.path,
+                                                     .amounts = {[SEGMENT_BYTES] = segment.bytes}};
+    }
+    if (!code)
+        code = sb_cache_reader_new(&reader, cache, err);
+    if (code)
+        return code;
+    code = measure_rows(&measuring, cache, reader, err);
+    sb_cache_reader_free(reader);
+    sb_usage_sum_up(usage);
+    return code;
+}
+
+static const struct sb_listing listing = {
+    .object = SB_FACTS(SB_FACT(KEY, "key"), SB_FACT(STRUCTURE, "structure"),
+                       SB_FACT(SUPERSEDED, "superseded"), SB_FACT(CELLS, "arrays"),
+                       SB_FACT(PART, "segment"), SB_FACT(PLACE, "row"), SB_FACT(PATH, "file")),
+    .cells =
+        SB_FACTS(SB_FACT(NAME_IF_ANY, "name"), SB_FACT(DTYPE, "dtype"), SB_FACT(DAMAGED, "defect"),
+                 SB_FACT(SHAPE, "shape"), SB_FACT(SIZE, "bytes"), SB_FACT(OFFSET, "offset")),
+    .line = (const enum sb_fact_of[]){SB_FACT_SUPERSEDED, SB_FACT_PART, SB_FACT_STRUCTURE,
+                                      SB_FACT_CELLS, SB_FACT_KEY, SB_FACT_END},
+    .details = (const enum sb_fact_of[]){SB_FACT_SUPERSEDED, SB_FACT_PART, SB_FACT_PLACE,
+                                         SB_FACT_STRUCTURE, SB_FACT_NAME, SB_FACT_DTYPE,
+                                         SB_FACT_SHAPE, SB_FACT_SIZE, SB_FACT_KEY, SB_FACT_END},
+};
+
 static const struct sb_table_ops cache_ops = {
     .free = free_table,
     .count = count,
@@ -261,6 +510,11 @@ static const struct sb_table_ops cache_ops = {
     .find = find,
     .need = need,
     .row_name = row_name,
+    .find_rows = find_rows,
+    .part = part,
+    .describe_row = describe_row,
+    .describe = describe,
+    .usage = usage_of,
     .reader_new = reader_new,
     .reader_free = reader_free,
     .decode = decode,
@@ -280,11 +534,12 @@ static enum sb_code make_table(struct sb_table **out, struct sb_cache *cache, co
         return sb_fail_memory(err);
     }
     table->base = (struct sb_table){.ops = &cache_ops,
-                                    .cache = cache,
                                     .name = name,
                                     .row_word = "key",
                                     .varied = true,
-                                    .cell_size = USUAL_SIZE};
+                                    .cell_size = USUAL_SIZE,
+                                    .listing = &listing};
+    table->cache = cache;
     table->looked_at = SB_CACHE_NOWHERE;
     *out = &table->base;
     return SB_OK;

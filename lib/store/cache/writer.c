@@ -84,7 +84,7 @@ static bool is_full(const struct sb_cache_writer *writer, int64_t bytes)
 
 /* Rows */
 
-static enum sb_code take_key(struct sb_cache_writer *writer, const struct sb_cache_key *key,
+static enum sb_code take_key(struct sb_cache_writer *writer, const struct sb_row_key *key,
                              struct sb_error *err)
 {
     if (sb_buf_set(&writer->key, key->text, key->size))
@@ -112,7 +112,7 @@ static enum sb_code fit_layout(struct sb_cache_writer *writer, const struct sb_c
 
 enum sb_code sb_cache_writer_begin_row(struct sb_cache_writer *writer,
                                        const struct sb_cache_form *form,
-                                       const struct sb_cache_key *key, int64_t bytes,
+                                       const struct sb_row_key *key, int64_t bytes,
                                        const size_t **order, struct sb_error *err)
 {
     enum sb_code code = take_key(writer, key, err);
@@ -221,7 +221,7 @@ enum sb_code sb_cache_writer_end_row(struct sb_cache_writer *writer, struct sb_e
     writer->counts.rows++;
     writer->counts.foreign_keys += is_foreign(writer);
     writer->counts.bytes += writer->row_bytes;
-    return sb_cache_pickle_add(&writer->index, &entry, err);
+    return sb_pickle_index_add(&writer->index, &entry, err);
 }
 
 void sb_cache_writer_drop_row(struct sb_cache_writer *writer)
@@ -236,18 +236,19 @@ void sb_cache_writer_drop_row(struct sb_cache_writer *writer)
 static enum sb_code begin_index(struct sb_cache_writer *writer, struct sb_error *err)
 {
     struct sb_buf path = {0};
-    int fd = -1;
     enum sb_code code;
 
     if (writer->standing) {
-        code = sb_temp_file(&fd, writer->path, err);
+        code = sb_temp_file(&writer->index_fd, writer->path, err);
     } else {
         code = sb_cache_join(&path, writer->work.data, "index.pkl", err);
         if (!code)
-            code = sb_cache_create_file(&fd, path.data, err);
+            code = sb_cache_create_file(&writer->index_fd, path.data, err);
     }
     sb_buf_release(&path);
-    return code ? code : sb_cache_pickle_begin(&writer->index, fd, writer->name, err);
+    if (!code)
+        code = sb_outbuf_begin(&writer->index_out, writer->index_fd, writer->name, true, 0, err);
+    return code ? code : sb_pickle_index_begin(&writer->index, put_block, &writer->index_out, err);
 }
 
 static void set_options(struct sb_cache_writer *writer,
@@ -272,7 +273,7 @@ enum sb_code sb_cache_writer_open(struct sb_cache_writer **out,
     *out = NULL;
     if (!writer)
         return sb_fail_memory(err);
-    writer->index.fd = writer->lock.fd = -1;
+    writer->index_fd = writer->lock.fd = -1;
     set_options(writer, options);
     writer->name = strdup(options->path);
     code = writer->name ? sb_cache_writer_prepare(writer, err) : sb_fail_memory(err);
@@ -326,9 +327,11 @@ void sb_cache_writer_free(struct sb_cache_writer *writer)
         return;
     undo(writer);
     sb_arrow_writer_free(writer->segment);
-    sb_cache_pickle_release(&writer->index);
+    sb_outbuf_release(&writer->index_out);
+    if (writer->index_fd >= 0)
+        close(writer->index_fd);
     sb_cache_columns_release(&writer->columns);
-    sb_bag_lock_drop(&writer->lock);
+    sb_out_lock_drop(&writer->lock);
     sb_buf_release(&writer->work);
     sb_buf_release(&writer->tensor_keys);
     sb_buf_release(&writer->key);

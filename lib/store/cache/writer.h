@@ -6,11 +6,12 @@
  * one step, and the old one is removed. Where a file system cannot do that, the old one is called
  * .NAME.shardbox-old for a moment in which there is none of its own name. Of one that is added to,
  * segments whose names end in .shardbox.tmp, which at the commit take the next free numbers, one
- * after the other and none over another's; then index.pkl is replaced, by which the original finds
- * keys: to it all of them are there at that moment. A run that is killed before leaves some of the
- * segments, each whole, and an index.pkl that does not know them, which the next run or `verify
+ * after the other and none over another's; then index.pkl is replaced (out/out_file.h), by which
+ * the original finds keys: to it all of them are there at that moment, and from then on nothing is
+ * undone, whatever fails. A run that is killed before leaves some of the segments, each whole, and
+ * an index.pkl that does not know them, which the next run or `verify
  * --repair` writes anew. The next run of this writer puts back or removes the other left-overs.
- * .NAME.shardbox-lock beside it is held meanwhile (bag/lock.h).
+ * .NAME.shardbox-lock beside it is held meanwhile (out/lock.h).
  *
  * The first row sets the schema, or the cache that is added to has set it: later rows have the same
  * fields, in whatever order; a tuple and a list are of one form. Belongs to one thread at a time.
@@ -56,7 +57,7 @@ struct sb_cache_form {
  */
 enum sb_code sb_cache_writer_begin_row(struct sb_cache_writer *writer,
                                        const struct sb_cache_form *form,
-                                       const struct sb_cache_key *key, int64_t bytes,
+                                       const struct sb_row_key *key, int64_t bytes,
                                        const size_t **order, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_cache_writer_value(struct sb_cache_writer *writer, const struct sb_npy *array,
                                    struct sb_error *err) SB_CHECKED;

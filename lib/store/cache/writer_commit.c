@@ -1,6 +1,8 @@
 #include "store/cache/writer_private.h"
 
 #include "core/io.h"
+#include "store/out/out_file.h"
+#include "store/out/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,40 +12,20 @@
 
 /* schema.json */
 
-static enum sb_code write_file(const char *path, const struct sb_buf *text, struct sb_error *err)
-{
-    int fd;
-    enum sb_code code = sb_cache_create_file(&fd, path, err);
-
-    if (code)
-        return code;
-    code = sb_write_full(fd, text->data, text->size, path, err);
-    if (!code)
-        code = sb_fsync(fd, path, err);
-    close(fd);
-    return code;
-}
-
 /* Of a cache that is added to, where it has none. */
 static enum sb_code write_schema(const struct sb_cache_writer *writer, struct sb_error *err)
 {
-    struct sb_buf path = {0}, temporary = {0}, text = {0};
+    struct sb_stream_sink_options options = {.force = true};
+    struct sb_buf path = {0}, text = {0};
     enum sb_code code = sb_cache_join(&path, writer->work.data, "schema.json", err);
 
-    if (code || !writer->columns.known || access(path.data, F_OK) == 0)
-        goto out;
-    code = sb_cache_join(&temporary, writer->work.data, "schema.json" SB_CACHE_TEMPORARY, err);
-    if (!code)
+    if (!code && writer->columns.known && access(path.data, F_OK)) {
+        options.path = path.data;
         code = sb_cache_schema_text(&writer->columns, &text, err);
-    if (!code)
-        code = write_file(temporary.data, &text, err);
-    if (!code)
-        code = sb_rename(temporary.data, path.data, err);
-    if (code && temporary.size > 0)
-        unlink(temporary.data);
-out:
+        if (!code)
+            code = sb_outfile_put(&options, text.data, text.size, err);
+    }
     sb_buf_release(&path);
-    sb_buf_release(&temporary);
     sb_buf_release(&text);
     return code;
 }
@@ -85,7 +67,7 @@ static enum sb_code rename_segments(struct sb_cache_writer *writer, struct sb_er
     return code;
 }
 
-/* Behind index.pkl there is nothing to undo: it names the segments. */
+/* Once index.pkl is there nothing is undone, whatever fails: it names the segments. */
 static enum sb_code commit_standing(struct sb_cache_writer *writer, struct sb_error *err)
 {
     enum sb_code code = write_schema(writer, err);
@@ -131,7 +113,7 @@ static enum sb_code exchange(const struct sb_cache_writer *writer, struct sb_buf
         return SB_OK;
     if (errno != EINVAL && errno != ENOSYS)
         return sb_fail_errno(err, errno, "%s: cannot be replaced", writer->name);
-    code = sb_cache_old_name(writer, old, err);
+    code = sb_out_hide(writer->path, SB_CACHE_OLD_SUFFIX, old, err);
     return code ? code : exchange_in_steps(writer, old->data, err);
 }
 
@@ -179,9 +161,9 @@ static enum sb_code commit_new(struct sb_cache_writer *writer, struct sb_error *
     enum sb_code code = write_schema(writer, err);
 
     if (!code)
-        code = sb_cache_pickle_end(&writer->index, err);
+        code = sb_cache_end_index(writer, err);
     if (!code)
-        code = sb_fsync(writer->index.fd, writer->name, err);
+        code = sb_fsync(writer->index_fd, writer->name, err);
     if (!code)
         code = sync_directories(writer, err);
     return code ? code : take_place(writer, err);

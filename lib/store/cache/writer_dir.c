@@ -1,8 +1,8 @@
 #include "store/cache/writer_private.h"
 
 #include "core/io.h"
-#include "store/cache/lock.h"
 #include "store/cache/names.h"
+#include "store/out/temporary.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #define NEW_SUFFIX ".shardbox-new"
-#define OLD_SUFFIX ".shardbox-old"
 
 /* Names */
 
@@ -35,23 +34,6 @@ enum sb_code sb_cache_new_segment_name(const struct sb_cache_writer *writer, int
                           writer->base + segment, end))
         return sb_fail_memory(err);
     return SB_OK;
-}
-
-/* DIR/.NAME and the suffix. */
-static enum sb_code hidden_name(const struct sb_cache_writer *writer, const char *suffix,
-                                struct sb_buf *out, struct sb_error *err)
-{
-    sb_buf_clear(out);
-    if (sb_buf_add_format(out, "%.*s.%s%s", (int)(writer->title - writer->path), writer->path,
-                          writer->title, suffix))
-        return sb_fail_memory(err);
-    return SB_OK;
-}
-
-enum sb_code sb_cache_old_name(const struct sb_cache_writer *writer, struct sb_buf *out,
-                               struct sb_error *err)
-{
-    return hidden_name(writer, OLD_SUFFIX, out, err);
 }
 
 enum sb_code sb_cache_create_file(int *fd, const char *path, struct sb_error *err)
@@ -228,7 +210,7 @@ static enum sb_code recover(const struct sb_cache_writer *writer, struct sb_erro
 {
     struct sb_buf name = {0};
     struct stat st;
-    enum sb_code code = hidden_name(writer, OLD_SUFFIX, &name, err);
+    enum sb_code code = sb_out_hide(writer->path, SB_CACHE_OLD_SUFFIX, &name, err);
 
     if (!code && lstat(name.data, &st) == 0) {
         if (lstat(writer->path, &st) && errno == ENOENT)
@@ -237,7 +219,7 @@ static enum sb_code recover(const struct sb_cache_writer *writer, struct sb_erro
             code = sb_cache_remove_all(name.data, err);
     }
     if (!code)
-        code = hidden_name(writer, NEW_SUFFIX, &name, err);
+        code = sb_out_hide(writer->path, NEW_SUFFIX, &name, err);
     if (!code)
         code = sb_cache_remove_all(name.data, err);
     sb_buf_release(&name);
@@ -279,26 +261,31 @@ static enum sb_code look(struct sb_cache_writer *writer, struct sb_error *err)
 
 /* Adding to one */
 
+/* Those of torchcachex are left to it, which may be at work. */
+static enum sb_code remove_leftover(void *context, const char *directory, const char *name,
+                                    struct sb_error *err)
+{
+    const char *end = strstr(name, ".shardbox");
+
+    (void)context;
+    if (!end || !sb_cache_is_leftover(name) ||
+        (strcmp(end, SB_CACHE_TEMPORARY) != 0 && strcmp(end, SB_OUT_SUFFIX) != 0))
+        return SB_OK;
+    return remove_name(NULL, directory, name, err);
+}
+
 static enum sb_code take_segment(void *context, const char *directory, const char *name,
                                  struct sb_error *err)
 {
     struct sb_cache_writer *writer = context;
-    size_t count = writer->number_count;
-    const char *end = strstr(name, SB_CACHE_TEMPORARY);
-    int64_t number, *grown;
+    int64_t number;
 
-    if (end && strcmp(end, SB_CACHE_TEMPORARY) == 0 && sb_cache_is_leftover(name))
-        return remove_name(NULL, directory, name, err);
     if (!sb_cache_segment_number(name, &number))
-        return SB_OK;
+        return remove_leftover(NULL, directory, name, err);
     if (number == INT64_MAX)
         return sb_fail(err, SB_LIMIT, "%s/%s: has the last number that there is", directory, name);
-    if ((count & (count - 1)) == 0) {
-        grown = reallocarray(writer->numbers, count ? 2 * count : 1, sizeof(*grown));
-        if (!grown)
-            return sb_fail_memory(err);
-        writer->numbers = grown;
-    }
+    if (sb_grow(&writer->numbers, &writer->number_room, writer->number_count, sizeof(number), err))
+        return err->code;
     writer->numbers[writer->number_count++] = number;
     if (number >= writer->base)
         writer->base = number + 1;
@@ -319,6 +306,8 @@ static enum sb_code take_segments(struct sb_cache_writer *writer, struct sb_erro
 
     if (!code)
         code = each_name(path.data, 0, take_segment, writer, err);
+    if (!code)
+        code = each_name(writer->path, 0, remove_leftover, NULL, err);
     if (!code && writer->number_count > 0)
         qsort(writer->numbers, writer->number_count, sizeof(*writer->numbers), compare);
     sb_buf_release(&path);
@@ -363,7 +352,7 @@ static enum sb_code make_directory(const char *path, const struct sb_cache_write
 static enum sb_code make_work(struct sb_cache_writer *writer, struct sb_error *err)
 {
     struct sb_buf path = {0};
-    enum sb_code code = hidden_name(writer, NEW_SUFFIX, &writer->work, err);
+    enum sb_code code = sb_out_hide(writer->path, NEW_SUFFIX, &writer->work, err);
 
     if (!code)
         code = make_directory(writer->work.data, writer, err);
@@ -381,7 +370,7 @@ enum sb_code sb_cache_writer_prepare(struct sb_cache_writer *writer, struct sb_e
     enum sb_code code = take_path(writer, err);
 
     if (!code)
-        code = sb_cache_lock_take(&writer->lock, writer->path, writer->name, err);
+        code = sb_out_lock_take_beside(&writer->lock, writer->path, writer->name, err);
     if (!code)
         code = recover(writer, err);
     if (!code)

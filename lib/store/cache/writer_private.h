@@ -5,20 +5,15 @@
 #define SB_STORE_CACHE_WRITER_PRIVATE_H
 
 #include "store/arrow/writer.h"
-#include "store/bag/lock.h"
 #include "store/cache/pickle_index.h"
 #include "store/cache/writer.h"
 #include "store/out/buffer.h"
+#include "store/out/lock.h"
 
 #define SB_CACHE_TEMPORARY ".shardbox.tmp"
 
-/* index.pkl, as entries come. */
-struct sb_cache_pickle {
-    int fd; /* -1: not begun */
-    struct sb_outbuf out;
-    struct sb_pickle_writer pickle;
-    struct sb_buf text; /* of the pickle that is not written yet */
-};
+/* What a cache is called that is being replaced: DIR/.NAME and this. */
+#define SB_CACHE_OLD_SUFFIX ".shardbox-old"
 
 /* What a row must be, of the writer's own memory. */
 struct sb_cache_columns {
@@ -36,14 +31,14 @@ struct sb_cache_writer {
     char *name;        /* for messages: as it was given */
     char *path;        /* without links */
     const char *title; /* the last component of path */
-    struct sb_bag_lock lock;
+    struct sb_out_lock lock;
     bool standing;      /* it is added to */
     bool replaces;      /* something is there that is replaced */
     struct sb_buf work; /* the directory that is written in */
     bool made;          /* which was made, and is removed unless the commit renames it */
 
     int64_t *numbers; /* of the segments that stand, increasing */
-    size_t number_count;
+    size_t number_count, number_room;
     int64_t base;    /* number of the first new segment */
     int64_t written; /* new segments, finished */
     int64_t renamed; /* of these, that have their own names */
@@ -52,8 +47,11 @@ struct sb_cache_writer {
     struct sb_cache_columns columns;
     struct sb_buf tensor_keys; /* the metadata of a dict */
     struct sb_arrow_writer *segment;
-    int64_t segment_bytes;        /* of its values and keys */
-    struct sb_cache_pickle index; /* of the new rows */
+    int64_t segment_bytes;         /* of its values and keys */
+    struct sb_pickle_writer index; /* of the new rows: index.pkl, or where there is one, a temporary
+                                      file, whose entries are added to it */
+    int index_fd;
+    struct sb_outbuf index_out;
 
     /* The present row. */
     struct sb_buf key;
@@ -97,16 +95,11 @@ enum sb_code sb_cache_schema_text(const struct sb_cache_columns *layout, struct 
 
 /* cache/writer_index.c */
 
-/* Into fd, which becomes the index's; name is kept. */
-enum sb_code sb_cache_pickle_begin(struct sb_cache_pickle *index, int fd, const char *name,
-                                   struct sb_error *err) SB_CHECKED;
-enum sb_code sb_cache_pickle_add(struct sb_cache_pickle *index, const struct sb_pickle_entry *entry,
-                                 struct sb_error *err) SB_CHECKED;
-enum sb_code sb_cache_pickle_end(struct sb_cache_pickle *index, struct sb_error *err) SB_CHECKED;
-void sb_cache_pickle_release(struct sb_cache_pickle *index);
+/* All entries have come: they are in the file. */
+enum sb_code sb_cache_end_index(struct sb_cache_writer *writer, struct sb_error *err) SB_CHECKED;
 
 /* Of a cache that was added to: its index, and that of the new rows, become one, or it is made from
- * the segments where it does not suit them. Atomically. */
+ * the segments where it does not suit them. Atomically: the writer is `done` at that moment. */
 enum sb_code sb_cache_extend_index(struct sb_cache_writer *writer, struct sb_error *err) SB_CHECKED;
 
 /* cache/writer_dir.c */
@@ -125,10 +118,6 @@ enum sb_code sb_cache_remove_all(const char *path, struct sb_error *err) SB_CHEC
 enum sb_code sb_cache_new_segment_name(const struct sb_cache_writer *writer, int64_t segment,
                                        bool final, struct sb_buf *out,
                                        struct sb_error *err) SB_CHECKED;
-
-/* Replaces out by the name that a cache has which is being replaced. */
-enum sb_code sb_cache_old_name(const struct sb_cache_writer *writer, struct sb_buf *out,
-                               struct sb_error *err) SB_CHECKED;
 
 /* DIRECTORY/NAME */
 enum sb_code sb_cache_join(struct sb_buf *out, const char *directory, const char *name,

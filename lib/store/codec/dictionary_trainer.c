@@ -1,6 +1,5 @@
 #include "store/codec/dictionary_trainer.h"
 
-#include "core/interrupt.h"
 #include "store/out/out_file.h"
 
 #include <inttypes.h>
@@ -105,15 +104,8 @@ static bool is_wanted(struct sb_trainer *trainer)
 
 static enum sb_code keep(struct sb_trainer *trainer, size_t size, struct sb_error *err)
 {
-    if (trainer->count == trainer->room) {
-        size_t room = trainer->room ? 2 * trainer->room : 1024;
-        size_t *sizes = realloc(trainer->sizes, room * sizeof(*sizes));
-
-        if (!sizes)
-            return sb_fail_memory(err);
-        trainer->sizes = sizes;
-        trainer->room = room;
-    }
+    if (sb_grow(&trainer->sizes, &trainer->room, trainer->count, sizeof(*trainer->sizes), err))
+        return err->code;
     trainer->sizes[trainer->count++] = size;
     trainer->used += size;
     return SB_OK;
@@ -199,8 +191,6 @@ enum sb_code sb_trainer_take(struct sb_trainer *trainer, struct sb_source *sourc
     while (!code && (code = sb_source_next(source, &member, err)) == SB_OK) {
         if (has_bytes(&member) && is_wanted(trainer))
             code = take_member(trainer, source, loader, &member, err);
-        if (!code && sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
     }
     sb_loader_free(loader);
     return code == SB_END ? SB_OK : code;
@@ -225,7 +215,6 @@ enum sb_code sb_trainer_write(struct sb_trainer *trainer, const char *path, bool
 {
     struct sb_stream_sink_options options = {.path = path, .force = force};
     char *dictionary = malloc(trainer->dictionary_size);
-    struct sb_outfile *file = NULL;
     size_t size = 0;
     enum sb_code code = SB_OK;
 
@@ -233,12 +222,7 @@ enum sb_code sb_trainer_write(struct sb_trainer *trainer, const char *path, bool
         return sb_fail_memory(err);
     code = train(trainer, dictionary, &size, err);
     if (!code)
-        code = sb_outfile_open(&file, &options, err);
-    if (!code)
-        code = sb_outfile_write(file, dictionary, size, err);
-    if (!code)
-        code = sb_outfile_commit(file, err);
-    sb_outfile_free(file);
+        code = sb_outfile_put(&options, dictionary, size, err);
     free(dictionary);
     return code;
 }

@@ -1,6 +1,7 @@
 #include "store/feed/flow.h"
 
 #include "core/interrupt.h"
+#include "core/thread.h"
 #include "store/feed/feed.h"
 
 #include <errno.h>
@@ -123,7 +124,7 @@ static enum sb_code next_ahead(struct sb_flow *flow, const void **data, size_t *
         code = flow->code;
         *err = flow->err;
     } else {
-        code = sb_fail(err, SB_INTERRUPT, "interrupted");
+        code = sb_fail_interrupt(err);
     }
     pthread_mutex_unlock(&flow->lock);
     return code;
@@ -158,22 +159,24 @@ bool sb_flow_junk(struct sb_flow *flow)
     return atomic_load(&flow->watch.junk);
 }
 
+static void destroy_lock(struct sb_flow *flow)
+{
+    pthread_cond_destroy(&flow->emptied);
+    pthread_cond_destroy(&flow->filled);
+    pthread_mutex_destroy(&flow->lock);
+}
+
 static enum sb_code start_thread(struct sb_flow *flow, struct sb_error *err)
 {
-    int result;
-
     pthread_mutex_init(&flow->lock, NULL);
     pthread_cond_init(&flow->filled, NULL);
     pthread_cond_init(&flow->emptied, NULL);
-    result = pthread_create(&flow->thread, NULL, run_ahead, flow);
-    if (result) {
-        pthread_cond_destroy(&flow->emptied);
-        pthread_cond_destroy(&flow->filled);
-        pthread_mutex_destroy(&flow->lock);
-        return sb_fail_errno(err, result, "starting a thread");
-    }
-    flow->threaded = true;
-    return SB_OK;
+    flow->threaded = sb_thread_start(&flow->thread, run_ahead, flow);
+    if (flow->threaded)
+        return SB_OK;
+    sb_fail_errno(err, errno, "starting a thread");
+    destroy_lock(flow);
+    return err->code;
 }
 
 static void end_thread(struct sb_flow *flow)
@@ -183,9 +186,7 @@ static void end_thread(struct sb_flow *flow)
     pthread_cond_signal(&flow->emptied);
     pthread_mutex_unlock(&flow->lock);
     pthread_join(flow->thread, NULL);
-    pthread_cond_destroy(&flow->emptied);
-    pthread_cond_destroy(&flow->filled);
-    pthread_mutex_destroy(&flow->lock);
+    destroy_lock(flow);
 }
 
 static enum sb_code make_blocks(struct sb_flow *flow, size_t count, struct sb_error *err)

@@ -34,7 +34,7 @@ static enum sb_code wait_for_bytes(struct input_feed *feed, unsigned *tries, str
 
     while (ready == 0 || (ready < 0 && errno == EINTR && sb_may_try_again(tries))) {
         if (atomic_load(&feed->base.watch->stop) || sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
+            return sb_fail_interrupt(err);
         ready = poll(&wanted, 1, WAIT_MS);
     }
     return ready > 0 ? SB_OK : sb_fail_errno(err, errno, "%s", feed->base.name);

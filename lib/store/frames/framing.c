@@ -75,6 +75,11 @@ bool sb_framing_tells_size(enum sb_framing framing)
     }
 }
 
+enum sb_container_kind sb_framing_kind(enum sb_framing framing)
+{
+    return framing == SB_FRAMING_TAR ? SB_TAR : SB_FRAMES;
+}
+
 enum sb_filter_kind sb_framing_filter(const char *path)
 {
     static const struct {

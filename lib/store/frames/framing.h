@@ -42,6 +42,9 @@ enum sb_framing {
 /* Their words, in that order; ends with NULL. */
 extern const char *const sb_framing_words[];
 
+/* What records so framed are as a container: nothing but these words tell it. */
+enum sb_container_kind sb_framing_kind(enum sb_framing framing);
+
 /* One record about to be written. */
 struct sb_framed {
     const char *name; /* of jsonl's "key" (NULL: none), batch, and tar's member */

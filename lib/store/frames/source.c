@@ -55,11 +55,18 @@ static void free_source(struct sb_source *base)
     free(source);
 }
 
-enum sb_code sb_source_open_frames(struct sb_source **out, struct sb_input *input,
-                                   enum sb_framing framing, const struct sb_source_options *options,
-                                   const struct sb_notify *notify, struct sb_error *err)
+/*
+ * Framed records as the members of a source, in sequence (block, no loaders). They are called by
+ * the number that each has, as options->names says, or in batch and jsonl by the name that stands
+ * in the frame, unless options->names_chosen. Sizes are always known. What is compressed is what
+ * input->type.filter says (SB_FRAMES). Of tar it is the source of a tar.
+ */
+static enum sb_code open_frames(struct sb_source **out, struct sb_input *input,
+                                const struct sb_source_options *options,
+                                const struct sb_notify *notify, struct sb_error *err)
 {
     static const struct sb_source_ops ops = {.free = free_source, .next = next, .block = block};
+    enum sb_framing framing = options->framing;
     struct frames_source *source;
     enum sb_code code = SB_OK;
 
@@ -91,17 +98,10 @@ enum sb_code sb_source_open_frames(struct sb_source **out, struct sb_input *inpu
     return SB_OK;
 }
 
-static enum sb_code open_kind(struct sb_source **out, struct sb_input *input,
-                              const struct sb_source_options *options,
-                              const struct sb_notify *notify, struct sb_error *err)
-{
-    return sb_source_open_frames(out, input, options->framing, options, notify, err);
-}
-
 const struct sb_kind sb_frames_kind = {
     .word = "stream of records",
     .words = (const struct sb_kind_word[]){{0}},
     .starts_anyhow = true,
     .filter_by_name = sb_framing_filter,
-    .source = open_kind,
+    .source = open_frames,
 };

@@ -54,7 +54,7 @@ static enum sb_code step(struct sb_outfilter *filter, struct sb_codec_io *io, st
     enum sb_code code;
 
     if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
+        return sb_fail_interrupt(err);
     code = sb_codec_step(filter->codec, io, err);
     if (code || io->made == 0)
         return code;

@@ -17,7 +17,7 @@
 struct sb_outfile {
     char *name;                   /* for messages */
     char *path;                   /* with links followed; NULL where fd is written directly */
-    struct sb_bag_lock temporary; /* path NULL: it is renamed, or there is none */
+    struct sb_out_lock temporary; /* path NULL: it is renamed, or there is none */
     int fd;                       /* of the temporary file that one */
     bool borrowed;                /* fd is standard output */
     bool force;
@@ -26,17 +26,6 @@ struct sb_outfile {
 
     struct sb_outbuf out; /* behind the filter, and with one, of its thread */
 };
-
-static enum sb_code exists(const char *path, const struct stat *st, bool force,
-                           struct sb_error *err)
-{
-    if (!S_ISREG(st->st_mode))
-        return sb_fail(err, SB_EXISTS, "%s: is there, and not a regular file; choose another name",
-                       path);
-    if (!force)
-        return sb_fail(err, SB_EXISTS, "%s: exists already; use --force to replace it", path);
-    return SB_OK;
-}
 
 static bool is_written_directly(const struct stat *st)
 {
@@ -60,7 +49,7 @@ static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bo
         if (!file->path)
             return sb_fail_errno(err, errno, "%s", path);
         sb_out_temporary_finish(file->path);
-        return exists(path, &st, file->force, err);
+        return sb_out_refuse(path, &st, file->force, err);
     }
     if (errno != ENOENT)
         return sb_fail_errno(err, errno, "%s", path);
@@ -70,21 +59,25 @@ static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bo
     return file->path ? SB_OK : sb_fail_memory(err);
 }
 
-static enum sb_code set_mode(struct sb_outfile *file, unsigned mode, struct sb_error *err)
+/* Who may not give it away keeps it. */
+static enum sb_code make_like(struct sb_outfile *file, const struct stat *st, struct sb_error *err)
 {
-    if (mode != 0 && fchmod(file->fd, mode))
+    if (st && st->st_uid != geteuid())
+        (void)!fchown(file->fd, st->st_uid, st->st_gid);
+    if (st && fchmod(file->fd, st->st_mode & 0777))
         return sb_fail_errno(err, errno, "%s: cannot set the mode", file->name);
     return SB_OK;
 }
 
-static enum sb_code create_temporary(struct sb_outfile *file, unsigned mode, struct sb_error *err)
+static enum sb_code create_temporary(struct sb_outfile *file, const struct stat *like,
+                                     struct sb_error *err)
 {
     enum sb_code code = sb_out_temporary_make(&file->temporary, file->path, file->name, err);
 
     file->fd = file->temporary.fd;
     if (code == SB_SYSTEM || code == SB_NOENT)
         return sb_fail_errno(err, err->sys_errno, "%s: cannot be created", file->name);
-    return code ? code : set_mode(file, mode, err);
+    return code ? code : make_like(file, like, err);
 }
 
 static enum sb_code open_target(struct sb_outfile *file,
@@ -102,7 +95,7 @@ static enum sb_code open_target(struct sb_outfile *file,
         if (code)
             return code;
         if (!direct)
-            return create_temporary(file, options->mode, err);
+            return create_temporary(file, options->like, err);
         file->fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
         if (file->fd < 0)
             return sb_fail_errno(err, errno, "%s", path);
@@ -190,6 +183,11 @@ enum sb_code sb_outfile_write_pieces(struct sb_outfile *file, const struct iovec
 const char *sb_outfile_name(const struct sb_outfile *file)
 {
     return file->name;
+}
+
+bool sb_outfile_is_done(const struct sb_outfile *file)
+{
+    return !file->temporary.path;
 }
 
 int64_t sb_outfile_size(const struct sb_outfile *file)
@@ -287,7 +285,7 @@ static enum sb_code give_name(struct sb_outfile *file, struct sb_error *err)
                            : sb_rename_new(file->temporary.path, file->path, err);
     if (code)
         return code;
-    sb_bag_lock_leave(&file->temporary);
+    sb_out_lock_leave(&file->temporary);
     return sb_sync_directory_of(file->path, err);
 }
 
@@ -319,10 +317,24 @@ void sb_outfile_free(struct sb_outfile *file)
     sb_outfilter_free(file->filter);
     if (file->fd == file->temporary.fd)
         file->fd = -1;
-    sb_bag_lock_drop(&file->temporary);
+    sb_out_lock_drop(&file->temporary);
     (void)!close_file(file, &ignored);
     sb_outbuf_release(&file->out);
     free(file->path);
     free(file->name);
     free(file);
+}
+
+enum sb_code sb_outfile_put(const struct sb_stream_sink_options *options, const void *data,
+                            size_t size, struct sb_error *err)
+{
+    struct sb_outfile *file;
+    enum sb_code code = sb_outfile_open(&file, options, err);
+
+    if (!code)
+        code = sb_outfile_write(file, data, size, err);
+    if (!code)
+        code = sb_outfile_commit(file, err);
+    sb_outfile_free(file);
+    return code;
 }

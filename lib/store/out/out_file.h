@@ -51,7 +51,15 @@ bool sb_outfile_goes_back(const struct sb_outfile *file);
 /* Likewise: takes back what was written behind the first `size` bytes. */
 enum sb_code sb_outfile_cut(struct sb_outfile *file, int64_t size, struct sb_error *err) SB_CHECKED;
 
+/* Of a file with a temporary name: has it its own by now, also where the commit failed after that?
+ * Its directory could not be synced then, and a power failure may bring back what was there. */
+bool sb_outfile_is_done(const struct sb_outfile *file);
+
 enum sb_code sb_outfile_commit(struct sb_outfile *file, struct sb_error *err) SB_CHECKED;
 void sb_outfile_free(struct sb_outfile *file); /* NULL is allowed */
+
+/* A whole file at once: opened, written, and committed. */
+enum sb_code sb_outfile_put(const struct sb_stream_sink_options *options, const void *data,
+                            size_t size, struct sb_error *err) SB_CHECKED;
 
 #endif

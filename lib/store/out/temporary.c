@@ -1,10 +1,10 @@
 #include "store/out/temporary.h"
 
 #include "core/crc32c.h"
+#include "core/name.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define NAME_BYTES     255
@@ -12,6 +12,17 @@
 
 /* Each means that another process cleared the same left-over. */
 #define TRIES 100
+
+enum sb_code sb_out_hide(const char *path, const char *suffix, struct sb_buf *out,
+                         struct sb_error *err)
+{
+    const char *name = sb_base_name(path);
+
+    sb_buf_clear(out);
+    return sb_buf_add_format(out, "%.*s.%s%s", (int)(name - path), path, name, suffix)
+               ? sb_fail_memory(err)
+               : SB_OK;
+}
 
 /* So many bytes of the name as may stand there, no character cut in two. */
 static size_t fitting(const char *name, size_t size)
@@ -28,8 +39,7 @@ static size_t fitting(const char *name, size_t size)
 
 enum sb_code sb_out_temporary_name(const char *path, struct sb_buf *out, struct sb_error *err)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = sb_base_name(path);
     size_t size = strlen(name), fit = fitting(name, size);
     enum sb_code code;
 
@@ -42,7 +52,7 @@ enum sb_code sb_out_temporary_name(const char *path, struct sb_buf *out, struct 
     return code ? sb_fail_memory(err) : SB_OK;
 }
 
-enum sb_code sb_out_temporary_make(struct sb_bag_lock *lock, const char *path, const char *name,
+enum sb_code sb_out_temporary_make(struct sb_out_lock *lock, const char *path, const char *name,
                                    struct sb_error *err)
 {
     struct sb_buf temporary = {0};
@@ -51,11 +61,11 @@ enum sb_code sb_out_temporary_make(struct sb_bag_lock *lock, const char *path, c
     lock->fd = -1;
     lock->path = NULL;
     for (int i = 0; !code && i < TRIES; i++) {
-        code = sb_bag_lock_take(lock, temporary.data, name, err);
+        code = sb_out_lock_take(lock, temporary.data, name, err);
         /* A left-over has the mode and the owner of then. */
         if (code || lock->made)
             goto out;
-        sb_bag_lock_drop(lock);
+        sb_out_lock_drop(lock);
     }
     if (!code)
         code = sb_fail(err, SB_LOCKED, "%s: other processes write it all the time; wait for them",
@@ -63,6 +73,17 @@ enum sb_code sb_out_temporary_make(struct sb_bag_lock *lock, const char *path, c
 out:
     sb_buf_release(&temporary);
     return code;
+}
+
+enum sb_code sb_out_refuse(const char *path, const struct stat *st, bool force,
+                           struct sb_error *err)
+{
+    if (!S_ISREG(st->st_mode))
+        return sb_fail(err, SB_EXISTS, "%s: is there, and not a regular file; choose another name",
+                       path);
+    if (!force)
+        return sb_fail(err, SB_EXISTS, "%s: exists already; use --force to replace it", path);
+    return SB_OK;
 }
 
 void sb_out_temporary_finish(const char *path)

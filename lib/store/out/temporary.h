@@ -2,7 +2,7 @@
  * The name under which an output that is one file is made: DIR/.NAME.shardbox-out for DIR/NAME.
  *
  * It belongs to that output, so that there is never more than one of them, and its maker holds a
- * lock on it (bag/lock.h) until it is renamed. What stands there unlocked is what a killed run
+ * lock on it (out/lock.h) until it is renamed. What stands there unlocked is what a killed run
  * left, and the next one removes it: a regular file that has no other name. Names of this form are
  * shardbox's own, for what a tar or a zip holds that is not whole bears no other mark. Anything
  * else there is refused: a directory, a link, a file of several names.
@@ -14,17 +14,28 @@
 #define SB_STORE_OUT_TEMPORARY_H
 
 #include "core/buf.h"
-#include "store/bag/lock.h"
+#include "store/out/lock.h"
+
+#include <sys/stat.h>
 
 #define SB_OUT_SUFFIX ".shardbox-out"
 
-/* Replaces what the buffer holds. */
+/* DIR/.NAME and the suffix, for DIR/NAME: what else stands beside an output until it is done.
+ * Replaces what the buffer holds. */
+enum sb_code sb_out_hide(const char *path, const char *suffix, struct sb_buf *out,
+                         struct sb_error *err) SB_CHECKED;
+
+/* Likewise. */
 enum sb_code sb_out_temporary_name(const char *path, struct sb_buf *out,
                                    struct sb_error *err) SB_CHECKED;
 
-/* Makes it, empty and with a mode by the umask. As sb_bag_lock_take; name: for messages. */
-enum sb_code sb_out_temporary_make(struct sb_bag_lock *lock, const char *path, const char *name,
+/* Makes it, empty and with a mode by the umask. As sb_out_lock_take; name: for messages. */
+enum sb_code sb_out_temporary_make(struct sb_out_lock *lock, const char *path, const char *name,
                                    struct sb_error *err) SB_CHECKED;
+
+/* SB_EXISTS unless force, or where what is there under that name is not a regular file. */
+enum sb_code sb_out_refuse(const char *path, const struct stat *st, bool force,
+                           struct sb_error *err) SB_CHECKED;
 
 /* Removes it where it is another name of the output itself: a run that was killed when it had given
  * the output its name left that (sb_rename_new). */

@@ -1,13 +1,25 @@
 #include "store/samples/samples.h"
 
 #include "archive/database.h"
-#include "core/interrupt.h"
+#include "store/facts.h"
+#include "store/usage.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FILES_BETWEEN 65536 /* looks whether a signal came */
+struct sample_file {
+    struct sb_row_key path;
+    const char *column; /* within the path: what follows its stem; "" where it has none */
+    int64_t size;
+    const char *defect; /* NULL, or why its row cannot be used */
+};
+
+struct sample_column {
+    char *name;
+    int64_t files;
+    int64_t bytes;
+};
 
 struct samples {
     struct sb_table base;
@@ -15,14 +27,15 @@ struct samples {
     sqlite3 *db;
     sqlite3_stmt *add, *find;
     int64_t count;
-    struct sb_sample_column columns[SB_SAMPLE_COLUMNS_MOST + 1];
+    struct sample_column columns[SB_SAMPLE_COLUMNS_MOST + 1]; /* of all, in order of name; the last,
+                                                                 whose name is NULL, is of others */
     size_t column_count;
     size_t last_column;
 
-    int64_t looked_at;  /* -1: none */
-    struct sb_buf name; /* of that sample: files begin with it; or it is a file of its own */
-    struct sb_buf text; /* of their paths, one after the other */
-    struct sb_sample_file *files;
+    int64_t looked_at;         /* -1: none */
+    struct sb_buf name;        /* of that sample: files begin with it; or it is a file of its own */
+    struct sb_buf text;        /* of their paths, one after the other */
+    struct sample_file *files; /* in order of name */
     size_t file_count, room;
 };
 
@@ -31,20 +44,28 @@ static struct samples *of(const struct sb_table *table)
     return (struct samples *)table;
 }
 
-size_t sb_sample_name_size(const char *path, size_t size)
+static const char *last_part(const char *path, size_t size)
 {
     const char *slash = memrchr(path, '/', size);
-    const char *last = slash ? slash + 1 : path;
+
+    return slash ? slash + 1 : path;
+}
+
+size_t sb_sample_name_size(const char *path, size_t size)
+{
+    const char *last = last_part(path, size);
     const char *dot = memchr(last, '.', size - (size_t)(last - path));
 
     return dot && dot > last ? (size_t)(dot - path) + 1 : size;
 }
 
+/* ".x." is all of a name, without one. */
 static bool has_stem(const struct samples *samples)
 {
     const struct sb_buf *name = &samples->name;
 
-    return name->size > 0 && name->data[name->size - 1] == '.';
+    return name->size > 0 && name->data[name->size - 1] == '.' &&
+           *last_part(name->data, name->size) != '.';
 }
 
 static void free_table(struct sb_table *table)
@@ -63,7 +84,7 @@ static void free_table(struct sb_table *table)
 
 /* Numbering, and counting of columns. */
 
-static int compare(const char *name, size_t size, const struct sb_sample_column *column)
+static int compare(const char *name, size_t size, const struct sample_column *column)
 {
     size_t other = strlen(column->name);
     int order = memcmp(name, column->name, size < other ? size : other);
@@ -97,13 +118,13 @@ static bool is_at(const struct samples *samples, size_t place, const char *name,
 
 static enum sb_code add_column(struct samples *samples, size_t place, const char *name, size_t size)
 {
-    struct sb_sample_column *at = &samples->columns[place];
+    struct sample_column *at = &samples->columns[place];
     char *copy = strndup(name, size);
 
     if (!copy)
         return SB_NOMEM;
     memmove(at + 1, at, (samples->column_count - place) * sizeof(*at));
-    *at = (struct sb_sample_column){.name = copy};
+    *at = (struct sample_column){.name = copy};
     samples->column_count++;
     return SB_OK;
 }
@@ -153,15 +174,12 @@ static enum sb_code look_through(struct samples *samples, struct sb_error *err)
     const struct sb_query files = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     struct sb_cursor *cursor;
     struct sb_entry entry;
-    int64_t between = 0;
     enum sb_code code = sb_cursor_open(&cursor, samples->archive, &files, err);
 
     while (!code && !(code = sb_cursor_next(cursor, &entry, err))) {
         size_t size = sb_sample_name_size(entry.path, entry.path_size);
 
-        if (between++ % FILES_BETWEEN == 0 && sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
-        if (code || entry.type != SB_FILE || entry.defect)
+        if (entry.type != SB_FILE || entry.defect)
             continue;
         code = number_file(samples, &entry, size, err);
         if (!code && count_file(samples, entry.path + size, entry.path_size - size, entry.size))
@@ -190,18 +208,13 @@ static enum sb_code read_name(struct samples *samples, int64_t number, struct sb
 /* But for its path: the text may move. */
 static enum sb_code add_file(struct samples *samples, const struct sb_entry *entry)
 {
-    size_t room = samples->room * 2 + 8;
-    struct sb_sample_file *files;
+    struct sb_error ignored;
 
-    if (samples->file_count == samples->room) {
-        files = reallocarray(samples->files, room, sizeof(*files));
-        if (!files)
-            return SB_NOMEM;
-        samples->files = files;
-        samples->room = room;
-    }
-    samples->files[samples->file_count++] = (struct sb_sample_file){
-        .path_size = entry->path_size,
+    if (sb_grow(&samples->files, &samples->room, samples->file_count, sizeof(*samples->files),
+                &ignored))
+        return SB_NOMEM;
+    samples->files[samples->file_count++] = (struct sample_file){
+        .path.size = entry->path_size,
         .size = entry->size,
         .defect = entry->defect,
     };
@@ -252,25 +265,14 @@ static enum sb_code look_at(struct samples *samples, int64_t row, struct sb_erro
         return code;
     path = samples->text.data;
     for (size_t i = 0; i < samples->file_count; i++) {
-        struct sb_sample_file *file = &samples->files[i];
+        struct sample_file *file = &samples->files[i];
 
-        file->path = path;
+        file->path.text = path;
         file->column = path + samples->name.size;
-        path += file->path_size + 1;
+        path += file->path.size + 1;
     }
     samples->looked_at = row;
     return SB_OK;
-}
-
-const struct sb_sample_file *sb_sample_files(const struct sb_table *samples)
-{
-    return of(samples)->files;
-}
-
-const struct sb_sample_column *sb_sample_columns(const struct sb_table *samples, size_t *count)
-{
-    *count = of(samples)->column_count;
-    return of(samples)->columns;
 }
 
 /* As a table. */
@@ -342,6 +344,69 @@ static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf 
                : SB_OK;
 }
 
+static enum sb_code describe_row(struct sb_table *table, int64_t row, struct sb_facts *facts,
+                                 struct sb_error *err)
+{
+    struct samples *samples = of(table);
+
+    if (samples->looked_at != row && look_at(samples, row, err))
+        return err->code;
+    facts->key.text = samples->name.data;
+    facts->key.size = samples->name.size - has_stem(samples);
+    return SB_OK;
+}
+
+static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t number,
+                             struct sb_facts *facts, struct sb_error *err)
+{
+    const struct sample_file *file = &of(table)->files[number];
+
+    (void)row, (void)err;
+    facts->name = file->column;
+    facts->member = file->path;
+    facts->size = file->defect ? -1 : file->size;
+    facts->defect = file->defect;
+    return SB_OK;
+}
+
+/* What there is, by what files are called behind the stem. */
+enum { SAMPLES, FILES_BYTES };
+static const struct sb_measure of_samples[] = {{"samples", false}, {"bytes", true}};
+
+static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_options *options,
+                             struct sb_usage *usage, struct sb_error *err)
+{
+    size_t count = of(table)->column_count;
+    const struct sample_column *columns_of_all = of(table)->columns;
+
+    if (sb_usage_begin(usage, of_samples, 2, count, err))
+        return err->code;
+    usage->line_word = "extension";
+    for (size_t i = 0; i < count; i++) {
+        const char *name = columns_of_all[i].name;
+
+        if (name && !sb_array_is_among(name, options->columns, options->column_count))
+            continue;
+        usage->lines[i] =
+            (struct sb_usage_line){.name = name ? name : "others",
+                                   .rest = !name,
+                                   .amounts = {columns_of_all[i].files, columns_of_all[i].bytes}};
+    }
+    sb_usage_sum_up(usage);
+    return table->ops->count(table, &usage->total.amounts[SAMPLES], err);
+}
+
+static const struct sb_listing listing = {
+    .object = SB_FACTS(SB_FACT(ROW, "sample"), SB_FACT(KEY, "name"), SB_FACT(SIZE, "bytes"),
+                       SB_FACT(CELLS, "files")),
+    .cells = SB_FACTS(SB_FACT(NAME, "extension"), SB_FACT(MEMBER, "path"), SB_FACT(SIZE, "size"),
+                      SB_FACT(DEFECT, "defect")),
+    .line = (const enum sb_fact_of[]){SB_FACT_ROW, SB_FACT_SIZE, SB_FACT_CELLS, SB_FACT_KEY,
+                                      SB_FACT_END},
+    .details = (const enum sb_fact_of[]){SB_FACT_ROW, SB_FACT_SIZE, SB_FACT_NAME, SB_FACT_MEMBER,
+                                         SB_FACT_END},
+};
+
 enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archive,
                                  const char *beside, struct sb_error *err)
 {
@@ -352,7 +417,10 @@ enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archi
                                             .column = column,
                                             .find = find,
                                             .need = need,
-                                            .row_name = row_name};
+                                            .row_name = row_name,
+                                            .describe_row = describe_row,
+                                            .describe = describe,
+                                            .usage = usage_of};
     struct samples *samples = calloc(1, sizeof(*samples));
     enum sb_code code;
 
@@ -364,8 +432,8 @@ enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archi
                                       .row_word = "sample",
                                       .cell_word = "file",
                                       .numbered = true,
-                                      .of_samples = true,
-                                      .varied = true};
+                                      .varied = true,
+                                      .listing = &listing};
     samples->archive = archive;
     samples->looked_at = -1;
     code = SB_TABLES(&samples->db, beside, err,

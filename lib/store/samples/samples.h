@@ -35,26 +35,4 @@ size_t sb_sample_name_size(const char *path, size_t size);
 enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archive,
                                  const char *beside, struct sb_error *err) SB_CHECKED;
 
-struct sb_sample_file {
-    const char *path;
-    size_t path_size;
-    const char *column; /* within the path: what follows its stem; "" where it has none */
-    int64_t size;
-    const char *defect; /* NULL, or why its row cannot be used */
-};
-
-/* The files of the sample that was looked at last (sb_table_columns), in order of name; they live
- * until the next. */
-const struct sb_sample_file *sb_sample_files(const struct sb_table *samples);
-
-struct sb_sample_column {
-    char *name;
-    int64_t files;
-    int64_t bytes;
-};
-
-/* All that are in any sample, in order of name, as long as the table. Of more than
- * SB_SAMPLE_COLUMNS_MOST the last one, whose name is NULL, stands for the others. */
-const struct sb_sample_column *sb_sample_columns(const struct sb_table *samples, size_t *count);
-
 #endif

@@ -107,7 +107,7 @@ static enum sb_code write_text(struct writing *writing, enum sb_code added, stru
 }
 
 static enum sb_code write_array(struct writing *writing, const struct sb_syrah_written *arrays,
-                                size_t array, int64_t items, const struct sb_syrah_waiting *waiting,
+                                size_t array, int64_t items, struct sb_syrah_waiting *waiting,
                                 struct sb_error *err)
 {
     struct sb_buf *text = &writing->text;
@@ -123,7 +123,7 @@ static enum sb_code write_array(struct writing *writing, const struct sb_syrah_w
 }
 
 enum sb_code sb_syrah_document_write(const struct sb_syrah_written *arrays, size_t count,
-                                     int64_t items, const struct sb_syrah_waiting *waiting,
+                                     int64_t items, struct sb_syrah_waiting *waiting,
                                      sb_each_block *each, void *context, struct sb_error *err)
 {
     struct writing writing = {.each = each, .context = context};

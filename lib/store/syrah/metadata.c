@@ -1,5 +1,7 @@
 #include "store/syrah/impl.h"
 
+#include "core/buf.h"
+
 #include <bson/bson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,24 +126,14 @@ static enum sb_code check_elements(const struct sb_syrah *syrah, const char *arr
 
 static enum sb_code make_room(struct sb_syrah *syrah, struct sb_error *err)
 {
-    uint32_t room = syrah->room ? 2 * syrah->room : 16;
-    void *grown;
+    size_t room = syrah->room;
 
-    if (syrah->count < syrah->room)
-        return SB_OK;
     if (syrah->count >= SB_SYRAH_ARRAYS_MOST)
         return sb_fail(err, SB_FORMAT, "%s: has more than %d arrays", syrah->file->name,
                        SB_SYRAH_ARRAYS_MOST);
-    grown = realloc(syrah->arrays, room * sizeof(*syrah->arrays));
-    if (!grown)
-        return sb_fail_memory(err);
-    syrah->arrays = grown;
-    grown = realloc(syrah->columns, room * sizeof(*syrah->columns));
-    if (!grown)
-        return sb_fail_memory(err);
-    syrah->columns = grown;
-    syrah->room = room;
-    return SB_OK;
+    if (sb_grow(&syrah->arrays, &room, syrah->count, sizeof(*syrah->arrays), err))
+        return err->code;
+    return sb_grow(&syrah->columns, &syrah->room, syrah->count, sizeof(*syrah->columns), err);
 }
 
 /* Items are those of the first array, and every array must have as many. */

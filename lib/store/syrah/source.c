@@ -3,6 +3,7 @@
 #include "store/bag/record_names.h"
 #include "store/kind.h"
 #include "store/record_choice.h"
+#include "store/sinks.h"
 #include "store/syrah/set.h"
 #include "store/syrah/syrah.h"
 
@@ -434,6 +435,8 @@ const struct sb_kind sb_syrah_kind = {
     .can_as_several = SB_CAN_PATHS | SB_CAN_ITEMS,
     .by_name = is_spec,
     .by_content = begins_as_syrah,
+    .takes = SB_TO_ITEMS | SB_TO_PIPE | SB_TO_SUBTREES,
     .source = sb_source_open_syrah,
+    .sink = sb_sink_open_syrah,
     .table = sb_table_open_syrah,
 };

@@ -1,14 +1,22 @@
 #include "store/table.h"
 #include "store/kind.h"
 
+#include "core/interrupt.h"
 #include "store/array/npy.h"
+#include "store/facts.h"
 #include "store/syrah/set.h"
+#include "store/usage.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BLOCK ((size_t)256 << 10) /* of what is streamed */
+
+struct syrah_table {
+    struct sb_table base;
+    struct sb_syrah_set *set;
+};
 
 struct syrah_reader {
     const struct sb_table *table;
@@ -17,15 +25,20 @@ struct syrah_reader {
     struct sb_buf header, block;
 };
 
+static struct sb_syrah_set *set_of(const struct sb_table *table)
+{
+    return ((const struct syrah_table *)table)->set;
+}
+
 static void free_table(struct sb_table *table)
 {
-    sb_syrah_set_free(table->syrah);
+    sb_syrah_set_free(set_of(table));
 }
 
 static enum sb_code count(struct sb_table *table, int64_t *items, struct sb_error *err)
 {
     (void)err;
-    *items = sb_syrah_set_count(table->syrah);
+    *items = sb_syrah_set_count(set_of(table));
     return SB_OK;
 }
 
@@ -34,20 +47,20 @@ static enum sb_code columns(struct sb_table *table, int64_t row, uint32_t *numbe
 {
     (void)row;
     (void)err;
-    *number = sb_syrah_set_array_count(table->syrah);
+    *number = sb_syrah_set_array_count(set_of(table));
     return SB_OK;
 }
 
 static struct sb_column column(struct sb_table *table, uint32_t number)
 {
-    const struct sb_syrah_array *array = sb_syrah_set_array(table->syrah, number);
+    const struct sb_syrah_array *array = sb_syrah_set_array(set_of(table), number);
 
     return (struct sb_column){.name = array->name, .dtype = array->dtype};
 }
 
 static int64_t find(struct sb_table *table, const char *name, size_t size)
 {
-    return sb_syrah_set_find(table->syrah, name, size);
+    return sb_syrah_set_find(set_of(table), name, size);
 }
 
 static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out,
@@ -55,6 +68,43 @@ static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf 
 {
     (void)table;
     return sb_buf_add_format(out, "%08" PRId64, row) ? sb_fail_memory(err) : SB_OK;
+}
+
+static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_table_part *out,
+                         struct sb_error *err)
+{
+    const struct sb_syrah *file;
+
+    if (number >= sb_syrah_set_file_count(set_of(table)))
+        return err->code = SB_END;
+    file = sb_syrah_set_file(set_of(table), number);
+    *out = (struct sb_table_part){.path = sb_syrah_name(file),
+                                  .rows = sb_syrah_count(file),
+                                  .bytes = sb_syrah_data_end(file)};
+    return SB_OK;
+}
+
+static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t number,
+                             struct sb_facts *facts, struct sb_error *err)
+{
+    const struct sb_syrah_set *set = set_of(table);
+    const struct sb_syrah_array *array = sb_syrah_set_array(set, number);
+    struct sb_place place = sb_syrah_set_place(set, row);
+    struct sb_extent extent;
+    enum sb_code code = sb_syrah_set_extent(set, place, number, &extent, err);
+
+    facts->path = sb_syrah_name(sb_syrah_set_file(set, place.shard));
+    facts->name = array->name;
+    facts->dtype = sb_dtype_word(array->dtype);
+    facts->length = facts->size = facts->offset = -1;
+    if (code == SB_DAMAGED)
+        facts->defect = err->text;
+    if (code)
+        return code == SB_DAMAGED ? SB_OK : code;
+    facts->length = extent.size / (int64_t)sb_dtype_size(array->dtype);
+    facts->size = extent.size;
+    facts->offset = extent.offset;
+    return SB_OK;
 }
 
 static enum sb_code reader_new(const struct sb_table *table, void **out, struct sb_error *err)
@@ -65,7 +115,7 @@ static enum sb_code reader_new(const struct sb_table *table, void **out, struct 
     if (!reader)
         return sb_fail_memory(err);
     reader->table = table;
-    reader->set = table->syrah;
+    reader->set = set_of(table);
     reader->arrays = sb_syrah_set_array_count(reader->set);
     return SB_OK;
 }
@@ -84,7 +134,7 @@ static void reader_free(void *context)
 /* The index of a place counts the arrays of its file. */
 static struct sb_place place_of(const struct sb_table *table, const struct sb_cell *cell)
 {
-    const struct sb_syrah_set *set = table->syrah;
+    const struct sb_syrah_set *set = set_of(table);
     struct sb_place place = sb_syrah_set_place(set, cell->row);
 
     place.index = place.index * sb_syrah_set_array_count(set) + cell->column;
@@ -124,7 +174,7 @@ static bool is_npy(const struct sb_syrah_set *set, const struct sb_cell *cell)
 
 static bool is_encoded(const struct sb_table *table, const struct sb_stored_cell *cell)
 {
-    return is_npy(table->syrah, &cell->cell);
+    return is_npy(set_of(table), &cell->cell);
 }
 
 /* What stands before the values: nothing, or the header of a .npy. */
@@ -203,6 +253,118 @@ static enum sb_code subject(void *context, const struct sb_cell *cell, struct sb
                              sb_syrah_set_array(reader->set, cell->column)->name);
 }
 
+struct measuring {
+    struct sb_table *table;
+    const struct sb_usage_options *options;
+    struct sb_usage *usage;
+};
+
+/* What there is, by arrays, from the metadata alone; and what is no array. */
+enum { ITEMS, ITEMS_BYTES };
+static const struct sb_measure of_items[] = {{"items", false}, {"bytes", true}};
+
+static enum sb_code measure_item(const struct measuring *measuring, const struct sb_syrah_set *set,
+                                 struct sb_place place, struct sb_error *err)
+{
+    for (uint32_t i = 0; i < sb_syrah_set_array_count(set); i++) {
+        struct sb_usage_line *line = &measuring->usage->lines[i];
+        struct sb_extent extent;
+        enum sb_code code;
+
+        if (!line->name)
+            continue;
+        code = sb_syrah_set_extent(set, place, i, &extent, err);
+        if (code == SB_DAMAGED) {
+            sb_tell(measuring->options->notify, SB_PROBLEM, "damaged", measuring->table->name, "%s",
+                    err->text);
+            continue;
+        }
+        if (code)
+            return code;
+        line->amounts[ITEMS]++;
+        sb_usage_count(&line->amounts[ITEMS_BYTES], extent.size);
+    }
+    return SB_OK;
+}
+
+static enum sb_code measure_items(const struct measuring *measuring, const struct sb_syrah_set *set,
+                                  struct sb_error *err)
+{
+    for (uint32_t file = 0; file < sb_syrah_set_file_count(set); file++) {
+        int64_t count = sb_syrah_count(sb_syrah_set_file(set, file));
+
+        for (int64_t item = 0; item < count; item++) {
+            struct sb_place place = {.shard = file, .index = item};
+
+            if (sb_heed_interrupt(err) || measure_item(measuring, set, place, err))
+                return err->code;
+        }
+    }
+    return SB_OK;
+}
+
+static void add_rest(struct sb_usage *usage, const char *name, int64_t bytes)
+{
+    if (bytes > 0)
+        usage->lines[usage->line_count++] =
+            (struct sb_usage_line){.name = name, .rest = true, .amounts = {-1, bytes}};
+}
+
+static void measure_rest(struct sb_usage *usage, const struct sb_syrah_set *set)
+{
+    int64_t metadata = 0, unused = 0;
+
+    for (size_t i = 0; i < usage->line_count; i++)
+        sb_usage_count(&unused, usage->lines[i].amounts[ITEMS_BYTES]);
+    unused = -unused;
+    for (uint32_t i = 0; i < sb_syrah_set_file_count(set); i++) {
+        const struct sb_syrah *file = sb_syrah_set_file(set, i);
+
+        metadata += SB_SYRAH_HEADER + sb_syrah_metadata_size(file);
+        unused += sb_syrah_data_end(file) - SB_SYRAH_HEADER;
+    }
+    add_rest(usage, "unused", unused);
+    add_rest(usage, "metadata", metadata);
+}
+
+static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_options *options,
+                             struct sb_usage *usage, struct sb_error *err)
+{
+    const struct sb_syrah_set *set = set_of(table);
+    const struct measuring measuring = {.table = table, .options = options, .usage = usage};
+    uint32_t arrays = sb_syrah_set_array_count(set);
+
+    if (sb_usage_begin(usage, of_items, 2, (size_t)arrays + 2, err))
+        return err->code;
+    usage->line_word = "array";
+    usage->typed = true;
+    usage->line_count = arrays;
+    for (uint32_t i = 0; i < arrays; i++) {
+        const struct sb_syrah_array *array = sb_syrah_set_array(set, i);
+
+        usage->lines[i].dtype = sb_dtype_word(array->dtype);
+        if (sb_array_is_among(array->name, options->columns, options->column_count))
+            usage->lines[i].name = array->name;
+    }
+    if (measure_items(&measuring, set, err))
+        return err->code;
+    if (options->column_count == 0)
+        measure_rest(usage, set);
+    sb_usage_sum_up(usage);
+    usage->total.amounts[ITEMS] = sb_syrah_set_count(set);
+    return SB_OK;
+}
+
+static const struct sb_listing listing = {
+    .object = SB_FACTS(SB_FACT(ROW, "item"), SB_FACT(NAME, "array"), SB_FACT(DTYPE, "dtype"),
+                       SB_FACT(LENGTH, "length"), SB_FACT(SIZE, "bytes"), SB_FACT(OFFSET, "offset"),
+                       SB_FACT(PATH, "file"), SB_FACT(DEFECT, "defect")),
+    .line = (const enum sb_fact_of[]){SB_FACT_ROW, SB_FACT_DTYPE, SB_FACT_LENGTH, SB_FACT_SIZE,
+                                      SB_FACT_NAME, SB_FACT_END},
+    .details = (const enum sb_fact_of[]){SB_FACT_ROW, SB_FACT_DTYPE, SB_FACT_LENGTH, SB_FACT_SIZE,
+                                         SB_FACT_OFFSET, SB_FACT_NAME, SB_FACT_END},
+};
+
 static const struct sb_table_ops syrah_ops = {
     .free = free_table,
     .count = count,
@@ -210,6 +372,9 @@ static const struct sb_table_ops syrah_ops = {
     .column = column,
     .find = find,
     .row_name = row_name,
+    .part = part,
+    .describe = describe,
+    .usage = usage_of,
     .reader_new = reader_new,
     .reader_free = reader_free,
     .place_of = place_of,
@@ -236,19 +401,21 @@ static int64_t average_size(const struct sb_syrah_set *set)
 enum sb_code sb_table_of_syrah(struct sb_table **out, struct sb_syrah_set *set,
                                struct sb_error *err)
 {
-    struct sb_table *table = calloc(1, sizeof(*table));
+    struct syrah_table *table = malloc(sizeof(*table));
 
-    *out = table;
+    *out = NULL;
     if (!table) {
         sb_syrah_set_free(set);
         return sb_fail_memory(err);
     }
-    *table = (struct sb_table){.ops = &syrah_ops,
-                               .syrah = set,
-                               .name = sb_syrah_set_name(set),
-                               .row_word = "item",
-                               .numbered = true,
-                               .cell_size = average_size(set)};
+    *table = (struct syrah_table){.base = {.ops = &syrah_ops,
+                                           .name = sb_syrah_set_name(set),
+                                           .row_word = "item",
+                                           .numbered = true,
+                                           .cell_size = average_size(set),
+                                           .listing = &listing},
+                                  .set = set};
+    *out = &table->base;
     return SB_OK;
 }
 

@@ -4,21 +4,19 @@
  *
  * Some MB of them are held, those of neighbouring items of one array side by side; when that is
  * full it goes to a temporary file without a name as one block: so there may be very many arrays,
- * while column_spool.h is for few columns of any length. Belongs to one thread. {.fd = -1}
- * is empty.
+ * while column_spool.h is for few columns of any length. Belongs to one thread.
+ * {.blocks.fd = -1} is empty.
  */
 #ifndef SB_STORE_SYRAH_WAITING_H
 #define SB_STORE_SYRAH_WAITING_H
 
-#include "core/io.h"
+#include "core/spool.h"
 #include "store/syrah/syrah.h"
 
 struct sb_syrah_waiting {
-    const char *beside; /* where the temporary file is made, unless TMPDIR says; kept */
-    int fd;
+    struct sb_spool blocks; /* that are full */
     size_t arrays;
     size_t block_items; /* of a block */
-    int64_t blocks;     /* in the file */
     size_t held_items;
     int64_t *held; /* of each array offsets, then sizes, little-endian */
 };
@@ -34,7 +32,7 @@ enum sb_code sb_syrah_waiting_add(struct sb_syrah_waiting *waiting, const struct
                                   size_t stride, struct sb_error *err) SB_CHECKED;
 
 /* Feeds an array's offsets, or sizes, to `each`, as a Syrah file has them. */
-enum sb_code sb_syrah_waiting_feed(const struct sb_syrah_waiting *waiting, size_t array, bool sizes,
+enum sb_code sb_syrah_waiting_feed(struct sb_syrah_waiting *waiting, size_t array, bool sizes,
                                    sb_each_block *each, void *context,
                                    struct sb_error *err) SB_CHECKED;
 

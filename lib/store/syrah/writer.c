@@ -2,17 +2,13 @@
 
 #include "core/little_endian.h"
 #include "core/name.h"
-#include "store/out/buffer.h"
 #include "store/out/out_file.h"
 #include "store/syrah/document.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define COPY_BYTES  ((size_t)1 << 20)
-#define SPOOL_NAME  "temporary file (see TMPDIR)"
 #define VERSION     0, 0, 2, 0 /* of the original whose format this is */
 #define MAGIC_BYTES 6          /* and its version */
 
@@ -21,9 +17,7 @@ struct sb_syrah_writer {
     char *path;
     int64_t limit; /* of the document */
 
-    /* Where it cannot be gone back in the output: what comes behind the header. */
-    int spool_fd; /* -1: bytes go to the output at once */
-    struct sb_outbuf spool;
+    struct sb_spool spool; /* what comes after the header, where that cannot be gone back to */
 
     int64_t end; /* of the data, in the file that is made */
     struct sb_syrah_written *arrays;
@@ -69,9 +63,7 @@ void sb_syrah_writer_free(struct sb_syrah_writer *writer)
     if (!writer)
         return;
     sb_outfile_free(writer->file);
-    sb_outbuf_release(&writer->spool);
-    if (writer->spool_fd >= 0)
-        close(writer->spool_fd);
+    sb_spool_release(&writer->spool);
     sb_syrah_waiting_release(&writer->waiting);
     forget_arrays(writer);
     free(writer->arrays);
@@ -80,17 +72,14 @@ void sb_syrah_writer_free(struct sb_syrah_writer *writer)
     free(writer);
 }
 
-/* Of a file the header's place; of a stream a place for what comes behind it. */
+/* Of a file the header's place. */
 static enum sb_code begin(struct sb_syrah_writer *writer, struct sb_error *err)
 {
     static const char nothing[SB_SYRAH_HEADER];
-    enum sb_code code;
 
-    if (sb_outfile_goes_back(writer->file))
-        return sb_outfile_write(writer->file, nothing, sizeof(nothing), err);
-    code = sb_temp_file(&writer->spool_fd, writer->path, err);
-    return code ? code
-                : sb_outbuf_begin(&writer->spool, writer->spool_fd, SPOOL_NAME, false, 0, err);
+    if (!sb_outfile_goes_back(writer->file))
+        return SB_OK;
+    return sb_outfile_write(writer->file, nothing, sizeof(nothing), err);
 }
 
 enum sb_code sb_syrah_writer_open(struct sb_syrah_writer **out,
@@ -106,10 +95,9 @@ enum sb_code sb_syrah_writer_open(struct sb_syrah_writer **out,
         return sb_fail_memory(err);
     plain.filter = SB_FILTER_NONE;
     writer->limit = SB_SYRAH_DOCUMENT_MOST;
-    writer->spool_fd = -1;
     writer->begin = writer->end = SB_SYRAH_HEADER;
     writer->path = strdup(options->path);
-    writer->waiting = (struct sb_syrah_waiting){.beside = writer->path, .fd = -1};
+    writer->spool = writer->waiting.blocks = (struct sb_spool){.beside = writer->path, .fd = -1};
     code = writer->path ? sb_outfile_open(&writer->file, &plain, err) : sb_fail_memory(err);
     if (!code)
         code = begin(writer, err);
@@ -181,8 +169,6 @@ static size_t find_array(const struct sb_syrah_writer *writer, const char *name,
 static enum sb_code add_array(struct sb_syrah_writer *writer, const char *name, size_t size,
                               enum sb_dtype dtype, struct sb_error *err)
 {
-    size_t room = writer->array_room ? 2 * writer->array_room : 16;
-    struct sb_syrah_written *grown = writer->arrays;
     char *copy;
 
     if (writer->array_count == SB_SYRAH_ARRAYS_MOST)
@@ -190,17 +176,13 @@ static enum sb_code add_array(struct sb_syrah_writer *writer, const char *name, 
                        sb_syrah_writer_name(writer), SB_SYRAH_ARRAYS_MOST);
     if (!sb_is_utf8(name, size) || memchr(name, '\0', size))
         return sb_fail(err, SB_INVALID, "array '%.*s': its name is no UTF-8 text", (int)size, name);
-    if (writer->array_count == writer->array_room) {
-        grown = realloc(writer->arrays, room * sizeof(*grown));
-        if (!grown)
-            return sb_fail_memory(err);
-        writer->arrays = grown;
-        writer->array_room = room;
-    }
+    if (sb_grow(&writer->arrays, &writer->array_room, writer->array_count, sizeof(*writer->arrays),
+                err))
+        return err->code;
     copy = strndup(name, size);
     if (!copy)
         return sb_fail_memory(err);
-    grown[writer->array_count++] = (struct sb_syrah_written){.name = copy, .dtype = dtype};
+    writer->arrays[writer->array_count++] = (struct sb_syrah_written){.name = copy, .dtype = dtype};
     return SB_OK;
 }
 
@@ -249,8 +231,8 @@ static enum sb_code put(void *context, const void *data, size_t size, struct sb_
 {
     struct sb_syrah_writer *writer = context;
 
-    if (writer->spool_fd >= 0)
-        return sb_outbuf_write(&writer->spool, data, size, err);
+    if (!sb_outfile_goes_back(writer->file))
+        return sb_spool_add(&writer->spool, data, size, err);
     return sb_outfile_write(writer->file, data, size, err);
 }
 
@@ -349,8 +331,8 @@ enum sb_code sb_syrah_writer_drop_item(struct sb_syrah_writer *writer, struct sb
     int64_t begin = writer->begin;
     enum sb_code code = SB_OK;
 
-    if (writer->end > begin && writer->spool_fd >= 0)
-        code = sb_outbuf_cut(&writer->spool, begin - SB_SYRAH_HEADER, err);
+    if (!sb_outfile_goes_back(writer->file))
+        sb_spool_cut(&writer->spool, begin - SB_SYRAH_HEADER);
     else if (writer->end > begin)
         code = sb_outfile_cut(writer->file, begin, err);
     writer->end = begin;
@@ -369,22 +351,9 @@ static void make_header(const struct sb_syrah_writer *writer, uint8_t header[SB_
     sb_put_u64(sb_put_u64(header + sizeof(magic), (uint64_t)writer->end), (uint64_t)size);
 }
 
-static enum sb_code copy_spool(struct sb_syrah_writer *writer, struct sb_error *err)
+static enum sb_code put_out(void *file, const void *data, size_t size, struct sb_error *err)
 {
-    int64_t size = sb_outbuf_size(&writer->spool);
-    char *block = malloc(COPY_BYTES);
-    enum sb_code code = block ? sb_outbuf_flush(&writer->spool, err) : sb_fail_memory(err);
-    size_t got = 0;
-
-    for (int64_t at = 0; !code && at < size; at += (int64_t)got) {
-        code = sb_pread_full(writer->spool_fd, block, COPY_BYTES, at, &got, SPOOL_NAME, err);
-        if (!code && got == 0)
-            code = sb_fail(err, SB_CHANGED, SPOOL_NAME ": became shorter");
-        if (!code)
-            code = sb_outfile_write(writer->file, block, got, err);
-    }
-    free(block);
-    return code;
+    return sb_outfile_write(file, data, size, err);
 }
 
 enum sb_code sb_syrah_writer_commit(struct sb_syrah_writer *writer, struct sb_error *err)
@@ -399,11 +368,12 @@ enum sb_code sb_syrah_writer_commit(struct sb_syrah_writer *writer, struct sb_er
     make_header(writer, header);
     code = sb_syrah_document_write(writer->arrays, writer->array_count, writer->items,
                                    &writer->waiting, put, writer, err);
-    if (!code && writer->spool_fd < 0)
+    if (!code && sb_outfile_goes_back(writer->file))
         code = sb_outfile_patch(writer->file, 0, header, sizeof(header), err);
     else if (!code)
         code = sb_outfile_write(writer->file, header, sizeof(header), err);
-    if (!code && writer->spool_fd >= 0)
-        code = copy_spool(writer, err);
+    if (!code)
+        code = sb_spool_feed(&writer->spool, 0, sb_spool_size(&writer->spool), put_out,
+                             writer->file, err);
     return code ? code : sb_outfile_commit(writer->file, err);
 }

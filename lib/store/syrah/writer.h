@@ -19,7 +19,7 @@
 
 struct sb_syrah_writer;
 
-/* Of options: path, force, mode, notify. */
+/* Of options: path, force, like, notify. */
 enum sb_code sb_syrah_writer_open(struct sb_syrah_writer **out,
                                   const struct sb_stream_sink_options *options,
                                   struct sb_error *err) SB_CHECKED;

@@ -1,13 +1,13 @@
 #include "store/tar/header.h"
 
 #include "core/name.h"
+#include "core/time.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define PERMISSIONS 07777
-#define NANOSECONDS 1000000000
 
 /* The largest numbers of fields of 8 and of 12 bytes: octal digits and a NUL. */
 #define SHORT_MAX      INT64_C(07777777)
@@ -150,7 +150,7 @@ static void add_time(struct header *header)
         seconds = -seconds;
         if (nanoseconds > 0) {
             seconds--;
-            nanoseconds = NANOSECONDS - nanoseconds;
+            nanoseconds = (uint32_t)SB_SECOND - nanoseconds;
         }
     }
     size = snprintf(text, sizeof(text), "%s%llu.%09u", negative ? "-" : "",
@@ -319,8 +319,7 @@ static void describe(struct header *header, const struct sb_member *member, char
     const struct sb_entry *entry = &member->entry;
     uint32_t usual = type == '5' ? 0755 : type == '2' ? 0777 : 0644;
     bool device = type == '3' || type == '4';
-    int64_t time = entry->has & SB_HAS_MTIME ? entry->mtime_ns : 0;
-    int64_t below = (time % NANOSECONDS + NANOSECONDS) % NANOSECONDS;
+    struct timespec time = sb_time_split(entry->has & SB_HAS_MTIME ? entry->mtime_ns : 0);
 
     header->name = (struct text){entry->path, entry->path_size};
     header->slash = type == '5';
@@ -329,8 +328,8 @@ static void describe(struct header *header, const struct sb_member *member, char
     header->size = sb_tar_body(member);
     header->uid = entry->has & SB_HAS_UID ? entry->uid : 0;
     header->gid = entry->has & SB_HAS_GID ? entry->gid : 0;
-    header->seconds = time / NANOSECONDS - (time % NANOSECONDS < 0);
-    header->nanoseconds = (uint32_t)below;
+    header->seconds = time.tv_sec;
+    header->nanoseconds = (uint32_t)time.tv_nsec;
 
     header->block.type = type;
     put_short(header->block.mode, (entry->has & SB_HAS_MODE ? entry->mode : usual) & PERMISSIONS);

@@ -1,5 +1,7 @@
 #include "store/tar/raw.h"
 
+#include "core/time.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +10,6 @@
 #define SIZE_SIZE     12
 #define GNU_MAGIC     257
 #define GNU_REAL_SIZE 483
-#define NANOSECONDS   INT64_C(1000000000)
 
 bool sb_tar_all_zeros(const char *data, size_t size)
 {
@@ -145,11 +146,11 @@ bool sb_tar_size_is_other(const char *header, size_t size)
 static bool parse_time(const char *text, size_t size, int64_t *ns)
 {
     bool negative = size > 0 && text[0] == '-';
-    int64_t seconds = 0, unit = NANOSECONDS, part = 0;
+    int64_t seconds = 0, unit = SB_SECOND, part = 0;
     size_t at = negative;
 
     for (; at < size && text[at] >= '0' && text[at] <= '9'; at++) {
-        if (seconds > INT64_MAX / NANOSECONDS / 10 - 1)
+        if (seconds > INT64_MAX / SB_SECOND / 10 - 1)
             return false;
         seconds = seconds * 10 + (text[at] - '0');
     }
@@ -159,7 +160,7 @@ static bool parse_time(const char *text, size_t size, int64_t *ns)
             part += unit * (text[at] - '0');
         }
     }
-    *ns = seconds * NANOSECONDS + part;
+    *ns = seconds * SB_SECOND + part;
     if (negative)
         *ns = -*ns;
     return true;

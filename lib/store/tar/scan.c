@@ -304,9 +304,7 @@ static enum sb_code next_wanted(struct sb_source *base, struct sb_member *member
     enum sb_code code = SB_OK;
 
     while (!code && !found) {
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
-        code = step(scan, member, &found, err);
+        code = sb_interrupted() ? sb_fail_interrupt(err) : step(scan, member, &found, err);
     }
     base->done = scan->at;
     if (code == SB_INVALID)

@@ -1,8 +1,10 @@
 #include "store/feed/feed.h"
 #include "store/kind.h"
+#include "store/sinks.h"
 #include "store/tar/scan.h"
 
 #include "core/interrupt.h"
+#include "core/time.h"
 #include "store/feed/flow.h"
 #include "store/feed/la_open.h"
 #include "store/tar/cpio_links.h"
@@ -17,10 +19,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define NANOSECONDS INT64_C(1000000000)
-#define TAP_MAX     ((size_t)4 << 20)   /* of a header, what is looked at beside libarchive */
-#define HEADER_MAX  ((int64_t)16 << 20) /* libarchive holds all of it */
-#define HOLE_BLOCK  ((size_t)256 << 10)
+#define TAP_MAX    ((size_t)4 << 20)   /* of a header, what is looked at beside libarchive */
+#define HEADER_MAX ((int64_t)16 << 20) /* libarchive holds all of it */
+#define HOLE_BLOCK ((size_t)256 << 10)
 
 struct tar_source {
     struct sb_source base;
@@ -309,35 +310,24 @@ static enum sb_code finish(struct tar_source *source, struct sb_error *err)
 
 /* Members */
 
-/* The nearest that there is, which is told where it is not the time itself. */
-static int64_t to_ns(struct tar_source *source, int64_t seconds, long ns)
-{
-    const int64_t most = INT64_MAX / NANOSECONDS - 1;
-
-    if (seconds <= most && seconds >= -most)
-        return seconds * NANOSECONDS + ns;
-    sb_tell(source->notify, SB_WARNING, "time", present_name(source),
-            "its time is out of range; the nearest that can be held is taken");
-    return (seconds > 0 ? most : -most) * NANOSECONDS;
-}
-
 static void fill_time(struct tar_source *source, struct sb_member *member)
 {
     struct archive_entry *entry = source->entry;
-    int64_t seconds = archive_entry_mtime(entry);
-    long ns = archive_entry_mtime_nsec(entry);
+    const struct timespec time = {.tv_sec = archive_entry_mtime(entry),
+                                  .tv_nsec = archive_entry_mtime_nsec(entry)};
     const char *header;
 
     if (!archive_entry_mtime_is_set(entry))
         return;
     member->entry.has |= SB_HAS_MTIME;
-    member->entry.mtime_ns = to_ns(source, seconds, ns);
-    if (ns == 0 && seconds >= 0 && seconds <= UINT32_MAX)
+    if (!sb_time_join(time, &member->entry.mtime_ns))
+        member->has |= SB_KEEPS_FAR_TIME;
+    if (time.tv_nsec == 0 && time.tv_sec >= 0 && time.tv_sec <= UINT32_MAX)
         return;
     member->has |= SB_KEEPS_NANOSECONDS;
 
     /* libarchive takes -1.5 for -1 + 0.5, and -0.5 for 0.5 */
-    if (seconds > 0 || ns == 0 || is_cpio(source))
+    if (time.tv_sec > 0 || time.tv_nsec == 0 || is_cpio(source))
         return;
     header = raw_bytes(source, source->header_at, source->data_at);
     if (header)
@@ -661,9 +651,7 @@ static enum sb_code find_next(struct tar_source *source, struct sb_member *membe
             return code;
         if (source->ended)
             return SB_END;
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
-        code = step(source, member, &found, err);
+        code = sb_interrupted() ? sb_fail_interrupt(err) : step(source, member, &found, err);
     }
     return code;
 }
@@ -760,8 +748,6 @@ static enum sb_code block_of_tar(struct sb_source *base, const void **data, size
         source->given = source->size;
         return SB_OK;
     }
-    if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
     old = uselocale(source->locale);
     if (source->data_size == 0 && source->data_offset <= source->given)
         code = read_data(source, err);
@@ -918,10 +904,12 @@ const struct sb_kind sb_tar_kind = {
     .words = tar_words,
     .can = SB_CAN_PATHS | SB_CAN_PLACES | SB_CAN_REPEAT,
     .can_in_pieces = SB_CAN_REPEAT,
-    .time_grain = NANOSECONDS,
+    .time_grain = SB_SECOND,
     .by_content = begins_as_tar,
     .unproved = unproved,
+    .takes = SB_TO_PIPE | SB_TO_SUBTREES,
     .source = sb_source_open_tar,
+    .sink = sb_sink_open_tar,
     .scan = sb_source_open_tar_scan,
 };
 
@@ -930,7 +918,7 @@ const struct sb_kind sb_cpio_kind = {
     .words = cpio_words,
     .can = SB_CAN_PATHS | SB_CAN_PLACES | SB_CAN_REPEAT,
     .can_in_pieces = SB_CAN_REPEAT,
-    .time_grain = NANOSECONDS,
+    .time_grain = SB_SECOND,
     .by_content = begins_as_cpio,
     .unproved = unproved,
     .source = sb_source_open_tar,

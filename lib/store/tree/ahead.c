@@ -2,6 +2,7 @@
 
 #include "core/glob.h"
 #include "core/thread.h"
+#include "core/time.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -66,10 +67,7 @@ enum sb_code sb_tree_ahead_new(struct sb_tree_ahead **out, const struct sb_tree_
 
 int64_t sb_tree_ahead_begin(void)
 {
-    struct timespec time = {0};
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+    return sb_clock_ns();
 }
 
 void sb_tree_ahead_took(struct sb_tree_ahead *ahead, int64_t began)

@@ -3,6 +3,7 @@
 
 #include "core/buf.h"
 #include "core/io.h"
+#include "core/time.h"
 #include "store/tree/names.h"
 #include "store/tree/walk.h"
 
@@ -14,8 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BLOCK_SIZE  (256 * 1024)
-#define NANOSECONDS INT64_C(1000000000)
+#define BLOCK_SIZE (256 * 1024)
 
 struct tree_hierarchy {
     struct sb_hierarchy hierarchy;
@@ -88,17 +88,6 @@ static enum sb_code list(struct sb_hierarchy *hierarchy, const char *dir, size_t
     return code;
 }
 
-/* Times that 64 bits of nanoseconds cannot hold become the nearest that they can. */
-static int64_t to_nanoseconds(const struct timespec *time)
-{
-    int64_t ns;
-
-    if (__builtin_mul_overflow(time->tv_sec, NANOSECONDS, &ns) ||
-        __builtin_add_overflow(ns, time->tv_nsec, &ns))
-        return time->tv_sec < 0 ? INT64_MIN : INT64_MAX;
-    return ns;
-}
-
 static void describe(struct sb_child *child, const struct sb_buf *path, const struct stat *st)
 {
     *child = (struct sb_child){
@@ -113,7 +102,7 @@ static void describe(struct sb_child *child, const struct sb_buf *path, const st
                 .mode = st->st_mode,
                 .uid = st->st_uid,
                 .gid = st->st_gid,
-                .mtime_ns = to_nanoseconds(&st->st_mtim),
+                .mtime_ns = sb_time_ns(st->st_mtim),
                 .size = st->st_size,
             },
         .special = sb_special_word(st->st_mode),

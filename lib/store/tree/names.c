@@ -53,20 +53,13 @@ static enum sb_code add(struct sb_names *names, const char *name, unsigned type,
                         struct sb_error *err)
 {
     size_t size = strlen(name);
-    size_t room = names->room ? names->room * 2 : 64;
-    struct sb_names_key *keys;
 
     if (names->most && names->arena.size > names->most)
         return sb_fail(err, SB_LIMIT, "a directory with more names than are wanted");
     if (names->arena.size + size + 2 > UINT32_MAX)
         return sb_fail(err, SB_LIMIT, "a directory with more than 4 GiB of names");
-    if (names->count == names->room) {
-        keys = reallocarray(names->keys, room, sizeof(*keys));
-        if (!keys)
-            return sb_fail_memory(err);
-        names->keys = keys;
-        names->room = room;
-    }
+    if (sb_grow(&names->keys, &names->room, names->count, sizeof(*names->keys), err))
+        return err->code;
     names->keys[names->count++] =
         (struct sb_names_key){.at = (uint32_t)names->arena.size, .type = type};
     /* The slash is for sorting; it becomes a second NUL afterwards. */

@@ -3,7 +3,9 @@
 #include "archive/own/own_names.h"
 #include "core/interrupt.h"
 #include "core/kept_open.h"
+#include "core/name.h"
 #include "core/throttle.h"
+#include "core/time.h"
 #include "store/part_name.h"
 #include "store/tree/tree.h"
 
@@ -29,9 +31,12 @@ void sb_tree_metadata(struct sb_member *member, const struct stat *st)
     entry->mode = S_ISLNK(st->st_mode) ? S_IFLNK | 0777 : st->st_mode;
     entry->uid = st->st_uid;
     entry->gid = st->st_gid;
-    entry->mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+    if (!sb_time_join(st->st_mtim, &entry->mtime_ns))
+        member->has |= SB_KEEPS_FAR_TIME;
     if (st->st_mtim.tv_nsec != 0)
         member->has |= SB_KEEPS_NANOSECONDS;
+    if (S_ISREG(st->st_mode) && st->st_nlink > 1)
+        member->has |= SB_KEEPS_HARD_LINKS;
 }
 
 void sb_tree_member(const struct sb_tree_item *item, struct sb_member *member)
@@ -61,13 +66,6 @@ static enum sb_code tell(const struct sb_member *member, enum sb_level level, co
     return sb_events_add(events, level, kind, member->disk_path, text, err);
 }
 
-static const char *last_component(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /* SB_END once it was told. */
 static enum sb_code leave_out(const struct sb_member *member, const char *kind, const char *text,
                               struct sb_events *events, struct sb_error *err)
@@ -83,7 +81,7 @@ static enum sb_code leave_out_errno(const struct sb_member *member, int error_nu
     char reason[64];
 
     if (error_number == EINTR && sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
+        return sb_fail_interrupt(err);
     if (error_number == ENOENT)
         return leave_out(member, "vanished", "vanished while packing; left out", events, err);
     if (error_number == ELOOP)
@@ -107,7 +105,7 @@ static bool has_own_name(const struct sb_tree_read *how, const char *name)
 static bool is_own_file(const struct sb_tree_read *how, const char *component,
                         const struct stat *st)
 {
-    const char *last = last_component(component);
+    const char *last = sb_base_name(component);
     struct stat ours;
     char *path;
     bool same;
@@ -127,7 +125,7 @@ static bool is_own_file(const struct sb_tree_read *how, const char *component,
 /* Another part's process may have renamed or removed it since the walk came by. */
 static bool was_own_file(const struct sb_tree_read *how, const struct sb_member *member)
 {
-    const char *last = last_component(member->component);
+    const char *last = sb_base_name(member->component);
     struct stat ours, theirs;
     char *dir;
     bool same;
@@ -301,7 +299,7 @@ static enum sb_code feed(struct sb_member *member, int fd, char *block, sb_each_
 
     for (done = 0; !code && done < size; done += (int64_t)got) {
         if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
+            return sb_fail_interrupt(err);
         want = size - done < (int64_t)BLOCK ? (size_t)(size - done) : BLOCK;
         failed = read_up_to(fd, block, want, want, &got);
         if (failed || got == 0)

@@ -174,8 +174,8 @@ enum sb_code sb_tree_finish_directories(struct sb_tree_sink *sink, struct sb_err
     if (!sink->has_closed)
         return code;
     while (!code) {
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (sb_heed_interrupt(err))
+            return err->code;
         code = finish_directory(sink, &sink->walk, &sink->closed, err);
         code = tell_finished(sink, &sink->closed, code, err);
         if (!code)

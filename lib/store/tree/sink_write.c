@@ -225,7 +225,7 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
     struct writing *writing = context;
 
     if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
+        return sb_fail_interrupt(err);
     writing->failed = write_data(writing->item, writing->newcomer->fd, data, size, err) != SB_OK;
     sb_newcomer_backdate(writing->newcomer, writing->attributes);
     return writing->failed ? err->code : SB_OK;

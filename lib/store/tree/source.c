@@ -53,8 +53,10 @@ static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, s
     return sb_tree_stream(&plainly, member, each, context, events, err);
 }
 
-enum sb_code sb_source_open_directory(struct sb_source **out, const char *path, unsigned threads,
-                                      const struct sb_notify *notify, struct sb_error *err)
+/* The tree below a directory, in the order of its walk; no link is followed. */
+static enum sb_code open_tree(struct sb_source **out, struct sb_input *input,
+                              const struct sb_source_options *options,
+                              const struct sb_notify *notify, struct sb_error *err)
 {
     static const struct sb_source_ops ops = {
         .free = free_tree, .next = next, .load = load, .stream = stream};
@@ -64,12 +66,13 @@ enum sb_code sb_source_open_directory(struct sb_source **out, const char *path, 
 
     *out = NULL;
     /* With a slash behind it, a link to a directory is followed. */
-    if (!self || asprintf(&start, "%s/", path) < 0) {
+    if (!self || asprintf(&start, "%s/", input->path) < 0) {
         free(self);
         return sb_fail_memory(err);
     }
-    self->source = (struct sb_source){.ops = &ops, .name = path, .loads = true, .unique = true};
-    self->options.threads = threads;
+    self->source =
+        (struct sb_source){.ops = &ops, .name = input->path, .loads = true, .unique = true};
+    self->options.threads = options->threads;
     self->options.ahead_from = SB_TREE_SLOW;
     self->options.notify = notify;
     code = sb_tree_new(&self->tree, &self->options, err);
@@ -89,13 +92,6 @@ static enum sb_sure is_directory(const struct sb_input *input)
     return input->there && S_ISDIR(input->st.st_mode) ? SB_BY_PLACE : SB_NO;
 }
 
-static enum sb_code open_kind(struct sb_source **out, struct sb_input *input,
-                              const struct sb_source_options *options,
-                              const struct sb_notify *notify, struct sb_error *err)
-{
-    return sb_source_open_directory(out, input->path, options->threads, notify, err);
-}
-
 const struct sb_kind sb_directory_kind = {
     .word = "directory",
     .words = (const struct sb_kind_word[]){{"dir", 0, false}, {0}},
@@ -104,5 +100,6 @@ const struct sb_kind sb_directory_kind = {
     .is_directory = true,
     .by_path = true,
     .by_name = is_directory,
-    .source = open_kind,
+    .takes = SB_TO_TREE,
+    .source = open_tree,
 };

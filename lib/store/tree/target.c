@@ -1,16 +1,19 @@
 #include "store/tree/target.h"
 
+#include "core/context.h"
+#include "core/time.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NANOSECONDS     INT64_C(1000000000)
 #define TEMPORARY_TRIES 100
 #define PERMISSIONS     0777
 #define ALL_MODE_BITS   07777
@@ -21,7 +24,9 @@
 enum sb_code sb_target_open(struct sb_target *target, const char *dir, bool dry,
                             struct sb_error *err)
 {
-    *target = (struct sb_target){.fd = -1, .mask = umask(0)};
+    *target = (struct sb_target){.fd = -1, .mask = sb_context_now->umask};
+    (void)!unshare(CLONE_FS);
+    target->former = umask(0);
     target->fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (target->fd < 0 && errno == ENOENT && dry)
         return SB_OK;
@@ -33,7 +38,7 @@ enum sb_code sb_target_open(struct sb_target *target, const char *dir, bool dry,
     if (target->fd >= 0)
         return SB_OK;
     sb_fail_errno(err, errno, "%s", dir);
-    umask(target->mask);
+    sb_target_release(target);
     return err->code;
 }
 
@@ -41,19 +46,8 @@ void sb_target_release(struct sb_target *target)
 {
     if (target->fd >= 0)
         close(target->fd);
-    umask(target->mask);
-}
-
-static struct timespec to_timespec(int64_t ns)
-{
-    int64_t seconds = ns / NANOSECONDS;
-    int64_t rest = ns % NANOSECONDS;
-
-    if (rest < 0) {
-        seconds--;
-        rest += NANOSECONDS;
-    }
-    return (struct timespec){.tv_sec = seconds, .tv_nsec = rest};
+    /* 0 may be that of another target in a thread from which this one could not be parted. */
+    umask(target->former ? target->former : target->mask);
 }
 
 enum sb_code sb_target_attributes(const struct sb_target *target, const struct sb_entry *entry,
@@ -68,7 +62,7 @@ enum sb_code sb_target_attributes(const struct sb_target *target, const struct s
     if (entry->has & SB_HAS_MTIME) {
         out->set_time = true;
         out->times[0].tv_nsec = UTIME_OMIT;
-        out->times[1] = to_timespec(entry->mtime_ns);
+        out->times[1] = sb_time_split(entry->mtime_ns);
     }
     if (!preserve)
         return SB_OK;
@@ -86,7 +80,7 @@ enum sb_code sb_target_attributes(const struct sb_target *target, const struct s
 /* -1, 0, 1; a file system that keeps whole seconds is not taken for older. */
 static int compare_times(const struct stat *st, int64_t mtime_ns)
 {
-    struct timespec stored = to_timespec(mtime_ns);
+    struct timespec stored = sb_time_split(mtime_ns);
 
     if (st->st_mtim.tv_sec != stored.tv_sec)
         return st->st_mtim.tv_sec < stored.tv_sec ? -1 : 1;

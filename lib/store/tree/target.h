@@ -4,10 +4,14 @@
  *
  * New things are made with O_EXCL; what replaces something is made under a temporary name in the
  * same directory and renamed. Directories come from a struct sb_walk over target.fd. Thread-safe,
- * but for open and release.
+ * but one thread opens and releases it.
  *
- * While a target is open the process' umask is 0, so that files are created with the mode they
- * are to have; sb_target_release puts it back.
+ * That files are created with the mode they are to have, the umask is 0 while a target is open, for
+ * the thread that opened it and those that it starts; sb_target_release puts it back. So that it
+ * stays for the rest of the process, the thread is parted from it (CLONE_FS of unshare(2)), for
+ * good: a chdir of either is not the other's any more. Where the kernel refuses that, as in a
+ * container that allows no unshare, the umask of the whole process is 0 meanwhile: then a program
+ * with other threads that make files does not open a target, or sets their modes itself.
  */
 #ifndef SB_STORE_TREE_TARGET_H
 #define SB_STORE_TREE_TARGET_H
@@ -30,7 +34,8 @@ enum sb_existing {
 struct sb_target {
     int fd;      /* of DIR; -1 when a dry run did not find it */
     bool made;   /* DIR was made by sb_target_open */
-    mode_t mask; /* the umask that counts for modes that the archive does not know */
+    mode_t mask; /* the context's umask, for modes that the archive does not know */
+    mode_t former;
 };
 
 /* What the metadata of one entry becomes. */

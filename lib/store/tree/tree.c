@@ -84,25 +84,10 @@ static bool is_ancestor(const struct sb_tree *tree, const struct stat *st)
     return false;
 }
 
-static enum sb_code grow(struct sb_tree *tree, struct sb_error *err)
-{
-    size_t room = tree->room ? tree->room * 2 : 16;
-    struct sb_tree_level **levels;
-
-    if (tree->depth < tree->room)
-        return SB_OK;
-    levels = reallocarray(tree->levels, room, sizeof(void *));
-    if (!levels)
-        return sb_fail_memory(err);
-    tree->levels = levels;
-    tree->room = room;
-    return SB_OK;
-}
-
 /* Makes a directory, which is taken over, the one that is walked next. */
 static enum sb_code enter(struct sb_tree *tree, struct sb_tree_level *level, struct sb_error *err)
 {
-    if (grow(tree, err)) {
+    if (sb_grow(&tree->levels, &tree->room, tree->depth, sizeof(*tree->levels), err)) {
         sb_tree_level_free(level);
         return err->code;
     }

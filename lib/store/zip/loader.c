@@ -106,7 +106,7 @@ static enum sb_code take_packed(struct zip_loader *loader, const uint8_t **data,
     if (loader->left == 0)
         return SB_OK;
     if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
+        return sb_fail_interrupt(err);
     if (look(loader, loader->at, 1, data, size, err))
         return err->code;
     if ((int64_t)*size > loader->left)

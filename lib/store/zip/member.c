@@ -2,13 +2,13 @@
 
 #include "core/crc32c.h"
 #include "core/name.h"
+#include "core/time.h"
 #include "store/zip/format.h"
 
 #include <sys/stat.h>
 #include <time.h>
 #include <zlib.h>
 
-#define SECOND             1000000000LL
 #define NTFS_EPOCH         116444736000000000LL /* 1970 in 100 ns since 1601 */
 #define METHOD_SHIFT       32
 #define NAME_CHECK_SHIFT   48
@@ -182,11 +182,11 @@ static enum clock_kind read_time(const struct sb_zip_extra *extra, int64_t *out)
     if (extra->id == SB_ZIP_EXTRA_NTFS && read_ntfs(extra, out))
         return CLOCK_NTFS;
     if (extra->id == SB_ZIP_EXTRA_UT && extra->size >= 5 && extra->data[0] & 1) {
-        *out = (int32_t)sb_get_u32(extra->data + 1) * SECOND;
+        *out = (int32_t)sb_get_u32(extra->data + 1) * SB_SECOND;
         return CLOCK_UT;
     }
     if (extra->id == SB_ZIP_EXTRA_UX && extra->size >= 8) {
-        *out = (int32_t)sb_get_u32(extra->data + 4) * SECOND;
+        *out = (int32_t)sb_get_u32(extra->data + 4) * SB_SECOND;
         return CLOCK_UX;
     }
     return CLOCK_DOS;
@@ -229,9 +229,9 @@ static void set_extras(struct sb_member *member, const struct sb_zip_record *rec
     if (best == CLOCK_DOS && record->dos_date == 0)
         return;
     if (best == CLOCK_DOS)
-        entry->mtime_ns = read_dos_time(clock, record->dos_date, record->dos_time) * SECOND;
+        entry->mtime_ns = read_dos_time(clock, record->dos_date, record->dos_time) * SB_SECOND;
     entry->has |= SB_HAS_MTIME;
-    if (entry->mtime_ns % SECOND != 0)
+    if (entry->mtime_ns % SB_SECOND != 0)
         member->has |= SB_KEEPS_NANOSECONDS;
 }
 

@@ -1,12 +1,12 @@
 #include "store/zip/record.h"
 
 #include "core/name.h"
+#include "core/time.h"
 #include "store/zip/format.h"
 
 #include <sys/stat.h>
 #include <time.h>
 
-#define SECOND       1000000000LL
 #define VERSION_MIN  10
 #define VERSION      20 /* directories and deflate */
 #define VERSION_64   45
@@ -46,14 +46,12 @@ static void set_dos_time(struct sb_zip_written *out, bool *clamped)
 
 void sb_zip_describe(struct sb_zip_written *out, const struct sb_entry *entry, bool *clamped)
 {
-    int64_t seconds = entry->mtime_ns / SECOND;
-
     *out = (struct sb_zip_written){
         .has = entry->has,
         .mode = mode_of(entry),
         .uid = entry->uid,
         .gid = entry->gid,
-        .seconds = entry->mtime_ns % SECOND < 0 ? seconds - 1 : seconds,
+        .seconds = sb_time_split(entry->mtime_ns).tv_sec,
     };
     set_dos_time(out, clamped);
 }

@@ -1,4 +1,5 @@
 #include "store/kind.h"
+#include "store/sinks.h"
 
 #include "archive/database.h"
 #include "store/zip/directory.h"
@@ -320,5 +321,7 @@ const struct sb_kind sb_zip_kind = {
     .by_content = begins_as_zip,
     .by_end = ends_as_zip,
     .unproved = unproved,
+    .takes = SB_TO_MEMBERS | SB_TO_PIPE | SB_TO_SUBTREES,
     .source = sb_source_open_zip,
+    .sink = sb_sink_open_zip,
 };

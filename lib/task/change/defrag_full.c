@@ -73,7 +73,7 @@ static enum sb_code fill_window(struct closing *closing, struct sb_error *err)
     if (closing->all || closing->count - closing->at >= SB_MOVER_FILES)
         return SB_OK;
     if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
+        return sb_fail_interrupt(err);
     if (closing->count > 0)
         last = closing->window[closing->count - 1];
     closing->count -= closing->at;

@@ -1,6 +1,7 @@
 #include "task/change/defrag_quick.h"
 
 #include "core/interrupt.h"
+#include "core/time.h"
 #include "task/change/gap_table.h"
 
 #include <stdlib.h>
@@ -22,9 +23,9 @@ struct quick {
     struct sb_defrag_counts *counts;
     struct sb_gap_table *gaps;
     struct shard *shards;
-    uint32_t count; /* of shards */
-    uint32_t first; /* that may be changed */
-    time_t give_up; /* at this time */
+    uint32_t count;  /* of shards */
+    uint32_t first;  /* that may be changed */
+    int64_t give_up; /* at this time */
 
     struct sb_mover_file *fetched;
     int64_t queued_files, queued_bytes;
@@ -32,12 +33,9 @@ struct quick {
     bool time_went; /* since the clock was looked at */
 };
 
-static time_t now(void)
+static int64_t now(void)
 {
-    struct timespec time = {0};
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec;
+    return sb_clock_ns() / SB_SECOND;
 }
 
 static bool is_late(struct quick *quick)
@@ -202,7 +200,7 @@ static enum sb_code fill_gaps(struct quick *quick, struct sb_error *err)
     quick->moved = 0;
     do {
         quick->time_went = true;
-        code = sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted")
+        code = sb_interrupted() ? sb_fail_interrupt(err)
                                 : sb_mover_fetch(quick->mover, before, true, quick->fetched,
                                                  FETCH_ROOM, &count, err);
         if (code || count == 0)

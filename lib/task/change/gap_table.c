@@ -1,8 +1,8 @@
 #include "task/change/gap_table.h"
 
-#include <stdlib.h>
+#include "core/buf.h"
 
-#define GAPS_FIRST 1024
+#include <stdlib.h>
 
 /*
  * largest is a binary tree in an array: node n has the children 2n and 2n+1, the leaves are the
@@ -40,15 +40,8 @@ enum sb_code sb_gap_table_add(struct sb_gap_table *table, const struct sb_gap *g
 {
     if (gap->size <= 0 || table->count == SB_GAPS_MOST)
         return SB_OK;
-    if (table->count == table->room) {
-        size_t room = table->room ? table->room * 2 : GAPS_FIRST;
-        struct sb_gap *gaps = reallocarray(table->gaps, room, sizeof(*gaps));
-
-        if (!gaps)
-            return sb_fail_memory(err);
-        table->gaps = gaps;
-        table->room = room;
-    }
+    if (sb_grow(&table->gaps, &table->room, table->count, sizeof(*gap), err))
+        return err->code;
     table->gaps[table->count++] = *gap;
     return SB_OK;
 }

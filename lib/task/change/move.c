@@ -201,7 +201,7 @@ static enum sb_code move_all(struct move *move, struct sb_error *err)
     for (size_t i = 0; code == SB_OK && i < options->source_count; i++)
         code = move_one(move, options->sources[i], err);
     if (code == SB_OK && sb_interrupted())
-        code = sb_fail(err, SB_INTERRUPT, "interrupted");
+        code = sb_fail_interrupt(err);
     if (code == SB_OK && move->changed)
         code = sb_writer_commit(move->writer, err);
     return code;

@@ -93,7 +93,7 @@ static enum sb_code take(struct removal *removal, const struct sb_entry *entry,
     bool is_dir = entry->type == SB_DIR;
 
     if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
+        return sb_fail_interrupt(err);
     if (!sb_filter_takes(options->filter, entry->path, entry->path_size, is_dir))
         return SB_OK;
     if (is_dir && !options->recursive) {

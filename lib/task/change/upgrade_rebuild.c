@@ -63,7 +63,6 @@ static enum sb_code copy_rows(struct copy *copy, const char *read, const char *w
                               struct sb_error *err)
 {
     sqlite3_stmt *from = NULL, *to = NULL;
-    uint64_t rows = 0;
     enum sb_code code = sb_database_prepare(copy->upgrade->db, &from, read, err);
 
     if (code == SB_OK)
@@ -73,8 +72,8 @@ static enum sb_code copy_rows(struct copy *copy, const char *read, const char *w
         if (code == SB_OK && sqlite3_step(to) != SQLITE_DONE)
             code = fail_row(copy, from, err);
         sqlite3_reset(to);
-        if (code == SB_OK && ++rows % 4096 == 0 && sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (code == SB_OK)
+            code = sb_heed_interrupt(err);
     }
     sqlite3_finalize(from);
     sqlite3_finalize(to);

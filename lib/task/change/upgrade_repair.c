@@ -148,7 +148,6 @@ static bool dir_is_first(const struct merge *merge)
 static enum sb_code merge_rows(struct merge *merge, struct sb_error *err)
 {
     bool more_files, more_dirs;
-    uint64_t rows = 0;
     enum sb_code code = step(merge->files, &more_files, err);
 
     if (code == SB_OK)
@@ -163,8 +162,8 @@ static enum sb_code merge_rows(struct merge *merge, struct sb_error *err)
             if (code == SB_OK)
                 code = step(merge->files, &more_files, err);
         }
-        if (code == SB_OK && ++rows % 4096 == 0 && sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (code == SB_OK)
+            code = sb_heed_interrupt(err);
     }
     return code == SB_OK ? sb_treestat_end(merge->tree, err) : code;
 }

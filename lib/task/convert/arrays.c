@@ -31,8 +31,8 @@ static bool has_only_arrays(const struct sb_convert_options *options, const char
 
 bool sb_convert_is_of_arrays(const struct sb_convert_options *options)
 {
-    if (options->to.kind != SB_BAG || options->array_count == 1 || options->archive ||
-        options->records.framed_output)
+    if (!(sb_convert_takes(options) & SB_TO_RECORDS) || options->array_count == 1 ||
+        options->archive || options->records.framed_output)
         return false;
     for (size_t i = 0; i < options->input_count; i++) {
         if (has_only_arrays(options, options->inputs[i]))

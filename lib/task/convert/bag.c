@@ -109,15 +109,11 @@ bool sb_convert_is_of_bags(const struct sb_convert_options *options)
 {
     const struct sb_transfer_options *transfer = &options->transfer;
 
-    if (options->to.kind != SB_BAG || options->archive || options->records.framed_input ||
-        options->records.keys || options->max_size || transfer->filter || transfer->choice ||
-        sb_recode_works(&transfer->recode))
+    if (!(sb_convert_takes(options) & SB_TO_RECORDS) || options->archive ||
+        options->records.framed_input || options->records.keys || options->max_size ||
+        transfer->filter || transfer->choice || sb_recode_works(&transfer->recode))
         return false;
-    for (size_t i = 0; i < options->input_count; i++) {
-        if (!(sb_convert_abilities(options, options->inputs[i]) & SB_CAN_RECORDS))
-            return false;
-    }
-    return true;
+    return sb_convert_all_can(options, SB_CAN_RECORDS);
 }
 
 static struct sb_bag_writer_options writer_of(const struct sb_convert_options *options,

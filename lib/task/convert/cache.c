@@ -18,16 +18,12 @@ bool sb_convert_is_of_caches(const struct sb_convert_options *options)
 {
     const struct sb_transfer_options *transfer = &options->transfer;
 
-    if (options->to.kind != SB_CACHE || options->archive || options->records.framed_input ||
-        options->records.choice || options->max_size || options->duplicates_given ||
-        transfer->filter || transfer->choice || transfer->prefix || transfer->strip ||
-        sb_recode_works(&transfer->recode))
+    if (!(sb_convert_takes(options) & SB_TO_KEYS) || options->archive ||
+        options->records.framed_input || options->records.choice || options->max_size ||
+        options->duplicates_given || transfer->filter || transfer->choice || transfer->prefix ||
+        transfer->strip || sb_recode_works(&transfer->recode))
         return false;
-    for (size_t i = 0; i < options->input_count; i++) {
-        if (!(sb_convert_abilities(options, options->inputs[i]) & SB_CAN_KEYS))
-            return false;
-    }
-    return true;
+    return sb_convert_all_can(options, SB_CAN_KEYS);
 }
 
 static struct sb_cache_writer_options writer_of(const struct sb_convert_options *options,

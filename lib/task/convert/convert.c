@@ -35,6 +35,24 @@ struct convert {
     bool said_encoding;
 };
 
+unsigned sb_convert_takes(const struct sb_convert_options *options)
+{
+    return sb_container_takes(options->to.kind);
+}
+
+const char *sb_convert_output_word(const struct sb_convert_options *options)
+{
+    const struct sb_convert_records *records = &options->records;
+
+    return sb_container_word(records->framed_output ? sb_framing_kind(records->framing)
+                                                    : options->to.kind);
+}
+
+static bool makes_records(const struct sb_convert_options *options)
+{
+    return sb_convert_takes(options) & SB_TO_RECORDS;
+}
+
 /* Of an input that is not converted once more, as it was done: how many records it has. */
 static enum sb_code convert_count_records(const struct sb_convert_options *options,
                                           const char *path, int64_t *count, struct sb_error *err)
@@ -47,7 +65,7 @@ static enum sb_code convert_count_records(const struct sb_convert_options *optio
     if (code || *count >= 0)
         return code;
     *count = 0;
-    if (!options->records.framed_input && options->from != SB_BAG)
+    if (!options->records.framed_input && !(sb_container_can(options->from) & SB_CAN_RECORDS))
         return SB_OK;
     code = sb_convert_open_input(&store, options, path, err);
     if (code)
@@ -98,7 +116,7 @@ static enum sb_code convert_names(struct sb_record_names **out,
                                   const struct sb_convert_options *options, struct sb_error *err)
 {
     const struct sb_convert_records *records = &options->records;
-    bool read = records->keys && options->to.kind != SB_BAG; /* else they are written */
+    bool read = records->keys && !makes_records(options); /* else they are written */
     enum sb_code code;
 
     if (!read)
@@ -114,45 +132,11 @@ static enum sb_code convert_names(struct sb_record_names **out,
     return code;
 }
 
-/* After the last input, of which so many records came: SB_INVALID when keys are left over. */
-static enum sb_code convert_names_end(const struct sb_record_names *names, int64_t records,
-                                      const char *keys, struct sb_error *err)
-{
-    int64_t count = sb_record_names_count(names);
-
-    return count >= 0 ? compare(keys, count, records, err) : SB_OK;
-}
-
-/* Is that what is asked for? Of a pipe it is not known beforehand that a bag comes. */
+/* Do bags become arrays? Of a pipe it is not known beforehand that a bag comes. */
 static bool convert_is_zipped(const struct sb_convert_options *options)
 {
-    if ((options->to.kind != SB_SYRAH && options->to.kind != SB_CACHE) || options->archive)
-        return false;
-    for (size_t i = 0; i < options->input_count; i++) {
-        if (!(sb_convert_abilities(options, options->inputs[i]) & SB_CAN_RECORDS))
-            return false;
-    }
-    return true;
-}
-
-/* The source of their items (bag/arrays.h); of a share a run of them. names are kept, and used
- * where they were asked for. */
-static enum sb_code convert_open_zipped(struct sb_source **out,
-                                        const struct sb_convert_options *options,
-                                        struct sb_record_names *names,
-                                        const struct sb_notify *notify, struct sb_error *err)
-{
-    struct sb_bag_arrays_options wanted = {
-        .specs = options->inputs,
-        .count = options->input_count,
-        .bag = options->records.read,
-        .records = options->records.choice,
-        .share = options->share,
-        .names = options->records.keys || options->records.name_format ? names : NULL,
-        .dtype = options->dtype,
-    };
-
-    return sb_source_open_bag_arrays(out, &wanted, notify, err);
+    return sb_convert_takes(options) & SB_TO_ARRAYS && !options->archive &&
+           sb_convert_all_can(options, SB_CAN_RECORDS);
 }
 
 /* Is it a warning that an earlier source has given? */
@@ -267,8 +251,7 @@ static enum sb_code convert_opened(struct convert *convert, struct sb_store *sto
         sb_convert_part_choice(&convert->part, number, options->records.choice, &room);
     if (options->wrap && sb_store_can(store, SB_CAN_PARTS))
         return wrap_files(convert, store, records, err);
-    if (sb_store_can(store, SB_CAN_ITEMS) && options->to.kind == SB_BAG &&
-        options->array_count != 1)
+    if (sb_store_can(store, SB_CAN_ITEMS) && makes_records(options) && options->array_count != 1)
         return sb_fail(err, SB_INVALID,
                        "%s: each array becomes a bag of its own, which is not done from a pipe; "
                        "choose one with --array=NAME",
@@ -365,7 +348,7 @@ static bool numbers_matter(const struct convert *convert, size_t input)
 {
     const struct sb_convert_options *options = convert->options;
 
-    return options->to.kind != SB_BAG && (input < convert->part.end_input || options->records.keys);
+    return !makes_records(options) && (input < convert->part.end_input || options->records.keys);
 }
 
 /* With the last input first, what counts of each name is what comes first. */
@@ -392,12 +375,23 @@ static enum sb_code convert_inputs(struct convert *convert, struct sb_error *err
     return code;
 }
 
-/* Bags that are read side by side are one source. */
+/* Bags that are read side by side are one source, of items (bag/arrays.h); of a share a run of
+ * them. Names are used where they were asked for. */
 static enum sb_code convert_zipped(struct convert *convert, struct sb_error *err)
 {
+    const struct sb_convert_options *options = convert->options;
+    const struct sb_convert_records *records = &options->records;
+    const struct sb_bag_arrays_options wanted = {
+        .specs = options->inputs,
+        .count = options->input_count,
+        .bag = records->read,
+        .records = records->choice,
+        .share = options->share,
+        .names = records->keys || records->name_format ? convert->names : NULL,
+        .dtype = options->dtype,
+    };
     struct sb_source *source;
-    enum sb_code code =
-        convert_open_zipped(&source, convert->options, convert->names, &convert->notify, err);
+    enum sb_code code = sb_source_open_bag_arrays(&source, &wanted, &convert->notify, err);
 
     if (code)
         return code;
@@ -426,6 +420,7 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
     bool was_there = access(options->output, F_OK) == 0;
+    int64_t key_count;
     enum sb_code code = convert_names(&convert->names, options, err);
 
     convert->first_record = 0;
@@ -438,8 +433,9 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
     if (!code)
         code = convert_is_zipped(options) ? convert_zipped(convert, err)
                                           : convert_inputs(convert, err);
-    if (!code)
-        code = convert_names_end(convert->names, convert->first_record, options->records.keys, err);
+    key_count = sb_record_names_count(convert->names);
+    if (!code && key_count >= 0)
+        code = compare(options->records.keys, key_count, convert->first_record, err);
     if (convert->transfer.seen)
         sb_seen_shrink(convert->transfer.seen);
     if (!code && replaces_by_nothing(convert))
@@ -452,7 +448,7 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
         code = sb_convert_output_commit(&convert->output, err);
     release_output(convert, code != SB_OK && !convert->result->done);
     /* One that was made for nothing goes again; where files are in it, it stays. */
-    if (code && !was_there && options->to.kind == SB_DIRECTORY)
+    if (code && !was_there && sb_convert_takes(options) & SB_TO_TREE)
         rmdir(options->output);
     return code;
 }
@@ -503,7 +499,8 @@ static bool looks_first(const struct sb_convert_options *options)
 {
     struct stat st;
 
-    if (!options->transfer.strict || options->to.kind != SB_DIRECTORY || options->transfer.dry_run)
+    if (!options->transfer.strict || !(sb_convert_takes(options) & SB_TO_TREE) ||
+        options->transfer.dry_run)
         return false;
     for (size_t i = 0; i < options->input_count; i++) {
         if (stat(options->inputs[i], &st) || S_ISFIFO(st.st_mode))
@@ -516,13 +513,13 @@ static bool looks_first(const struct sb_convert_options *options)
 static enum sb_code check_paths(const struct sb_convert_options *options, struct sb_error *err)
 {
     const struct sb_convert_records *records = &options->records;
-    enum sb_container_kind kind = records->framed_output ? SB_FRAMES : options->to.kind;
+    unsigned takes = records->framed_output ? 0 : sb_convert_takes(options);
     enum sb_code code =
         sb_convert_paths_check(options->inputs, options->input_count, options->output, err);
 
-    if (!code && kind != SB_ARCHIVE && kind != SB_DIRECTORY)
-        code = sb_convert_spare_archive(options->output, sb_container_word(kind), err);
-    if (!code && kind == SB_BAG && records->keys)
+    if (!code && !(takes & (SB_TO_INDEX | SB_TO_TREE)))
+        code = sb_convert_spare_archive(options->output, sb_convert_output_word(options), err);
+    if (!code && takes & SB_TO_RECORDS && records->keys)
         code = sb_convert_beside_check(options->inputs, options->input_count, options->output,
                                        records->keys, "bag of keys", err);
     if (!code && records->train)

@@ -130,6 +130,10 @@ struct sb_convert_result {
 enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_convert_result *result,
                         struct sb_error *err) SB_CHECKED;
 
+/* What the output is, as SB_TO_ bits, and in a word for messages. */
+unsigned sb_convert_takes(const struct sb_convert_options *options);
+const char *sb_convert_output_word(const struct sb_convert_options *options);
+
 /* One SB_KEEPS_ bit in words for people ("owner names") or machines ("owner-names"). */
 const char *sb_property_text(unsigned property);
 const char *sb_property_word(unsigned property);

@@ -2,14 +2,6 @@
 
 #include "store/syrah/set.h"
 
-/* Records in frames are told by nothing but what the user says. */
-static enum sb_container_kind forced_kind(const struct sb_convert_options *options)
-{
-    if (!options->records.framed_input)
-        return options->from;
-    return options->records.framing == SB_FRAMING_TAR ? SB_TAR : SB_FRAMES;
-}
-
 /* What is chosen of it must be something that it has. */
 static enum sb_code refuse_choice(const struct sb_store *store,
                                   const struct sb_convert_options *options, struct sb_error *err)
@@ -27,8 +19,11 @@ static enum sb_code refuse_choice(const struct sb_store *store,
 enum sb_code sb_convert_open_input(struct sb_store **out, const struct sb_convert_options *options,
                                    const char *path, struct sb_error *err)
 {
-    const struct sb_store_options how = {.from.kind = forced_kind(options),
-                                         .notify = options->notify};
+    const struct sb_store_options how = {
+        .from.kind = options->records.framed_input ? sb_framing_kind(options->records.framing)
+                                                   : options->from,
+        .notify = options->notify,
+    };
     enum sb_code code = sb_store_open(out, path, &how, err);
 
     if (!code)
@@ -44,15 +39,15 @@ bool sb_convert_depth_first(const struct sb_convert_options *options)
 {
     bool framed_tar = options->records.framed_output && options->records.framing == SB_FRAMING_TAR;
 
-    return framed_tar || options->to.kind == SB_TAR || options->to.kind == SB_ZIP ||
-           options->to.kind == SB_SYRAH || options->to.kind == SB_CACHE;
+    return framed_tar || sb_convert_takes(options) & SB_TO_SUBTREES;
 }
 
 struct sb_source_options sb_convert_source_options(const struct sb_convert_options *options,
                                                    struct sb_record_names *names)
 {
     const struct sb_convert_records *records = &options->records;
-    bool keys_are_read = records->keys && options->to.kind != SB_BAG;
+    unsigned takes = sb_convert_takes(options);
+    bool keys_are_read = records->keys && !(takes & SB_TO_RECORDS);
 
     return (struct sb_source_options){
         .max_size = options->max_size,
@@ -65,9 +60,8 @@ struct sb_source_options sb_convert_source_options(const struct sb_convert_optio
         .names = names,
         .names_chosen = records->name_format || keys_are_read,
         .records = records->choice,
-        .raw_arrays = options->wrap || options->to.kind == SB_BAG,
-        .whole_items = options->to.kind == SB_SYRAH || options->to.kind == SB_CACHE ||
-                       options->item_array_count > 0,
+        .raw_arrays = options->wrap || takes & SB_TO_RECORDS,
+        .whole_items = takes & SB_TO_ARRAYS || options->item_array_count > 0,
         .item_arrays = options->item_arrays,
         .item_array_count = options->item_array_count,
         .arrays = options->arrays,
@@ -93,6 +87,15 @@ unsigned sb_convert_abilities(const struct sb_convert_options *options, const ch
     if (options->records.framed_input)
         return 0;
     return sb_store_abilities(path, (struct sb_container_type){.kind = options->from});
+}
+
+bool sb_convert_all_can(const struct sb_convert_options *options, enum sb_store_ability ability)
+{
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (!(sb_convert_abilities(options, options->inputs[i]) & ability))
+            return false;
+    }
+    return true;
 }
 
 static enum sb_code count_records(struct sb_store *store, const struct sb_convert_options *options,

@@ -27,6 +27,8 @@ bool sb_convert_depth_first(const struct sb_convert_options *options);
 /* What an input that stays can do (sb_store_abilities); 0 of what can be read only once. */
 unsigned sb_convert_abilities(const struct sb_convert_options *options, const char *path);
 
+bool sb_convert_all_can(const struct sb_convert_options *options, enum sb_store_ability ability);
+
 /* Records of bags, items of a Syrah file; -1: only reading it tells. */
 enum sb_code sb_convert_count_file(const struct sb_convert_options *options, const char *path,
                                    int64_t *count, struct sb_error *err) SB_CHECKED;

@@ -236,7 +236,7 @@ static enum sb_code take(struct limits *limits, const struct sb_entry *entry, st
     enum sb_code code;
 
     if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
+        return sb_fail_interrupt(err);
     if (entry->defect)
         return sb_fail(err, SB_DAMAGED, "%s: %s; see \"shardbox verify\"", entry->path,
                        entry->defect);

@@ -88,31 +88,22 @@ enum sb_code sb_convert_output_open(struct sb_convert_output *output,
         .threads = options->transfer.threads,
         .notify = use->notify,
     };
+    unsigned takes = sb_convert_takes(options);
 
     *output = (struct sb_convert_output){0};
     if (options->records.framed_output) {
         stream.filter = sb_framing_filter(options->output);
         return sb_sink_open_frames(&output->sink, &stream, options->records.framing, err);
     }
-    switch (options->to.kind) {
-    case SB_ARCHIVE:
+    if (takes & SB_TO_INDEX)
         return open_archive(output, options, use, err);
-    case SB_DIRECTORY:
+    if (takes & SB_TO_TREE)
         return open_tree(output, options, use, err);
-    case SB_TAR:
-        return sb_sink_open_tar(&output->sink, &stream, err);
-    case SB_ZIP:
-        return sb_sink_open_zip(&output->sink, &stream, err);
-    case SB_BAG:
+    if (takes & SB_TO_RECORDS)
         return sb_convert_open_bag(&output->sink, &output->dictionary, options, use->notify, err);
-    case SB_CACHE:
+    if (takes & SB_TO_KEYS)
         return sb_convert_open_cache(&output->sink, options, use->notify, err);
-    case SB_SYRAH:
-        return sb_sink_open_syrah(&output->sink, &stream, err);
-    default:
-        return sb_fail(err, SB_INVALID, "%s: a %s can only be read", options->output,
-                       sb_container_word(options->to.kind));
-    }
+    return sb_sink_open_stream(&output->sink, options->to.kind, &stream, err);
 }
 
 enum sb_code sb_convert_output_commit(struct sb_convert_output *output, struct sb_error *err)

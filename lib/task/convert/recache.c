@@ -1,6 +1,5 @@
 #include "task/convert/recache.h"
 
-#include "core/interrupt.h"
 #include "core/name.h"
 #include "store/array/name.h"
 
@@ -98,7 +97,7 @@ static enum sb_code enter_segment(struct recache *recache, uint32_t number, stru
 }
 
 /* The key by which the row is written; the one that came lives only until the next call. */
-static enum sb_code take_key(struct recache *recache, const struct sb_cache_key *key,
+static enum sb_code take_key(struct recache *recache, const struct sb_row_key *key,
                              struct sb_error *err)
 {
     const char *prefix = recache->options->key_prefix;
@@ -149,7 +148,7 @@ static enum sb_code copy_value(struct recache *recache, struct sb_cache_place pl
 static enum sb_code copy_values(struct recache *recache, struct sb_cache_place place, int64_t bytes,
                                 struct sb_error *err)
 {
-    struct sb_cache_key key = {recache->key.data, recache->key.size};
+    struct sb_row_key key = {recache->key.data, recache->key.size};
     const size_t *order = NULL;
     enum sb_code code =
         sb_cache_writer_begin_row(recache->writer, &recache->form, &key, bytes, &order, err);
@@ -203,8 +202,6 @@ static enum sb_code copy_rows(struct recache *recache, struct sb_error *err)
 
     sb_cache_rewind(recache->cache);
     while ((code = sb_cache_next(recache->cache, &row, err)) == SB_OK) {
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
         if (row.superseded)
             continue;
         code = take_key(recache, &row.key, err);

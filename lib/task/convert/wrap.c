@@ -30,7 +30,7 @@ static enum sb_code wrap_shard(const struct sb_wrap *wrap, const struct sb_bag_s
 {
     struct sb_source_options options = *wrap->source;
     struct sb_source *source = NULL;
-    const struct sb_store_options how = {.from.kind = SB_BAG, .notify = wrap->notify};
+    const struct sb_store_options how = {.from = sb_container_named("bag"), .notify = wrap->notify};
     struct sb_store *store = NULL;
     enum sb_code code;
 

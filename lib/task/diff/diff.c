@@ -147,15 +147,8 @@ static enum sb_code enter(struct diff *diff, const char *dir, size_t size, bool 
 {
     struct frame *frame;
 
-    if (diff->depth == diff->room) {
-        size_t room = diff->room ? diff->room * 2 : 16;
-        struct frame *frames = reallocarray(diff->frames, room, sizeof(*frames));
-
-        if (!frames)
-            return sb_fail_memory(err);
-        diff->frames = frames;
-        diff->room = room;
-    }
+    if (sb_grow(&diff->frames, &diff->room, diff->depth, sizeof(*frame), err))
+        return err->code;
     frame = &diff->frames[diff->depth++];
     *frame = (struct frame){0};
     if (theirs && list_theirs(diff, dir, size, &frame->theirs, err))
@@ -291,8 +284,8 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
 
         if (code == SB_END)
             break;
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (!code)
+            code = sb_heed_interrupt(err);
         if (code)
             return code;
         if (!selected(diff, ours ? &ours->entry : &theirs->entry))
@@ -389,11 +382,9 @@ enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards,
                      struct sb_error *err)
 {
     struct diff diff = {.options = options, .archive = archive, .shards = shards, .theirs = other};
-    const char *path = sb_archive_path(archive);
-    const char *slash = strrchr(path, '/');
     enum sb_code code;
 
-    diff.base = slash ? slash + 1 : path;
+    diff.base = sb_base_name(sb_archive_path(archive));
     code = sb_hierarchy_open_archive(&diff.ours, archive, shards, err);
     if (!code)
         code = open_selection(&diff, err);

@@ -2,12 +2,12 @@
 
 #include "core/crc32c.h"
 #include "core/interrupt.h"
+#include "core/time.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define MODE_BITS 07777u
-#define SECOND    INT64_C(1000000000)
 
 #define BIT(kind) (1u << (kind))
 
@@ -60,7 +60,7 @@ static bool same_time(int64_t a, int64_t b, int64_t grain)
 {
     if (a == b || grain == 0)
         return a == b;
-    return same_but_rounded(a, b, grain) || same_but_rounded(a, b, SECOND);
+    return same_but_rounded(a, b, grain) || same_but_rounded(a, b, SB_SECOND);
 }
 
 /* What can be told from the metadata alone. */
@@ -138,7 +138,7 @@ static enum sb_code add_bytes(void *context, const void *data, size_t size, stru
     struct sum *sum = context;
 
     if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
+        return sb_fail_interrupt(err);
     if (sum->text)
         return sb_buf_add(sum->text, data, size) ? sb_fail_memory(err) : SB_OK;
     sum->crc32c = sb_crc32c(sum->crc32c, data, size);

@@ -21,18 +21,8 @@ struct tally {
 
 static enum sb_code make_room(struct tally *tally, uint32_t number, struct sb_error *err)
 {
-    size_t room = tally->room ? tally->room : 16;
-    struct shard *shards;
-
-    while (room <= number)
-        room *= 2;
-    if (room > tally->room) {
-        shards = reallocarray(tally->shards, room, sizeof(*shards));
-        if (!shards)
-            return sb_fail_memory(err);
-        tally->shards = shards;
-        tally->room = room;
-    }
+    if (sb_grow(&tally->shards, &tally->room, number, sizeof(*tally->shards), err))
+        return err->code;
     for (; tally->count <= number; tally->count++)
         tally->shards[tally->count] = (struct shard){.use.shard = (uint32_t)tally->count};
     return SB_OK;

@@ -111,27 +111,19 @@ enum sb_code sb_look_up(struct sb_lookup *lookup, struct sb_buf *names, struct s
     return see_whether_coded(lookup, request, &entry, err);
 }
 
-static enum sb_code grow(struct sb_queue *queue, struct sb_error *err)
+static enum sb_code make_room(struct sb_queue *queue, struct sb_error *err)
 {
-    size_t room = queue->room ? queue->room * 2 : 64;
-    struct sb_request *requests = reallocarray(queue->requests, room, sizeof(*requests));
-    struct sb_queue_key *order;
+    size_t room = queue->room;
 
-    if (!requests)
-        return sb_fail_memory(err);
-    queue->requests = requests;
-    order = reallocarray(queue->order, room, sizeof(*order));
-    if (!order)
-        return sb_fail_memory(err);
-    queue->order = order;
-    queue->room = room;
-    return SB_OK;
+    if (sb_grow(&queue->requests, &room, queue->count, sizeof(*queue->requests), err))
+        return err->code;
+    return sb_grow(&queue->order, &queue->room, queue->count, sizeof(*queue->order), err);
 }
 
 static enum sb_code add_name(struct sb_queue *queue, const char *name, size_t size,
                              struct sb_error *err)
 {
-    if (queue->count == queue->room && grow(queue, err))
+    if (make_room(queue, err))
         return err->code;
     queue->requests[queue->count++] =
         (struct sb_request){.name_at = queue->names.size, .name_size = size};

@@ -47,16 +47,9 @@ enum sb_code sb_slot_add(struct sb_slot *slot, const struct sb_request *request,
                          const struct sb_buf *names, struct sb_error *err)
 {
     struct sb_request *requests;
-    size_t room;
 
-    if (slot->count == slot->room) {
-        room = slot->room ? slot->room * 2 : 16;
-        requests = reallocarray(slot->requests, room, sizeof(*requests));
-        if (!requests)
-            return sb_fail_memory(err);
-        slot->requests = requests;
-        slot->room = room;
-    }
+    if (sb_grow(&slot->requests, &slot->room, slot->count, sizeof(*requests), err))
+        return err->code;
     requests = &slot->requests[slot->count];
     *requests = *request;
     requests->name_at = slot->names.size;

@@ -3,7 +3,6 @@
 #include "archive/database.h"
 #include "core/interrupt.h"
 #include "core/name.h"
-#include "store/array/name.h"
 #include "store/naming.h"
 #include "store/samples/samples.h"
 #include "task/fetch/frames.h"
@@ -11,6 +10,7 @@
 #include "task/transfer/seen.h"
 
 #include <sqlite3.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct fetch_stream {
@@ -22,8 +22,11 @@ struct fetch_stream {
     const struct sb_share *share;
     const struct sb_fetch_samples *samples;
     int64_t number;       /* of the next file, or sample */
+    int64_t chosen;       /* samples that slices took */
+    bool wants;           /* the sample at hand */
     struct sb_buf stem;   /* of the sample at hand */
     struct sb_seen *seen; /* the samples so far */
+    bool *met;            /* for each of samples->columns: there was such a file */
     bool decompress;
     bool decompress_all;
     struct sb_fetch_frames frames;
@@ -77,7 +80,7 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
     struct fetch_stream *fetch = context;
 
     if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
+        return sb_fail_interrupt(err);
     fetch->counts->bytes += (int64_t)size;
     if (fetch->frames.framer)
         fetch->output_code = sb_fetch_frames_data(&fetch->frames, fetch->asked, data, size, err);
@@ -205,14 +208,44 @@ static bool is_in_slice(const struct sb_slice *slice, int64_t number)
            (number - start) % slice->step == 0;
 }
 
-static bool wants_sample(const struct fetch_stream *fetch, int64_t number)
+static bool is_chosen(const struct sb_fetch_samples *samples, int64_t number)
+{
+    bool chosen = samples->slice_count == 0;
+
+    for (size_t i = 0; !chosen && i < samples->slice_count; i++)
+        chosen = is_in_slice(&samples->slices[i], number);
+    return chosen;
+}
+
+/* A sample has its number, and is wanted or not, when its first file comes. */
+static enum sb_code turn_to_sample(struct fetch_stream *fetch, const char *name, size_t stem,
+                                   int64_t *number, bool *wanted, struct sb_error *err)
+{
+    bool chosen = is_chosen(fetch->samples, fetch->number);
+    int64_t place = fetch->number * 2 + (chosen && sb_share_has(*fetch->share, fetch->chosen));
+
+    if (sb_seen_add_from(fetch->seen, name, stem, place, &place, err))
+        return err->code;
+    *number = place / 2;
+    *wanted = place % 2;
+    if (*number < fetch->number)
+        return SB_OK;
+    fetch->number++;
+    fetch->chosen += chosen;
+    fetch->wants = *wanted;
+    return sb_buf_set(&fetch->stem, name, stem) ? sb_fail_memory(err) : SB_OK;
+}
+
+static bool wants_column(struct fetch_stream *fetch, const char *column)
 {
     const struct sb_fetch_samples *samples = fetch->samples;
-    bool wanted = samples->slice_count == 0;
+    bool wanted = samples->column_count == 0;
 
-    for (size_t i = 0; !wanted && i < samples->slice_count; i++)
-        wanted = is_in_slice(&samples->slices[i], number);
-    return wanted && sb_share_has(*fetch->share, number);
+    for (size_t i = 0; i < samples->column_count; i++) {
+        if (strcmp(samples->columns[i], column) == 0)
+            wanted = fetch->met[i] = true;
+    }
+    return wanted;
 }
 
 static enum sb_code take_of_sample(struct fetch_stream *fetch, const struct sb_member *member,
@@ -220,22 +253,16 @@ static enum sb_code take_of_sample(struct fetch_stream *fetch, const struct sb_m
 {
     size_t stem = sb_sample_name_size(name, size);
     int64_t number = fetch->number - 1;
-    bool late = false;
+    bool wanted = fetch->wants;
 
     if (!has_bytes(member))
         return SB_OK;
-    if (fetch->stem.size != stem || memcmp(fetch->stem.data, name, stem) != 0) {
-        if (sb_seen_add_from(fetch->seen, name, stem, fetch->number, &number, err))
-            return err->code;
-        late = number < fetch->number;
-        fetch->number += !late;
-        if (!late && sb_buf_set(&fetch->stem, name, stem))
-            return sb_fail_memory(err);
-    }
-    if (!wants_sample(fetch, number) ||
-        !sb_array_is_among(name + stem, fetch->samples->columns, fetch->samples->column_count))
+    if ((fetch->stem.size != stem || memcmp(fetch->stem.data, name, stem) != 0) &&
+        turn_to_sample(fetch, name, stem, &number, &wanted, err))
+        return err->code;
+    if (!wants_column(fetch, name + stem) || !wanted)
         return SB_OK;
-    if (!late)
+    if (number == fetch->number - 1)
         return answer(fetch, member, name, size, err);
     fetch->counts->missing++;
     sb_tell(fetch->notify, SB_PROBLEM, "late", name,
@@ -252,6 +279,11 @@ static void tell_missing_samples(const struct fetch_stream *fetch)
             sb_tell(fetch->notify, SB_PROBLEM, "missing", fetch->source->name,
                     "sample %lld: there are %lld", (long long)slice->start,
                     (long long)fetch->number);
+    }
+    for (size_t i = 0; i < fetch->samples->column_count; i++) {
+        if (!fetch->met[i])
+            sb_tell(fetch->notify, SB_PROBLEM, "missing", fetch->source->name,
+                    "no sample has a file '%s'", fetch->samples->columns[i]);
     }
 }
 
@@ -327,6 +359,10 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
     code = sb_fetch_frames_open(&fetch.frames, options->framing, output, err);
     if (!code && options->samples)
         code = sb_seen_new(&fetch.seen, source->name, err);
+    if (!code && options->samples) {
+        fetch.met = calloc(options->samples->column_count + 1, sizeof(*fetch.met));
+        code = fetch.met ? SB_OK : sb_fail_memory(err);
+    }
     if (!code && names)
         code = open_names(&fetch, err);
     if (!code && names)
@@ -346,6 +382,7 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
     sb_fetch_frames_release(&fetch.frames);
     sb_naming_release(&fetch.naming);
     sb_seen_free(fetch.seen);
+    free(fetch.met);
     sb_buf_release(&fetch.stem);
     sb_buf_release(&fetch.name);
     return code;

@@ -1,9 +1,9 @@
 #include "task/index/record_index.h"
 
 #include "core/interrupt.h"
+#include "store/bag/record_scan.h"
 #include "task/index/record_keys.h"
 #include "task/index/record_table.h"
-#include "task/table/record_scan.h"
 
 #include <poll.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #include "task/index/record_table.h"
 
 #include "core/pipeline.h"
+#include "store/bag/record_scan.h"
 #include "task/index/record_keys.h"
-#include "task/table/record_scan.h"
 
 #include <stdlib.h>
 #include <string.h>

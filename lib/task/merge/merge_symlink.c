@@ -264,6 +264,10 @@ static enum sb_code commit(struct merge *merge, struct sb_error *err)
 
     if (code || !merge->writer)
         return code;
+    code = sb_writer_name_owners(merge->writer, sb_merged_rows_owners(merge->rows),
+                                 &merge->counter.notify, err);
+    if (code)
+        return code;
     result->shards = sb_writer_shard_count(merge->writer) - merge->shards_before;
     code = sb_writer_commit(merge->writer, err);
     result->files = sb_writer_counts(merge->writer).files;

@@ -3,9 +3,9 @@
 #include "archive/archive.h"
 #include "archive/own/hold.h"
 #include "archive/own/pending.h"
+#include "archive/owner_names.h"
 #include "archive/shards.h"
 #include "core/buf.h"
-#include "core/interrupt.h"
 #include "core/io.h"
 #include "core/name.h"
 
@@ -64,6 +64,7 @@ struct sb_merged_rows {
     const struct sb_notify *notify;
     struct input *open[OPEN_MOST];
     size_t opened; /* how often; the oldest is closed for the next */
+    struct sb_owner_names owners;
 
     /* Inputs that have rows, the one with the least name on top. */
     struct input **heap;
@@ -94,6 +95,7 @@ void sb_merged_rows_free(struct sb_merged_rows *rows)
         sb_buf_release(&input->last);
     }
     free(rows->inputs);
+    sb_owner_names_release(&rows->owners);
     free(rows->heap);
     free(rows);
 }
@@ -180,7 +182,8 @@ static enum sb_code settle(struct input *input, bool finish, struct sb_error *er
 }
 
 /* Once for each input, before its first rows are read. */
-static enum sb_code look_at(struct input *input, bool finish, struct sb_error *err)
+static enum sb_code look_at(struct sb_merged_rows *rows, struct input *input, bool finish,
+                            struct sb_error *err)
 {
     enum sb_code code = sb_archive_open(&input->archive, input->given->path, err);
 
@@ -194,6 +197,8 @@ static enum sb_code look_at(struct input *input, bool finish, struct sb_error *e
     code = take_stamp(input->index, &input->stamp, err);
     if (code == SB_OK)
         code = sb_shards_open(&input->shards, input->archive, err);
+    if (code == SB_OK)
+        code = sb_owner_names_of(&rows->owners, input->archive, rows->notify, err);
     return code;
 }
 
@@ -304,8 +309,6 @@ static enum sb_code fill(struct sb_merged_rows *rows, struct input *input, struc
         code = add_root(rows, input, err);
     while (code == SB_OK && input->count < rows->rows_each)
         code = add_row(rows, input, err);
-    if (code == SB_OK && sb_interrupted())
-        code = sb_fail(err, SB_INTERRUPT, "interrupted");
     input->ended = code == SB_END;
     return code == SB_END ? SB_OK : code;
 }
@@ -380,7 +383,7 @@ static enum sb_code begin_input(struct sb_merged_rows *rows, struct input *input
     input->rows = calloc(rows->rows_each + 1, sizeof(*input->rows));
     if (!input->rows)
         return sb_fail_memory(err);
-    code = look_at(input, finish, err);
+    code = look_at(rows, input, finish, err);
     if (code == SB_OK)
         code = fill(rows, input, err);
     if (code == SB_OK && input->count > 0)
@@ -446,6 +449,11 @@ void sb_merged_rows_tell_to(struct sb_merged_rows *rows, const struct sb_notify 
 struct sb_shards *sb_merged_rows_shards(struct sb_merged_rows *rows, size_t input)
 {
     return rows->inputs[input].shards;
+}
+
+const struct sb_owner_names *sb_merged_rows_owners(const struct sb_merged_rows *rows)
+{
+    return &rows->owners;
 }
 
 enum sb_code sb_merged_rows_unchanged(struct sb_merged_rows *rows, struct sb_error *err)

@@ -57,6 +57,9 @@ enum sb_code sb_merged_rows_each(struct sb_merged_rows *rows, unsigned threads,
 /* The shards of an input; they live as long as `rows`. Also while rows are read. */
 struct sb_shards *sb_merged_rows_shards(struct sb_merged_rows *rows, size_t input);
 
+/* What the inputs call their owners. */
+const struct sb_owner_names *sb_merged_rows_owners(const struct sb_merged_rows *rows);
+
 /* After the last row: SB_CHANGED names an input that was written to since it was opened. */
 enum sb_code sb_merged_rows_unchanged(struct sb_merged_rows *rows, struct sb_error *err) SB_CHECKED;
 

@@ -33,6 +33,14 @@ static void pass_progress(void *context, int64_t bytes, int64_t total, int64_t f
         packer->options->progress(bytes, files);
 }
 
+static void pass_lost(void *context, const char *name, unsigned properties)
+{
+    const struct packer *packer = context;
+
+    if (packer->options->lost)
+        packer->options->lost(packer->options->context, name, properties);
+}
+
 /* The name that standard input is stored under, as those of files are made. */
 static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name, struct sb_error *err)
 {
@@ -173,6 +181,7 @@ static enum sb_code store(struct packer *packer, struct sb_error *err)
         .beside = packer->archive,
         .notify = &packer->counter.notify,
         .progress = pass_progress,
+        .lost = pass_lost,
         .context = packer,
     };
     enum sb_code code = transfer(packer, &wanted, err);

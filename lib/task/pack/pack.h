@@ -40,6 +40,10 @@ struct sb_pack_options {
 
     const struct sb_notify *notify;
     void (*progress)(int64_t bytes, int64_t files); /* may be NULL */
+
+    /* As sb_transfer_options says. */
+    void (*lost)(void *context, const char *name, unsigned properties);
+    void *context;
 };
 
 struct sb_pack_counts {

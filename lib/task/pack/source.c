@@ -6,6 +6,7 @@
 #include "core/list.h"
 #include "core/name.h"
 #include "core/pipeline.h"
+#include "store/tree/read.h"
 #include "task/fetch/stored_names.h"
 #include "task/pack/spool.h"
 
@@ -184,16 +185,10 @@ static void pack_dirs_leave(struct sb_pack_dirs *dirs, const char *name, size_t 
 static enum sb_code pack_dirs_hold(struct sb_pack_dirs *dirs, const struct sb_pack_item *item,
                                    struct sb_error *err)
 {
-    size_t room = dirs->room ? dirs->room * 2 : 16, disk_size = strlen(item->disk_path);
+    size_t disk_size = strlen(item->disk_path);
 
-    if (dirs->count == dirs->room) {
-        struct sb_pack_dir *held = reallocarray(dirs->held, room, sizeof(*held));
-
-        if (!held)
-            return sb_fail_memory(err);
-        dirs->held = held;
-        dirs->room = room;
-    }
+    if (sb_grow(&dirs->held, &dirs->room, dirs->count, sizeof(*dirs->held), err))
+        return err->code;
     if (sb_buf_set(&dirs->name, item->name, item->name_size) ||
         sb_buf_set(&dirs->disk, item->disk_path, disk_size))
         return sb_fail_memory(err);
@@ -302,9 +297,7 @@ static enum sb_code next_of_walk(struct sb_pack_source *source, struct sb_pack_i
     enum sb_code code;
 
     for (;;) {
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
-        code = sb_tree_next(source->tree, &found, err);
+        code = sb_interrupted() ? sb_fail_interrupt(err) : sb_tree_next(source->tree, &found, err);
         if (code)
             return code;
         if (found.node == SB_NODE_OTHER) {
@@ -369,7 +362,8 @@ static enum sb_code next_of_share(struct sb_pack_source *source, struct sb_pack_
 static void check_strictly(struct sb_pack_source *source, const struct sb_pack_item *item)
 {
     int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
-    ssize_t size;
+    struct sb_member member = {0};
+    struct stat st;
     int fd;
 
     if (item->node == SB_NODE_LINK)
@@ -381,10 +375,17 @@ static void check_strictly(struct sb_pack_source *source, const struct sb_pack_i
                 strerror(errno));
         return;
     }
-    size = flistxattr(fd, NULL, 0);
-    if (size > 0)
+    if (flistxattr(fd, NULL, 0) > 0)
         sb_tell(&source->counter.notify, SB_PROBLEM, "xattr", item->disk_path,
                 "has extended attributes or an ACL, which an archive cannot hold");
+    if (fstat(fd, &st) == 0)
+        sb_tree_metadata(&member, &st);
+    if (member.has & SB_KEEPS_HARD_LINKS)
+        sb_tell(&source->counter.notify, SB_PROBLEM, "hard-link", item->disk_path,
+                "is a hard link, which an archive holds as a file of its own");
+    if (member.has & SB_KEEPS_FAR_TIME)
+        sb_tell(&source->counter.notify, SB_PROBLEM, "time", item->disk_path,
+                "is of a time that an archive cannot hold, before 1678 or after 2262");
     close(fd);
 }
 

@@ -1,4 +1,6 @@
+#include "core/context.h"
 #include "core/io.h"
+#include "core/time.h"
 #include "task/pack/members.h"
 
 #include <stdlib.h>
@@ -32,25 +34,22 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member, str
 {
     struct input *self = (struct input *)source;
     struct timespec now = {0};
-    mode_t mask;
 
     (void)err;
     if (self->given)
         return SB_END;
     self->given = true;
     clock_gettime(CLOCK_REALTIME, &now);
-    mask = umask(0);
-    umask(mask);
     *member = (struct sb_member){
         .entry.path = self->name,
         .entry.path_size = self->name_size,
         .entry.type = SB_FILE,
         .entry.size = -1,
         .entry.has = SB_HAS_MODE | SB_HAS_UID | SB_HAS_GID | SB_HAS_MTIME,
-        .entry.mode = S_IFREG | (0666 & ~mask),
+        .entry.mode = S_IFREG | (0666 & ~sb_context_now->umask),
         .entry.uid = geteuid(),
         .entry.gid = getegid(),
-        .entry.mtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec,
+        .entry.mtime_ns = sb_time_ns(now),
     };
     return SB_OK;
 }

@@ -27,9 +27,8 @@ static enum sb_code mark_shards(struct sb_restore *restore, struct sb_error *err
     enum sb_code code;
 
     while (!(code = sb_restore_list_next_damaged(restore->list, &path, &size, err))) {
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
-        code = sb_archive_lookup(restore->archive, path, size, &entry, err);
+        code = sb_interrupted() ? sb_fail_interrupt(err)
+                                : sb_archive_lookup(restore->archive, path, size, &entry, err);
         if (code && code != SB_NOENT)
             return code;
         if (code == SB_NOENT || entry.defect || entry.type == SB_DIR)
@@ -129,9 +128,7 @@ static enum sb_code plan_shard(struct pass *pass, uint32_t shard, struct sb_erro
     if (code)
         return code;
     while (!(code = sb_cursor_next(cursor, &entry, err))) {
-        if (sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
-        else if (!entry.defect && entry.size > 0)
+        if (!entry.defect && entry.size > 0)
             code = see(pass, &entry, err);
         if (code)
             break;
@@ -205,10 +202,7 @@ static enum sb_code fill_hole(struct sb_restore *restore, uint32_t shard, struct
 
     while (code == SB_OK && shard <= SB_SHARD_MAX &&
            sb_restore_target_is_missing(restore->target, shard)) {
-        if (sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
-        else
-            code = is_in_use(restore, shard, &in_use, err);
+        code = is_in_use(restore, shard, &in_use, err);
         if (code || in_use)
             break;
         code = sb_restore_target_ready(restore->target, shard, err);

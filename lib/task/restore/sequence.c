@@ -1,4 +1,3 @@
-#include "core/interrupt.h"
 #include "store/naming.h"
 #include "task/restore/impl.h"
 
@@ -141,8 +140,6 @@ static enum sb_code run_pass(struct sequence *sequence, struct sb_error *err)
     enum sb_code code = SB_OK;
 
     while (code == SB_OK && sb_restore_list_open(restore->list) > 0) {
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
         code = sb_source_next(sequence->source, &member, err);
         if (code == SB_OK)
             code = take_member(sequence, &member, err);

@@ -40,7 +40,7 @@ static enum sb_code convert(struct split *split, const char *output,
     options.inputs = &input;
     options.input_count = 1;
     options.output = output;
-    options.from = SB_BAG;
+    options.from = sb_container_named("bag").kind;
     options.force = split->options->existing == SB_SPLIT_REPLACE;
     options.records = *records;
     options.notify = &split->counter.notify;

@@ -16,20 +16,10 @@ struct planning {
 
 static enum sb_code need_part(struct sb_split_bag_plan *plan, int64_t part, struct sb_error *err)
 {
-    struct sb_split_bag_part *grown;
-    int64_t room = plan->room;
-
     if (part >= SB_SPLIT_BAG_PARTS)
         return sb_fail(err, SB_LIMIT, "there would be more than %d parts", SB_SPLIT_BAG_PARTS);
-    while (room <= part)
-        room = room > 0 ? 2 * room : 16;
-    if (room > plan->room) {
-        grown = reallocarray(plan->parts, (size_t)room, sizeof(*grown));
-        if (!grown)
-            return sb_fail_memory(err);
-        plan->parts = grown;
-        plan->room = room;
-    }
+    if (sb_grow(&plan->parts, &plan->room, (size_t)part, sizeof(*plan->parts), err))
+        return err->code;
     while (plan->count <= part)
         plan->parts[plan->count++] = (struct sb_split_bag_part){0};
     return SB_OK;
@@ -50,15 +40,8 @@ static struct sb_slice slice_of(const struct sb_record_run *run)
 static enum sb_code begin_slice(struct sb_split_bag_part *part, int64_t record,
                                 struct sb_error *err)
 {
-    if (part->count == part->room) {
-        size_t room = part->room ? 2 * part->room : 1;
-        struct sb_slice *grown = reallocarray(part->slices, room, sizeof(*grown));
-
-        if (!grown)
-            return sb_fail_memory(err);
-        part->slices = grown;
-        part->room = room;
-    }
+    if (sb_grow(&part->slices, &part->room, part->count, sizeof(*part->slices), err))
+        return err->code;
     part->last = (struct sb_record_run){.first = record, .step = 1, .count = 1};
     part->slices[part->count++] = slice_of(&part->last);
     return SB_OK;

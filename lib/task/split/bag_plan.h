@@ -19,7 +19,8 @@ struct sb_split_bag_part {
 
 struct sb_split_bag_plan {
     struct sb_split_bag_part *parts;
-    int64_t count, room;
+    int64_t count;
+    size_t room;
     int64_t records;
     int64_t bytes;
     bool listed;

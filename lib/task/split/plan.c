@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_EVERY 1024 /* entries, for a signal */
-
 struct sb_split_plan {
     struct sb_split_rules *rules;
     struct sb_split_totals totals;
@@ -133,10 +131,8 @@ static enum sb_code walk(struct sb_split_plan *plan, struct sb_archive *archive,
 
     if (code)
         return code;
-    for (int64_t count = 1; !(code = sb_source_next(source, &member, err)); count++) {
+    while (!(code = sb_source_next(source, &member, err))) {
         code = add(plan, &member.entry, err);
-        if (!code && count % LOOK_EVERY == 0 && sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
         if (code)
             break;
     }
@@ -278,7 +274,7 @@ static enum sb_code each_row(struct sb_split_plan *plan, const char *query, int6
         if (!code)
             code = each(context, &entry, err);
         if (!code && sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+            code = sb_fail_interrupt(err);
     }
     sqlite3_finalize(row);
     return code;

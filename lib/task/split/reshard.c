@@ -37,9 +37,9 @@ struct reshard {
 static enum sb_code fetch(struct reshard *work, const struct sb_mover_file *from, bool backwards,
                           size_t *count, struct sb_error *err)
 {
-    if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
-    return sb_mover_fetch(work->mover, from, backwards, work->fetched, FETCH_ROOM, count, err);
+    return sb_interrupted() ? sb_fail_interrupt(err)
+                            : sb_mover_fetch(work->mover, from, backwards, work->fetched,
+                                             FETCH_ROOM, count, err);
 }
 
 /* Is the file, in a new shard, where the layout wants it? */

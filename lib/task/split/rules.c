@@ -317,7 +317,7 @@ static enum sb_code tell_if_missing(struct sb_split_rules *rules, sqlite3_stmt *
         sb_tell(notify, SB_PROBLEM, "missing", rules->name.data, "is listed, but not there");
         return SB_OK;
     }
-    return sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted") : code;
+    return sb_interrupted() ? sb_fail_interrupt(err) : code;
 }
 
 enum sb_code sb_split_rules_finish(struct sb_split_rules *rules, const struct sb_notify *notify,

@@ -8,7 +8,8 @@
 struct sb_shard_layout {
     int64_t limit;
     int64_t *bytes; /* of each shard */
-    uint32_t count, room;
+    uint32_t count;
+    size_t room;
     uint32_t kept; /* counts once `moved` is set: the shards before the first file that moves */
     bool moved;
 };
@@ -32,19 +33,11 @@ void sb_shard_layout_free(struct sb_shard_layout *layout)
 
 static enum sb_code begin_shard(struct sb_shard_layout *layout, struct sb_error *err)
 {
-    uint32_t room = layout->room ? layout->room * 2 : 64;
-    int64_t *bytes;
-
     if (layout->count > SB_SHARD_MAX)
         return sb_fail(err, SB_LIMIT, "more than %d shards; give a larger shard size",
                        SB_SHARD_MAX + 1);
-    if (layout->count == layout->room) {
-        bytes = reallocarray(layout->bytes, room, sizeof(*bytes));
-        if (!bytes)
-            return sb_fail_memory(err);
-        layout->bytes = bytes;
-        layout->room = room;
-    }
+    if (sb_grow(&layout->bytes, &layout->room, layout->count, sizeof(*layout->bytes), err))
+        return err->code;
     layout->bytes[layout->count++] = 0;
     return SB_OK;
 }

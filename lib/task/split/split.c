@@ -87,8 +87,8 @@ static enum sb_code add_to_view(void *context, const struct sb_entry *entry, str
 
 /* Derived (archive.h) from whole, that the plan is of. beside: see sb_temp_directory. */
 static enum sb_code split_view_open(struct sb_archive **out, struct sb_split_plan *plan,
-                                    int64_t part, const struct sb_archive *whole,
-                                    const char *beside, struct sb_error *err)
+                                    int64_t part, struct sb_archive *whole, const char *beside,
+                                    struct sb_error *err)
 {
     struct view view = {0};
     enum sb_code code = open_tables(&view, beside, err);
@@ -144,6 +144,7 @@ static enum sb_code split_link(struct sb_split_plan *plan, int64_t part,
                                const struct sb_split_link_options *options, struct sb_error *err)
 {
     struct link link = {.shards = options->shards};
+    struct sb_owner_names names = {0};
     enum sb_code code = sb_writer_open(&link.writer, options->output, &options->writer, err);
 
     if (!code)
@@ -151,7 +152,12 @@ static enum sb_code split_link(struct sb_split_plan *plan, int64_t part,
     if (!code)
         code = sb_split_plan_walk(plan, part, SB_BY_PATH, add_link, &link, err);
     if (!code)
+        code = sb_owner_names_of(&names, options->whole, options->writer.notify, err);
+    if (!code)
+        code = sb_writer_name_owners(link.writer, &names, options->writer.notify, err);
+    if (!code)
         code = commit(&link, plan, options->whole, err);
+    sb_owner_names_release(&names);
     sb_linker_free(link.linker);
     sb_writer_free(link.writer);
     return code;
@@ -204,7 +210,7 @@ static bool output_exists(const struct split *split)
 
     if (stands(path, ""))
         return true;
-    return split->options->convert.to.kind == SB_ARCHIVE &&
+    return sb_convert_takes(&split->options->convert) & SB_TO_INDEX &&
            (stands(path, SB_OLD_INDEX) ||
             (stands(path, "-shard-00000") && !stands(path, SB_NEW_SUFFIX)));
 }
@@ -214,7 +220,7 @@ static enum sb_code keep_part(const struct split *split, struct sb_error *err)
 {
     const char *path = split->output.data;
 
-    if (split->options->convert.to.kind != SB_ARCHIVE || split->options->dry_run ||
+    if (!(sb_convert_takes(&split->options->convert) & SB_TO_INDEX) || split->options->dry_run ||
         !stands(path, "") || !stands(path, SB_NEW_SUFFIX))
         return SB_OK;
     return sb_hold_settle(path, err);

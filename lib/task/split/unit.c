@@ -5,6 +5,7 @@
 #include "store/array/name.h"
 #include "store/cache/cache.h"
 #include "store/samples/samples.h"
+#include "task/transfer/seen.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -108,14 +109,28 @@ enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, bool *lists, const 
     return code;
 }
 
+/* Also of links, and of rows that cannot be used: they are dealt out as well. */
 static enum sb_code count_samples(struct sb_archive *archive, int64_t *count, struct sb_error *err)
 {
-    struct sb_table *samples;
-    enum sb_code code = sb_table_of_samples(&samples, archive, ".", err);
+    struct sb_seen *seen;
+    sqlite3_stmt *rows = NULL;
+    bool before;
+    enum sb_code code = sb_seen_new(&seen, ".", err);
 
+    *count = 0;
     if (!code)
-        code = samples->ops->count(samples, count, err);
-    sb_table_free(samples);
+        code = sb_database_prepare(sb_archive_database(archive), &rows,
+                                   "SELECT path FROM main.files ORDER BY path", err);
+    while (sb_database_row(rows, &code, err)) {
+        const char *path = (const char *)sqlite3_column_text(rows, 0);
+        size_t size = (size_t)sqlite3_column_bytes(rows, 0);
+
+        code = sb_seen_add(seen, path ? path : "", sb_sample_name_size(path ? path : "", size),
+                           &before, err);
+        *count += !before;
+    }
+    sqlite3_finalize(rows);
+    sb_seen_free(seen);
     return code;
 }
 

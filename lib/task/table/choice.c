@@ -312,9 +312,11 @@ static enum sb_code spool_rows(struct sb_table_choice *choice, const struct sb_r
 
     if (choice->selection.columns == &choice->named)
         column = (int64_t)choice->named * 2 + choice->selection.as_file + 1;
-    for (int64_t i = 0; i < rows->count && !code; i++)
-        code = sb_limit_spool_add(&choice->numbers, (rows->first + i * rows->step) * base + column,
-                                  err);
+    for (int64_t i = 0; i < rows->count && !code; i++) {
+        int64_t number = (rows->first + i * rows->step) * base + column;
+
+        code = sb_limit_spool_add(&choice->numbers, &number, 1, err);
+    }
     return code;
 }
 

@@ -1,17 +1,33 @@
 #include "task/table/keys.h"
 
-#include "task/table/cache_ask.h"
-
 #include <stdlib.h>
+#include <string.h>
+
+#define NAMES_BYTES ((size_t)8 << 20) /* of one look-up */
+#define SUFFIX_SIZE (sizeof(".npy") - 1)
+
+/* One name, whose bytes are followed by a NUL. */
+struct ask {
+    size_t name_at, name_size;
+    size_t key_size; /* behind it: '/' and the name of a column, or the suffix of a file */
+    int64_t row;     /* SB_NO_ROW: there is none */
+    int64_t column;  /* of one that was cut; -1: it has none of that name */
+    bool as_file;    /* by the name that it has as a file */
+};
 
 struct sb_table_keys {
     struct sb_table *table;
     struct sb_table_keys_options options;
-    struct sb_cache_asks asks;
-    size_t next; /* of the asks */
-    bool ended;  /* there are no further names */
+    struct sb_buf names; /* of those that are looked up together */
+    struct ask *asks;
+    size_t count, room;
+    size_t next;             /* of the asks */
+    bool ended;              /* there are no further names */
+    struct sb_row_key *keys; /* what is looked up at a time, */
+    int64_t *rows;           /* and where that is */
+    int64_t bytes;           /* that these are expected to come to */
     uint32_t *columns;
-    size_t room;
+    size_t column_room;
     struct sb_buf missing;
 };
 
@@ -19,74 +35,228 @@ void sb_table_keys_free(struct sb_table_keys *keys)
 {
     if (!keys)
         return;
-    sb_cache_asks_release(&keys->asks);
+    sb_buf_release(&keys->names);
     sb_buf_release(&keys->missing);
+    free(keys->asks);
+    free(keys->keys);
+    free(keys->rows);
     free(keys->columns);
     free(keys);
 }
 
+/* What could not be enlarged stays as it is. */
+static void *enlarge(void *array, size_t room, size_t size, bool *failed)
+{
+    void *grown = reallocarray(array, room, size);
+
+    *failed |= !grown;
+    return grown ? grown : array;
+}
+
+static enum sb_code grow(struct sb_table_keys *keys, struct sb_error *err)
+{
+    size_t room = keys->room ? 4 * keys->room : 64;
+    bool failed = false;
+
+    keys->asks = enlarge(keys->asks, room, sizeof(*keys->asks), &failed);
+    keys->keys = enlarge(keys->keys, room, sizeof(*keys->keys), &failed);
+    keys->rows = enlarge(keys->rows, room, sizeof(*keys->rows), &failed);
+    if (failed)
+        return sb_fail_memory(err);
+    keys->room = room;
+    return SB_OK;
+}
+
+static enum sb_code add(struct sb_table_keys *keys, const char *name, size_t size,
+                        struct sb_error *err)
+{
+    if (keys->count == keys->room && grow(keys, err))
+        return err->code;
+    keys->asks[keys->count++] = (struct ask){.name_at = keys->names.size,
+                                             .name_size = size,
+                                             .key_size = size,
+                                             .row = SB_NO_ROW,
+                                             .column = -1};
+    if (sb_buf_add(&keys->names, name, size) || sb_buf_add_char(&keys->names, '\0'))
+        return sb_fail_memory(err);
+    return SB_OK;
+}
+
+static enum sb_code collect(struct sb_table_keys *keys, struct sb_error *err)
+{
+    const struct sb_fetch_names *names = &keys->options.names;
+    const char *name;
+    enum sb_code code;
+    size_t size;
+
+    keys->count = keys->next = 0;
+    keys->bytes = 0;
+    sb_buf_clear(&keys->names);
+    do {
+        code = names->next(names->context, &name, &size, err);
+        keys->ended = code == SB_END;
+        if (keys->ended)
+            return SB_OK;
+        if (!code)
+            code = add(keys, name, size, err);
+        if (code)
+            return code;
+    } while (keys->count < SB_TABLE_KEYS_MOST && keys->names.size < NAMES_BYTES &&
+             names->ready(names->context));
+    return SB_OK;
+}
+
+static bool is_cut(const struct ask *ask)
+{
+    return ask->key_size < ask->name_size;
+}
+
+/* Which column of its row it asks for: behind the key stands '/' and the column, as it is or as a
+ * file's, or just the suffix of such a file, of the only one, without a name. */
+static enum sb_code choose_column(struct sb_table_keys *keys, struct ask *ask, struct sb_error *err)
+{
+    struct sb_table *table = keys->table;
+    const char *rest = keys->names.data + ask->name_at + ask->key_size;
+    size_t size = ask->name_size - ask->key_size;
+    uint32_t ignored;
+
+    if (sb_table_columns(table, ask->row, &ignored, err))
+        return err->code;
+    if (*rest == '/') {
+        ask->column = sb_table_find(table, rest + 1, size - 1, &ask->as_file);
+        return SB_OK;
+    }
+    ask->column = sb_table_find(table, "", 0, &ask->as_file);
+    ask->as_file = true;
+    if (ask->column >= 0 &&
+        sb_table_column(table, (uint32_t)ask->column).blob != (strcmp(rest, ".pkl") == 0))
+        ask->column = -1;
+    return SB_OK;
+}
+
+/* Looks for the keys that beginnings of names are, as far as `part` says that one is to be looked
+ * for, and how long it is. */
+static enum sb_code find(struct sb_table_keys *keys,
+                         bool (*part)(const struct ask *ask, const char *name, size_t *size),
+                         struct sb_error *err)
+{
+    int64_t bytes;
+    size_t count = 0, found = 0, size;
+
+    for (size_t i = 0; i < keys->count; i++) {
+        const char *name = keys->names.data + keys->asks[i].name_at;
+
+        if (part(&keys->asks[i], name, &size))
+            keys->keys[count++] = (struct sb_row_key){.text = name, .size = size};
+    }
+    if (keys->table->ops->find_rows(keys->table, keys->keys, count, keys->rows, &bytes, err))
+        return err->code;
+    keys->bytes += bytes;
+    for (size_t i = 0; i < keys->count; i++) {
+        struct ask *ask = &keys->asks[i];
+        const char *name = keys->names.data + ask->name_at;
+
+        if (!part(ask, name, &size) || keys->rows[found++] == SB_NO_ROW)
+            continue;
+        ask->row = keys->rows[found - 1];
+        ask->key_size = size;
+        if (is_cut(ask) && choose_column(keys, ask, err))
+            return err->code;
+    }
+    return SB_OK;
+}
+
+static bool whole(const struct ask *ask, const char *name, size_t *size)
+{
+    (void)name;
+    *size = ask->name_size;
+    return true;
+}
+
+/* What is no key, but a key and the name of a column. */
+static bool before_slash(const struct ask *ask, const char *name, size_t *size)
+{
+    const char *slash = memrchr(name, '/', ask->name_size);
+
+    *size = slash ? (size_t)(slash - name) : 0;
+    return ask->row == SB_NO_ROW && slash && *size + 1 < ask->name_size;
+}
+
+/* What is neither, but the name that a cell without one has as a file. */
+static bool before_suffix(const struct ask *ask, const char *name, size_t *size)
+{
+    if (ask->name_size <= SUFFIX_SIZE ||
+        (ask->row != SB_NO_ROW && (!is_cut(ask) || ask->column >= 0)))
+        return false;
+    *size = ask->name_size - SUFFIX_SIZE;
+    return strcmp(name + *size, ".npy") == 0 || strcmp(name + *size, ".pkl") == 0;
+}
+
 static enum sb_code turn(struct sb_table_keys *keys, struct sb_error *err)
 {
-    keys->next = 0;
-    return sb_cache_asks_next(&keys->asks, keys->table->cache, &keys->options.names, &keys->ended,
-                              err);
+    enum sb_code code = collect(keys, err);
+
+    if (!code)
+        code = find(keys, whole, err);
+    if (!code)
+        code = find(keys, before_slash, err);
+    return code ? code : find(keys, before_suffix, err);
 }
 
-static bool is_wanted(const struct sb_table_keys *keys, const struct sb_cache_ask *ask, size_t i)
-{
-    return ask->alone ||
-           sb_array_is_among(ask->fields[i].name, keys->options.arrays, keys->options.array_count);
-}
-
-static enum sb_code choose_columns(struct sb_table_keys *keys, const struct sb_cache_ask *ask,
+static enum sb_code choose_columns(struct sb_table_keys *keys, const struct ask *ask,
                                    struct sb_cell_run *run, struct sb_error *err)
 {
-    if (ask->count > keys->room) {
-        uint32_t *columns = reallocarray(keys->columns, ask->count, sizeof(*columns));
+    bool failed = false;
+    uint32_t count;
 
-        if (!columns)
-            return sb_fail_memory(err);
-        keys->columns = columns;
-        keys->room = ask->count;
-    }
-    for (size_t i = ask->first; i < ask->first + ask->count; i++) {
-        if (is_wanted(keys, ask, i))
-            keys->columns[run->column_count++] = (uint32_t)i;
+    if (sb_table_columns(keys->table, ask->row, &count, err))
+        return err->code;
+    if (count > keys->column_room)
+        keys->columns = enlarge(keys->columns, count, sizeof(*keys->columns), &failed);
+    if (failed)
+        return sb_fail_memory(err);
+    keys->column_room = count > keys->column_room ? count : keys->column_room;
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_cut(ask) ? i == ask->column
+                        : sb_array_is_among(sb_table_column(keys->table, i).name,
+                                            keys->options.arrays, keys->options.array_count))
+            keys->columns[run->column_count++] = i;
     }
     run->columns = keys->columns;
     return SB_OK;
 }
 
-static enum sb_code fail_missing(struct sb_table_keys *keys, const struct sb_cache_ask *ask,
+static enum sb_code fail_missing(struct sb_table_keys *keys, const struct ask *ask,
                                  struct sb_error *err)
 {
-    const char *name = keys->asks.names.data + ask->name_at;
+    const char *name = keys->names.data + ask->name_at;
 
     if (sb_buf_set(&keys->missing, name, ask->name_size))
         return sb_fail_memory(err);
-    if (ask->place.segment == SB_CACHE_NOWHERE)
+    if (ask->row == SB_NO_ROW)
         return sb_fail(err, SB_INVALID, "%s: no such key in the cache", name);
-    return sb_fail(err, SB_INVALID, "%s: the key has no such array; ls tells which it has", name);
+    return sb_fail(err, SB_INVALID, "%s: the key has no such array%s", name, keys->options.advice);
 }
 
 static enum sb_code next_run(void *context, struct sb_cell_run *run, struct sb_error *err)
 {
     struct sb_table_keys *keys = context;
-    const struct sb_cache_ask *ask;
+    const struct ask *ask;
 
     *run = (struct sb_cell_run){.rows.step = 1};
-    if (keys->next == keys->asks.count && !keys->ended && turn(keys, err))
+    if (keys->next == keys->count && !keys->ended && turn(keys, err))
         return err->code;
-    if (keys->next == keys->asks.count)
+    if (keys->next == keys->count)
         return err->code = SB_END;
-    ask = &keys->asks.asks[keys->next++];
-    if (choose_columns(keys, ask, run, err))
+    ask = &keys->asks[keys->next++];
+    if (ask->row != SB_NO_ROW && choose_columns(keys, ask, run, err))
         return err->code;
-    if (run->column_count == 0)
+    if (ask->row == SB_NO_ROW ||
+        (run->column_count == 0 && (is_cut(ask) || !keys->options.none_is_fine)))
         return fail_missing(keys, ask, err);
-    run->rows.first = sb_cache_row_of(ask->place);
+    run->rows.first = ask->row;
     run->rows.count = 1;
-    run->as_file = ask->as_file;
+    run->as_file = is_cut(ask) && ask->as_file;
     return SB_OK;
 }
 
@@ -94,7 +264,7 @@ static bool is_ready(void *context)
 {
     const struct sb_table_keys *keys = context;
 
-    return keys->next < keys->asks.count || keys->ended ||
+    return keys->next < keys->count || keys->ended ||
            keys->options.names.ready(keys->options.names.context);
 }
 
@@ -102,11 +272,8 @@ static bool is_ready(void *context)
 static int64_t total_of(void *context)
 {
     const struct sb_table_keys *keys = context;
-    int64_t bytes = 0;
 
-    for (size_t i = 0; i < keys->asks.count; i++)
-        bytes += keys->asks.asks[i].cost;
-    return keys->ended ? bytes / keys->table->cell_size : -1;
+    return keys->ended ? keys->bytes / keys->table->cell_size : -1;
 }
 
 static const char *missing(void *context)

@@ -1,7 +1,7 @@
 #include "task/table/record_rows.h"
 
 #include "core/pipeline.h"
-#include "task/table/record_block.h"
+#include "store/bag/record_block.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct slot {
     struct sb_record_block block;
     size_t count;
     struct wanted wanted[SB_RECORD_BLOCK_MAX]; /* sorted by place */
-    struct sb_record_row rows[SB_RECORD_BLOCK_MAX];
+    struct sb_facts rows[SB_RECORD_BLOCK_MAX];
     struct sb_extent extents[SB_RECORD_BLOCK_MAX];
 
     struct sb_buf defects;                 /* their texts, each with its NUL */
@@ -28,7 +28,7 @@ struct slot {
 
 struct run {
     struct sb_bag *bag;
-    struct sb_record_choice *choice;
+    const struct sb_cell_feed *feed;
     const struct sb_record_rows_options *options;
     struct sb_record_run left; /* of the run that was begun */
     bool ended;
@@ -38,34 +38,43 @@ static int fill_would_wait(void *context)
 {
     const struct run *run = context;
 
-    return run->left.count == 0 && !run->ended && !sb_record_choice_ready(run->choice);
+    return run->left.count == 0 && !run->ended && !run->feed->ready(run->feed->context);
 }
 
 /* SB_END: no more come. */
 static enum sb_code next_run(struct run *run, struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
+    struct sb_cell_run next;
+    enum sb_code code;
 
     if (run->options->waits && fill_would_wait(run))
         run->options->waits(run->options->context);
     do {
-        code = sb_record_choice_next(run->choice, &run->left, err);
+        code = run->feed->next(run->feed->context, &next, err);
         if (code == SB_INVALID)
             sb_tell(run->options->notify, SB_PROBLEM, "missing", sb_bag_name(run->bag), "%s",
                     err->text);
     } while (code == SB_INVALID);
     run->ended = code != SB_OK;
+    if (!code)
+        run->left = next.rows;
     return code;
 }
 
+/* What records never have stays as it was at first: zero. */
 static void take_numbers(struct run *run, struct slot *slot)
 {
     for (; run->left.count > 0 && slot->count < SB_RECORD_BLOCK_MAX; run->left.count--) {
-        slot->wanted[slot->count] = (struct wanted){
-            .place = sb_bag_place_of(run->bag, run->left.first),
-            .row = slot->count,
-        };
-        slot->rows[slot->count++] = (struct sb_record_row){.record = run->left.first, .size = -1};
+        struct sb_place place = sb_bag_place_of(run->bag, run->left.first);
+        struct sb_facts *row = &slot->rows[slot->count];
+
+        slot->wanted[slot->count] = (struct wanted){.place = place, .row = slot->count};
+        row->row = run->left.first;
+        row->part = place.shard;
+        row->path = sb_bag_shard(run->bag, place.shard)->path;
+        row->size = row->stored = row->offset = -1;
+        row->defect = NULL;
+        slot->count++;
         run->left.first += run->left.step;
     }
 }
@@ -134,8 +143,8 @@ static enum sb_code note_defect(struct slot *slot, size_t wanted, struct sb_erro
     size_t row = slot->wanted[wanted].row;
 
     slot->defect_at[row] = slot->defects.size + 1;
-    if ((slot->rows[row].extent.size >= 0 &&
-         sb_buf_add_format(&slot->defects, "record %" PRId64 ": ", slot->rows[row].record)) ||
+    if ((slot->rows[row].stored >= 0 &&
+         sb_buf_add_format(&slot->defects, "record %" PRId64 ": ", slot->rows[row].row)) ||
         sb_buf_add(&slot->defects, err->text, strlen(err->text) + 1))
         return sb_fail_memory(err);
     return SB_OK;
@@ -151,9 +160,10 @@ static enum sb_code measure(const struct run *run, struct slot *slot, size_t fir
     while (!code && done < count) {
         taken = sb_record_block_set(&slot->block, run->bag, slot->extents + done, count - done);
         for (size_t i = 0; !code && i < taken; i++) {
-            struct sb_record_row *row = &slot->rows[slot->wanted[first + done + i].row];
+            struct sb_facts *row = &slot->rows[slot->wanted[first + done + i].row];
 
-            row->extent = slot->block.extents[i];
+            row->stored = slot->block.extents[i].size;
+            row->offset = slot->block.extents[i].offset;
             code = sb_record_block_size(&slot->block, i, &row->size, err);
             if (code == SB_DAMAGED) {
                 row->size = -1;
@@ -169,7 +179,6 @@ static enum sb_code measure(const struct run *run, struct slot *slot, size_t fir
 static enum sb_code look_at(const struct run *run, struct slot *slot, size_t first, size_t *count,
                             struct sb_error *err)
 {
-    const struct wanted *bad;
     size_t good = 0;
     enum sb_code code = sb_bag_extents(slot->block.reader, slot->wanted[first].place, *count,
                                        slot->extents, &good, err);
@@ -177,8 +186,6 @@ static enum sb_code look_at(const struct run *run, struct slot *slot, size_t fir
     if (code && code != SB_DAMAGED)
         return code;
     if (code) {
-        bad = &slot->wanted[first + good];
-        slot->rows[bad->row].extent = (struct sb_extent){.shard = bad->place.shard, .size = -1};
         code = note_defect(slot, first + good, err);
         *count = good + 1;
     }
@@ -215,18 +222,18 @@ static enum sb_code drain(void *context, void *slot_pointer, struct sb_error *er
     return run->options->each(run->options->context, slot->rows, slot->count, err);
 }
 
-enum sb_code sb_record_rows(struct sb_bag *bag, struct sb_record_choice *choice,
+enum sb_code sb_record_rows(struct sb_table *table, const struct sb_cell_feed *feed,
                             const struct sb_record_rows_options *options, struct sb_error *err)
 {
     static const struct sb_pipeline_ops ops = {
         .fill = fill, .work = work, .drain = drain, .fill_would_wait = fill_would_wait};
-    struct run run = {.bag = bag, .choice = choice, .options = options};
+    struct run run = {.bag = table->ops->records(table), .feed = feed, .options = options};
     unsigned count = options->threads > 1 ? options->threads * SLOTS_PER_THREAD : 1;
     struct slot *slots = calloc(count, sizeof(*slots));
     enum sb_code code = slots ? SB_OK : sb_fail_memory(err);
 
     for (unsigned i = 0; !code && i < count; i++)
-        code = sb_record_block_begin(&slots[i].block, bag, err);
+        code = sb_record_block_begin(&slots[i].block, run.bag, err);
     if (!code)
         code = sb_pipeline_run(&ops, &run, slots, sizeof(*slots), count, options->threads, err);
     for (unsigned i = 0; slots && i < count; i++) {
@@ -235,32 +242,4 @@ enum sb_code sb_record_rows(struct sb_bag *bag, struct sb_record_choice *choice,
     }
     free(slots);
     return code;
-}
-
-enum sb_code sb_record_row(struct sb_bag *bag, struct sb_bag_reader *reader, int64_t record,
-                           struct sb_record_row *row, struct sb_error *why, struct sb_error *err)
-{
-    struct sb_place place = sb_bag_place_of(bag, record);
-    size_t good;
-    enum sb_code code;
-
-    *row = (struct sb_record_row){.record = record, .size = -1};
-    code = sb_bag_extents(reader, place, 1, &row->extent, &good, why);
-    if (code)
-        row->extent = (struct sb_extent){.shard = place.shard, .size = -1};
-    else
-        code = sb_bag_record_size(reader, &row->extent, &row->size, why);
-    if (code != SB_DAMAGED) {
-        if (code)
-            *err = *why;
-        return code;
-    }
-    row->size = -1;
-    row->defect = why->text;
-    if (row->extent.size >= 0) {
-        struct sb_error inner = *why;
-
-        sb_fail(why, SB_DAMAGED, "record %" PRId64 ": %s", record, inner.text);
-    }
-    return SB_OK;
 }

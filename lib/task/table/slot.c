@@ -67,17 +67,24 @@ enum sb_code sb_table_slot_add(struct sb_table_slot *slot, const struct sb_cell 
                                int64_t index, const char *name, struct sb_error *err)
 {
     struct sb_asked *asked;
+    size_t name_at = 0;
 
     if (slot->count == slot->room && grow(slot, err))
         return err->code;
-    asked = &slot->asked[slot->count];
-    *asked = (struct sb_asked){.stored.cell = *cell, .index = index};
-    if (name) {
-        if (keep_text(slot, name, &asked->name_at, err))
-            return err->code;
-        asked->name_at++;
-    }
-    slot->count++;
+    if (name && keep_text(slot, name, &name_at, err))
+        return err->code;
+
+    /* Field by field: structs are cleared by `rep stos`, and copied before the caller's stores have
+     * landed, each of which takes as long as all the rest. */
+    asked = &slot->asked[slot->count++];
+    asked->state = SB_ASKED;
+    asked->stored.cell.row = cell->row;
+    asked->stored.cell.column = cell->column;
+    asked->stored.cell.npy = cell->npy;
+    asked->stored.extent = (struct sb_extent){0};
+    asked->index = index;
+    asked->at = asked->text_at = 0;
+    asked->name_at = name ? name_at + 1 : 0;
     return SB_OK;
 }
 
@@ -127,6 +134,7 @@ static int compare_places(const void *a, const void *b, void *context)
 
 static void sort_by_place(struct sb_table_slot *slot)
 {
+    struct sb_place last = {.index = -1};
     size_t count = 0;
 
     for (size_t i = 0; i < slot->count; i++) {
@@ -135,9 +143,9 @@ static void sort_by_place(struct sb_table_slot *slot)
         if (asked->state != SB_ASKED)
             continue;
         asked->stored.place = slot->table->ops->place_of(slot->table, &asked->stored.cell);
-        if (count > 0 &&
-            !is_before(slot->asked[slot->order[count - 1]].stored.place, asked->stored.place))
+        if (!is_before(last, asked->stored.place))
             slot->ascending = false;
+        last = asked->stored.place;
         slot->order[count++] = (uint32_t)i;
     }
     if (!slot->ascending)
@@ -148,15 +156,15 @@ static void sort_by_place(struct sb_table_slot *slot)
 /* How many in the order of places, from i on, are in one stretch of a shard. */
 static size_t stretch(const struct sb_table_slot *slot, size_t i)
 {
-    size_t n = 1;
+    struct sb_place last = slot->asked[slot->order[i]].stored.place;
+    size_t n;
 
-    while (i + n < slot->placed) {
-        struct sb_place last = slot->asked[slot->order[i + n - 1]].stored.place;
+    for (n = 1; i + n < slot->placed; n++) {
         struct sb_place next = slot->asked[slot->order[i + n]].stored.place;
 
         if (next.shard != last.shard || next.index > last.index + 1)
             break;
-        n++;
+        last = next;
     }
     return n;
 }
@@ -223,8 +231,8 @@ static enum sb_code locate(struct sb_table_slot *slot, struct sb_error *err)
     return SB_OK;
 }
 
-/* Up to which record stored bytes have room together. */
-static size_t end_of_room(const struct sb_table_slot *slot)
+/* Up to which record stored bytes have room together, and how much that is. */
+static size_t end_of_room(const struct sb_table_slot *slot, size_t *wanted)
 {
     size_t i, sum = 0;
 
@@ -237,6 +245,7 @@ static size_t end_of_room(const struct sb_table_slot *slot)
             break;
         sum += (size_t)asked->stored.extent.size;
     }
+    *wanted = sum;
     return i;
 }
 
@@ -248,11 +257,9 @@ struct stored_run {
     size_t at;
 };
 
-static bool is_wanted(const struct sb_asked *asked, const struct sb_table_slot *slot, size_t end)
+static bool is_wanted(const struct sb_table_slot *slot, size_t i, size_t end)
 {
-    size_t i = (size_t)(asked - slot->asked);
-
-    return i >= slot->next && i < end && asked->state == SB_ASKED_LOCATED;
+    return i >= slot->next && i < end && slot->asked[i].state == SB_ASKED_LOCATED;
 }
 
 static enum sb_code read_singly(struct sb_table_slot *slot, const struct stored_run *run,
@@ -263,7 +270,7 @@ static enum sb_code read_singly(struct sb_table_slot *slot, const struct stored_
         struct sb_error cause;
         enum sb_code code;
 
-        if (!is_wanted(asked, slot, end))
+        if (!is_wanted(slot, slot->order[i], end))
             continue;
         code = slot->table->ops->read(slot->reader, asked->stored.extent.shard,
                                       asked->stored.extent.offset, slot->stored.data + asked->at,
@@ -297,15 +304,12 @@ static bool joins(const struct stored_run *run, const struct sb_extent *extent)
            extent->offset <= run->offset + run->size && extent->offset >= run->offset;
 }
 
-static enum sb_code read_stored(struct sb_table_slot *slot, size_t end, struct sb_error *err)
+static enum sb_code read_stored(struct sb_table_slot *slot, size_t end, size_t wanted,
+                                struct sb_error *err)
 {
     struct stored_run run = {0};
-    size_t used = 0, wanted = 0;
+    size_t used = 0;
 
-    for (size_t i = slot->next; i < end; i++) {
-        if (slot->asked[i].state == SB_ASKED_LOCATED)
-            wanted += (size_t)slot->asked[i].stored.extent.size;
-    }
     sb_buf_clear(&slot->stored);
     if (sb_buf_reserve(&slot->stored, wanted))
         return sb_fail_memory(err);
@@ -313,7 +317,7 @@ static enum sb_code read_stored(struct sb_table_slot *slot, size_t end, struct s
         struct sb_asked *asked = &slot->asked[slot->order[i]];
         const struct sb_extent *extent = &asked->stored.extent;
 
-        if (!is_wanted(asked, slot, end))
+        if (!is_wanted(slot, slot->order[i], end))
             continue;
         if (!joins(&run, extent)) {
             if (read_run(slot, &run, end, err))
@@ -452,7 +456,7 @@ static enum sb_code answer(struct sb_table_slot *slot, size_t end, struct sb_err
 
 enum sb_code sb_table_slot_read(struct sb_table_slot *slot, struct sb_error *err)
 {
-    size_t end;
+    size_t end, wanted;
 
     sb_buf_clear(&slot->out);
     slot->answer = &slot->out;
@@ -461,9 +465,9 @@ enum sb_code sb_table_slot_read(struct sb_table_slot *slot, struct sb_error *err
     sb_framer_set_line_end(slot->framer, slot->options->line_end);
     if (!slot->located && locate(slot, err))
         return err->code;
-    end = end_of_room(slot);
+    end = end_of_room(slot, &wanted);
     slot->large = end == slot->next && end < slot->count;
-    if (read_stored(slot, end, err))
+    if (read_stored(slot, end, wanted, err))
         return err->code;
     if (!is_answer_itself(slot, end))
         return answer(slot, end, err);

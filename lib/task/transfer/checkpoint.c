@@ -386,11 +386,6 @@ void sb_checkpoint_watch_shards(struct sb_checkpoint *run, atomic_uint *shards)
         *shards = sb_writer_shards_before(run->guard);
 }
 
-struct sb_sink *sb_checkpoint_sink(struct sb_checkpoint *run)
-{
-    return run->sink;
-}
-
 enum sb_code sb_checkpoint_transfer(struct sb_checkpoint *run, struct sb_source *source,
                                     const struct sb_transfer_options *options, int64_t *members,
                                     struct sb_error *err)

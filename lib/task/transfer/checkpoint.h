@@ -58,9 +58,6 @@ enum sb_code sb_checkpoint_begin(struct sb_checkpoint *run, size_t input, bool b
  * thread. */
 void sb_checkpoint_watch_shards(struct sb_checkpoint *run, atomic_uint *shards);
 
-/* The sink of the present stretch, from the first begin on until the commit. */
-struct sb_sink *sb_checkpoint_sink(struct sb_checkpoint *run);
-
 /* sb_transfer of all of the source into stretches. */
 enum sb_code sb_checkpoint_transfer(struct sb_checkpoint *run, struct sb_source *source,
                                     const struct sb_transfer_options *options, int64_t *members,

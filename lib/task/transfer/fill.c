@@ -1,4 +1,3 @@
-#include "core/interrupt.h"
 #include "task/transfer/impl.h"
 #include "task/transfer/recode_member.h"
 
@@ -130,6 +129,7 @@ static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batc
     if (code)
         return code == SB_END ? SB_OK : code;
     if (transfer->options->dry_run || transfer->sink->unread) {
+        transfer->member.has |= choice.member.has;
         sb_transfer_tell_lost(transfer, &transfer->member);
         return SB_OK;
     }
@@ -162,11 +162,8 @@ static enum sb_code next_member(struct sb_transfer_run *transfer, struct sb_erro
     }
     do {
         code = sb_transfer_heed(transfer, err);
-        if (!code && sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
-        if (code)
-            return code;
-        code = sb_source_next(transfer->source, &transfer->member, err);
+        if (!code)
+            code = sb_source_next(transfer->source, &transfer->member, err);
         if (code)
             return code;
         transfer->members++;

@@ -1,4 +1,3 @@
-#include "core/interrupt.h"
 #include "task/transfer/impl.h"
 
 #include <inttypes.h>
@@ -34,10 +33,8 @@ enum sb_code sb_transfer_pass(struct sb_source *source, const struct sb_transfer
     enum sb_code code = SB_OK;
     const char *last;
 
-    for (int64_t i = 0; !code && i < place->members; i++) {
-        code = sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted")
-                                : sb_source_next(source, &member, err);
-    }
+    for (int64_t i = 0; !code && i < place->members; i++)
+        code = sb_source_next(source, &member, err);
     if ((code && code != SB_END) || place->members == 0)
         return code;
     last = place->last.size > 0 ? place->last.data : "";

@@ -166,7 +166,7 @@ static enum sb_code deliver(struct sb_recoder *recoder, size_t at, size_t size,
         return SB_OK;
     /* A few bytes may keep it busy for hours. */
     if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
+        return sb_fail_interrupt(err);
     stage->done += (int64_t)size;
     if (recoder->max_size > 0 && stage->done > recoder->max_size)
         return sb_fail(err, SB_LIMIT, "becomes more than %lld bytes; see --max-size",

@@ -143,9 +143,8 @@ static enum sb_code locate(struct bag_batch *batch, struct bag_item *item, struc
 enum sb_code sb_bag_batch_read(struct bag_batch *batch, int64_t offset, size_t size, size_t *got,
                                struct sb_error *err)
 {
-    if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
-    return sb_file_read(batch->records, batch->stored, size, offset, got, err);
+    return sb_interrupted() ? sb_fail_interrupt(err)
+                            : sb_file_read(batch->records, batch->stored, size, offset, got, err);
 }
 
 static enum sb_code pass_over(void *context, const void *data, size_t size, struct sb_error *err)
@@ -153,7 +152,7 @@ static enum sb_code pass_over(void *context, const void *data, size_t size, stru
     (void)context;
     (void)data;
     (void)size;
-    return sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted") : SB_OK;
+    return sb_heed_interrupt(err);
 }
 
 static void note_checksum(const struct bag_batch *batch, struct bag_item *item,

@@ -1,6 +1,9 @@
 #include "task/verify/bag_impl.h"
 
 #include "core/buf.h"
+#include "core/name.h"
+#include "store/out/lock.h"
+#include "store/out/temporary.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -27,13 +30,6 @@ static bool five_digits(const char *text, unsigned *out)
         *out = *out * 10 + (unsigned)(text[i] - '0');
     }
     return true;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
 }
 
 /* By the last "-of-" of its name; false: it is no shard of a set. */
@@ -65,9 +61,9 @@ static bool same_series(const struct shard_name *one, const struct shard_name *o
 
 static bool same_directory(const char *path, const char *other)
 {
-    size_t size = (size_t)(base_name(path) - path);
+    size_t size = (size_t)(sb_base_name(path) - path);
 
-    return size == (size_t)(base_name(other) - other) && memcmp(path, other, size) == 0;
+    return size == (size_t)(sb_base_name(other) - other) && memcmp(path, other, size) == 0;
 }
 
 /* Paths of one set, one behind the other in the spec. */
@@ -82,12 +78,12 @@ static struct stretch stretch_at(const struct bag_check *check, uint32_t first)
     struct stretch stretch = {.first = first, .end = first + 1};
     struct shard_name next;
 
-    if (!parse_shard_name(base_name(paths[first]), &stretch.name)) {
+    if (!parse_shard_name(sb_base_name(paths[first]), &stretch.name)) {
         stretch.name.shards = 0;
         return stretch;
     }
     while (stretch.end < check->file_count &&
-           parse_shard_name(base_name(paths[stretch.end]), &next) &&
+           parse_shard_name(sb_base_name(paths[stretch.end]), &next) &&
            next.shards == stretch.name.shards && same_series(&next, &stretch.name) &&
            same_directory(paths[first], paths[stretch.end]))
         stretch.end++;
@@ -106,7 +102,7 @@ static enum sb_code tell_missing(struct bag_check *check, const struct stretch *
     if (stretch->end - stretch->first < 2 || stretch->end - stretch->first >= stretch->name.shards)
         return SB_OK;
     for (unsigned i = 0; i < stretch->name.shards; i++) {
-        if (at < stretch->end && parse_shard_name(base_name(check->spec.paths[at]), &here) &&
+        if (at < stretch->end && parse_shard_name(sb_base_name(check->spec.paths[at]), &here) &&
             here.number == i) {
             at++;
             continue;
@@ -126,18 +122,6 @@ static enum sb_code tell_missing(struct bag_check *check, const struct stretch *
     return SB_OK;
 }
 
-/* Is it a file that stands in the way of the set: of a set with another number of shards? */
-static bool is_of_other_set(const struct stretch *stretch, const char *name, unsigned *shards)
-{
-    struct shard_name other;
-
-    if (!parse_shard_name(name, &other) || !same_series(&other, &stretch->name) ||
-        other.shards == stretch->name.shards)
-        return false;
-    *shards = other.shards;
-    return true;
-}
-
 /* What stands in the directory of a set and is not of it. */
 struct beside {
     unsigned shards; /* of the smallest other set; 0: there is none */
@@ -146,50 +130,30 @@ struct beside {
     struct sb_buf first; /* the first of the temporary files */
 };
 
-/* Is it a temporary file of a writer of this set (bag/writer.h)? It does not say of how many
- * shards. */
-static bool is_temporary(const struct stretch *stretch, const char *name)
-{
-    static const char limits[] = "limits.";
-    const struct shard_name *set = &stretch->name;
-    unsigned number;
-
-    if (*name++ != '.')
-        return false;
-    if (strncmp(name, limits, sizeof(limits) - 1) == 0)
-        name += sizeof(limits) - 1;
-    if (strncmp(name, set->prefix, set->prefix_size) != 0 || name[set->prefix_size] != '-')
-        return false;
-    name += set->prefix_size + 1;
-    if (!five_digits(name, &number))
-        return false;
-    name += NUMBER_SIZE;
-    return strncmp(name, set->suffix, strlen(set->suffix)) == 0 &&
-           strcmp(name + strlen(set->suffix), SB_BAG_NEW_SUFFIX) == 0;
-}
-
-static enum sb_code note_name(const struct stretch *stretch, const char *name,
+static enum sb_code note_name(const struct sb_shard_pattern *set, const char *name,
                               struct beside *beside, struct sb_error *err)
 {
-    unsigned shards;
+    struct sb_bag_found found = sb_bag_recognize(set, name);
 
-    if (is_temporary(stretch, name)) {
+    if (found.what == SB_FOUND_TEMPORARY) {
         if (beside->temporary++ == 0 && sb_buf_add_text(&beside->first, name))
             return sb_fail_memory(err);
-    } else if (is_of_other_set(stretch, name, &shards)) {
-        if (beside->shards == 0 || shards < beside->shards) {
-            beside->shards = shards;
+    } else if (found.what == SB_FOUND_SHARD && found.shards != set->shards &&
+               found.shard < found.shards) {
+        if (beside->shards == 0 || found.shards < beside->shards) {
+            beside->shards = found.shards;
             beside->count = 0;
         }
-        beside->count += shards == beside->shards;
+        beside->count += found.shards == beside->shards;
     }
     return SB_OK;
 }
 
-static enum sb_code look_beside(const char *path, const struct stretch *stretch,
-                                struct beside *beside, struct sb_error *err)
+static enum sb_code look_beside(const struct sb_shard_pattern *set, struct beside *beside,
+                                struct sb_error *err)
 {
-    size_t directory_size = (size_t)(base_name(path) - path);
+    const char *path = set->path;
+    size_t directory_size = (size_t)(sb_base_name(path) - path);
     struct sb_buf directory = {0};
     const struct dirent *entry;
     enum sb_code code = SB_OK;
@@ -199,7 +163,7 @@ static enum sb_code look_beside(const char *path, const struct stretch *stretch,
         return sb_fail_memory(err);
     dir = opendir(directory.data);
     while (!code && dir && (entry = readdir(dir)))
-        code = note_name(stretch, entry->d_name, beside, err);
+        code = note_name(set, entry->d_name, beside, err);
     if (dir)
         closedir(dir);
     sb_buf_release(&directory);
@@ -224,17 +188,6 @@ static void tell_others(struct bag_check *check, const struct stretch *stretch,
                 stretch->name.shards, beside->shards);
 }
 
-/* DIR/.NAME and a suffix: what a writer leaves that was killed. `name` replaces what it holds. */
-static enum sb_code hidden_name(const char *path, const char *base, int base_size,
-                                const char *suffix, struct sb_buf *name, struct sb_error *err)
-{
-    sb_buf_clear(name);
-    if (sb_buf_add_format(name, "%.*s.%.*s%s", (int)(base_name(path) - path), path, base_size, base,
-                          suffix))
-        return sb_fail_memory(err);
-    return SB_OK;
-}
-
 enum lock { NO_LOCK, LEFT, HELD };
 
 static enum lock look_at_lock(const char *path)
@@ -252,21 +205,24 @@ static enum lock look_at_lock(const char *path)
 
 enum sb_code sb_verify_bag_is_written(const char *path, bool *written, struct sb_error *err)
 {
-    const char *base = base_name(path);
     struct sb_buf lock = {0};
-    enum sb_code code = hidden_name(path, base, (int)strlen(base), SB_BAG_LOCK_SUFFIX, &lock, err);
+    enum sb_code code = sb_out_hide(path, SB_OUT_LOCK_SUFFIX, &lock, err);
 
     *written = !code && look_at_lock(lock.data) == HELD;
     sb_buf_release(&lock);
     return code;
 }
 
-/* lock_path: of those who write it. */
-static void tell_writer(struct bag_check *check, const char *path, const char *lock_path,
-                        int64_t temporary, const char *first)
+/* written: what they lock who write it. */
+static enum sb_code tell_writer(struct bag_check *check, const char *path, const char *written,
+                                int64_t temporary, const char *first, struct sb_error *err)
 {
-    enum lock lock = look_at_lock(lock_path);
+    struct sb_buf lock_path = {0};
+    enum sb_code code = sb_out_hide(written, SB_OUT_LOCK_SUFFIX, &lock_path, err);
+    enum lock lock = code ? NO_LOCK : look_at_lock(lock_path.data);
 
+    if (code)
+        return code;
     if (lock == HELD)
         sb_tell(check->notify, SB_WARNING, "written", path, "is being written just now");
     else if (temporary > 0)
@@ -280,49 +236,45 @@ static void tell_writer(struct bag_check *check, const char *path, const char *l
         sb_verify_bag_say(check, SB_REMEDY_LEFTOVERS, "leftover", BAG_PATH(path),
                           "a writer of it was killed, and left %s; the next one undoes what it "
                           "began",
-                          base_name(lock_path));
+                          sb_base_name(lock_path.data));
+    sb_buf_release(&lock_path);
+    return SB_OK;
 }
 
 static enum sb_code look_at_set(struct bag_check *check, const struct stretch *stretch,
                                 struct sb_error *err)
 {
     const char *path = check->spec.paths[stretch->first];
+    struct sb_shard_pattern set = {
+        .path = path,
+        .prefix_size = (size_t)(stretch->name.prefix + stretch->name.prefix_size - path),
+        .suffix = stretch->name.suffix,
+        .shards = stretch->name.shards};
     struct beside beside = {0};
-    struct sb_buf set = {0}, lock = {0};
-    enum sb_code code = look_beside(path, stretch, &beside, err);
+    struct sb_buf spec = {0};
+    enum sb_code code = look_beside(&set, &beside, err);
 
-    if (!code && sb_buf_add_format(&set, "%.*s@%s", (int)stretch->name.prefix_size,
-                                   stretch->name.prefix, stretch->name.suffix))
+    if (!code && sb_buf_add_format(&spec, "%.*s@%s", (int)set.prefix_size, path, set.suffix))
         code = sb_fail_memory(err);
-    if (!code)
-        code = hidden_name(path, set.data, (int)set.size, SB_BAG_LOCK_SUFFIX, &lock, err);
     if (!code) {
         tell_others(check, stretch, &beside);
-        tell_writer(check, path, lock.data, beside.temporary, beside.first.data);
+        code = tell_writer(check, path, spec.data, beside.temporary, beside.first.data, err);
     }
     sb_buf_release(&beside.first);
-    sb_buf_release(&set);
-    sb_buf_release(&lock);
+    sb_buf_release(&spec);
     return code;
 }
 
 /* What writers of this very file leave. */
 static enum sb_code look_at_file(struct bag_check *check, const char *path, struct sb_error *err)
 {
-    const char *base = base_name(path);
-    struct sb_buf temporary = {0}, lock = {0};
-    bool there = false;
-    enum sb_code code =
-        hidden_name(path, base, (int)strlen(base), SB_BAG_NEW_SUFFIX, &temporary, err);
+    struct sb_buf temporary = {0};
+    enum sb_code code = sb_out_hide(path, SB_BAG_NEW_SUFFIX, &temporary, err);
 
     if (!code)
-        code = hidden_name(path, base, (int)strlen(base), SB_BAG_LOCK_SUFFIX, &lock, err);
-    if (!code) {
-        there = access(temporary.data, F_OK) == 0;
-        tell_writer(check, path, lock.data, there, base_name(temporary.data));
-    }
+        code = tell_writer(check, path, path, access(temporary.data, F_OK) == 0,
+                           sb_base_name(temporary.data), err);
     sb_buf_release(&temporary);
-    sb_buf_release(&lock);
     return code;
 }
 

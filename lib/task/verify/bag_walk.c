@@ -98,9 +98,7 @@ enum sb_code sb_verify_bag_walk(const struct sb_file *file, const struct sb_file
     *frames = 0;
     *end = 0;
     while (!code) {
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
-        code = pass_frame(&walk, end, err);
+        code = sb_interrupted() ? sb_fail_interrupt(err) : pass_frame(&walk, end, err);
         if (!code)
             ends[count++] = htole64((uint64_t)*end);
         if (count == LIMITS_AT_A_TIME || (code == SB_END && count > 0)) {

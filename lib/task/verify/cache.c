@@ -67,7 +67,7 @@ static enum sb_code look_at_segments(struct sb_cache_check *check, struct sb_err
         return sb_fail_memory(err);
     for (uint32_t i = 0; !code && i < check->segments; i++) {
         if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
+            return sb_fail_interrupt(err);
         code = sb_cache_segment(check->cache, i, &segment, err);
         check->numbers[i] = segment.number;
         check->first_rows[i] = rows;
@@ -83,7 +83,7 @@ static enum sb_code look_at_segments(struct sb_cache_check *check, struct sb_err
 /* An empty one is as good as any. */
 static void check_key(struct sb_cache_check *check, const struct sb_cache_row *row)
 {
-    const struct sb_cache_key *key = &row->key;
+    const struct sb_row_key *key = &row->key;
 
     if (!sb_is_utf8(key->text, key->size))
         sb_cache_defect(check, SB_REMEDY_REPAIR, "key", key->text, key->size,
@@ -97,8 +97,6 @@ static enum sb_code look_at_keys(struct sb_cache_check *check, struct sb_error *
     enum sb_code code;
 
     while (!(code = sb_cache_next(check->cache, &row, err))) {
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
         check_key(check, &row);
         check->counts->rows++;
         at = check->first_rows[row.place.segment] + row.place.row;

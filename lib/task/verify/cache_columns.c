@@ -39,16 +39,10 @@ static int by_text(const void *a, const void *b)
 static enum sb_code add_field(struct sb_cache_schema *schema, const char *name, const char *type,
                               struct sb_error *err)
 {
-    size_t room = schema->room ? 2 * schema->room : 16;
-    struct sb_cache_column *grown, *field;
+    struct sb_cache_column *field;
 
-    if (schema->count == schema->room) {
-        grown = reallocarray(schema->fields, room, sizeof(*grown));
-        if (!grown)
-            return sb_fail_memory(err);
-        schema->fields = grown;
-        schema->room = room;
-    }
+    if (sb_grow(&schema->fields, &schema->room, schema->count, sizeof(*field), err))
+        return err->code;
     field = &schema->fields[schema->count++];
     *field = (struct sb_cache_column){.name = strdup(name ? name : ""),
                                       .type = strdup(type ? type : "")};
@@ -58,16 +52,9 @@ static enum sb_code add_field(struct sb_cache_schema *schema, const char *name, 
 static enum sb_code add_tensor(struct sb_cache_schema *schema, const char *name,
                                struct sb_error *err)
 {
-    size_t room = schema->tensor_room ? 2 * schema->tensor_room : 16;
-    char **grown;
-
-    if (schema->tensor_count == schema->tensor_room) {
-        grown = reallocarray(schema->tensors, room, sizeof(*grown));
-        if (!grown)
-            return sb_fail_memory(err);
-        schema->tensors = grown;
-        schema->tensor_room = room;
-    }
+    if (sb_grow(&schema->tensors, &schema->tensor_room, schema->tensor_count,
+                sizeof(*schema->tensors), err))
+        return err->code;
     schema->tensors[schema->tensor_count] = strdup(name ? name : "");
     return schema->tensors[schema->tensor_count++] ? SB_OK : sb_fail_memory(err);
 }

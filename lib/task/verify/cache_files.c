@@ -67,18 +67,12 @@ static enum sb_code keep_leftover(void *context, const char *path, const char *n
                                   const struct stat *st, struct sb_error *err)
 {
     struct sb_cache_check *check = context;
-    struct sb_cache_leftover *grown;
-    size_t room = check->leftover_room ? 2 * check->leftover_room : 16;
 
     if (!S_ISREG(st->st_mode) || !sb_cache_is_leftover(name))
         return SB_OK;
-    if (check->leftover_count == check->leftover_room) {
-        grown = reallocarray(check->leftovers, room, sizeof(*grown));
-        if (!grown)
-            return sb_fail_memory(err);
-        check->leftovers = grown;
-        check->leftover_room = room;
-    }
+    if (sb_grow(&check->leftovers, &check->leftover_room, check->leftover_count,
+                sizeof(*check->leftovers), err))
+        return err->code;
     check->leftovers[check->leftover_count] =
         (struct sb_cache_leftover){.path = strdup(path), .st = *st};
     if (!check->leftovers[check->leftover_count].path)

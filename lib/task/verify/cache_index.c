@@ -129,7 +129,7 @@ static enum sb_code judge(struct index_check *index, const struct sb_pickle_entr
                           bool *right, struct sb_error *err)
 {
     struct sb_cache_place place;
-    struct sb_cache_key key;
+    struct sb_row_key key;
     int64_t row;
     enum sb_code code;
 
@@ -155,9 +155,8 @@ static enum sb_code take_entry(void *context, const struct sb_pickle_entry *entr
     bool right;
     enum sb_code code;
 
-    if (++index->entries % 4096 == 0 && sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
-    code = judge(index, entry, &right, err);
+    index->entries++;
+    code = sb_interrupted() ? sb_fail_interrupt(err) : judge(index, entry, &right, err);
     if (!code && right)
         note_right(index, entry);
     else if (!code)

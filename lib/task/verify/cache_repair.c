@@ -1,6 +1,6 @@
 #include "core/io.h"
 #include "store/cache/index.h"
-#include "store/cache/lock.h"
+#include "store/out/lock.h"
 #include "task/verify/cache_impl.h"
 
 #include <errno.h>
@@ -42,8 +42,10 @@ static enum sb_code look_at_age(struct sb_cache_check *check, enum sb_level leve
 static enum sb_code write_index(struct sb_cache_check *check, struct sb_error *err)
 {
     struct sb_error found;
-    enum sb_code code =
-        check->options->dry_run ? SB_OK : sb_cache_write_index(check->cache, check->dir, &found);
+    bool done;
+    enum sb_code code = check->options->dry_run
+                            ? SB_OK
+                            : sb_cache_write_index(check->cache, check->dir, &done, &found);
 
     if (code == SB_CHANGED) {
         sb_tell(check->notify, SB_PROBLEM, "changed", NULL, "%s", found.text);
@@ -102,7 +104,7 @@ static enum sb_code remove_leftovers(struct sb_cache_check *check, struct sb_err
 
 /* Against other repairs, and our own writers. Where none can be made, as beside a mount point,
  * there is none, as torchcachex has none either. SB_END: it is held, which is told. */
-static enum sb_code take_lock(struct sb_cache_check *check, struct sb_bag_lock *lock,
+static enum sb_code take_lock(struct sb_cache_check *check, struct sb_out_lock *lock,
                               struct sb_error *err)
 {
     char *path = realpath(check->dir, NULL);
@@ -111,7 +113,7 @@ static enum sb_code take_lock(struct sb_cache_check *check, struct sb_bag_lock *
 
     if (!path)
         return sb_fail_errno(err, errno, "%s", check->dir);
-    code = sb_cache_lock_take(lock, path, check->dir, &found);
+    code = sb_out_lock_take_beside(lock, path, check->dir, &found);
     free(path);
     if (code == SB_NOMEM)
         return sb_fail_memory(err);
@@ -123,14 +125,14 @@ static enum sb_code take_lock(struct sb_cache_check *check, struct sb_bag_lock *
 
 static enum sb_code put_right(struct sb_cache_check *check, bool index, struct sb_error *err)
 {
-    struct sb_bag_lock lock = {.fd = -1};
+    struct sb_out_lock lock = {.fd = -1};
     enum sb_code code = check->options->dry_run ? SB_OK : take_lock(check, &lock, err);
 
     if (!code && index)
         code = write_index(check, err);
     if (!code)
         code = remove_leftovers(check, err);
-    sb_bag_lock_drop(&lock);
+    sb_out_lock_drop(&lock);
     return code == SB_END ? SB_OK : code;
 }
 

@@ -134,7 +134,7 @@ static enum sb_code tell_row(struct value_check *values, struct sb_cache_place p
 {
     struct sb_cache_check *check = values->check;
     struct sb_error found = {.text = "could not be read once"}, inner;
-    struct sb_cache_key key = {0};
+    struct sb_row_key key = {0};
     int64_t bytes = 0;
     enum sb_code code = read_row(check->reader, place, fields, &bytes, &found);
 

@@ -112,8 +112,6 @@ static enum sb_code next_member(struct check *check, struct sb_member *member, s
     enum sb_code code;
 
     for (;;) {
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
         code = sb_source_next(check->source, member, err);
         if (code)
             return code;
@@ -177,8 +175,6 @@ static enum sb_code read_member(struct check *check, const struct sb_member *mem
     enum sb_code code;
 
     while (!(code = sb_source_block(check->source, &data, &size, err))) {
-        if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
         check->result->bytes_read += (int64_t)size;
         show_progress(check);
     }
@@ -241,7 +237,7 @@ static enum sb_code pass_over(void *context, const void *data, size_t size, stru
     (void)context;
     (void)data;
     (void)size;
-    return sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted") : SB_OK;
+    return sb_heed_interrupt(err);
 }
 
 static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)

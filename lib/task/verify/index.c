@@ -4,6 +4,7 @@
 #include "archive/parent.h"
 #include "archive/shards.h"
 #include "core/interrupt.h"
+#include "core/thread.h"
 #include "task/verify/impl.h"
 #include "task/verify/plan.h"
 
@@ -100,9 +101,8 @@ enum sb_code sb_verify_integrity_start(struct verify *verify, struct sb_error *e
     if (code != SB_OK)
         return code;
     sqlite3_progress_handler(check->db, 10000, asked_to_stop, check);
-    int error_number = pthread_create(&check->thread, NULL, run_integrity, check);
-    if (error_number)
-        return sb_fail_errno(err, error_number, "cannot start a thread");
+    if (!sb_thread_start(&check->thread, run_integrity, check))
+        return sb_fail_errno(err, errno, "cannot start a thread");
     check->running = true;
     return SB_OK;
 }
@@ -163,7 +163,7 @@ enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait, struc
         *err = check->err;
     sb_verify_integrity_free(check);
     if (sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
+        return sb_fail_interrupt(err);
     return code == SB_DAMAGED ? SB_OK : code;
 }
 

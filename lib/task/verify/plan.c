@@ -4,7 +4,6 @@
 #include "archive/database.h"
 #include "archive/shards.h"
 #include "core/hash64.h"
-#include "core/interrupt.h"
 #include "core/little_endian.h"
 
 #include <sqlite3.h>
@@ -143,8 +142,6 @@ static enum sb_code pass_over(struct pass *pass, struct sb_archive *archive, str
         code = sb_cursor_next(cursor, &entry, err);
         if (code == SB_OK)
             code = add_file(pass, &entry, err);
-        if (code == SB_OK && sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
     }
     sb_cursor_free(cursor);
     return code == SB_END ? SB_OK : code;

@@ -1,5 +1,7 @@
 #include "task/verify/plan_impl.h"
 
+#include "core/time.h"
+
 #include "archive/archive.h"
 #include "archive/database.h"
 
@@ -32,10 +34,7 @@ static const char *const statement_texts[SB_PLAN_STATEMENTS] = {
 
 int64_t sb_verify_plan_clock(void)
 {
-    struct timespec now = {0};
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return sb_clock_ns() / 1000000;
 }
 
 enum sb_code sb_verify_plan_statement(struct sb_verify_plan *plan, enum sb_plan_statement which,

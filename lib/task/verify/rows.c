@@ -270,7 +270,7 @@ enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select, str
         if (code == SB_OK)
             code = check_row(&pass, &entry, err);
         if (code == SB_OK && sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+            code = sb_fail_interrupt(err);
     }
     if (code == SB_END)
         code = pass.tree ? sb_treestat_end(pass.tree, err) : SB_OK;

@@ -345,7 +345,7 @@ enum sb_code sb_verify_shard_ends(struct verify *verify, struct sb_error *err)
         if (code == SB_OK && shard >= 0)
             code = check_end(verify, (uint32_t)shard++, err);
         if (code == SB_OK && sb_interrupted())
-            code = sb_fail(err, SB_INTERRUPT, "interrupted");
+            code = sb_fail_interrupt(err);
     }
     return sb_verify_index_failed(verify, code, err);
 }

@@ -4,6 +4,7 @@
 #include "archive/database.h"
 #include "core/file_lock.h"
 #include "core/io.h"
+#include "core/time.h"
 #include "task/verify/choice.h"
 
 #include <errno.h>
@@ -279,7 +280,7 @@ static struct shard_row row_of(const struct stat *st)
 {
     return (struct shard_row){
         .size = st->st_size,
-        .mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
+        .mtime_ns = sb_time_ns(st->st_mtim),
         .inode = (int64_t)st->st_ino,
     };
 }

@@ -12,8 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BLOCK      ((size_t)4 << 20) /* of the data section, read at once */
-#define LOOK_ITEMS 4096              /* between two looks at whether it was interrupted */
+#define BLOCK ((size_t)4 << 20) /* of the data section, read at once */
 
 #define UNPROVED "a Syrah file has no checksums: bytes that changed go unnoticed"
 
@@ -124,13 +123,6 @@ static enum sb_code check_item(struct check *check, int64_t item, struct sb_erro
     return SB_OK;
 }
 
-static enum sb_code look_for_interrupt(int64_t item, struct sb_error *err)
-{
-    if (item % LOOK_ITEMS == 0 && sb_interrupted())
-        return sb_fail(err, SB_INTERRUPT, "interrupted");
-    return SB_OK;
-}
-
 static enum sb_code check_items(struct check *check, struct sb_error *err)
 {
     int64_t count = sb_syrah_count(check->syrah);
@@ -141,7 +133,7 @@ static enum sb_code check_items(struct check *check, struct sb_error *err)
     if (!check->row)
         return sb_fail_memory(err);
     for (int64_t item = 0; !code && item < count; item++) {
-        code = look_for_interrupt(item, err);
+        code = sb_heed_interrupt(err);
         if (!code)
             code = check_item(check, item, err);
     }
@@ -154,7 +146,7 @@ static enum sb_code sort_item(const struct check *check, int64_t item, sqlite3_s
                               struct sb_error *err)
 {
     uint32_t count = sb_syrah_array_count(check->syrah);
-    enum sb_code code = look_for_interrupt(item, err);
+    enum sb_code code = sb_heed_interrupt(err);
 
     for (uint32_t array = 0; !code && array < count; array++) {
         struct sb_extent extent;
@@ -206,7 +198,7 @@ static enum sb_code compare_sorted(const struct check *check, sqlite3_stmt *sele
 
     while (sb_database_row(select, &code, err)) {
         if (sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
+            return sb_fail_interrupt(err);
         next = placed_of(select);
         if (next.extent.offset < holder.extent.offset + holder.extent.size)
             say_overlap(check, &next, &holder);
@@ -271,8 +263,7 @@ static enum sb_code read_all(const struct check *check, struct sb_error *err)
     while (!code && at < end) {
         size_t size = end - at < (int64_t)BLOCK ? (size_t)(end - at) : BLOCK;
 
-        code = sb_interrupted() ? sb_fail(err, SB_INTERRUPT, "interrupted")
-                                : read_block(check, at, size, block, err);
+        code = sb_interrupted() ? sb_fail_interrupt(err) : read_block(check, at, size, block, err);
         at += (int64_t)size;
         if (check->events->progress)
             check->events->progress(check->events->context, at, end, check->result->files);

@@ -38,14 +38,10 @@ struct sb_treestat {
 
 static struct level *push(struct levels *levels, size_t size)
 {
-    if (levels->count == levels->room) {
-        size_t room = levels->room ? levels->room * 2 : 16;
-        struct level *items = reallocarray(levels->items, room, sizeof(*items));
-        if (!items)
-            return NULL;
-        levels->items = items;
-        levels->room = room;
-    }
+    struct sb_error ignored;
+
+    if (sb_grow(&levels->items, &levels->room, levels->count, sizeof(*levels->items), &ignored))
+        return NULL;
     struct level *level = &levels->items[levels->count++];
     *level = (struct level){.size = size};
     return level;

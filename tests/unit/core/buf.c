@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 static void starts_empty_and_can_be_released(void)
 {
@@ -120,6 +121,26 @@ static void events_reach_their_sink(void)
     sb_tell(&(struct sb_notify){0}, SB_NOTE, "missing", NULL, "nobody listens");
 }
 
+static void an_array_grows_to_hold_its_next_element(void)
+{
+    struct sb_error err;
+    int64_t *numbers = NULL;
+    size_t room = 0;
+
+    for (size_t i = 0; i < 1000; i++) {
+        size_t before = room;
+
+        CHECK(sb_grow(&numbers, &room, i, sizeof(*numbers), &err) == SB_OK);
+        CHECK(room > i && (room == before || room >= 2 * before));
+        numbers[i] = (int64_t)i;
+    }
+    for (size_t i = 0; i < 1000; i++)
+        CHECK(numbers[i] == (int64_t)i);
+    CHECK(sb_grow(&numbers, &room, 5000, sizeof(*numbers), &err) == SB_OK && room > 5000);
+    CHECK(numbers[999] == 999);
+    free(numbers);
+}
+
 int main(void)
 {
     RUN(starts_empty_and_can_be_released);
@@ -130,5 +151,6 @@ int main(void)
     RUN(errors_carry_code_text_and_errno);
     RUN(errors_longer_than_their_room_are_cut);
     RUN(events_reach_their_sink);
+    RUN(an_array_grows_to_hold_its_next_element);
     return check_end();
 }

@@ -42,13 +42,13 @@ static bool asks_without_signal(void)
 {
     bool before = sb_interrupted();
 
-    sb_catch_interrupts();
+    sb_catch_interrupts(sb_context_now);
     return !before && !sb_interrupted() && sb_interrupt_signal() == 0;
 }
 
 static bool notices(int number)
 {
-    sb_catch_interrupts();
+    sb_catch_interrupts(sb_context_now);
     raise(number);
     return sb_interrupted() && sb_interrupt_signal() == number;
 }
@@ -78,7 +78,7 @@ static void signals_are_remembered(void)
 
 static bool raises_twice(void)
 {
-    sb_catch_interrupts();
+    sb_catch_interrupts(sb_context_now);
     raise(SIGINT);
     raise(SIGALRM);
     raise(SIGINT);
@@ -87,7 +87,7 @@ static bool raises_twice(void)
 
 static bool raises_two_kinds(void)
 {
-    sb_catch_interrupts();
+    sb_catch_interrupts(sb_context_now);
     raise(SIGINT);
     raise(SIGALRM);
     raise(SIGTERM);
@@ -97,7 +97,7 @@ static bool raises_two_kinds(void)
 /* As timeout(1) does, which signals its child and then its group. */
 static bool raises_at_once(void)
 {
-    sb_catch_interrupts();
+    sb_catch_interrupts(sb_context_now);
     raise(SIGTERM);
     raise(SIGTERM);
     raise(SIGHUP);
@@ -117,7 +117,7 @@ static bool ignored_stays_ignored(void)
 {
     signal(SIGHUP, SIG_IGN);
     signal(SIGINT, SIG_IGN);
-    sb_catch_interrupts();
+    sb_catch_interrupts(sb_context_now);
     raise(SIGHUP);
     raise(SIGINT);
     if (sb_interrupted())
@@ -141,7 +141,7 @@ static bool write_beyond_limit_fails(void)
     enum sb_code code;
     int fd;
 
-    sb_catch_interrupts();
+    sb_catch_interrupts(sb_context_now);
     fd = mkstemp(path);
     unlink(path);
     setrlimit(RLIMIT_FSIZE, &limit);
@@ -163,7 +163,7 @@ static bool read_comes_back(void)
     int ends[2];
     pid_t parent = getpid();
 
-    sb_catch_interrupts();
+    sb_catch_interrupts(sb_context_now);
     if (pipe(ends))
         return false;
     if (fork() == 0) {
@@ -182,7 +182,7 @@ static bool write_comes_back(void)
     int ends[2];
     pid_t parent = getpid();
 
-    sb_catch_interrupts();
+    sb_catch_interrupts(sb_context_now);
     if (pipe(ends))
         return false;
     if (fork() == 0) {
@@ -201,7 +201,7 @@ static bool late_read_comes_back(void)
     size_t got;
     int ends[2];
 
-    sb_catch_interrupts();
+    sb_catch_interrupts(sb_context_now);
     if (pipe(ends) || raise(SIGTERM))
         return false;
     return sb_read_full(ends[0], data, sizeof(data), &got, "pipe", &err) == SB_INTERRUPT;
@@ -229,7 +229,7 @@ static bool read_goes_on(void)
     int ends[2];
     pid_t parent = getpid();
 
-    sb_catch_interrupts();
+    sb_catch_interrupts(sb_context_now);
     sigaction(SIGUSR1, &action, NULL);
     if (pipe(ends))
         return false;

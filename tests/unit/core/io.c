@@ -1,6 +1,7 @@
 /* lib/core/io.h */
 #include "core/io.h"
 #include "check.h"
+#include "core/context.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -335,12 +336,18 @@ static void a_range_is_copied_to_files_and_pipes(void)
 
 static void temporary_files_go_to_tmpdir_or_beside(void)
 {
+    struct sb_context context, *former = sb_context_enter(&context);
+
     setenv("TMPDIR", "/somewhere", 1);
+    sb_context_init(&context);
     check_temp_directory("a/b", "/somewhere");
     setenv("TMPDIR", "", 1);
+    sb_context_init(&context);
     check_temp_directory("a/b", "a");
     unsetenv("TMPDIR");
+    sb_context_init(&context);
     check_temp_directory("/a/b/c", "/a/b");
+    sb_context_enter(former);
     check_temp_directory("a", ".");
     check_temp_directory("/a", "/");
 }

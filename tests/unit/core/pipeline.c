@@ -421,7 +421,7 @@ static bool is_interrupted_cleanly(unsigned threads, bool takes_turns)
 
         signal(SIGTERM, SIG_DFL);
         alarm(60);
-        sb_catch_interrupts();
+        sb_catch_interrupts(sb_context_now);
         run.takes_turns = takes_turns;
         run.interrupt_at = 50;
         code = execute(&run, threads, &err);

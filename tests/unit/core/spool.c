@@ -86,9 +86,39 @@ static void a_part_may_lie_in_the_file_and_in_memory(void)
     sb_spool_release(&spool);
 }
 
+static void what_is_cut_off_is_replaced_by_what_comes(void)
+{
+    struct sb_spool spool = {.beside = ".", .fd = -1};
+    int64_t cuts[] = {WIDE * (int64_t)BLOCK, WIDE * (int64_t)BLOCK - 10, 3 * (int64_t)BLOCK + 10,
+                      0};
+
+    add(&spool, WIDE);
+    for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++) {
+        sb_spool_cut(&spool, cuts[i]);
+        CHECK(sb_spool_size(&spool) == cuts[i]);
+        add(&spool, 2);
+        feed(&spool, 0, cuts[i] + 2 * (int64_t)BLOCK);
+    }
+    sb_spool_release(&spool);
+}
+
+static void what_is_larger_than_its_memory_goes_to_the_file_at_once(void)
+{
+    struct sb_spool spool = {.beside = ".", .memory_most = BLOCK - 1, .fd = -1};
+    char first = byte_at(0);
+
+    CHECK(sb_spool_add(&spool, &first, 1, &err) == SB_OK && spool.memory.size == 1);
+    add(&spool, 2);
+    CHECK(spool.memory.size == 0 && spool.in_file == 1 + 2 * (int64_t)BLOCK);
+    feed(&spool, 0, spool.in_file);
+    sb_spool_release(&spool);
+}
+
 int main(void)
 {
     RUN(any_part_is_read_again);
     RUN(a_part_may_lie_in_the_file_and_in_memory);
+    RUN(what_is_cut_off_is_replaced_by_what_comes);
+    RUN(what_is_larger_than_its_memory_goes_to_the_file_at_once);
     return check_end();
 }

@@ -1,7 +1,9 @@
 /* lib/core/throttle.h, on a clock that only waiting moves */
 #include "core/throttle.h"
 #include "check.h"
+#include "core/context.h"
 #include "core/io.h"
+#include "core/thread.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -28,12 +30,12 @@ static void wait_until(int64_t time)
 }
 
 static const struct sb_throttle_clock fake = {tell_time, wait_until};
+static struct sb_context context = {.throttle.clock = &fake};
 
 static void begin(int64_t rate)
 {
     atomic_store(&time_now, 1000 * SECOND);
-    sb_throttle_use(&fake);
-    sb_throttle_set(rate);
+    sb_throttle_set(&context.throttle, rate);
 }
 
 static int64_t elapsed(void)
@@ -114,7 +116,7 @@ static void threads_share_the_limit(void)
 
     begin(1000000);
     for (int i = 0; i < 4; i++)
-        CHECK(pthread_create(&threads[i], NULL, read_some, NULL) == 0);
+        CHECK(sb_thread_start(&threads[i], read_some, NULL));
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
     CHECK(elapsed() == 4 * SECOND);
@@ -159,6 +161,7 @@ static void each_byte_of_io_counts_once(void)
 
 int main(void)
 {
+    sb_context_enter(&context);
     RUN(without_a_limit_nothing_waits);
     RUN(bytes_take_their_time);
     RUN(reading_and_writing_have_a_limit_each);
@@ -167,6 +170,5 @@ int main(void)
     RUN(extremes_stay_in_range);
     RUN(threads_share_the_limit);
     RUN(each_byte_of_io_counts_once);
-    sb_throttle_use(NULL);
     return check_end();
 }

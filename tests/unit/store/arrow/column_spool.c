@@ -38,7 +38,7 @@ static void add(struct sb_column_spool *spool, size_t column, size_t size)
     CHECK(sb_column_spool_size(spool, column) == at + (int64_t)size);
 }
 
-static void check_all(const struct sb_column_spool *spool)
+static void check_all(struct sb_column_spool *spool)
 {
     for (size_t column = 0; column < COLUMNS; column++) {
         struct expected expected = {.column = column};

@@ -26,7 +26,7 @@ static void fill(struct sb_limit_spool *spool, int64_t count)
     struct sb_error err;
 
     for (int64_t i = 0; i < count; i++)
-        CHECK(sb_limit_spool_add(spool, i * 3, &err) == SB_OK);
+        CHECK(sb_limit_spool_add(spool, &(int64_t){i * 3}, 1, &err) == SB_OK);
     CHECK(sb_limit_spool_count(spool) == count);
 }
 

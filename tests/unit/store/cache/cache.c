@@ -38,7 +38,7 @@ static const char *rows_of(struct sb_cache *cache)
 static const char *find(struct sb_cache *cache, const char *names)
 {
     static char text[1000], copy[500];
-    struct sb_cache_key keys[20];
+    struct sb_row_key keys[20];
     struct sb_cache_place places[20];
     struct sb_cache_reader *reader;
     size_t count = 0, size = 0;
@@ -46,7 +46,7 @@ static const char *find(struct sb_cache *cache, const char *names)
     snprintf(copy, sizeof(copy), "%s", names);
     text[0] = '\0';
     for (char *rest = copy, *name; (name = strtok_r(NULL, " ", &rest));)
-        keys[count++] = (struct sb_cache_key){name, strlen(name)};
+        keys[count++] = (struct sb_row_key){name, strlen(name)};
     CHECK(sb_cache_find(cache, keys, count, places, &err) == SB_OK);
     CHECK(sb_cache_reader_new(&reader, cache, &err) == SB_OK);
     for (size_t i = 0; i < count; i++) {

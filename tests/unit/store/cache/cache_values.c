@@ -182,7 +182,7 @@ static const char *keys_of(struct sb_cache *cache)
 
 static void damaged_segments_among_sound_ones_are_told_once(void)
 {
-    struct sb_cache_key key = {"b", 1};
+    struct sb_row_key key = {"b", 1};
     struct sb_cache_place place;
     struct sb_cache *cache;
     int64_t rows, live;
@@ -237,7 +237,7 @@ static void values_come_with_their_shapes(void)
     struct sb_cache_place place = {0};
     struct sb_cache_reader *reader;
     struct sb_cache_value value;
-    struct sb_cache_key key;
+    struct sb_row_key key;
     struct sb_cache *cache;
     unsigned char byte = 9;
     float number;

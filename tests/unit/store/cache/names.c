@@ -43,6 +43,7 @@ static void left_overs_are_what_writers_call_so(void)
         "segment_000099.arrow.shardbox.tmp",
         "schema.json.shardbox.tmp",
         ".index.pkl.shardbox-out",
+        ".schema.json.shardbox-out",
         ".shardbox-0123456789abcdef",
     };
     static const char *const other[] = {

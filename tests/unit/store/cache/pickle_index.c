@@ -1,6 +1,7 @@
 /* lib/store/pickle_index.h */
 #include "store/cache/pickle_index.h"
 #include "check.h"
+#include "core/buf.h"
 
 #include <stdlib.h>
 
@@ -193,6 +194,11 @@ static enum sb_code compare(void *context, const struct sb_pickle_entry *entry,
     return SB_OK;
 }
 
+static enum sb_code collect(void *out, const void *data, size_t size, struct sb_error *error)
+{
+    return sb_buf_add(out, data, size) ? sb_fail_memory(error) : SB_OK;
+}
+
 static void what_is_written_is_read(void)
 {
     static const int64_t counts[] = {0, 1, 2, 999, 1000, 1001, 2000, 2001};
@@ -203,13 +209,13 @@ static void what_is_written_is_read(void)
         struct sb_buf out = {0};
         char key[400] = "";
 
-        CHECK(sb_pickle_index_begin(&writer, &out) == SB_OK);
+        CHECK(sb_pickle_index_begin(&writer, collect, &out, &err) == SB_OK);
         for (int64_t n = 0; n < counts[i]; n++) {
             struct sb_pickle_entry entry = {key, make_key(key, n), place_of(n), place_of(n + 1)};
 
-            CHECK(sb_pickle_index_add(&writer, &out, &entry) == SB_OK);
+            CHECK(sb_pickle_index_add(&writer, &entry, &err) == SB_OK);
         }
-        CHECK(sb_pickle_index_end(&writer, &out) == SB_OK);
+        CHECK(sb_pickle_index_end(&writer, &err) == SB_OK);
         CHECK(sb_pickle_index_read(out.data, out.size, compare, &expected, &err) == SB_OK);
         CHECK(expected.entries == counts[i] && !expected.differs);
         sb_buf_release(&out);
@@ -222,11 +228,11 @@ static void what_is_written_is_what_python_reads(void)
     struct sb_pickle_writer writer;
     struct sb_buf out = {0};
 
-    CHECK(sb_pickle_index_begin(&writer, &out) == SB_OK);
-    CHECK(sb_pickle_index_add(&writer, &out, &(struct sb_pickle_entry){"m:a", 3, 0, 1}) == SB_OK);
-    CHECK(sb_pickle_index_add(&writer, &out, &(struct sb_pickle_entry){"m:b", 3, 300, 70000}) ==
+    CHECK(sb_pickle_index_begin(&writer, collect, &out, &err) == SB_OK);
+    CHECK(sb_pickle_index_add(&writer, &(struct sb_pickle_entry){"m:a", 3, 0, 1}, &err) == SB_OK);
+    CHECK(sb_pickle_index_add(&writer, &(struct sb_pickle_entry){"m:b", 3, 300, 70000}, &err) ==
           SB_OK);
-    CHECK(sb_pickle_index_end(&writer, &out) == SB_OK);
+    CHECK(sb_pickle_index_end(&writer, &err) == SB_OK);
     CHECK(out.size == sizeof(bytes) - 1 && memcmp(out.data, bytes, out.size) == 0);
     sb_buf_release(&out);
 }

@@ -27,7 +27,7 @@ static struct sb_cache_writer *open_writer(const char *path, int64_t rows)
 static enum sb_code begin(struct sb_cache_writer *writer, const struct sb_cache_form *of,
                           const char *text, const size_t **order)
 {
-    struct sb_cache_key key = {text, strlen(text)};
+    struct sb_row_key key = {text, strlen(text)};
 
     return sb_cache_writer_begin_row(writer, of, &key, 10, order, &err);
 }

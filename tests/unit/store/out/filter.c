@@ -59,9 +59,11 @@ static void a_pattern_without_slash_is_held_against_the_last_component(void)
     check_rules("-core", "score d/cores", "core d/core core/ d/core/");
 }
 
-static void a_pattern_with_slash_is_held_against_the_whole_name(void)
+static void a_pattern_with_slash_is_held_against_the_name_from_any_directory_on(void)
 {
-    check_rules("-d/*.o", "a.o d/e/a.o x/d/a.o d/a.c", "d/a.o");
+    check_rules("-d/*.o", "a.o d/e/a.o xd/a.o d/a.c", "d/a.o x/d/a.o");
+    check_rules("-d/**", "d d/ x/d/ dd/a", "d/a d/e/ d/e/f x/d/a");
+    check_rules("-d**o", "e/o c", "do d/o x/d/e/fo d/o/x");
     check_rules("-**/d/*.o", "a.o d/e/a.o", "d/a.o x/d/a.o");
     check_rules("-d/**/x", "x e/x", "d/x d/e/f/x");
 }
@@ -77,7 +79,7 @@ static void a_trailing_slash_is_for_directories_only(void)
 {
     check_rules("-tmp/", "tmp d/tmp tmpx/", "tmp/ d/tmp/ tmp/a d/tmp/a/b");
     check_rules("-/tmp/", "tmp d/tmp/ d/tmp/a", "tmp/ tmp/a");
-    check_rules("-a/b/", "a/b x/a/b/", "a/b/ a/b/c");
+    check_rules("-a/b/", "a/b b/", "a/b/ a/b/c x/a/b/");
 }
 
 static void the_first_rule_that_matches_decides(void)
@@ -97,16 +99,26 @@ static void an_include_first_leaves_the_rest_out(void)
 static void an_excluded_directory_takes_all_below_it_along(void)
 {
     check_rules("-build", "a builds/x", "build build/ build/a build/a/b");
-    check_rules("+*.c -build", "a.c d/a.c", "build/a.c d/build/a.c");
+    check_rules("-build +*.c", "a.c d/a.c", "build/a.c d/build/a.c");
     check_rules("-a/b +a/b/c", "a a/c", "a/b a/b/c a/b/c/d");
+}
+
+static void an_earlier_rule_brings_back_what_is_below_an_excluded_directory(void)
+{
+    check_rules("+*.c -build", "a.c build/a.c d/build/e/a.c", "build/ build/a.o a.o");
+    check_rules("+**/x.jpg -thumbs/**", "thumbs/x.jpg thumbs/e/x.jpg", "thumbs/e/ thumbs/y.jpg");
+    check_rules("+**/*.txt -**", "a.txt d/e/a.txt", "d/ d/a");
+    check_rules("+/a/keep/*** -a", "a/keep/x a/keep/d/y", "a/ a/x b/a");
 }
 
 static void an_included_directory_includes_what_is_below_it(void)
 {
     check_rules("+src", "src src/ src/a src/d/e x/src/a", "a d/a srcs/a");
-    check_rules("+src/ -*.o", "src/a.o src/d/a.o src/a.c", "a.o");
+    check_rules("+src/ -*.o", "src/ src/a.c", "a.o src/a.o src/d/a.o");
     check_rules("-*.o +src/", "src/a.c a.c", "src/a.o src/d/a.o");
-    check_rules("+/keep/ -*", "keep/a keep/d/a", "other d/keep/a");
+    check_rules("+/keep/ -*", "keep/", "keep/a other d/keep/");
+    check_rules("+/keep/*** -*", "keep/ keep/a keep/d/a", "other d/keep/a");
+    check_rules("+*/ +*.c -*", "d/ a.c d/e/a.c", "a d/a");
 }
 
 static bool prunes(const struct sb_filter *filter, const char *name)
@@ -116,11 +128,14 @@ static bool prunes(const struct sb_filter *filter, const char *name)
 
 static void only_excluded_directories_are_pruned(void)
 {
-    struct sb_filter *excluding = make_filter("+keep -build -tmp/");
-    struct sb_filter *including = make_filter("+*.c");
+    struct sb_filter *excluding = make_filter("-build -tmp/ +x");
+    struct sb_filter *including = make_filter("+*.c"), *both = make_filter("+/a/keep/x* -a -b");
 
     CHECK(prunes(excluding, "build") && prunes(excluding, "a/build/b") && prunes(excluding, "tmp"));
-    CHECK(!prunes(excluding, "a") && !prunes(excluding, "keep/build"));
+    CHECK(!prunes(excluding, "a") && !prunes(excluding, "x"));
+    CHECK(prunes(both, "b") && prunes(both, "a/other") && prunes(both, "c/a"));
+    CHECK(!prunes(both, "a") && !prunes(both, "a/keep") && !prunes(both, "c"));
+    sb_filter_free(both);
     CHECK(!prunes(including, "a") && !prunes(including, "a/b"));
     sb_filter_free(excluding);
     sb_filter_free(including);
@@ -191,12 +206,13 @@ int main(void)
 {
     RUN(no_rules_take_everything);
     RUN(a_pattern_without_slash_is_held_against_the_last_component);
-    RUN(a_pattern_with_slash_is_held_against_the_whole_name);
+    RUN(a_pattern_with_slash_is_held_against_the_name_from_any_directory_on);
     RUN(a_leading_slash_anchors_at_the_root);
     RUN(a_trailing_slash_is_for_directories_only);
     RUN(the_first_rule_that_matches_decides);
     RUN(an_include_first_leaves_the_rest_out);
     RUN(an_excluded_directory_takes_all_below_it_along);
+    RUN(an_earlier_rule_brings_back_what_is_below_an_excluded_directory);
     RUN(an_included_directory_includes_what_is_below_it);
     RUN(only_excluded_directories_are_pruned);
     RUN(patterns_that_name_nothing_are_refused);

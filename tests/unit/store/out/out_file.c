@@ -99,7 +99,7 @@ static void what_is_there_is_replaced_only_by_force(void)
     CHECK_TEXT(text_of("old"), "after");
 }
 
-static void the_mode_is_the_umasks_or_the_one_asked_for(void)
+static void the_mode_is_the_umasks_or_that_of_another_file(void)
 {
     struct sb_stream_sink_options options = {.path = "moded", .force = true};
     struct sb_error err;
@@ -108,7 +108,7 @@ static void the_mode_is_the_umasks_or_the_one_asked_for(void)
 
     CHECK(write_text(&options, "", &err) == SB_OK);
     CHECK(stat("moded", &st) == 0 && (st.st_mode & 07777) == 0600);
-    options.mode = 0644;
+    options.like = &(struct stat){.st_uid = geteuid(), .st_mode = 0644};
     CHECK(write_text(&options, "", &err) == SB_OK);
     CHECK(stat("moded", &st) == 0 && (st.st_mode & 07777) == 0644);
     umask(before);
@@ -429,7 +429,7 @@ int main(void)
     RUN(a_file_appears_at_the_commit);
     RUN(without_a_commit_nothing_stays);
     RUN(what_is_there_is_replaced_only_by_force);
-    RUN(the_mode_is_the_umasks_or_the_one_asked_for);
+    RUN(the_mode_is_the_umasks_or_that_of_another_file);
     RUN(what_came_meanwhile_is_not_replaced);
     RUN(an_output_is_made_once_at_a_time);
     RUN(what_no_run_left_is_in_the_way);

@@ -4,8 +4,8 @@
  * That read is made when it is first needed. Where records are so large that it does not pay, or
  * when it fails, each is read by itself. A block belongs to one thread at a time.
  */
-#ifndef SB_TASK_TABLE_RECORD_BLOCK_H
-#define SB_TASK_TABLE_RECORD_BLOCK_H
+#ifndef SB_STORE_BAG_RECORD_BLOCK_H
+#define SB_STORE_BAG_RECORD_BLOCK_H
 
 #include "core/buf.h"
 #include "store/bag/bag.h"

@@ -1,12 +1,9 @@
-#include "task/table/cache_table.h"
+#include "store/cache/key_table.h"
 
 #include "core/hash64.h"
-#include "core/interrupt.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define INTERRUPTS_LOOKED_FOR 65536 /* rows */
 
 /* One that is free has SB_CACHE_NOWHERE as its segment. */
 struct entry {
@@ -15,7 +12,7 @@ struct entry {
     uint32_t row;
 };
 
-struct sb_cache_table {
+struct sb_key_table {
     struct sb_cache *cache;
     struct sb_cache_reader *reader;
     struct sb_hash_key seed;
@@ -23,12 +20,12 @@ struct sb_cache_table {
     size_t room; /* a power of two, of which at least a third stays free */
 };
 
-static uint64_t hash_of(const struct sb_cache_table *table, const struct sb_cache_key *key)
+static uint64_t hash_of(const struct sb_key_table *table, const struct sb_row_key *key)
 {
     return sb_hash64(&table->seed, key->text, key->size);
 }
 
-static void add(struct sb_cache_table *table, const struct sb_cache_row *row)
+static void add(struct sb_key_table *table, const struct sb_cache_row *row)
 {
     uint64_t hash = hash_of(table, &row->key);
     size_t at = hash & (table->room - 1);
@@ -50,13 +47,13 @@ static enum sb_code check_rows(struct sb_cache *cache, struct sb_error *err)
     for (uint32_t i = 0; i < sb_cache_segment_count(cache); i++) {
         if (sb_cache_segment(cache, i, &segment, err))
             return err->code;
-        if (__builtin_add_overflow(rows, segment.rows, &rows) || rows > SB_CACHE_TABLE_ROWS)
+        if (__builtin_add_overflow(rows, segment.rows, &rows) || rows > SB_KEY_TABLE_ROWS)
             return sb_fail(err, SB_LIMIT, "there are too many rows for a table");
     }
     return SB_OK;
 }
 
-static enum sb_code make_room(struct sb_cache_table *table, int64_t keys, struct sb_error *err)
+static enum sb_code make_room(struct sb_key_table *table, int64_t keys, struct sb_error *err)
 {
     table->room = 16;
     while (table->room - table->room / 3 <= (uint64_t)keys)
@@ -69,7 +66,7 @@ static enum sb_code make_room(struct sb_cache_table *table, int64_t keys, struct
     return SB_OK;
 }
 
-static enum sb_code fill(struct sb_cache_table *table, struct sb_error *err)
+static enum sb_code fill(struct sb_key_table *table, struct sb_error *err)
 {
     int64_t rows, keys, left;
     struct sb_cache_row row;
@@ -84,19 +81,16 @@ static enum sb_code fill(struct sb_cache_table *table, struct sb_error *err)
     left = keys;
     sb_cache_rewind(table->cache);
     while (!(code = sb_cache_next(table->cache, &row, err))) {
-        if (row.superseded || left == 0)
-            continue;
-        add(table, &row);
-        if (--left % INTERRUPTS_LOOKED_FOR == 0 && sb_interrupted())
-            return sb_fail(err, SB_INTERRUPT, "interrupted");
+        if (!row.superseded && left-- > 0)
+            add(table, &row);
     }
     return code == SB_END ? SB_OK : code;
 }
 
-enum sb_code sb_cache_table_new(struct sb_cache_table **out, struct sb_cache *cache,
-                                struct sb_error *err)
+enum sb_code sb_key_table_new(struct sb_key_table **out, struct sb_cache *cache,
+                              struct sb_error *err)
 {
-    struct sb_cache_table *table = calloc(1, sizeof(*table));
+    struct sb_key_table *table = calloc(1, sizeof(*table));
     enum sb_code code;
 
     *out = NULL;
@@ -109,13 +103,13 @@ enum sb_code sb_cache_table_new(struct sb_cache_table **out, struct sb_cache *ca
     if (!code)
         code = fill(table, err);
     if (code)
-        sb_cache_table_free(table);
+        sb_key_table_free(table);
     else
         *out = table;
     return code;
 }
 
-void sb_cache_table_free(struct sb_cache_table *table)
+void sb_key_table_free(struct sb_key_table *table)
 {
     if (!table)
         return;
@@ -125,11 +119,11 @@ void sb_cache_table_free(struct sb_cache_table *table)
 }
 
 /* false: the row can no longer be read. */
-static bool compare(struct sb_cache_table *table, const struct entry *entry,
-                    const struct sb_cache_key *key, bool *same)
+static bool compare(struct sb_key_table *table, const struct entry *entry,
+                    const struct sb_row_key *key, bool *same)
 {
     struct sb_cache_place place = {.segment = entry->segment, .row = entry->row};
-    struct sb_cache_key found;
+    struct sb_row_key found;
     struct sb_error ignored;
 
     if (sb_cache_key_at(table->reader, place, &found, &ignored))
@@ -138,7 +132,7 @@ static bool compare(struct sb_cache_table *table, const struct entry *entry,
     return !sb_cache_reader_check(table->reader, &ignored);
 }
 
-static bool find(struct sb_cache_table *table, const struct sb_cache_key *key,
+static bool find(struct sb_key_table *table, const struct sb_row_key *key,
                  struct sb_cache_place *place)
 {
     uint64_t hash = hash_of(table, key);
@@ -157,8 +151,8 @@ static bool find(struct sb_cache_table *table, const struct sb_cache_key *key,
     return true;
 }
 
-bool sb_cache_table_find(struct sb_cache_table *table, const struct sb_cache_key *keys,
-                         size_t count, struct sb_cache_place *places)
+bool sb_key_table_find(struct sb_key_table *table, const struct sb_row_key *keys, size_t count,
+                       struct sb_cache_place *places)
 {
     bool readable = true;
 

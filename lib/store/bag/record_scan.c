@@ -1,4 +1,4 @@
-#include "task/table/record_scan.h"
+#include "store/bag/record_scan.h"
 
 #include "core/pipeline.h"
 

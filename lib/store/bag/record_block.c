@@ -1,4 +1,4 @@
-#include "task/table/record_block.h"
+#include "store/bag/record_block.h"
 
 #define READ_MOST    ((int64_t)1 << 20) /* bytes of one read */
 #define SPARSE_STORE ((int64_t)1 << 15) /* of a record: more is not read for a header */

@@ -1,7 +1,8 @@
-#include "store/bag/lock.h"
+#include "store/out/lock.h"
 
 #include "core/file_lock.h"
 #include "core/io.h"
+#include "store/out/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +92,7 @@ static enum sb_code try(const char *path, int *fd, bool *made, const char *name,
     return code;
 }
 
-enum sb_code sb_bag_lock_take(struct sb_bag_lock *lock, const char *path, const char *name,
+enum sb_code sb_out_lock_take(struct sb_out_lock *lock, const char *path, const char *name,
                               struct sb_error *err)
 {
     enum sb_code code = SB_OK;
@@ -112,10 +113,10 @@ enum sb_code sb_bag_lock_take(struct sb_bag_lock *lock, const char *path, const 
     return code;
 }
 
-static enum sb_code vet_journal(const struct sb_bag_lock *lock, const char *name,
+static enum sb_code vet_journal(const struct sb_out_lock *lock, const char *name,
                                 struct sb_error *err)
 {
-    static const char begin[] = SB_BAG_JOURNAL, zeros[sizeof(begin)];
+    static const char begin[] = SB_OUT_JOURNAL, zeros[sizeof(begin)];
     char head[sizeof(begin) - 1];
     size_t got;
     enum sb_code code = sb_pread_full(lock->fd, head, sizeof(head), 0, &got, lock->path, err);
@@ -125,29 +126,34 @@ static enum sb_code vet_journal(const struct sb_bag_lock *lock, const char *name
     return fail_foreign(lock->path, name, err);
 }
 
-enum sb_code sb_bag_lock_take_journal(struct sb_bag_lock *lock, const char *path, const char *name,
-                                      struct sb_error *err)
+enum sb_code sb_out_lock_take_beside(struct sb_out_lock *lock, const char *path, const char *name,
+                                     struct sb_error *err)
 {
-    enum sb_code code = sb_bag_lock_take(lock, path, name, err);
+    struct sb_buf file = {0};
+    enum sb_code code = sb_out_hide(path, SB_OUT_LOCK_SUFFIX, &file, err);
 
+    *lock = (struct sb_out_lock){.fd = -1};
+    if (code == SB_OK)
+        code = sb_out_lock_take(lock, file.data, name, err);
     if (code == SB_OK)
         code = vet_journal(lock, name, err);
     if (code)
-        sb_bag_lock_leave(lock);
+        sb_out_lock_leave(lock);
+    sb_buf_release(&file);
     return code;
 }
 
-void sb_bag_lock_drop(struct sb_bag_lock *lock)
+void sb_out_lock_drop(struct sb_out_lock *lock)
 {
     struct sb_error ignored;
     bool named;
 
     if (lock->fd >= 0 && (sb_is_named(lock->fd, lock->path, &named, &ignored) || named))
         unlink(lock->path);
-    sb_bag_lock_leave(lock);
+    sb_out_lock_leave(lock);
 }
 
-void sb_bag_lock_leave(struct sb_bag_lock *lock)
+void sb_out_lock_leave(struct sb_out_lock *lock)
 {
     if (lock->fd >= 0)
         close(lock->fd);

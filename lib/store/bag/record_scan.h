@@ -1,11 +1,11 @@
 /*
  * A pass over all records of a bag on threads, neighbours by neighbours, shard by shard.
  */
-#ifndef SB_TASK_TABLE_RECORD_SCAN_H
-#define SB_TASK_TABLE_RECORD_SCAN_H
+#ifndef SB_STORE_BAG_RECORD_SCAN_H
+#define SB_STORE_BAG_RECORD_SCAN_H
 
 #include "core/buf.h"
-#include "task/table/record_block.h"
+#include "store/bag/record_block.h"
 
 struct sb_scan_slot {
     struct sb_record_block block;

@@ -1,0 +1,512 @@
+/*
+ * The rows of a table, or their cells, a line or an object each: by what the table says that there
+ * is to be listed (store/facts.h).
+ */
+#include "ui/rows.h"
+#include "ls/settings.h"
+#include "ls/table.h"
+#include "open/cache_opening.h"
+#include "open/chosen_rows.h"
+#include "ui/cells.h"
+#include "ui/json.h"
+#include "ui/message.h"
+#include "ui/output.h"
+
+#include "core/io.h"
+#include "store/facts.h"
+#include "store/table.h"
+#include "task/index/record_index.h"
+#include "task/table/record_rows.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct cell {
+    struct sb_facts facts;
+    struct sb_npy shape;
+};
+
+struct list {
+    const struct ls_settings *wanted;
+    struct sb_table *table;
+    const enum sb_fact_of *line;
+    bool by_rows; /* a line, or an object, is a row, not a cell */
+
+    struct cell *cells; /* of a row that is listed as a whole */
+    size_t count, room;
+    struct sb_buf text; /* these in one column */
+
+    struct sb_buf name;
+    struct rows rows;
+    struct json json;
+};
+
+static bool is_number(enum sb_fact_of of, const struct sb_facts *facts, int64_t *number)
+{
+    static const size_t places[] = {
+        [SB_FACT_ROW] = offsetof(struct sb_facts, row),
+        [SB_FACT_PART] = offsetof(struct sb_facts, part),
+        [SB_FACT_PLACE] = offsetof(struct sb_facts, place),
+        [SB_FACT_LENGTH] = offsetof(struct sb_facts, length),
+        [SB_FACT_SIZE] = offsetof(struct sb_facts, size),
+        [SB_FACT_STORED] = offsetof(struct sb_facts, stored),
+        [SB_FACT_OFFSET] = offsetof(struct sb_facts, offset),
+        [SB_FACT_DAMAGED] = 0, /* no number, as all others */
+    };
+
+    if (places[of] == 0)
+        return false;
+    memcpy(number, (const char *)facts + places[of], sizeof(*number));
+    return true;
+}
+
+static struct sb_row_key bytes_of(enum sb_fact_of of, const struct sb_facts *facts)
+{
+    const char *text = of == SB_FACT_PATH ? facts->path : facts->name;
+
+    if (of == SB_FACT_KEY)
+        return facts->key;
+    return of == SB_FACT_MEMBER ? facts->member
+                                : (struct sb_row_key){.text = text, .size = strlen(text)};
+}
+
+/* "[3,4]" */
+static void add_shape(struct sb_buf *out, const struct sb_npy *array)
+{
+    char number[NUMBER_SIZE];
+
+    output_need(sb_buf_add_char(out, '['));
+    for (size_t i = 0; i < array->dims; i++) {
+        if (i > 0)
+            output_need(sb_buf_add_char(out, ','));
+        output_need(sb_buf_add_text(out, format_number(array->shape[i], number)));
+    }
+    output_need(sb_buf_add_char(out, ']'));
+}
+
+static void add_name(struct sb_buf *out, const char *name)
+{
+    if (*name)
+        output_need(sb_quote(out, name, strlen(name), SB_ESCAPE));
+    else
+        output_need(sb_buf_add_char(out, '-'));
+}
+
+/* "emb:float32[3,4]" */
+static void add_cell_text(struct sb_buf *text, const struct sb_facts *cell)
+{
+    if (text->size > 0)
+        output_need(sb_buf_add_char(text, ','));
+    if (*cell->name || !cell->dtype)
+        add_name(text, cell->name);
+    if (!cell->dtype)
+        return;
+    if (*cell->name)
+        output_need(sb_buf_add_char(text, ':'));
+    output_need(sb_buf_add_text(text, cell->defect ? "damaged" : cell->dtype));
+    if (cell->shape)
+        add_shape(text, cell->shape);
+}
+
+static const char *text_of_cells(struct list *list)
+{
+    sb_buf_clear(&list->text);
+    for (size_t i = 0; i < list->count; i++)
+        add_cell_text(&list->text, &list->cells[i].facts);
+    return list->text.size > 0 ? list->text.data : "-";
+}
+
+/* One of the facts that are texts. */
+static const char *text_of(struct list *list, enum sb_fact_of of, const struct sb_facts *facts)
+{
+    struct sb_buf *name = &list->name;
+
+    sb_buf_clear(name);
+    switch (of) {
+    case SB_FACT_STRUCTURE:
+        return facts->structure;
+    case SB_FACT_SUPERSEDED:
+        return facts->superseded ? "superseded" : "-";
+    case SB_FACT_CELLS:
+        return text_of_cells(list);
+    case SB_FACT_DTYPE:
+        return facts->dtype;
+    case SB_FACT_SHAPE:
+        if (!facts->shape)
+            return "-";
+        add_shape(name, facts->shape);
+        return name->data;
+    default:
+        add_name(name, facts->name);
+        return name->data;
+    }
+}
+
+static void add_fact(struct list *list, enum sb_fact_of of, const struct sb_facts *facts)
+{
+    bool is_size = of == SB_FACT_SIZE || of == SB_FACT_STORED;
+    int64_t number;
+
+    if (!is_number(of, facts, &number)) {
+        if (of != SB_FACT_SUPERSEDED || list->wanted->all)
+            rows_text(&list->rows, text_of(list, of, facts));
+    } else if (number < 0 || (of == SB_FACT_SIZE && facts->defect)) {
+        rows_word(&list->rows, "damaged");
+    } else {
+        rows_number(&list->rows, number, is_size && list->wanted->human);
+    }
+}
+
+static void write_line(struct list *list, const struct sb_facts *facts)
+{
+    const enum sb_fact_of *of = list->line;
+    struct sb_row_key name = {0};
+
+    for (; of[1] != SB_FACT_END; of++)
+        add_fact(list, *of, facts);
+    if (*of == SB_FACT_KEY || *of == SB_FACT_NAME || *of == SB_FACT_MEMBER)
+        name = bytes_of(*of, facts);
+    else
+        add_fact(list, *of, facts);
+    rows_end(&list->rows, name.text, name.size);
+}
+
+static void write_members(struct list *list, const struct sb_fact *fact,
+                          const struct sb_facts *facts);
+
+static void write_cells(struct list *list, const char *word)
+{
+    json_open(&list->json, word, '[');
+    for (size_t i = 0; i < list->count; i++) {
+        json_open(&list->json, NULL, '{');
+        write_members(list, list->table->listing->cells, &list->cells[i].facts);
+        json_close(&list->json, '}');
+    }
+    json_close(&list->json, ']');
+}
+
+static void write_shape(struct json *line, const char *word, const struct sb_npy *shape)
+{
+    json_open(line, word, '[');
+    for (size_t i = 0; i < shape->dims; i++)
+        json_number(line, NULL, shape->shape[i]);
+    json_close(line, ']');
+}
+
+/* One that is no number. */
+static void write_member(struct list *list, const struct sb_fact *fact,
+                         const struct sb_facts *facts)
+{
+    struct json *line = &list->json;
+    struct sb_row_key bytes;
+
+    switch (fact->of) {
+    case SB_FACT_STRUCTURE:
+        json_text(line, fact->word, facts->structure);
+        break;
+    case SB_FACT_DTYPE:
+        json_text(line, fact->word, facts->dtype);
+        break;
+    case SB_FACT_SUPERSEDED:
+        json_flag(line, fact->word, facts->superseded);
+        break;
+    case SB_FACT_CELLS:
+        write_cells(list, fact->word);
+        break;
+    case SB_FACT_SHAPE:
+        if (facts->shape)
+            write_shape(line, fact->word, facts->shape);
+        break;
+    case SB_FACT_DEFECT:
+        if (facts->defect)
+            json_text(line, fact->word, facts->defect);
+        break;
+    default:
+        bytes = bytes_of(fact->of, facts);
+        if (bytes.text && (bytes.size > 0 || fact->of != SB_FACT_NAME_IF_ANY))
+            json_bytes(line, fact->word, bytes.text, bytes.size);
+    }
+}
+
+static void write_members(struct list *list, const struct sb_fact *fact,
+                          const struct sb_facts *facts)
+{
+    int64_t number;
+
+    for (; fact->of != SB_FACT_END; fact++) {
+        if (is_number(fact->of, facts, &number)) {
+            json_known(&list->json, fact->word, number >= 0, number);
+        } else if (fact->of != SB_FACT_DAMAGED) {
+            write_member(list, fact, facts);
+        } else if (facts->defect) {
+            json_flag(&list->json, fact->word, true);
+            break;
+        }
+    }
+}
+
+static void show(struct list *list, const struct sb_facts *facts)
+{
+    if (!list->wanted->json) {
+        write_line(list, facts);
+        return;
+    }
+    json_begin(&list->json);
+    write_members(list, list->table->listing->object, facts);
+    json_print(&list->json);
+}
+
+static void complain(const struct list *list, const struct sb_facts *facts)
+{
+    if (!list->table->numbered)
+        complain_of_key(&facts->key, facts->defect);
+    else if (facts->member.text)
+        message_problem("%s: %s: %s", list->table->name, facts->member.text, facts->defect);
+    else
+        message_problem("%s: %s", list->table->name, facts->defect);
+}
+
+static void need_room(struct list *list, size_t count)
+{
+    struct cell *cells;
+
+    if (count <= list->room)
+        return;
+    cells = reallocarray(list->cells, count, sizeof(*cells));
+    if (!cells)
+        output_check(ENOMEM);
+    list->cells = cells;
+    list->room = count;
+}
+
+/* A cell of the row that is listed as a whole; shapes are the table's until its next call. */
+static void keep(struct list *list, const struct sb_facts *facts, struct sb_facts *row)
+{
+    struct cell *cell = &list->cells[list->count++];
+    const struct sb_npy *shape = facts->shape;
+
+    cell->facts = *facts;
+    if (shape) {
+        cell->shape.dims = shape->dims;
+        memcpy(cell->shape.shape, shape->shape, shape->dims * sizeof(*shape->shape));
+        cell->facts.shape = &cell->shape;
+    }
+    if (facts->defect)
+        row->defect = facts->defect;
+    else if (__builtin_add_overflow(row->size, facts->size, &row->size))
+        row->size = INT64_MAX;
+}
+
+static enum sb_code show_row(struct list *list, int64_t number, const struct sb_cell_run *run,
+                             const struct sb_facts *found, struct sb_error *err)
+{
+    const struct sb_table_ops *ops = list->table->ops;
+    struct sb_facts row = found ? *found : (struct sb_facts){0};
+    enum sb_code code;
+
+    row.row = number;
+    code = ops->describe_row ? ops->describe_row(list->table, number, &row, err) : SB_OK;
+    list->count = 0;
+    need_room(list, run->column_count);
+    for (uint32_t i = 0; !code && i < run->column_count; i++) {
+        struct sb_facts cell = row;
+
+        cell.defect = NULL;
+        code = ops->describe(list->table, number, run->columns ? run->columns[i] : i, &cell, err);
+        if (!code && cell.defect)
+            complain(list, &cell);
+        if (!code && list->by_rows)
+            keep(list, &cell, &row);
+        else if (!code)
+            show(list, &cell);
+    }
+    if (!code && list->by_rows)
+        show(list, &row);
+    return code;
+}
+
+/* name: what a problem begins with; NULL: it says it all. */
+static enum sb_code show_feed(struct list *list, const struct sb_cell_feed *feed, const char *name,
+                              struct sb_error *err)
+{
+    struct sb_cell_run run;
+    enum sb_code code;
+
+    for (;;) {
+        if (!feed->ready(feed->context)) {
+            rows_flush(&list->rows);
+            output_flush();
+        }
+        code = feed->next(feed->context, &run, err);
+        if (code == SB_INVALID && run.rows.count == 0) {
+            rows_flush(&list->rows);
+            message_problem("%s%s%s", name ? name : "", name ? ": " : "", err->text);
+            continue;
+        }
+        for (int64_t i = 0; !code && i < run.rows.count; i++)
+            code = show_row(list, run.rows.first + i * run.rows.step, &run, NULL, err);
+        if (code)
+            break;
+    }
+    rows_flush(&list->rows);
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code show_records(void *context, const struct sb_facts *rows, size_t count,
+                                 struct sb_error *err)
+{
+    struct list *list = context;
+
+    (void)err;
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].defect)
+            complain(list, &rows[i]);
+        show(list, &rows[i]);
+    }
+    rows_flush(&list->rows);
+    return SB_OK;
+}
+
+static void flush_rows(void *context)
+{
+    (void)context;
+    output_flush();
+}
+
+/* Records are looked at many at once. */
+static enum sb_code show_many(struct list *list, const struct sb_cell_feed *feed,
+                              struct sb_error *err)
+{
+    const struct sb_record_rows_options options = {
+        .threads = (unsigned)list->wanted->threads,
+        .each = show_records,
+        .waits = flush_rows,
+        .context = list,
+        .notify = &message_notify,
+    };
+
+    return sb_record_rows(list->table, feed, &options, err);
+}
+
+static enum sb_code begin_widths(struct list *list, struct sb_error *err)
+{
+    struct sb_table *table = list->table;
+    struct sb_table_part part;
+    char number[NUMBER_SIZE];
+    uint32_t parts = 0;
+    int64_t count;
+
+    if (!table->numbered)
+        return SB_OK;
+    if (table->ops->count(table, &count, err))
+        return err->code;
+    list->rows.widths[0] = strlen(format_number(count > 0 ? count - 1 : 0, number));
+    for (size_t i = 0; list->line[i] != SB_FACT_END; i++) {
+        if (list->line[i] != SB_FACT_PART)
+            continue;
+        while (!table->ops->part(table, parts, &part, err))
+            parts++;
+        list->rows.widths[i] = strlen(format_number(parts, number));
+    }
+    return SB_OK;
+}
+
+static enum sb_code list_chosen(struct list *list, char *const *operands, size_t count,
+                                struct sb_error *err)
+{
+    const struct ls_settings *wanted = list->wanted;
+    struct sb_cell_feed feed;
+    struct chosen_rows chosen;
+    enum sb_code code = chosen_rows_open(&chosen, list->table, wanted->files_from,
+                                         wanted->nul ? '\0' : '\n', operands, count, err);
+
+    if (code)
+        return code;
+    chosen.named.none_is_fine = true;
+    code = chosen_rows_feed(&chosen, list->table, &feed, err);
+    if (!code && wanted->count)
+        output_format("%" PRId64 "\n", sb_table_choice_rows(chosen.choice));
+    else if (!code)
+        code = list->table->ops->records
+                   ? show_many(list, &feed, err)
+                   : show_feed(list, &feed, chosen.choice ? list->table->name : NULL, err);
+    chosen_rows_close(&chosen);
+    return code;
+}
+
+static void complain_of_missing(const struct list *list, const void *key, size_t size)
+{
+    struct sb_buf text = {0};
+
+    output_need(sb_quote(&text, key, size, SB_ESCAPE));
+    message_problem("%s: no %s is '%s'", list->table->name, list->table->row_word,
+                    text.data ? text.data : "");
+    sb_buf_release(&text);
+}
+
+static enum sb_code show_found(void *context, const void *key, size_t key_size,
+                               const int64_t *records, size_t count, struct sb_error *err)
+{
+    static const struct sb_cell_run whole = {.column_count = 1};
+    struct list *list = context;
+    const struct sb_facts found = {.key = {.text = key, .size = key_size}};
+    enum sb_code code = SB_OK;
+
+    message_progress_hide();
+    if (count == 0)
+        complain_of_missing(list, key, key_size);
+    for (size_t i = 0; !code && i < count; i++) {
+        code = show_row(list, records[i], &whole, &found, err);
+        rows_flush(&list->rows);
+    }
+    return code;
+}
+
+/* By what records hold. */
+static enum sb_code list_found(struct list *list, struct given_keys *keys, struct sb_error *err)
+{
+    struct sb_record_index_options options = {
+        .all = keys->find_all,
+        .threads = (unsigned)list->wanted->threads,
+        .progress = message_progress_call,
+    };
+    struct sb_fetch_names names = given_names_of(&keys->names);
+    enum sb_code code = given_keys_open(keys, NULL, 0, list->wanted->files_from,
+                                        list->wanted->nul ? '\0' : '\n', err);
+
+    if (!code) {
+        message_progress_counts("records");
+        code = sb_record_index_find(list->table->ops->records(list->table), &options, &names,
+                                    show_found, list, &message_notify, err);
+    }
+    given_keys_close(keys);
+    message_progress_end();
+    return code;
+}
+
+enum sb_code ls_rows(const struct ls_settings *settings, struct sb_table *table,
+                     struct given_keys *keys, char *const *operands, size_t count,
+                     struct sb_error *err)
+{
+    const struct sb_listing *listing = table->listing;
+    struct list list = {.wanted = settings,
+                        .table = table,
+                        .line = settings->details ? listing->details : listing->line,
+                        .by_rows = listing->cells && (settings->json || !settings->details)};
+    enum sb_code code;
+
+    table->superseded = settings->all && !table->numbered;
+    code = begin_widths(&list, err);
+    if (!code)
+        code = keys->find || keys->find_all ? list_found(&list, keys, err)
+                                            : list_chosen(&list, operands, count, err);
+    free(list.cells);
+    sb_buf_release(&list.text);
+    sb_buf_release(&list.name);
+    rows_release(&list.rows);
+    json_release(&list.json);
+    return code;
+}

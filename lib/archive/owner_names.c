@@ -1,0 +1,139 @@
+#include "archive/owner_names.h"
+
+#include "archive/archive.h"
+#include "archive/config.h"
+#include "archive/database.h"
+#include "archive/reader.h"
+#include "core/events.h"
+
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_SIZE 48
+
+static const char *const key_begins[] = {SB_CONFIG_USER, SB_CONFIG_GROUP};
+
+void sb_owner_names_release(struct sb_owner_names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        free(names->list[i].name);
+    free(names->list);
+    *names = (struct sb_owner_names){0};
+}
+
+const char *sb_owner_name(struct sb_owner_names *names, enum sb_owner which, int64_t id)
+{
+    for (size_t n = 0, i = names->last[which]; n < names->count; n++, i++) {
+        const struct sb_owner_name *at = &names->list[i % names->count];
+
+        if (at->id != id || at->which != which)
+            continue;
+        names->last[which] = i % names->count;
+        return at->name;
+    }
+    return NULL;
+}
+
+static enum sb_code append(struct sb_owner_names *names, enum sb_owner which, int64_t id,
+                           const char *name, struct sb_error *err)
+{
+    struct sb_owner_name *at;
+
+    if ((names->count & (names->count - 1)) == 0) {
+        at = realloc(names->list, (2 * names->count + 1) * sizeof(*at));
+        if (!at)
+            return sb_fail_memory(err);
+        names->list = at;
+    }
+    at = &names->list[names->count];
+    *at = (struct sb_owner_name){.which = which, .id = id, .name = strdup(name)};
+    if (!at->name)
+        return sb_fail_memory(err);
+    names->last[which] = names->count++;
+    return SB_OK;
+}
+
+enum sb_code sb_owner_names_add(struct sb_owner_names *names, enum sb_owner which, int64_t id,
+                                const char *name, bool *kept, struct sb_error *err)
+{
+    const char *known = sb_owner_name(names, which, id);
+
+    *kept = known ? strcmp(known, name) == 0 : names->count < SB_OWNER_NAMES_MOST;
+    return known || !*kept ? SB_OK : append(names, which, id, name, err);
+}
+
+/* What is no number, as others may have written it, names nobody. */
+static enum sb_code load_row(struct sb_owner_names *names, sqlite3_stmt *row, enum sb_owner which,
+                             const struct sb_notify *notify, struct sb_error *err)
+{
+    const char *key = (const char *)sqlite3_column_text(row, 0);
+    const char *name = (const char *)sqlite3_column_text(row, 1);
+    char *end;
+    int64_t id;
+
+    if (!key || !name || !name[0])
+        return SB_OK;
+    key += strlen(key_begins[which]);
+    id = strtoll(key, &end, 10);
+    return end == key || *end ? SB_OK : sb_owner_names_tell(names, which, id, name, notify, err);
+}
+
+enum sb_code sb_owner_names_load(struct sb_owner_names *names, struct sqlite3 *db,
+                                 const struct sb_notify *notify, struct sb_error *err)
+{
+    sqlite3_stmt *row;
+    enum sb_code code = sb_database_prepare(
+        db, &row, "SELECT key, value_text FROM main.config WHERE substr(key, 1, length(?1)) = ?1",
+        err);
+
+    for (enum sb_owner which = SB_USER; !code && which <= SB_GROUP; which++) {
+        sqlite3_reset(row);
+        sqlite3_bind_text(row, 1, key_begins[which], -1, SQLITE_STATIC);
+        while (sb_database_row(row, &code, err) && !code)
+            code = load_row(names, row, which, notify, err);
+    }
+    sqlite3_finalize(row);
+    return code;
+}
+
+enum sb_code sb_owner_names_of(struct sb_owner_names *names, struct sb_archive *archive,
+                               const struct sb_notify *notify, struct sb_error *err)
+{
+    if (archive->whole)
+        archive = archive->whole;
+    if (sb_archive_is_adopted(archive) || sb_archive_schema(archive) == SB_SCHEMA_OLD)
+        return SB_OK;
+    return sb_owner_names_load(names, sb_archive_database(archive), notify, err);
+}
+
+enum sb_code sb_owner_names_tell(struct sb_owner_names *names, enum sb_owner which, int64_t id,
+                                 const char *name, const struct sb_notify *notify,
+                                 struct sb_error *err)
+{
+    bool kept;
+    enum sb_code code = sb_owner_names_add(names, which, id, name, &kept, err);
+
+    if (!code && !kept)
+        sb_tell(notify, SB_WARNING, "owner", name, "is not kept as the name of %s %" PRId64 "%s",
+                which == SB_USER ? "user" : "group", id,
+                sb_owner_name(names, which, id) ? ", which has another" : ": there are too many");
+    return code;
+}
+
+enum sb_code sb_owner_names_save(const struct sb_owner_names *names, struct sqlite3 *db,
+                                 struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; !code && i < names->count; i++) {
+        const struct sb_owner_name *at = &names->list[i];
+        char key[KEY_SIZE];
+
+        snprintf(key, sizeof(key), "%s%" PRId64, key_begins[at->which], at->id);
+        code = sb_config_put(db, key, at->name, NULL, err);
+    }
+    return code;
+}

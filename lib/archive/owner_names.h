@@ -1,0 +1,61 @@
+/*
+ * Names of owners. Rows have their numbers alone, as Barecat's; an archive that was made of a tar
+ * keeps the names beside them, a row of config for each number, which Barecat does not look at.
+ *
+ * In memory while members come or go; not more than SB_OWNER_NAMES_MOST. {0} is empty. Belongs to
+ * one thread.
+ */
+#ifndef SB_ARCHIVE_OWNER_NAMES_H
+#define SB_ARCHIVE_OWNER_NAMES_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sb_archive;
+struct sb_notify;
+struct sqlite3;
+
+#define SB_OWNER_NAMES_MOST 4096
+
+enum sb_owner { SB_USER, SB_GROUP };
+
+struct sb_owner_name {
+    enum sb_owner which;
+    int64_t id;
+    char *name;
+};
+
+struct sb_owner_names {
+    struct sb_owner_name *list; /* in the order in which they came */
+    size_t count;
+    size_t last[2]; /* found last, of each: most files have the owner of the one before */
+};
+
+void sb_owner_names_release(struct sb_owner_names *names);
+
+/* Until the release; NULL where none is known. */
+const char *sb_owner_name(struct sb_owner_names *names, enum sb_owner which, int64_t id);
+
+/* *kept is false where the number has another name already, or there are too many. */
+enum sb_code sb_owner_names_add(struct sb_owner_names *names, enum sb_owner which, int64_t id,
+                                const char *name, bool *kept, struct sb_error *err) SB_CHECKED;
+
+/* The same; a name that is not kept is told as a warning. */
+enum sb_code sb_owner_names_tell(struct sb_owner_names *names, enum sb_owner which, int64_t id,
+                                 const char *name, const struct sb_notify *notify,
+                                 struct sb_error *err) SB_CHECKED;
+
+/* All that an index has, whose table config is there; and those of an archive of any kind. */
+enum sb_code sb_owner_names_load(struct sb_owner_names *names, struct sqlite3 *db,
+                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_owner_names_of(struct sb_owner_names *names, struct sb_archive *archive,
+                               const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+
+/* All of them, within the caller's transaction. */
+enum sb_code sb_owner_names_save(const struct sb_owner_names *names, struct sqlite3 *db,
+                                 struct sb_error *err) SB_CHECKED;
+
+#endif

@@ -1,0 +1,26 @@
+#include "core/context.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static struct sb_context none = {.umask = 077};
+
+_Thread_local struct sb_context *sb_context_now = &none;
+
+void sb_context_init(struct sb_context *context)
+{
+    const char *temporary = getenv("TMPDIR");
+    mode_t mask = umask(077); /* what another thread makes meanwhile is private */
+
+    umask(mask);
+    *context =
+        (struct sb_context){.umask = mask, .temporary = temporary && *temporary ? temporary : NULL};
+}
+
+struct sb_context *sb_context_enter(struct sb_context *context)
+{
+    struct sb_context *former = sb_context_now;
+
+    sb_context_now = context;
+    return former;
+}

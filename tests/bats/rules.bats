@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# Rules of --include and --exclude, held against rsync's own.
+
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+make_rules_tree() {
+    mkdir -p tree/{a,b,ab}/{a,b,x.d}/{a,thumbs} tree/keep/sub
+    local dir
+    for dir in $(cd tree && find . -type d); do
+        touch "tree/$dir"/{a.c,b.o,ab,x.jpg}
+    done
+    sb pack -q tree.barecat -C tree .
+}
+
+@test "300 lists of rules choose what rsync chooses, and what an earlier include names below what is excluded" {
+    make_rules_tree
+    run_ok python3 - "$SHARDBOX" <<'PYTHON'
+import os, random, subprocess, sys
+
+random.seed(20)
+parts = ["a", "b", "ab", "*", "a*", "?", "[ab]", "*.c", "x.*", "thumbs", "keep", "sub", "x.d", "*.jpg"]
+
+
+def pattern():
+    text = "/".join(random.choice(parts) for _ in range(random.choice([1, 1, 1, 2, 2, 3])))
+    text = random.choice(["", "", "", "/", "**/", "" if text[0] == "*" else "**"]) + text
+    return text + random.choice(["", "", "", "/", "/**", "/***", "" if text[-1] == "*" else "**"])
+
+
+def rsync(rules):
+    out = subprocess.run(["rsync", "-r", "--list-only", *rules, "tree/"], capture_output=True, check=True, text=True)
+    lines = out.stdout.splitlines()
+    return {line.split(None, 4)[4] for line in lines} - {"."}
+
+
+def ours(rules):
+    out = subprocess.run([sys.argv[1], "find", *rules, "tree.barecat"], capture_output=True, text=True)
+    assert out.returncode in (0, 1) and not out.stderr, (rules, out)
+    return set(out.stdout.splitlines()) - {"", "."}
+
+
+plain = differing = 0
+for _ in range(300):
+    rules = [random.choice(["--include=", "--exclude=", "--exclude="]) + pattern() for _ in range(random.randint(1, 4))]
+    if rules[0].startswith("--include"):
+        rules.append(random.choice(["--include=*", "--exclude=*"]))
+    wanted, got = rsync(rules), ours(rules)
+    assert wanted <= got, (rules, sorted(wanted - got))
+    plain += wanted == got
+    if wanted == got:
+        continue
+    # rsync takes these, too, once it gets so far.
+    differing += 1
+    found = rsync(["--include=*/", *rules])
+    for name in got - wanted:
+        assert os.path.isdir("tree/" + name) or name in found, (rules, name)
+        above = os.path.dirname(name)
+        while above in wanted:
+            above = os.path.dirname(above)
+        assert above, (rules, name)
+assert plain > 200 and differing > 5, (plain, differing)
+print(plain, differing)
+PYTHON
+}
+
+@test "the rules mean the same in every command that has them" {
+    make_rules_tree
+    local rules=(--include='**/thumbs/x.jpg' --exclude='/a/**' --exclude=b/ --include='*') wanted
+    wanted=$(sb find --type=f "${rules[@]}" tree.barecat)
+    [[ $(grep '^a/' <<<"$wanted") == $'a/a/thumbs/x.jpg\na/b/thumbs/x.jpg\na/x.d/thumbs/x.jpg' ]]
+    [[ $(grep -c '^ab/a/' <<<"$wanted") == 12 && $(grep '^b/b/' <<<"$wanted") == b/b/thumbs/x.jpg ]]
+    sb pack -q packed.barecat "${rules[@]}" -C tree .
+    [[ $(sb find --type=f packed.barecat) == "$wanted" ]]
+    sb unpack -q "${rules[@]}" -C out tree.barecat
+    [[ $(cd out && find . -type f | sed 's,^\./,,' | LC_ALL=C sort) == $(LC_ALL=C sort <<<"$wanted") ]]
+    sb convert -q "${rules[@]}" tree.barecat out.tar
+    [[ $(sb find --type=f out.tar) == "$wanted" ]]
+    sb merge -q "${rules[@]}" -o merged.barecat tree.barecat
+    [[ $(sb find --type=f merged.barecat) == "$wanted" ]]
+}
