@@ -137,7 +137,7 @@ void sb_record_names_place(struct sb_record_names *names, int64_t first, int64_t
 
 int64_t sb_record_names_count(const struct sb_record_names *names)
 {
-    return names->keys ? sb_bag_count(names->keys) : -1;
+    return names && names->keys ? sb_bag_count(names->keys) : -1;
 }
 
 static enum sb_code add_number(const struct sb_record_names *names, long long number,

@@ -30,7 +30,7 @@ void sb_record_names_free(struct sb_record_names *names); /* NULL is allowed */
  * have names as if they were one. 0 and 1 to begin with. */
 void sb_record_names_place(struct sb_record_names *names, int64_t first, int64_t step);
 
-/* How many records they are for; -1: any number. */
+/* How many records they are for; -1: any number, as of NULL. */
 int64_t sb_record_names_count(const struct sb_record_names *names);
 
 /* Replaces out by the name of that record. SB_DAMAGED where the key cannot be read, SB_LIMIT where
