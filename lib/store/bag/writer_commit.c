@@ -225,7 +225,7 @@ static enum sb_code replace_file(const struct sb_bag_writer *writer, struct sb_e
 enum sb_code sb_bag_give_names(struct sb_bag_writer *writer, struct sb_error *err)
 {
     enum sb_code code = SB_OK;
-    bool ignored;
+    bool ignored = false;
 
     if (writer->pattern.is_set)
         code = sb_bag_tell_others(writer, err);
