@@ -2,9 +2,9 @@
  * shardbox pack: files of the file system become an archive, or are added to one.
  */
 #include "task/pack/pack.h"
+#include "convert/report.h"
 #include "core/glob.h"
 #include "core/io.h"
-#include "convert/report.h"
 #include "core/number.h"
 #include "open/opening.h"
 #include "ui/asked.h"

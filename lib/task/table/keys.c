@@ -44,26 +44,15 @@ void sb_table_keys_free(struct sb_table_keys *keys)
     free(keys);
 }
 
-/* What could not be enlarged stays as it is. */
-static void *enlarge(void *array, size_t room, size_t size, bool *failed)
-{
-    void *grown = reallocarray(array, room, size);
-
-    *failed |= !grown;
-    return grown ? grown : array;
-}
-
 static enum sb_code grow(struct sb_table_keys *keys, struct sb_error *err)
 {
-    size_t room = keys->room ? 4 * keys->room : 64;
-    bool failed = false;
+    size_t asks = keys->room, names = keys->room, rows = keys->room;
 
-    keys->asks = enlarge(keys->asks, room, sizeof(*keys->asks), &failed);
-    keys->keys = enlarge(keys->keys, room, sizeof(*keys->keys), &failed);
-    keys->rows = enlarge(keys->rows, room, sizeof(*keys->rows), &failed);
-    if (failed)
-        return sb_fail_memory(err);
-    keys->room = room;
+    if (sb_grow(&keys->asks, &asks, keys->count, sizeof(*keys->asks), err) ||
+        sb_grow(&keys->keys, &names, keys->count, sizeof(*keys->keys), err) ||
+        sb_grow(&keys->rows, &rows, keys->count, sizeof(*keys->rows), err))
+        return err->code;
+    keys->room = asks;
     return SB_OK;
 }
 
@@ -206,16 +195,11 @@ static enum sb_code turn(struct sb_table_keys *keys, struct sb_error *err)
 static enum sb_code choose_columns(struct sb_table_keys *keys, const struct ask *ask,
                                    struct sb_cell_run *run, struct sb_error *err)
 {
-    bool failed = false;
     uint32_t count;
 
-    if (sb_table_columns(keys->table, ask->row, &count, err))
+    if (sb_table_columns(keys->table, ask->row, &count, err) ||
+        sb_grow(&keys->columns, &keys->column_room, count, sizeof(*keys->columns), err))
         return err->code;
-    if (count > keys->column_room)
-        keys->columns = enlarge(keys->columns, count, sizeof(*keys->columns), &failed);
-    if (failed)
-        return sb_fail_memory(err);
-    keys->column_room = count > keys->column_room ? count : keys->column_room;
     for (uint32_t i = 0; i < count; i++) {
         if (is_cut(ask) ? i == ask->column
                         : sb_array_is_among(sb_table_column(keys->table, i).name,

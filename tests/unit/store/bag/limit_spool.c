@@ -23,7 +23,7 @@ static enum sb_code compare(void *context, const void *data, size_t size, struct
 
 static void fill(struct sb_limit_spool *spool, int64_t count)
 {
-    struct sb_error err;
+    struct sb_error err = {0};
 
     for (int64_t i = 0; i < count; i++)
         CHECK(sb_limit_spool_add(spool, &(int64_t){i * 3}, 1, &err) == SB_OK);
@@ -34,7 +34,7 @@ static void what_was_added_comes_back_from_memory_and_file(void)
 {
     struct sb_limit_spool spool = SB_LIMIT_SPOOL("/tmp/x");
     int64_t limits[10], spilled;
-    struct sb_error err;
+    struct sb_error err = {0};
 
     fill(&spool, MANY);
     CHECK(spool.bytes.fd >= 0);
@@ -51,7 +51,7 @@ static void what_was_added_comes_back_from_memory_and_file(void)
 static void limits_are_fed_as_a_bag_has_them(void)
 {
     struct sb_limit_spool spool = SB_LIMIT_SPOOL("/tmp/x");
-    struct sb_error err;
+    struct sb_error err = {0};
 
     fill(&spool, MANY);
     fed = 1000;
@@ -65,7 +65,7 @@ static void one_that_is_cleared_begins_anew(void)
 {
     struct sb_limit_spool spool = SB_LIMIT_SPOOL("/tmp/x");
     int64_t limits[3];
-    struct sb_error err;
+    struct sb_error err = {0};
 
     fill(&spool, MANY);
     sb_limit_spool_clear(&spool);
