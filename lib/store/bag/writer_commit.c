@@ -162,7 +162,7 @@ static enum sb_code fold_old_limits(const struct sb_bag_writer *writer, struct s
     const char *path = writer->pattern.path;
     struct sb_buf name = {0};
     int file = -1, limits = -1;
-    bool ignored;
+    bool ignored = false;
     enum sb_code code = sb_bag_final_name(writer, 0, 1, true, &name, err);
 
     if (code == SB_OK) {
