@@ -124,19 +124,22 @@ static enum sb_code need(struct sb_table *table, const char *name, struct sb_err
 static enum sb_code key_of(struct cache_table *table, int64_t row, struct sb_row_key *key,
                            struct sb_error *err)
 {
-    if (!table->reader && sb_cache_reader_new(&table->reader, table->cache, err))
-        return err->code;
-    return sb_cache_key_at(table->reader, place_of_row(row), key, err);
+    enum sb_code code = SB_OK;
+
+    if (!table->reader)
+        code = sb_cache_reader_new(&table->reader, table->cache, err);
+    return code ? code : sb_cache_key_at(table->reader, place_of_row(row), key, err);
 }
 
 static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out,
                              struct sb_error *err)
 {
     struct sb_row_key key;
+    enum sb_code code = key_of(of(table), row, &key, err);
 
-    if (key_of(of(table), row, &key, err))
-        return err->code;
-    return sb_buf_add(out, key.text, key.size) ? sb_fail_memory(err) : SB_OK;
+    if (!code && sb_buf_add(out, key.text, key.size))
+        code = sb_fail_memory(err);
+    return code;
 }
 
 static enum sb_code need_places(struct cache_table *table, size_t count, struct sb_error *err)
