@@ -169,11 +169,7 @@ struct sb_syrah_set;
 
 /* Syrah files; one on a pipe is spooled as a bag is. */
 enum sb_code sb_input_open_syrah(struct sb_syrah_set **out, struct sb_input *input,
-                                 int64_t max_size, struct sb_error *err) SB_CHECKED;
-
-/* syrah/source.c. Members are ITEM/NAME.npy, texts ITEM/NAME.txt; ITEM by options->names, options->
- * records chooses items. What comes through a pipe is spooled. */
-sb_source_opener sb_source_open_syrah SB_CHECKED;
+                                 struct sb_error *err) SB_CHECKED;
 
 sb_table_opener sb_table_open_syrah SB_CHECKED;
 

@@ -245,7 +245,7 @@ enum sb_code sb_store_syrah(struct sb_store *store, struct sb_syrah_set **out, s
     *out = NULL;
     if (store->input.kind != &sb_syrah_kind)
         return SB_OK;
-    return sb_input_open_syrah(out, &store->input, 0, err);
+    return sb_input_open_syrah(out, &store->input, err);
 }
 
 enum sb_code sb_store_cache(struct sb_store *store, struct sb_cache **out, struct sb_error *err)

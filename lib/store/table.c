@@ -26,7 +26,7 @@ enum sb_code sb_table_columns(struct sb_table *table, int64_t row, uint32_t *cou
 struct sb_column sb_table_column(struct sb_table *table, uint32_t column)
 {
     return table->ops->column ? table->ops->column(table, column)
-                              : (struct sb_column){.name = "", .dtype = SB_DTYPE_NONE};
+                              : (struct sb_column){.name = "", .form = SB_FORM_BYTES};
 }
 
 const char *sb_table_cell_word(const struct sb_table *table)
@@ -53,20 +53,10 @@ enum sb_code sb_table_need(struct sb_table *table, const char *const *names, siz
     return code;
 }
 
+/* Values alone are told by their type. */
 static bool is_form_of(const struct sb_column *column, const struct sb_array_name *name)
 {
-    switch (name->form) {
-    case SB_FORM_NPY:
-        return !column->blob && column->dtype != SB_DTYPE_STR && column->dtype != SB_DTYPE_NONE;
-    case SB_FORM_PICKLE:
-        return column->blob;
-    case SB_FORM_TEXT:
-    case SB_FORM_RAW:
-        return !column->blob && column->dtype == name->dtype;
-    case SB_FORM_SHAPE:
-        break;
-    }
-    return false;
+    return name->form == SB_FORM_RAW ? column->dtype == name->dtype : column->form == name->form;
 }
 
 int64_t sb_table_find(struct sb_table *table, const char *name, size_t size, bool *as_file)
@@ -92,13 +82,42 @@ bool sb_table_has_names(const struct sb_table *table)
     return table->names || table->ops->row_name;
 }
 
-static enum sb_array_form form_of(const struct sb_column *column, bool npy)
+enum sb_array_form sb_column_form(const struct sb_column *column, bool npy)
 {
-    if (column->blob)
-        return SB_FORM_PICKLE;
-    if (column->dtype == SB_DTYPE_STR)
-        return SB_FORM_TEXT;
-    return npy ? SB_FORM_NPY : SB_FORM_RAW;
+    return column->form == SB_FORM_NPY && column->dtype != SB_DTYPE_NONE && !npy ? SB_FORM_RAW
+                                                                                 : column->form;
+}
+
+enum sb_code sb_table_cell_find(const struct sb_table *table, void *reader,
+                                struct sb_stored_cell *cell, struct sb_error *err)
+{
+    size_t good;
+
+    if (!table->ops->extents)
+        return SB_OK;
+    cell->place = table->ops->place_of(table, &cell->cell);
+    return table->ops->extents(reader, cell->place, 1, &cell->extent, &good, err);
+}
+
+enum sb_code sb_table_cell_load(const struct sb_table *table, void *reader,
+                                const struct sb_stored_cell *cell, struct sb_buf *stored,
+                                void *data, size_t room, size_t *size, struct sb_error *err)
+{
+    const struct sb_extent *extent = &cell->extent;
+    bool bare =
+        table->ops->extents && table->ops->is_encoded && !table->ops->is_encoded(table, cell);
+    enum sb_code code = SB_OK;
+
+    *size = (size_t)extent->size;
+    if (extent->size > (int64_t)room)
+        return err->code = SB_LIMIT;
+    if (bare)
+        return table->ops->read(reader, extent->shard, extent->offset, data, *size, err);
+    if (table->ops->extents && sb_buf_reserve(stored, *size))
+        return sb_fail_memory(err);
+    if (table->ops->extents)
+        code = table->ops->read(reader, extent->shard, extent->offset, stored->data, *size, err);
+    return code ? code : table->ops->decode(reader, cell, stored->data, data, room, size, err);
 }
 
 enum sb_code sb_table_cell_name(struct sb_table *table, const struct sb_cell *cell,
@@ -123,7 +142,7 @@ enum sb_code sb_table_cell_name(struct sb_table *table, const struct sb_cell *ce
                                                       .item_size = row->size,
                                                       .array = column.name,
                                                       .array_size = strlen(column.name),
-                                                      .form = form_of(&column, cell->npy),
+                                                      .form = sb_column_form(&column, cell->npy),
                                                       .dtype = column.dtype},
                               err);
 }

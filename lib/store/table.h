@@ -41,8 +41,9 @@ struct sb_stored_cell {
 };
 
 struct sb_column {
-    const char *name; /* "" of the only one, which has none; lives until the next call */
-    bool blob;        /* a pickle */
+    const char *name; /* "" of the only one, which has none; lives until the next call, where all
+                         rows have the same columns as long as the table */
+    enum sb_array_form form; /* of its files: SB_FORM_NPY, of dtype none where they are kept so */
     enum sb_dtype dtype;
 };
 
@@ -129,7 +130,8 @@ struct sb_table_ops {
     /* Is it given out as something else than the bytes that are stored? NULL: all are. */
     bool (*is_encoded)(const struct sb_table *table, const struct sb_stored_cell *cell);
 
-    /* From its stored bytes. SB_LIMIT, without text: it has more than `room` bytes. The text of
+    /* From its stored bytes; where there are extents, by that and the column alone, not by the row.
+     * SB_LIMIT, without text: it has more than `room` bytes. The text of
      * SB_DAMAGED does not say which cell it is. */
     enum sb_code (*decode)(void *reader, const struct sb_stored_cell *cell, const void *stored,
                            void *data, size_t room, size_t *size, struct sb_error *err);
@@ -171,6 +173,18 @@ enum sb_code sb_table_columns(struct sb_table *table, int64_t row, uint32_t *cou
                               struct sb_error *err) SB_CHECKED;
 struct sb_column sb_table_column(struct sb_table *table, uint32_t column);
 const char *sb_table_cell_word(const struct sb_table *table);
+
+/* What its cells are as files, of .npy or not. */
+enum sb_array_form sb_column_form(const struct sb_column *column, bool npy);
+
+/* A single cell, by a reader: where it lies, unless decode has all that it needs; and its bytes, as
+ * decode has it, from what is stored. */
+enum sb_code sb_table_cell_find(const struct sb_table *table, void *reader,
+                                struct sb_stored_cell *cell, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_table_cell_load(const struct sb_table *table, void *reader,
+                                const struct sb_stored_cell *cell, struct sb_buf *stored,
+                                void *data, size_t room, size_t *size,
+                                struct sb_error *err) SB_CHECKED;
 
 /* SB_INVALID: one of these columns is in no row. */
 enum sb_code sb_table_need(struct sb_table *table, const char *const *names, size_t count,

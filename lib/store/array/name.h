@@ -15,6 +15,7 @@ enum sb_array_form {
     SB_FORM_PICKLE, /* .pkl: bytes that are not looked into */
     SB_FORM_RAW,    /* .float32, ...: values alone, as they lie in a container */
     SB_FORM_SHAPE,  /* .shape: int64 values, beside a raw array */
+    SB_FORM_BYTES,  /* any, of any suffix, which is a part of the name */
 };
 
 /* How an array goes out that is asked for by a name. */

@@ -128,6 +128,25 @@ enum sb_code sb_npy_add_header(struct sb_buf *out, const struct sb_npy *npy, str
     return sb_buf_add(out, header.text, header.size) ? sb_fail_memory(err) : SB_OK;
 }
 
+enum sb_code sb_npy_row_header(struct sb_npy_row *row, enum sb_dtype dtype, int64_t size,
+                               struct sb_error *err)
+{
+    int64_t value = (int64_t)sb_dtype_size(dtype);
+    struct sb_npy npy;
+
+    if (row->header.size > 0 && row->dtype == dtype && row->size == size)
+        return SB_OK;
+    if (size % value != 0)
+        return sb_fail(err, SB_DAMAGED, "has bytes that are no multiple of a %s",
+                       sb_dtype_word(dtype));
+    npy.dtype = row->dtype = dtype;
+    npy.dims = 1;
+    npy.shape[0] = size / value;
+    row->size = size;
+    sb_buf_clear(&row->header);
+    return sb_npy_add_header(&row->header, &npy, err);
+}
+
 /* Reading: as much of Python as a header has */
 
 static void skip_blanks(struct scan *scan)

@@ -33,6 +33,18 @@ enum sb_code sb_npy_data_size(enum sb_dtype dtype, const int64_t *shape, size_t 
 enum sb_code sb_npy_add_header(struct sb_buf *out, const struct sb_npy *npy,
                                struct sb_error *err) SB_CHECKED;
 
+/* The header of a row of values that was made last: neighbours are often of one size. {0} at first.
+ */
+struct sb_npy_row {
+    enum sb_dtype dtype;
+    int64_t size;
+    struct sb_buf header; /* the caller's to release */
+};
+
+/* Of so many bytes of values. SB_DAMAGED: these are no whole ones. */
+enum sb_code sb_npy_row_header(struct sb_npy_row *row, enum sb_dtype dtype, int64_t size,
+                               struct sb_error *err) SB_CHECKED;
+
 /*
  * Reads the header that `data` begins with. SB_FORMAT: it is no .npy, or cut short. SB_INVALID: it
  * is one of a type or an order of bytes or values that is not held here (big-endian, Fortran order

@@ -99,7 +99,9 @@ static struct sb_column column(struct sb_table *table, uint32_t number)
 {
     const struct sb_cache_field *field = &of(table)->segment.fields[number];
 
-    return (struct sb_column){.name = field->name, .blob = field->blob, .dtype = field->dtype};
+    return (struct sb_column){.name = field->name,
+                              .form = field->blob ? SB_FORM_PICKLE : SB_FORM_NPY,
+                              .dtype = field->dtype};
 }
 
 /* The last of several. */

@@ -305,7 +305,7 @@ static enum sb_code columns(struct sb_table *table, int64_t row, uint32_t *out,
 
 static struct sb_column column(struct sb_table *table, uint32_t number)
 {
-    return (struct sb_column){.name = of(table)->files[number].column, .dtype = SB_DTYPE_NONE};
+    return (struct sb_column){.name = of(table)->files[number].column, .form = SB_FORM_BYTES};
 }
 
 static int64_t find(struct sb_table *table, const char *name, size_t size)

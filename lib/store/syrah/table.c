@@ -22,7 +22,8 @@ struct syrah_reader {
     const struct sb_table *table;
     const struct sb_syrah_set *set;
     int64_t arrays;
-    struct sb_buf header, block;
+    struct sb_npy_row row;
+    struct sb_buf block;
 };
 
 static struct sb_syrah_set *set_of(const struct sb_table *table)
@@ -55,7 +56,9 @@ static struct sb_column column(struct sb_table *table, uint32_t number)
 {
     const struct sb_syrah_array *array = sb_syrah_set_array(set_of(table), number);
 
-    return (struct sb_column){.name = array->name, .dtype = array->dtype};
+    return (struct sb_column){.name = array->name,
+                              .form = array->dtype == SB_DTYPE_STR ? SB_FORM_TEXT : SB_FORM_NPY,
+                              .dtype = array->dtype};
 }
 
 static int64_t find(struct sb_table *table, const char *name, size_t size)
@@ -126,7 +129,7 @@ static void reader_free(void *context)
 
     if (!reader)
         return;
-    sb_buf_release(&reader->header);
+    sb_buf_release(&reader->row.header);
     sb_buf_release(&reader->block);
     free(reader);
 }
@@ -179,47 +182,45 @@ static bool is_encoded(const struct sb_table *table, const struct sb_stored_cell
 
 /* What stands before the values: nothing, or the header of a .npy. */
 static enum sb_code make_header(struct syrah_reader *reader, const struct sb_stored_cell *cell,
-                                struct sb_error *err)
+                                size_t *size, struct sb_error *err)
 {
     const struct sb_syrah_array *array = sb_syrah_set_array(reader->set, cell->cell.column);
-    struct sb_npy npy = {.dtype = array->dtype, .dims = 1};
 
-    sb_buf_clear(&reader->header);
+    *size = 0;
     if (!is_npy(reader->set, &cell->cell))
         return SB_OK;
-    npy.shape[0] = cell->extent.size / (int64_t)sb_dtype_size(array->dtype);
-    return sb_npy_add_header(&reader->header, &npy, err);
+    if (sb_npy_row_header(&reader->row, array->dtype, cell->extent.size, err))
+        return err->code;
+    *size = reader->row.header.size;
+    return SB_OK;
 }
 
 static enum sb_code decode(void *context, const struct sb_stored_cell *cell, const void *stored,
                            void *data, size_t room, size_t *size, struct sb_error *err)
 {
     struct syrah_reader *reader = context;
-    size_t stored_size = (size_t)cell->extent.size;
+    size_t header, stored_size = (size_t)cell->extent.size;
 
-    if (make_header(reader, cell, err))
+    if (make_header(reader, cell, &header, err))
         return err->code;
-    *size = reader->header.size + stored_size;
-    if (*size > room) {
-        err->code = SB_LIMIT;
-        return SB_LIMIT;
-    }
-    if (reader->header.size > 0)
-        memcpy(data, reader->header.data, reader->header.size);
+    *size = header + stored_size;
+    if (*size > room)
+        return err->code = SB_LIMIT;
+    if (header > 0)
+        memcpy(data, reader->row.header.data, header);
     if (stored_size > 0)
-        memcpy((char *)data + reader->header.size, stored, stored_size);
+        memcpy((char *)data + header, stored, stored_size);
     return SB_OK;
 }
 
 static enum sb_code size_of(void *context, const struct sb_stored_cell *cell, int64_t *size,
                             struct sb_error *err)
 {
-    struct syrah_reader *reader = context;
+    size_t header;
+    enum sb_code code = make_header(context, cell, &header, err);
 
-    if (make_header(reader, cell, err))
-        return err->code;
-    *size = (int64_t)reader->header.size + cell->extent.size;
-    return SB_OK;
+    *size = (int64_t)header + cell->extent.size;
+    return code;
 }
 
 static enum sb_code stream(void *context, const struct sb_stored_cell *cell, sb_each_block *each,
@@ -227,12 +228,13 @@ static enum sb_code stream(void *context, const struct sb_stored_cell *cell, sb_
 {
     struct syrah_reader *reader = context;
     struct sb_extent left = cell->extent;
-    enum sb_code code = make_header(reader, cell, err);
+    size_t header;
+    enum sb_code code = make_header(reader, cell, &header, err);
 
     if (!code && sb_buf_reserve(&reader->block, BLOCK))
         code = sb_fail_memory(err);
-    if (!code && reader->header.size > 0)
-        code = each(each_context, reader->header.data, reader->header.size, err);
+    if (!code && header > 0)
+        code = each(each_context, reader->row.header.data, header, err);
     while (!code && left.size > 0) {
         size_t size = left.size < (int64_t)BLOCK ? (size_t)left.size : BLOCK;
 
@@ -427,7 +429,7 @@ enum sb_code sb_table_open_syrah(struct sb_table **out, struct sb_input *input,
 
     (void)none;
     (void)notify;
-    if (sb_input_open_syrah(&set, input, 0, err))
+    if (sb_input_open_syrah(&set, input, err))
         return err->code;
     return sb_table_of_syrah(out, set, err);
 }

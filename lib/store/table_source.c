@@ -1,0 +1,443 @@
+#include "store/table_source.h"
+
+#include "store/bag/record_names.h"
+#include "store/record_choice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct column {
+    uint32_t number;
+    struct sb_array_name name; /* of its cells; but for the row */
+};
+
+struct table_source {
+    struct sb_source base;
+    const struct sb_notify *notify;
+    struct sb_table *table;
+    void *reader;
+    struct column *columns; /* those that are wanted, in their order */
+    uint32_t column_count;
+    struct column *checked; /* those that a row must have; none: no row is left out as a whole */
+    uint32_t checked_count;
+    struct sb_record_names *names;
+    struct sb_record_names *own_names; /* NULL where they are of the caller */
+    struct sb_record_choice *choice;   /* NULL: all */
+    struct sb_record_run run;          /* what is left of the present one */
+    int64_t row;
+    uint32_t next; /* of `columns`: of the present row */
+    bool raw;      /* values alone */
+    bool shared;   /* the rows' other columns become other outputs */
+    bool silent;   /* ... of which one tells what is left out */
+    bool located;  /* stored values lie in the file that was opened */
+    struct sb_buf row_name;
+    struct sb_buf name;
+};
+
+/* What a member is, for loaders: its extent, whose shard stands above the column; of a table that
+ * has none the row. */
+enum { PLACE_OFFSET, PLACE_SIZE, PLACE_COLUMN, PLACE_ROW = 0 };
+#define SHARD_SHIFT 32
+
+static void free_source(struct sb_source *base)
+{
+    struct table_source *source = (struct table_source *)base;
+
+    sb_record_choice_free(source->choice);
+    sb_record_names_free(source->own_names);
+    if (source->reader)
+        source->table->ops->reader_free(source->reader);
+    sb_table_free(source->table);
+    free(source->columns);
+    free(source->checked);
+    sb_buf_release(&source->row_name);
+    sb_buf_release(&source->name);
+    free(source);
+}
+
+static enum sb_code next_run(struct table_source *source, struct sb_error *err)
+{
+    enum sb_code code;
+
+    if (!source->choice)
+        return SB_END;
+    while ((code = sb_record_choice_next(source->choice, &source->run, err)) == SB_INVALID) {
+        source->run.count = 0;
+        if (!source->silent)
+            sb_tell(source->notify, SB_PROBLEM, "missing", source->base.name, "%s", err->text);
+    }
+    return code;
+}
+
+static struct sb_stored_cell cell_of(const struct table_source *source, int64_t row,
+                                     uint32_t column)
+{
+    return (struct sb_stored_cell){.cell = {.row = row, .column = column, .npy = !source->raw}};
+}
+
+/* SB_DAMAGED: it cannot be found. */
+static enum sb_code find_cell(const struct table_source *source, struct sb_stored_cell *cell,
+                              int64_t *size, struct sb_error *err)
+{
+    enum sb_code code = sb_table_cell_find(source->table, source->reader, cell, err);
+
+    return code ? code : source->table->ops->size(source->reader, cell, size, err);
+}
+
+/* SB_DAMAGED: one of its columns cannot be found. */
+static enum sb_code check_row(const struct table_source *source, struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+
+    for (uint32_t i = 0; !code && i < source->checked_count; i++) {
+        struct sb_stored_cell cell = cell_of(source, source->row, source->checked[i].number);
+        int64_t ignored;
+
+        code = find_cell(source, &cell, &ignored, err);
+    }
+    return code;
+}
+
+/* SB_DAMAGED: it is left out as a whole. */
+static enum sb_code next_row(struct table_source *source, struct sb_error *err)
+{
+    struct sb_record_run *run = &source->run;
+    enum sb_code code = run->count > 0 ? SB_OK : next_run(source, err);
+
+    if (code)
+        return code;
+    source->row = run->first;
+    if (--run->count > 0)
+        run->first += run->step;
+    code = sb_record_name(source->names, source->row, &source->row_name, err);
+    if (!code)
+        code = check_row(source, err);
+    if (!code)
+        source->next = 0;
+    return code;
+}
+
+/* SB_DAMAGED: the cell cannot be read. */
+static enum sb_code make_member(struct table_source *source, const struct column *column,
+                                struct sb_member *member, struct sb_error *err)
+{
+    struct sb_stored_cell cell = cell_of(source, source->row, column->number);
+    struct sb_array_name name = column->name;
+    const struct sb_table_ops *ops = source->table->ops;
+    int64_t size;
+
+    name.item = source->row_name.data;
+    name.item_size = source->row_name.size;
+    if (find_cell(source, &cell, &size, err) || sb_array_name_make(&source->name, &name, err))
+        return err->code;
+    if (__builtin_add_overflow(source->base.done, size, &source->base.done))
+        source->base.done = INT64_MAX;
+    *member = (struct sb_member){
+        .entry = {.path = source->name.data,
+                  .path_size = source->name.size,
+                  .type = SB_FILE,
+                  .size = size},
+        .located = source->located && !ops->is_encoded(source->table, &cell),
+        .at = cell.extent.offset,
+        .numbered = sb_record_names_count(source->names) < 0,
+        .array_size = source->name.size - source->row_name.size - 1,
+        .dir_fd = -1,
+    };
+    member->place[PLACE_OFFSET] = (uint64_t)cell.extent.offset;
+    member->place[PLACE_SIZE] = (uint64_t)cell.extent.size;
+    member->place[PLACE_COLUMN] = (uint64_t)cell.extent.shard << SHARD_SHIFT | column->number;
+    if (!ops->extents)
+        member->place[PLACE_ROW] = (uint64_t)source->row;
+    return SB_OK;
+}
+
+static enum sb_code next_member(struct sb_source *base, struct sb_member *member,
+                                struct sb_error *err)
+{
+    struct table_source *source = (struct table_source *)base;
+    enum sb_code code = SB_DAMAGED;
+
+    if (source->column_count == 0)
+        return SB_END;
+    while (code == SB_DAMAGED) {
+        code = source->next < source->column_count ? SB_OK : next_row(source, err);
+        if (!code)
+            code = make_member(source, &source->columns[source->next++], member, err);
+        if (code == SB_DAMAGED && !source->silent)
+            sb_tell(source->notify, SB_PROBLEM, "damaged", base->name, "%s; left out%s", err->text,
+                    source->checked_count > 0 ? ", with all of its item" : "");
+    }
+    return code;
+}
+
+/* Bytes */
+
+struct table_loader {
+    struct sb_loader base;
+    void *reader;
+    struct sb_buf stored;
+};
+
+static void free_loader(struct sb_loader *base)
+{
+    struct table_loader *loader = (struct table_loader *)base;
+
+    ((const struct table_source *)base->source)->table->ops->reader_free(loader->reader);
+    sb_buf_release(&loader->stored);
+    free(loader);
+}
+
+static enum sb_code open_loader(struct sb_source *base, struct sb_loader **out,
+                                struct sb_error *err)
+{
+    const struct sb_table *table = ((const struct table_source *)base)->table;
+    struct table_loader *loader = calloc(1, sizeof(*loader));
+
+    *out = NULL;
+    if (!loader)
+        return sb_fail_memory(err);
+    if (table->ops->reader_new(table, &loader->reader, err)) {
+        table->ops->reader_free(loader->reader);
+        free(loader);
+        return err->code;
+    }
+    *out = &loader->base;
+    loader->base.source = base;
+    return SB_OK;
+}
+
+static struct sb_stored_cell cell_of_member(const struct table_source *source,
+                                            const struct sb_member *member)
+{
+    const uint64_t *place = member->place;
+    struct sb_stored_cell cell = cell_of(source, 0, (uint32_t)place[PLACE_COLUMN]);
+
+    if (!source->table->ops->extents)
+        cell.cell.row = (int64_t)place[PLACE_ROW];
+    else
+        cell.extent = (struct sb_extent){.shard = (uint32_t)(place[PLACE_COLUMN] >> SHARD_SHIFT),
+                                         .offset = (int64_t)place[PLACE_OFFSET],
+                                         .size = (int64_t)place[PLACE_SIZE]};
+    cell.place.shard = cell.extent.shard;
+    return cell;
+}
+
+static enum sb_code check_size(const struct sb_member *member, int64_t got, struct sb_error *err)
+{
+    if (got == member->entry.size)
+        return SB_OK;
+    return sb_fail(err, SB_DAMAGED, "has %lld bytes now, and had %lld before", (long long)got,
+                   (long long)member->entry.size);
+}
+
+/* What is wrong with the cell alone does not end the work, unless others go on without it. */
+static enum sb_code judge(const struct table_loader *loader, const struct sb_member *member,
+                          struct sb_events *events, struct sb_error *err)
+{
+    const struct table_source *source = (const struct table_source *)loader->base.source;
+    struct sb_error left_out;
+
+    if (err->code != SB_DAMAGED || source->shared)
+        return err->code;
+    sb_fail(&left_out, SB_DAMAGED, "%s: %s; left out", source->base.name, err->text);
+    if (sb_events_add(events, SB_PROBLEM, "damaged", member->entry.path, left_out.text, err))
+        return err->code;
+    return SB_END;
+}
+
+static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data, size_t room,
+                         struct sb_events *events, struct sb_error *err)
+{
+    struct table_loader *loader = (struct table_loader *)base;
+    const struct table_source *source = (const struct table_source *)base->source;
+    struct sb_stored_cell cell = cell_of_member(source, member);
+    size_t got;
+    enum sb_code code;
+
+    if (member->entry.size > (int64_t)room)
+        return SB_LIMIT;
+    code = sb_table_cell_load(source->table, loader->reader, &cell, &loader->stored, data, room,
+                              &got, err);
+    if (!code)
+        code = check_size(member, (int64_t)got, err);
+    return code && code != SB_LIMIT ? judge(loader, member, events, err) : code;
+}
+
+struct streaming {
+    sb_each_block *each;
+    void *context;
+    int64_t done;
+    bool refused; /* by `each`: nothing is wrong with the cell */
+};
+
+static enum sb_code pass_on(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct streaming *streaming = context;
+    enum sb_code code = streaming->each(streaming->context, data, size, err);
+
+    streaming->done += (int64_t)size;
+    streaming->refused = code != SB_OK;
+    return code;
+}
+
+static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_each_block *each,
+                           void *context, struct sb_events *events, struct sb_error *err)
+{
+    struct table_loader *loader = (struct table_loader *)base;
+    const struct table_source *source = (const struct table_source *)base->source;
+    struct sb_stored_cell cell = cell_of_member(source, member);
+    struct streaming streaming = {.each = each, .context = context};
+
+    if (source->table->ops->stream(loader->reader, &cell, pass_on, &streaming, err) ||
+        check_size(member, streaming.done, err))
+        return streaming.refused ? err->code : judge(loader, member, events, err);
+    return SB_OK;
+}
+
+static const struct sb_source_ops table_source_ops = {
+    .free = free_source,
+    .next = next_member,
+    .open_loader = open_loader,
+    .free_loader = free_loader,
+    .load = load,
+    .stream = stream,
+};
+
+/* Opening */
+
+/* Those of these names, of which none stand for all. */
+static enum sb_code list_columns(const struct table_source *source, uint32_t count,
+                                 const char *const *names, size_t name_count, struct column **out,
+                                 uint32_t *out_count, struct sb_error *err)
+{
+    *out = calloc((size_t)count + 1, sizeof(**out));
+    if (!*out)
+        return sb_fail_memory(err);
+    for (uint32_t i = 0; i < count; i++) {
+        struct sb_column column = sb_table_column(source->table, i);
+
+        if (sb_array_is_among(column.name, names, name_count))
+            (*out)[(*out_count)++] =
+                (struct column){.number = i,
+                                .name = {.array = column.name,
+                                         .array_size = strlen(column.name),
+                                         .form = sb_column_form(&column, !source->raw),
+                                         .dtype = column.dtype}};
+    }
+    return SB_OK;
+}
+
+static enum sb_code choose_columns(struct table_source *source,
+                                   const struct sb_source_options *options, struct sb_error *err)
+{
+    const char *const *checked = options->item_arrays ? options->item_arrays : options->arrays;
+    size_t checked_count = options->item_arrays ? options->item_array_count : options->array_count;
+    struct sb_table *table = source->table;
+    uint32_t count;
+    enum sb_code code = sb_table_columns(table, 0, &count, err);
+
+    for (size_t i = 0; !code && i < options->array_count; i++) {
+        const char *wanted = options->arrays[i];
+
+        if (table->ops->find(table, wanted, strlen(wanted)) < 0)
+            code = sb_fail(err, SB_INVALID, "%s: has no array '%s'; ls shows which it has",
+                           table->name, wanted);
+    }
+    if (!code)
+        code = list_columns(source, count, options->arrays, options->array_count, &source->columns,
+                            &source->column_count, err);
+    if (!code && options->whole_items)
+        code = list_columns(source, count, checked, checked_count, &source->checked,
+                            &source->checked_count, err);
+    if (code)
+        return code;
+    source->next = source->column_count;
+    source->shared = options->item_arrays;
+    source->silent = source->shared && source->columns[0].number != source->checked[0].number;
+    return SB_OK;
+}
+
+static int64_t bytes_of(struct sb_table *table)
+{
+    struct sb_table_part part;
+    struct sb_error ignored;
+    int64_t bytes = 0;
+
+    for (uint32_t i = 0; !table->ops->part(table, i, &part, &ignored); i++) {
+        if (__builtin_add_overflow(bytes, part.bytes, &bytes))
+            return 0;
+    }
+    return bytes;
+}
+
+static enum sb_code choose_rows(struct table_source *source,
+                                const struct sb_source_options *options, struct sb_error *err)
+{
+    enum sb_code code = source->table->ops->count(source->table, &source->base.records, err);
+
+    source->names = options->names;
+    if (!code && !source->names)
+        code = sb_record_names_by_format(&source->own_names, SB_RECORD_NAME_FORMAT, err);
+    if (source->own_names)
+        source->names = source->own_names;
+    if (!code && options->records)
+        return sb_record_choice_new(&source->choice, options->records, source->base.records, err);
+    source->run = (struct sb_record_run){.step = 1, .count = source->base.records};
+    if (options->array_count == 0)
+        source->base.total = bytes_of(source->table);
+    return code;
+}
+
+/* Columns have names of their own, but one with a slash may be stored as that of another. */
+static bool names_differ(const struct table_source *source, const struct sb_source_options *options)
+{
+    if (options->records || sb_record_names_count(source->names) >= 0)
+        return false;
+    for (uint32_t i = 0; i < source->column_count; i++) {
+        const char *name = source->columns[i].name.array;
+
+        if (!*name || strchr(name, '/'))
+            return false;
+    }
+    return true;
+}
+
+enum sb_code sb_source_of_table(struct sb_source **out, struct sb_table *table,
+                                const struct sb_source_options *options,
+                                const struct sb_notify *notify, struct sb_error *err)
+{
+    struct table_source *source = calloc(1, sizeof(*source));
+
+    *out = NULL;
+    if (!source) {
+        sb_table_free(table);
+        return sb_fail_memory(err);
+    }
+    source->base = (struct sb_source){.ops = &table_source_ops, .name = table->name, .loads = true};
+    source->notify = notify;
+    source->table = table;
+    source->raw = options->raw_arrays;
+    if (table->ops->reader_new(table, &source->reader, err) ||
+        choose_columns(source, options, err) || choose_rows(source, options, err)) {
+        free_source(&source->base);
+        return err->code;
+    }
+    source->base.unique = names_differ(source, options);
+    *out = &source->base;
+    return SB_OK;
+}
+
+enum sb_code sb_source_open_rows(struct sb_source **out, struct sb_input *input,
+                                 const struct sb_source_options *options,
+                                 const struct sb_notify *notify, struct sb_error *err)
+{
+    struct sb_table *table;
+
+    *out = NULL;
+    if (sb_input_spool(input, options->max_size, err) ||
+        input->kind->table(&table, input, options->bag, notify, err) ||
+        sb_source_of_table(out, table, options, notify, err))
+        return err->code;
+    ((struct table_source *)*out)->located = input->file && !input->pipe;
+    return SB_OK;
+}
