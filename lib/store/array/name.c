@@ -23,7 +23,9 @@ enum sb_code sb_array_name_make(struct sb_buf *out, const struct sb_array_name *
     if (!code)
         code = sb_buf_add(out, name->array, name->array_size);
     if (!code && name->form == SB_FORM_RAW)
-        code = sb_buf_add_format(out, ".%s", sb_dtype_word(name->dtype));
+        code = sb_buf_add_char(out, '.');
+    if (!code && name->form == SB_FORM_RAW)
+        code = sb_buf_add_text(out, sb_dtype_word(name->dtype));
     for (size_t i = 0; !code && i < sizeof(suffixes) / sizeof(*suffixes); i++) {
         if (suffixes[i].form == name->form)
             code = sb_buf_add_text(out, suffixes[i].suffix);

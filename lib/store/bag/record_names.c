@@ -3,8 +3,10 @@
 #include "store/bag/window.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define WIDTH_MAX 200
+#define WIDTH_MAX   200
+#define DIGITS_MOST 20 /* of a number */
 
 /* More than any system takes for a name; what is between is for whoever takes it. */
 #define KEY_MAX ((size_t)64 << 10)
@@ -140,14 +142,20 @@ int64_t sb_record_names_count(const struct sb_record_names *names)
     return names && names->keys ? sb_bag_count(names->keys) : -1;
 }
 
-static enum sb_code add_number(const struct sb_record_names *names, long long number,
+/* By hand: printf takes a third of all the time that a small record does. */
+static enum sb_code add_number(const struct sb_record_names *names, uint64_t number,
                                struct sb_buf *out)
 {
-    if (names->left)
-        return sb_buf_add_format(out, "%-*lld", names->width, number);
-    if (names->zeros)
-        return sb_buf_add_format(out, "%0*lld", names->width, number);
-    return sb_buf_add_format(out, "%*lld", names->width, number);
+    char digits[DIGITS_MOST], text[WIDTH_MAX + DIGITS_MOST];
+    size_t count = 0, width = (size_t)names->width, size;
+
+    do {
+        digits[sizeof(digits) - ++count] = (char)('0' + number % 10);
+    } while (number /= 10);
+    size = count > width ? count : width;
+    memset(text, names->zeros && !names->left ? '0' : ' ', size);
+    memcpy(text + (names->left ? 0 : size - count), digits + sizeof(digits) - count, count);
+    return sb_buf_add(out, text, size);
 }
 
 static enum sb_code format_name(const struct sb_record_names *names, int64_t number,
@@ -156,7 +164,7 @@ static enum sb_code format_name(const struct sb_record_names *names, int64_t num
     const struct sb_buf *before = &names->before, *behind = &names->behind;
 
     if ((before->size > 0 && sb_buf_set(out, before->data, before->size)) ||
-        add_number(names, number, out) ||
+        add_number(names, (uint64_t)number, out) ||
         (behind->size > 0 && sb_buf_add(out, behind->data, behind->size)))
         return sb_fail_memory(err);
     return SB_OK;
