@@ -433,8 +433,8 @@ static enum sb_code run(struct convert *convert, struct sb_error *err)
     if (!code)
         code = convert_is_zipped(options) ? convert_zipped(convert, err)
                                           : convert_inputs(convert, err);
-    key_count = sb_record_names_count(convert->names);
-    if (!code && key_count >= 0)
+    key_count = code ? -1 : sb_record_names_count(convert->names);
+    if (key_count >= 0)
         code = compare(options->records.keys, key_count, convert->first_record, err);
     if (convert->transfer.seen)
         sb_seen_shrink(convert->transfer.seen);
