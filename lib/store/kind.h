@@ -107,7 +107,7 @@ struct sb_kind {
 const struct sb_kind *sb_kind_of(enum sb_container_kind kind);
 
 extern const struct sb_kind sb_archive_kind, sb_directory_kind, sb_tar_kind, sb_cpio_kind,
-    sb_zip_kind, sb_bag_kind, sb_frames_kind, sb_syrah_kind, sb_cache_kind;
+    sb_zip_kind, sb_beside_kind, sb_bag_kind, sb_frames_kind, sb_syrah_kind, sb_cache_kind;
 
 /*
  * Looks at a path and tells what is there; forced, unless SB_UNKNOWN, decides instead. What is not
@@ -154,14 +154,6 @@ struct sb_bag;
 enum sb_code sb_input_open_bag(struct sb_bag **out, struct sb_input *input,
                                const struct sb_bag_options *options, int64_t max_size,
                                const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
-
-/*
- * bag/source.c: a file for each record, in order; any record can be loaded from any thread. One
- * that is stored as it is, of a bag that is a single file that can be seeked, is located. Of a
- * member, its loaders look at entry.size and place[] only. A record that cannot be read is told as
- * SB_PROBLEM ("damaged"), one that was chosen and is not there as SB_PROBLEM ("missing").
- */
-sb_source_opener sb_source_open_bag SB_CHECKED;
 
 sb_table_opener sb_table_open_bag SB_CHECKED;
 

@@ -42,6 +42,7 @@ enum sb_store_ability {
     SB_CAN_SHARDS = 1 << 7,  /* it has an index over shards */
     SB_CAN_RESUME = 1 << 8,  /* members that were taken are known again by their names */
     SB_CAN_REPEAT = 1 << 9,  /* a name may come twice in it, and the last counts */
+    SB_CAN_BAGS = 1 << 10,   /* it is a bag, or bags: each is sound or not as such */
 
     SB_CAN_NUMBERS = SB_CAN_RECORDS | SB_CAN_ITEMS,
     SB_CAN_ARRAYS = SB_CAN_ITEMS | SB_CAN_KEYS,

@@ -99,27 +99,6 @@ enum sb_code sb_table_cell_find(const struct sb_table *table, void *reader,
     return table->ops->extents(reader, cell->place, 1, &cell->extent, &good, err);
 }
 
-enum sb_code sb_table_cell_load(const struct sb_table *table, void *reader,
-                                const struct sb_stored_cell *cell, struct sb_buf *stored,
-                                void *data, size_t room, size_t *size, struct sb_error *err)
-{
-    const struct sb_extent *extent = &cell->extent;
-    bool bare =
-        table->ops->extents && table->ops->is_encoded && !table->ops->is_encoded(table, cell);
-    enum sb_code code = SB_OK;
-
-    *size = (size_t)extent->size;
-    if (extent->size > (int64_t)room)
-        return err->code = SB_LIMIT;
-    if (bare)
-        return table->ops->read(reader, extent->shard, extent->offset, data, *size, err);
-    if (table->ops->extents && sb_buf_reserve(stored, *size))
-        return sb_fail_memory(err);
-    if (table->ops->extents)
-        code = table->ops->read(reader, extent->shard, extent->offset, stored->data, *size, err);
-    return code ? code : table->ops->decode(reader, cell, stored->data, data, room, size, err);
-}
-
 enum sb_code sb_table_cell_name(struct sb_table *table, const struct sb_cell *cell,
                                 struct sb_buf *out, struct sb_error *err)
 {

@@ -130,9 +130,9 @@ struct sb_table_ops {
     /* Is it given out as something else than the bytes that are stored? NULL: all are. */
     bool (*is_encoded)(const struct sb_table *table, const struct sb_stored_cell *cell);
 
-    /* From its stored bytes; where there are extents, by that and the column alone, not by the row.
-     * SB_LIMIT, without text: it has more than `room` bytes. The text of
-     * SB_DAMAGED does not say which cell it is. */
+    /* From its stored bytes, NULL: those of its extent are read. Where there are extents, by that
+     * and the column alone, not by the row. SB_LIMIT, without text: it has more than `room` bytes.
+     * The text of SB_DAMAGED does not say which cell it is. */
     enum sb_code (*decode)(void *reader, const struct sb_stored_cell *cell, const void *stored,
                            void *data, size_t room, size_t *size, struct sb_error *err);
     enum sb_code (*size)(void *reader, const struct sb_stored_cell *cell, int64_t *size,
@@ -177,14 +177,9 @@ const char *sb_table_cell_word(const struct sb_table *table);
 /* What its cells are as files, of .npy or not. */
 enum sb_array_form sb_column_form(const struct sb_column *column, bool npy);
 
-/* A single cell, by a reader: where it lies, unless decode has all that it needs; and its bytes, as
- * decode has it, from what is stored. */
+/* Where a single cell lies, by a reader; nothing is filled in where there are no extents. */
 enum sb_code sb_table_cell_find(const struct sb_table *table, void *reader,
                                 struct sb_stored_cell *cell, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_table_cell_load(const struct sb_table *table, void *reader,
-                                const struct sb_stored_cell *cell, struct sb_buf *stored,
-                                void *data, size_t room, size_t *size,
-                                struct sb_error *err) SB_CHECKED;
 
 /* SB_INVALID: one of these columns is in no row. */
 enum sb_code sb_table_need(struct sb_table *table, const char *const *names, size_t count,

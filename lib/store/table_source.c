@@ -9,6 +9,7 @@
 struct column {
     uint32_t number;
     struct sb_array_name name; /* of its cells; but for the row */
+    bool nested;               /* it has a '/' */
 };
 
 struct table_source {
@@ -26,7 +27,9 @@ struct table_source {
     struct sb_record_run run;          /* what is left of the present one */
     int64_t row;
     uint32_t next; /* of `columns`: of the present row */
+    bool numbered; /* rows are called by their numbers */
     bool raw;      /* values alone */
+    bool unsized;  /* where cells are, and how large, is for loaders alone */
     bool shared;   /* the rows' other columns become other outputs */
     bool silent;   /* ... of which one tells what is left out */
     bool located;  /* stored values lie in the file that was opened */
@@ -75,13 +78,23 @@ static struct sb_stored_cell cell_of(const struct table_source *source, int64_t 
     return (struct sb_stored_cell){.cell = {.row = row, .column = column, .npy = !source->raw}};
 }
 
-/* SB_DAMAGED: it cannot be found. */
+/* SB_DAMAGED: it cannot be found, or its size; the text says which it is. */
 static enum sb_code find_cell(const struct table_source *source, struct sb_stored_cell *cell,
                               int64_t *size, struct sb_error *err)
 {
-    enum sb_code code = sb_table_cell_find(source->table, source->reader, cell, err);
+    const struct sb_table_ops *ops = source->table->ops;
+    struct sb_buf subject = {0};
+    struct sb_error why;
 
-    return code ? code : source->table->ops->size(source->reader, cell, size, err);
+    if (sb_table_cell_find(source->table, source->reader, cell, err))
+        return err->code;
+    if (!ops->size(source->reader, cell, size, &why))
+        return SB_OK;
+    *err = why;
+    if (why.code == SB_DAMAGED && !ops->subject(source->reader, &cell->cell, &subject))
+        sb_fail(err, SB_DAMAGED, "%s: %s", subject.data, why.text);
+    sb_buf_release(&subject);
+    return err->code;
 }
 
 /* SB_DAMAGED: one of its columns cannot be found. */
@@ -93,6 +106,7 @@ static enum sb_code check_row(const struct table_source *source, struct sb_error
         struct sb_stored_cell cell = cell_of(source, source->row, source->checked[i].number);
         int64_t ignored;
 
+        cell.cell.npy = false;
         code = find_cell(source, &cell, &ignored, err);
     }
     return code;
@@ -102,6 +116,7 @@ static enum sb_code check_row(const struct table_source *source, struct sb_error
 static enum sb_code next_row(struct table_source *source, struct sb_error *err)
 {
     struct sb_record_run *run = &source->run;
+    struct sb_error why;
     enum sb_code code = run->count > 0 ? SB_OK : next_run(source, err);
 
     if (code)
@@ -110,6 +125,11 @@ static enum sb_code next_row(struct table_source *source, struct sb_error *err)
     if (--run->count > 0)
         run->first += run->step;
     code = sb_record_name(source->names, source->row, &source->row_name, err);
+    if (code == SB_DAMAGED) {
+        why = *err;
+        return sb_fail(err, SB_DAMAGED, "%s %lld: %s", source->table->row_word,
+                       (long long)source->row, why.text);
+    }
     if (!code)
         code = check_row(source, err);
     if (!code)
@@ -117,35 +137,48 @@ static enum sb_code next_row(struct table_source *source, struct sb_error *err)
     return code;
 }
 
+/* Sets *name to that of the present row's cell: of the only one, of a column without a name, to the
+ * row's. */
+static enum sb_code name_member(struct table_source *source, const struct column *column,
+                                const struct sb_buf **name, struct sb_error *err)
+{
+    struct sb_array_name parts;
+
+    *name = &source->row_name;
+    if (column->name.array_size == 0 && column->name.form == SB_FORM_BYTES)
+        return SB_OK;
+    *name = &source->name;
+    parts = column->name;
+    parts.item = source->row_name.data;
+    parts.item_size = source->row_name.size;
+    return sb_array_name_make(&source->name, &parts, err);
+}
+
 /* SB_DAMAGED: the cell cannot be read. */
 static enum sb_code make_member(struct table_source *source, const struct column *column,
                                 struct sb_member *member, struct sb_error *err)
 {
     struct sb_stored_cell cell = cell_of(source, source->row, column->number);
-    struct sb_array_name name = column->name;
     const struct sb_table_ops *ops = source->table->ops;
-    int64_t size;
+    const struct sb_buf *name;
+    int64_t size = -1;
 
-    name.item = source->row_name.data;
-    name.item_size = source->row_name.size;
-    if (find_cell(source, &cell, &size, err) || sb_array_name_make(&source->name, &name, err))
+    if ((!source->unsized && find_cell(source, &cell, &size, err)) ||
+        name_member(source, column, &name, err))
         return err->code;
-    if (__builtin_add_overflow(source->base.done, size, &source->base.done))
+    if (__builtin_add_overflow(source->base.done, cell.extent.size, &source->base.done))
         source->base.done = INT64_MAX;
     *member = (struct sb_member){
-        .entry = {.path = source->name.data,
-                  .path_size = source->name.size,
-                  .type = SB_FILE,
-                  .size = size},
+        .entry = {.path = name->data, .path_size = name->size, .type = SB_FILE, .size = size},
         .located = source->located && !ops->is_encoded(source->table, &cell),
         .at = cell.extent.offset,
-        .numbered = sb_record_names_count(source->names) < 0,
-        .array_size = source->name.size - source->row_name.size - 1,
+        .numbered = source->numbered,
+        .array_size = column->nested ? name->size - source->row_name.size - 1 : 0,
         .dir_fd = -1,
+        .place = {[PLACE_OFFSET] = (uint64_t)cell.extent.offset,
+                  [PLACE_SIZE] = (uint64_t)cell.extent.size,
+                  [PLACE_COLUMN] = (uint64_t)cell.extent.shard << SHARD_SHIFT | column->number},
     };
-    member->place[PLACE_OFFSET] = (uint64_t)cell.extent.offset;
-    member->place[PLACE_SIZE] = (uint64_t)cell.extent.size;
-    member->place[PLACE_COLUMN] = (uint64_t)cell.extent.shard << SHARD_SHIFT | column->number;
     if (!ops->extents)
         member->place[PLACE_ROW] = (uint64_t)source->row;
     return SB_OK;
@@ -175,7 +208,6 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
 struct table_loader {
     struct sb_loader base;
     void *reader;
-    struct sb_buf stored;
 };
 
 static void free_loader(struct sb_loader *base)
@@ -183,7 +215,6 @@ static void free_loader(struct sb_loader *base)
     struct table_loader *loader = (struct table_loader *)base;
 
     ((const struct table_source *)base->source)->table->ops->reader_free(loader->reader);
-    sb_buf_release(&loader->stored);
     free(loader);
 }
 
@@ -224,7 +255,7 @@ static struct sb_stored_cell cell_of_member(const struct table_source *source,
 
 static enum sb_code check_size(const struct sb_member *member, int64_t got, struct sb_error *err)
 {
-    if (got == member->entry.size)
+    if (got == member->entry.size || member->entry.size < 0)
         return SB_OK;
     return sb_fail(err, SB_DAMAGED, "has %lld bytes now, and had %lld before", (long long)got,
                    (long long)member->entry.size);
@@ -256,10 +287,11 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
 
     if (member->entry.size > (int64_t)room)
         return SB_LIMIT;
-    code = sb_table_cell_load(source->table, loader->reader, &cell, &loader->stored, data, room,
-                              &got, err);
+    code = source->table->ops->decode(loader->reader, &cell, NULL, data, room, &got, err);
     if (!code)
         code = check_size(member, (int64_t)got, err);
+    if (!code)
+        member->entry.size = (int64_t)got;
     return code && code != SB_LIMIT ? judge(loader, member, events, err) : code;
 }
 
@@ -319,6 +351,7 @@ static enum sb_code list_columns(const struct table_source *source, uint32_t cou
         if (sb_array_is_among(column.name, names, name_count))
             (*out)[(*out_count)++] =
                 (struct column){.number = i,
+                                .nested = strchr(column.name, '/') != NULL,
                                 .name = {.array = column.name,
                                          .array_size = strlen(column.name),
                                          .form = sb_column_form(&column, !source->raw),
@@ -380,23 +413,26 @@ static enum sb_code choose_rows(struct table_source *source,
         code = sb_record_names_by_format(&source->own_names, SB_RECORD_NAME_FORMAT, err);
     if (source->own_names)
         source->names = source->own_names;
-    if (!code && options->records)
+    if (code)
+        return code;
+    source->numbered = sb_record_names_count(source->names) < 0;
+    if (options->records)
         return sb_record_choice_new(&source->choice, options->records, source->base.records, err);
     source->run = (struct sb_record_run){.step = 1, .count = source->base.records};
-    if (options->array_count == 0)
+    if (options->array_count == 0 && source->table->ops->extents)
         source->base.total = bytes_of(source->table);
-    return code;
+    return SB_OK;
 }
 
 /* Columns have names of their own, but one with a slash may be stored as that of another. */
 static bool names_differ(const struct table_source *source, const struct sb_source_options *options)
 {
-    if (options->records || sb_record_names_count(source->names) >= 0)
+    if (options->records || !source->numbered)
         return false;
     for (uint32_t i = 0; i < source->column_count; i++) {
-        const char *name = source->columns[i].name.array;
+        const struct column *column = &source->columns[i];
 
-        if (!*name || strchr(name, '/'))
+        if ((column->name.array_size == 0 && source->column_count > 1) || column->nested)
             return false;
     }
     return true;
@@ -417,6 +453,7 @@ enum sb_code sb_source_of_table(struct sb_source **out, struct sb_table *table,
     source->notify = notify;
     source->table = table;
     source->raw = options->raw_arrays;
+    source->unsized = options->unsized;
     if (table->ops->reader_new(table, &source->reader, err) ||
         choose_columns(source, options, err) || choose_rows(source, options, err)) {
         free_source(&source->base);

@@ -3,6 +3,7 @@
 
 #include "store/bag/bag.h"
 #include "store/bag/record_scan.h"
+#include "store/bag/window.h"
 #include "store/facts.h"
 #include "store/usage.h"
 
@@ -13,6 +14,12 @@ struct bag_table {
     struct sb_table base;
     struct sb_bag *bag;
     struct sb_bag_reader *reader; /* of single records; made when first needed */
+};
+
+/* For a worker. */
+struct reading {
+    struct sb_bag_reader *reader;
+    struct sb_bag_window window; /* of single records */
 };
 
 static struct sb_bag *bag_of(const struct sb_table *table)
@@ -88,18 +95,23 @@ static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t colum
     return SB_OK;
 }
 
-static enum sb_code reader_new(const struct sb_table *table, void **out, struct sb_error *err)
+static void reader_free(void *context)
 {
-    struct sb_bag_reader *reader;
-    enum sb_code code = sb_bag_reader_new(&reader, bag_of(table), err);
+    struct reading *reading = context;
 
-    *out = reader;
-    return code;
+    if (!reading)
+        return;
+    sb_bag_window_release(&reading->window);
+    sb_bag_reader_free(reading->reader);
+    free(reading);
 }
 
-static void reader_free(void *reader)
+static enum sb_code reader_new(const struct sb_table *table, void **out, struct sb_error *err)
 {
-    sb_bag_reader_free(reader);
+    struct reading *reading = calloc(1, sizeof(*reading));
+
+    *out = reading;
+    return reading ? sb_bag_reader_new(&reading->reader, bag_of(table), err) : sb_fail_memory(err);
 }
 
 static struct sb_place place_of(const struct sb_table *table, const struct sb_cell *cell)
@@ -107,16 +119,20 @@ static struct sb_place place_of(const struct sb_table *table, const struct sb_ce
     return sb_bag_place_of(bag_of(table), cell->row);
 }
 
-static enum sb_code extents(void *reader, struct sb_place first, size_t number,
+static enum sb_code extents(void *context, struct sb_place first, size_t number,
                             struct sb_extent *out, size_t *good, struct sb_error *err)
 {
-    return sb_bag_extents(reader, first, number, out, good, err);
+    const struct reading *reading = context;
+
+    return sb_bag_extents(reading->reader, first, number, out, good, err);
 }
 
-static enum sb_code read_stored(void *reader, uint32_t shard, int64_t offset, void *data,
+static enum sb_code read_stored(void *context, uint32_t shard, int64_t offset, void *data,
                                 size_t size, struct sb_error *err)
 {
-    return sb_bag_read(reader, shard, offset, data, size, err);
+    const struct reading *reading = context;
+
+    return sb_bag_read(reading->reader, shard, offset, data, size, err);
 }
 
 static bool is_encoded(const struct sb_table *table, const struct sb_stored_cell *cell)
@@ -124,27 +140,35 @@ static bool is_encoded(const struct sb_table *table, const struct sb_stored_cell
     return sb_bag_shard(bag_of(table), cell->place.shard)->zstd;
 }
 
-static enum sb_code decode(void *reader, const struct sb_stored_cell *cell, const void *stored,
+static enum sb_code decode(void *context, const struct sb_stored_cell *cell, const void *stored,
                            void *data, size_t room, size_t *size, struct sb_error *err)
 {
+    struct reading *reading = context;
     const struct sb_extent *extent = &cell->extent;
-    enum sb_code code =
-        sb_bag_decode(reader, extent->shard, stored, (size_t)extent->size, data, room, size, err);
+    enum sb_code code;
 
+    if (!stored)
+        return sb_bag_window_load(&reading->window, reading->reader, extent, data, room, size, err);
+    code = sb_bag_decode(reading->reader, extent->shard, stored, (size_t)extent->size, data, room,
+                         size, err);
     /* Once more by itself, which tells the place of what is wrong. */
-    return code == SB_DAMAGED ? sb_bag_load(reader, extent, data, room, size, err) : code;
+    return code == SB_DAMAGED ? sb_bag_load(reading->reader, extent, data, room, size, err) : code;
 }
 
-static enum sb_code size_of(void *reader, const struct sb_stored_cell *cell, int64_t *size,
+static enum sb_code size_of(void *context, const struct sb_stored_cell *cell, int64_t *size,
                             struct sb_error *err)
 {
-    return sb_bag_record_size(reader, &cell->extent, size, err);
+    struct reading *reading = context;
+
+    return sb_bag_window_size(&reading->window, reading->reader, &cell->extent, size, err);
 }
 
-static enum sb_code stream(void *reader, const struct sb_stored_cell *cell, sb_each_block *each,
-                           void *context, struct sb_error *err)
+static enum sb_code stream(void *context, const struct sb_stored_cell *cell, sb_each_block *each,
+                           void *each_context, struct sb_error *err)
 {
-    return sb_bag_stream(reader, &cell->extent, each, context, err);
+    const struct reading *reading = context;
+
+    return sb_bag_stream(reading->reader, &cell->extent, each, each_context, err);
 }
 
 static enum sb_code subject(void *reader, const struct sb_cell *cell, struct sb_buf *out)

@@ -208,6 +208,9 @@ static enum sb_code decode(void *context, const struct sb_stored_cell *cell, con
         return err->code = SB_LIMIT;
     if (header > 0)
         memcpy(data, reader->row.header.data, header);
+    if (!stored)
+        return read_stored(reader, cell->extent.shard, cell->extent.offset, (char *)data + header,
+                           stored_size, err);
     if (stored_size > 0)
         memcpy((char *)data + header, stored, stored_size);
     return SB_OK;
