@@ -285,14 +285,14 @@ static enum sb_code refuse_records(const struct verify_run *run, struct sb_error
 {
     const char *misused = option_of_verify_records();
 
-    if (!misused || run->rows == SB_CAN_RECORDS)
+    if (!misused || run->rows == SB_CAN_BAGS)
         return SB_OK;
     return sb_fail(err, SB_INVALID, "%s: is no bag, and --%s is for bags", run->path, misused);
 }
 
 static enum sb_store_ability rows_of(const struct sb_store *store)
 {
-    static const enum sb_store_ability rows[] = {SB_CAN_RECORDS, SB_CAN_ITEMS, SB_CAN_KEYS};
+    static const enum sb_store_ability rows[] = {SB_CAN_BAGS, SB_CAN_ITEMS, SB_CAN_KEYS};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         if (sb_store_can(store, rows[i]))
@@ -317,8 +317,7 @@ static enum sb_code verify_store(struct verify_run *run, struct sb_store *store,
         return err->code;
     if (sb_store_archive(store))
         return verify_archive(run, store, err);
-    return run->rows == SB_CAN_RECORDS ? verify_bag(run, store, err)
-                                       : verify_whole(run, store, err);
+    return run->rows == SB_CAN_BAGS ? verify_bag(run, store, err) : verify_whole(run, store, err);
 }
 
 /* An index that cannot be opened for damage is an archive's. */

@@ -47,6 +47,10 @@ static const char *misused_operands(const struct convert_settings *settings)
     if (strcmp(settings->output, "-") == 0 && known && !(output_takes(settings) & SB_TO_PIPE))
         return "an archive, a directory or a cache is several files, and cannot be written to a "
                "pipe";
+    if ((sb_store_abilities(settings->output, (struct sb_container_type){0}) &
+         (SB_CAN_BAGS | SB_CAN_RECORDS)) == SB_CAN_BAGS)
+        return "bags side by side are only read; each array of a Syrah file becomes one, in a "
+               "directory as OUTPUT, with --to=bagz";
     if (settings->report && strcmp(settings->report, "-") == 0 &&
         strcmp(settings->output, "-") == 0)
         return "OUTPUT and the report cannot both go to standard output";

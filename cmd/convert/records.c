@@ -34,9 +34,9 @@ const char *misused_bag_words(const struct record_settings *settings, bool from_
     return NULL;
 }
 
-static bool holds_records(const char *path)
+static bool holds_bags(const char *path)
 {
-    return sb_store_abilities(path, (struct sb_container_type){0}) & SB_CAN_RECORDS;
+    return sb_store_abilities(path, (struct sb_container_type){0}) & SB_CAN_BAGS;
 }
 
 /* Names may be read from a bag whatever INPUTs are. */
@@ -45,7 +45,7 @@ static bool reads_bag(const struct record_settings *settings, const struct recor
     bool found = sb_container_can(use->from.kind) & SB_CAN_RECORDS || settings->keys;
 
     for (size_t i = 0; !found && use->from.kind == SB_UNKNOWN && i < use->input_count; i++)
-        found = holds_records(use->inputs[i]);
+        found = holds_bags(use->inputs[i]);
     return found;
 }
 

@@ -132,7 +132,7 @@ static void add_outcome(struct json *line, const struct verify_run *run)
     json_number(line, "defects", run->result.defects);
     add_errors(line, run);
     json_number(line, "problems", run->problems);
-    if (run->rows == SB_CAN_RECORDS)
+    if (run->rows == SB_CAN_BAGS)
         add_counts_of_bag(line, &run->bag);
     else if (run->rows == SB_CAN_KEYS)
         add_counts_of_cache(line, &run->cache);

@@ -28,7 +28,7 @@ struct verify_run {
     struct sb_notify notify;        /* likewise */
 
     const char *word;                    /* what it is; NULL until it is told */
-    enum sb_store_ability rows;          /* what it has, SB_CAN_RECORDS for one; 0: files */
+    enum sb_store_ability rows;          /* what it has, SB_CAN_BAGS for one; 0: files */
     struct sb_verify_result result;      /* of a bag, too, whose records are its files */
     struct sb_verify_bag_result bag;     /* of a bag */
     struct sb_verify_cache_result cache; /* of a cache, or the sum of several */

@@ -14,6 +14,7 @@ enum sb_container_kind {
     SB_TAR,  /* plain or compressed */
     SB_CPIO, /* likewise */
     SB_ZIP,
+    SB_BESIDE, /* bags side by side: a spec of several with '+' between */
     SB_BAG,    /* one, or the spec of many */
     SB_FRAMES, /* framed records: never told by content or name; see framing.h */
     SB_SYRAH,  /* arrays of items in one file */

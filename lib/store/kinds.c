@@ -11,6 +11,7 @@ static const struct sb_kind *const kinds[] = {
     [SB_TAR] = &sb_tar_kind,
     [SB_CPIO] = &sb_cpio_kind,
     [SB_ZIP] = &sb_zip_kind,
+    [SB_BESIDE] = &sb_beside_kind,
     [SB_BAG] = &sb_bag_kind,
     [SB_FRAMES] = &sb_frames_kind,
     [SB_SYRAH] = &sb_syrah_kind,

@@ -336,6 +336,43 @@ bool sb_spec_is_of_bags(const char *spec)
     return items > 0;
 }
 
+/* Ends the first of them; returns the others, or NULL. */
+static char *cut_first(char *list)
+{
+    char *cut = NULL;
+
+    if (exists(list))
+        return NULL;
+    for (char *plus = strchr(list, '+'); plus; plus = strchr(plus + 1, '+')) {
+        *plus = '\0';
+        if (sb_is_bag_name(list) && (!cut || exists(list)))
+            cut = plus;
+        *plus = '+';
+    }
+    if (cut)
+        *cut++ = '\0';
+    return cut;
+}
+
+enum sb_code sb_spec_beside(struct sb_spec *out, const char *spec, struct sb_error *err)
+{
+    char *list = strdup(spec), *rest = list;
+    size_t room = 0;
+    enum sb_code code = list ? SB_OK : sb_fail_memory(err);
+
+    *out = (struct sb_spec){0};
+    while (!code && rest) {
+        char *first = rest;
+
+        rest = cut_first(first);
+        code = add_path(out, &room, first, err);
+    }
+    if (code)
+        sb_spec_release(out);
+    free(list);
+    return code;
+}
+
 enum sb_code sb_shard_pattern_parse(struct sb_shard_pattern *out, const char *path,
                                     struct sb_error *err)
 {

@@ -39,6 +39,13 @@ bool sb_is_bag_name(const char *path);
  * each item's suffix .bag or .bagz? */
 bool sb_spec_is_of_bags(const char *spec);
 
+/*
+ * The specs that one of bags side by side joins by '+': "image.float32.bagz+label.npy@4.bagz". One
+ * ends before a '+' that .bag or .bagz is before, unless a file's name goes on behind it. A spec of
+ * no others is the only one.
+ */
+enum sb_code sb_spec_beside(struct sb_spec *out, const char *spec, struct sb_error *err) SB_CHECKED;
+
 /* A name in which a set of shards is written: "PREFIX@16SUFFIX", or a single file. */
 struct sb_shard_pattern {
     const char *path; /* kept */

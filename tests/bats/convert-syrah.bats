@@ -260,8 +260,10 @@ refute_left_over() {
     # The limit of the first record, beyond that of the second.
     printf '\3' | put bags/y.int8.bag 3
     run_fail 1 sb convert bags/x.int8.bag bags/y.int8.bag b.syr
-    stderr_has 'bags/y.int8.bag: record'
+    stderr_has 'bags/y.int8.bag: record 1: its limits decrease, from 3 to 2'
     stderr_has 'is left out as an item'
+    run_ok sb ls --count b.syr
+    output_is 2
 }
 
 @test "parts of bags are runs of items" {

@@ -28,6 +28,7 @@ END
     cp -a tree/00000001 second
     sb convert -q first s-00000-of-00002.syr
     sb convert -q second s-00001-of-00002.syr
+    sb convert -q --to=bagz y.syr side
     sb convert -q --to=cache tree k
 }
 
@@ -47,6 +48,7 @@ specs_of() {
     zip) echo z.zip ;;
     bag) echo b.bagz ;;
     'set of bags') printf '%s\n' s@2.bagz 's@*.bagz' s-0000{0,1}-of-00002.bagz | paste -sd '\n\n,\n' ;;
+    'bags side by side') echo side/n.int32.bagz+side/x.float32.bagz ;;
     'Syrah file') echo y.syr ;;
     'set of Syrah files') printf '%s\n' s@2.syr 's@*.syr' s-0000{0,1}-of-00002.syr | paste -sd '\n\n,\n' ;;
     cache) echo k ;;
@@ -56,7 +58,7 @@ specs_of() {
 
 # What a spec holds, as files.
 holds() {
-    if [[ $1 == *.bagz ]]; then echo records; else echo tree; fi
+    if [[ $1 == *.bagz && $1 != *+* ]]; then echo records; else echo tree; fi
 }
 
 files_of() {
@@ -68,7 +70,7 @@ bytes_of() {
     local file
     for file in $(files_of "$(holds "$1")"); do
         case $1 in
-        *.syr | k) tail -c +129 tree/"$file" ;;
+        *.syr | *+* | k) tail -c +129 tree/"$file" ;;
         *) cat "$(holds "$1")/$file" ;;
         esac
     done
@@ -107,6 +109,7 @@ check_diff() {
     local same different
     case $1 in
     tree) same=a.barecat different=b.bagz ;;
+    *+*) same=tree different=records ;;
     *.bagz) same=records different=tree ;;
     *) same=tree different=records ;;
     esac

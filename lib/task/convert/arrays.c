@@ -3,7 +3,7 @@
 #include "store/array/name.h"
 #include "store/part_name.h"
 #include "store/shard_spec.h"
-#include "store/syrah/set.h"
+#include "store/table.h"
 #include "task/convert/input.h"
 
 #include <errno.h>
@@ -15,9 +15,11 @@
 struct arrays {
     const struct sb_convert_options *options;
     struct sb_convert_result *result;
-    struct sb_syrah_set *first; /* the first input, whose arrays all have */
-    uint32_t *wanted;           /* numbers of those that are wanted, */
-    const char **names;         /* and their names */
+    struct sb_store *store;
+    struct sb_table *first; /* of the first input, whose arrays all have */
+    uint32_t all;           /* so many */
+    uint32_t *wanted;       /* numbers of those that are wanted, */
+    const char **names;     /* and their names */
     size_t count;
     struct sb_buf whole; /* path of the present bag, */
     struct sb_buf path;  /* and of the share's part of it */
@@ -41,41 +43,39 @@ bool sb_convert_is_of_arrays(const struct sb_convert_options *options)
     return false;
 }
 
-static enum sb_code open_syrah(struct sb_syrah_set **out, const struct sb_convert_options *options,
-                               const char *path, struct sb_error *err)
+static enum sb_code open_table(struct sb_store **store, struct sb_table **table, uint32_t *columns,
+                               const struct sb_convert_options *options, const char *path,
+                               struct sb_error *err)
 {
-    struct sb_store *store;
     enum sb_code code;
 
-    *out = NULL;
+    *store = NULL;
+    *table = NULL;
     if (!has_only_arrays(options, path))
         return sb_fail(
             err, SB_INVALID,
             "%s: is no Syrah file, and each array of one becomes a bag; convert it alone", path);
-    code = sb_convert_open_input(&store, options, path, err);
-    if (code)
-        return code;
-    code = sb_store_syrah(store, out, err);
-    sb_store_free(store);
-    return code;
+    code = sb_convert_open_input(store, options, path, err);
+    if (!code)
+        code = sb_store_table(*store, table, err);
+    return code ? code : sb_table_columns(*table, 0, columns, err);
 }
 
-static enum sb_code compare_with_first(const struct arrays *arrays,
-                                       const struct sb_syrah_set *other, struct sb_error *err)
+static enum sb_code compare_with_first(const struct arrays *arrays, struct sb_table *other,
+                                       uint32_t count, struct sb_error *err)
 {
-    uint32_t count = sb_syrah_set_array_count(arrays->first);
-    bool same = sb_syrah_set_array_count(other) == count;
+    bool same = arrays->all == count;
 
     for (uint32_t i = 0; same && i < count; i++) {
-        const struct sb_syrah_array *array = sb_syrah_set_array(arrays->first, i);
-        int64_t found = sb_syrah_set_find(other, array->name, strlen(array->name));
+        struct sb_column column = sb_table_column(arrays->first, i);
+        int64_t found = other->ops->find(other, column.name, strlen(column.name));
 
-        same = found >= 0 && sb_syrah_set_array(other, (uint32_t)found)->dtype == array->dtype;
+        same = found >= 0 && sb_table_column(other, (uint32_t)found).dtype == column.dtype;
     }
     if (same)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: has other arrays than %s, or of other types",
-                   sb_syrah_set_name(other), sb_syrah_set_name(arrays->first));
+    return sb_fail(err, SB_INVALID, "%s: has other arrays than %s, or of other types", other->name,
+                   arrays->first->name);
 }
 
 static enum sb_code compare_inputs(const struct arrays *arrays, struct sb_error *err)
@@ -84,12 +84,15 @@ static enum sb_code compare_inputs(const struct arrays *arrays, struct sb_error 
     enum sb_code code = SB_OK;
 
     for (size_t i = 1; !code && i < options->input_count; i++) {
-        struct sb_syrah_set *other;
+        struct sb_store *store;
+        struct sb_table *other;
+        uint32_t count;
 
-        code = open_syrah(&other, options, options->inputs[i], err);
+        code = open_table(&store, &other, &count, options, options->inputs[i], err);
         if (!code)
-            code = compare_with_first(arrays, other, err);
-        sb_syrah_set_free(other);
+            code = compare_with_first(arrays, other, count, err);
+        sb_table_free(other);
+        sb_store_free(store);
     }
     return code;
 }
@@ -97,21 +100,21 @@ static enum sb_code compare_inputs(const struct arrays *arrays, struct sb_error 
 static enum sb_code choose(struct arrays *arrays, struct sb_error *err)
 {
     const struct sb_convert_options *options = arrays->options;
-    uint32_t count = sb_syrah_set_array_count(arrays->first);
+    uint32_t count = arrays->all;
 
     for (size_t i = 0; i < options->array_count; i++) {
         const char *name = options->arrays[i];
 
-        if (sb_syrah_set_find(arrays->first, name, strlen(name)) < 0)
+        if (arrays->first->ops->find(arrays->first, name, strlen(name)) < 0)
             return sb_fail(err, SB_INVALID, "%s: has no array '%s'; ls shows which it has",
-                           sb_syrah_set_name(arrays->first), name);
+                           arrays->first->name, name);
     }
     arrays->wanted = calloc((size_t)count + 1, sizeof(*arrays->wanted));
     arrays->names = calloc((size_t)count + 1, sizeof(*arrays->names));
     if (!arrays->wanted || !arrays->names)
         return sb_fail_memory(err);
     for (uint32_t i = 0; i < count; i++) {
-        const char *name = sb_syrah_set_array(arrays->first, i)->name;
+        const char *name = sb_table_column(arrays->first, i).name;
 
         if (!sb_array_is_among(name, options->arrays, options->array_count))
             continue;
@@ -130,16 +133,18 @@ static bool is_bag_name(const char *name)
 static enum sb_code name_bag(struct arrays *arrays, uint32_t number, struct sb_error *err)
 {
     const struct sb_convert_options *options = arrays->options;
-    const struct sb_syrah_array *array = sb_syrah_set_array(arrays->first, number);
+    struct sb_column array = sb_table_column(arrays->first, number);
+    const char *type = array.dtype != SB_DTYPE_NONE ? sb_dtype_word(array.dtype) : "npy";
 
-    if (!is_bag_name(array->name))
+    if (!is_bag_name(array.name))
         return sb_fail(err, SB_INVALID,
                        "%s: array '%s': a bag cannot be called so; choose it with --array=NAME, "
                        "then OUTPUT is the bag itself",
-                       sb_syrah_set_name(arrays->first), array->name);
+                       arrays->first->name, array.name);
     sb_buf_clear(&arrays->whole);
-    if (sb_buf_add_format(&arrays->whole, "%s/%s.%s.%s", options->output, array->name,
-                          sb_dtype_word(array->dtype),
+    if (sb_buf_add_format(&arrays->whole, "%s/%s%s%s.%s", options->output, array.name,
+                          array.form == SB_FORM_BYTES ? "" : ".",
+                          array.form == SB_FORM_BYTES ? "" : type,
                           options->to.filter == SB_FILTER_ZSTD ? "bagz" : "bag"))
         return sb_fail_memory(err);
     if (sb_part_name(arrays->whole.data, options->share, true, &arrays->path, err))
@@ -161,7 +166,7 @@ static void add_result(struct sb_convert_result *sum, const struct sb_convert_re
 
 static enum sb_code convert_array(struct arrays *arrays, uint32_t number, struct sb_error *err)
 {
-    const char *name = sb_syrah_set_array(arrays->first, number)->name;
+    const char *name = sb_table_column(arrays->first, number).name;
     struct sb_convert_options one = *arrays->options;
     struct sb_convert_result result = {0};
     enum sb_code code = name_bag(arrays, number, err);
@@ -222,7 +227,7 @@ static enum sb_code convert_each(struct arrays *arrays, struct sb_error *err)
 static enum sb_code convert_only(struct arrays *arrays, struct sb_error *err)
 {
     struct sb_convert_options one = *arrays->options;
-    const char *name = sb_syrah_set_array(arrays->first, 0)->name;
+    const char *name = sb_table_column(arrays->first, 0).name;
 
     if (sb_part_name(one.output, one.share, true, &arrays->path, err))
         return err->code;
@@ -237,18 +242,20 @@ enum sb_code sb_convert_arrays(const struct sb_convert_options *options,
 {
     struct arrays arrays = {.options = options, .result = result};
     struct stat st;
-    enum sb_code code = open_syrah(&arrays.first, options, options->inputs[0], err);
+    enum sb_code code =
+        open_table(&arrays.store, &arrays.first, &arrays.all, options, options->inputs[0], err);
 
     if (!code)
         code = compare_inputs(&arrays, err);
     if (!code)
         code = choose(&arrays, err);
     if (!code)
-        code = sb_syrah_set_array_count(arrays.first) == 1 && sb_is_bag_name(options->output) &&
+        code = arrays.all == 1 && sb_is_bag_name(options->output) &&
                        !(stat(options->output, &st) == 0 && S_ISDIR(st.st_mode))
                    ? convert_only(&arrays, err)
                    : convert_each(&arrays, err);
-    sb_syrah_set_free(arrays.first);
+    sb_table_free(arrays.first);
+    sb_store_free(arrays.store);
     free(arrays.wanted);
     free(arrays.names);
     sb_buf_release(&arrays.whole);

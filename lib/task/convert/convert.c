@@ -2,9 +2,10 @@
 
 #include "archive/archive.h"
 #include "store/archive/source.h"
-#include "store/bag/arrays.h"
 #include "store/bag/record_names.h"
+#include "store/beside/beside.h"
 #include "store/part_sets.h"
+#include "store/table_source.h"
 #include "task/convert/arrays.h"
 #include "task/convert/bag.h"
 #include "task/convert/cache.h"
@@ -375,28 +376,47 @@ static enum sb_code convert_inputs(struct convert *convert, struct sb_error *err
     return code;
 }
 
-/* Bags that are read side by side are one source, of items (bag/arrays.h); of a share a run of
- * them. Names are used where they were asked for. */
+/* Of the items, a run for each share. */
+static enum sb_code choose_items(const struct convert *convert, struct sb_table *table,
+                                 struct sb_record_choice_options *out, struct sb_error *err)
+{
+    const struct sb_record_choice_options *wanted = convert->options->records.choice;
+    struct sb_share share = convert->options->share;
+    int64_t count;
+    enum sb_code code = table->ops->count(table, &count, err);
+
+    *out = wanted ? *wanted : (struct sb_record_choice_options){.sample = -1};
+    return code || share.count == 0 ? code : sb_record_choice_share(out, share, count, err);
+}
+
+/* Bags that are read side by side are one source, of items: of values alone, whose types their
+ * names say (beside.h). */
 static enum sb_code convert_zipped(struct convert *convert, struct sb_error *err)
 {
     const struct sb_convert_options *options = convert->options;
-    const struct sb_convert_records *records = &options->records;
-    const struct sb_bag_arrays_options wanted = {
-        .specs = options->inputs,
-        .count = options->input_count,
-        .bag = records->read,
-        .records = records->choice,
-        .share = options->share,
-        .names = records->keys || records->name_format ? convert->names : NULL,
-        .dtype = options->dtype,
-    };
-    struct sb_source *source;
-    enum sb_code code = sb_source_open_bag_arrays(&source, &wanted, &convert->notify, err);
+    const struct sb_beside_options how = {
+        .bag = options->records.read, .arrays = true, .dtype = options->dtype};
+    struct sb_source_options wanted = sb_convert_source_options(options, convert->names);
+    struct sb_record_choice_options items;
+    struct sb_source *source = NULL;
+    struct sb_table *table;
+    enum sb_code code = sb_table_of_bags(&table, options->inputs, options->input_count, &how,
+                                         &convert->notify, err);
 
     if (code)
         return code;
-    code = transfer(convert, source, 0, false, err);
-    convert->first_record = source->records;
+    wanted.records = &items;
+    wanted.raw_arrays = wanted.unsized = true;
+    wanted.whole_items = false;
+    code = choose_items(convert, table, &items, err);
+    if (code)
+        sb_table_free(table);
+    else
+        code = sb_source_of_table(&source, table, &wanted, &convert->notify, err);
+    if (!code)
+        code = transfer(convert, source, 0, false, err);
+    if (!code)
+        convert->first_record = source->records;
     sb_source_free(source);
     return code;
 }

@@ -1,6 +1,6 @@
 #include "task/convert/input.h"
 
-#include "store/syrah/set.h"
+#include "store/table.h"
 
 /* What is chosen of it must be something that it has. */
 static enum sb_code refuse_choice(const struct sb_store *store,
@@ -101,17 +101,17 @@ bool sb_convert_all_can(const struct sb_convert_options *options, enum sb_store_
 static enum sb_code count_records(struct sb_store *store, const struct sb_convert_options *options,
                                   int64_t *count, struct sb_error *err)
 {
-    struct sb_syrah_set *syrah = NULL;
+    struct sb_table *table = NULL;
     struct sb_bag *bag = NULL;
     enum sb_code code = sb_store_bag(store, &bag, options->records.read, 0, err);
 
-    if (!code)
-        code = sb_store_syrah(store, &syrah, err);
+    if (!code && !bag)
+        code = sb_store_table(store, &table, err);
     if (bag)
         *count = sb_bag_count(bag);
-    if (syrah)
-        *count = sb_syrah_set_count(syrah);
-    sb_syrah_set_free(syrah);
+    if (table)
+        code = table->ops->count(table, count, err);
+    sb_table_free(table);
     sb_bag_free(bag);
     return code;
 }

@@ -188,6 +188,18 @@ static enum sb_code check_shards(const char *input, const char *output, const st
     return code;
 }
 
+static enum sb_code check_spec(const char *input, const char *output, const struct stat *target,
+                               struct sb_error *err)
+{
+    struct sb_spec bags;
+    enum sb_code code = sb_spec_beside(&bags, input, err);
+
+    for (size_t i = 0; !code && i < bags.count; i++)
+        code = check_shards(bags.paths[i], output, target, err);
+    sb_spec_release(&bags);
+    return code;
+}
+
 /* Words that are not the name of a file, but may stand for several. */
 static bool may_be_spec(const char *input)
 {
@@ -205,7 +217,7 @@ static enum sb_code check_input(const char *input, const char *output, const str
 
         if (sb_archive_looks_like(input))
             return SB_OK;
-        return may_be_spec(input) ? check_shards(input, output, target, err)
+        return may_be_spec(input) ? check_spec(input, output, target, err)
                                   : sb_fail_errno(err, reason, "%s", input);
     }
     if ((target && (is_same(&st, target) || (!is_stdin && is_limits_of(input, target)))) ||

@@ -132,9 +132,41 @@ static enum sb_code run(struct bag_check *check, struct sb_error *err)
         code = check_records(check, err);
     if (!code && check->writer)
         code = sb_bag_writer_commit(check->writer, err);
-    if (!code)
-        judge_strictly(check);
     return code;
+}
+
+static enum sb_code check_bag(struct bag_check *check, const char *spec, struct sb_error *err)
+{
+    enum sb_code code = sb_spec_expand(&check->spec, spec, err);
+
+    if (code)
+        return code;
+    check->bytes = 0;
+    check->file_count = (uint32_t)check->spec.count;
+    check->files = calloc(check->spec.count + 1, sizeof(*check->files));
+    code = check->files ? run(check, err) : sb_fail_memory(err);
+    sb_bag_writer_free(check->writer);
+    sb_file_free(check->walked_limits);
+    check->walked_limits = NULL;
+    free(check->files);
+    sb_spec_release(&check->spec);
+    return code;
+}
+
+/* Bags side by side have equally many records. *first: the first whose are known; NULL: none yet.
+ */
+static void compare_counts(struct bag_check *check, const char *bag, const char **first,
+                           int64_t *records)
+{
+    if (!check->whole)
+        return;
+    if (*first && check->places != *records)
+        sb_verify_bag_say(check, SB_REMEDY_SHARDS, "layout", BAG_PATH(bag),
+                          "has %lld records, and %s %lld", (long long)check->places, *first,
+                          (long long)*records);
+    if (!*first)
+        *records = check->places;
+    *first = *first ? *first : bag;
 }
 
 enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options *options,
@@ -147,6 +179,9 @@ enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options 
         .notify = notify,
         .result = result,
     };
+    const char *first = NULL;
+    struct sb_spec bags = {0};
+    int64_t records = 0;
     enum sb_code code;
 
     *result = (struct sb_verify_bag_result){
@@ -156,15 +191,17 @@ enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options 
     if (options->repair_to && (options->quick || options->records || options->choice))
         return sb_fail(err, SB_INVALID, "%s: what is repaired is read, and all of it",
                        options->repair_to->path);
-    code = sb_spec_expand(&check.spec, spec, err);
-    if (code)
-        return code;
-    check.file_count = (uint32_t)check.spec.count;
-    check.files = calloc(check.spec.count + 1, sizeof(*check.files));
-    code = check.files ? run(&check, err) : sb_fail_memory(err);
-    sb_bag_writer_free(check.writer);
-    sb_file_free(check.walked_limits);
-    free(check.files);
-    sb_spec_release(&check.spec);
+    code = sb_spec_beside(&bags, spec, err);
+    if (!code && options->repair_to && bags.count > 1)
+        code = sb_fail(err, SB_INVALID, "%s: bags side by side are repaired one by one",
+                       options->repair_to->path);
+    for (size_t i = 0; !code && i < bags.count; i++) {
+        code = check_bag(&check, bags.paths[i], err);
+        if (!code)
+            compare_counts(&check, bags.paths[i], &first, &records);
+    }
+    if (!code)
+        judge_strictly(&check);
+    sb_spec_release(&bags);
     return code;
 }

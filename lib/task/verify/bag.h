@@ -8,9 +8,10 @@
  *
  * Kinds of defects beside those of verify.h: "limits" (a limit decreases or lies outside), "frame"
  * (a record cannot be read or decoded), "shard" (missing, or no bag), "layout" (sizes of
- * interleaved shards), "unfinished" (limits of a writer that died), "leftover" (what an interrupted
- * writer or append left; shards of another set). Of all of them path is the file, shard its place
- * in the spec, offset the record's in the file.
+ * interleaved shards; of bags side by side, each of which is looked at as a bag, their counts),
+ * "unfinished" (limits of a writer that died), "leftover" (what an interrupted writer or append
+ * left; shards of another set). Of all of them path is the file, shard its place in the spec,
+ * offset the record's in the file.
  *
  * Of a compressed shard whose limits are lost, as in a file that was cut, frames are looked for
  * from its start on; what is found is verified, and repaired, as its records. Empty records leave

@@ -300,6 +300,6 @@ enum sb_code sb_verify_bag_files(struct bag_check *check, struct sb_error *err)
                        without_name(first.text, check->spec.paths[0]));
     if (check->options->bag.layout == SB_LAYOUT_INTERLEAVED)
         check_layout(check);
-    check->result->shards = check->file_count;
+    check->result->shards += check->file_count;
     return number_records(check, err);
 }

@@ -23,14 +23,16 @@ static void clear(void)
 }
 
 /* The paths of a spec, with blanks between them; a failure's text. */
-static const char *expand(const char *text)
+static const char *list_by(enum sb_code (*list)(struct sb_spec *out, const char *spec,
+                                                struct sb_error *err),
+                           const char *text)
 {
     static char joined[4096];
     struct sb_spec spec;
     struct sb_error err;
     size_t used = 0;
 
-    if (sb_spec_expand(&spec, text, &err)) {
+    if (list(&spec, text, &err)) {
         snprintf(joined, sizeof(joined), "%s", err.text);
         return joined;
     }
@@ -40,6 +42,16 @@ static const char *expand(const char *text)
                                  spec.paths[i]);
     sb_spec_release(&spec);
     return joined;
+}
+
+static const char *expand(const char *text)
+{
+    return list_by(sb_spec_expand, text);
+}
+
+static const char *beside(const char *text)
+{
+    return list_by(sb_spec_beside, text);
 }
 
 static void sets_have_their_names_by_number(void)
@@ -104,6 +116,22 @@ static void a_star_means_the_last_set_that_is_there(void)
     CHECK_TEXT(expand("[a]@*.bag"), "[a]-00000-of-00001.bag");
     make("z-00000-of-00000.bag");
     CHECK_TEXT(expand("z@*.bag"), "z@*.bag: there is no z-00000-of-NNNNN.bag");
+    clear();
+}
+
+static void a_plus_behind_a_bag_begins_another_beside_it(void)
+{
+    CHECK_TEXT(beside("a.bag"), "a.bag");
+    CHECK_TEXT(beside("a.int8.bagz+b@4.bagz+c@*.bag"), "a.int8.bagz b@4.bagz c@*.bag");
+    CHECK_TEXT(beside("a.bag,b.bag+c.bag"), "a.bag,b.bag c.bag");
+    CHECK_TEXT(beside("c++.bag+d+e/f.bag"), "c++.bag d+e/f.bag");
+    CHECK_TEXT(beside("a+b"), "a+b");
+    CHECK_TEXT(beside("a.bag+"), "a.bag ");
+    make("a.bag+b.bag");
+    make("a.bag+b.bag+c");
+    CHECK_TEXT(beside("a.bag+b.bag"), "a.bag+b.bag");
+    CHECK_TEXT(beside("a.bag+b.bag+c"), "a.bag+b.bag+c");
+    CHECK_TEXT(beside("a.bag+b.bag+d.bag"), "a.bag+b.bag d.bag");
     clear();
 }
 
@@ -193,6 +221,7 @@ int main(void)
     RUN(sets_have_their_names_by_number);
     RUN(an_at_that_is_a_letter);
     RUN(the_largest_set);
+    RUN(a_plus_behind_a_bag_begins_another_beside_it);
     RUN(a_path_that_exists_is_taken_literally);
     RUN(a_star_means_the_last_set_that_is_there);
     RUN(globs_come_in_order_of_name);

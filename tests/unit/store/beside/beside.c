@@ -1,5 +1,5 @@
-/* lib/store/bag_arrays.h: what the names of bags say */
-#include "store/bag/arrays.h"
+/* lib/store/beside/beside.h: what the names of bags say */
+#include "store/beside/beside.h"
 #include "check.h"
 
 static bool says(const char *spec, const char *name, enum sb_array_form form, enum sb_dtype dtype)

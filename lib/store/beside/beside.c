@@ -1,0 +1,513 @@
+#include "store/beside/beside.h"
+
+#include "store/array/npy.h"
+#include "store/facts.h"
+#include "store/kind.h"
+#include "store/shard_spec.h"
+#include "store/table_source.h"
+#include "store/usage.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct column {
+    struct sb_table *bag; /* alone */
+    uint32_t shards;
+    char *name;
+    enum sb_array_form form; /* as sb_column has it */
+    enum sb_dtype dtype;
+};
+
+struct beside {
+    struct sb_table base;
+    char *name;
+    int64_t rows;
+    struct column *columns;
+    uint32_t count;
+};
+
+bool sb_bag_array_name(struct sb_array_name *out, const char *spec)
+{
+    const char *slash = strrchr(spec, '/'), *name = slash ? slash + 1 : spec;
+    size_t size = sb_container_base_size(name), set = strcspn(name, "@,");
+    const char *dot;
+
+    /* Of a list it is the first that says it. */
+    if (set < size && name[set] == ',') {
+        dot = memrchr(name, '.', set);
+        size = dot ? (size_t)(dot - name) : set;
+    } else if (set < size) {
+        size = set;
+    }
+    if (sb_array_name_parse(out, name, size) && out->form != SB_FORM_PICKLE &&
+        out->form != SB_FORM_SHAPE)
+        return true;
+    *out = (struct sb_array_name){.array = name, .array_size = size};
+    dot = memrchr(name, '.', size);
+    if (!dot || sb_dtype_named(dot + 1, size - (size_t)(dot + 1 - name)) != SB_DTYPE_STR)
+        return false;
+    out->array_size = (size_t)(dot - name);
+    out->form = SB_FORM_TEXT;
+    out->dtype = SB_DTYPE_STR;
+    return true;
+}
+
+static struct beside *of(const struct sb_table *table)
+{
+    return (struct beside *)table;
+}
+
+static void free_table(struct sb_table *table)
+{
+    struct beside *beside = of(table);
+
+    for (uint32_t i = 0; i < beside->count; i++) {
+        sb_table_free(beside->columns[i].bag);
+        free(beside->columns[i].name);
+    }
+    free(beside->columns);
+    free(beside->name);
+}
+
+static enum sb_code count(struct sb_table *table, int64_t *rows, struct sb_error *err)
+{
+    (void)err;
+    *rows = of(table)->rows;
+    return SB_OK;
+}
+
+static enum sb_code columns(struct sb_table *table, int64_t row, uint32_t *number,
+                            struct sb_error *err)
+{
+    (void)row, (void)err;
+    *number = of(table)->count;
+    return SB_OK;
+}
+
+static struct sb_column column(struct sb_table *table, uint32_t number)
+{
+    const struct column *column = &of(table)->columns[number];
+
+    return (struct sb_column){.name = column->name, .form = column->form, .dtype = column->dtype};
+}
+
+static int64_t find(struct sb_table *table, const char *name, size_t size)
+{
+    const struct beside *beside = of(table);
+
+    for (uint32_t i = 0; i < beside->count; i++) {
+        if (strlen(beside->columns[i].name) == size &&
+            memcmp(beside->columns[i].name, name, size) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out,
+                             struct sb_error *err)
+{
+    (void)table;
+    return sb_buf_add_format(out, "%08" PRId64, row) ? sb_fail_memory(err) : SB_OK;
+}
+
+static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_table_part *out,
+                         struct sb_error *err)
+{
+    const struct beside *beside = of(table);
+
+    for (uint32_t i = 0; i < beside->count; i++) {
+        const struct column *column = &beside->columns[i];
+
+        if (number < column->shards)
+            return column->bag->ops->part(column->bag, number, out, err);
+        number -= column->shards;
+    }
+    return err->code = SB_END;
+}
+
+static const char *type_word(const struct column *column)
+{
+    if (column->dtype != SB_DTYPE_NONE)
+        return sb_dtype_word(column->dtype);
+    return column->form == SB_FORM_NPY ? "npy" : "bytes";
+}
+
+static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t number,
+                             struct sb_facts *facts, struct sb_error *err)
+{
+    const struct column *column = &of(table)->columns[number];
+
+    facts->name = column->name;
+    facts->dtype = type_word(column);
+    return column->bag->ops->describe(column->bag, row, 0, facts, err);
+}
+
+static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_options *options,
+                             struct sb_usage *usage, struct sb_error *err)
+{
+    const struct beside *beside = of(table);
+
+    if (sb_usage_begin(usage, NULL, 0, beside->count, err))
+        return err->code;
+    usage->line_word = "array";
+    usage->typed = usage->packed = true;
+    for (uint32_t i = 0; i < beside->count; i++) {
+        const struct column *column = &beside->columns[i];
+        struct sb_usage one;
+        enum sb_code code;
+
+        if (!sb_array_is_among(column->name, options->columns, options->column_count))
+            continue;
+        code = column->bag->ops->usage(column->bag, options, &one, err);
+        usage->lines[i] = one.total;
+        usage->lines[i].name = column->name;
+        usage->lines[i].dtype = type_word(column);
+        usage->lines[i].rest = false;
+        usage->measures = one.measures;
+        usage->measure_count = one.measure_count;
+        free(one.lines);
+        if (code)
+            return code;
+    }
+    sb_usage_sum_up(usage);
+    usage->total.amounts[0] = beside->rows;
+    return SB_OK;
+}
+
+struct beside_reader {
+    const struct beside *beside;
+    void **bags; /* a reader for each column */
+    struct sb_npy_row row;
+};
+
+/* A record, and how much of row.header comes before it. */
+struct found {
+    const struct sb_table_ops *ops;
+    void *bag;
+    struct sb_stored_cell cell;
+    int64_t size; /* where it was asked for */
+    size_t header;
+};
+
+static void reader_free(void *context)
+{
+    struct beside_reader *reader = context;
+
+    if (!reader)
+        return;
+    for (uint32_t i = 0; reader->bags && i < reader->beside->count; i++)
+        reader->beside->columns[i].bag->ops->reader_free(reader->bags[i]);
+    free(reader->bags);
+    sb_buf_release(&reader->row.header);
+    free(reader);
+}
+
+static enum sb_code reader_new(const struct sb_table *table, void **out, struct sb_error *err)
+{
+    const struct beside *beside = of(table);
+    struct beside_reader *reader = calloc(1, sizeof(*reader));
+    enum sb_code code = SB_OK;
+
+    *out = reader;
+    if (!reader)
+        return sb_fail_memory(err);
+    reader->beside = beside;
+    reader->bags = calloc(beside->count, sizeof(*reader->bags));
+    if (!reader->bags)
+        return sb_fail_memory(err);
+    for (uint32_t i = 0; !code && i < beside->count; i++)
+        code =
+            beside->columns[i].bag->ops->reader_new(beside->columns[i].bag, &reader->bags[i], err);
+    return code;
+}
+
+/* Of what is damaged it is said in which bag. */
+static enum sb_code fail(const struct column *column, const struct sb_error *why,
+                         struct sb_error *err)
+{
+    if (why->code == SB_DAMAGED)
+        return sb_fail(err, SB_DAMAGED, "%s: %s", column->bag->name, why->text);
+    *err = *why;
+    return err->code;
+}
+
+static enum sb_code look(struct beside_reader *reader, const struct sb_cell *cell, bool sized,
+                         struct found *out, struct sb_error *err)
+{
+    const struct column *column = &reader->beside->columns[cell->column];
+    bool made = cell->npy && column->form == SB_FORM_NPY && column->dtype != SB_DTYPE_NONE;
+    struct sb_error why;
+
+    *out = (struct found){.ops = column->bag->ops,
+                          .bag = reader->bags[cell->column],
+                          .cell = {.cell = {.row = cell->row}}};
+    if (sb_table_cell_find(column->bag, out->bag, &out->cell, &why) ||
+        ((sized || made) && out->ops->size(out->bag, &out->cell, &out->size, &why)) ||
+        (made && sb_npy_row_header(&reader->row, column->dtype, out->size, &why)))
+        return fail(column, &why, err);
+    out->header = made ? reader->row.header.size : 0;
+    return SB_OK;
+}
+
+static enum sb_code decode(void *context, const struct sb_stored_cell *cell, const void *stored,
+                           void *data, size_t room, size_t *size, struct sb_error *err)
+{
+    struct beside_reader *reader = context;
+    struct sb_error why;
+    struct found found;
+    enum sb_code code = look(reader, &cell->cell, false, &found, err);
+
+    (void)stored;
+    if (code)
+        return code;
+    if (found.header > room)
+        return err->code = SB_LIMIT;
+    if (found.header > 0)
+        memcpy(data, reader->row.header.data, found.header);
+    code = found.ops->decode(found.bag, &found.cell, NULL, (char *)data + found.header,
+                             room - found.header, size, &why);
+    if (code)
+        return fail(&reader->beside->columns[cell->cell.column], &why, err);
+    *size += found.header;
+    return SB_OK;
+}
+
+static enum sb_code size_of(void *context, const struct sb_stored_cell *cell, int64_t *size,
+                            struct sb_error *err)
+{
+    struct found found;
+    enum sb_code code = look(context, &cell->cell, true, &found, err);
+
+    *size = (int64_t)found.header + found.size;
+    return code;
+}
+
+static enum sb_code stream(void *context, const struct sb_stored_cell *cell, sb_each_block *each,
+                           void *each_context, struct sb_error *err)
+{
+    struct beside_reader *reader = context;
+    struct found found;
+    enum sb_code code = look(reader, &cell->cell, false, &found, err);
+
+    if (!code && found.header > 0)
+        code = each(each_context, reader->row.header.data, found.header, err);
+    return code ? code : found.ops->stream(found.bag, &found.cell, each, each_context, err);
+}
+
+static enum sb_code subject(void *context, const struct sb_cell *cell, struct sb_buf *out)
+{
+    const struct beside_reader *reader = context;
+
+    return sb_buf_add_format(out, "item %" PRId64 ", array '%s'", cell->row,
+                             reader->beside->columns[cell->column].name);
+}
+
+static const struct sb_listing listing = {
+    .object = SB_FACTS(SB_FACT(ROW, "item"), SB_FACT(NAME, "array"), SB_FACT(DTYPE, "dtype"),
+                       SB_FACT(OFFSET, "offset"), SB_FACT(STORED, "stored"), SB_FACT(SIZE, "bytes"),
+                       SB_FACT(PATH, "file"), SB_FACT(DEFECT, "defect")),
+    .line = (const enum sb_fact_of[]){SB_FACT_ROW, SB_FACT_DTYPE, SB_FACT_SIZE, SB_FACT_NAME,
+                                      SB_FACT_END},
+    .details = (const enum sb_fact_of[]){SB_FACT_ROW, SB_FACT_DTYPE, SB_FACT_STORED, SB_FACT_SIZE,
+                                         SB_FACT_OFFSET, SB_FACT_NAME, SB_FACT_END},
+};
+
+static const struct sb_table_ops beside_ops = {
+    .free = free_table,
+    .count = count,
+    .columns = columns,
+    .column = column,
+    .find = find,
+    .row_name = row_name,
+    .part = part,
+    .describe = describe,
+    .usage = usage_of,
+    .reader_new = reader_new,
+    .reader_free = reader_free,
+    .decode = decode,
+    .size = size_of,
+    .stream = stream,
+    .subject = subject,
+};
+
+/* Opening */
+
+struct beginning {
+    char bytes[SB_NPY_MAGIC_SIZE];
+    size_t size;
+};
+
+/* A sb_each_block, which wants no more than it has room for. What ends a stream goes by its error.
+ */
+static enum sb_code take_beginning(void *context, const void *data, size_t size,
+                                   struct sb_error *err)
+{
+    struct beginning *beginning = context;
+    size_t room = sizeof(beginning->bytes) - beginning->size, part = size < room ? size : room;
+
+    memcpy(beginning->bytes + beginning->size, data, part);
+    beginning->size += part;
+    err->code = beginning->size == sizeof(beginning->bytes) ? SB_END : SB_OK;
+    return err->code;
+}
+
+static enum sb_code begins_as_npy(struct sb_table *bag, int64_t records, bool *is_npy,
+                                  struct sb_error *err)
+{
+    struct beginning beginning = {.size = 0};
+    struct sb_stored_cell first = {0};
+    void *reader;
+    enum sb_code code;
+
+    *is_npy = false;
+    if (records == 0)
+        return SB_OK;
+    code = bag->ops->reader_new(bag, &reader, err);
+    if (!code)
+        code = sb_table_cell_find(bag, reader, &first, err);
+    if (!code)
+        code = bag->ops->stream(reader, &first, take_beginning, &beginning, err);
+    bag->ops->reader_free(reader);
+    *is_npy = beginning.size == SB_NPY_MAGIC_SIZE &&
+              memcmp(beginning.bytes, SB_NPY_MAGIC, SB_NPY_MAGIC_SIZE) == 0;
+    return code == SB_END ? SB_OK : code;
+}
+
+/* By its name; and `arrays` that it does not say the type of by their first record. */
+static enum sb_code choose_form(struct column *column, const char *spec, int64_t records,
+                                const struct sb_beside_options *options, struct sb_error *err)
+{
+    struct sb_array_name said;
+    bool known = sb_bag_array_name(&said, spec), is_npy = true;
+    enum sb_code code = SB_OK;
+
+    if (said.array_size == 0)
+        return sb_fail(err, SB_INVALID, "%s: its name has none for an array", spec);
+    column->name = strndup(said.array, said.array_size);
+    if (!column->name)
+        return sb_fail_memory(err);
+    column->dtype = known ? said.dtype : options->dtype;
+    column->form = column->dtype == SB_DTYPE_STR ? SB_FORM_TEXT
+                   : known || options->arrays    ? SB_FORM_NPY
+                                                 : SB_FORM_BYTES;
+    if (!known && options->arrays && options->dtype == SB_DTYPE_NONE)
+        code = begins_as_npy(column->bag, records, &is_npy, err);
+    if (code || is_npy)
+        return code;
+    return sb_fail(err, SB_INVALID,
+                   "%s: neither its name nor its first record says of which type its values are; "
+                   "--dtype=float32 does",
+                   spec);
+}
+
+static enum sb_code add_column(struct beside *beside, const char *spec,
+                               const struct sb_beside_options *options,
+                               const struct sb_notify *notify, struct sb_error *err)
+{
+    struct column *column = &beside->columns[beside->count], *first = beside->columns;
+    struct sb_input input = {.path = spec, .name = spec};
+    int64_t records, other;
+
+    if (sb_table_open_bag(&column->bag, &input, options->bag, notify, err))
+        return err->code;
+    beside->count++;
+    sb_usage_count(&beside->base.cell_size, column->bag->cell_size);
+    records = sb_bag_count(column->bag->ops->records(column->bag));
+    column->shards = sb_bag_shard_count(column->bag->ops->records(column->bag));
+    if (choose_form(column, spec, records, options, err))
+        return err->code;
+    other = find(&beside->base, column->name, strlen(column->name));
+    if (&first[other] != column)
+        return sb_fail(err, SB_INVALID, "%s: is called '%s', as %s is; arrays need different names",
+                       spec, column->name, first[other].bag->name);
+    if (column == first)
+        beside->rows = records;
+    if (records == beside->rows)
+        return SB_OK;
+    return sb_fail(err, SB_INVALID,
+                   "%s: has %" PRId64 " records, and %s %" PRId64
+                   "; arrays of the same items are equally many",
+                   spec, records, first->bag->name, beside->rows);
+}
+
+static char *join(char *const *specs, size_t count)
+{
+    struct sb_buf name = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        if (sb_buf_add_format(&name, "%s%s", i > 0 ? "+" : "", specs[i])) {
+            sb_buf_release(&name);
+            return NULL;
+        }
+    }
+    return name.data;
+}
+
+enum sb_code sb_table_of_bags(struct sb_table **out, char *const *specs, size_t count,
+                              const struct sb_beside_options *options,
+                              const struct sb_notify *notify, struct sb_error *err)
+{
+    struct beside *beside = calloc(1, sizeof(*beside));
+    enum sb_code code = SB_OK;
+
+    *out = NULL;
+    if (!beside)
+        return sb_fail_memory(err);
+    beside->name = join(specs, count);
+    beside->columns = calloc(count, sizeof(*beside->columns));
+    beside->base = (struct sb_table){.ops = &beside_ops,
+                                     .name = beside->name,
+                                     .row_word = "item",
+                                     .numbered = true,
+                                     .listing = &listing};
+    if (!beside->name || !beside->columns)
+        code = sb_fail_memory(err);
+    for (size_t i = 0; !code && i < count; i++)
+        code = add_column(beside, specs[i], options, notify, err);
+    beside->base.cell_size /= (int64_t)count;
+    if (code)
+        sb_table_free(&beside->base);
+    else
+        *out = &beside->base;
+    return code;
+}
+
+static enum sb_code open_table(struct sb_table **out, struct sb_input *input,
+                               const struct sb_bag_options *bag, const struct sb_notify *notify,
+                               struct sb_error *err)
+{
+    const struct sb_beside_options options = {.bag = bag};
+    struct sb_spec bags;
+    enum sb_code code = sb_spec_beside(&bags, input->path, err);
+
+    *out = NULL;
+    if (!code)
+        code = sb_table_of_bags(out, bags.paths, bags.count, &options, notify, err);
+    sb_spec_release(&bags);
+    return code;
+}
+
+static enum sb_sure is_spec(const struct sb_input *input)
+{
+    struct sb_error ignored;
+    struct sb_spec bags;
+    bool found;
+
+    if (input->there || !strchr(input->path, '+') || sb_spec_beside(&bags, input->path, &ignored))
+        return SB_NO;
+    found = bags.count > 1;
+    for (size_t i = 0; i < bags.count; i++)
+        found &= sb_spec_is_of_bags(bags.paths[i]);
+    sb_spec_release(&bags);
+    return found ? SB_BY_NAME : SB_NO;
+}
+
+const struct sb_kind sb_beside_kind = {
+    .word = "table of bags",
+    .words = (const struct sb_kind_word[]){{0}},
+    .can_as_several = SB_CAN_PATHS | SB_CAN_ITEMS | SB_CAN_BAGS,
+    .by_name = is_spec,
+    .source = sb_source_open_rows,
+    .table = open_table,
+};
