@@ -239,9 +239,8 @@ static enum sb_code look(struct beside_reader *reader, const struct sb_cell *cel
     bool made = cell->npy && column->form == SB_FORM_NPY && column->dtype != SB_DTYPE_NONE;
     struct sb_error why;
 
-    *out = (struct found){.ops = column->bag->ops,
-                          .bag = reader->bags[cell->column],
-                          .cell = {.cell = {.row = cell->row}}};
+    *out = (struct found){
+        .ops = column->bag->ops, .bag = reader->bags[cell->column], .cell.cell.row = cell->row};
     if (sb_table_cell_find(column->bag, out->bag, &out->cell, &why) ||
         ((sized || made) && out->ops->size(out->bag, &out->cell, &out->size, &why)) ||
         (made && sb_npy_row_header(&reader->row, column->dtype, out->size, &why)))

@@ -117,9 +117,8 @@ static enum sb_code choose_column(struct sb_table_keys *keys, struct ask *ask, s
     }
     ask->column = sb_table_find(table, "", 0, &ask->as_file);
     ask->as_file = true;
-    if (ask->column >= 0 &&
-        (sb_table_column(table, (uint32_t)ask->column).form == SB_FORM_PICKLE) !=
-            (strcmp(rest, ".pkl") == 0))
+    if (ask->column >= 0 && (sb_table_column(table, (uint32_t)ask->column).form ==
+                             SB_FORM_PICKLE) != (strcmp(rest, ".pkl") == 0))
         ask->column = -1;
     return SB_OK;
 }
