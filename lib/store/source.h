@@ -39,12 +39,10 @@ struct sb_source_options {
     struct sb_record_names *names;    /* of records; NULL: SB_RECORD_NAME_FORMAT. Of the caller */
     bool names_chosen;                /* they come before names that records bring along */
     const struct sb_record_choice_options *records; /* which of a bag; NULL: all */
-    bool locate;     /* stored members of a zip, too, are `located`: a read for each; those that
-                        cannot be are told as SB_PROBLEM ("damaged") and left out */
-    bool raw_arrays; /* of Syrah and caches: values alone, which are `located`, as members called
-                        NAME.float32 and (of caches) NAME.shape, instead of .npy files */
-    bool unsized;    /* of bags side by side: loaders alone look for records, and say how large they
-                        are */
+    bool locate;      /* stored members of a zip, too, are `located`: a read for each; those that
+                         cannot be are told as SB_PROBLEM ("damaged") and left out */
+    bool raw_arrays;  /* of Syrah and caches: values alone, which are `located`, as members called
+                         NAME.float32 and (of caches) NAME.shape, instead of .npy files */
     bool whole_items; /* of them: an item with an array that cannot be found is left out wholly */
     const char *const *item_arrays; /* whole_items: the arrays in question, of which each becomes an
                                        output of its own; items that are left out are told by the
@@ -54,6 +52,8 @@ struct sb_source_options {
     const char *const *arrays; /* of them: only these arrays, or fields; one that the container does
                                   not have is SB_INVALID */
     size_t array_count;        /* 0: all. They stay as long as the source */
+    bool unsized; /* of bags side by side: loaders alone look for records, and say how large they
+                     are */
 };
 
 /* What a source has under a name. */

@@ -405,7 +405,7 @@ static enum sb_code convert_zipped(struct convert *convert, struct sb_error *err
 
     if (code)
         return code;
-    wanted.records = &items;
+    wanted.records = options->records.choice || options->share.count > 0 ? &items : NULL;
     wanted.raw_arrays = wanted.unsized = true;
     wanted.whole_items = false;
     code = choose_items(convert, table, &items, err);
