@@ -473,7 +473,7 @@ enum sb_code sb_source_open_rows(struct sb_source **out, struct sb_input *input,
     *out = NULL;
     if (sb_input_spool(input, options->max_size, err) ||
         input->kind->table(&table, input, options->bag, notify, err) ||
-        sb_source_of_table(out, table, options, notify, err))
+        sb_source_of_table(out, table, options, notify, err) || !*out)
         return err->code;
     ((struct table_source *)*out)->located = input->file && !input->pipe;
     return SB_OK;
