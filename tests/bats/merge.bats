@@ -194,6 +194,30 @@ f|0|1|1|8' ]]
     [[ $(names) == "d d/a d/e d/e/b " ]]
 }
 
+@test "--prefix makes its directory of an archive whose root has no row, or an empty one" {
+    local name
+    mkdir none
+    sb pack none.barecat -C none .
+    sb pack bare.barecat -T /dev/null
+    cp none.barecat rowless.barecat
+    cp none.barecat-shard-00000 rowless.barecat-shard-00000
+    sql rowless.barecat "DELETE FROM dirs"
+    for name in none bare rowless; do
+        run_ok sb merge -f --prefix=in/new -o out.barecat $name.barecat
+        [[ $(names) == 'in in/new ' ]]
+        sb merge -f -o out.barecat one.barecat
+        run_ok sb merge --append --prefix=in/new -o out.barecat $name.barecat
+        [[ $(names) == 'd d/a in in/new x ' ]]
+        run_ok sb merge-symlink --append --prefix=in/other -o out.barecat $name.barecat
+        [[ $(names) == 'd d/a in in/new in/other x ' ]]
+        run_ok sb verify --strict out.barecat
+        [[ $(sql out.barecat "SELECT mode & 511 FROM dirs WHERE path = ''") == \
+            "$(sql one.barecat "SELECT mode & 511 FROM dirs WHERE path = ''")" ]]
+    done
+    run_ok sb convert rowless.barecat out.tar
+    [[ -z $(tar tf out.tar) ]]
+}
+
 @test "a name that is a file in one and a directory in another: the file is left out" {
     mkdir four
     echo four >four/d

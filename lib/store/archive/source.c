@@ -142,7 +142,11 @@ static enum sb_code next_of_stage(struct archive_source *source, struct sb_entry
             return SB_END;
         source->root_given = true;
         code = sb_archive_lookup(source->archive, "", 0, entry, err);
-        return code == SB_NOENT || (!code && (entry->defect || !entry->has)) ? SB_END : code;
+        if (code == SB_NOENT && !source->options.depth_first) {
+            *entry = (struct sb_entry){.path = "", .type = SB_DIR};
+            return SB_OK;
+        }
+        return code == SB_NOENT || (!code && entry->defect) ? SB_END : code;
     case STAGE_DIRS:
     case STAGE_FILES:
         code = open_cursor(source, err);

@@ -275,9 +275,11 @@ static enum sb_code add_root(struct sb_merged_rows *rows, struct input *input, s
     bool kept;
 
     input->root_given = true;
-    if (code == SB_NOENT || (code == SB_OK && (root.defect || !root.has)))
-        return SB_OK;
-    return code ? code : keep_row(rows, input, &root, &kept, err);
+    if (code == SB_NOENT)
+        root = (struct sb_entry){.path = "", .type = SB_DIR};
+    else if (code || root.defect)
+        return code;
+    return root.has || *input->given->prefix ? keep_row(rows, input, &root, &kept, err) : SB_OK;
 }
 
 /* One row of the cursor; input->last is where one goes on if it is closed. */

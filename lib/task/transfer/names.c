@@ -289,6 +289,8 @@ enum sb_code sb_transfer_name(struct sb_transfer_run *transfer, struct sb_error 
         return SB_END;
     if (!code)
         code = map_name(transfer, name, size, &transfer->path, err);
+    if (!code && transfer->path.size == 0 && !entry->has)
+        return SB_END; /* nothing is known of the root, which is there anyway */
     if (!code && member->hard_link)
         code = name_hard_link(transfer, &recodes, err);
     transfer->original = NULL;
