@@ -338,7 +338,7 @@ static enum sb_code add_gaps(void *context, const struct sb_shard_use *use, stru
     struct gaps *gaps = context;
 
     (void)err;
-    gaps->bytes += use->gaps;
+    sb_count_up(&gaps->bytes, use->gaps);
     gaps->absent += !use->present;
     return SB_OK;
 }

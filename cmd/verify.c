@@ -4,6 +4,7 @@
 #include "archive/archive.h"
 #include "core/file.h"
 #include "core/io.h"
+#include "core/number.h"
 #include "open/cache_opening.h"
 #include "open/opening.h"
 #include "store/syrah/set.h"
@@ -62,9 +63,9 @@ static void add_result(struct sb_verify_result *sum, const struct sb_verify_resu
     sum->defects += one->defects;
     sum->remedies |= one->remedies;
     sum->files += one->files;
-    sum->bytes += one->bytes;
+    sb_count_up(&sum->bytes, one->bytes);
     sum->files_read += one->files_read;
-    sum->bytes_read += one->bytes_read;
+    sb_count_up(&sum->bytes_read, one->bytes_read);
     sum->unchecked += one->unchecked;
 }
 

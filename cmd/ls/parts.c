@@ -10,6 +10,7 @@
 #include "ui/options.h"
 #include "ui/output.h"
 
+#include "core/number.h"
 #include "store/shard_spec.h"
 #include "store/table.h"
 
@@ -153,7 +154,7 @@ static enum sb_code sum_up(struct sb_table *cache, struct sb_table_part *sum, ui
 
     *sum = (struct sb_table_part){0};
     for (*segments = 0; !(code = cache->ops->part(cache, *segments, &part, err)); ++*segments) {
-        sum->bytes += part.bytes;
+        sb_count_up(&sum->bytes, part.bytes);
         if (!sum->structure)
             sum->structure = part.structure;
         else if (part.structure && strcmp(sum->structure, part.structure) != 0)

@@ -207,14 +207,14 @@ static void add_result(struct verify_run *run, const struct sb_verify_result *re
     run->result.defects += result->defects;
     run->result.remedies |= result->remedies;
     run->result.files += result->files;
-    run->result.bytes += result->bytes;
+    sb_count_up(&run->result.bytes, result->bytes);
     run->result.files_read += result->files_read;
-    run->result.bytes_read += result->bytes_read;
+    sb_count_up(&run->result.bytes_read, result->bytes_read);
     run->result.unchecked += result->unchecked;
     run->cache.segments += cache->segments;
     run->cache.rows += cache->rows;
     run->cache.keys += cache->keys;
-    run->cache.bytes += cache->bytes;
+    sb_count_up(&run->cache.bytes, cache->bytes);
     run->cache.repairable += cache->repairable;
     run->cache.repaired += cache->repaired;
 }

@@ -26,6 +26,13 @@ bool sb_parse_integer(const char *text, int64_t low, int64_t high, int64_t *out)
 #define SB_DURATION_MOST (INT64_C(1) << 53)
 bool sb_parse_duration(const char *text, int64_t *out);
 
+/* Adds to a sum what an input claims (0 or more): INT64_MAX where that is more than it can hold. */
+static inline void sb_count_up(int64_t *sum, int64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum))
+        *sum = INT64_MAX;
+}
+
 /* As `ls -h` and `du -h` write it: "0", "999", "1.0K", "9.9K", "10K", rounded up. */
 #define SB_HUMAN_SIZE 16
 void sb_format_human(int64_t size, char out[SB_HUMAN_SIZE]);

@@ -1,4 +1,5 @@
 #include "store/sink.h"
+#include "core/number.h"
 
 void sb_sink_free(struct sb_sink *sink)
 {
@@ -32,7 +33,8 @@ static void count_file(struct sb_sink *sink, const struct sb_item *item)
 {
     const struct sb_entry *entry = &item->member.entry;
 
-    sink->counts.bytes += item->state == SB_ITEM_LARGE ? entry->size : (int64_t)item->data_size;
+    sb_count_up(&sink->counts.bytes,
+                item->state == SB_ITEM_LARGE ? entry->size : (int64_t)item->data_size);
     if (item->state == SB_ITEM_PART && !item->part_last)
         return;
     sink->counts.files++;

@@ -1,5 +1,6 @@
 #include "store/table_source.h"
 
+#include "core/number.h"
 #include "store/bag/record_names.h"
 #include "store/record_choice.h"
 
@@ -166,8 +167,7 @@ static enum sb_code make_member(struct table_source *source, const struct column
     if ((!source->unsized && find_cell(source, &cell, &size, err)) ||
         name_member(source, column, &name, err))
         return err->code;
-    if (__builtin_add_overflow(source->base.done, cell.extent.size, &source->base.done))
-        source->base.done = INT64_MAX;
+    sb_count_up(&source->base.done, cell.extent.size);
     *member = (struct sb_member){
         .entry = {.path = name->data, .path_size = name->size, .type = SB_FILE, .size = size},
         .located = source->located && !ops->is_encoded(source->table, &cell),

@@ -1,18 +1,13 @@
 #include "store/usage.h"
+#include "core/number.h"
 
 #include <stdlib.h>
-
-void sb_usage_count(int64_t *sum, int64_t more)
-{
-    if (__builtin_add_overflow(*sum, more, sum))
-        *sum = INT64_MAX;
-}
 
 void sb_usage_add(struct sb_usage_line *sum, const struct sb_usage_line *more)
 {
     for (size_t i = 0; i < SB_MEASURES_MOST; i++) {
         if (more->amounts[i] >= 0)
-            sb_usage_count(&sum->amounts[i], more->amounts[i]);
+            sb_count_up(&sum->amounts[i], more->amounts[i]);
     }
 }
 

@@ -58,6 +58,46 @@ bad_file() {
     bad_file "offset = 9223372036854775000, size = 9223372036854775000"
 }
 
+@test "sizes whose sum no number holds, with and without shards so large" {
+    local large=9223372036854775807 shards command
+    for shards in short large; do
+        rm -rf ./*
+        make_good
+        sb pack b.barecat -C more .
+        alter "UPDATE files SET offset = 0, size = iif(path = 'top', 0, $large), shard = rowid - 1;
+            UPDATE dirs SET size_tree = $large"
+        for shard in 00000 00001 00002; do
+            [[ $shards == short ]] || truncate -s $large a.barecat-shard-$shard || continue 2
+        done
+        for command in 'ls -lR a.barecat' 'ls --json -R a.barecat' 'find a.barecat' \
+            'du -a a.barecat' 'du --gaps a.barecat' 'verify -q --quick a.barecat' \
+            'verify -q --quick --strict a.barecat' 'diff --quick -C tree a.barecat' \
+            'unpack -n -C out a.barecat' 'convert -n a.barecat c.barecat' \
+            'convert -n a.barecat c.tar' 'merge -n -o c.barecat a.barecat' \
+            'merge-symlink -fv -o c.barecat a.barecat' 'rm -rnv a.barecat dir top' \
+            'split -n --by-dir -o s a.barecat' 'split --symlink --parts=2 -o l a.barecat' \
+            'split -n --shard-size=1G a.barecat' \
+            'defrag -nv a.barecat' 'defrag -n --json --quick a.barecat' 'mv a.barecat top other' \
+            'upgrade a.barecat' 'pack --append a.barecat -C more .' 'verify -q -n --quick --repair-from=tree a.barecat'; do
+            # shellcheck disable=SC2086 # words
+            run --separate-stderr within 10 "$SHARDBOX" $command
+            refuse_crash "$command, $shards shards"
+            stderr_lacks "try 'shardbox"
+            [[ $output$stderr != *[\ :\(]-[1-9]* ]] || fail "a negative sum: $command"
+        done
+        [[ $shards == short ]] || continue
+        for command in 'verify -q a.barecat' 'diff -C tree a.barecat' 'unpack -C out a.barecat' \
+            'cat a.barecat dir/file dir/other' 'convert a.barecat d.barecat' 'convert a.barecat d.tar' \
+            'convert a.barecat d.zip' 'merge -f -o c.barecat a.barecat' 'split --parts=2 -o p a.barecat' \
+            'defrag a.barecat'; do
+            # shellcheck disable=SC2086 # words
+            run --separate-stderr within 10 "$SHARDBOX" $command
+            refuse_crash "$command"
+            ((status == 1 || status == 2)) || fail "passed: $command"
+        done
+    done
+}
+
 @test "a checksum that is none" {
     bad_file "crc32c = 'abc'"
     bad_file "crc32c = -1"

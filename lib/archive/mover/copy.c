@@ -9,6 +9,7 @@
 #include "archive/shards.h"
 #include "core/crc32c.h"
 #include "core/io.h"
+#include "core/number.h"
 #include "core/pipeline.h"
 
 #include <fcntl.h>
@@ -254,7 +255,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
             if (block->damaged[i])
                 code = tell_damaged(mover, &mover->queue[block->first + i].from, err);
         }
-    mover->moved += block->size;
+    sb_count_up(&mover->moved, block->size);
     if (mover->options.progress)
         mover->options.progress(mover->options.context, mover->moved);
     return code;
@@ -266,7 +267,7 @@ static unsigned choose_threads(const struct sb_mover *mover)
     int64_t bytes = 0;
 
     for (size_t i = 0; i < mover->queued && bytes < THREADS_BYTES; i++)
-        bytes += mover->queue[i].from.size;
+        sb_count_up(&bytes, mover->queue[i].from.size);
     if (bytes < THREADS_BYTES)
         return 1;
     return most < THREADS ? most : THREADS;

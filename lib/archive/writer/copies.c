@@ -8,6 +8,7 @@
 #include "archive/database.h"
 #include "archive/shards.h"
 #include "core/crc32c.h"
+#include "core/number.h"
 
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -217,7 +218,7 @@ static enum sb_code keep(struct copier *copier, const struct sb_entry *copy, str
     else
         sqlite3_bind_null(copier->update, 6);
     code = sb_database_step(copier->update, err);
-    writer->counts.bytes += copy->size;
+    sb_count_up(&writer->counts.bytes, copy->size);
     return code ? code
                 : sb_tally_file(writer->tally, (const char *)sqlite3_column_text(row, 1),
                                 (size_t)sqlite3_column_bytes(row, 1), 0, copy->size, err);

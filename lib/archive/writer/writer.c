@@ -7,6 +7,7 @@
 #include "archive/own/settle.h"
 #include "archive/own/shardcount.h"
 #include "archive/shards.h"
+#include "core/number.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -254,7 +255,7 @@ enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry 
     if (sb_database_step(add, err))
         return err->code;
     writer->counts.files++;
-    writer->counts.bytes += entry->size;
+    sb_count_up(&writer->counts.bytes, entry->size);
     return sb_tally_file(writer->tally, entry->path, entry->path_size, 1, entry->size, err);
 }
 
@@ -343,7 +344,7 @@ enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry
     if (sqlite3_changes(writer->staging) == 0)
         return SB_OK;
     writer->counts.dropped++;
-    writer->counts.dropped_bytes += old->size;
+    sb_count_up(&writer->counts.dropped_bytes, old->size);
     return sb_tally_file(writer->tally, old->path, old->path_size, -1, -old->size, err);
 }
 

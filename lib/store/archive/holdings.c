@@ -4,6 +4,7 @@
 #include "archive/own/progress.h"
 #include "archive/writer/writer.h"
 #include "core/name.h"
+#include "core/number.h"
 #include "store/member.h"
 
 #include <string.h>
@@ -43,7 +44,7 @@ enum sb_code sb_holdings_drop_own(struct sb_holdings *holdings, const struct sb_
     *dropped = !code && sb_writer_counts(holdings->writer).dropped > before;
     if (*dropped) {
         holdings->own_dropped++;
-        holdings->own_bytes += old->size;
+        sb_count_up(&holdings->own_bytes, old->size);
     }
     return code;
 }

@@ -4,6 +4,7 @@
 #include "archive/database.h"
 #include "core/interrupt.h"
 #include "core/name.h"
+#include "core/number.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -243,7 +244,7 @@ static void pass(void *context, int64_t size)
     struct summing *summing = context;
     const struct sb_index_sums *sums = summing->sums;
 
-    summing->bytes += size;
+    sb_count_up(&summing->bytes, size);
     if (sums->progress)
         sums->progress(sums->context, summing->bytes, summing->rows->bytes, summing->files);
 }
@@ -358,7 +359,7 @@ static enum sb_code write_files(struct sb_index_rows *rows, struct sb_writer *wr
             code = check_row(rows, &writing, &entry, notify, counts, err);
         if (code == SB_OK) {
             counts->files++;
-            counts->bytes += entry.size;
+            sb_count_up(&counts->bytes, entry.size);
             code = sb_writer_add_file(writer, &entry, err);
         } else if (code == SB_END) {
             code = SB_OK;

@@ -4,6 +4,7 @@
  */
 #include "archive/archive.h"
 #include "core/crc32c.h"
+#include "core/number.h"
 #include "store/archive/holdings.h"
 #include "store/sinks.h"
 
@@ -110,7 +111,7 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
         sink->counts.dirs++;
     } else {
         sink->counts.files++;
-        sink->counts.bytes += entry->size > 0 ? entry->size : 0;
+        sb_count_up(&sink->counts.bytes, entry->size > 0 ? entry->size : 0);
     }
     return SB_OK;
 }

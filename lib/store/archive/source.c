@@ -10,6 +10,7 @@
 #include "archive/shards.h"
 #include "core/crc32c.h"
 #include "core/name.h"
+#include "core/number.h"
 #include "core/time.h"
 
 #include <stdlib.h>
@@ -235,7 +236,7 @@ static enum sb_code next(struct sb_source *base, struct sb_member *member, struc
     member->place[PLACE_SHARD] = (uint64_t)entry.generation << 32 | entry.shard;
     member->place[PLACE_OFFSET] = (uint64_t)entry.offset;
     member->place[PLACE_SUM] = entry.crc32c;
-    base->done += entry.type == SB_DIR ? 0 : entry.size;
+    sb_count_up(&base->done, entry.type == SB_DIR ? 0 : entry.size);
     return SB_OK;
 }
 

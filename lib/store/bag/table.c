@@ -1,6 +1,7 @@
 #include "store/table.h"
 #include "store/kind.h"
 
+#include "core/number.h"
 #include "store/bag/bag.h"
 #include "store/bag/record_scan.h"
 #include "store/bag/window.h"
@@ -204,7 +205,7 @@ static enum sb_code measure_records(void *context, struct sb_scan_slot *slot, st
     for (size_t i = 0; !code && i < slot->block.count; i++) {
         code = sb_record_block_size(&slot->block, i, &size, err);
         if (!code)
-            sb_usage_count(sum, size);
+            sb_count_up(sum, size);
         else if (code == SB_DAMAGED)
             code = sb_scan_damaged(slot, measuring->bag, i, err, err);
     }
@@ -216,8 +217,8 @@ static enum sb_code count_records(void *context, struct sb_scan_slot *slot, stru
     struct measuring *measuring = context;
 
     (void)err;
-    sb_usage_count(&measuring->usage->lines[slot->first.shard].amounts[RECORDS_BYTES],
-                   *(const int64_t *)slot->own);
+    sb_count_up(&measuring->usage->lines[slot->first.shard].amounts[RECORDS_BYTES],
+                *(const int64_t *)slot->own);
     return SB_OK;
 }
 

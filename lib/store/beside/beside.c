@@ -1,5 +1,6 @@
 #include "store/beside/beside.h"
 
+#include "core/number.h"
 #include "store/array/npy.h"
 #include "store/facts.h"
 #include "store/kind.h"
@@ -411,7 +412,7 @@ static enum sb_code add_column(struct beside *beside, const char *spec,
     if (sb_table_open_bag(&column->bag, &input, options->bag, notify, err))
         return err->code;
     beside->count++;
-    sb_usage_count(&beside->base.cell_size, column->bag->cell_size);
+    sb_count_up(&beside->base.cell_size, column->bag->cell_size);
     records = sb_bag_count(column->bag->ops->records(column->bag));
     column->shards = sb_bag_shard_count(column->bag->ops->records(column->bag));
     if (choose_form(column, spec, records, options, err))

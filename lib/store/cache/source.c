@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "core/little_endian.h"
+#include "core/number.h"
 #include "store/array/name.h"
 #include "store/array/npy.h"
 
@@ -158,7 +159,7 @@ static enum sb_code enter_segment(struct cache_source *source, struct sb_error *
     if (source->entered == source->row.place.segment)
         return SB_OK;
     if (source->entered != SB_CACHE_NOWHERE)
-        source->bytes_before += source->segment.bytes;
+        sb_count_up(&source->bytes_before, source->segment.bytes);
     source->entered = source->row.place.segment;
     return sb_cache_segment(source->cache, source->entered, &source->segment, err);
 }
@@ -423,7 +424,7 @@ static enum sb_code begin(struct cache_source *source, struct sb_error *err)
     for (uint32_t i = 0; i < sb_cache_segment_count(source->cache); i++) {
         if (sb_cache_segment(source->cache, i, &segment, err))
             return err->code;
-        source->base.total += segment.bytes;
+        sb_count_up(&source->base.total, segment.bytes);
     }
     return SB_OK;
 }

@@ -3,6 +3,7 @@
 
 #include "core/interrupt.h"
 #include "core/name.h"
+#include "core/number.h"
 #include "store/cache/cache.h"
 #include "store/cache/key_table.h"
 #include "store/facts.h"
@@ -435,8 +436,7 @@ static enum sb_code measure_row(const struct measuring *measuring, struct sb_cac
         }
         if (code)
             return code;
-        sb_usage_count(&amounts[row->superseded ? SUPERSEDED : VALUES_BYTES],
-                       value.array.data_size);
+        sb_count_up(&amounts[row->superseded ? SUPERSEDED : VALUES_BYTES], value.array.data_size);
     }
     return SB_OK;
 }

@@ -2,6 +2,7 @@
 #include "store/kind.h"
 
 #include "core/interrupt.h"
+#include "core/number.h"
 #include "store/array/npy.h"
 #include "store/facts.h"
 #include "store/syrah/set.h"
@@ -287,7 +288,7 @@ static enum sb_code measure_item(const struct measuring *measuring, const struct
         if (code)
             return code;
         line->amounts[ITEMS]++;
-        sb_usage_count(&line->amounts[ITEMS_BYTES], extent.size);
+        sb_count_up(&line->amounts[ITEMS_BYTES], extent.size);
     }
     return SB_OK;
 }
@@ -320,7 +321,7 @@ static void measure_rest(struct sb_usage *usage, const struct sb_syrah_set *set)
     int64_t metadata = 0, unused = 0;
 
     for (size_t i = 0; i < usage->line_count; i++)
-        sb_usage_count(&unused, usage->lines[i].amounts[ITEMS_BYTES]);
+        sb_count_up(&unused, usage->lines[i].amounts[ITEMS_BYTES]);
     unused = -unused;
     for (uint32_t i = 0; i < sb_syrah_set_file_count(set); i++) {
         const struct sb_syrah *file = sb_syrah_set_file(set, i);

@@ -7,6 +7,7 @@
  */
 #include "archive/database.h"
 #include "core/io.h"
+#include "core/number.h"
 #include "store/tree/sink_impl.h"
 
 #include <errno.h>
@@ -42,7 +43,7 @@ static void count_file(struct sb_tree_sink *sink, const struct sb_entry *entry, 
     struct sb_sink_counts *counts = &sink->base.counts;
 
     counts->files++;
-    counts->bytes += entry->size > 0 ? entry->size : 0;
+    sb_count_up(&counts->bytes, entry->size > 0 ? entry->size : 0);
     counts->unchecked += !recoded && !(entry->has & SB_HAS_CRC);
     sb_tree_tell_written(sink, entry);
 }

@@ -6,6 +6,7 @@
  * and of its data. What the central directory will say waits in a private database.
  */
 #include "archive/database.h"
+#include "core/number.h"
 #include "store/out/out_file.h"
 #include "store/zip/format.h"
 #include "store/zip/record.h"
@@ -495,7 +496,7 @@ static void count_item(struct sb_sink *sink, const struct sb_item *item)
         return;
     }
     counts->files++;
-    counts->bytes += entry->size;
+    sb_count_up(&counts->bytes, entry->size);
     if (entry->size > 0 && !(entry->has & SB_HAS_CRC))
         counts->unchecked++;
 }

@@ -2,6 +2,7 @@
 #include "store/sinks.h"
 
 #include "archive/database.h"
+#include "core/number.h"
 #include "store/zip/directory.h"
 #include "store/zip/format.h"
 #include "store/zip/loader.h"
@@ -215,7 +216,7 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
             tell_end(zip);
         if (code)
             return code;
-        base->done += record.packed;
+        sb_count_up(&base->done, record.packed);
         code = make_member(zip, &record, member, err);
     } while (code == SB_END);
     return code;

@@ -1,5 +1,6 @@
 #include "task/change/defrag.h"
 
+#include "core/number.h"
 #include "task/change/defrag_full.h"
 #include "task/change/defrag_quick.h"
 
@@ -30,7 +31,7 @@ enum sb_code sb_defrag(const char *archive, const struct sb_defrag_options *opti
     if (code)
         return code;
     for (uint32_t i = 0; i < sb_mover_shard_count(mover); i++)
-        counts->bytes_before += sb_mover_shard_size(mover, i);
+        sb_count_up(&counts->bytes_before, sb_mover_shard_size(mover, i));
     if (options->quick)
         code = sb_defrag_quick(mover, options, counts, err);
     else

@@ -9,6 +9,7 @@
 #include "task/change/defrag_full.h"
 
 #include "core/interrupt.h"
+#include "core/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -165,7 +166,7 @@ static enum sb_code close_some(struct closing *closing, struct sb_error *err)
     closing->closed += batch.bytes;
     closing->at += batch.files;
     closing->counts->moved_files += (int64_t)batch.files;
-    closing->counts->moved_bytes += batch.bytes;
+    sb_count_up(&closing->counts->moved_bytes, batch.bytes);
     return SB_OK;
 }
 
@@ -234,7 +235,7 @@ static enum sb_code count_shard(struct closing *closing, uint32_t shard, struct 
         pass_over(closing);
         closing->counts->moved_files += (int64_t)(closing->count - closing->at);
         for (; closing->at < closing->count; closing->at++)
-            closing->counts->moved_bytes += closing->window[closing->at].size;
+            sb_count_up(&closing->counts->moved_bytes, closing->window[closing->at].size);
     } while (!closing->all);
     return SB_OK;
 }
@@ -310,8 +311,8 @@ enum sb_code sb_defrag_full(struct sb_mover *mover, const struct sb_defrag_optio
     if (code)
         return code;
     for (uint32_t i = 0; i < before; i++)
-        counts->bytes_after +=
-            is_wanted(options, i) ? sb_mover_shard_used(mover, i) : sb_mover_shard_size(mover, i);
+        sb_count_up(&counts->bytes_after, is_wanted(options, i) ? sb_mover_shard_used(mover, i)
+                                                                : sb_mover_shard_size(mover, i));
     counts->shards_removed = before - keep;
     return options->dry_run ? SB_OK : sb_mover_drop_empty_shards(mover, keep, err);
 }

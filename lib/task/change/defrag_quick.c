@@ -1,6 +1,7 @@
 #include "task/change/defrag_quick.h"
 
 #include "core/interrupt.h"
+#include "core/number.h"
 #include "core/time.h"
 #include "task/change/gap_table.h"
 
@@ -147,7 +148,7 @@ static enum sb_code fill_gap(struct quick *quick, const struct sb_mover_file *fi
     shard->cut = true;
     quick->moved++;
     quick->counts->moved_files++;
-    quick->counts->moved_bytes += file->size;
+    sb_count_up(&quick->counts->moved_bytes, file->size);
     return move(quick, file, gap.shard, gap.offset, err);
 }
 
@@ -284,7 +285,7 @@ static void report(struct quick *quick)
         const struct shard *shard = &quick->shards[i];
         int64_t after = shard->cut ? shard->end : shard->before;
 
-        quick->counts->bytes_after += after;
+        sb_count_up(&quick->counts->bytes_after, after);
         if (options->shard_done && after != shard->before)
             options->shard_done(options->mover.context, i, shard->before, after);
     }

@@ -7,6 +7,7 @@
 #include "core/interrupt.h"
 #include "core/list.h"
 #include "core/name.h"
+#include "core/number.h"
 
 #include <string.h>
 
@@ -52,7 +53,7 @@ static enum sb_code drop(struct removal *removal, const struct sb_entry *entry,
     }
     file.size = counted_size(entry);
     removal->counts.files++;
-    removal->counts.bytes += file.size;
+    sb_count_up(&removal->counts.bytes, file.size);
     return removal->writer ? sb_writer_drop_file(removal->writer, &file, err) : SB_OK;
 }
 

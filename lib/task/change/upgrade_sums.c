@@ -3,6 +3,7 @@
 #include "archive/database.h"
 #include "archive/schema.h"
 #include "archive/shards.h"
+#include "core/number.h"
 #include "task/change/upgrade_impl.h"
 
 #include <inttypes.h>
@@ -75,7 +76,7 @@ static enum sb_code next(void *context, struct sb_checksum_extent *extent, struc
             continue;
         }
         batch->files++;
-        batch->bytes += extent->size;
+        sb_count_up(&batch->bytes, extent->size);
         if (extent->size > 0)
             return SB_OK;
         code = put_sum(batch, extent->id, 0, err);
@@ -102,7 +103,7 @@ static void passed(void *context, int64_t size)
     struct batch *batch = context;
     const struct sb_upgrade_options *options = batch->upgrade->options;
 
-    batch->all_bytes += size;
+    sb_count_up(&batch->all_bytes, size);
     if (options->progress)
         options->progress(options->progress_context, batch->all_bytes, batch->all_files);
 }

@@ -1,5 +1,6 @@
 #include "task/convert/arrays.h"
 
+#include "core/number.h"
 #include "store/array/name.h"
 #include "store/part_name.h"
 #include "store/shard_spec.h"
@@ -158,7 +159,7 @@ static enum sb_code name_bag(struct arrays *arrays, uint32_t number, struct sb_e
 static void add_result(struct sb_convert_result *sum, const struct sb_convert_result *one)
 {
     sum->counts.files += one->counts.files;
-    sum->counts.bytes += one->counts.bytes;
+    sb_count_up(&sum->counts.bytes, one->counts.bytes);
     sum->counts.unchecked += one->counts.unchecked;
     sum->members += one->members;
     sum->problems += one->problems;

@@ -315,7 +315,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
         return err->code;
     sb_events_tell(&pairs->events, diff->options->notify);
     sb_pairs_report(pairs, diff->options);
-    diff->bytes += pairs->bytes;
+    sb_count_up(&diff->bytes, pairs->bytes);
     diff->files += pairs->files;
     if (diff->options->progress && !diff->options->quick)
         diff->options->progress(diff->options->context, diff->bytes, diff->files);

@@ -2,6 +2,7 @@
 
 #include "core/crc32c.h"
 #include "core/interrupt.h"
+#include "core/number.h"
 #include "core/time.h"
 
 #include <errno.h>
@@ -121,7 +122,7 @@ enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
     }
     pairs->count++;
     if (bytes_needed(pair)) {
-        pairs->bytes += pair->ours.entry.size;
+        sb_count_up(&pairs->bytes, pair->ours.entry.size);
         pairs->files++;
     }
     return SB_OK;

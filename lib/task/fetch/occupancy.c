@@ -1,5 +1,7 @@
 #include "task/fetch/occupancy.h"
 
+#include "core/number.h"
+
 #include <stdlib.h>
 
 /* Scans that are given up because the index changed under them, before one is taken that is of no
@@ -39,7 +41,7 @@ static enum sb_code add(struct tally *tally, const struct sb_entry *entry, struc
     if (tally->steady && begin < shard->end)
         begin = shard->end;
     if (end > begin)
-        shard->use.used += end - begin;
+        sb_count_up(&shard->use.used, end - begin);
     if (end > shard->end)
         shard->end = end;
     shard->use.files++;

@@ -2,6 +2,7 @@
 
 #include "archive/archive.h"
 #include "core/buf.h"
+#include "core/number.h"
 #include "store/archive/holdings.h"
 #include "store/naming.h"
 #include "store/part_sets.h"
@@ -157,7 +158,7 @@ static void count_held(struct merge *merge)
         return;
     }
     merge->result->files++;
-    merge->result->bytes += entry->size;
+    sb_count_up(&merge->result->bytes, entry->size);
     if (!merge->writer)
         sb_tell(&merge->counter.notify, SB_NOTE, "would-link", entry->path,
                 "would be linked from %s", merge->inputs[merge->held_input].path);

@@ -1,6 +1,7 @@
 #include "archive/archive.h"
 #include "archive/shards.h"
 #include "core/interrupt.h"
+#include "core/number.h"
 #include "task/restore/impl.h"
 
 #include <stdlib.h>
@@ -60,7 +61,7 @@ static enum sb_code settle(struct pass *pass, struct sb_error *err)
         refuse(restore, &pass->last, "overlap", "it shares bytes with another file");
         return SB_OK;
     }
-    restore->wanted_bytes += pass->last.size;
+    sb_count_up(&restore->wanted_bytes, pass->last.size);
     return sb_restore_list_add(restore->list, &pass->last, err);
 }
 

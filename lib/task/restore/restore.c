@@ -4,6 +4,7 @@
 #include "archive/database.h"
 #include "archive/shards.h"
 #include "core/file_lock.h"
+#include "core/number.h"
 #include "task/restore/impl.h"
 
 #include <errno.h>
@@ -56,7 +57,7 @@ static void progress(void *context, int64_t done, int64_t total, int64_t files)
 
 void sb_restore_passed(struct sb_restore *restore, int64_t size)
 {
-    restore->done_bytes += size;
+    sb_count_up(&restore->done_bytes, size);
     progress(restore, restore->done_bytes, restore->wanted_bytes, 0);
 }
 
@@ -148,7 +149,7 @@ static enum sb_code restore_files(struct sb_restore *restore, struct sb_error *e
 static void count_restored(struct sb_restore *restore, const struct sb_restore_item *item)
 {
     restore->result->restored++;
-    restore->result->bytes += item->size;
+    sb_count_up(&restore->result->bytes, item->size);
     if (restore->options->dry_run)
         sb_tell(restore->notify, SB_NOTE, "would-restore", item->path, "would be restored");
     else

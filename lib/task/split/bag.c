@@ -1,5 +1,6 @@
 #include "task/split/bag.h"
 
+#include "core/number.h"
 #include "store/shard_spec.h"
 #include "task/convert/paths.h"
 #include "task/split/bag_plan.h"
@@ -114,7 +115,7 @@ static enum sb_code make_part(struct split *split, int64_t number, struct sb_err
     if (!options->dry_run && !made.skipped)
         code = convert_part(split, number, &made, err);
     split->files_done += part->records;
-    split->bytes_done += part->bytes;
+    sb_count_up(&split->bytes_done, part->bytes);
     if (code)
         return code;
     split->result->parts++;

@@ -1,4 +1,5 @@
 #include "task/split/bag_plan.h"
+#include "core/number.h"
 
 #include <stdlib.h>
 
@@ -121,9 +122,9 @@ static enum sb_code take(struct planning *planning, int64_t record, int64_t size
     else
         code = add_record(&plan->parts[number], record, err);
     plan->records++;
-    plan->bytes += size;
+    sb_count_up(&plan->bytes, size);
     plan->parts[number].records++;
-    plan->parts[number].bytes += size;
+    sb_count_up(&plan->parts[number].bytes, size);
     return code;
 }
 

@@ -4,6 +4,7 @@
 #include "archive/mover/renumber.h"
 #include "archive/shards.h"
 #include "core/interrupt.h"
+#include "core/number.h"
 #include "task/split/shard_layout.h"
 
 #include <stdlib.h>
@@ -180,7 +181,7 @@ static enum sb_code add_to_batch(struct reshard *work, const struct sb_mover_fil
     enum sb_code code = SB_OK;
 
     work->counts->moved_files++;
-    work->counts->moved_bytes += file->size;
+    sb_count_up(&work->counts->moved_bytes, file->size);
     if (work->options->dry_run)
         return SB_OK;
     if (full)

@@ -9,6 +9,7 @@
 #include "archive/writer/tally.h"
 #include "archive/writer/writer.h"
 #include "core/buf.h"
+#include "core/number.h"
 #include "task/convert/paths.h"
 #include "task/split/output.h"
 #include "task/split/plan.h"
@@ -341,7 +342,7 @@ static enum sb_code make_part(struct split *split, int64_t part, struct sb_error
     else if (!options->dry_run)
         code = options->link ? link_part(split, part, err) : convert_part(split, part, &made, err);
     split->files_done += files;
-    split->bytes_done += bytes;
+    sb_count_up(&split->bytes_done, bytes);
     if (code)
         return code;
     split->result->parts++;

@@ -4,6 +4,7 @@
 #include "archive/own/hold.h"
 #include "archive/own/own_names.h"
 #include "archive/own/part.h"
+#include "core/number.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -285,7 +286,7 @@ static void add_counts(struct sb_sink_counts *sum, const struct sb_sink_counts *
 {
     sum->files += more->files;
     sum->dirs += more->dirs;
-    sum->bytes += more->bytes;
+    sb_count_up(&sum->bytes, more->bytes);
     sum->left += more->left;
     sum->superseded += more->superseded;
     sum->unchecked += more->unchecked;

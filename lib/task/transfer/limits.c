@@ -1,6 +1,7 @@
 #include "task/transfer/impl.h"
 
 #include "core/buf.h"
+#include "core/number.h"
 #include "task/transfer/seen.h"
 #include "task/transfer/transfer.h"
 
@@ -102,7 +103,7 @@ enum sb_code sb_transfer_count(struct sb_transfer_run *transfer, int64_t size, s
 {
     int64_t most = transfer->options->max_size;
 
-    transfer->bytes += size;
+    sb_count_up(&transfer->bytes, size);
     if (most <= 0 || transfer->bytes <= most)
         return SB_OK;
     return sb_fail(err, SB_LIMIT, "%s: more than --max-size, %" PRId64 " bytes, comes out of it",

@@ -1,6 +1,7 @@
 #include "task/transfer/transfer.h"
 
 #include "core/name.h"
+#include "core/number.h"
 #include "task/fetch/stored_names.h"
 #include "task/transfer/impl.h"
 #include "task/transfer/recode_member.h"
@@ -185,7 +186,8 @@ static void adapt(struct sb_transfer_run *transfer, const struct sb_batch *batch
     int64_t bytes = 0;
 
     for (size_t i = 0; i < batch->count; i++)
-        bytes += batch->items[i].member.entry.size > 0 ? batch->items[i].member.entry.size : 0;
+        sb_count_up(&bytes,
+                    batch->items[i].member.entry.size > 0 ? batch->items[i].member.entry.size : 0);
     if (batch->count > 0)
         transfer->batch_items = SB_BATCH_BYTES / ((size_t)bytes / batch->count + 1) + 1;
     if (transfer->batch_items > SB_BATCH_ITEMS)
@@ -270,7 +272,8 @@ enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
     if (place) {
         place->more = false;
         transfer.bytes = place->bytes;
-        transfer.stretch_end = place->bytes + place->stretch;
+        transfer.stretch_end = place->bytes;
+        sb_count_up(&transfer.stretch_end, place->stretch);
     }
     transfer.naming.notify = options->notify;
     transfer.naming.dots_are_usual = options->dots_are_usual;

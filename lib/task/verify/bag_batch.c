@@ -1,6 +1,7 @@
 #include "task/verify/bag_batch.h"
 
 #include "core/interrupt.h"
+#include "core/number.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -351,9 +352,9 @@ static void count_bytes(struct bag_batch *batch)
     for (size_t i = 0; i < batch->count; i++) {
         const struct bag_item *item = &batch->items[i];
 
-        batch->bytes_passed += item->offset >= 0 ? item->size : 0;
+        sb_count_up(&batch->bytes_passed, item->offset >= 0 ? item->size : 0);
         if (item->state == BAG_ITEM_SOUND && !batch->check->options->quick)
-            batch->bytes_read += item->size;
+            sb_count_up(&batch->bytes_read, item->size);
     }
 }
 

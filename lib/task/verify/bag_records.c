@@ -2,6 +2,7 @@
 
 #include "core/interrupt.h"
 #include "core/io.h"
+#include "core/number.h"
 #include "core/pipeline.h"
 #include "task/verify/bag_batch.h"
 
@@ -139,10 +140,10 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
         if (item->text)
             report(check, batch, item);
     }
-    result->bytes_read += batch->bytes_read;
+    sb_count_up(&result->bytes_read, batch->bytes_read);
     result->written += batch->written;
     result->emptied += batch->emptied;
-    records->passed += batch->bytes_passed;
+    sb_count_up(&records->passed, batch->bytes_passed);
     if (check->events->progress)
         check->events->progress(check->events->context, records->passed,
                                 check->options->quick || check->result->selected ? 0 : check->bytes,

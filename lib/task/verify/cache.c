@@ -2,6 +2,7 @@
 
 #include "core/interrupt.h"
 #include "core/name.h"
+#include "core/number.h"
 #include "task/verify/cache_impl.h"
 
 #include <stdarg.h>
@@ -71,7 +72,7 @@ static enum sb_code look_at_segments(struct sb_cache_check *check, struct sb_err
         code = sb_cache_segment(check->cache, i, &segment, err);
         check->numbers[i] = segment.number;
         check->first_rows[i] = rows;
-        check->counts->bytes += segment.bytes;
+        sb_count_up(&check->counts->bytes, segment.bytes);
         rows += segment.rows;
     }
     check->first_rows[check->segments] = rows;

@@ -2,6 +2,7 @@
 
 #include "core/choice.h"
 #include "core/interrupt.h"
+#include "core/number.h"
 #include "core/pipeline.h"
 #include "store/batch.h"
 #include "store/naming.h"
@@ -98,7 +99,7 @@ static void count(struct check *check, const struct sb_member *member)
         return;
     }
     result->files++;
-    result->bytes += member->entry.size;
+    sb_count_up(&result->bytes, member->entry.size);
     result->unchecked += !sb_store_has_checksums(check->store);
 }
 
@@ -218,7 +219,7 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
     while (!check->ended && !code && batch->count < SB_BATCH_ITEMS && bytes < BATCH_BYTES) {
         code = next_member(check, &member, err);
         if (!code && has_bytes(&member)) {
-            bytes += member.entry.size;
+            sb_count_up(&bytes, member.entry.size);
             code = sb_batch_take(batch, &member, NULL, &item, err);
             continue;
         }

@@ -4,6 +4,7 @@
 #include "task/verify/units.h"
 
 #include "core/crc32c.h"
+#include "core/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -183,7 +184,7 @@ static enum sb_code done(void *context, const struct sb_checksum_extent *extent,
     if (failure || crc != extent->expected)
         return judge(data, extent, crc, failure, err);
     result->files_read++;
-    result->bytes_read += extent->size;
+    sb_count_up(&result->bytes_read, extent->size);
     return SB_OK;
 }
 
@@ -195,7 +196,7 @@ static void passed(void *context, int64_t size)
 
     int64_t total = data->units ? sb_verify_units_bytes(data->units) : result->bytes;
 
-    data->passed += size;
+    sb_count_up(&data->passed, size);
     if (events->progress)
         events->progress(events->context, data->passed, total, result->files_read);
 }

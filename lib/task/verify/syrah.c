@@ -4,6 +4,7 @@
 #include "core/buf.h"
 #include "core/file.h"
 #include "core/interrupt.h"
+#include "core/number.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -113,9 +114,7 @@ static enum sb_code check_item(struct check *check, int64_t item, struct sb_erro
             continue;
         if (code)
             return code;
-        if (__builtin_add_overflow(check->result->bytes, placed->extent.size,
-                                   &check->result->bytes))
-            check->result->bytes = INT64_MAX;
+        sb_count_up(&check->result->bytes, placed->extent.size);
         check->row_count += placed->extent.size > 0;
     }
     if (!check->out_of_order)
