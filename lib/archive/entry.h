@@ -23,6 +23,9 @@ enum {
     SB_HAS_MTIME = 1 << 4,
 };
 
+/* The largest number of an owner or group: the one after it is -1, which says "none". */
+#define SB_ID_MOST ((int64_t)UINT32_MAX - 1)
+
 const char *sb_type_word(enum sb_type type); /* "file", "dir", "link" */
 
 struct sb_entry {

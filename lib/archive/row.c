@@ -45,6 +45,16 @@ static bool optional_number(sqlite3_stmt *row, int column, int64_t high, unsigne
     return true;
 }
 
+/* The one after the last, which is -1 to the system, is as good as NULL. */
+static bool optional_id(sqlite3_stmt *row, int column, unsigned flag, unsigned *known, int64_t *out)
+{
+    bool usable = optional_number(row, column, SB_ID_MOST + 1, flag, known, out);
+
+    if (*out > SB_ID_MOST)
+        *known &= ~flag;
+    return usable;
+}
+
 static const char *read_path(sqlite3_stmt *row, struct sb_entry *entry)
 {
     bool is_text = sqlite3_column_type(row, PATH) == SQLITE_TEXT;
@@ -93,9 +103,9 @@ static const char *read_metadata(sqlite3_stmt *row, struct sb_entry *entry, bool
 
     if (defect)
         return defect;
-    if (!optional_number(row, UID, UINT32_MAX, SB_HAS_UID, &entry->has, &entry->uid))
+    if (!optional_id(row, UID, SB_HAS_UID, &entry->has, &entry->uid))
         return "uid is not one";
-    if (!optional_number(row, GID, UINT32_MAX, SB_HAS_GID, &entry->has, &entry->gid))
+    if (!optional_id(row, GID, SB_HAS_GID, &entry->has, &entry->gid))
         return "gid is not one";
     if (type != SQLITE_INTEGER && type != SQLITE_NULL)
         return "mtime_ns is not an integer";

@@ -55,7 +55,7 @@ static enum sb_code open_tables(struct catalog *catalog, const char *beside, str
 
 static bool is_id(const struct sb_entry *entry, unsigned bit, int64_t value)
 {
-    return (entry->has & bit) && value >= 0 && value <= UINT32_MAX;
+    return (entry->has & bit) && value >= 0 && value <= SB_ID_MOST;
 }
 
 /* Brings metadata into the ranges that a row may have; what does not fit is not known. */

@@ -378,6 +378,50 @@ PYTHON
     [[ $(sb cat a.barecat mode large negative) == abcabcabc ]]
 }
 
+@test "numbers of owners are kept up to 2^32 - 2; the next one is -1, which is none" {
+    python3 - <<'PYTHON'
+import io, struct, tarfile, zipfile
+most = 2**32 - 2
+owners = (0, 2**31), (most, most), (most + 1, 7)
+for form in "GNU", "PAX":
+    with tarfile.open(form + ".tar", "w", format=getattr(tarfile, form + "_FORMAT")) as tar:
+        for number, (uid, gid) in enumerate(owners):
+            member = tarfile.TarInfo("f%d" % number)
+            member.uid, member.gid, member.mtime = uid, gid, 10**9
+            tar.addfile(member)
+with zipfile.ZipFile("a.zip", "w") as archive:
+    for number, owner in enumerate(owners[:2]):
+        info = zipfile.ZipInfo("f%d" % number)
+        info.create_system = 3
+        info.external_attr = 0o100644 << 16
+        info.extra = struct.pack("<HHBBIBI", 0x7875, 11, 1, 4, owner[0], 4, owner[1])
+        archive.writestr(info, "")
+with open("a.cpio", "wb") as cpio:
+    for name, owner in (("f0", owners[0]), ("f1", owners[1]), ("f2", owners[2]), ("TRAILER!!!", (0, 0))):
+        fields = (1, 0o100644, *owner, 1, 10**9, 0, 0, 0, 0, 0, len(name) + 1, 0)
+        record = b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
+        cpio.write(record + b"\0" * (-len(record) % 4))
+PYTHON
+    local input to
+    for input in GNU.tar PAX.tar a.cpio a.zip; do
+        run_ok sb convert --force $input a.barecat
+        [[ $input == a.zip ]] ||
+            stderr_is 'shardbox convert: f2: its owner 4294967295:7 is none that there can be; left out'
+        for to in a.barecat b.tar b.zip; do
+            [[ $to == a.barecat ]] || run_ok sb convert --force a.barecat $to
+            run_ok sb convert --force $to c.barecat
+            stderr_is ''
+            [[ $(sql c.barecat "SELECT uid, gid FROM files WHERE path < 'f2' ORDER BY path") == \
+                $'0|2147483648\n4294967294|4294967294' ]] || fail "$input to $to"
+        done
+    done
+    # What others may have written.
+    run_ok sb convert --force GNU.tar a.barecat
+    sql a.barecat "UPDATE files SET uid = 4294967295 WHERE path = 'f1'"
+    run_ok sb find a.barecat f1 --printf '%U %G\n'
+    output_is '? 4294967294'
+}
+
 @test "names lose a leading / or ./ with one warning; those with .. are named and left out" {
     python3 - <<'PYTHON'
 import io, tarfile

@@ -337,7 +337,7 @@ static void fill_time(struct tar_source *source, struct sb_member *member)
 
 static bool is_id(int64_t id)
 {
-    return id >= 0 && id <= UINT32_MAX;
+    return id >= 0 && id <= SB_ID_MOST;
 }
 
 /* No system has owners beyond 32 bits, but a header has room for them. */

@@ -12,7 +12,7 @@
 #define NTFS_EPOCH         116444736000000000LL /* 1970 in 100 ns since 1601 */
 #define METHOD_SHIFT       32
 #define NAME_CHECK_SHIFT   48
-#define OWNER_MAX          UINT32_MAX
+#define OWNER_MAX          SB_ID_MOST
 #define UP_HEADER          5
 #define LONGEST_UX_N_FIELD 8
 

@@ -186,11 +186,11 @@ static enum sb_code take_metadata(struct sb_line_parser *parser, struct sb_entry
         take_number(parser, COLUMN_MODE, "mode", 0, 0177777, SB_HAS_MODE, entry, &mode, err);
 
     if (!code)
-        code = take_number(parser, COLUMN_UID, "uid", INT64_MIN, INT64_MAX, SB_HAS_UID, entry,
-                           &entry->uid, err);
+        code = take_number(parser, COLUMN_UID, "uid", 0, SB_ID_MOST, SB_HAS_UID, entry, &entry->uid,
+                           err);
     if (!code)
-        code = take_number(parser, COLUMN_GID, "gid", INT64_MIN, INT64_MAX, SB_HAS_GID, entry,
-                           &entry->gid, err);
+        code = take_number(parser, COLUMN_GID, "gid", 0, SB_ID_MOST, SB_HAS_GID, entry, &entry->gid,
+                           err);
     if (!code)
         code = take_number(parser, COLUMN_MTIME, "mtime_ns", INT64_MIN, INT64_MAX, SB_HAS_MTIME,
                            entry, &entry->mtime_ns, err);
