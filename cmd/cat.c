@@ -301,6 +301,7 @@ static enum sb_code catalog(const struct settings *settings, struct sb_store *st
         return catalog_store(store, archive, &how, &selection, result, err);
     wanted_begin(&wanted, names->operands, (size_t)(names->end - names->operands));
     selection.wanted = wanted_has;
+    selection.metadata = settings->framing == SB_FRAMING_TAR;
     code = catalog_store(store, archive, &how, &selection, result, err);
     wanted_end(&wanted);
     return code;

@@ -26,6 +26,7 @@ struct sb_catalog_options {
 
     /* Optional: only members that this takes (stored names) are held; of others nothing is told. */
     bool (*wanted)(void *context, const char *name, size_t size);
+    bool metadata; /* with it: modes, owners and times too, which a faster walk does without */
 
     /* Optional: as the walk goes on, bytes of the input, of how many (0: not known), and members.
      */

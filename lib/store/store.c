@@ -313,7 +313,7 @@ static enum sb_code scan(struct sb_store *store, const struct sb_catalog_options
     struct sb_source *source;
     enum sb_code code;
 
-    if (!options->wanted || !kind->scan || !sb_store_can(store, SB_CAN_PATHS))
+    if (!options->wanted || options->metadata || !kind->scan || !sb_store_can(store, SB_CAN_PATHS))
         return sb_fail(err, SB_INVALID, "%s: is not looked through for single members",
                        store->input.name);
     code = kind->scan(&source, &store->input, options->wanted, options->context, err);

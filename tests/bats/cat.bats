@@ -89,6 +89,28 @@ make_large_archive() {
     run_fail 2 sb cat
 }
 
+@test "--frame=tar: members have the modes, owners and times of the files" {
+    mkdir d
+    printf 'one\n' >d/one
+    printf 'two\n' >d/two
+    seq 300000 >d/large
+    ln -s one d/link
+    chmod 640 d/one
+    chmod 4755 d/two
+    touch -d '2001-02-03 04:05:06.123456789Z' d/one
+    touch -d '1969-12-31 23:59:59.5Z' d/large
+    tar cf t.tar --format=posix --owner=:70000 --group=:4000000000 -C d one two large
+    tar tvf t.tar --numeric-owner --full-time >wanted
+    sb convert t.tar a.barecat
+    gzip -k t.tar
+    for container in a.barecat t.tar t.tar.gz; do
+        sb cat --frame=tar $container one two large >out.tar
+        tar tvf out.tar --numeric-owner --full-time | cmp - wanted
+    done
+    sb pack l.barecat -C d link
+    sb cat --frame=tar l.barecat link | tar tv | grep '^-rw-r--r--'
+}
+
 @test "without a PATH a tar is what tar -xO writes, and a zip what unzip -p does" {
     mkdir -p d/sub
     for i in {1..30}; do echo "file $i" >d/sub/"$i"; done

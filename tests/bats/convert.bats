@@ -422,6 +422,31 @@ PYTHON
     output_is '? 4294967294'
 }
 
+@test "times from 1678 to 2262 are kept to the nanosecond" {
+    python3 - <<'PYTHON'
+import tarfile
+with tarfile.open("a.tar", "w") as tar:
+    for time in ("-9214559999.876543211", "-0.000000001", "0.5", "1000000000.999999999", "9214646399.999999999"):
+        member = tarfile.TarInfo(time)
+        member.pax_headers["mtime"] = time
+        tar.addfile(member)
+PYTHON
+    local to
+    for to in a.barecat b.tar b.tar.gz; do
+        run_ok sb convert --force a.tar $to
+        run_ok sb convert --force $to c.barecat
+        [[ $(sql c.barecat "SELECT mtime_ns FROM files ORDER BY mtime_ns" | tr '\n' ' ') == \
+            '-9214559999876543211 -1 500000000 1000000000999999999 9214646399999999999 ' ]]
+    done
+    # Where the file system of the tests holds them.
+    touch -d @-9214559999.876543211 one
+    touch -d @9214646399.999999999 other
+    stat -c %.9Y one other >wanted
+    sb pack --force a.barecat one other
+    sb unpack -C out a.barecat
+    (cd out && stat -c %.9Y one other) | cmp - wanted
+}
+
 @test "names lose a leading / or ./ with one warning; those with .. are named and left out" {
     python3 - <<'PYTHON'
 import io, tarfile

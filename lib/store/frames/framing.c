@@ -204,8 +204,14 @@ static enum sb_code add_tar(struct sb_framer *framer, struct sb_buf *out,
                             const struct sb_framed *record, struct sb_error *err)
 {
     const char *name = name_of(record), *problem;
-    struct sb_member member = {.entry = {.type = SB_FILE, .size = record->size}};
+    struct sb_member member = {0};
 
+    if (record->like)
+        member.entry = *record->like;
+    if (member.entry.type == SB_LINK)
+        member.entry.has &= ~(unsigned)SB_HAS_MODE;
+    member.entry.type = SB_FILE;
+    member.entry.size = record->size;
     if (sb_naming_clean(name, strlen(name), false, &framer->name, &problem))
         return sb_fail_memory(err);
     if (problem)

@@ -21,6 +21,7 @@
 #ifndef SB_STORE_FRAMES_FRAMING_H
 #define SB_STORE_FRAMES_FRAMING_H
 
+#include "archive/entry.h"
 #include "core/buf.h"
 #include "core/error.h"
 #include "core/io.h"
@@ -47,9 +48,10 @@ enum sb_container_kind sb_framing_kind(enum sb_framing framing);
 
 /* One record about to be written. */
 struct sb_framed {
-    const char *name; /* of jsonl's "key" (NULL: none), batch, and tar's member */
-    int64_t index;    /* of jsonl */
-    int64_t size;     /* looked at where sb_framing_tells_size */
+    const char *name;            /* of jsonl's "key" (NULL: none), batch, and tar's member */
+    int64_t index;               /* of jsonl */
+    int64_t size;                /* looked at where sb_framing_tells_size */
+    const struct sb_entry *like; /* whose mode, owner and time tar's member has; NULL: unknown */
 };
 
 /*

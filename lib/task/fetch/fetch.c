@@ -262,7 +262,8 @@ static enum sb_code give_bytes(struct sb_fetch *f, const struct sb_slot *slot,
                                const struct sb_request *request, struct sb_error *err)
 {
     const char *name = sb_request_name(&slot->names, request);
-    enum sb_code code = sb_fetch_frames_begin(&f->frames, name, request->size, err);
+    struct sb_entry file = sb_request_file(request, name);
+    enum sb_code code = sb_fetch_frames_begin(&f->frames, name, request->size, &file, err);
 
     if (!code)
         code = sb_fetch_frames_data(&f->frames, name, slot->data + request->at,

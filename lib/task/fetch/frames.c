@@ -37,9 +37,9 @@ enum sb_code sb_fetch_frames_flush(struct sb_fetch_frames *frames, struct sb_err
 }
 
 enum sb_code sb_fetch_frames_begin(struct sb_fetch_frames *frames, const char *name, int64_t size,
-                                   struct sb_error *err)
+                                   const struct sb_entry *file, struct sb_error *err)
 {
-    struct sb_framed record = {.name = name, .index = frames->number, .size = size};
+    struct sb_framed record = {.name = name, .index = frames->number, .size = size, .like = file};
     enum sb_code code = sb_framer_begin(frames->framer, &record, &frames->out, err);
 
     return code ? name_error(name, err) : SB_OK;

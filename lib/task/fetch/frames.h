@@ -24,9 +24,10 @@ enum sb_code sb_fetch_frames_open(struct sb_fetch_frames *frames, enum sb_framin
                                   struct sb_error *err) SB_CHECKED;
 void sb_fetch_frames_release(struct sb_fetch_frames *frames);
 
-/* One answer: its beginning, its bytes in pieces, its end. SB_INVALID names it. */
+/* One answer: its beginning, with what is known of the file, its bytes in pieces, its end.
+ * SB_INVALID names it. */
 enum sb_code sb_fetch_frames_begin(struct sb_fetch_frames *frames, const char *name, int64_t size,
-                                   struct sb_error *err) SB_CHECKED;
+                                   const struct sb_entry *file, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_fetch_frames_data(struct sb_fetch_frames *frames, const char *name,
                                   const void *data, size_t size, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_fetch_frames_end(struct sb_fetch_frames *frames, const char *name,

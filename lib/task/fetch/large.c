@@ -18,11 +18,12 @@ static enum sb_code begin_stream(struct stream *stream, struct sb_error *err)
 {
     const struct sb_request *request = stream->request;
     struct sb_fetch *f = stream->f;
+    struct sb_entry file = sb_request_file(request, stream->name);
     char number[24];
 
     stream->begun = true;
     if (f->frames.framer)
-        return sb_fetch_frames_begin(&f->frames, stream->name, request->size, err);
+        return sb_fetch_frames_begin(&f->frames, stream->name, request->size, &file, err);
     if (!sb_fetch_batches(f->options))
         return SB_OK;
     snprintf(number, sizeof(number), "%" PRId64, request->size);
@@ -67,17 +68,7 @@ static enum sb_code stream_file(struct sb_fetch *f, struct stream *stream, sb_ea
                                 struct sb_error *err)
 {
     const struct sb_request *request = stream->request;
-    struct sb_entry entry = {
-        .path = stream->name,
-        .path_size = request->name_size,
-        .has = (request->has_crc ? SB_HAS_CRC : 0) | (request->has_mtime ? SB_HAS_MTIME : 0),
-        .mtime_ns = request->mtime_ns,
-        .size = request->file_size,
-        .offset = request->offset - request->skipped,
-        .generation = request->generation,
-        .shard = request->shard,
-        .crc32c = request->crc32c,
-    };
+    struct sb_entry entry = sb_request_file(request, stream->name);
 
     if (sb_stored_name(&f->lookup, &entry.path, &entry.path_size, err))
         return err->code;

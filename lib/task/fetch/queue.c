@@ -41,12 +41,16 @@ static void take_extent(const struct sb_fetch_options *options, struct sb_reques
     request->shard = entry->shard;
     request->skipped = skip;
     request->file_size = entry->size;
-    request->has_mtime = entry->has & SB_HAS_MTIME;
+    request->type = entry->type;
+    request->mode = entry->mode;
+    request->uid = (uint32_t)entry->uid;
+    request->gid = (uint32_t)entry->gid;
     request->mtime_ns = entry->mtime_ns;
     request->offset = entry->offset + skip;
     request->size = size;
     request->crc32c = entry->crc32c;
     request->has_crc = (entry->has & SB_HAS_CRC) && !options->ranged && !options->no_check;
+    request->has = request->has_crc ? entry->has : entry->has & ~(unsigned)SB_HAS_CRC;
     request->answer = size > SB_FETCH_WHOLE_MAX ? SB_ANSWER_STREAM : SB_ANSWER_BYTES;
 }
 

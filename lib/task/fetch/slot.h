@@ -7,6 +7,7 @@
 #ifndef SB_TASK_FETCH_SLOT_H
 #define SB_TASK_FETCH_SLOT_H
 
+#include "archive/entry.h"
 #include "core/buf.h"
 #include "task/fetch/fetch.h"
 
@@ -40,7 +41,11 @@ struct sb_request {
     int64_t size;
     int64_t skipped; /* bytes of the file before them */
     int64_t file_size;
-    bool has_mtime;
+    enum sb_type type;
+    unsigned has; /* of these, as sb_entry.has */
+    uint32_t mode;
+    uint32_t uid;
+    uint32_t gid;
     int64_t mtime_ns;
     size_t at; /* where the answer stands in the slot's data */
 };
@@ -69,6 +74,26 @@ static inline const char *sb_request_name(const struct sb_buf *names,
                                           const struct sb_request *request)
 {
     return names->data + request->name_at;
+}
+
+/* The row of an answer that has bytes, with this name. */
+static inline struct sb_entry sb_request_file(const struct sb_request *request, const char *name)
+{
+    return (struct sb_entry){
+        .path = name,
+        .path_size = request->name_size,
+        .type = request->type,
+        .has = request->has,
+        .mode = request->mode,
+        .uid = request->uid,
+        .gid = request->gid,
+        .mtime_ns = request->mtime_ns,
+        .size = request->file_size,
+        .offset = request->offset - request->skipped,
+        .shard = request->shard,
+        .crc32c = request->crc32c,
+        .generation = request->generation,
+    };
 }
 
 /* Bytes that the answer may take in the slot's data. */

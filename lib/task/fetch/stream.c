@@ -149,7 +149,7 @@ static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry 
 
     fetch->asked = name;
     if (fetch->frames.framer)
-        code = sb_fetch_frames_begin(&fetch->frames, name, entry->size, err);
+        code = sb_fetch_frames_begin(&fetch->frames, name, entry->size, entry, err);
     if (!code && recode.decompress)
         code = sb_recode_name(&recode, name, size, &fetch->name, &layers, err);
     if (!code)
