@@ -99,8 +99,7 @@ static const struct option options[] = {
                 "go on where an interrupted run with --checkpoint was"),
     OPTION_CHOICE(0, "existing", struct convert_settings, existing, "HOW", existing_choices,
                   "what to do about files that a directory holds already (default: fail)"),
-    OPTION_FLAG('p', "preserve", struct convert_settings, preserve,
-                "in a directory, set owners, set-id and sticky bits too"),
+    OPTIONS_OWNERS(struct convert_settings, "in a directory, "),
     OPTION_SIZE(0, "max-size", struct convert_settings, max_size, "SIZE",
                 "stop when more than SIZE comes out of an INPUT"),
     OPTION_FLAG(0, "no-check", struct convert_settings, no_check,
@@ -292,6 +291,8 @@ static enum sb_code describe(const struct convert_settings *settings, struct sb_
 static struct sb_convert_options options_of(const struct convert_settings *settings)
 {
     bool duplicates_given = settings->duplicates != NOT_GIVEN;
+    bool sets_owners = sb_container_takes(settings->output_type.kind) & SB_TO_TREE &&
+                       owners_are_set(&settings->owners);
 
     return (struct sb_convert_options){
         .inputs = settings->inputs,
@@ -301,7 +302,8 @@ static struct sb_convert_options options_of(const struct convert_settings *setti
         .from = settings->input_type.kind,
         .to = settings->output_type,
         .force = settings->force,
-        .transfer = {.prefix = settings->prefix,
+        .transfer = {.local_owners = sets_owners && !settings->owners.numeric,
+                     .prefix = settings->prefix,
                      .strip = (unsigned)settings->strip,
                      .filter = settings->filter,
                      .duplicates = duplicates_given ? (enum sb_duplicates)settings->duplicates
@@ -332,7 +334,7 @@ static struct sb_convert_options options_of(const struct convert_settings *setti
         .no_checksum = settings->no_checksum,
         .existing = settings->existing == NOT_GIVEN ? SB_EXISTING_FAIL
                                                     : (enum sb_existing)settings->existing,
-        .preserve = settings->preserve,
+        .preserve = sets_owners,
         .store = settings->method == METHOD_STORE,
         .level = (int)settings->level,
     };

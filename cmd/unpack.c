@@ -8,6 +8,7 @@
 #include "ui/command.h"
 #include "ui/message.h"
 #include "ui/output.h"
+#include "ui/owners.h"
 
 #include "core/choice.h"
 #include "core/glob.h"
@@ -25,7 +26,7 @@ struct settings {
     int64_t strip;
     int64_t max_size;
     int64_t threads;
-    bool preserve;
+    struct owner_options owners;
     bool sync;
     bool dry_run;
     bool no_check;
@@ -49,8 +50,7 @@ static const struct option options[] = {
     OPTIONS_FILTER(struct settings, "take"),
     OPTION_INTEGER(0, "strip-components", struct settings, strip, "N", 0, 100000,
                    "take N components off the front of names"),
-    OPTION_FLAG('p', "preserve", struct settings, preserve,
-                "set owners, set-id and sticky bits too"),
+    OPTIONS_OWNERS(struct settings, ""),
     OPTION_FLAG(0, "sync", struct settings, sync, "have everything on disk before the end"),
     OPTION_FLAG('n', "dry-run", struct settings, dry_run,
                 "write nothing, list what would be written"),
@@ -152,7 +152,8 @@ static enum sb_code unpack_members(struct work *work, struct sb_error *err)
                    .max_size = settings->max_size},
         .max_size = settings->max_size,
         .existing = (enum sb_existing)settings->existing,
-        .preserve = settings->preserve,
+        .preserve = owners_are_set(&settings->owners),
+        .numeric_owner = settings->owners.numeric,
         .sync = settings->sync,
         .dry_run = settings->dry_run,
         .threads = (unsigned)settings->threads,

@@ -103,8 +103,10 @@ static const char *misused_for_output(const struct convert_settings *settings)
          "name)"},
         {settings->wrap, SB_TO_INDEX,
          "--wrap makes an archive (--to=archive, if OUTPUT is one in spite of its name)"},
-        {settings->existing != NOT_GIVEN || settings->preserve, SB_TO_TREE,
-         "--existing and --preserve are for a directory"},
+        {settings->existing != NOT_GIVEN || settings->owners.preserve || settings->owners.leave ||
+             settings->owners.numeric,
+         SB_TO_TREE,
+         "--existing, --preserve, --no-same-owner and --numeric-owner are for a directory"},
         {settings->method != NOT_GIVEN, SB_TO_MEMBERS, "--method is for a zip"},
     };
     unsigned takes = output_takes(settings);

@@ -6,6 +6,7 @@
 
 #include "convert/records.h"
 #include "core/glob.h"
+#include "ui/owners.h"
 
 /* Choices that were not made. */
 #define NOT_GIVEN (-1)
@@ -36,7 +37,7 @@ struct convert_settings {
     bool wrap;
     bool decompress;
     bool decompress_all; /* then decompress is set too */
-    bool preserve;
+    struct owner_options owners;
     bool strict;
     bool dry_run;
     bool no_check;

@@ -81,6 +81,12 @@ struct option {
      .help = verb " what matches; rules are tried in order, the first match decides"}, \
     {.kind = OPTION_KIND_EXCLUDE, .name = "exclude", .field = offsetof(s, filter), .value = "GLOB", \
      .help = "leave out what matches"}
+#define OPTIONS_OWNERS(s, where) \
+    OPTION_FLAG('p', "preserve", s, owners.preserve, \
+                where "set owners, set-id and sticky bits too (default: as root)"), \
+    OPTION_FLAG(0, "no-same-owner", s, owners.leave, where "set none of these, also as root"), \
+    OPTION_FLAG(0, "numeric-owner", s, owners.numeric, \
+                where "set owners by their numbers, and not by their names")
 #define OPTIONS_REPORT(s) \
     OPTION_FLAG(0, "strict", s, strict, "make nothing if anything would be lost or left out"), \
     OPTION_TEXT(0, "report", s, report, "FILE", \

@@ -1,9 +1,10 @@
 /*
- * Names of users and groups, looked up once each.
+ * Names of users and groups, looked up once each; and what becomes of owners in a directory.
  */
 #ifndef SB_CMD_UI_OWNERS_H
 #define SB_CMD_UI_OWNERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define OWNER_NAME_SIZE 40
@@ -11,5 +12,14 @@
 /* The name, or the number where there is none. Main thread only; lives until the next call. */
 const char *user_name(int64_t uid);
 const char *group_name(int64_t gid);
+
+/* OPTIONS_OWNERS (ui/options.h). Root's files get their owners unless told otherwise, as tar's do.
+ */
+struct owner_options {
+    bool preserve;
+    bool leave; /* decides over preserve */
+    bool numeric;
+};
+bool owners_are_set(const struct owner_options *options);
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef SB_ARCHIVE_OWNER_NAMES_H
 #define SB_ARCHIVE_OWNER_NAMES_H
 
+#include "archive/accounts.h"
 #include "core/error.h"
 
 #include <stdbool.h>
@@ -19,8 +20,6 @@ struct sb_notify;
 struct sqlite3;
 
 #define SB_OWNER_NAMES_MOST 4096
-
-enum sb_owner { SB_USER, SB_GROUP };
 
 struct sb_owner_name {
     enum sb_owner which;

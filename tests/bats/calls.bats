@@ -79,13 +79,22 @@ a_tree_is_read_by_few_calls() {
     run_ok sb pack a.barecat tree
     for threads in 1 8; do
         rm -rf out && mkdir out
-        counted out unpack -j "$threads" -C out a.barecat
+        counted out unpack --no-same-owner -j "$threads" -C out a.barecat
         calls_are 120 open '[0-9]+'
         calls_are 120 meta '[0-9]+'
         calls_at_most 60 stat '[0-9]+'
         calls_are 0 name '.*'
         calls_are 10 make '[a-e]|tree'
     done
+}
+
+@test "unpack as root sets owners where a new file has another" {
+    ((EUID == 0)) || skip "needs root"
+    run_ok sb pack a.barecat tree
+    rm -rf out && mkdir out
+    counted out unpack -j 1 -C out a.barecat
+    calls_at_most 140 meta '[0-9]+'
+    calls_at_most 60 stat '[0-9]+'
 }
 
 @test "cat opens each shard once, and looks at nothing for each name" {

@@ -154,13 +154,13 @@ PYTHON
     [[ $(stat -c '%a %Y' out) == "$(stat -c '%a %Y' tree)" ]]
 }
 
-@test "owners and set-id bits with -p only" {
+@test "owners and set-id bits, and none with --no-same-owner" {
     ((EUID == 0)) || skip "needs root"
     mkdir tree
     echo x >tree/f
     chmod 4755 tree/f
     tar --owner=x:12345 --group=y:54321 -cf a.tar -C tree f
-    run_ok sb unpack -C out a.tar
+    run_ok sb unpack --no-same-owner -C out a.tar
     [[ $(stat -c '%u:%g %a' out/f) == '0:0 755' ]]
     chown 12345:54321 tree/f && chmod 4755 tree/f
     run_ok sb unpack -p -C kept a.tar

@@ -201,7 +201,7 @@ one() {
     chmod 6755 one/f
     chmod 1777 one/d
     sb pack --force a.barecat -C one .
-    run_ok sb unpack -C out a.barecat
+    run_ok sb unpack --no-same-owner -C out a.barecat
     [[ $(stat -c %a out/f out/d) == $'755\n777' ]]
     run_ok sb unpack -p -C kept a.barecat
     [[ $(stat -c %a kept/f kept/d) == $'6755\n1777' ]]
@@ -220,17 +220,108 @@ one() {
 @test "an inherited set-group-id bit of a directory stays" {
     one d/f
     mkdir -m 2755 out
-    run_ok sb unpack -C out a.barecat
+    run_ok sb unpack --no-same-owner -C out a.barecat
     [[ $(stat -c %a out/d out/d/f) == $'2755\n644' ]]
 }
 
-@test "owners are kept with -p only" {
+# What nobody unpacks of an archive here, in a directory of its own, with these options.
+as_nobody() {
+    rm -rf theirs
+    mkdir theirs
+    chmod 755 .
+    chmod 644 a.*
+    chown 65534:65534 theirs
+    run_ok setpriv --reuid=65534 --regid=65534 --clear-groups "$SHARDBOX" unpack -C theirs "$@" <a.tar
+}
+
+@test "root gets owners and set-id bits back, as with tar; others, and with --no-same-owner, not" {
+    ((EUID == 0)) || skip "needs root"
+    one d/f same
+    chown -h 12345:54321 one/d one/d/f
+    chmod 6751 one/d/f
+    chmod 1777 one/d
+    sb pack --force a.barecat -C one .
+    tar --numeric-owner -cf a.tar -C one .
+    for input in a.barecat a.tar; do
+        for options in '' --preserve --numeric-owner; do
+            rm -rf out
+            # shellcheck disable=SC2086 # none, or one
+            run_ok sb unpack $options -C out $input
+            stderr_is ''
+            [[ $(stat -c '%u:%g %a' out/d out/d/f out/same) == $'12345:54321 1777\n12345:54321 6751\n0:0 644' ]]
+        done
+        for options in '' --preserve; do
+            rm -rf out
+            # shellcheck disable=SC2086 # none, or one
+            run_ok sb unpack $options --no-same-owner -C out $input
+            [[ $(stat -c '%u:%g %a' out/d out/d/f) == $'0:0 777\n0:0 751' ]]
+        done
+        rm -rf out
+        run_ok sb convert $input out/
+        [[ $(stat -c '%u:%g %a' out/d/f) == '12345:54321 6751' ]]
+        rm -rf out
+        run_ok sb convert --no-same-owner $input out/
+        [[ $(stat -c '%u:%g %a' out/d/f) == '0:0 751' ]]
+    done
+    as_nobody -
+    stderr_is ''
+    [[ $(stat -c '%u:%g %a' theirs/d/f) == '65534:65534 751' ]]
+}
+
+@test "an owner is found by its name, and else by its number" {
+    ((EUID == 0)) || skip "needs root"
+    local input
+    mkdir one
+    echo x | tee one/f >one/g
+    tar --owner=daemon:12345 --group=nogroup:54321 -cf a.tar -C one f
+    tar --owner=no-such-user:12346 --group=no-such-group:54322 -rf a.tar -C one g
+    sb convert a.tar a.barecat
+    for input in a.tar a.barecat; do
+        rm -rf out numbers
+        run_ok sb unpack -C out $input
+        [[ $(stat -c %U:%G out/f) == daemon:nogroup && $(stat -c %u:%g out/g) == 12346:54322 ]]
+        run_ok sb unpack --numeric-owner -C numbers $input
+        [[ $(stat -c %u:%g numbers/f numbers/g) == $'12345:54321\n12346:54322' ]]
+    done
+    rm -rf out
+    run_ok sb convert a.tar out/
+    stderr_is ''
+    [[ $(stat -c %U:%G out/f) == daemon:nogroup ]]
+    rm -rf out
+    run_ok sb convert --numeric-owner a.tar out/
+    [[ $(stat -c %u:%g out/f) == 12345:54321 ]]
+    run_fail 2 sb convert --numeric-owner a.tar b.tar
+    stderr_has 'are for a directory'
+}
+
+@test "in a directory that gives its group to files, root's have the archive's all the same" {
+    ((EUID == 0)) || skip "needs root"
+    one f g
+    chmod 640 one/f one/g
+    sb pack --force a.barecat -C one .
+    mkdir -m 2755 out
+    chgrp 54321 out
+    run_ok sb unpack -C out a.barecat
+    [[ $(stat -c '%u:%g %a' out/f out/g) == $'0:0 640\n0:0 640' ]]
+}
+
+@test "a member without an owner gets no set-id bits from root" {
+    ((EUID == 0)) || skip "needs root"
+    one f
+    chmod 4755 one/f
+    sb pack --force a.barecat -C one .
+    alter "UPDATE files SET uid = NULL, gid = NULL"
+    run_ok sb unpack -C out a.barecat
+    [[ $(stat -c '%u:%g %a' out/f) == '0:0 755' ]]
+}
+
+@test "owners are not set with --no-same-owner, and are with -p" {
     ((EUID == 0)) || skip "needs root"
     one d/f
     ln -s f one/l
     sb pack --force a.barecat -C one .
     alter "UPDATE files SET uid = 12345, gid = 54321; UPDATE dirs SET uid = 12345 WHERE path = 'd'"
-    run_ok sb unpack -C out a.barecat
+    run_ok sb unpack --no-same-owner -C out a.barecat
     [[ $(stat -c %u:%g out/d/f) == 0:0 ]]
     run_ok sb unpack -p -C kept a.barecat
     [[ $(stat -c %u:%g kept/d/f kept/l) == $'12345:54321\n12345:54321' && $(stat -c %u kept/d) == 12345 ]]

@@ -21,6 +21,8 @@
 
 #define GAP_MAX 4096 /* cheaper to read than to skip */
 
+#define OWNER (unsigned)(SB_HAS_UID | SB_HAS_GID)
+
 /* What comes next; plans are ended by STAGE_OVER. */
 enum stage {
     STAGE_ROOT,
@@ -288,7 +290,8 @@ static struct sb_entry row_of(const struct sb_member *member)
     return row;
 }
 
-/* The member becomes what the row says, which may be another file by now, but for its name. */
+/* The member becomes what the row says, which may be another file by now, but for its name, and its
+ * owner, which may have got this machine's number. */
 static void become(struct sb_member *member, const struct sb_entry *row)
 {
     const struct sb_entry *named = &member->entry;
@@ -296,6 +299,9 @@ static void become(struct sb_member *member, const struct sb_entry *row)
 
     entry.path = named->path;
     entry.path_size = named->path_size;
+    entry.uid = named->uid;
+    entry.gid = named->gid;
+    entry.has = (row->has & ~OWNER) | (named->has & OWNER);
     member->entry = entry;
     member->has = properties_of(row);
     member->place[PLACE_SHARD] = (uint64_t)row->generation << 32 | row->shard;

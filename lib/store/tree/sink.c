@@ -400,7 +400,7 @@ static enum sb_code open_tables(struct sb_tree_sink *sink, struct sb_error *err)
 static unsigned properties_held(const struct sb_tree_sink_options *options)
 {
     return SB_KEEPS_NANOSECONDS | SB_KEEPS_HARD_LINKS | SB_KEEPS_SPARSE |
-           (options->preserve ? SB_KEEPS_OWNER : 0);
+           (options->preserve ? SB_KEEPS_OWNER | SB_KEEPS_OWNER_NAME : 0);
 }
 
 enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_options *options,

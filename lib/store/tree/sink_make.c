@@ -42,8 +42,7 @@ static enum sb_code make_directory(void *context, struct sb_walk *walk,
 
     code = sb_walk_to_parent(walk, entry->path, entry->path_size, sb_tree_default_mode(&sink->job),
                              &dir_fd, &component, err);
-    if (!code)
-        code = sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes, err);
+    sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     if (!code)
         code = sb_target_make_directory(dir_fd, component, &attributes, err);
     return code;
@@ -61,9 +60,9 @@ static enum sb_code note_directory(void *context, const struct sb_entry *entry, 
         return sb_tree_tell_write_failure(sink, entry->path, err);
     sink->base.counts.dirs++;
     sb_tree_tell_written(sink, entry);
-    if (!(entry->has & KNOWN) ||
-        sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes, err))
+    if (!(entry->has & KNOWN))
         return SB_OK;
+    sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     closed = attributes.mode_known && !(attributes.mode & OWNER_MAY_SEARCH);
     return sb_tree_dirs_add(sink->dirs, entry, closed, err);
 }
@@ -124,10 +123,10 @@ static enum sb_code finish_directory(void *context, struct sb_walk *walk,
     struct sb_attributes attributes;
     const char *component = ".";
     int dir_fd = sink->target.fd;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    code = sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes, err);
-    if (!code && entry->path_size > 0)
+    sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
+    if (entry->path_size > 0)
         code = sb_walk_to_parent(walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
                                  &component, err);
     return code ? code : sb_target_finish_directory(dir_fd, component, &attributes, err);

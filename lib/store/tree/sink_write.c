@@ -69,14 +69,15 @@ struct making {
 
 static enum sb_code try_newcomer(const struct making *making, int dir_fd, const char *component,
                                  const struct sb_attributes *attributes, bool replace,
-                                 struct sb_newcomer *newcomer, struct sb_error *err)
+                                 mode_t *kept_mode, struct sb_newcomer *newcomer,
+                                 struct sb_error *err)
 {
     if (making->link_target)
         return sb_newcomer_link(newcomer, dir_fd, component, making->link_target, replace, err);
     if (making->from)
         return sb_newcomer_hard_link(newcomer, dir_fd, component, making->from_fd, making->from,
                                      replace, err);
-    return sb_newcomer_open(newcomer, dir_fd, component, attributes, replace, err);
+    return sb_newcomer_open(newcomer, dir_fd, component, attributes, replace, kept_mode, err);
 }
 
 /*
@@ -99,9 +100,7 @@ static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk 
     code = find_place(job, walk, entry, &dir_fd, &component, err);
     for (int tries = 0; !code && tries < 2; tries++) {
         code = try_newcomer(making, dir_fd, component, attributes, decision == SB_WRITE_REPLACE,
-                            newcomer, err);
-        /* What changes hands is not made with the mode it gets. */
-        newcomer->kept_mode = attributes->preserve ? NULL : sb_walk_note(walk);
+                            sb_walk_note(walk), newcomer, err);
         if (code != SB_EXISTS)
             return code;
         code = sb_target_decide(dir_fd, component, entry, making->link_target, existing, &decision,
@@ -261,8 +260,7 @@ enum sb_code sb_tree_write(const struct sb_tree_job *job, struct sb_walk *walk,
     const struct sb_entry *entry = &item->member.entry;
     struct sb_attributes attributes;
 
-    if (sb_target_attributes(job->target, entry, job->options->preserve, &attributes, err))
-        return fail_item(batch, item, "row", err);
+    sb_target_attributes(job->target, entry, job->options->preserve, &attributes);
     if (item->state == SB_ITEM_LARGE)
         return write_large(job, walk, batch, item, &attributes, err);
     return write_read(job, walk, batch, item, &attributes, err);
@@ -299,12 +297,10 @@ static enum sb_code begin_part(const struct sb_tree_job *job, struct sb_tree_par
                        LINK_MAX_SIZE);
     if (sb_buf_set(&part->path, path, entry->path_size))
         return sb_fail_memory(err);
-    code = sb_target_attributes(job->target, entry, job->options->preserve, &part->attributes, err);
+    sb_target_attributes(job->target, entry, job->options->preserve, &part->attributes);
     /* The newcomer keeps its name beyond this batch. */
     entry->path = part->path.data;
-    if (!code)
-        code =
-            make_newcomer(job, &part->walk, item, &a_file, &part->attributes, &part->newcomer, err);
+    code = make_newcomer(job, &part->walk, item, &a_file, &part->attributes, &part->newcomer, err);
     entry->path = path;
     part->left = item->mark & SB_TREE_LEFT;
     part->open = !code && !part->left;
@@ -397,13 +393,11 @@ static enum sb_code copy_file(const struct sb_tree_job *job, struct sb_walk *wal
     struct sb_newcomer newcomer;
     struct writing writing = {.item = item, .newcomer = &newcomer, .attributes = &attributes};
     struct stat st;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (from < 0 || fstat(from, &st) || !S_ISREG(st.st_mode))
         code = sb_fail(err, SB_INVALID, "cannot be linked here, and is no file to copy");
-    else
-        code = sb_target_attributes(job->target, &item->member.entry, job->options->preserve,
-                                    &attributes, err);
+    sb_target_attributes(job->target, &item->member.entry, job->options->preserve, &attributes);
     if (!code)
         code = make_newcomer(job, walk, item, &a_file, &attributes, &newcomer, err);
     if (!code && !(item->mark & SB_TREE_LEFT)) {

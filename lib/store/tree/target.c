@@ -24,7 +24,8 @@
 enum sb_code sb_target_open(struct sb_target *target, const char *dir, bool dry,
                             struct sb_error *err)
 {
-    *target = (struct sb_target){.fd = -1, .mask = sb_context_now->umask};
+    *target = (struct sb_target){
+        .fd = -1, .uid = geteuid(), .gid = getegid(), .mask = sb_context_now->umask};
     (void)!unshare(CLONE_FS);
     target->former = umask(0);
     target->fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -50,31 +51,27 @@ void sb_target_release(struct sb_target *target)
     umask(target->former ? target->former : target->mask);
 }
 
-enum sb_code sb_target_attributes(const struct sb_target *target, const struct sb_entry *entry,
-                                  bool preserve, struct sb_attributes *out, struct sb_error *err)
+void sb_target_attributes(const struct sb_target *target, const struct sb_entry *entry,
+                          bool preserve, struct sb_attributes *out)
 {
     mode_t unknown = (entry->type == SB_DIR ? 0777 : 0666) & ~target->mask;
 
     *out = (struct sb_attributes){.uid = (uid_t)-1, .gid = (gid_t)-1, .mode = unknown};
+    out->preserve = preserve && entry->has & (SB_HAS_UID | SB_HAS_GID);
     out->mode_known = entry->has & SB_HAS_MODE;
     if (out->mode_known)
-        out->mode = entry->mode & (preserve ? ALL_MODE_BITS : PERMISSIONS);
+        out->mode = entry->mode & (out->preserve ? ALL_MODE_BITS : PERMISSIONS);
     if (entry->has & SB_HAS_MTIME) {
         out->set_time = true;
         out->times[0].tv_nsec = UTIME_OMIT;
         out->times[1] = sb_time_split(entry->mtime_ns);
     }
-    if (!preserve)
-        return SB_OK;
-    out->preserve = true;
-    if (((entry->has & SB_HAS_UID) && (entry->uid < 0 || entry->uid >= UINT32_MAX)) ||
-        ((entry->has & SB_HAS_GID) && (entry->gid < 0 || entry->gid >= UINT32_MAX)))
-        return sb_fail(err, SB_INVALID, "its owner is not a number that an owner can be");
-    if (entry->has & SB_HAS_UID)
+    if (out->preserve && entry->has & SB_HAS_UID)
         out->uid = (uid_t)entry->uid;
-    if (entry->has & SB_HAS_GID)
+    if (out->preserve && entry->has & SB_HAS_GID)
         out->gid = (gid_t)entry->gid;
-    return SB_OK;
+    out->as_made = !out->preserve ||
+                   (out->uid == target->uid && out->gid == target->gid && out->mode <= PERMISSIONS);
 }
 
 /* -1, 0, 1; a file system that keeps whole seconds is not taken for older. */
@@ -183,12 +180,15 @@ static enum sb_code create_somewhere(struct sb_newcomer *newcomer, const struct 
 
 enum sb_code sb_newcomer_open(struct sb_newcomer *newcomer, int dir_fd, const char *component,
                               const struct sb_attributes *attributes, bool replace,
-                              struct sb_error *err)
+                              mode_t *kept_mode, struct sb_error *err)
 {
+    bool ours = attributes->as_made && (!attributes->preserve || (kept_mode && *kept_mode));
+
     /* Nobody else may open what is going to change hands or run as somebody. */
-    struct making making = {.mode = attributes->preserve ? 0600 : attributes->mode};
+    struct making making = {.mode = ours ? attributes->mode : 0600};
 
     *newcomer = (struct sb_newcomer){.dir_fd = dir_fd, .component = component, .fd = -1};
+    newcomer->kept_mode = kept_mode;
     return create_somewhere(newcomer, &making, replace, err);
 }
 
@@ -235,25 +235,43 @@ void sb_newcomer_backdate(const struct sb_newcomer *newcomer,
         (void)!futimens(newcomer->fd, times);
 }
 
-/*
- * An access control list inherited from the directory may have taken bits away: the same ones from
- * all files of a mode.
- */
-static enum sb_code finish_mode(const struct sb_newcomer *newcomer, mode_t mode,
-                                struct sb_error *err)
+/* Without its owner, no file has set-id bits. */
+static void set_owner(struct sb_newcomer *newcomer, const struct sb_attributes *attributes,
+                      mode_t *mode)
 {
-    mode_t *kept = newcomer->kept_mode;
+    newcomer->owner_refused = fchown(newcomer->fd, attributes->uid, attributes->gid) != 0;
+    if (newcomer->owner_refused)
+        *mode &= PERMISSIONS;
+}
+
+/*
+ * An access control list inherited from the directory may have taken bits away, or its set-group-id
+ * bit have given another group: the same to all files of a mode.
+ */
+static enum sb_code finish_access(struct sb_newcomer *newcomer,
+                                  const struct sb_attributes *attributes, struct sb_error *err)
+{
+    mode_t mode = attributes->mode;
+    mode_t *kept = attributes->as_made ? newcomer->kept_mode : NULL;
     struct stat st;
+    bool same;
 
     if (kept && *kept == (S_IFREG | mode))
         return SB_OK;
+    if (!attributes->as_made)
+        set_owner(newcomer, attributes, &mode);
     if (fstat(newcomer->fd, &st))
         return SB_OK;
-    if ((st.st_mode & ALL_MODE_BITS) != mode)
-        return fchmod(newcomer->fd, mode) ? sb_fail_errno(err, errno, "its mode cannot be set")
-                                          : SB_OK;
+    if (attributes->as_made && attributes->preserve &&
+        (st.st_uid != attributes->uid || st.st_gid != attributes->gid)) {
+        kept = NULL;
+        set_owner(newcomer, attributes, &mode);
+    }
+    same = (st.st_mode & ALL_MODE_BITS) == mode;
+    if (!same && fchmod(newcomer->fd, mode))
+        return sb_fail_errno(err, errno, "its mode cannot be set");
     if (kept)
-        *kept = S_IFREG | mode;
+        *kept = S_IFREG | (same ? mode : 0);
     return SB_OK;
 }
 
@@ -261,14 +279,9 @@ static enum sb_code finish_file(struct sb_newcomer *newcomer,
                                 const struct sb_attributes *attributes, bool sync,
                                 struct sb_error *err)
 {
-    mode_t mode = attributes->mode;
     int fd = newcomer->fd;
 
-    if (attributes->preserve && fchown(fd, attributes->uid, attributes->gid)) {
-        newcomer->owner_refused = true;
-        mode &= PERMISSIONS;
-    }
-    if (finish_mode(newcomer, mode, err))
+    if (finish_access(newcomer, attributes, err))
         return err->code;
     if (attributes->set_time && futimens(fd, attributes->times))
         return sb_fail_errno(err, errno, "its time cannot be set");

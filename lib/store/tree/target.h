@@ -32,8 +32,10 @@ enum sb_existing {
 };
 
 struct sb_target {
-    int fd;      /* of DIR; -1 when a dry run did not find it */
-    bool made;   /* DIR was made by sb_target_open */
+    int fd;    /* of DIR; -1 when a dry run did not find it */
+    bool made; /* DIR was made by sb_target_open */
+    uid_t uid; /* the effective ones, which new files have */
+    gid_t gid;
     mode_t mask; /* the context's umask, for modes that the archive does not know */
     mode_t former;
 };
@@ -43,6 +45,7 @@ struct sb_attributes {
     mode_t mode;
     bool mode_known; /* else mode is what a new file gets, and an old directory keeps its own */
     bool preserve;   /* owner, and all mode bits */
+    bool as_made;    /* ... which a new file has anyhow, in most directories */
     uid_t uid;       /* (uid_t)-1, (gid_t)-1: unchanged */
     gid_t gid;
     bool set_time;
@@ -54,13 +57,10 @@ enum sb_code sb_target_open(struct sb_target *target, const char *dir, bool dry,
                             struct sb_error *err) SB_CHECKED;
 void sb_target_release(struct sb_target *target);
 
-/*
- * With preserve: owner and set-id bits too. SB_INVALID for owners out of range. Times that the file
- * system cannot hold become the nearest ones.
- */
-enum sb_code sb_target_attributes(const struct sb_target *target, const struct sb_entry *entry,
-                                  bool preserve, struct sb_attributes *out,
-                                  struct sb_error *err) SB_CHECKED;
+/* With preserve, and where an owner is known: owner and set-id bits too. Times that the file system
+ * cannot hold become the nearest ones. */
+void sb_target_attributes(const struct sb_target *target, const struct sb_entry *entry,
+                          bool preserve, struct sb_attributes *out);
 
 enum sb_decision {
     SB_WRITE_NEW,     /* nothing is there */
@@ -85,17 +85,17 @@ struct sb_newcomer {
     char temporary[32];    /* its name until it replaces another; "" when it has its own */
     bool owner_refused;    /* after finish: it is ours, without set-id bits */
 
-    /*
-     * Optional, of the caller, 0 at first: the mode that a file in this directory was last made
-     * with, and kept. One of the same need not be looked at.
-     */
     mode_t *kept_mode;
 };
 
-/* SB_EXISTS when something is there and replace is false. */
+/*
+ * SB_EXISTS when something is there and replace is false. kept_mode: NULL, or the caller's, 0
+ * before the first file in this directory: S_IFREG once one was made here that kept its owner, with
+ * the mode of the last one that kept that too. Another of that mode need not be looked at.
+ */
 enum sb_code sb_newcomer_open(struct sb_newcomer *newcomer, int dir_fd, const char *component,
                               const struct sb_attributes *attributes, bool replace,
-                              struct sb_error *err) SB_CHECKED;
+                              mode_t *kept_mode, struct sb_error *err) SB_CHECKED;
 enum sb_code sb_newcomer_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
                               const char *link_target, bool replace,
                               struct sb_error *err) SB_CHECKED;

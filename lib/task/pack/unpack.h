@@ -21,7 +21,8 @@ struct sb_unpack_options {
     struct sb_recode recode;
     int64_t max_size;          /* bytes that may come out of the source; 0: any number */
     enum sb_existing existing; /* what to do about files and links that are there */
-    bool preserve;             /* owners and set-id bits too */
+    bool preserve;             /* owners and set-id bits too, */
+    bool numeric_owner;        /* by their numbers, also where this machine knows their names */
     bool sync;                 /* everything is on disk at SB_OK */
     bool dry_run;              /* nothing is written, no bytes are read */
     unsigned threads;

@@ -173,6 +173,8 @@ static enum sb_code next_member(struct sb_transfer_run *transfer, struct sb_erro
             return code;
         code = sb_transfer_name(transfer, err);
     } while (code == SB_END);
+    if (!code && transfer->options->local_owners)
+        sb_local_owners_apply(&transfer->owners, &transfer->member);
     return code;
 }
 

@@ -9,6 +9,7 @@
 
 #include "store/batch.h"
 #include "store/naming.h"
+#include "task/transfer/local_owners.h"
 #include "task/transfer/transfer.h"
 
 struct sb_stored_names;
@@ -19,6 +20,7 @@ struct sb_transfer_run {
     struct sb_source *source;
     struct sb_sink *sink;
     struct sb_naming naming;
+    struct sb_local_owners owners;
     struct sb_stored_names *names; /* NULL: those of the source are the ones to store */
     size_t batch_items;
     size_t batch_dirs;

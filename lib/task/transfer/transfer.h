@@ -77,6 +77,8 @@ struct sb_transfer_options {
     struct sb_taken *taken;
     bool meeting_names;
 
+    bool local_owners; /* of an owner with a name that this machine knows, its number here */
+
     int64_t max_size; /* bytes that may come out of the source; 0: any number. Then SB_LIMIT */
     bool strict;      /* anything that is told as a problem ends the work: SB_INVALID */
     const int64_t *problems; /* strict: where the caller's notify counts them */

@@ -42,13 +42,15 @@ static void make_files(const struct sb_target *target, mode_t unknown)
     struct sb_newcomer newcomer;
     struct sb_error err;
 
-    CHECK(sb_target_attributes(target, &entry, false, &attributes, &err) == SB_OK);
-    CHECK(sb_newcomer_open(&newcomer, target->fd, "known", &attributes, false, &err) == SB_OK);
+    sb_target_attributes(target, &entry, false, &attributes);
+    CHECK(sb_newcomer_open(&newcomer, target->fd, "known", &attributes, false, NULL, &err) ==
+          SB_OK);
     CHECK(mode_of(target->fd, "known") == 0666);
     CHECK(sb_newcomer_finish(&newcomer, &attributes, false, &err) == SB_OK);
     entry.has = 0;
-    CHECK(sb_target_attributes(target, &entry, false, &attributes, &err) == SB_OK);
-    CHECK(sb_newcomer_open(&newcomer, target->fd, "unknown", &attributes, false, &err) == SB_OK);
+    sb_target_attributes(target, &entry, false, &attributes);
+    CHECK(sb_newcomer_open(&newcomer, target->fd, "unknown", &attributes, false, NULL, &err) ==
+          SB_OK);
     CHECK(sb_newcomer_finish(&newcomer, &attributes, false, &err) == SB_OK);
     CHECK(mode_of(target->fd, "unknown") == unknown);
 }
