@@ -197,6 +197,48 @@ extra: sub/extra'
     run_ok sb diff -C tree a.barecat
 }
 
+@test "what passed through a tar of whole seconds is the same as the tree, and as its archive" {
+    make_archive
+    tar --format=gnu -cf a.tar -C tree .
+    sb convert a.tar b.barecat
+    sb unpack -C out a.tar
+    for pair in 'tree b.barecat' 'b.barecat a.barecat' 'a.barecat out' 'tree a.tar'; do
+        read -r one other <<<"$pair"
+        [[ ! -d $one ]] || { read -r other one <<<"$pair"; }
+        run_ok sb diff -C "$other" "$one"
+        output_is ''
+    done
+    # A second later is another time, and so is a fraction that is another one.
+    touch -d '2001-02-03 04:05:06.123456788Z' tree/one
+    touch -d '2001-02-03 04:05:07Z' out/one
+    run_fail 1 sb diff --quick -C tree a.barecat
+    output_has 'time: one: '
+    run_fail 1 sb diff --quick -C out b.barecat
+    output_is 'time: one: 2001-02-03 04:05:06.000000000 in the archive, 2001-02-03 04:05:07.000000000 in out'
+}
+
+@test "hard links, and what a zip of another system does not know, are no differences" {
+    mkdir tree
+    echo x >tree/a
+    ln tree/a tree/b
+    chmod 600 tree/a
+    touch -d '2001-02-03 04:05:06.5Z' tree/a
+    tar cf a.tar --sort=name -C tree .
+    sb convert a.tar a.barecat
+    python3 - <<'PYTHON'
+import zipfile
+with zipfile.ZipFile("a.zip", "w") as archive:
+    for name in "a", "b":
+        info = zipfile.ZipInfo(name, (2001, 2, 3, 4, 5, 6))
+        info.create_system = 0
+        archive.writestr(info, b"x\n")
+PYTHON
+    for container in a.tar a.barecat a.zip; do
+        run_ok sb diff -C tree $container
+        output_is ''
+    done
+}
+
 @test "set-id bits count" {
     make_archive
     chmod 4600 tree/one

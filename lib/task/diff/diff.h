@@ -38,8 +38,8 @@ struct sb_diff_options {
     unsigned threads;
 
     /*
-     * Nanoseconds; 0: times are exact. Else one that is a multiple of it, or a whole second, may
-     * have been rounded to that, and is the same as any that is nearer than this.
+     * Nanoseconds: a time that is a multiple of it may have been rounded to that, and is the same
+     * as any that is nearer than this. So is, whatever this is, a whole second.
      */
     int64_t time_grain;
 

@@ -56,12 +56,11 @@ static bool same_but_rounded(int64_t a, int64_t b, int64_t grain)
            apart > -grain && apart < grain;
 }
 
-/* Within one container some times may have seconds, and others the grain. */
+/* Whole seconds may have passed through a tar or a file system that has nothing finer. */
 static bool same_time(int64_t a, int64_t b, int64_t grain)
 {
-    if (a == b || grain == 0)
-        return a == b;
-    return same_but_rounded(a, b, grain) || same_but_rounded(a, b, SB_SECOND);
+    return a == b || same_but_rounded(a, b, SB_SECOND) ||
+           (grain > 0 && same_but_rounded(a, b, grain));
 }
 
 /* What can be told from the metadata alone. */
