@@ -369,13 +369,32 @@ static void begin(const struct command *command, void *settings)
     }
 }
 
-static void end(const struct command *command, void *settings)
+/* Lists of what to exclude are made for many trees; what is to be included is meant to be there. */
+static void name_unmatched(const struct sb_filter *filter)
+{
+    const char *pattern;
+    bool include;
+
+    for (size_t at = 0; (pattern = sb_filter_unmatched(filter, &at, &include)) != NULL;) {
+        if (include)
+            message_warning("--include=%s: matched nothing", pattern);
+        else
+            message_note("--exclude=%s: matched nothing", pattern);
+    }
+}
+
+static void end(const struct command *command, void *settings, int status)
 {
     if (command->end)
         command->end(settings);
     for (const struct option *option = command->options; option->kind; option++) {
-        if (option->kind == OPTION_KIND_INCLUDE)
-            sb_filter_free(*(struct sb_filter **)((char *)settings + option->field));
+        if (option->kind != OPTION_KIND_INCLUDE)
+            continue;
+        struct sb_filter *filter = *(struct sb_filter **)((char *)settings + option->field);
+
+        if (status != STATUS_ERROR)
+            name_unmatched(filter);
+        sb_filter_free(filter);
     }
 }
 
@@ -391,7 +410,7 @@ int command_run(const struct command *command, int argc, char **argv)
     }
     begin(command, settings);
     status = parse_and_run(command, argc, argv, settings);
-    end(command, settings);
+    end(command, settings, status);
     free(settings);
     return status;
 }

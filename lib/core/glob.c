@@ -222,6 +222,8 @@ size_t sb_glob_prefix(const char *pattern)
 
 struct rule {
     char *pattern;
+    char *given; /* as it was added; NULL: by a file */
+    _Atomic bool matched;
     bool include;
     bool dirs_only;
     bool whole;    /* against the whole name, not its last component */
@@ -244,13 +246,15 @@ void sb_filter_free(struct sb_filter *filter)
 {
     if (!filter)
         return;
-    for (size_t i = 0; i < filter->count; i++)
+    for (size_t i = 0; i < filter->count; i++) {
         free(filter->rules[i].pattern);
+        free(filter->rules[i].given);
+    }
     free(filter->rules);
     free(filter);
 }
 
-enum sb_code sb_filter_add(struct sb_filter *filter, bool include, const char *pattern)
+static enum sb_code add_rule(struct sb_filter *filter, bool include, const char *pattern)
 {
     struct rule rule = {.include = include, .anchored = *pattern == '/'};
     struct sb_error ignored;
@@ -280,6 +284,28 @@ enum sb_code sb_filter_add(struct sb_filter *filter, bool include, const char *p
     return SB_OK;
 }
 
+enum sb_code sb_filter_add(struct sb_filter *filter, bool include, const char *pattern)
+{
+    enum sb_code code = add_rule(filter, include, pattern);
+
+    if (code)
+        return code;
+    filter->rules[filter->count - 1].given = strdup(pattern);
+    return filter->rules[filter->count - 1].given ? SB_OK : SB_NOMEM;
+}
+
+const char *sb_filter_unmatched(const struct sb_filter *filter, size_t *at, bool *include)
+{
+    while (filter && *at < filter->count) {
+        const struct rule *rule = &filter->rules[(*at)++];
+
+        *include = rule->include;
+        if (rule->given && !rule->matched)
+            return rule->given;
+    }
+    return NULL;
+}
+
 static enum sb_code add_lines(struct sb_filter *filter, bool include, FILE *file, const char *path,
                               struct sb_error *err)
 {
@@ -297,7 +323,7 @@ static enum sb_code add_lines(struct sb_filter *filter, bool include, FILE *file
             line[--length] = '\0';
         if (length == 0 || line[0] == '#')
             continue;
-        code = sb_filter_add(filter, include, line);
+        code = add_rule(filter, include, line);
         if (code == SB_INVALID)
             sb_fail(err, code, "%s:%lu: not a pattern of names", path, number);
         else if (code)
@@ -348,6 +374,9 @@ static size_t first_match(const struct sb_filter *filter, const char *name, size
 
     while (i < filter->count && !rule_matches(&filter->rules[i], name, size, is_dir))
         i++;
+    /* Only once: threads would take the line from each other. */
+    if (i < filter->count && !filter->rules[i].matched)
+        filter->rules[i].matched = true;
     return i;
 }
 

@@ -43,6 +43,11 @@ void sb_filter_free(struct sb_filter *filter);
 /* SB_INVALID: nothing is left of the pattern without its outer '/'. */
 enum sb_code sb_filter_add(struct sb_filter *filter, bool include, const char *pattern) SB_CHECKED;
 
+/* Of those that sb_filter_add has added, the next from *at on that has not decided about any name,
+ * and moves *at behind it; NULL: there is none. When all names were held against a filter, which
+ * may be NULL. */
+const char *sb_filter_unmatched(const struct sb_filter *filter, size_t *at, bool *include);
+
 /* One pattern a line; empty lines and lines that begin with '#' are skipped. "-" is stdin. */
 enum sb_code sb_filter_add_file(struct sb_filter *filter, bool include, const char *path,
                                 struct sb_error *err) SB_CHECKED;

@@ -38,7 +38,7 @@ def rsync(rules):
 
 
 def ours(rules):
-    out = subprocess.run([sys.argv[1], "find", *rules, "tree.barecat"], capture_output=True, text=True)
+    out = subprocess.run([sys.argv[1], "find", "-q", *rules, "tree.barecat"], capture_output=True, text=True)
     assert out.returncode in (0, 1) and not out.stderr, (rules, out)
     return set(out.stdout.splitlines()) - {"", "."}
 
@@ -81,4 +81,27 @@ PYTHON
     [[ $(sb find --type=f out.tar) == "$wanted" ]]
     sb merge -q "${rules[@]}" -o merged.barecat tree.barecat
     [[ $(sb find --type=f merged.barecat) == "$wanted" ]]
+}
+
+@test "an include on the command line that decided about nothing is named, an exclude under -v" {
+    mkdir tree
+    touch tree/a.c tree/b.h
+    tar cf a.tar -C tree .
+    echo '*.bak' >excludes
+    rules=(--include='*.c' --exclude='*.o' --include='*.cc' --exclude='*.h')
+    run_ok sb pack --exclude-from=excludes "${rules[@]}" a.barecat -C tree .
+    stderr_is "shardbox pack: --include=*.cc: matched nothing"
+    for command in 'convert -f a.barecat b.tar' 'merge -f -o b.barecat a.tar' 'unpack -C out a.tar'; do
+        # shellcheck disable=SC2086 # words
+        run_ok sb $command "${rules[@]}"
+        stderr_is "shardbox ${command%% *}: --include=*.cc: matched nothing"
+    done
+    run_ok sb convert -qf "${rules[@]}" a.tar b.tar
+    stderr_is ''
+    run_ok sb pack -fv --exclude-from=excludes "${rules[@]}" a.barecat -C tree .
+    stderr_has "--exclude=*.o: matched nothing"
+    stderr_lacks .bak
+    stderr_lacks '*.h'
+    run_fail 2 sb convert "${rules[@]}" none.tar b.tar
+    stderr_lacks 'matched nothing'
 }

@@ -3,7 +3,9 @@
 #include "check.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static bool matches(const char *pattern, const char *name)
@@ -301,6 +303,37 @@ static void the_literal_beginning_of_a_pattern(void)
     CHECK(sb_glob_prefix("") == 0);
 }
 
+/* The rules that are left, as "+a -b". */
+static const char *unmatched(const struct sb_filter *filter)
+{
+    static char text[256];
+    const char *pattern;
+    bool include;
+
+    text[0] = '\0';
+    for (size_t at = 0; (pattern = sb_filter_unmatched(filter, &at, &include)) != NULL;)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%c%s", text[0] ? " " : "",
+                 include ? '+' : '-', pattern);
+    return text;
+}
+
+static void rules_that_decided_nothing(void)
+{
+    struct sb_filter *filter = sb_filter_new();
+
+    CHECK_TEXT(unmatched(NULL), "");
+    CHECK(sb_filter_add(filter, false, "/d/x/") == SB_OK);
+    CHECK(sb_filter_add(filter, true, "*.c") == SB_OK);
+    CHECK(sb_filter_add(filter, true, "a.c") == SB_OK);
+    CHECK(sb_filter_add(filter, false, "*") == SB_OK);
+    CHECK_TEXT(unmatched(filter), "-/d/x/ +*.c +a.c -*");
+    CHECK(sb_filter_takes(filter, "a.c", 3, false));
+    CHECK_TEXT(unmatched(filter), "-/d/x/ +a.c -*");
+    CHECK(sb_filter_prunes(filter, "d/x", 3));
+    CHECK_TEXT(unmatched(filter), "+a.c");
+    sb_filter_free(filter);
+}
+
 int main(void)
 {
     RUN(plain_text_matches_itself);
@@ -315,5 +348,6 @@ int main(void)
     RUN(no_pattern_takes_exponential_time);
     RUN(what_is_a_pattern);
     RUN(the_literal_beginning_of_a_pattern);
+    RUN(rules_that_decided_nothing);
     return check_end();
 }
