@@ -84,13 +84,17 @@ void report_event(void *context, enum sb_level level, const char *kind, const ch
         report_problem(report, kind, subject, text);
 }
 
-void report_summary(const struct report *report, const char *output, const char *kind)
+/* What nearly every member has: that a zip has no nanoseconds is no news. */
+#define ORDINARY (SB_KEEPS_OWNER | SB_KEEPS_OWNER_NAME | SB_KEEPS_NANOSECONDS)
+
+static void summarize(const struct report *report, unsigned properties, const char *output,
+                      const char *kind, void (*say)(const char *format, ...))
 {
     struct sb_buf list = {0};
     enum sb_code code = SB_OK;
 
     for (unsigned i = 0; code == SB_OK && i < REPORT_PROPERTIES; i++) {
-        if (report->lost[i] == 0)
+        if (report->lost[i] == 0 || !(properties >> i & 1))
             continue;
         code = sb_buf_add_format(&list, "%s%s of %" PRId64, list.size ? ", " : "",
                                  sb_property_text(1U << i), report->lost[i]);
@@ -100,14 +104,19 @@ void report_summary(const struct report *report, const char *output, const char 
     if (code)
         output_check(ENOMEM);
     if (list.size > 0)
-        message_warning("%s: %s are not held by %s %s%s; %s", output, list.data,
-                        strchr("aeiou", *kind) ? "an" : "a", kind,
-                        strcmp(kind, "bag") == 0
-                            ? ", nor are modes, times and, without --keys, names"
-                        : strcmp(kind, "Syrah file") == 0 ? ", nor are modes and times"
-                                                          : "",
-                        report->out.file ? "the report lists them" : "--report=FILE lists them");
+        say("%s: %s are not held by %s %s%s; %s", output, list.data,
+            strchr("aeiou", *kind) ? "an" : "a", kind,
+            strcmp(kind, "bag") == 0          ? ", nor are modes, times and, without --keys, names"
+            : strcmp(kind, "Syrah file") == 0 ? ", nor are modes and times"
+                                              : "",
+            report->out.file ? "the report lists them" : "--report=FILE lists them");
     sb_buf_release(&list);
+}
+
+void report_summary(const struct report *report, const char *output, const char *kind)
+{
+    summarize(report, ~(unsigned)ORDINARY, output, kind, message_warning);
+    summarize(report, ORDINARY, output, kind, message_note);
 }
 
 void report_finish(struct report *report)

@@ -39,8 +39,8 @@ void report_event(void *context, enum sb_level level, const char *kind, const ch
                   const char *text);
 
 /*
- * "OUTPUT: owner names of 3 members are not held by a KIND; --report=FILE lists them", as a
- * warning, if anything was lost.
+ * "OUTPUT: hard links of 3 members are not held by a KIND; --report=FILE lists them", as a warning,
+ * if anything was lost; of owners and nanoseconds, which nearly all have, under --verbose only.
  */
 void report_summary(const struct report *report, const char *output, const char *kind);
 

@@ -439,7 +439,7 @@ enum sb_code sb_catalog_open(struct sb_archive **out, struct sb_input *input,
         .options = options,
         .result = result,
         .source = source,
-        .naming = {.notify = options->wanted ? NULL : options->notify, .dots_are_usual = true},
+        .naming = {.notify = options->wanted ? NULL : options->notify},
     };
     const char *name = input->name;
     enum sb_code code;

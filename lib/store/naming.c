@@ -38,25 +38,14 @@ enum sb_code sb_naming_clean(const char *raw, size_t raw_size, bool is_dir, stru
     return SB_OK;
 }
 
-/* What stands in front of a name and is taken off, for the one warning about it; or NULL. */
-static const char *front_of(const struct sb_naming *naming, const char *raw, size_t raw_size)
-{
-    if (raw_size > 0 && raw[0] == '/')
-        return "/";
-    if (raw_size > 2 && raw[0] == '.' && raw[1] == '/' && !naming->dots_are_usual)
-        return "./";
-    return NULL;
-}
-
+/* Of "./", with which the names of most tars begin, nothing is said. */
 static void say_what_goes(struct sb_naming *naming, const char *raw, size_t raw_size)
 {
-    const char *front = front_of(naming, raw, raw_size);
-
-    if (!front)
+    if (raw_size == 0 || raw[0] != '/')
         return;
     naming->said = true;
     sb_tell(naming->notify, SB_WARNING, "name", raw,
-            "the leading '%s' is taken off this name, and off others like it", front);
+            "the leading '/' is taken off this name, and off others like it");
 }
 
 enum sb_code sb_naming_map(struct sb_naming *naming, const char *raw, size_t raw_size, bool is_dir,

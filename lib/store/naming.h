@@ -13,10 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One for each source, zeroed but for its first two fields; belongs to one thread. */
+/* One for each source, zeroed but for its first field; belongs to one thread. */
 struct sb_naming {
     const struct sb_notify *notify;
-    bool dots_are_usual; /* say nothing of a leading "./" */
 
     bool said;          /* that something was taken off */
     struct sb_buf text; /* of the last name, where it differs from what the container has */
@@ -26,8 +25,8 @@ void sb_naming_release(struct sb_naming *naming);
 
 /*
  * The stored name of a member, NUL-terminated as long as `raw` is, which lives as long as raw and
- * until the next call. The first name that "/" or "./" is taken from is told as SB_WARNING
- * ("name"). SB_END: it cannot be stored, told as SB_PROBLEM ("name").
+ * until the next call. The first name that "/" is taken from is told as SB_WARNING ("name").
+ * SB_END: it cannot be stored, told as SB_PROBLEM ("name").
  */
 enum sb_code sb_naming_map(struct sb_naming *naming, const char *raw, size_t raw_size, bool is_dir,
                            const char **name, size_t *size, struct sb_error *err) SB_CHECKED;

@@ -44,7 +44,7 @@ holds() {
     done < <(find "$2" -type f -printf '%P\0')
 }
 
-# told TEXT: what was said, but that files have owners.
+# told TEXT: what was said, but that shapes and names are lost.
 told() {
     [[ $(grep -v 'are not held by a cache; ' <<<"$stderr") == "$1" ]] || fail "was not told: $1"
 }

@@ -195,8 +195,8 @@ y"
     mkdir -p tree/sub
     printf 'x' >tree/sub/file
     ln -s sub/file tree/link
-    run_ok sb convert --frame=batch tree -
-    stderr_is "shardbox convert: -: owners of 2 members, nanoseconds of 2 are not held by a stream of records; --report=FILE lists them"
+    run_ok sb convert --verbose --frame=batch tree -
+    stderr_has "shardbox convert: -: owners of 2 members, nanoseconds of 2 are not held by a stream of records; --report=FILE lists them"
     [[ $(sort <<<"$output") == $'link 8\nsub/file\nsub/file 1\nx' ]] || fail "other records"
 }
 

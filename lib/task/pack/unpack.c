@@ -30,7 +30,6 @@ static enum sb_code transfer(struct sb_source *source, struct sb_sink *sink,
 {
     struct sb_transfer_options wanted = {
         .stored_names = options->stored_names,
-        .dots_are_usual = true,
         .strip = options->strip,
         .filter = options->filter,
         .choice = options->choice,

@@ -276,7 +276,6 @@ enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
         sb_count_up(&transfer.stretch_end, place->stretch);
     }
     transfer.naming.notify = options->notify;
-    transfer.naming.dots_are_usual = options->dots_are_usual;
     if (options->prefix || options->strip || !options->stored_names)
         code = sb_stored_names_new(&transfer.names, options->prefix, options->strip, NULL,
                                    sink->any_names, options->notify, err);

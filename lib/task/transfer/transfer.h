@@ -41,10 +41,9 @@ struct sb_transfer_place {
 };
 
 struct sb_transfer_options {
-    bool stored_names;   /* the source's names are stored names already: an archive's, pack's */
-    bool dots_are_usual; /* nothing is said of names that begin with "./" */
-    const char *prefix;  /* put before every name; NULL: nothing */
-    unsigned strip;      /* components taken off first */
+    bool stored_names;  /* the source's names are stored names already: an archive's, pack's */
+    const char *prefix; /* put before every name; NULL: nothing */
+    unsigned strip;     /* components taken off first */
     const struct sb_filter *filter; /* over names before strip and prefix; NULL takes everything */
     struct sb_choice *choice;       /* PATH and GLOB arguments, likewise; NULL takes everything */
 

@@ -339,7 +339,6 @@ enum sb_code sb_verify_container(struct sb_store *store, const struct sb_verify_
         .events = events,
         .notify = notify,
         .result = result,
-        .naming = {.dots_are_usual = true},
     };
     enum sb_code code;
 

@@ -54,6 +54,7 @@ static void what_is_taken_off(void)
     told = (struct told){0};
     CHECK_TEXT(map(&naming, "a//b/./c/"), "a/b/c");
     CHECK_TEXT(map(&naming, "./"), "");
+    CHECK_TEXT(map(&naming, "./c"), "c");
     CHECK(told.warnings == 0);
     CHECK_TEXT(map(&naming, "/etc/passwd"), "etc/passwd");
     CHECK_TEXT(told.text,
@@ -61,16 +62,6 @@ static void what_is_taken_off(void)
     CHECK_TEXT(map(&naming, "./b"), "b");
     CHECK_TEXT(map(&naming, "///x"), "x");
     CHECK(told.warnings == 1 && told.problems == 0);
-    sb_naming_release(&naming);
-}
-
-static void usual_dots(void)
-{
-    struct sb_naming naming = {.notify = &notify, .dots_are_usual = true};
-
-    told = (struct told){0};
-    CHECK_TEXT(map(&naming, "./b"), "b");
-    CHECK(told.warnings == 0);
     sb_naming_release(&naming);
 }
 
@@ -108,7 +99,6 @@ int main(void)
 {
     RUN(names_as_they_are);
     RUN(what_is_taken_off);
-    RUN(usual_dots);
     RUN(what_cannot_be_stored);
     RUN(links_quietly);
     return check_end();
