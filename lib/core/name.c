@@ -36,6 +36,30 @@ size_t sb_utf8_character(const char *text, size_t size, uint32_t *code_point)
     return length;
 }
 
+size_t sb_utf8_put(uint32_t code_point, char out[4])
+{
+    if (code_point < 0x80) {
+        out[0] = (char)code_point;
+        return 1;
+    }
+    if (code_point < 0x800) {
+        out[0] = (char)(0xc0 | code_point >> 6);
+        out[1] = (char)(0x80 | (code_point & 63));
+        return 2;
+    }
+    if (code_point < 0x10000) {
+        out[0] = (char)(0xe0 | code_point >> 12);
+        out[1] = (char)(0x80 | (code_point >> 6 & 63));
+        out[2] = (char)(0x80 | (code_point & 63));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | code_point >> 18);
+    out[1] = (char)(0x80 | (code_point >> 12 & 63));
+    out[2] = (char)(0x80 | (code_point >> 6 & 63));
+    out[3] = (char)(0x80 | (code_point & 63));
+    return 4;
+}
+
 bool sb_is_utf8(const char *text, size_t size)
 {
     uint32_t code_point;

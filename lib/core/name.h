@@ -32,6 +32,9 @@ bool sb_is_utf8(const char *text, size_t size);
  */
 size_t sb_utf8_character(const char *text, size_t size, uint32_t *code_point);
 
+/* Writes a character, and returns its length. */
+size_t sb_utf8_put(uint32_t code_point, char out[4]);
+
 /* Length of the name of the directory that holds `name`: 0 at the top. */
 size_t sb_parent_size(const char *name, size_t size);
 

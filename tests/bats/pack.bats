@@ -359,7 +359,7 @@ mtime_ns|0"
     stderr_is ""
     [[ $(names a.barecat) == café ]]
     run_fail 2 sb pack --iconv=NO-SUCH b.barecat -C t .
-    stderr_has "NO-SUCH: not a character set that can be converted"
+    stderr_has "'NO-SUCH' is no charset that can be read here"
 }
 
 @test "an archive in the tree that is packed does not take itself in" {

@@ -1,5 +1,7 @@
 #include "store/frames/json_scan.h"
 
+#include "core/name.h"
+
 #include <string.h>
 
 #define DEPTH_MAX 64 /* of values that are passed over */
@@ -125,30 +127,6 @@ static enum sb_code take_hex(struct sb_frame_input *input, uint32_t *value, stru
     return SB_OK;
 }
 
-static size_t to_utf8(uint32_t point, char out[4])
-{
-    if (point < 0x80) {
-        out[0] = (char)point;
-        return 1;
-    }
-    if (point < 0x800) {
-        out[0] = (char)(0xc0 | point >> 6);
-        out[1] = (char)(0x80 | (point & 63));
-        return 2;
-    }
-    if (point < 0x10000) {
-        out[0] = (char)(0xe0 | point >> 12);
-        out[1] = (char)(0x80 | (point >> 6 & 63));
-        out[2] = (char)(0x80 | (point & 63));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | point >> 18);
-    out[1] = (char)(0x80 | (point >> 12 & 63));
-    out[2] = (char)(0x80 | (point >> 6 & 63));
-    out[3] = (char)(0x80 | (point & 63));
-    return 4;
-}
-
 /* Behind "\u"; a character beyond 16 bits comes as two of them. */
 static enum sb_code take_code_point(struct sb_frame_input *input, uint32_t *point,
                                     struct sb_error *err)
@@ -183,7 +161,7 @@ static enum sb_code take_escape(struct sb_frame_input *input, struct sb_json_tex
 
     if (!code && c == 'u') {
         code = take_code_point(input, &point, err);
-        return code ? code : put(text, utf8, to_utf8(point, utf8), err);
+        return code ? code : put(text, utf8, sb_utf8_put(point, utf8), err);
     }
     if (code)
         return code;

@@ -1,19 +1,16 @@
 #include "task/fetch/stored_names.h"
 
 #include "core/name.h"
+#include "store/charset.h"
 #include "store/naming.h"
 
-#include <errno.h>
-#include <iconv.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NO_CONVERSION ((iconv_t)-1)
 
 struct sb_stored_names {
     struct sb_buf prefix; /* normalized */
     unsigned strip;
-    iconv_t conversion;
+    struct sb_charset *charset; /* NULL: names stay as they are */
     bool any_bytes;
     const struct sb_notify *notify;
     bool warned_encoding;
@@ -35,17 +32,12 @@ enum sb_code sb_stored_names_new(struct sb_stored_names **out, const char *prefi
     names->strip = strip;
     names->notify = notify;
     names->any_bytes = any_bytes;
-    names->conversion = NO_CONVERSION;
     if (prefix && sb_naming_clean(prefix, strlen(prefix), true, &names->prefix, &problem))
         code = sb_fail_memory(err);
     else if (prefix && problem)
         code = sb_fail(err, SB_INVALID, "%s: cannot be put before names: it %s", prefix, problem);
-    if (code == SB_OK && charset) {
-        names->conversion = iconv_open("UTF-8", charset);
-        if (names->conversion == NO_CONVERSION)
-            code =
-                sb_fail(err, SB_INVALID, "%s: not a character set that can be converted", charset);
-    }
+    if (code == SB_OK)
+        code = sb_charset_open(&names->charset, charset, err);
     if (code) {
         sb_stored_names_free(names);
         return code;
@@ -58,8 +50,7 @@ void sb_stored_names_free(struct sb_stored_names *names)
 {
     if (!names)
         return;
-    if (names->conversion != NO_CONVERSION)
-        iconv_close(names->conversion);
+    sb_charset_free(names->charset);
     sb_buf_release(&names->prefix);
     sb_buf_release(&names->converted);
     sb_buf_release(&names->out);
@@ -70,21 +61,15 @@ static enum sb_code convert(struct sb_stored_names *names, const char **name, si
                             const char *disk_path, struct sb_error *err)
 {
     struct sb_buf *to = &names->converted;
-    char *in = (char *)*name, *end;
-    size_t left = *size, room = 4 * *size + 16;
+    enum sb_code code = sb_charset_decode(names->charset, *name, *size, to);
 
-    sb_buf_clear(to);
-    if (sb_buf_reserve(to, room))
+    if (code == SB_NOMEM)
         return sb_fail_memory(err);
-    end = to->data;
-    iconv(names->conversion, NULL, NULL, NULL, NULL);
-    if (iconv(names->conversion, &in, &left, &end, &room) == (size_t)-1) {
+    if (code) {
         sb_tell(names->notify, SB_PROBLEM, "encoding", disk_path,
                 "the name is not in the character set given; left out");
         return SB_END;
     }
-    to->size = (size_t)(end - to->data);
-    to->data[to->size] = '\0';
     *name = to->data;
     *size = to->size;
     return SB_OK;
@@ -119,7 +104,7 @@ enum sb_code sb_stored_names_map(struct sb_stored_names *names, const char *name
     const char *problem;
     enum sb_code code = SB_OK;
 
-    if (names->conversion != NO_CONVERSION && size)
+    if (names->charset && size)
         code = convert(names, &name, &size, disk_path, err);
     if (code)
         return code;
