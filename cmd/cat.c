@@ -186,6 +186,7 @@ static const struct option options[] = {
     OPTION_FLAG(0, "decompress-all", struct settings, decompress_all,
                 "the same, also where several are stacked"),
     OPTION_FROM,
+    OPTION_ICONV,
     OPTION_THREADS(struct settings, "threads that read ahead"),
     OPTION_BWLIMIT,
     OPTIONS_CAT_ROWS(struct settings, rows),

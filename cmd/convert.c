@@ -8,6 +8,7 @@
 #include "core/io.h"
 #include "core/number.h"
 #include "open/arrays_given.h"
+#include "open/opening.h"
 #include "store/cache/cache.h"
 #include "store/store.h"
 #include "task/convert/arrays.h"
@@ -28,9 +29,9 @@
 #include <sys/stat.h>
 
 static const char *const from_words[] = {
-    "archive", "dir",   "tar",   "tar.gz", "tar.bz2", "tar.xz",      "tar.lzma", "tar.zst",
-    "tar.lz4", "tar.Z", "tgz",   "tbz2",   "txz",     "tzst",        "cpio",     "zip",
-    "bag",     "bagz",  "syrah", "syr",    "cache",   "torchcachex", "extents",  NULL,
+    "archive", "dir",   "tar", "tar.gz", "tar.bz2",     "tar.xz",  "tar.lzma", "tar.zst", "tar.lz4",
+    "tar.lz",  "tar.Z", "tgz", "tbz2",   "txz",         "tzst",    "cpio",     "zip",     "bag",
+    "bagz",    "syrah", "syr", "cache",  "torchcachex", "extents", NULL,
 };
 
 static const char *const to_words[] = {
@@ -53,6 +54,7 @@ static const struct option options[] = {
                   "what INPUTs are (default: seen by their content)"),
     OPTION_CHOICE(0, "to", struct convert_settings, to, "KIND", to_words,
                   "what OUTPUT becomes (default: by its suffix)"),
+    OPTION_ICONV,
     OPTION_FLAG('f', "force", struct convert_settings, force, "replace OUTPUT if it is there"),
     OPTION_FLAG(0, "append", struct convert_settings, append,
                 "add to an archive, a bag or a cache that exists"),

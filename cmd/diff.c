@@ -42,6 +42,7 @@ static const struct option options[] = {
     OPTION_THREADS(struct settings, "threads that read"),
     OPTION_BWLIMIT,
     OPTION_FROM,
+    OPTION_ICONV,
     OPTIONS_BAG("", struct settings, opening.bag),
     OPTION_END,
 };

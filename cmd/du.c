@@ -77,6 +77,7 @@ static const struct option options[] = {
     OPTION_ARRAY,
     OPTION_BWLIMIT,
     OPTION_FROM,
+    OPTION_ICONV,
     OPTION_END,
 };
 

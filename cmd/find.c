@@ -139,6 +139,7 @@ static const struct option options[] = {
     OPTION_FLAG(0, "json", struct settings, json, "an object a line, with all that is known"),
     OPTION_BWLIMIT,
     OPTION_FROM,
+    OPTION_ICONV,
     OPTIONS_BAG("", struct settings, opening.bag),
     OPTION_END,
 };

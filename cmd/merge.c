@@ -5,6 +5,7 @@
 #include "core/glob.h"
 #include "core/io.h"
 #include "core/number.h"
+#include "open/opening.h"
 #include "task/convert/convert.h"
 #include "task/convert/paths.h"
 #include "task/transfer/subdirs.h"
@@ -47,6 +48,7 @@ static const struct option options[] = {
                   "of a name that several have: take the first or the last, or give up (error)"),
     OPTION_SIZE(0, "shard-size", struct settings, shard_size, "SIZE",
                 "begin a new shard before one passes SIZE (kept for later appends)"),
+    OPTION_ICONV,
     OPTIONS_FILTER(struct settings, "take"),
     OPTIONS_REPORT(struct settings),
     OPTION_THREADS(struct settings, "threads to use"),

@@ -181,6 +181,7 @@ static const struct option options[] = {
                 "write nothing; show which parts there would be"),
     OPTION_FLAG(0, "json", struct split_settings, json, "print each part as a line of JSON"),
     OPTION_FROM,
+    OPTION_ICONV,
     OPTION_END,
 };
 

@@ -62,6 +62,7 @@ static const struct option options[] = {
     OPTION_SIZE(0, "max-size", struct settings, max_size, "SIZE",
                 "give up when more bytes than this come out of it"),
     OPTION_FROM,
+    OPTION_ICONV,
     OPTIONS_BAG("", struct settings, opening.bag),
     OPTION_THREADS(struct settings, "threads that write"),
     OPTION_BWLIMIT,

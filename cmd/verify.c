@@ -37,6 +37,7 @@ static const struct option options[] = {
     OPTION_TEXT(0, "prom", struct verify_settings, metrics, "FILE",
                 "write what it came to, as metrics for Prometheus, to FILE", OPERAND_FILE),
     OPTION_FROM,
+    OPTION_ICONV,
     OPTIONS_VERIFY_REPAIR(struct verify_settings, repair),
     OPTIONS_VERIFY_CHOICE(struct verify_settings, choice),
     OPTIONS_VERIFY_RECORDS(struct verify_settings, records),

@@ -12,35 +12,35 @@ _shardbox_table() {
         first=archive others=file
         ;;
     unpack)
-        options='-C --directory= --existing= --include= --exclude= --strip-components= -p --preserve --no-same-owner --numeric-owner --sync -n --dry-run --no-check --decompress --decompress-all --max-size= --from= --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= --existing= --include= --exclude= --strip-components= -p --preserve --no-same-owner --numeric-owner --sync -n --dry-run --no-check --decompress --decompress-all --max-size= --from= --iconv= --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= -f --force --append --part= --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --decompress-all --compress= --method= --level= --shard-size= --frame= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --train-dictionary= --count= --name-format= --keys= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= --checkpoint= --resume --existing= -p --preserve --no-same-owner --numeric-owner --max-size= --no-check --strict --report= -j --threads= --bwlimit= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='--from= --to= --iconv= -f --force --append --part= --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --decompress-all --compress= --method= --level= --shard-size= --frame= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --train-dictionary= --count= --name-format= --keys= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= --checkpoint= --resume --existing= -p --preserve --no-same-owner --numeric-owner --max-size= --no-check --strict --report= -j --threads= --bwlimit= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=file others=file
         ;;
     diff)
-        options='-C --directory= -Q --quick --json -j --threads= --bwlimit= --from= --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= -Q --quick --json -j --threads= --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     cat)
-        options='-T --files-from= -0 --null --batch --range= --order= --frame= --part= --no-check --decompress --decompress-all --from= -j --threads= --bwlimit= --sample= --replace --shuffle --seed= --forever --keys= --find --compression= --dictionary= --limits= --layout= --samples --array= --raw --npy -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-T --files-from= -0 --null --batch --range= --order= --frame= --part= --no-check --decompress --decompress-all --from= --iconv= -j --threads= --bwlimit= --sample= --replace --shuffle --seed= --forever --keys= --find --compression= --dictionary= --limits= --layout= --samples --array= --raw --npy -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     ls)
-        options='-l --long -1 --one-per-line -a --all -A --almost-all -R --recursive -d --directory -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --tree --shards --rsync-list -0 --null --at= --json --count --samples --records= --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= -j --threads= --array= --bwlimit= --from= --help -q --quiet -v --verbose --progress --no-progress'
+        options='-l --long -1 --one-per-line -a --all -A --almost-all -R --recursive -d --directory -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --tree --shards --rsync-list -0 --null --at= --json --count --samples --records= --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= -j --threads= --array= --bwlimit= --from= --iconv= --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     find)
-        options='-0 --null --type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= --sort= -T --files-from= --missing --printf= --json --bwlimit= --from= --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-0 --null --type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= --sort= -T --files-from= --missing --printf= --json --bwlimit= --from= --iconv= --compression= --dictionary= --limits= --layout= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     du)
-        options='-s --summarize -a --all -d --max-depth= -h --human-readable --count --sort= --json --export= --gaps --compression= --dictionary= --limits= --layout= --samples -j --threads= --array= --bwlimit= --from= --help -q --quiet -v --verbose --progress --no-progress'
+        options='-s --summarize -a --all -d --max-depth= -h --human-readable --count --sort= --json --export= --gaps --compression= --dictionary= --limits= --layout= --samples -j --threads= --array= --bwlimit= --from= --iconv= --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     verify)
-        options='-Q --quick --strict --present -j --threads= --bwlimit= --json --report= --prom= --from= --repair-from= --repair-prefix= -n --dry-run --subset= --part= --shards= --max-time= --state= --max-age= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --repair --min-age= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-Q --quick --strict --present -j --threads= --bwlimit= --json --report= --prom= --from= --iconv= --repair-from= --repair-prefix= -n --dry-run --subset= --part= --shards= --max-time= --state= --max-age= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --repair --min-age= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     rm)
@@ -56,11 +56,11 @@ _shardbox_table() {
         first=archive others=none
         ;;
     split)
-        options='-o --output= --parts= --size= --count= --ratio= --seed= --by-list= --samples -0 --null --by-dir --rest= --symlink --absolute --to= --shard-size= --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --follow -f --force --skip-existing -j --threads= --bwlimit= -n --dry-run --json --from= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-o --output= --parts= --size= --count= --ratio= --seed= --by-list= --samples -0 --null --by-dir --rest= --symlink --absolute --to= --shard-size= --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --follow -f --force --skip-existing -j --threads= --bwlimit= -n --dry-run --json --from= --iconv= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=none
         ;;
     merge)
-        options='-o --output= --append -f --force --prefix= --as-subdirs --duplicates= --shard-size= --include= --exclude= --strict --report= -j --threads= --bwlimit= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-o --output= --append -f --force --prefix= --as-subdirs --duplicates= --shard-size= --iconv= --include= --exclude= --strict --report= -j --threads= --bwlimit= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=file others=file
         ;;
     merge-symlink)
@@ -105,14 +105,16 @@ _shardbox_value() {
     unpack:--strip-components) wanted='any' ;;
     unpack:--max-size) wanted='any' ;;
     unpack:--from) wanted='any' ;;
+    unpack:--iconv) wanted='any' ;;
     unpack:--compression) wanted='words:auto none zstd' ;;
     unpack:--dictionary) wanted='file' ;;
     unpack:--limits) wanted='words:auto tail separate' ;;
     unpack:--layout) wanted='words:concatenated interleaved' ;;
     unpack:--threads | unpack:-j) wanted='any' ;;
     unpack:--bwlimit) wanted='any' ;;
-    convert:--from) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.Z tgz tbz2 txz tzst cpio zip bag bagz syrah syr cache torchcachex extents' ;;
+    convert:--from) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.lz tar.Z tgz tbz2 txz tzst cpio zip bag bagz syrah syr cache torchcachex extents' ;;
     convert:--to) wanted='words:archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr cache torchcachex' ;;
+    convert:--iconv) wanted='any' ;;
     convert:--part) wanted='none' ;;
     convert:--prefix) wanted='any' ;;
     convert:--strip-components) wanted='any' ;;
@@ -153,6 +155,7 @@ _shardbox_value() {
     diff:--threads | diff:-j) wanted='any' ;;
     diff:--bwlimit) wanted='any' ;;
     diff:--from) wanted='any' ;;
+    diff:--iconv) wanted='any' ;;
     diff:--compression) wanted='words:auto none zstd' ;;
     diff:--dictionary) wanted='file' ;;
     diff:--limits) wanted='words:auto tail separate' ;;
@@ -163,6 +166,7 @@ _shardbox_value() {
     cat:--frame) wanted='words:none line nul u32 u64 varint tfrecord jsonl batch tar' ;;
     cat:--part) wanted='none' ;;
     cat:--from) wanted='any' ;;
+    cat:--iconv) wanted='any' ;;
     cat:--threads | cat:-j) wanted='any' ;;
     cat:--bwlimit) wanted='any' ;;
     cat:--sample) wanted='any' ;;
@@ -189,6 +193,7 @@ _shardbox_value() {
     ls:--array) wanted='any' ;;
     ls:--bwlimit) wanted='any' ;;
     ls:--from) wanted='any' ;;
+    ls:--iconv) wanted='any' ;;
     find:--type) wanted='any' ;;
     find:--name) wanted='any' ;;
     find:--path) wanted='any' ;;
@@ -202,6 +207,7 @@ _shardbox_value() {
     find:--printf) wanted='any' ;;
     find:--bwlimit) wanted='any' ;;
     find:--from) wanted='any' ;;
+    find:--iconv) wanted='any' ;;
     find:--compression) wanted='words:auto none zstd' ;;
     find:--dictionary) wanted='file' ;;
     find:--limits) wanted='words:auto tail separate' ;;
@@ -217,11 +223,13 @@ _shardbox_value() {
     du:--array) wanted='any' ;;
     du:--bwlimit) wanted='any' ;;
     du:--from) wanted='any' ;;
+    du:--iconv) wanted='any' ;;
     verify:--threads | verify:-j) wanted='any' ;;
     verify:--bwlimit) wanted='any' ;;
     verify:--report) wanted='file' ;;
     verify:--prom) wanted='file' ;;
     verify:--from) wanted='any' ;;
+    verify:--iconv) wanted='any' ;;
     verify:--repair-from) wanted='file' ;;
     verify:--repair-prefix) wanted='any' ;;
     verify:--subset) wanted='none' ;;
@@ -269,10 +277,12 @@ _shardbox_value() {
     split:--threads | split:-j) wanted='any' ;;
     split:--bwlimit) wanted='any' ;;
     split:--from) wanted='any' ;;
+    split:--iconv) wanted='any' ;;
     merge:--output | merge:-o) wanted='archive' ;;
     merge:--prefix) wanted='any' ;;
     merge:--duplicates) wanted='words:error first last' ;;
     merge:--shard-size) wanted='any' ;;
+    merge:--iconv) wanted='any' ;;
     merge:--include) wanted='any' ;;
     merge:--exclude) wanted='any' ;;
     merge:--report) wanted='file' ;;

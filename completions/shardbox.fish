@@ -64,21 +64,21 @@ function __shardbox_takes_value
     switch "$argv[1]:$argv[2]"
         case pack:-C pack:--directory pack:-T pack:--files-from pack:--duplicates pack:--part pack:--shard-size pack:--checkpoint pack:--include pack:--exclude pack:--exclude-from pack:--prefix pack:--strip-components pack:--iconv pack:--stdin-name pack:--compress pack:--level pack:--order pack:-j pack:--threads pack:--bwlimit pack:--report
             return 0
-        case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout unpack:-j unpack:--threads unpack:--bwlimit
+        case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:--iconv unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout unpack:-j unpack:--threads unpack:--bwlimit
             return 0
-        case convert:--from convert:--to convert:--part convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--frame convert:--records convert:-T convert:--files-from convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--train-dictionary convert:--count convert:--name-format convert:--keys convert:--array convert:--dtype convert:--segment-size convert:--key-prefix convert:--sequence convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads convert:--bwlimit
+        case convert:--from convert:--to convert:--iconv convert:--part convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--frame convert:--records convert:-T convert:--files-from convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--train-dictionary convert:--count convert:--name-format convert:--keys convert:--array convert:--dtype convert:--segment-size convert:--key-prefix convert:--sequence convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads convert:--bwlimit
             return 0
-        case diff:-C diff:--directory diff:-j diff:--threads diff:--bwlimit diff:--from diff:--compression diff:--dictionary diff:--limits diff:--layout
+        case diff:-C diff:--directory diff:-j diff:--threads diff:--bwlimit diff:--from diff:--iconv diff:--compression diff:--dictionary diff:--limits diff:--layout
             return 0
-        case cat:-T cat:--files-from cat:--range cat:--order cat:--frame cat:--part cat:--from cat:-j cat:--threads cat:--bwlimit cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout cat:--array
+        case cat:-T cat:--files-from cat:--range cat:--order cat:--frame cat:--part cat:--from cat:--iconv cat:-j cat:--threads cat:--bwlimit cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout cat:--array
             return 0
-        case ls:--sort ls:--at ls:--records ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:-j ls:--threads ls:--array ls:--bwlimit ls:--from
+        case ls:--sort ls:--at ls:--records ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:-j ls:--threads ls:--array ls:--bwlimit ls:--from ls:--iconv
             return 0
-        case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:--sort find:-T find:--files-from find:--printf find:--bwlimit find:--from find:--compression find:--dictionary find:--limits find:--layout
+        case find:--type find:--name find:--path find:--size find:--newer-than find:--max-depth find:--include find:--exclude find:--sort find:-T find:--files-from find:--printf find:--bwlimit find:--from find:--iconv find:--compression find:--dictionary find:--limits find:--layout
             return 0
-        case du:-d du:--max-depth du:--sort du:--export du:--compression du:--dictionary du:--limits du:--layout du:-j du:--threads du:--array du:--bwlimit du:--from
+        case du:-d du:--max-depth du:--sort du:--export du:--compression du:--dictionary du:--limits du:--layout du:-j du:--threads du:--array du:--bwlimit du:--from du:--iconv
             return 0
-        case verify:-j verify:--threads verify:--bwlimit verify:--report verify:--prom verify:--from verify:--repair-from verify:--repair-prefix verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to verify:--min-age
+        case verify:-j verify:--threads verify:--bwlimit verify:--report verify:--prom verify:--from verify:--iconv verify:--repair-from verify:--repair-prefix verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to verify:--min-age
             return 0
         case rm:-T rm:--files-from rm:--include rm:--exclude
             return 0
@@ -86,9 +86,9 @@ function __shardbox_takes_value
             return 0
         case defrag:--max-time defrag:--keep-through defrag:--shards defrag:--bwlimit
             return 0
-        case split:-o split:--output split:--parts split:--size split:--count split:--ratio split:--seed split:--by-list split:--rest split:--to split:--shard-size split:--level split:--records split:-T split:--files-from split:--compression split:--dictionary split:--limits split:--layout split:--from-compression split:--from-dictionary split:--from-limits split:--from-layout split:-j split:--threads split:--bwlimit split:--from
+        case split:-o split:--output split:--parts split:--size split:--count split:--ratio split:--seed split:--by-list split:--rest split:--to split:--shard-size split:--level split:--records split:-T split:--files-from split:--compression split:--dictionary split:--limits split:--layout split:--from-compression split:--from-dictionary split:--from-limits split:--from-layout split:-j split:--threads split:--bwlimit split:--from split:--iconv
             return 0
-        case merge:-o merge:--output merge:--prefix merge:--duplicates merge:--shard-size merge:--include merge:--exclude merge:--report merge:-j merge:--threads merge:--bwlimit
+        case merge:-o merge:--output merge:--prefix merge:--duplicates merge:--shard-size merge:--iconv merge:--include merge:--exclude merge:--report merge:-j merge:--threads merge:--bwlimit
             return 0
         case merge-symlink:-o merge-symlink:--output merge-symlink:--prefix merge-symlink:--duplicates
             return 0
@@ -214,6 +214,7 @@ complete -c shardbox -n '__shardbox_is unpack' -l decompress -d 'take .gz, .bz2,
 complete -c shardbox -n '__shardbox_is unpack' -l decompress-all -d 'the same, also where several are stacked'
 complete -c shardbox -n '__shardbox_is unpack' -l max-size -x -d 'give up when more bytes than this come out of it'
 complete -c shardbox -n '__shardbox_is unpack' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, syrah, cache'
+complete -c shardbox -n '__shardbox_is unpack' -l iconv -x -d 'of a tar, cpio or zip: the charset of names that are not said to be UTF-8'
 complete -c shardbox -n '__shardbox_is unpack' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is unpack' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
 complete -c shardbox -n '__shardbox_is unpack' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
@@ -226,8 +227,9 @@ complete -c shardbox -n '__shardbox_is unpack' -s v -l verbose -d 'say more abou
 complete -c shardbox -n '__shardbox_is unpack' -l progress -d 'show progress, also when not on a terminal'
 complete -c shardbox -n '__shardbox_is unpack' -l no-progress -d 'show no progress'
 
-complete -c shardbox -n '__shardbox_is convert' -l from -x -a 'archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.Z tgz tbz2 txz tzst cpio zip bag bagz syrah syr cache torchcachex extents' -d 'what INPUTs are (default: seen by their content)'
+complete -c shardbox -n '__shardbox_is convert' -l from -x -a 'archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tar.lz tar.Z tgz tbz2 txz tzst cpio zip bag bagz syrah syr cache torchcachex extents' -d 'what INPUTs are (default: seen by their content)'
 complete -c shardbox -n '__shardbox_is convert' -l to -x -a 'archive dir tar tar.gz tar.bz2 tar.xz tar.lzma tar.zst tar.lz4 tgz tbz2 txz tzst zip bag bagz syrah syr cache torchcachex' -d 'what OUTPUT becomes (default: by its suffix)'
+complete -c shardbox -n '__shardbox_is convert' -l iconv -x -d 'of a tar, cpio or zip: the charset of names that are not said to be UTF-8'
 complete -c shardbox -n '__shardbox_is convert' -s f -l force -d 'replace OUTPUT if it is there'
 complete -c shardbox -n '__shardbox_is convert' -l append -d 'add to an archive, a bag or a cache that exists'
 complete -c shardbox -n '__shardbox_is convert' -l part -x -d 'part I of N, into an output of its own: records of bags, items, else INPUTs; \'auto\''
@@ -291,6 +293,7 @@ complete -c shardbox -n '__shardbox_is diff' -l json -d 'print each difference a
 complete -c shardbox -n '__shardbox_is diff' -s j -l threads -x -d 'threads that read (default: the cores, at most 4)'
 complete -c shardbox -n '__shardbox_is diff' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is diff' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, syrah, cache'
+complete -c shardbox -n '__shardbox_is diff' -l iconv -x -d 'of a tar, cpio or zip: the charset of names that are not said to be UTF-8'
 complete -c shardbox -n '__shardbox_is diff' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is diff' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
 complete -c shardbox -n '__shardbox_is diff' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
@@ -312,6 +315,7 @@ complete -c shardbox -n '__shardbox_is cat' -l no-check -d 'do not check the byt
 complete -c shardbox -n '__shardbox_is cat' -l decompress -d 'write files called .gz, .bz2, .xz or .zst decompressed'
 complete -c shardbox -n '__shardbox_is cat' -l decompress-all -d 'the same, also where several are stacked'
 complete -c shardbox -n '__shardbox_is cat' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, syrah, cache'
+complete -c shardbox -n '__shardbox_is cat' -l iconv -x -d 'of a tar, cpio or zip: the charset of names that are not said to be UTF-8'
 complete -c shardbox -n '__shardbox_is cat' -s j -l threads -x -d 'threads that read ahead (default: the cores, at most 4)'
 complete -c shardbox -n '__shardbox_is cat' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is cat' -l sample -x -d 'of a bag, Syrah file or cache: N of the records, items or keys, at random'
@@ -367,6 +371,7 @@ complete -c shardbox -n '__shardbox_is ls' -s j -l threads -x -d 'of a bag: thre
 complete -c shardbox -n '__shardbox_is ls' -l array -x -d 'of a Syrah file, cache or samples: only this array, or file (jpg); may be given several times'
 complete -c shardbox -n '__shardbox_is ls' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is ls' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, syrah, cache'
+complete -c shardbox -n '__shardbox_is ls' -l iconv -x -d 'of a tar, cpio or zip: the charset of names that are not said to be UTF-8'
 complete -c shardbox -n '__shardbox_is ls' -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is ls' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is ls' -s v -l verbose -d 'say more about what is done'
@@ -389,6 +394,7 @@ complete -c shardbox -n '__shardbox_is find' -l printf -x -d 'what to print, wit
 complete -c shardbox -n '__shardbox_is find' -l json -d 'an object a line, with all that is known'
 complete -c shardbox -n '__shardbox_is find' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is find' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, syrah, cache'
+complete -c shardbox -n '__shardbox_is find' -l iconv -x -d 'of a tar, cpio or zip: the charset of names that are not said to be UTF-8'
 complete -c shardbox -n '__shardbox_is find' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is find' -l dictionary -r -F -d 'of a bag: the zstd dictionary of its records'
 complete -c shardbox -n '__shardbox_is find' -l limits -x -a 'auto tail separate' -d 'of a bag: where its limits are (default: seen)'
@@ -417,6 +423,7 @@ complete -c shardbox -n '__shardbox_is du' -s j -l threads -x -d 'of a bag: thre
 complete -c shardbox -n '__shardbox_is du' -l array -x -d 'of a Syrah file, cache or samples: only this array, or file (jpg); may be given several times'
 complete -c shardbox -n '__shardbox_is du' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is du' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, syrah, cache'
+complete -c shardbox -n '__shardbox_is du' -l iconv -x -d 'of a tar, cpio or zip: the charset of names that are not said to be UTF-8'
 complete -c shardbox -n '__shardbox_is du' -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is du' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is du' -s v -l verbose -d 'say more about what is done'
@@ -432,6 +439,7 @@ complete -c shardbox -n '__shardbox_is verify' -l json -d 'print each defect as 
 complete -c shardbox -n '__shardbox_is verify' -l report -r -F -d 'write what was found to FILE, as JSON Lines, and print none of it'
 complete -c shardbox -n '__shardbox_is verify' -l prom -r -F -d 'write what it came to, as metrics for Prometheus, to FILE'
 complete -c shardbox -n '__shardbox_is verify' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, syrah, cache'
+complete -c shardbox -n '__shardbox_is verify' -l iconv -x -d 'of a tar, cpio or zip: the charset of names that are not said to be UTF-8'
 complete -c shardbox -n '__shardbox_is verify' -l repair-from -r -F -d 'restore damaged files from an archive, directory, tar or zip'
 complete -c shardbox -n '__shardbox_is verify' -l repair-prefix -x -d 'with it: the directory of COPY that has the files'
 complete -c shardbox -n '__shardbox_is verify' -s n -l dry-run -d 'with it, or --repair: find what could be put right, and write nothing'
@@ -531,6 +539,7 @@ complete -c shardbox -n '__shardbox_is split' -l bwlimit -x -d 'read, and write,
 complete -c shardbox -n '__shardbox_is split' -s n -l dry-run -d 'write nothing; show which parts there would be'
 complete -c shardbox -n '__shardbox_is split' -l json -d 'print each part as a line of JSON'
 complete -c shardbox -n '__shardbox_is split' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, syrah, cache'
+complete -c shardbox -n '__shardbox_is split' -l iconv -x -d 'of a tar, cpio or zip: the charset of names that are not said to be UTF-8'
 complete -c shardbox -n '__shardbox_is split' -s h -l help -d 'show this help'
 complete -c shardbox -n '__shardbox_is split' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is split' -s v -l verbose -d 'say more about what is done'
@@ -544,6 +553,7 @@ complete -c shardbox -n '__shardbox_is merge' -l prefix -x -d 'put everything be
 complete -c shardbox -n '__shardbox_is merge' -l as-subdirs -d 'put each INPUT below a directory that is called like it, without its suffix'
 complete -c shardbox -n '__shardbox_is merge' -l duplicates -x -a 'error first last' -d 'of a name that several have: take the first or the last, or give up (error)'
 complete -c shardbox -n '__shardbox_is merge' -l shard-size -x -d 'begin a new shard before one passes SIZE (kept for later appends)'
+complete -c shardbox -n '__shardbox_is merge' -l iconv -x -d 'of a tar, cpio or zip: the charset of names that are not said to be UTF-8'
 complete -c shardbox -n '__shardbox_is merge' -l include -x -d 'take what matches; rules are tried in order, the first match decides'
 complete -c shardbox -n '__shardbox_is merge' -l exclude -x -d 'leave out what matches'
 complete -c shardbox -n '__shardbox_is merge' -l strict -d 'make nothing if anything would be lost or left out'

@@ -3,8 +3,10 @@
 #include "ui/message.h"
 #include "ui/output.h"
 
+#include "core/context.h"
 #include "store/cache/cache.h"
 #include "store/catalog.h"
+#include "store/charset.h"
 #include "store/samples/samples.h"
 
 #include <errno.h>
@@ -21,6 +23,21 @@ bool parse_from(void *settings, const char *value)
         return true;
     message_usage("--from: '%s' is not archive, tar, cpio, zip, bag, bagz, syrah or cache", value);
     return false;
+}
+
+bool parse_iconv(void *settings, const char *value)
+{
+    struct sb_charset *charset;
+    struct sb_error err;
+
+    (void)settings;
+    if (sb_charset_open(&charset, value, &err)) {
+        message_usage("--iconv: %s", err.text);
+        return false;
+    }
+    sb_charset_free(charset);
+    sb_context_now->charset = value;
+    return true;
 }
 
 enum sb_code open_store_telling(struct sb_store **out, const char *path,

@@ -36,6 +36,15 @@ struct opening {
         OPERAND_ANY)
 bool parse_from(void *settings, const char *value);
 
+/* Of every command that reads tars and zips. */
+#define OPTION_ICONV                                                                               \
+    OPTION_CALL(0, "iconv", "CHARSET", parse_iconv,                                                \
+                "of a tar, cpio or zip: the charset of names that are not said to be UTF-8",       \
+                OPERAND_ANY)
+
+/* Sets the charset of core/context.h. settings is not used. */
+bool parse_iconv(void *settings, const char *value);
+
 /* The container at a path, read as the opening says; what it has to say is printed. */
 enum sb_code open_store(struct sb_store **out, const char *path, const struct opening *opening,
                         struct sb_error *err) SB_CHECKED;

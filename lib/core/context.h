@@ -1,6 +1,7 @@
 /*
  * What one use of the library shares among its threads: whether it is cancelled, how fast it may
- * read and write, where its temporary files go, the umask of what it makes.
+ * read and write, where its temporary files go, the umask of what it makes, in which charset names
+ * are read.
  *
  * A thread enters a context; threads that the library starts in it (thread.h) inherit it. So two
  * uses in one process have two limits and two cancellations. In no context nothing is cancelled or
@@ -25,6 +26,8 @@ struct sb_context {
 
     mode_t umask;                /* of modes that nobody has said; see store/tree/target.h too */
     const char *temporary;       /* the directory of temporary files; NULL: beside the output */
+    const char *charset;         /* of names in zips, tars and cpios that do not say theirs: a name
+                                    for store/charset.h; NULL: what is usual in each of them */
     struct sb_throttle throttle; /* see sb_throttle_set */
 };
 

@@ -31,6 +31,7 @@ enum sb_filter_kind {
     SB_FILTER_LZMA,
     SB_FILTER_LZ4,
     SB_FILTER_COMPRESS, /* .Z; only read */
+    SB_FILTER_LZIP,     /* likewise */
 };
 
 struct sb_container_type {

@@ -1,5 +1,6 @@
 #include "store/kind.h"
 
+#include "core/context.h"
 #include "store/cache/cache.h"
 
 #include <errno.h>
@@ -313,7 +314,8 @@ static enum sb_code scan(struct sb_store *store, const struct sb_catalog_options
     struct sb_source *source;
     enum sb_code code;
 
-    if (!options->wanted || options->metadata || !kind->scan || !sb_store_can(store, SB_CAN_PATHS))
+    if (!options->wanted || options->metadata || !kind->scan || sb_context_now->charset ||
+        !sb_store_can(store, SB_CAN_PATHS))
         return sb_fail(err, SB_INVALID, "%s: is not looked through for single members",
                        store->input.name);
     code = kind->scan(&source, &store->input, options->wanted, options->context, err);

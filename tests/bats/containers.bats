@@ -578,3 +578,33 @@ opened() {
         ((status == 2))
     done
 }
+
+@test "--iconv says what names and targets in a tar or cpio are, but for those of pax headers" {
+    mkdir -p tree/$'d\x84'
+    echo 1 >tree/$'d\x84/f\x81'
+    ln -s $'f\x81' tree/$'d\x84/l'
+    ln tree/$'d\x84/f\x81' tree/hard
+    for format in ustar gnu; do
+        tar -C tree --sort=name --format=$format -cf $format.tar $'d\x84' hard
+        run_ok sb find --iconv=CP437 $format.tar
+        output_is $'dä\ndä/fü\ndä/l\nhard'
+        run_ok sb cat --iconv=CP437 $format.tar dä/fü hard
+        output_is $'1\n1'
+        run_ok sb unpack --iconv=CP437 -C $format $format.tar
+        [[ $(readlink $format/dä/l) == fü && $(cat $format/dä/l) == 1 ]]
+        run_fail 2 sb convert --wrap --iconv=CP437 $format.tar $format.barecat
+        stderr_has "dä/l: is stored"
+        run_ok sb convert --wrap --exclude=l --iconv=CP437 $format.tar $format.barecat
+        run_ok sb cat $format.barecat dä/fü
+        output_is 1
+    done
+    (cd tree && printf '%s\n' $'d\x84' $'d\x84/f\x81' | cpio --quiet -o -H newc) >a.cpio
+    run_ok sb find --iconv=CP437 a.cpio
+    output_is $'dä\ndä/fü'
+
+    mkdir utf8
+    echo 2 >"utf8/$(printf 'ü%.0s' {1..60})"
+    tar -C utf8 --format=pax -cf pax.tar .
+    run_ok sb find --type=f --iconv=CP437 pax.tar
+    output_is "$(printf 'ü%.0s' {1..60})"
+}

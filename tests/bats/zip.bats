@@ -249,3 +249,40 @@ with zipfile.ZipFile("a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
     [[ $(sb ls a.zip | wc -l) == 70000 ]]
     run_ok sb cat a.zip 70000
 }
+
+# A zip of files with these names, as DOS would have made it: the system in each record is its.
+dos_zip() {
+    mkdir dos
+    for name; do
+        touch "dos/$name"
+    done
+    sb convert -q --method=store dos dos.zip
+    for at in $(LC_ALL=C grep -obUaP 'PK\x01\x02' dos.zip | cut -d: -f1); do
+        printf '\0' | dd of=dos.zip bs=1 seek=$((at + 5)) conv=notrunc status=none
+    done
+}
+
+@test "names that DOS wrote are CP437, unless they are UTF-8" {
+    dos_zip $'M\x81ller' café
+    run_ok sb find dos.zip
+    output_is $'Müller\ncafé'
+    run_ok sb ls --iconv=CP850 dos.zip
+    output_is $'Müller\ncafé'
+    run_ok sb unpack -C out dos.zip
+    [[ -e out/Müller && -e out/café ]]
+}
+
+@test "--iconv says what names are, unless they are flagged as UTF-8" {
+    mkdir tree
+    touch tree/$'\xcd\xc9\xd2' tree/ü
+    sb convert -q tree a.zip
+    run_ok sb find a.zip
+    output_is $'ü\n\xcd\xc9\xd2'
+    run_ok sb convert --iconv=KOI8-R a.zip a.barecat
+    run_ok sb find a.barecat
+    output_is $'ü\nмир'
+    run_fail 1 sb find --iconv=UTF-8 a.zip
+    stderr_is 'shardbox find: \315\311\322: its name is not in the charset UTF-8, and is taken as it is'
+    run_fail 2 sb merge --iconv=KLINGON -o m.barecat a.zip
+    stderr_has "--iconv: 'KLINGON' is no charset that can be read here; 'iconv -l' lists those"
+}

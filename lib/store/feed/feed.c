@@ -16,7 +16,7 @@ static const struct {
 } magics[] = {
     {SB_FILTER_GZIP, 3, "\x1f\x8b\x08"},     {SB_FILTER_XZ, 6, "\xfd\x37zXZ\0"},
     {SB_FILTER_ZSTD, 4, "\x28\xb5\x2f\xfd"}, {SB_FILTER_LZ4, 4, "\x04\x22\x4d\x18"},
-    {SB_FILTER_LZ4, 4, "\x02\x21\x4c\x18"},
+    {SB_FILTER_LZ4, 4, "\x02\x21\x4c\x18"},  {SB_FILTER_LZIP, 5, "LZIP\1"},
 };
 
 /* The level, then the mark of a first block, or of the end. */

@@ -34,6 +34,7 @@ static const struct {
     {SB_FILTER_ZSTD, ARCHIVE_FILTER_ZSTD, "zstd"},
     {SB_FILTER_LZ4, ARCHIVE_FILTER_LZ4, "lz4"},
     {SB_FILTER_COMPRESS, ARCHIVE_FILTER_COMPRESS, "compress"},
+    {SB_FILTER_LZIP, ARCHIVE_FILTER_LZIP, "lzip"},
 };
 
 static la_ssize_t give_input(struct archive *archive, void *context, const void **data)

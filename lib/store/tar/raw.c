@@ -166,7 +166,8 @@ static bool parse_time(const char *text, size_t size, int64_t *ns)
     return true;
 }
 
-bool sb_tar_pax_mtime(const char *header, size_t size, int64_t *ns)
+/* The last record of the key in the header. */
+static bool find_record(const char *header, size_t size, const char *key, struct record *out)
 {
     size_t at = 0, length;
     const char *body;
@@ -177,11 +178,31 @@ bool sb_tar_pax_mtime(const char *header, size_t size, int64_t *ns)
         struct record record;
 
         while ((type == 'x' || type == 'X') && next_record(&body, &length, &record)) {
-            if (key_is(&record, "mtime"))
-                found = parse_time(record.value, record.value_size, ns);
+            if (!key_is(&record, key))
+                continue;
+            *out = record;
+            found = true;
         }
     }
     return found;
+}
+
+bool sb_tar_pax_has(const char *header, size_t size, const char *key)
+{
+    struct record record;
+
+    if (find_record(header, size, "hdrcharset", &record) && record.value_size == 6 &&
+        memcmp(record.value, "BINARY", 6) == 0)
+        return false;
+    return find_record(header, size, key, &record);
+}
+
+bool sb_tar_pax_mtime(const char *header, size_t size, int64_t *ns)
+{
+    struct record record;
+
+    return find_record(header, size, "mtime", &record) &&
+           parse_time(record.value, record.value_size, ns);
 }
 
 bool sb_tar_is_continued(const char *header, size_t size)

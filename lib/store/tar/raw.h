@@ -24,6 +24,9 @@ size_t sb_tar_zero_blocks(const char *header, size_t size);
 /* Is the size of the member another than that of its stored bytes, or might it be? */
 bool sb_tar_size_is_other(const char *header, size_t size);
 
+/* Has it a pax record of that key, in UTF-8? */
+bool sb_tar_pax_has(const char *header, size_t size, const char *key);
+
 /* The pax record "mtime", if there is one within range: nanoseconds since 1970. */
 bool sb_tar_pax_mtime(const char *header, size_t size, int64_t *ns);
 

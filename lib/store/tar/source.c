@@ -3,8 +3,10 @@
 #include "store/sinks.h"
 #include "store/tar/scan.h"
 
+#include "core/context.h"
 #include "core/interrupt.h"
 #include "core/time.h"
+#include "store/charset.h"
 #include "store/feed/flow.h"
 #include "store/feed/la_open.h"
 #include "store/tar/cpio_links.h"
@@ -55,6 +57,9 @@ struct tar_source {
     int64_t strayed; /* blocks since the last header that are no header */
 
     struct sb_cpio_links links; /* only of a cpio */
+
+    struct sb_charset *charset; /* of names; NULL: they stand as they are */
+    struct sb_buf name, target; /* of the member, in UTF-8 */
 
     /* The member */
     int64_t data_at;
@@ -484,6 +489,54 @@ static void expect_sum(struct tar_source *source)
         sb_cpio_sum(header, (size_t)(source->data_at - source->header_at), &source->wanted_sum);
 }
 
+static bool says_utf8(struct tar_source *source, const char *key, const char *sparse_key)
+{
+    const char *header = raw_bytes(source, source->header_at, source->data_at);
+    size_t size = (size_t)(source->data_at - source->header_at);
+
+    return header && !is_cpio(source) &&
+           (sb_tar_pax_has(header, size, key) || sb_tar_pax_has(header, size, sparse_key));
+}
+
+/* Makes a text of a header UTF-8, which stands in `out` then. */
+static enum sb_code decode(struct tar_source *source, const char **text, struct sb_buf *out,
+                           struct sb_error *err)
+{
+    enum sb_code code = sb_charset_decode(source->charset, *text, strlen(*text), out);
+
+    if (code == SB_NOMEM)
+        return sb_fail_memory(err);
+    if (code)
+        sb_tell(source->notify, SB_PROBLEM, "name", *text, SB_NOT_IN_CHARSET,
+                sb_context_now->charset);
+    *text = out->data;
+    return SB_OK;
+}
+
+/* Of headers that are not pax, which is UTF-8. A link whose target changes is not located. */
+static enum sb_code decode_names(struct tar_source *source, struct sb_member *member,
+                                 struct sb_error *err)
+{
+    const char **target = source->link ? &source->link : &member->hard_link;
+
+    if (!source->charset)
+        return SB_OK;
+    if (member->entry.path_size > 0 && !says_utf8(source, "path", "GNU.sparse.name") &&
+        decode(source, &member->entry.path, &source->name, err))
+        return err->code;
+    member->entry.path_size = strlen(member->entry.path);
+    if (!*target || says_utf8(source, "linkpath", "linkpath"))
+        return SB_OK;
+    if (decode(source, target, &source->target, err))
+        return err->code;
+    if (source->link) {
+        member->located = member->located && (int64_t)source->target.size == source->size &&
+                          strcmp(source->link, archive_entry_symlink(source->entry)) == 0;
+        member->entry.size = source->size = (int64_t)source->target.size;
+    }
+    return SB_OK;
+}
+
 static void fill_member(struct tar_source *source, struct sb_member *member)
 {
     struct archive_entry *entry = source->entry;
@@ -632,7 +685,9 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
     if (!is_usable(source))
         return SB_OK;
     fill_member(source, member);
-    code = sort_links(source, member, &held, err);
+    code = decode_names(source, member, err);
+    if (!code)
+        code = sort_links(source, member, &held, err);
     *found = !code && !held;
     return code;
 }
@@ -771,6 +826,9 @@ static void free_tar(struct sb_source *base)
     if (source->locale)
         freelocale(source->locale);
     sb_flow_free(source->flow);
+    sb_charset_free(source->charset);
+    sb_buf_release(&source->name);
+    sb_buf_release(&source->target);
     sb_buf_release(&source->tap);
     sb_cpio_links_release(&source->links);
     free(source);
@@ -816,6 +874,8 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
     source->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     source->base.total = input->pipe ? 0 : input->file->st.st_size;
     code = source->locale ? SB_OK : sb_fail_memory(err);
+    if (!code)
+        code = sb_charset_open(&source->charset, sb_context_now->charset, err);
     if (!code)
         code = sb_flow_open(&source->flow, input, options->max_size, err);
     if (!code)
@@ -881,14 +941,23 @@ static const char *unproved(const struct sb_input *input)
 }
 
 static const struct sb_kind_word tar_words[] = {
-    {"tar", SB_FILTER_NONE, false},      {"tar.gz", SB_FILTER_GZIP, false},
-    {"tgz", SB_FILTER_GZIP, false},      {"tar.bz2", SB_FILTER_BZIP2, false},
-    {"tbz2", SB_FILTER_BZIP2, false},    {"tbz", SB_FILTER_BZIP2, false},
-    {"tar.xz", SB_FILTER_XZ, false},     {"txz", SB_FILTER_XZ, false},
-    {"tar.lzma", SB_FILTER_LZMA, false}, {"tlz", SB_FILTER_LZMA, false},
-    {"tar.zst", SB_FILTER_ZSTD, false},  {"tzst", SB_FILTER_ZSTD, false},
-    {"tar.lz4", SB_FILTER_LZ4, false},   {"tar.Z", SB_FILTER_COMPRESS, false},
-    {"taz", SB_FILTER_COMPRESS, false},  {0},
+    {"tar", SB_FILTER_NONE, false},
+    {"tar.gz", SB_FILTER_GZIP, false},
+    {"tgz", SB_FILTER_GZIP, false},
+    {"tar.bz2", SB_FILTER_BZIP2, false},
+    {"tbz2", SB_FILTER_BZIP2, false},
+    {"tbz", SB_FILTER_BZIP2, false},
+    {"tar.xz", SB_FILTER_XZ, false},
+    {"txz", SB_FILTER_XZ, false},
+    {"tar.lzma", SB_FILTER_LZMA, false},
+    {"tlz", SB_FILTER_LZMA, false},
+    {"tar.zst", SB_FILTER_ZSTD, false},
+    {"tzst", SB_FILTER_ZSTD, false},
+    {"tar.lz4", SB_FILTER_LZ4, false},
+    {"tar.Z", SB_FILTER_COMPRESS, false},
+    {"taz", SB_FILTER_COMPRESS, false},
+    {"tar.lz", SB_FILTER_LZIP, false},
+    {0},
 };
 
 static const struct sb_kind_word cpio_words[] = {

@@ -9,11 +9,12 @@
 
 /*
  * The place of the end record in the tail of the file, from the last one on. One whose comment ends
- * with the file is better than one with bytes behind it. -1: there is none.
+ * with the file is better than one with bytes behind it, and that better than one whose comment is
+ * cut short. -1: there is none.
  */
 static int64_t find_signature(const uint8_t *tail, size_t size)
 {
-    int64_t loose = -1;
+    int64_t loose = -1, cut = -1;
 
     for (int64_t i = (int64_t)size - SB_ZIP_END_SIZE; i >= 0; i--) {
         size_t end;
@@ -25,8 +26,10 @@ static int64_t find_signature(const uint8_t *tail, size_t size)
             return i;
         if (end < size && loose < 0)
             loose = i;
+        if (end > size && cut < 0)
+            cut = i;
     }
-    return loose;
+    return loose < 0 ? cut : loose;
 }
 
 static enum sb_code no_end(const struct sb_file *file, struct sb_error *err)
@@ -96,6 +99,41 @@ static enum sb_code read_end_64(const struct sb_file *file, struct raw_end *end,
                    file->name);
 }
 
+static enum sb_code find_at(const struct sb_file *file, uint32_t signature, int64_t at, bool *found,
+                            struct sb_error *err)
+{
+    uint8_t head[4];
+    size_t got;
+    enum sb_code code = sb_file_read(file, head, sizeof(head), at, &got, err);
+
+    *found = !code && got == sizeof(head) && sb_get_u32(head) == signature;
+    return code;
+}
+
+/*
+ * Something moved the directory away from its offset: is that before the members too, or between?
+ * Where the member of the first record is tells it.
+ */
+static enum sb_code place_members(const struct sb_file *file, struct sb_zip_end *end,
+                                  struct sb_error *err)
+{
+    uint8_t record[SB_ZIP_CENTRAL_SIZE];
+    bool moved, unmoved;
+    int64_t offset;
+
+    if (end->base == 0 || end->size < SB_ZIP_CENTRAL_SIZE)
+        return SB_OK;
+    if (sb_file_read_exactly(file, record, sizeof(record), end->start, err))
+        return err->code;
+    offset = sb_get_u32(record + 42);
+    if (find_at(file, SB_ZIP_LOCAL, end->base + offset, &moved, err) ||
+        find_at(file, SB_ZIP_LOCAL, offset, &unmoved, err))
+        return err->code;
+    if (unmoved && !moved)
+        end->base = 0;
+    return SB_OK;
+}
+
 /*
  * The directory ends where the end record begins; its offset as recorded is less by what was put
  * before the zip. Where bytes stand between the two (some writers sign there), the offset counts.
@@ -103,8 +141,8 @@ static enum sb_code read_end_64(const struct sb_file *file, struct raw_end *end,
 static enum sb_code place_directory(const struct sb_file *file, const struct raw_end *raw,
                                     struct sb_zip_end *out, struct sb_error *err)
 {
-    uint8_t head[4];
     int64_t places[2];
+    bool found;
 
     if (raw->size > (uint64_t)raw->at || raw->offset > (uint64_t)raw->at - raw->size)
         return sb_fail(err, SB_DAMAGED,
@@ -120,10 +158,10 @@ static enum sb_code place_directory(const struct sb_file *file, const struct raw
         out->base = places[i] - (int64_t)raw->offset;
         if (raw->size == 0)
             return SB_OK;
-        if (sb_file_read_exactly(file, head, sizeof(head), places[i], err))
+        if (find_at(file, SB_ZIP_CENTRAL, places[i], &found, err))
             return err->code;
-        if (sb_get_u32(head) == SB_ZIP_CENTRAL)
-            return SB_OK;
+        if (found)
+            return place_members(file, out, err);
     }
     return sb_fail(err, SB_DAMAGED, "%s: the central directory is not where it should be",
                    file->name);
@@ -183,7 +221,10 @@ enum sb_code sb_zip_find_end(const struct sb_file *file, struct sb_zip_end *out,
         goto done;
     }
     code = read_end(file, tail + found, tail_at + found, out, err);
-    found += SB_ZIP_END_SIZE + (int64_t)out->comment;
+    found += SB_ZIP_END_SIZE;
+    out->cut = found + (int64_t)out->comment > (int64_t)size;
+    out->comment = out->cut ? size - (size_t)found : out->comment;
+    found += (int64_t)out->comment;
     out->junk = measure_junk(tail + found, size - (size_t)found);
 done:
     free(tail);
@@ -277,20 +318,18 @@ static const char *place_record(struct sb_zip_record *record, struct wide wide,
                                 const struct sb_zip_end *end)
 {
     uint64_t room = (uint64_t)(end->start - end->base);
-    uint64_t head = SB_ZIP_LOCAL_SIZE + record->name_size;
 
-    if (wide.offset > room || room - wide.offset < head)
+    if (wide.offset > room || room - wide.offset < SB_ZIP_LOCAL_SIZE)
         return "its offset lies outside of the zip";
-    if (wide.packed > room - wide.offset - head)
+    if (wide.packed > room - wide.offset - SB_ZIP_LOCAL_SIZE)
         return "its bytes reach beyond where the central directory begins";
     if (wide.size > INT64_MAX)
         return "its size is out of range";
-    if (record->method == SB_ZIP_STORED && wide.size != wide.packed &&
-        !(record->flags & SB_ZIP_ENCRYPTED))
-        return "it is stored as it is, but two sizes are given";
+    record->two_sizes = record->method == SB_ZIP_STORED && wide.size != wide.packed &&
+                        !(record->flags & SB_ZIP_ENCRYPTED);
     record->offset = end->base + (int64_t)wide.offset;
     record->packed = (int64_t)wide.packed;
-    record->size = (int64_t)wide.size;
+    record->size = record->two_sizes ? record->packed : (int64_t)wide.size;
     return NULL;
 }
 
@@ -304,6 +343,7 @@ static void read_record(const struct sb_zip_walk *walk, const uint8_t *data,
     };
 
     *record = (struct sb_zip_record){
+        .version = data[4],
         .host = data[5],
         .flags = sb_get_u16(data + 8),
         .method = sb_get_u16(data + 10),

@@ -19,6 +19,7 @@ struct sb_zip_end {
     int64_t count; /* of its records */
     bool wraps;    /* count is given in 16 bits, which some writers let overflow */
     size_t comment; /* bytes */
+    bool cut;       /* there should be more of it */
     int64_t junk;   /* bytes behind the end, unless they are NULs */
 };
 
@@ -29,7 +30,8 @@ enum sb_code sb_zip_find_end(const struct sb_file *file, struct sb_zip_end *out,
 
 /* A record; what it points to lives until the next call on the walk. */
 struct sb_zip_record {
-    unsigned host; /* SB_ZIP_HOST_... */
+    unsigned version; /* of what made it, times ten */
+    unsigned host;    /* SB_ZIP_HOST_... */
     unsigned flags;
     unsigned method;
     unsigned dos_time;
@@ -38,6 +40,7 @@ struct sb_zip_record {
     uint32_t attributes;
     int64_t packed; /* bytes in the file */
     int64_t size;
+    bool two_sizes; /* stored as it is, but said to have another size; then size is packed */
     int64_t offset; /* of its local header, in the file */
     const uint8_t *name;
     size_t name_size;

@@ -46,7 +46,13 @@ enum {
 };
 
 /* Which system's attributes a member has. */
-enum { SB_ZIP_HOST_FAT = 0, SB_ZIP_HOST_UNIX = 3, SB_ZIP_HOST_DARWIN = 19 };
+enum {
+    SB_ZIP_HOST_FAT = 0,
+    SB_ZIP_HOST_UNIX = 3,
+    SB_ZIP_HOST_HPFS = 6,  /* OS/2 */
+    SB_ZIP_HOST_NTFS = 11, /* as Info-ZIP counts */
+    SB_ZIP_HOST_DARWIN = 19,
+};
 
 /* Of FAT attributes. */
 enum { SB_ZIP_FAT_READ_ONLY = 1 << 0, SB_ZIP_FAT_DIRECTORY = 1 << 4 };

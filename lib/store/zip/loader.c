@@ -1,5 +1,6 @@
 #include "store/zip/loader.h"
 
+#include "core/context.h"
 #include "core/interrupt.h"
 #include "core/io.h"
 #include "store/zip/foreign.h"
@@ -34,6 +35,8 @@ struct zip_loader {
     bool ended;   /* the compressed stream said so */
     uint32_t crc; /* of what came out so far */
     bool wrong_sum;
+
+    struct sb_zip_naming naming; /* of local headers */
 };
 
 enum sb_code sb_zip_loader_new(struct sb_loader **out, struct sb_source *source,
@@ -47,9 +50,11 @@ enum sb_code sb_zip_loader_new(struct sb_loader **out, struct sb_source *source,
     loader->base.source = source;
     loader->file = file;
     loader->window = malloc(WINDOW_SIZE);
-    if (!loader->window) {
+    if (!loader->window)
+        sb_fail_memory(err);
+    if (!loader->window || sb_charset_open(&loader->naming.charset, sb_context_now->charset, err)) {
         sb_zip_loader_free(&loader->base);
-        return sb_fail_memory(err);
+        return err->code;
     }
     *out = &loader->base;
     return SB_OK;
@@ -65,6 +70,8 @@ void sb_zip_loader_free(struct sb_loader *loader)
     sb_zip_lzma_free(zip->lzma);
     free(zip->window);
     free(zip->block);
+    sb_charset_free(zip->naming.charset);
+    sb_buf_release(&zip->naming.name);
     free(zip);
 }
 
@@ -162,6 +169,35 @@ enum sb_code sb_zip_read_local(const uint8_t *header, const struct sb_zip_file *
     return SB_OK;
 }
 
+/* Is the name in the local header another one, also when it is read as one of DOS? */
+static enum sb_code check_name(struct zip_loader *loader, const struct sb_zip_place *place,
+                               const struct sb_zip_local *local, bool *differs,
+                               struct sb_error *err)
+{
+    struct sb_zip_name name = {.size = local->name_size, .dos = true};
+    struct sb_buf *read = &loader->naming.name;
+    const uint8_t *header;
+    size_t have;
+    enum sb_code code =
+        look(loader, place->offset, SB_ZIP_LOCAL_SIZE + name.size, &header, &have, err);
+
+    if (code)
+        return code;
+    *differs = sb_zip_name_check(header + SB_ZIP_LOCAL_SIZE, name.size) != place->name_check;
+    if (!*differs)
+        return SB_OK;
+    code = look(loader, place->offset, (size_t)(local->data - place->offset), &header, &have, err);
+    if (code)
+        return code;
+    name.flags = sb_get_u16(header + 6);
+    name.text = header + SB_ZIP_LOCAL_SIZE;
+    name.extra = name.text + name.size;
+    name.extra_size = local->extra_size;
+    code = sb_zip_name_read(&loader->naming, &name, err);
+    *differs = sb_zip_name_check(read->data, read->size) != place->name_check;
+    return code;
+}
+
 /* Finds the member's bytes. */
 static enum sb_code begin(struct zip_loader *loader, const struct sb_member *member,
                           struct sb_events *events, struct sb_error *err)
@@ -170,17 +206,21 @@ static enum sb_code begin(struct zip_loader *loader, const struct sb_member *mem
     struct sb_zip_local local;
     const uint8_t *header;
     size_t have;
+    bool differs;
     enum sb_code code;
 
     code = look(loader, place.offset, SB_ZIP_LOCAL_SIZE, &header, &have, err);
     if (code == SB_OK)
         code = sb_zip_read_local(header, loader->file, member, &local, err);
     if (code == SB_OK)
-        code = look(loader, place.offset, SB_ZIP_LOCAL_SIZE + local.name_size, &header, &have, err);
+        code = check_name(loader, &place, &local, &differs, err);
     if (code)
         return code;
-    if (sb_zip_name_check(header + SB_ZIP_LOCAL_SIZE, local.name_size) != place.name_check)
-        local.differs = "its local header has another name than the central directory";
+    if (differs && sb_events_add(events, SB_WARNING, "name", member->entry.path,
+                                 "its local header has another name than the central directory, "
+                                 "which is the one that counts",
+                                 err))
+        return err->code;
     if (local.differs &&
         sb_events_add(events, SB_PROBLEM, "damaged", member->entry.path, local.differs, err))
         return err->code;

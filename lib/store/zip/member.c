@@ -16,7 +16,7 @@
 #define UP_HEADER          5
 #define LONGEST_UX_N_FIELD 8
 
-unsigned sb_zip_name_check(const uint8_t *name, size_t size)
+unsigned sb_zip_name_check(const void *name, size_t size)
 {
     uint32_t sum = sb_crc32c(0, name, size);
 
@@ -36,10 +36,8 @@ struct sb_zip_place sb_zip_place_of(const struct sb_member *member)
     };
 }
 
-static void set_place(struct sb_member *member, const struct sb_zip_record *record)
+static void set_place(struct sb_member *member, const struct sb_zip_record *record, uint64_t check)
 {
-    uint64_t check = sb_zip_name_check(record->name, record->name_size);
-
     member->place[0] = (uint64_t)record->offset;
     member->place[1] = (uint64_t)record->packed;
     member->place[2] =
@@ -47,41 +45,58 @@ static void set_place(struct sb_member *member, const struct sb_zip_record *reco
 }
 
 /* Info-ZIP's name in UTF-8 counts as long as nobody has changed the other one. */
-static bool find_utf8_name(const struct sb_zip_record *record, struct sb_zip_extra *out)
+static bool find_utf8_name(const struct sb_zip_name *name, struct sb_zip_extra *out)
 {
-    const uint8_t *at = record->extra;
+    const uint8_t *at = name->extra;
 
-    while (sb_zip_next_extra(&at, record->extra + record->extra_size, out)) {
+    while (sb_zip_next_extra(&at, name->extra + name->extra_size, out)) {
         if (out->id == SB_ZIP_EXTRA_UP && out->size > UP_HEADER && out->data[0] == 1)
-            return sb_get_u32(out->data + 1) == crc32(0, record->name, (uInt)record->name_size) &&
+            return sb_get_u32(out->data + 1) == crc32(0, name->text, (uInt)name->size) &&
                    sb_is_utf8((const char *)out->data + UP_HEADER, out->size - UP_HEADER);
     }
     return false;
+}
+
+enum sb_code sb_zip_name_read(struct sb_zip_naming *naming, const struct sb_zip_name *name,
+                              struct sb_error *err)
+{
+    const char *text = (const char *)name->text;
+    bool says_utf8 = name->flags & SB_ZIP_UTF8;
+    struct sb_zip_extra utf8;
+    enum sb_code code;
+
+    if (find_utf8_name(name, &utf8))
+        code = sb_buf_set(&naming->name, utf8.data + UP_HEADER, utf8.size - UP_HEADER);
+    else if (naming->charset && !says_utf8)
+        code = sb_charset_decode(naming->charset, text, name->size, &naming->name);
+    else if (name->dos && !says_utf8 && !sb_is_utf8(text, name->size))
+        code = sb_cp437_decode(text, name->size, &naming->name);
+    else
+        code = sb_buf_set(&naming->name, text, name->size);
+    naming->failed = code == SB_INVALID;
+    return code == SB_NOMEM ? sb_fail_memory(err) : SB_OK;
+}
+
+/* As unzip has it, which counts NTFS among these only where NT 5 wrote. */
+static bool is_of_dos(const struct sb_zip_record *record)
+{
+    return record->host == SB_ZIP_HOST_FAT || record->host == SB_ZIP_HOST_HPFS ||
+           (record->host == SB_ZIP_HOST_NTFS && record->version == 50);
 }
 
 /*
  * Directories end in '/'. Some programs of FAT systems write '\' between components: those names
  * have no '/' at all.
  */
-static enum sb_code set_name(struct sb_member *member, const struct sb_zip_record *record,
-                             struct sb_buf *name, struct sb_error *err)
+static void set_name(struct sb_member *member, const struct sb_zip_record *record,
+                     struct sb_buf *name)
 {
-    struct sb_zip_extra utf8;
-    enum sb_code code;
-
-    if (find_utf8_name(record, &utf8))
-        code = sb_buf_set(name, utf8.data + UP_HEADER, utf8.size - UP_HEADER);
-    else
-        code = sb_buf_set(name, record->name, record->name_size);
-    if (code)
-        return sb_fail_memory(err);
     if (record->host == SB_ZIP_HOST_FAT && !memchr(name->data, '/', name->size)) {
         for (size_t i = 0; i < name->size; i++)
             name->data[i] = name->data[i] == '\\' ? '/' : name->data[i];
     }
     member->entry.path = name->data;
     member->entry.path_size = name->size;
-    return SB_OK;
 }
 
 static void set_special(struct sb_member *member, mode_t mode)
@@ -236,19 +251,23 @@ static void set_extras(struct sb_member *member, const struct sb_zip_record *rec
 }
 
 enum sb_code sb_zip_member_fill(struct sb_member *member, const struct sb_zip_record *record,
-                                struct sb_zip_clock *clock, struct sb_buf *name,
+                                struct sb_zip_clock *clock, struct sb_zip_naming *naming,
                                 struct sb_error *err)
 {
+    const struct sb_zip_name name = {record->name,       record->name_size, record->extra,
+                                     record->extra_size, record->flags,     is_of_dos(record)};
+
     *member = (struct sb_member){.dir_fd = -1};
-    if (set_name(member, record, name, err))
+    if (sb_zip_name_read(naming, &name, err))
         return err->code;
+    set_place(member, record, sb_zip_name_check(naming->name.data, naming->name.size));
+    set_name(member, record, &naming->name);
     set_type(member, record);
     set_extras(member, record, clock);
     if (record->comment_size > 0)
         member->has |= SB_KEEPS_COMMENT;
     if (member->entry.type != SB_DIR && !member->special)
         member->entry.size = record->size;
-    set_place(member, record);
     return SB_OK;
 }
 

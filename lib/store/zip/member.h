@@ -5,6 +5,7 @@
 #define SB_STORE_ZIP_MEMBER_H
 
 #include "core/buf.h"
+#include "store/charset.h"
 #include "store/member.h"
 #include "store/zip/directory.h"
 
@@ -15,15 +16,39 @@ struct sb_zip_clock {
     int64_t start; /* of that hour, in seconds since 1970 */
 };
 
+/* How names become UTF-8; {0} is the usual way. */
+struct sb_zip_naming {
+    struct sb_charset *charset; /* of names that do not say theirs; NULL: the usual ones. Kept */
+    struct sb_buf name;         /* the last one */
+    bool failed;                /* it is none in the charset, and stands as it is */
+};
+
 /*
- * Fills in the member but for hard_link, located and at. Its name is that of the record, or the
- * UTF-8 name beside it where that belongs to it; it is copied to `name`, which lives with the
- * member. Of the times that a zip may hold, the most precise one; a mode only where the record has
- * one. place[] is for the loaders: entry.size and place[] are all that they look at.
+ * Fills in the member but for hard_link, located and at. Its name is naming->name, which lives with
+ * the member. Of the times that a zip may hold, the most precise one; a mode only where the record
+ * has one. place[] is for the loaders: entry.size and place[] are all that they look at.
  */
 enum sb_code sb_zip_member_fill(struct sb_member *member, const struct sb_zip_record *record,
-                                struct sb_zip_clock *clock, struct sb_buf *name,
+                                struct sb_zip_clock *clock, struct sb_zip_naming *naming,
                                 struct sb_error *err) SB_CHECKED;
+
+/* A name, with the flags and extra fields of its header. */
+struct sb_zip_name {
+    const uint8_t *text;
+    size_t size;
+    const uint8_t *extra;
+    size_t extra_size;
+    unsigned flags;
+    bool dos; /* its bytes are CP437, unless they are UTF-8 */
+};
+
+/*
+ * Sets naming->name: to the UTF-8 name in the extra fields where that belongs to this one; to this
+ * one as it stands where its flags say that it is UTF-8; else to this one by naming->charset, or of
+ * DOS by CP437, or as it stands. SB_NOMEM.
+ */
+enum sb_code sb_zip_name_read(struct sb_zip_naming *naming, const struct sb_zip_name *name,
+                              struct sb_error *err) SB_CHECKED;
 
 /*
  * Takes from the extra fields of a local header what only they hold: owners, in the files of old
@@ -40,11 +65,11 @@ struct sb_zip_place {
     int64_t packed;
     uint32_t crc;
     unsigned method;
-    unsigned name_check; /* of sb_zip_name_check, of the record's own name */
+    unsigned name_check; /* of sb_zip_name_check, of the name that was read */
 };
 struct sb_zip_place sb_zip_place_of(const struct sb_member *member);
 
 /* 16 bits that tell most names apart. */
-unsigned sb_zip_name_check(const uint8_t *name, size_t size);
+unsigned sb_zip_name_check(const void *name, size_t size);
 
 #endif

@@ -2,6 +2,7 @@
 #include "store/sinks.h"
 
 #include "archive/database.h"
+#include "core/context.h"
 #include "core/number.h"
 #include "store/zip/directory.h"
 #include "store/zip/format.h"
@@ -18,7 +19,7 @@ struct zip_source {
     struct sb_zip_end end;
     struct sb_zip_walk walk;
     struct sb_zip_clock clock;
-    struct sb_buf name;
+    struct sb_zip_naming naming;
     bool locate;
     int64_t last_end; /* of the member before, as far as the directory says */
     bool out_of_order;
@@ -29,13 +30,15 @@ static void free_source(struct sb_source *base)
     struct zip_source *zip = (struct zip_source *)base;
 
     sb_zip_walk_end(&zip->walk);
-    sb_buf_release(&zip->name);
+    sb_charset_free(zip->naming.charset);
+    sb_buf_release(&zip->naming.name);
     free(zip);
 }
 
+/* At the earliest: the name in the local header may be shorter than this one. */
 static int64_t end_of(const struct sb_zip_record *record)
 {
-    return record->offset + SB_ZIP_LOCAL_SIZE + (int64_t)record->name_size + record->packed;
+    return record->offset + SB_ZIP_LOCAL_SIZE + record->packed;
 }
 
 static enum sb_code overlap(const struct zip_source *zip, struct sb_error *err)
@@ -174,13 +177,19 @@ static enum sb_code locate(const struct zip_source *zip, struct sb_member *membe
 static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_record *record,
                                 struct sb_member *member, struct sb_error *err)
 {
-    if (sb_zip_member_fill(member, record, &zip->clock, &zip->name, err))
+    if (sb_zip_member_fill(member, record, &zip->clock, &zip->naming, err))
         return err->code;
+    if (zip->naming.failed)
+        sb_tell(zip->notify, SB_PROBLEM, "name", member->entry.path, SB_NOT_IN_CHARSET,
+                sb_context_now->charset);
     if (record->defect) {
         sb_tell(zip->notify, SB_PROBLEM, "damaged", member->entry.path, "%s; left out",
                 record->defect);
         return SB_END;
     }
+    if (record->two_sizes)
+        sb_tell(zip->notify, SB_PROBLEM, "damaged", member->entry.path,
+                "is stored as it is, but two sizes are given: it has all of its bytes");
     if (check_place(zip, record, err))
         return err->code;
     if (record->flags & (SB_ZIP_ENCRYPTED | SB_ZIP_HIDDEN)) {
@@ -242,7 +251,8 @@ static const struct sb_source_ops zip_ops = {
 static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
                           const struct sb_source_options *options, struct sb_error *err)
 {
-    if (sb_input_spool(input, options->max_size, err) ||
+    if (sb_charset_open(&zip->naming.charset, sb_context_now->charset, err) ||
+        sb_input_spool(input, options->max_size, err) ||
         sb_zip_find_end(input->file, &zip->end, err))
         return err->code;
     zip->file.bytes = input->file;
@@ -251,6 +261,9 @@ static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
     if (zip->end.junk > 0)
         sb_tell(zip->notify, SB_WARNING, "junk", NULL, "%s: has %lld bytes behind its end",
                 zip->base.name, (long long)zip->end.junk);
+    if (zip->end.cut)
+        sb_tell(zip->notify, SB_WARNING, "comment", NULL,
+                "%s: its comment, which nothing follows, is cut short", zip->base.name);
     if (zip->end.comment > 0)
         sb_tell(zip->notify, SB_NOTE, "comment", NULL,
                 "%s: has a comment of %zu bytes, which is not taken along", zip->base.name,

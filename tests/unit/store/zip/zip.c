@@ -4,6 +4,7 @@
 #include "check.h"
 
 #include "core/buf.h"
+#include "core/context.h"
 #include "store/kind.h"
 #include "store/zip/format.h"
 
@@ -26,9 +27,11 @@ struct zip {
 
 struct part {
     const char *name;
+    const char *local_name; /* NULL: the same */
     const char *data;
     unsigned method;
     unsigned flags;
+    unsigned version;
     unsigned host;
     uint32_t attributes;
     const char *extra;
@@ -56,6 +59,7 @@ static size_t deflated(const char *data, size_t size, uint8_t *out, size_t room)
 
 static void add(struct zip *zip, const struct part *part)
 {
+    const char *local_name = part->local_name ? part->local_name : part->name;
     size_t size = strlen(part->data), packed = size, name_size = strlen(part->name);
     uint8_t data[512], local[SB_ZIP_LOCAL_SIZE] = {0}, central[SB_ZIP_CENTRAL_SIZE] = {0};
     uint32_t crc = (uint32_t)crc32(0, (const Bytef *)part->data, (uInt)size);
@@ -73,17 +77,19 @@ static void add(struct zip *zip, const struct part *part)
     sb_put_u32(local + 14, crc);
     sb_put_u32(local + 18, (uint32_t)packed);
     sb_put_u32(local + 22, (uint32_t)size);
-    sb_put_u16(local + 26, (unsigned)name_size);
+    sb_put_u16(local + 26, (unsigned)strlen(local_name));
 
     sb_put_u32(central, SB_ZIP_CENTRAL);
+    central[4] = (uint8_t)part->version;
     central[5] = (uint8_t)part->host;
     memcpy(central + 6, local + 4, 26);
+    sb_put_u16(central + 28, (unsigned)name_size);
     sb_put_u16(central + 30, (unsigned)part->extra_size);
     sb_put_u32(central + 38, part->attributes);
     sb_put_u32(central + 42, (uint32_t)zip->bytes.size);
 
     append(&zip->bytes, local, sizeof(local));
-    append(&zip->bytes, part->name, name_size);
+    append(&zip->bytes, local_name, strlen(local_name));
     append(&zip->bytes, data, packed);
     append(&zip->central, central, sizeof(central));
     append(&zip->central, part->name, name_size);
@@ -303,6 +309,31 @@ static void bytes_around(void)
     sb_put_u16(end_of(&zip) + 20, 4);
     append(&zip.bytes, "note", 4);
     CHECK_READS(&zip, SOUND, .stream = false);
+    sb_buf_cut(&zip.bytes, zip.bytes.size - 1);
+    CHECK_READS(&zip, "comment: -\n" SOUND, .stream = false);
+    release(&zip);
+}
+
+/* Padding before the directory, which its offset counts or not, and before the end record. */
+static void bytes_between(void)
+{
+    struct zip zip = make_two();
+    size_t end = zip.bytes.size - SB_ZIP_END_SIZE;
+    struct sb_buf padded = {.size = 0};
+
+    append(&padded, zip.bytes.data, zip.start);
+    append(&padded, "padding", 7);
+    append(&padded, zip.bytes.data + zip.start, zip.bytes.size - zip.start);
+    CHECK_READS(&((struct zip){.bytes = padded}), SOUND, .stream = false);
+    sb_put_u32((uint8_t *)padded.data + end + 7 + 16, (uint32_t)zip.start + 7);
+    CHECK_READS(&((struct zip){.bytes = padded}), SOUND, .stream = false);
+
+    sb_buf_clear(&padded);
+    append(&padded, zip.bytes.data, end);
+    append(&padded, "padding", 7);
+    append(&padded, zip.bytes.data + end, SB_ZIP_END_SIZE);
+    CHECK_READS(&((struct zip){.bytes = padded}), SOUND, .stream = false);
+    sb_buf_release(&padded);
     release(&zip);
 }
 
@@ -362,7 +393,7 @@ static void sizes_that_lie(void)
     CHECK_READS(&zip, "stored=text\ndamaged: packed\ndamaged: packed\n", .stream = false);
     sb_put_u32(record(&zip, 1) + 24, size);
     sb_put_u32(record(&zip, 0) + 24, 3);
-    CHECK_READS(&zip, "damaged: stored\npacked=" LONG "\n", .stream = false);
+    CHECK_READS(&zip, "damaged: stored\n" SOUND, .stream = false);
     release(&zip);
 }
 
@@ -371,7 +402,7 @@ static void headers_that_disagree(void)
     struct zip zip = make_two();
 
     local(&zip, 0)[30] = 'S';
-    CHECK_READS(&zip, "damaged: stored\n" SOUND, .stream = false);
+    CHECK_READS(&zip, "name: stored\n" SOUND, .stream = false);
     local(&zip, 0)[30] = 's';
     sb_put_u16(local(&zip, 0) + 8, SB_ZIP_DEFLATED);
     CHECK_READS(&zip, "damaged: stored\npacked=" LONG "\n", .stream = false);
@@ -384,6 +415,36 @@ static void headers_that_disagree(void)
     sb_put_u32(local(&zip, 0), 0);
     CHECK_READS(&zip, "damaged: stored\npacked=" LONG "\n", .stream = false);
     release(&zip);
+}
+
+/* The local header has its name by itself: shorter, longer, in another charset. */
+static void local_names(void)
+{
+    static const struct {
+        const char *central, *local;
+        unsigned flags; /* of the local header */
+        const char *reads;
+    } cases[] = {
+        {"name", "", 0, "name: name\nname=text\n"},
+        {"name", "another name", 0, "name: name\nname=text\n"},
+        {"\x81", "\xc3\xbc", SB_ZIP_UTF8, "\xc3\xbc=text\n"},
+        {"\xc3\xbc", "\x81", 0, "\xc3\xbc=text\n"},
+        {"\xc3\xbc", "\x81", SB_ZIP_UTF8, "name: \xc3\xbc\n\xc3\xbc=text\n"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct zip zip = {.count = 0};
+        char all[256];
+
+        add(&zip,
+            &(struct part){.name = cases[i].central, .local_name = cases[i].local, .data = "text"});
+        sb_put_u16(local(&zip, 0) + 6, cases[i].flags);
+        add(&zip, &(struct part){.name = "next", .data = "more"});
+        finish(&zip);
+        snprintf(all, sizeof(all), "%snext=more\n", cases[i].reads);
+        CHECK_READS(&zip, all, .stream = false);
+        release(&zip);
+    }
 }
 
 /* The bomb: many members over the same bytes. */
@@ -578,6 +639,37 @@ static void extra_fields(void)
     sb_source_free(source);
 }
 
+static void check_name(const struct part *part, const char *wanted)
+{
+    struct sb_source *source;
+    struct sb_member member = first_member(part, &source);
+
+    CHECK_TEXT(member.entry.path, wanted);
+    sb_source_free(source);
+}
+
+static void charsets(void)
+{
+    struct sb_context context, *former;
+
+    check_name(&(struct part){.name = "\x81", .data = ""}, "\xc3\xbc");
+    check_name(&(struct part){.name = "\xc3\xbc", .data = ""}, "\xc3\xbc");
+    check_name(&(struct part){.name = "\x81", .data = "", .flags = SB_ZIP_UTF8}, "\x81");
+    check_name(&(struct part){.name = "\x81", .data = "", .host = 3}, "\x81");
+    check_name(&(struct part){.name = "\x81", .data = "", .host = 6}, "\xc3\xbc");
+    check_name(&(struct part){.name = "\x81", .data = "", .host = 10}, "\x81");
+    check_name(&(struct part){.name = "\x81", .data = "", .host = 11}, "\x81");
+    check_name(&(struct part){.name = "\x81", .data = "", .host = 11, .version = 50}, "\xc3\xbc");
+
+    sb_context_init(&context);
+    context.charset = "437";
+    former = sb_context_enter(&context);
+    check_name(&(struct part){.name = "\x81", .data = "", .host = 3}, "\xc3\xbc");
+    check_name(&(struct part){.name = "\xc3\xbc", .data = ""}, "\xe2\x94\x9c\xe2\x95\x9d");
+    check_name(&(struct part){.name = "\xc3\xbc", .data = "", .flags = SB_ZIP_UTF8}, "\xc3\xbc");
+    sb_context_enter(former);
+}
+
 static void dos_names(void)
 {
     struct sb_source *source;
@@ -594,11 +686,13 @@ int main(void)
 {
     RUN(sound_ones);
     RUN(bytes_around);
+    RUN(bytes_between);
     RUN(cut_short);
     RUN(too_large_for_a_pipe);
     RUN(damaged_bytes);
     RUN(sizes_that_lie);
     RUN(headers_that_disagree);
+    RUN(local_names);
     RUN(members_over_each_other);
     RUN(members_in_another_order);
     RUN(places_outside);
@@ -609,5 +703,6 @@ int main(void)
     RUN(modes);
     RUN(extra_fields);
     RUN(dos_names);
+    RUN(charsets);
     return check_end();
 }
