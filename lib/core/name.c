@@ -90,8 +90,6 @@ static const char *component_problem(const char *component, size_t size)
         return "has a . component";
     if (size == 2 && component[0] == '.' && component[1] == '.')
         return "has a .. component";
-    if (size > SB_COMPONENT_MAX)
-        return "has a component of more than 255 bytes";
     return NULL;
 }
 
@@ -108,6 +106,8 @@ const char *sb_name_problem(const char *name, size_t size)
         return "begins with /";
     if (end[-1] == '/')
         return "ends with /";
+    if (size > SB_NAME_MAX)
+        return "is longer than 64 KiB";
     if (sb_name_depth(name, size) > SB_DEPTH_MAX)
         return "is more than 900 directories deep";
     for (const char *at = name; at <= end;) {

@@ -3,7 +3,7 @@
  *
  * A stored name is a run of bytes: components separated by single '/', no leading or trailing '/',
  * no empty, "." or ".." component, no NUL. The root directory is the empty name. Names need not be
- * UTF-8. Pure functions, thread-safe.
+ * UTF-8, nor does a file system have to take them. Pure functions, thread-safe.
  */
 #ifndef SB_CORE_NAME_H
 #define SB_CORE_NAME_H
@@ -14,11 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SB_COMPONENT_MAX 255 /* bytes; what every usual file system allows */
-#define SB_DEPTH_MAX     900 /* directories above a file; SQLite's trigger depth ends at 1000 */
+#define SB_NAME_MAX  65536 /* bytes */
+#define SB_DEPTH_MAX 900   /* directories above a file; SQLite's trigger depth ends at 1000 */
 
 /*
- * NULL for a name that may be stored and unpacked, else what is wrong with it, as a short phrase
+ * NULL for a name that may be stored, else what is wrong with it, as a short phrase
  * ("has a .. component"). The empty name is wrong here.
  */
 const char *sb_name_problem(const char *name, size_t size);

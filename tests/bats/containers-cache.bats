@@ -157,3 +157,29 @@ k:1\nk:1/emb.float32\nk:1/emb.shape\nk:1/mask.shape\nk:1/meta.pkl'
     touch new/segments/segment_000000.arrow.tmp
     run_ok sb ls new
 }
+
+@test "keys of 252 and of 1000 bytes leave a cache for any container, and come back" {
+    short=$(printf 'k%.0s' {1..252}) long=$(printf 'K%.0s' {1..1000})
+    make_npy <<<'v.npy int32 [1] 7'
+    python3 - "$short" "$long" <<'END'
+import sys, tarfile
+
+with tarfile.open("keys.tar", "w") as tar:
+    for key in sys.argv[1:]:
+        tar.add("v.npy", key + ".npy")
+END
+    sb convert -q --to=cache keys.tar cache
+    run_ok sb convert -q --keys=keys.bag cache a.bag
+    run_ok sb convert --keys=keys.bag a.bag a.barecat
+    for kind in barecat tar zip; do
+        [[ $kind == barecat ]] || run_ok sb convert -q cache "a.$kind"
+        run_ok sb convert -q --to=cache "a.$kind" "back-$kind"
+        for key in "$short" "$long"; do
+            run_ok sb cat --npy "back-$kind" "$key"
+            sb cat --npy "back-$kind" "$key" | cmp - v.npy
+        done
+    done
+    run_fail 1 sb unpack -C out cache
+    stderr_has "$long.npy: cannot be created: File name too long"
+    stderr_has "shardbox unpack: cache: unpacked in part; problems, named above: 2"
+}

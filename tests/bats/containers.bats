@@ -608,3 +608,68 @@ opened() {
     run_ok sb find --type=f --iconv=CP437 pax.tar
     output_is "$(printf 'ü%.0s' {1..60})"
 }
+
+@test "a component longer than a file system takes goes everywhere but to a directory" {
+    dir=$(printf 'd%.0s' {1..300}) file=$(printf 'f%.0s' {1..1000})
+    python3 - "$dir" "$file" <<'END'
+import io, sys, tarfile
+
+dir, file = sys.argv[1:]
+with tarfile.open("a.tar", "w") as tar:
+    for name, data in (dir + "/in", b"one"), (dir + "/" + file, b"two"), ("short", b"three"):
+        info = tarfile.TarInfo(name)
+        info.size, info.mtime = len(data), 10**9
+        tar.addfile(info, io.BytesIO(data))
+END
+    run_ok sb convert a.tar a.barecat
+    run_ok sb verify a.barecat
+    for kind in tar tar.gz zip; do
+        run_ok sb convert -q a.barecat "b.$kind"
+        run_ok sb convert "b.$kind" "$kind.barecat"
+        run_ok sb find "$kind.barecat"
+        output_is "$dir"$'\n'"$dir/$file"$'\n'"$dir/in"$'\nshort'
+    done
+    for from in a.tar a.barecat b.zip; do
+        run_ok sb ls "$from" "$dir"
+        output_is "$file"$'\nin'
+        run_ok sb cat "$from" "$dir/$file"
+        output_is two
+        rm -rf out
+        run_fail 1 sb unpack -C out "$from"
+        stderr_has "$dir/in: cannot make a directory above it: File name too long"
+        stderr_has "$dir/$file: cannot make a directory above it: File name too long"
+        stderr_has "shardbox unpack: $from: unpacked in part"
+        [[ $(ls out) == short && $(<out/short) == three ]]
+    done
+    run_ok sb mv a.barecat "$dir/$file" "$file"
+    run_fail 1 sb convert --to=dir a.barecat dir
+    stderr_has "$file: cannot be created: File name too long"
+}
+
+@test "a zip holds names of 64 KiB less a byte, a tar of 64 KiB" {
+    python3 - <<'END'
+import tarfile
+
+with tarfile.open("a.tar", "w") as tar:
+    tar.addfile(tarfile.TarInfo("x" * 65535))
+    tar.addfile(tarfile.TarInfo("y" * 65536))
+    tar.addfile(tarfile.TarInfo("z" * 65537))
+END
+    run_fail 1 sb convert a.tar a.barecat
+    stderr_has "left out: the name is longer than 64 KiB"
+    run_ok sb convert a.barecat b.tar
+    run_ok sb diff -C b.tar a.barecat
+    run_fail 1 sb convert -q a.barecat a.zip
+    stderr_has "yyy: has a name longer than a zip can hold; left out"
+    [[ $(sb find a.zip | wc -c) == 65536 ]]
+}
+
+@test "a tar that lzip compressed is read" {
+    command -v bsdtar || skip "no bsdtar here"
+    make_tree tree
+    bsdtar --lzip -C tree -cf a.tar.lz .
+    run_ok sb unpack -C out a.tar.lz
+    diff -r --no-dereference tree out
+    run_fail 2 sb convert a.tar.lz b.tar.lz
+    [[ ! -e b.tar.lz ]]
+}

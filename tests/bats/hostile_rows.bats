@@ -137,9 +137,8 @@ bad_file() {
 
 # Names that must never be made; each is stored in place of dir/file.
 @test "names that no file may have" {
-    long=$(printf 'n%.0s' {1..300})
     for name in "''" "'../x'" "'a/../../x'" "'/abs'" "'a//b'" "'./a'" "'a/'" "'.'" "'..'" "'a/.'" \
-        "CAST(x'610062' AS TEXT)" "'$long'" "x'646972'"; do
+        "CAST(x'610062' AS TEXT)" "printf('%065537d', 1)" "x'646972'"; do
         rm -rf ./*
         make_good
         alter "UPDATE files SET path = $name WHERE path = 'dir/file'"

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -76,11 +77,11 @@ static void remember(struct sb_walk *walk, int fd)
 static enum sb_code go_down(struct sb_walk *walk, const char *name, size_t size, mode_t make,
                             struct sb_error *err)
 {
-    char component[SB_COMPONENT_MAX + 1];
+    char component[NAME_MAX + 1];
     int fd;
 
-    if (size > SB_COMPONENT_MAX)
-        return sb_fail_errno(err, ENAMETOOLONG, "a directory above it");
+    if (size > NAME_MAX)
+        return sb_fail_errno(err, ENAMETOOLONG, "cannot make a directory above it");
     memcpy(component, name, size);
     component[size] = '\0';
     if (open_component(innermost(walk), component, make, &fd, err))

@@ -103,7 +103,7 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
     (void)err;
     if (member->entry.path_size == 0)
         return SB_END;
-    if (member->entry.path_size < SB_ZIP_NAME_MAX)
+    if (member->entry.path_size + (member->entry.type == SB_DIR) <= SB_ZIP_NAME_MAX)
         return SB_OK;
     sb_tell(zip->notify, SB_PROBLEM, "name", member->entry.path,
             "has a name longer than a zip can hold; left out");

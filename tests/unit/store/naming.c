@@ -2,6 +2,8 @@
 
 #include "check.h"
 
+#include "core/name.h"
+
 struct told {
     int warnings;
     int problems;
@@ -68,7 +70,7 @@ static void what_is_taken_off(void)
 static void what_cannot_be_stored(void)
 {
     struct sb_naming naming = {.notify = &notify};
-    char longest[300];
+    static char longest[SB_NAME_MAX + 2];
 
     told = (struct told){0};
     memset(longest, 'x', sizeof(longest));
