@@ -1,8 +1,10 @@
 /*
  * The bytes of a zip file: its end, the central directory, extra fields, local headers, and what
- * its members inflate to, loaded and streamed, checked and unchecked. Whatever the bytes say, each
+ * its members inflate to, loaded and streamed, checked and unchecked, with names as they are and in
+ * a charset. Whatever the bytes say, each
  * of these ends, and no more comes out of a member than it declares.
  */
+#include "core/context.h"
 #include "store/kind.h"
 
 #include <stdlib.h>
@@ -92,6 +94,7 @@ static void read_zip(struct sb_input *input, bool no_check)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static struct sb_context charset, *former;
     struct sb_input input = {.path = "zip", .name = "zip"};
     int fd = memfd_create("zip", MFD_CLOEXEC);
     struct sb_error err;
@@ -101,7 +104,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         sb_file_take(&input.file, fd, "zip", &err))
         abort();
     read_zip(&input, false);
+    charset.charset = "SHIFT_JIS";
+    former = sb_context_enter(&charset);
     read_zip(&input, true);
+    sb_context_enter(former);
     sb_input_close(&input);
     return 0;
 }

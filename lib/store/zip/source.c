@@ -189,7 +189,7 @@ static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_reco
     }
     if (record->two_sizes)
         sb_tell(zip->notify, SB_PROBLEM, "damaged", member->entry.path,
-                "is stored as it is, but two sizes are given: it has all of its bytes");
+                "is stored, but said to have another size; all of its bytes are taken");
     if (check_place(zip, record, err))
         return err->code;
     if (record->flags & (SB_ZIP_ENCRYPTED | SB_ZIP_HIDDEN)) {
