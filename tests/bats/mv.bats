@@ -181,6 +181,8 @@ f|0|0|0|0' ]]
     deep=$(printf 'x/%.0s' {1..900})
     sb pack --append --prefix="$deep" a.barecat -C t 5
     refused "x: what is below it would be more than 900 directories deep" a.barecat x f
+    sb pack --append --prefix="l/${long:0:65530}" a.barecat -C t 5
+    refused "l: what is below it would have names longer than 64 KiB" a.barecat l long
     refused "d: what is below it would be more than 900 directories deep" a.barecat d "${deep%x/}y"
     refused "5: cannot be moved: its new name is more than 900 directories deep" \
         a.barecat 5 "${deep}y/z"

@@ -121,26 +121,31 @@ static enum sb_code run_for(struct sb_writer *writer, const char *sql, const str
     return code;
 }
 
-/* What is below a directory gets that many levels deeper. */
-static enum sb_code refuse_depth(struct sb_writer *writer, const struct name *from,
+/* What is below a directory gets that many levels deeper, and that many bytes longer. */
+static enum sb_code refuse_reach(struct sb_writer *writer, const struct name *from,
                                  const struct name *to, struct sb_error *err)
 {
-    static const char deepest[] =
-        "SELECT max(length(path) - length(replace(path, '/', ''))), 0 FROM (SELECT path FROM"
+    static const char most[] =
+        "SELECT max(length(path) - length(replace(path, '/', ''))),"
+        " max(length(CAST(path AS BLOB))) FROM (SELECT path FROM"
         " main.files WHERE " BELOW " UNION ALL SELECT path FROM main.dirs WHERE " BELOW ")";
     int64_t deeper =
         (int64_t)sb_name_depth(to->text, to->size) - (int64_t)sb_name_depth(from->text, from->size);
-    int64_t depth, nothing;
+    int64_t longer = (int64_t)to->size - (int64_t)from->size;
+    int64_t depth, size;
     bool found;
     enum sb_code code;
 
-    if (deeper <= 0)
+    if (deeper <= 0 && longer <= 0)
         return SB_OK;
-    code = two_numbers(writer, deepest, from, &found, &depth, &nothing, err);
-    if (code || depth + deeper <= SB_DEPTH_MAX)
-        return code;
-    return sb_fail(err, SB_LIMIT, "%s: what is below it would be more than %d directories deep",
-                   from->text, SB_DEPTH_MAX);
+    code = two_numbers(writer, most, from, &found, &depth, &size, err);
+    if (!code && depth + deeper > SB_DEPTH_MAX)
+        return sb_fail(err, SB_LIMIT, "%s: what is below it would be more than %d directories deep",
+                       from->text, SB_DEPTH_MAX);
+    if (!code && size + longer > SB_NAME_MAX)
+        return sb_fail(err, SB_LIMIT, "%s: what is below it would have names longer than 64 KiB",
+                       from->text);
+    return code;
 }
 
 /* Is there anything below this directory? */
@@ -220,7 +225,7 @@ static enum sb_code look(struct sb_writer *writer, const struct name *from, cons
         return sb_fail(err, SB_EXISTS, "%s: is a directory, and %s is none", to->text, from->text);
     if (*is_replaced && replaced->type == SB_DIR && (code = refuse_full(writer, to, err)))
         return code;
-    return entry->type == SB_DIR ? refuse_depth(writer, from, to, err) : SB_OK;
+    return entry->type == SB_DIR ? refuse_reach(writer, from, to, err) : SB_OK;
 }
 
 enum sb_code sb_writer_rename(struct sb_writer *writer, const char *from_text, size_t from_size,

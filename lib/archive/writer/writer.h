@@ -164,7 +164,7 @@ enum sb_code sb_writer_drop_dir(struct sb_writer *writer, const char *path, size
  *
  * `to` is a name that may be stored, in a directory that is there, and not within `from`. A file
  * that has it is replaced by a file, an empty directory by a directory; anything else there is
- * SB_EXISTS. SB_LIMIT for names that would be too deep, SB_NOENT.
+ * SB_EXISTS. SB_LIMIT for names that would be too deep or long, SB_NOENT.
  */
 enum sb_code sb_writer_rename(struct sb_writer *writer, const char *from, size_t from_size,
                               const char *to, size_t to_size, struct sb_error *err) SB_CHECKED;
