@@ -18,6 +18,9 @@ uint32_t sb_crc32c(uint32_t crc, const void *data, size_t size);
  * known. */
 uint32_t sb_crc32c_combine(uint32_t first, uint32_t second, int64_t second_size);
 
+/* CRC of what `crc` covered, followed by so many zeros; its time is that of the number's digits. */
+uint32_t sb_crc32c_zeros(uint32_t crc, int64_t count);
+
 /* The form in use: "sse4.2", "armv8" or "table". */
 const char *sb_crc32c_form(void);
 

@@ -18,19 +18,27 @@ static uint32_t multiply(uint32_t a, uint32_t b)
     return product;
 }
 
-/*
- * What follows shifts what came before by 8 bits a byte, so its CRC is multiplied by x^8 as often.
- * The initial value and the final XOR cancel out.
- */
-uint32_t sb_crc32c_combine(uint32_t first, uint32_t second, int64_t second_size)
+/* What follows shifts what came before by 8 bits a byte: it is multiplied by x^8 as often. */
+static uint32_t shift(uint32_t register_before, int64_t bytes)
 {
     uint32_t power = X_TO_8;
-    uint32_t shift = ONE;
 
-    for (uint64_t left = (uint64_t)second_size; left; left >>= 1) {
+    for (uint64_t left = (uint64_t)bytes; left; left >>= 1) {
         if (left & 1)
-            shift = multiply(shift, power);
+            register_before = multiply(register_before, power);
         power = multiply(power, power);
     }
-    return multiply(first, shift) ^ second;
+    return register_before;
+}
+
+/* The initial value and the final XOR cancel out. */
+uint32_t sb_crc32c_combine(uint32_t first, uint32_t second, int64_t second_size)
+{
+    return shift(first, second_size) ^ second;
+}
+
+/* Here they do not. */
+uint32_t sb_crc32c_zeros(uint32_t crc, int64_t count)
+{
+    return ~shift(~crc, count);
 }

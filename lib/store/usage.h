@@ -48,8 +48,8 @@ enum sb_code sb_table_usage(struct sb_table *table, const struct sb_usage_option
 /* Adds the amounts. */
 void sb_usage_add(struct sb_usage_line *sum, const struct sb_usage_line *more);
 
-/* For tables: an empty one, of paths at first; drops lines that have no name, and
- * adds the others to the total. */
+/* For tables: an empty one, of paths at first; drops lines that have no name, and adds the others
+ * to the total. */
 enum sb_code sb_usage_begin(struct sb_usage *usage, const struct sb_measure *measures,
                             size_t measure_count, size_t lines, struct sb_error *err) SB_CHECKED;
 void sb_usage_sum_up(struct sb_usage *usage);

@@ -1,4 +1,4 @@
-/* sb_crc32c_combine of lib/core/crc32c.h */
+/* sb_crc32c_combine and sb_crc32c_zeros of lib/core/crc32c.h */
 #include "check.h"
 #include "core/crc32c.h"
 
@@ -29,9 +29,25 @@ static void nothing_changes_nothing(void)
     CHECK(sb_crc32c_combine(0, crc, 9) == crc);
 }
 
+static void zeros_are_as_if_they_were_there(void)
+{
+    static const unsigned char zeros[5000];
+    uint32_t crc = sb_crc32c(0, "123456789", 9);
+
+    for (size_t count = 0; count <= sizeof(zeros); count += 13) {
+        CHECK(sb_crc32c_zeros(crc, (int64_t)count) == sb_crc32c(crc, zeros, count));
+        CHECK(sb_crc32c_zeros(0, (int64_t)count) == sb_crc32c(0, zeros, count));
+    }
+    CHECK(sb_crc32c_zeros(sb_crc32c_zeros(crc, INT64_MAX - 100), 100) ==
+          sb_crc32c_zeros(crc, INT64_MAX));
+    CHECK(sb_crc32c_combine(crc, sb_crc32c_zeros(0, INT64_MAX), INT64_MAX) ==
+          sb_crc32c_zeros(crc, INT64_MAX));
+}
+
 int main(void)
 {
     RUN(two_halves_are_the_whole);
     RUN(nothing_changes_nothing);
+    RUN(zeros_are_as_if_they_were_there);
     return check_end();
 }

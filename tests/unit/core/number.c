@@ -183,6 +183,18 @@ static void human_sizes_as_du_writes_them(void)
     }
 }
 
+static void sums_end_at_the_largest_number(void)
+{
+    int64_t sum = 0;
+
+    sb_count_up(&sum, INT64_MAX - 1);
+    CHECK(sum == INT64_MAX - 1);
+    sb_count_up(&sum, 1);
+    sb_count_up(&sum, 1);
+    sb_count_up(&sum, INT64_MAX);
+    CHECK(sum == INT64_MAX);
+}
+
 int main(void)
 {
     RUN(sizes_that_are_taken);
@@ -190,5 +202,6 @@ int main(void)
     RUN(integers_within_bounds);
     RUN(durations);
     RUN(human_sizes_as_du_writes_them);
+    RUN(sums_end_at_the_largest_number);
     return check_end();
 }
