@@ -15,7 +15,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Takes some bytes; a code other than SB_OK ends the reading, and is its result. */
+/*
+ * Takes some bytes; a code other than SB_OK ends the reading, and is its result. Where a function
+ * says that it gives holes, data may be NULL: a hole, as long as `size` says, that reads as zeros.
+ */
 typedef enum sb_code sb_each_block(void *context, const void *data, size_t size,
                                    struct sb_error *err);
 

@@ -150,6 +150,20 @@ enum sb_code sb_item_stream(struct sb_batch *batch, struct sb_item *item, sb_eac
     return sb_loader_stream(batch->loader, &item->member, each, context, &batch->events, err);
 }
 
+enum sb_code sb_item_stream_sparse(struct sb_batch *batch, struct sb_item *item,
+                                   sb_each_block *each, void *context, struct sb_error *err)
+{
+    if (item->spooled >= 0)
+        return stream_spooled(item, each, context, err);
+    return sb_loader_stream_sparse(batch->loader, &item->member, each, context, &batch->events,
+                                   err);
+}
+
+int64_t sb_item_part_size(const struct sb_item *item)
+{
+    return item->hole + (int64_t)item->data_size;
+}
+
 enum sb_code sb_item_fail(struct sb_batch *batch, struct sb_item *item, const char *kind,
                           const char *text, struct sb_error *err)
 {

@@ -38,6 +38,8 @@ struct sb_item {
     size_t data_size;
     int64_t part_offset; /* SB_ITEM_PART: where in the member; entry.size is its whole size, or -1
                             where only the last part shows it, which only an archive takes */
+    int64_t hole;        /* SB_ITEM_PART: it begins with so many zeros, of which none are in the
+                            batch; only for a sink that holds SB_KEEPS_SPARSE */
     bool part_last;
     bool crc_known; /* crc32c is that of the item's bytes: entry.crc32c, or of the part */
     int spooled;    /* SB_ITEM_LARGE: a temporary file that holds the bytes; -1: the loader has
@@ -91,11 +93,17 @@ void sb_batch_cut(struct sb_batch *batch, size_t count);
 enum sb_code sb_batch_make_room(struct sb_batch *batch, struct sb_error *err) SB_CHECKED;
 
 /*
- * Feeds the bytes of a SB_ITEM_LARGE, as sb_loader_stream does. SB_END: the item must be left out,
- * its events are there.
+ * Feeds the bytes of a SB_ITEM_LARGE, as sb_loader_stream and sb_loader_stream_sparse do. SB_END:
+ * the item must be left out, its events are there.
  */
 enum sb_code sb_item_stream(struct sb_batch *batch, struct sb_item *item, sb_each_block *each,
                             void *context, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_item_stream_sparse(struct sb_batch *batch, struct sb_item *item,
+                                   sb_each_block *each, void *context,
+                                   struct sb_error *err) SB_CHECKED;
+
+/* Of a SB_ITEM_PART: hole and bytes. */
+int64_t sb_item_part_size(const struct sb_item *item);
 
 /* Leaves the item out: its state, and an event of level SB_PROBLEM. */
 enum sb_code sb_item_fail(struct sb_batch *batch, struct sb_item *item, const char *kind,

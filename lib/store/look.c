@@ -300,5 +300,8 @@ enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
                             struct sb_error *err)
 {
     *out = NULL;
-    return input->kind->source(out, input, options, notify, err);
+    if (input->kind->source(out, input, options, notify, err))
+        return err->code;
+    (*out)->zeros_most = options->max_size;
+    return SB_OK;
 }

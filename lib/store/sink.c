@@ -1,4 +1,5 @@
 #include "store/sink.h"
+
 #include "core/number.h"
 
 void sb_sink_free(struct sb_sink *sink)
@@ -34,7 +35,7 @@ static void count_file(struct sb_sink *sink, const struct sb_item *item)
     const struct sb_entry *entry = &item->member.entry;
 
     sb_count_up(&sink->counts.bytes,
-                item->state == SB_ITEM_LARGE ? entry->size : (int64_t)item->data_size);
+                item->state == SB_ITEM_LARGE ? entry->size : sb_item_part_size(item));
     if (item->state == SB_ITEM_PART && !item->part_last)
         return;
     sink->counts.files++;

@@ -2,7 +2,14 @@
 
 #include "core/interrupt.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+
+/* Of one member, where nothing else is said: more than any disk has room for within an hour. */
+#define ZEROS_MOST (INT64_C(1) << 40)
+
+/* Only to be read; in the program's file they take no room. */
+static char zeros[256 << 10];
 
 void sb_source_free(struct sb_source *source)
 {
@@ -13,7 +20,12 @@ void sb_source_free(struct sb_source *source)
 enum sb_code sb_source_next(struct sb_source *source, struct sb_member *member,
                             struct sb_error *err)
 {
-    return sb_interrupted() ? sb_fail_interrupt(err) : source->ops->next(source, member, err);
+    enum sb_code code =
+        sb_interrupted() ? sb_fail_interrupt(err) : source->ops->next(source, member, err);
+
+    source->zeros = source->hole = 0;
+    source->member = code ? NULL : member->entry.path;
+    return code;
 }
 
 enum sb_code sb_source_holds(struct sb_source *source, const char *name, size_t size,
@@ -23,10 +35,53 @@ enum sb_code sb_source_holds(struct sb_source *source, const char *name, size_t 
     return source->ops->holds ? source->ops->holds(source, name, size, holding, err) : SB_OK;
 }
 
+enum sb_code sb_source_block_sparse(struct sb_source *source, const void **data, size_t *size,
+                                    struct sb_error *err)
+{
+    return sb_interrupted() ? sb_fail_interrupt(err) : source->ops->block(source, data, size, err);
+}
+
+/* May so many zeros more be made of the holes of one member? *made counts them. */
+static enum sb_code make_zeros(const struct sb_source *source, const char *member, int64_t size,
+                               int64_t *made, struct sb_error *err)
+{
+    int64_t most = source->zeros_most > 0 ? source->zeros_most : ZEROS_MOST;
+
+    if (size > most - *made)
+        return sb_fail(err, SB_LIMIT,
+                       "%s: %s: its holes would become more than %" PRId64
+                       " bytes of zeros; see --max-size",
+                       source->name, member, most);
+    *made += size;
+    return SB_OK;
+}
+
+static size_t take_zeros(int64_t *hole)
+{
+    size_t size = *hole < (int64_t)sizeof(zeros) ? (size_t)*hole : sizeof(zeros);
+
+    *hole -= (int64_t)size;
+    return size;
+}
+
 enum sb_code sb_source_block(struct sb_source *source, const void **data, size_t *size,
                              struct sb_error *err)
 {
-    return sb_interrupted() ? sb_fail_interrupt(err) : source->ops->block(source, data, size, err);
+    enum sb_code code = SB_OK;
+
+    if (source->hole == 0)
+        code = sb_source_block_sparse(source, data, size, err);
+    else if (sb_interrupted())
+        code = sb_fail_interrupt(err);
+    if (code || (source->hole == 0 && *data))
+        return code;
+    if (source->hole == 0) {
+        source->hole = (int64_t)*size;
+        code = make_zeros(source, source->member, source->hole, &source->zeros, err);
+    }
+    *data = zeros;
+    *size = take_zeros(&source->hole);
+    return code;
 }
 
 static enum sb_code open_bare(struct sb_loader **out, struct sb_error *err)
@@ -61,9 +116,44 @@ enum sb_code sb_loader_load(struct sb_loader *loader, struct sb_member *member, 
     return loader->source->ops->load(loader, member, data, room, events, err);
 }
 
+enum sb_code sb_loader_stream_sparse(struct sb_loader *loader, struct sb_member *member,
+                                     sb_each_block *each, void *context, struct sb_events *events,
+                                     struct sb_error *err)
+{
+    return loader->source->ops->stream(loader, member, each, context, events, err);
+}
+
+struct filling {
+    const struct sb_source *source;
+    const char *member;
+    int64_t made;
+    sb_each_block *each;
+    void *context;
+};
+
+static enum sb_code fill_hole(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct filling *filling = context;
+    int64_t hole = (int64_t)size;
+    enum sb_code code;
+
+    if (data)
+        return filling->each(filling->context, data, size, err);
+    code = make_zeros(filling->source, filling->member, hole, &filling->made, err);
+    while (!code && hole > 0) {
+        code = sb_heed_interrupt(err);
+        if (!code)
+            code = filling->each(filling->context, zeros, take_zeros(&hole), err);
+    }
+    return code;
+}
+
 enum sb_code sb_loader_stream(struct sb_loader *loader, struct sb_member *member,
                               sb_each_block *each, void *context, struct sb_events *events,
                               struct sb_error *err)
 {
-    return loader->source->ops->stream(loader, member, each, context, events, err);
+    struct filling filling = {
+        .source = loader->source, .member = member->entry.path, .each = each, .context = context};
+
+    return sb_loader_stream_sparse(loader, member, fill_hole, &filling, events, err);
 }

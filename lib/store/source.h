@@ -6,6 +6,10 @@
  * earlier one, can be had by a loader instead, from any thread: of an archive, a tree, a zip. Of a
  * tar or cpio they cannot.
  *
+ * A hole is a length: functions called _sparse give one as a block whose data is NULL, of any size.
+ * The others make zeros of it, of one member as many as max_size allows, or 1 TiB where that is not
+ * set: SB_LIMIT.
+ *
  * A source belongs to one thread, each loader to one thread at a time. What does not end the work
  * is told to the notify it was opened with (as SB_PROBLEM where something is damaged or left out),
  * from sb_source_next.
@@ -28,7 +32,8 @@ struct sb_record_names;
 
 /* How a container is read. */
 struct sb_source_options {
-    int64_t max_size;        /* bytes that may come out of filters, or be spooled; 0: any number */
+    int64_t max_size;        /* bytes that may come out of filters or holes, or be spooled; 0: any
+                                number */
     bool no_check;           /* checksums of an archive's or zip's members are not looked at */
     bool depth_first;        /* of an archive: see archive/source.h */
     char *const *paths;      /* likewise: only these, in one walk; kept */
@@ -71,7 +76,8 @@ struct sb_source_ops {
     enum sb_code (*holds)(struct sb_source *source, const char *name, size_t size,
                           enum sb_holding *holding, struct sb_error *err);
 
-    /* NULL where members have no bytes in sequence: those of a tree, an archive. */
+    /* Gives holes, as stream does. NULL where members have no bytes in sequence: those of a tree,
+     * an archive. */
     enum sb_code (*block)(struct sb_source *source, const void **data, size_t *size,
                           struct sb_error *err);
 
@@ -97,6 +103,12 @@ struct sb_source {
 
     /* Of records: how many the input has, chosen or not; where only reading tells, so far. */
     int64_t records;
+
+    /* Of sb_source_next, _block and _stream: */
+    int64_t zeros_most; /* of max_size; 0: not set */
+    int64_t zeros;      /* that were made of the member's holes */
+    int64_t hole;       /* of which so many are still to be given */
+    const char *member; /* its name */
 };
 
 struct sb_loader {
@@ -120,11 +132,12 @@ enum sb_code sb_source_holds(struct sb_source *source, const char *name, size_t 
 
 /*
  * The next bytes of the member that sb_source_next gave last, never none; SB_END after its last.
- * They live until the next call on the source. Holes come as zeros. SB_DAMAGED where they end
- * early.
+ * They live until the next call on the source. SB_DAMAGED where they end early.
  */
 enum sb_code sb_source_block(struct sb_source *source, const void **data, size_t *size,
                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_source_block_sparse(struct sb_source *source, const void **data, size_t *size,
+                                    struct sb_error *err) SB_CHECKED;
 
 enum sb_code sb_loader_open(struct sb_source *source, struct sb_loader **out,
                             struct sb_error *err) SB_CHECKED;
@@ -135,7 +148,8 @@ void sb_loader_free(struct sb_loader *loader); /* NULL is allowed; before its so
  * for a tree of files all metadata as they are now. SB_LIMIT, without text: there are more
  * (entry.size says how many, or is -1 as before); use sb_loader_stream. SB_END: it is left out,
  * `events` says why (damaged, vanished, ...). What is wrong but does not keep it from being used is
- * told to events as well. Other codes end the work.
+ * told to events as well. Other codes end the work. SB_LIMIT may also be the answer for one that
+ * has holes.
  */
 enum sb_code sb_loader_load(struct sb_loader *loader, struct sb_member *member, void *data,
                             size_t room, struct sb_events *events, struct sb_error *err) SB_CHECKED;
@@ -148,5 +162,8 @@ enum sb_code sb_loader_load(struct sb_loader *loader, struct sb_member *member, 
 enum sb_code sb_loader_stream(struct sb_loader *loader, struct sb_member *member,
                               sb_each_block *each, void *context, struct sb_events *events,
                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_loader_stream_sparse(struct sb_loader *loader, struct sb_member *member,
+                                     sb_each_block *each, void *context, struct sb_events *events,
+                                     struct sb_error *err) SB_CHECKED;
 
 #endif

@@ -1,4 +1,5 @@
 #include "store/usage.h"
+
 #include "core/number.h"
 
 #include <stdlib.h>

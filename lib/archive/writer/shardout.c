@@ -192,10 +192,13 @@ static enum sb_code close_file(struct shard_file *file, struct sb_error *err)
     return fd >= 0 && close(fd) ? sb_fail_errno(err, errno, "%s", file->path) : SB_OK;
 }
 
+/* Every extent in use lies within the file, also when its last bytes are a hole. */
 static enum sb_code finish_file(struct shard_file *file, struct sb_error *err)
 {
     enum sb_code code = ensure_open(file, err);
 
+    if (code == SB_OK)
+        code = set_length(file, file->end, err);
     if (code == SB_OK)
         code = sb_fsync(file->fd, file->path, err);
     if (code == SB_OK)
@@ -492,12 +495,7 @@ enum sb_code sb_shard_out_finish(struct sb_shard_out *out, struct sb_error *err)
         code = begin_shard(out, err);
     while (code == SB_OK && (file = out->open)) {
         out->open = file->next;
-        /* Every extent in use lies within the file, also when its last bytes were skipped. */
-        code = ensure_open(file, err);
-        if (code == SB_OK)
-            code = set_length(file, file->end, err);
-        if (code == SB_OK)
-            code = finish_file(file, err);
+        code = finish_file(file, err);
         free_file(file);
     }
     out->current = NULL;

@@ -56,7 +56,7 @@ enum sb_code sb_shard_out_resize_last(struct sb_shard_out *out, int64_t old_size
 enum sb_code sb_shard_out_write(struct sb_shard_out *out, uint32_t shard, int64_t offset,
                                 const void *data, size_t size, struct sb_error *err) SB_CHECKED;
 
-/* Says that so many placed bytes will never be written: they stay a gap. */
+/* Says that so many placed bytes will never be written: a hole, or a gap. */
 enum sb_code sb_shard_out_skip(struct sb_shard_out *out, uint32_t shard, int64_t size,
                                struct sb_error *err) SB_CHECKED;
 

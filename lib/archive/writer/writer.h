@@ -100,7 +100,8 @@ enum sb_code sb_writer_resize_last(struct sb_writer *writer, int64_t old_size, i
 enum sb_code sb_writer_write(struct sb_writer *writer, uint32_t shard, int64_t offset,
                              const void *data, size_t size, struct sb_error *err) SB_CHECKED;
 
-/* Says that so many bytes placed will not be written: they stay a gap. From any thread. */
+/* Says that so many bytes placed will not be written: a hole, which reads as zeros, or a gap. From
+ * any thread. */
 enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t size,
                             struct sb_error *err) SB_CHECKED;
 

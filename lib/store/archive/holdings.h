@@ -56,7 +56,8 @@ enum sb_code sb_holdings_drop_own(struct sb_holdings *holdings, const struct sb_
                                   bool *dropped, struct sb_error *err) SB_CHECKED;
 
 /* What an archive holds of a member. */
-#define SB_ARCHIVE_HOLDS (SB_KEEPS_OWNER | SB_KEEPS_OWNER_NAME | SB_KEEPS_NANOSECONDS)
+#define SB_ARCHIVE_HOLDS                                                                           \
+    (SB_KEEPS_OWNER | SB_KEEPS_OWNER_NAME | SB_KEEPS_NANOSECONDS | SB_KEEPS_SPARSE)
 
 /* The names of its owners go into the index; it has SB_KEEPS_SECOND_NAME where one cannot. */
 enum sb_code sb_holdings_name_owners(struct sb_writer *writer, struct sb_member *member,

@@ -135,8 +135,9 @@ static void prepare(const struct sb_batch *batch, struct sb_item *item)
         entry->size = (int64_t)item->data_size;
     if (knows_crc(item))
         return;
-    entry->crc32c =
-        item->data_size > 0 ? sb_crc32c(0, batch->data + item->data_at, item->data_size) : 0;
+    entry->crc32c = sb_crc32c_zeros(0, item->hole);
+    if (item->data_size > 0)
+        entry->crc32c = sb_crc32c(entry->crc32c, batch->data + item->data_at, item->data_size);
     item->mark |= UNCHECKED;
 }
 
@@ -147,7 +148,7 @@ static enum sb_code begin_parts(struct archive_sink *self, struct sb_item *item,
     struct sb_entry *entry = &item->member.entry;
 
     if (entry->size < 0 && item->part_last)
-        entry->size = (int64_t)item->data_size;
+        entry->size = sb_item_part_size(item);
     if (entry->size < 0)
         return sb_writer_place_open(self->writer, &self->part_shard, &self->part_place, err);
     return sb_writer_place(self->writer, entry->size, &self->part_shard, &self->part_place, err);
@@ -162,7 +163,7 @@ static enum sb_code place_part(struct archive_sink *self, struct sb_item *item,
 
     if (code == SB_OK && entry->size < 0)
         code = sb_writer_resize_last(self->writer, item->part_offset,
-                                     item->part_offset + (int64_t)item->data_size, err);
+                                     item->part_offset + sb_item_part_size(item), err);
     entry->shard = self->part_shard;
     entry->offset = self->part_place;
     return code;
@@ -217,7 +218,9 @@ static enum sb_code write_runs(struct archive_sink *self, struct sb_batch *batch
             continue;
         if (item->state == SB_ITEM_READ)
             item->state = SB_ITEM_STORED;
-        if (item->data_size == 0)
+        if (item->hole > 0)
+            code = sb_writer_skip(self->writer, entry->shard, item->hole, err);
+        if (code || item->data_size == 0)
             continue;
         data = batch->data + item->data_at;
         if (run.size > 0 && data == run.data + run.size && entry->shard == run.shard &&
@@ -229,7 +232,7 @@ static enum sb_code write_runs(struct archive_sink *self, struct sb_batch *batch
         run = (struct run){.data = data,
                            .size = item->data_size,
                            .shard = entry->shard,
-                           .offset = entry->offset + item->part_offset};
+                           .offset = entry->offset + item->part_offset + item->hole};
     }
     return code ? code : write_run(self, &run, err);
 }
@@ -252,9 +255,11 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
     if ((int64_t)size > flow->reserved - flow->done)
         return sb_fail(err, SB_DAMAGED, "%s: has more bytes than it declares", flow->entry->path);
     if (flow->summed)
-        flow->crc32c = sb_crc32c(flow->crc32c, data, size);
-    code = sb_writer_write(flow->writer, flow->entry->shard, flow->entry->offset + flow->done, data,
-                           size, err);
+        flow->crc32c = data ? sb_crc32c(flow->crc32c, data, size)
+                            : sb_crc32c_zeros(flow->crc32c, (int64_t)size);
+    code = data ? sb_writer_write(flow->writer, flow->entry->shard,
+                                  flow->entry->offset + flow->done, data, size, err)
+                : sb_writer_skip(flow->writer, flow->entry->shard, (int64_t)size, err);
     flow->done += (int64_t)size;
     return code;
 }
@@ -267,7 +272,7 @@ static enum sb_code store_large(struct archive_sink *self, struct sb_batch *batc
                         .entry = entry,
                         .reserved = entry->size,
                         .summed = !knows_crc(item)};
-    enum sb_code code = sb_item_stream(batch, item, write_block, &flow, err);
+    enum sb_code code = sb_item_stream_sparse(batch, item, write_block, &flow, err);
 
     if (code && code != SB_END)
         return code;
@@ -367,11 +372,11 @@ static enum sb_code add_part(struct archive_sink *self, struct sb_item *item, st
         self->part_crc = 0;
         self->part_unchecked = false;
     }
-    self->part_crc = sb_crc32c_combine(self->part_crc, entry->crc32c, (int64_t)item->data_size);
+    self->part_crc = sb_crc32c_combine(self->part_crc, entry->crc32c, sb_item_part_size(item));
     self->part_unchecked = self->part_unchecked || (item->mark & UNCHECKED);
     if (!item->part_last)
         return SB_OK;
-    entry->size = item->part_offset + (int64_t)item->data_size;
+    entry->size = item->part_offset + sb_item_part_size(item);
     entry->crc32c = self->part_crc;
     item->mark = (item->mark & OVER_OWN) | (self->part_unchecked ? UNCHECKED : 0);
     return add_file(self, item, err);

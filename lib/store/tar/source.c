@@ -23,7 +23,7 @@
 
 #define TAP_MAX    ((size_t)4 << 20)   /* of a header, what is looked at beside libarchive */
 #define HEADER_MAX ((int64_t)16 << 20) /* libarchive holds all of it */
-#define HOLE_BLOCK ((size_t)256 << 10)
+#define HOLE_LEAST ((int64_t)4096)     /* a smaller hole saves no block: it comes as zeros */
 
 struct tar_source {
     struct sb_source base;
@@ -75,7 +75,7 @@ struct tar_source {
 };
 
 /* Only to be read; in the program's file it takes no room. */
-static char zeros[HOLE_BLOCK];
+static char zeros[HOLE_LEAST];
 
 static struct tar_source *to_tar(struct sb_source *source)
 {
@@ -763,7 +763,7 @@ static enum sb_code check_sum(struct tar_source *source, const void *data, size_
 {
     const unsigned char *bytes = data;
 
-    for (size_t i = 0; i < size; i++)
+    for (size_t i = 0; bytes && i < size; i++)
         source->sum += bytes[i];
     if (source->given < source->size || source->sum == source->wanted_sum)
         return SB_OK;
@@ -778,8 +778,8 @@ static void give(struct tar_source *source, const void **data, size_t *size)
     int64_t hole = source->data_offset - source->given;
 
     if (hole > 0) {
-        *data = zeros;
-        *size = hole < (int64_t)HOLE_BLOCK ? (size_t)hole : HOLE_BLOCK;
+        *data = hole < HOLE_LEAST ? zeros : NULL;
+        *size = (size_t)hole;
     } else {
         *data = source->data;
         *size = source->data_size;

@@ -13,7 +13,6 @@
 
 #define LINK_MAX_SIZE (PATH_MAX - 1)
 #define COPY_BLOCK    ((size_t)256 << 10)
-#define HOLE_BYTES    ((size_t)64 << 10) /* zeros are looked for in pieces of this size */
 
 mode_t sb_tree_default_mode(const struct sb_tree_job *job)
 {
@@ -114,23 +113,10 @@ static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk 
     return code ? code : sb_fail(err, SB_EXISTS, "exists already");
 }
 
-/* Did it have holes, so that zeros are passed over instead of written? */
-static bool is_sparse(const struct sb_item *item)
-{
-    return item->member.has & SB_KEEPS_SPARSE;
-}
-
 static enum sb_code finish_item(const struct sb_tree_job *job, struct sb_batch *batch,
                                 struct sb_item *item, struct sb_newcomer *newcomer,
                                 const struct sb_attributes *attributes, struct sb_error *err)
 {
-    int fd = newcomer->fd;
-
-    if (is_sparse(item) && fd >= 0 && ftruncate(fd, lseek(fd, 0, SEEK_CUR))) {
-        sb_fail_errno(err, errno, "cannot be written");
-        sb_newcomer_drop(newcomer);
-        return sb_tree_fail(batch, item, err);
-    }
     if (sb_newcomer_finish(newcomer, attributes, job->options->sync, err))
         return sb_tree_fail(batch, item, err);
     item->state = SB_ITEM_STORED;
@@ -149,26 +135,14 @@ static enum sb_code write_bytes(int fd, const void *data, size_t size, struct sb
     return sb_fail_errno(err, err->sys_errno, "cannot be written");
 }
 
-static enum sb_code write_around_holes(int fd, const char *data, size_t size, struct sb_error *err)
+/* The file is as long as it has come so far, for a hole may be the last of it. */
+static enum sb_code leave_hole(int fd, size_t size, struct sb_error *err)
 {
-    enum sb_code code = SB_OK;
-    size_t part;
+    off_t end = lseek(fd, (off_t)size, SEEK_CUR);
 
-    for (; !code && size > 0; data += part, size -= part) {
-        part = size < HOLE_BYTES ? size : HOLE_BYTES;
-        if (data[0] != '\0' || memcmp(data, data + 1, part - 1) != 0)
-            code = write_bytes(fd, data, part, err);
-        else if (lseek(fd, (off_t)part, SEEK_CUR) < 0)
-            code = sb_fail_errno(err, errno, "cannot be written");
-    }
-    return code;
-}
-
-static enum sb_code write_data(const struct sb_item *item, int fd, const void *data, size_t size,
-                               struct sb_error *err)
-{
-    return is_sparse(item) ? write_around_holes(fd, data, size, err)
-                           : write_bytes(fd, data, size, err);
+    if (end >= 0 && ftruncate(fd, end) == 0)
+        return SB_OK;
+    return sb_fail_errno(err, errno, "cannot be written");
 }
 
 /* Whole members in memory */
@@ -203,7 +177,7 @@ static enum sb_code write_read(const struct sb_tree_job *job, struct sb_walk *wa
         return sb_tree_fail(batch, item, err);
     if (item->mark & SB_TREE_LEFT)
         return SB_OK;
-    if (!making.link_target && write_data(item, newcomer.fd, data, item->data_size, err)) {
+    if (!making.link_target && write_bytes(newcomer.fd, data, item->data_size, err)) {
         sb_newcomer_drop(&newcomer);
         return sb_tree_fail(batch, item, err);
     }
@@ -213,7 +187,6 @@ static enum sb_code write_read(const struct sb_tree_job *job, struct sb_walk *wa
 /* Members too large for that: what was written is removed again when the bytes turn out wrong. */
 
 struct writing {
-    const struct sb_item *item;
     const struct sb_newcomer *newcomer;
     const struct sb_attributes *attributes;
     bool failed; /* the error is of the target, not of the source */
@@ -225,7 +198,8 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
 
     if (sb_interrupted())
         return sb_fail_interrupt(err);
-    writing->failed = write_data(writing->item, writing->newcomer->fd, data, size, err) != SB_OK;
+    writing->failed = (data ? write_bytes(writing->newcomer->fd, data, size, err)
+                            : leave_hole(writing->newcomer->fd, size, err)) != SB_OK;
     sb_newcomer_backdate(writing->newcomer, writing->attributes);
     return writing->failed ? err->code : SB_OK;
 }
@@ -236,7 +210,7 @@ static enum sb_code write_large(const struct sb_tree_job *job, struct sb_walk *w
 {
     static const struct making a_file = {0};
     struct sb_newcomer newcomer;
-    struct writing writing = {.item = item, .newcomer = &newcomer, .attributes = attributes};
+    struct writing writing = {.newcomer = &newcomer, .attributes = attributes};
     enum sb_code code;
 
     if (make_newcomer(job, walk, item, &a_file, attributes, &newcomer, err))
@@ -244,7 +218,7 @@ static enum sb_code write_large(const struct sb_tree_job *job, struct sb_walk *w
     if (item->mark & SB_TREE_LEFT)
         return SB_OK;
     sb_newcomer_backdate(&newcomer, attributes);
-    code = sb_item_stream(batch, item, write_block, &writing, err);
+    code = sb_item_stream_sparse(batch, item, write_block, &writing, err);
     if (!code)
         return finish_item(job, batch, item, &newcomer, attributes, err);
     sb_newcomer_drop(&newcomer);
@@ -322,12 +296,13 @@ static void end_part(const struct sb_tree_part *part, struct sb_item *item)
 enum sb_code sb_tree_write_part(const struct sb_tree_job *job, struct sb_tree_part *part,
                                 struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
 {
-    struct writing writing = {
-        .item = item, .newcomer = &part->newcomer, .attributes = &part->attributes};
+    struct writing writing = {.newcomer = &part->newcomer, .attributes = &part->attributes};
     enum sb_code code = SB_OK;
 
     if (item->part_offset == 0)
         code = begin_part(job, part, item, err);
+    if (!code && part->open && item->hole > 0)
+        code = write_block(&writing, NULL, (size_t)item->hole, err);
     if (!code && part->open)
         code = write_block(&writing, batch->data + item->data_at, item->data_size, err);
     if (code) {
@@ -391,7 +366,7 @@ static enum sb_code copy_file(const struct sb_tree_job *job, struct sb_walk *wal
     int from = openat(from_fd, from_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct sb_attributes attributes;
     struct sb_newcomer newcomer;
-    struct writing writing = {.item = item, .newcomer = &newcomer, .attributes = &attributes};
+    struct writing writing = {.newcomer = &newcomer, .attributes = &attributes};
     struct stat st;
     enum sb_code code = SB_OK;
 

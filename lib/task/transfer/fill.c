@@ -11,33 +11,55 @@ static void keep_choice(struct sb_item *item, const struct sb_item *choice)
     item->mark = choice->mark;
 }
 
-/* Copies what the source has of the member at hand, as far as there is room. SB_END after all. */
-static enum sb_code copy_blocks(struct sb_transfer_run *transfer, struct sb_batch *batch,
-                                size_t room, struct sb_error *err)
+static bool takes_holes(const struct sb_transfer_run *transfer)
 {
-    const void *data;
+    return transfer->sink->holds & SB_KEEPS_SPARSE;
+}
+
+static enum sb_code find_block(struct sb_transfer_run *transfer, bool sparse, struct sb_error *err)
+{
+    const void *data = transfer->block;
     enum sb_code code = SB_OK;
 
-    while (room > 0) {
-        size_t part;
+    if (transfer->block_size == 0)
+        code = (sparse ? sb_source_block_sparse : sb_source_block)(transfer->source, &data,
+                                                                   &transfer->block_size, err);
+    transfer->block = data;
+    return code;
+}
 
-        if (transfer->block_size == 0) {
-            code = sb_source_block(transfer->source, &data, &transfer->block_size, err);
-            transfer->block = data;
-        }
-        if (code)
+static void copy_block(struct sb_transfer_run *transfer, struct sb_batch *batch, size_t part)
+{
+    memcpy(batch->data + batch->data_size, transfer->block, part);
+    batch->data_size += part;
+    transfer->block += part;
+}
+
+/*
+ * Copies what the source has of the member at hand, as far as there is room. SB_END after all.
+ * hole: what the bytes begin with, if that may be a hole; else NULL.
+ */
+static enum sb_code copy_blocks(struct sb_transfer_run *transfer, struct sb_batch *batch,
+                                size_t room, int64_t *hole, struct sb_error *err)
+{
+    const size_t end = batch->data_size + room, start = batch->data_size;
+    enum sb_code code = SB_OK;
+
+    while (!code && batch->data_size < end) {
+        size_t part, left = end - batch->data_size;
+
+        code = find_block(transfer, hole != NULL, err);
+        if (code || (!transfer->block && batch->data_size > start))
             return code;
-        part = transfer->block_size < room ? transfer->block_size : room;
-        memcpy(batch->data + batch->data_size, transfer->block, part);
-        batch->data_size += part;
-        room -= part;
-        transfer->block += part;
+        part = transfer->block_size < left || !transfer->block ? transfer->block_size : left;
+        if (transfer->block)
+            copy_block(transfer, batch, part);
+        else
+            *hole += (int64_t)part;
         transfer->block_size -= part;
         code = sb_transfer_count(transfer, (int64_t)part, err);
-        if (code)
-            return code;
     }
-    return SB_OK;
+    return code;
 }
 
 static enum sb_code expect_size(const struct sb_transfer_run *transfer, int64_t got,
@@ -60,27 +82,30 @@ static enum sb_code fill_part(struct sb_transfer_run *transfer, struct sb_batch 
     enum sb_code code = sb_batch_take(batch, &transfer->member, transfer->original, &item, err);
 
     if (!code)
-        code = copy_blocks(transfer, batch, SB_BATCH_BYTES, err);
+        code = copy_blocks(transfer, batch, SB_BATCH_BYTES,
+                           takes_holes(transfer) ? &item->hole : NULL, err);
     if (code && code != SB_END)
         return code;
     item->state = SB_ITEM_PART;
     keep_choice(item, &transfer->part_choice);
     item->data_size = batch->data_size;
     item->part_offset = transfer->part_offset;
-    transfer->part_offset += (int64_t)batch->data_size;
+    transfer->part_offset += sb_item_part_size(item);
     item->part_last = code == SB_END || (transfer->member.entry.size >= 0 &&
                                          transfer->part_offset >= transfer->member.entry.size);
     transfer->in_parts = !item->part_last;
     return item->part_last ? expect_size(transfer, transfer->part_offset, err) : SB_OK;
 }
 
-/* Would the member at hand have to be read now, without (known to be) room for it? */
+/* Would the member at hand have to be read now, without (known to be) room for it? A hole has none.
+ */
 static bool lacks_room(const struct sb_transfer_run *transfer, const struct sb_batch *batch)
 {
     int64_t size = transfer->member.entry.size;
 
     return !transfer->source->loads &&
-           (size < 0 || size >= (int64_t)(SB_BATCH_BYTES - batch->data_size));
+           (size < 0 || size >= (int64_t)(SB_BATCH_BYTES - batch->data_size) ||
+            (takes_holes(transfer) && (transfer->member.has & SB_KEEPS_SPARSE)));
 }
 
 /* Takes the bytes of an item whose source has them in sequence only. */
@@ -98,7 +123,7 @@ static enum sb_code fill_bytes(struct sb_transfer_run *transfer, struct sb_batch
                     : sb_recode_sequence(&transfer->options->recode, transfer->source, batch,
                                          transfer->options->beside, err);
     }
-    code = copy_blocks(transfer, batch, SB_BATCH_BYTES - start, err);
+    code = copy_blocks(transfer, batch, SB_BATCH_BYTES - start, NULL, err);
     if (code && code != SB_END)
         return code;
     item->data_at = start;

@@ -170,18 +170,19 @@ static bool has_bytes(const struct sb_member *member)
 static enum sb_code read_member(struct check *check, const struct sb_member *member,
                                 struct sb_error *err)
 {
-    int64_t before = check->result->bytes_read;
+    int64_t read = 0;
     const void *data;
     size_t size;
     enum sb_code code;
 
-    while (!(code = sb_source_block(check->source, &data, &size, err))) {
-        check->result->bytes_read += (int64_t)size;
+    while (!(code = sb_source_block_sparse(check->source, &data, &size, err))) {
+        read += (int64_t)size;
+        sb_count_up(&check->result->bytes_read, (int64_t)size);
         show_progress(check);
     }
     if (code != SB_END)
         return code;
-    if (check->result->bytes_read - before != member->entry.size)
+    if (read != member->entry.size)
         report(check, SB_REMEDY_SHARDS, "damaged", member->entry.path,
                "it does not have as many bytes as its header says");
     check->result->files_read++;
@@ -251,7 +252,8 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     for (size_t i = 0; i < batch->count && !code; i++) {
         struct sb_item *item = &batch->items[i];
 
-        code = sb_loader_stream(batch->loader, &item->member, pass_over, NULL, &batch->events, err);
+        code = sb_loader_stream_sparse(batch->loader, &item->member, pass_over, NULL,
+                                       &batch->events, err);
         item->state = code ? SB_ITEM_FAILED : SB_ITEM_READ;
         if (code == SB_END)
             code = SB_OK;
@@ -271,7 +273,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
         if (batch->items[i].state != SB_ITEM_READ)
             continue;
         check->result->files_read++;
-        check->result->bytes_read += batch->items[i].member.entry.size;
+        sb_count_up(&check->result->bytes_read, batch->items[i].member.entry.size);
     }
     show_progress(check);
     return SB_OK;
