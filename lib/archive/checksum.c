@@ -25,6 +25,7 @@ struct piece {
     size_t name_at;
     int64_t offset; /* of this part */
     int64_t size;
+    bool hole; /* nothing is read of it, and it is alone in its run */
     uint32_t crc;
     enum sb_code code; /* why it could not be read */
 };
@@ -76,12 +77,17 @@ static bool is_last_part(const struct piece *piece)
     return piece->offset + piece->size == piece->extent.offset + piece->extent.size;
 }
 
-static void cut_part(struct piece *piece, int64_t offset)
+static void cut_part(const struct job *job, struct piece *piece, int64_t offset)
 {
-    int64_t left = piece->extent.offset + piece->extent.size - offset;
+    int64_t left = piece->extent.offset + piece->extent.size - offset, run = left;
 
     piece->offset = offset;
-    piece->size = left < RUN_BYTES ? left : RUN_BYTES;
+    piece->hole = false;
+    if (piece->extent.size > RUN_BYTES)
+        run = sb_shards_run(job->shards, piece->extent.shard, offset, &piece->hole);
+    piece->size = left < run ? left : run;
+    if (!piece->hole && piece->size > RUN_BYTES)
+        piece->size = RUN_BYTES;
 }
 
 /* Makes job->ahead the next piece: the next part of a long extent, or the next extent. */
@@ -92,7 +98,7 @@ static enum sb_code look_ahead(struct job *job, struct sb_error *err)
     if (job->has_ahead)
         return SB_OK;
     if (piece->size > 0 && !is_last_part(piece)) {
-        cut_part(piece, piece->offset + piece->size);
+        cut_part(job, piece, piece->offset + piece->size);
         job->has_ahead = true;
         return SB_OK;
     }
@@ -106,7 +112,7 @@ static enum sb_code look_ahead(struct job *job, struct sb_error *err)
     }
     if (sb_buf_set(&job->name, piece->extent.name, piece->extent.name_size) != SB_OK)
         return sb_fail_memory(err);
-    cut_part(piece, piece->extent.offset);
+    cut_part(job, piece, piece->extent.offset);
     job->has_ahead = true;
     return SB_OK;
 }
@@ -117,8 +123,9 @@ static bool fits(const struct run *run, const struct job *job)
 
     if (run->count == 0)
         return true;
-    return run->count < RUN_PIECES && piece->extent.shard == run->shard &&
-           piece->offset >= run->offset && piece->offset - run->end <= GAP_BYTES &&
+    return run->count < RUN_PIECES && !piece->hole && !run->pieces[0].hole &&
+           piece->extent.shard == run->shard && piece->offset >= run->offset &&
+           piece->offset - run->end <= GAP_BYTES &&
            piece->offset - run->offset <= RUN_BYTES - piece->size &&
            run->names.size + job->name.size < RUN_NAME_BYTES;
 }
@@ -191,6 +198,10 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     struct run *run = slot;
     (void)turns;
 
+    if (run->pieces[0].hole) {
+        run->pieces[0].crc = sb_crc32c_zeros(0, run->pieces[0].size);
+        return SB_OK;
+    }
     enum sb_code code = sb_shards_read(job->shards, run->shard, run->offset, run->data,
                                        (size_t)(run->end - run->offset), err);
     if (code == SB_NOMEM || code == SB_INTERRUPT)

@@ -176,19 +176,98 @@ static bool is_doubtful(const struct sb_content *content, const struct sb_entry 
     return sb_content_moved(content, entry);
 }
 
-/* Reads a part of a file, and goes where the file goes. `checked`: the whole will be. */
-static enum sb_code read_block(struct sb_content *content, struct sb_entry *entry, bool checked,
-                               int64_t at, void *data, size_t size, struct sb_error *err)
+/* A part of a file: at most BLOCK_BYTES of data, or a hole of any size. */
+struct part {
+    int64_t at;
+    int64_t size;
+    char *data;
+    bool hole;
+    bool after_hole;
+    bool before_hole;
+};
+
+static void find_run(struct sb_content *content, const struct sb_entry *entry, int64_t most,
+                     struct part *part)
+{
+    int64_t run =
+        sb_shards_run(content->shards, entry->shard, entry->offset + part->at, &part->hole);
+
+    part->before_hole = !part->hole && run < most && run <= BLOCK_BYTES;
+    part->size = run < most ? run : most;
+    if (!part->hole && part->size > BLOCK_BYTES)
+        part->size = BLOCK_BYTES;
+}
+
+static int64_t leading_zeros(const char *data, int64_t size)
+{
+    int64_t count = 0;
+
+    while (count < size && data[count] == '\0')
+        count++;
+    return count;
+}
+
+static int64_t trailing_zeros(const char *data, int64_t size)
+{
+    int64_t count = 0;
+
+    while (count < size && data[size - 1 - count] == '\0')
+        count++;
+    return count;
+}
+
+/*
+ * A file's blocks lie askew over those of its shard, so that data there may begin and end with
+ * zeros which are a hole's. They go to the hole, as far as they are whole blocks of the file.
+ */
+static void widen_hole(struct part *part)
+{
+    int64_t end = part->at + part->size, hole_end, data_end;
+
+    if (part->hole)
+        return;
+    if (part->after_hole) {
+        hole_end = part->at + leading_zeros(part->data, part->size);
+        if (hole_end < end || !part->before_hole)
+            hole_end -= hole_end % SB_HOLE_LEAST;
+        part->hole = hole_end > part->at;
+        if (part->hole)
+            part->size = hole_end - part->at;
+    }
+    if (part->hole || !part->before_hole)
+        return;
+    data_end = end - trailing_zeros(part->data, part->size) + SB_HOLE_LEAST - 1;
+    data_end -= data_end % SB_HOLE_LEAST;
+    if (data_end < end && data_end > part->at)
+        part->size = data_end - part->at;
+    else
+        part->hole = data_end <= part->at;
+}
+
+/*
+ * Reads the part at `at`, of at most so many bytes, and goes where the file goes. `checked`: the
+ * whole will be. sparse: it may be a hole.
+ */
+static enum sb_code read_part(struct sb_content *content, struct sb_entry *entry, bool checked,
+                              bool sparse, int64_t most, struct part *part, struct sb_error *err)
 {
     for (unsigned followed = 0;; followed++) {
         const struct sb_entry before = *entry;
-        enum sb_code code;
+        enum sb_code code = SB_OK;
 
         if (sb_interrupted())
             return sb_fail_interrupt(err);
-        code = sb_shards_read(content->shards, entry->shard, entry->offset + at, data, size, err);
-        if (!code && !is_doubtful(content, entry, checked))
+        part->hole = part->before_hole = false;
+        part->size = most < BLOCK_BYTES ? most : BLOCK_BYTES;
+        if (sparse)
+            find_run(content, entry, most, part);
+        if (!part->hole)
+            code = sb_shards_read(content->shards, entry->shard, entry->offset + part->at,
+                                  part->data, (size_t)part->size, err);
+        if (!code && !is_doubtful(content, entry, checked)) {
+            widen_hole(part);
             return SB_OK;
+        }
         code = follow(content, entry, code, followed, err);
         if (code)
             return code;
@@ -212,34 +291,54 @@ static enum sb_code fail_sum(struct sb_content *content, struct sb_entry *entry,
     return sb_fail(err, SB_CHANGED, "was moved while it was read; try again");
 }
 
+static enum sb_code stream(struct sb_content *content, struct sb_entry *entry, int64_t skip,
+                           int64_t size, bool checked, bool sparse, sb_each_block *each,
+                           void *context, struct sb_error *err)
+{
+    const uint32_t expected = entry->crc32c;
+    const int64_t end = skip + size;
+    struct part part = {.at = skip};
+    enum sb_code code = SB_OK;
+    uint32_t crc = 0;
+
+    part.data = malloc((size_t)(size < BLOCK_BYTES ? size + 1 : BLOCK_BYTES));
+    if (!part.data)
+        return sb_fail_memory(err);
+    for (; part.at < end && !code; part.at += part.size) {
+        code = read_part(content, entry, checked, sparse, end - part.at, &part, err);
+        if (code)
+            break;
+        if (checked)
+            crc = part.hole ? sb_crc32c_zeros(crc, part.size)
+                            : sb_crc32c(crc, part.data, (size_t)part.size);
+        code = each(context, part.hole ? NULL : part.data, (size_t)part.size, err);
+        part.after_hole = part.hole;
+    }
+    free(part.data);
+    if (!code && checked && crc != expected)
+        code = fail_sum(content, entry, crc, expected, err);
+    return code;
+}
+
 enum sb_code sb_content_stream(struct sb_content *content, struct sb_entry *entry, int64_t skip,
                                int64_t size, bool check, sb_each_block *each, void *context,
                                struct sb_error *err)
 {
     const bool checked = check && (entry->has & SB_HAS_CRC) && size == entry->size;
     const uint32_t expected = entry->crc32c;
-    int64_t end = skip + size, take;
-    enum sb_code code = SB_OK;
-    uint32_t crc = 0;
-    char *block;
 
     if (sb_archive_is_adopted(content->archive))
         return sb_shards_stream(content->shards, entry->shard, entry->offset + skip, size,
                                 checked ? &expected : NULL, each, context, err);
-    block = malloc((size_t)(size < BLOCK_BYTES ? size + 1 : BLOCK_BYTES));
-    if (!block)
-        return sb_fail_memory(err);
-    for (; skip < end && !code; skip += take) {
-        take = end - skip < BLOCK_BYTES ? end - skip : BLOCK_BYTES;
-        code = read_block(content, entry, checked, skip, block, (size_t)take, err);
-        if (code)
-            break;
-        if (checked)
-            crc = sb_crc32c(crc, block, (size_t)take);
-        code = each(context, block, (size_t)take, err);
-    }
-    free(block);
-    if (!code && checked && crc != expected)
-        code = fail_sum(content, entry, crc, expected, err);
-    return code;
+    return stream(content, entry, skip, size, checked, false, each, context, err);
+}
+
+enum sb_code sb_content_stream_sparse(struct sb_content *content, struct sb_entry *entry,
+                                      bool check, sb_each_block *each, void *context,
+                                      struct sb_error *err)
+{
+    if (sb_archive_is_adopted(content->archive))
+        return sb_content_stream(content, entry, 0, entry->size, check, each, context, err);
+    return stream(content, entry, 0, entry->size, check && (entry->has & SB_HAS_CRC), true, each,
+                  context, err);
 }

@@ -59,4 +59,9 @@ enum sb_code sb_content_stream(struct sb_content *content, struct sb_entry *entr
                                int64_t size, bool check, sb_each_block *each, void *context,
                                struct sb_error *err) SB_CHECKED;
 
+/* The same of the whole file, and gives holes (core/io.h). */
+enum sb_code sb_content_stream_sparse(struct sb_content *content, struct sb_entry *entry,
+                                      bool check, sb_each_block *each, void *context,
+                                      struct sb_error *err) SB_CHECKED;
+
 #endif

@@ -234,6 +234,20 @@ enum sb_code sb_shards_read(struct sb_shards *shards, uint32_t shard, int64_t of
     return code;
 }
 
+int64_t sb_shards_run(struct sb_shards *shards, uint32_t shard, int64_t offset, bool *hole)
+{
+    struct sb_error ignored;
+    struct sb_file *file;
+    int64_t size;
+
+    *hole = false;
+    if (shards->bytes || acquire(shards, shard, &file, &ignored))
+        return INT64_MAX;
+    size = sb_run_length(file->fd, &file->st, offset, hole);
+    sb_file_free(file);
+    return size;
+}
+
 enum sb_code sb_shards_stat(struct sb_shards *shards, uint32_t shard, struct stat *out,
                             struct sb_error *err)
 {
@@ -271,22 +285,28 @@ static enum sb_code stream_file(struct sb_shards *shards, uint32_t shard, int64_
                                 int64_t size, sb_each_block *each, void *context,
                                 struct sb_error *err)
 {
-    size_t room = size < BLOCK_BYTES ? (size_t)size : BLOCK_BYTES, take;
+    int64_t room = size < BLOCK_BYTES ? size : BLOCK_BYTES, take;
     struct sb_file *file;
     enum sb_code code;
-    void *block = malloc(room);
+    void *block = malloc((size_t)room);
+    bool hole;
 
     if (!block)
         return sb_fail_memory(err);
     code = acquire(shards, shard, &file, err);
     if (code)
         goto out;
-    for (; size > 0 && !code; size -= (int64_t)take, offset += (int64_t)take) {
-        take = size < (int64_t)room ? (size_t)size : room;
-        code = sb_interrupted() ? sb_fail_interrupt(err)
-                                : sb_file_read_exactly(file, block, take, offset, err);
+    for (; size > 0 && !code; size -= take, offset += take) {
+        take = sb_run_length(file->fd, &file->st, offset, &hole);
+        if (!hole && take > room)
+            take = room;
+        if (take > size)
+            take = size;
+        code = sb_heed_interrupt(err);
+        if (!code && !hole)
+            code = sb_file_read_exactly(file, block, (size_t)take, offset, err);
         if (!code)
-            code = each(context, block, take, err);
+            code = each(context, hole ? NULL : block, (size_t)take, err);
     }
     sb_file_free(file);
 out:
@@ -305,7 +325,8 @@ static enum sb_code sum_block(void *context, const void *data, size_t size, stru
 {
     struct summing *summing = context;
 
-    summing->crc32c = sb_crc32c(summing->crc32c, data, size);
+    summing->crc32c = data ? sb_crc32c(summing->crc32c, data, size)
+                           : sb_crc32c_zeros(summing->crc32c, (int64_t)size);
     return summing->each(summing->context, data, size, err);
 }
 

@@ -42,6 +42,10 @@ void sb_shards_free(struct sb_shards *shards);
 enum sb_code sb_shards_read(struct sb_shards *shards, uint32_t shard, int64_t offset, void *data,
                             size_t size, struct sb_error *err) SB_CHECKED;
 
+/* As sb_run_length, of what reads as bytes of a shard. What is wrong with it is for those who read
+ * it. */
+int64_t sb_shards_run(struct sb_shards *shards, uint32_t shard, int64_t offset, bool *hole);
+
 /* stat of the shard through links; SB_NOENT and SB_FORMAT as above. */
 enum sb_code sb_shards_stat(struct sb_shards *shards, uint32_t shard, struct stat *out,
                             struct sb_error *err) SB_CHECKED;
@@ -55,7 +59,8 @@ enum sb_code sb_shards_path(struct sb_shards *shards, uint32_t shard,
                             struct sb_buf *out) SB_CHECKED;
 
 /*
- * Feeds the bytes of an extent, in blocks of at most 1 MiB, to `each`, and checks the whole against
+ * Feeds the bytes of an extent, in blocks of at most 1 MiB, to `each`, and holes (core/io.h) unless
+ * the archive was adopted, and checks the whole against
  * *crc32c unless that is NULL: SB_DAMAGED when they differ, after all blocks were fed. A code from
  * `each` ends it.
  */

@@ -378,6 +378,29 @@ enum sb_code sb_copy_range(int from, int64_t offset, int to, int64_t size, const
     return size > 0 ? copy_through(from, at, to, size, from_name, to_name, err) : SB_OK;
 }
 
+bool sb_may_have_holes(const struct stat *st)
+{
+    return st->st_size >= SB_HOLE_LEAST && st->st_blocks < st->st_size / 512;
+}
+
+int64_t sb_run_length(int fd, const struct stat *st, int64_t offset, bool *hole)
+{
+    int64_t end;
+
+    *hole = false;
+    if (!sb_may_have_holes(st))
+        return INT64_MAX;
+    end = lseek(fd, offset, SEEK_HOLE);
+    if (end > offset)
+        return end - offset;
+    *hole = end == offset;
+    end = lseek(fd, offset, SEEK_DATA);
+    if (end < 0 && errno == ENXIO)
+        end = lseek(fd, 0, SEEK_END);
+    *hole = *hole && end > offset;
+    return *hole ? end - offset : INT64_MAX;
+}
+
 char *sb_temp_directory(const char *beside)
 {
     const char *chosen = sb_context_now->temporary;

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /*
@@ -63,6 +64,18 @@ enum sb_code sb_is_named(int fd, const char *path, bool *named, struct sb_error 
  */
 enum sb_code sb_copy_range(int from, int64_t offset, int to, int64_t size, const char *from_name,
                            const char *to_name, struct sb_error *err) SB_CHECKED;
+
+/* A smaller hole saves no block. */
+#define SB_HOLE_LEAST ((int64_t)4096)
+
+/* Has it fewer blocks than bytes? Others need not be asked for holes. */
+bool sb_may_have_holes(const struct stat *st);
+
+/*
+ * How many bytes of a file, from offset on, are a hole (*hole), or else data: INT64_MAX where that
+ * is all of them, or nothing tells. For what may have holes, whose position it moves.
+ */
+int64_t sb_run_length(int fd, const struct stat *st, int64_t offset, bool *hole);
 
 /* The directory for temporary files: the context's (TMPDIR), else that of `beside`. Caller frees.
  */

@@ -113,6 +113,7 @@ struct sb_source {
 
 struct sb_loader {
     struct sb_source *source;
+    bool sparse; /* of its user, who takes holes: load leaves what has any to stream (SB_LIMIT) */
 };
 
 void sb_source_free(struct sb_source *source); /* NULL is allowed */
@@ -148,8 +149,7 @@ void sb_loader_free(struct sb_loader *loader); /* NULL is allowed; before its so
  * for a tree of files all metadata as they are now. SB_LIMIT, without text: there are more
  * (entry.size says how many, or is -1 as before); use sb_loader_stream. SB_END: it is left out,
  * `events` says why (damaged, vanished, ...). What is wrong but does not keep it from being used is
- * told to events as well. Other codes end the work. SB_LIMIT may also be the answer for one that
- * has holes.
+ * told to events as well. Other codes end the work.
  */
 enum sb_code sb_loader_load(struct sb_loader *loader, struct sb_member *member, void *data,
                             size_t room, struct sb_events *events, struct sb_error *err) SB_CHECKED;

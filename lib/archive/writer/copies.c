@@ -127,9 +127,9 @@ static enum sb_code shards_of(struct copier *copier, uint32_t number, struct sb_
     const struct sb_writer *writer = copier->writer;
     uint32_t first = sb_shard_out_count(writer->shards) - sb_shard_out_made(writer->shards);
     struct sb_shards **shards = number < first ? &copier->old : &copier->made;
-    enum sb_code code = SB_OK;
+    enum sb_code code = sb_shard_out_reach(writer->shards, number, err);
 
-    if (!*shards)
+    if (!code && !*shards)
         code = sb_shards_open_at(shards,
                                  number < first ? writer->hold.path : writer->hold.note.path, err);
     *out = *shards;
@@ -150,12 +150,14 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
     struct flow *flow = context;
     const struct sb_entry *to = flow->to;
     enum sb_code code =
-        sb_writer_write(flow->writer, to->shard, to->offset + flow->done, data, size, err);
+        data ? sb_writer_write(flow->writer, to->shard, to->offset + flow->done, data, size, err)
+             : sb_writer_skip(flow->writer, to->shard, (int64_t)size, err);
 
     flow->write_failed = code != SB_OK;
     flow->done += (int64_t)size;
     if (!(to->has & SB_HAS_CRC))
-        flow->crc32c = sb_crc32c(flow->crc32c, data, size);
+        flow->crc32c = data ? sb_crc32c(flow->crc32c, data, size)
+                            : sb_crc32c_zeros(flow->crc32c, (int64_t)size);
     return code;
 }
 

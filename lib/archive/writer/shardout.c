@@ -470,6 +470,21 @@ enum sb_code sb_shard_out_skip(struct sb_shard_out *out, uint32_t shard, int64_t
     return settle(out, find_file(out, shard), size, err);
 }
 
+enum sb_code sb_shard_out_reach(struct sb_shard_out *out, uint32_t shard, struct sb_error *err)
+{
+    struct shard_file *file = find_file(out, shard);
+    enum sb_code code;
+
+    if (!file)
+        return SB_OK;
+    pthread_mutex_lock(&out->writing);
+    code = ensure_open(file, err);
+    if (code == SB_OK)
+        code = set_length(file, file->end, err);
+    pthread_mutex_unlock(&out->writing);
+    return code;
+}
+
 void sb_shard_out_address(const struct sb_shard_out *out, uint32_t *shard, int64_t *offset)
 {
     *shard = out->current ? out->current->number : out->next;

@@ -60,6 +60,10 @@ enum sb_code sb_shard_out_write(struct sb_shard_out *out, uint32_t shard, int64_
 enum sb_code sb_shard_out_skip(struct sb_shard_out *out, uint32_t shard, int64_t size,
                                struct sb_error *err) SB_CHECKED;
 
+/* Makes a shard, for reading, as long as its extents reach: the last may end in a hole. */
+enum sb_code sb_shard_out_reach(struct sb_shard_out *out, uint32_t shard,
+                                struct sb_error *err) SB_CHECKED;
+
 /* Where the next extent begins if it fits, or the next shard. */
 void sb_shard_out_address(const struct sb_shard_out *out, uint32_t *shard, int64_t *offset);
 

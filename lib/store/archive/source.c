@@ -59,8 +59,10 @@ struct archive_loader {
     int64_t start;
     size_t size;
     char *data;
-    int64_t next; /* where the last extent ended: from there on it is worth reading ahead */
-    bool at_end;  /* so near to the shard's end that a window would reach beyond it */
+    int64_t next;         /* where the last extent ended: from there on it is worth reading ahead */
+    bool at_end;          /* so near to the shard's end that a window would reach beyond it */
+    uint32_t asked_shard; /* from asked_at on it has no hole before `dense` */
+    int64_t asked_at, dense;
 };
 
 /*
@@ -411,6 +413,26 @@ static enum sb_code load_again(struct archive_loader *loader, struct sb_entry *r
     return sb_content_read(source->content, row, data, room, !source->options.no_check, err);
 }
 
+/* Is there a hole in it? Few files of a shard are near one. */
+static bool has_hole(struct archive_loader *loader, const struct sb_entry *row)
+{
+    const struct archive_source *source = source_of_loader(&loader->base);
+    bool hole = false;
+    int64_t run;
+
+    if (row->size < SB_HOLE_LEAST)
+        return false;
+    if (loader->asked_shard != row->shard || row->offset < loader->asked_at ||
+        row->offset + row->size > loader->dense) {
+        run = sb_shards_run(source->shards, row->shard, row->offset, &hole);
+        loader->asked_shard = row->shard;
+        loader->asked_at = row->offset;
+        loader->dense = row->offset;
+        sb_count_up(&loader->dense, hole ? 0 : run);
+    }
+    return row->offset + row->size > loader->dense;
+}
+
 static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data, size_t room,
                          struct sb_events *events, struct sb_error *err)
 {
@@ -420,7 +442,7 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
     enum sb_code first, code;
     bool good;
 
-    if (row.size > (int64_t)room)
+    if (row.size > (int64_t)room || (base->sparse && has_hole(loader, &row)))
         return SB_LIMIT;
     first = load_row(loader, &row, data, crc_wanted(source, member), &good, err);
     if (good)
@@ -459,8 +481,8 @@ static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_
     const struct archive_source *source = source_of_loader(base);
     struct feed feed = {.each = each, .context = context};
     struct sb_entry row = row_of(member);
-    enum sb_code code = sb_content_stream(source->content, &row, 0, row.size,
-                                          !source->options.no_check, pass_on, &feed, err);
+    enum sb_code code = sb_content_stream_sparse(source->content, &row, !source->options.no_check,
+                                                 pass_on, &feed, err);
 
     if (!code || feed.failed)
         return code;

@@ -2,6 +2,7 @@
 
 #include "archive/own/own_names.h"
 #include "core/interrupt.h"
+#include "core/io.h"
 #include "core/kept_open.h"
 #include "core/name.h"
 #include "core/throttle.h"
@@ -229,17 +230,30 @@ static int read_up_to(int fd, char *data, size_t size, size_t expected, size_t *
     return 0;
 }
 
-static enum sb_code load_file(struct sb_member *member, int fd, char *data, size_t room,
-                              struct sb_events *events, struct sb_error *err)
+/* Only one that may have any is asked, and then stands at its beginning again. */
+static bool has_hole(const struct opened *file)
+{
+    bool hole;
+    int64_t run;
+
+    if (!sb_may_have_holes(&file->st))
+        return false;
+    run = sb_run_length(file->fd, &file->st, 0, &hole);
+    return hole || run < file->st.st_size || lseek(file->fd, 0, SEEK_SET) != 0;
+}
+
+static enum sb_code load_file(struct sb_member *member, const struct opened *file, char *data,
+                              size_t room, bool sparse, struct sb_events *events,
+                              struct sb_error *err)
 {
     size_t expected = (size_t)member->entry.size, got;
     enum sb_code code = SB_OK;
     int failed;
 
-    if (member->entry.size >= (int64_t)room)
+    if (member->entry.size >= (int64_t)room || (sparse && has_hole(file)))
         return SB_LIMIT;
     /* One byte more than expected, to notice growth. */
-    failed = read_up_to(fd, data, expected + 1, expected, &got);
+    failed = read_up_to(file->fd, data, expected + 1, expected, &got);
     if (failed)
         return leave_out_errno(member, failed, events, err);
     if (got != expected)
@@ -273,7 +287,7 @@ static enum sb_code load_link(const struct sb_tree_read *how, struct sb_member *
 }
 
 enum sb_code sb_tree_load(const struct sb_tree_read *how, struct sb_member *member, char *data,
-                          size_t room, struct sb_events *events, struct sb_error *err)
+                          size_t room, bool sparse, struct sb_events *events, struct sb_error *err)
 {
     struct opened file;
     enum sb_code code;
@@ -283,28 +297,48 @@ enum sb_code sb_tree_load(const struct sb_tree_read *how, struct sb_member *memb
     code = open_file(how, member, &file, events, err);
     if (code)
         return code;
-    code = load_file(member, file.fd, data, room, events, err);
+    code = load_file(member, &file, data, room, sparse, events, err);
     sb_close_kept(file.fd, &file.st);
     return code;
 }
 
-static enum sb_code feed(struct sb_member *member, int fd, char *block, sb_each_block *each,
-                         void *context, struct sb_events *events, struct sb_error *err)
+/* How many bytes to read now, at most BLOCK, or to pass over as a hole. *failed: an errno. */
+static int64_t find_run(const struct opened *file, int64_t at, int64_t left, bool *hole,
+                        int *failed)
+{
+    int64_t run = left;
+
+    *hole = false;
+    if (sb_may_have_holes(&file->st)) {
+        run = sb_run_length(file->fd, &file->st, at, hole);
+        *failed = lseek(file->fd, *hole ? at + run : at, SEEK_SET) < 0 ? errno : 0;
+    }
+    run = run < left ? run : left;
+    return *hole || run < (int64_t)BLOCK ? run : (int64_t)BLOCK;
+}
+
+static enum sb_code feed(struct sb_member *member, const struct opened *file, char *block,
+                         sb_each_block *each, void *context, struct sb_events *events,
+                         struct sb_error *err)
 {
     int64_t size = member->entry.size, done;
-    size_t got = 0, want;
+    size_t got = 0;
     enum sb_code code = SB_OK;
     int failed = 0;
     char more;
+    bool hole;
 
     for (done = 0; !code && done < size; done += (int64_t)got) {
+        int64_t want = find_run(file, done, size - done, &hole, &failed);
+
         if (sb_interrupted())
             return sb_fail_interrupt(err);
-        want = size - done < (int64_t)BLOCK ? (size_t)(size - done) : BLOCK;
-        failed = read_up_to(fd, block, want, want, &got);
+        got = (size_t)want;
+        if (!failed && !hole)
+            failed = read_up_to(file->fd, block, (size_t)want, (size_t)want, &got);
         if (failed || got == 0)
             break;
-        code = each(context, block, got, err);
+        code = each(context, hole ? NULL : block, got, err);
     }
     if (failed)
         return leave_out_errno(member, failed, events, err);
@@ -312,7 +346,7 @@ static enum sb_code feed(struct sb_member *member, int fd, char *block, sb_each_
         return code;
     if (done < size)
         return tell(member, SB_PROBLEM, "changed", shrank, events, err);
-    if (read(fd, &more, 1) > 0)
+    if (read(file->fd, &more, 1) > 0)
         return tell(member, SB_PROBLEM, "changed", grew, events, err);
     return SB_OK;
 }
@@ -346,7 +380,7 @@ enum sb_code sb_tree_stream(const struct sb_tree_read *how, struct sb_member *me
             /* A place of this size was made for it. */
             if (promised >= 0)
                 member->entry.size = promised;
-            code = feed(member, file.fd, block, each, context, events, err);
+            code = feed(member, &file, block, each, context, events, err);
             sb_close_kept(file.fd, &file.st);
         }
     }

@@ -40,9 +40,10 @@ void sb_tree_metadata(struct sb_member *member, const struct stat *st);
 /* Sets all but entry.path of a member from an item of a walk. */
 void sb_tree_member(const struct sb_tree_item *item, struct sb_member *member);
 
-/* As sb_loader_load and sb_loader_stream. */
+/* As sb_loader_load, of a loader that is sparse or not, and sb_loader_stream_sparse. */
 enum sb_code sb_tree_load(const struct sb_tree_read *how, struct sb_member *member, char *data,
-                          size_t room, struct sb_events *events, struct sb_error *err) SB_CHECKED;
+                          size_t room, bool sparse, struct sb_events *events,
+                          struct sb_error *err) SB_CHECKED;
 enum sb_code sb_tree_stream(const struct sb_tree_read *how, struct sb_member *member,
                             sb_each_block *each, void *context, struct sb_events *events,
                             struct sb_error *err) SB_CHECKED;

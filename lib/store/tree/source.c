@@ -42,8 +42,7 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member, str
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
                          size_t room, struct sb_events *events, struct sb_error *err)
 {
-    (void)loader;
-    return sb_tree_load(&plainly, member, data, room, events, err);
+    return sb_tree_load(&plainly, member, data, room, loader->sparse, events, err);
 }
 
 static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, sb_each_block *each,

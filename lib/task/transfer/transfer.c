@@ -246,8 +246,11 @@ static enum sb_code run(struct sb_transfer_run *transfer, struct sb_error *err)
 
     transfer->batch_items = FIRST_BATCH_ITEMS;
     transfer->batch_dirs = count < directories_in_flight() ? directories_in_flight() / count : 1;
-    for (unsigned i = 0; !code && transfer->source->loads && i < count; i++)
+    for (unsigned i = 0; !code && transfer->source->loads && i < count; i++) {
         code = sb_loader_open(transfer->source, &batches[i].loader, err);
+        if (!code)
+            batches[i].loader->sparse = transfer->sink->holds & SB_KEEPS_SPARSE;
+    }
     if (!code)
         code = sb_pipeline_run(&ops, transfer, batches, sizeof(*batches), count, threads, err);
     for (unsigned i = 0; batches && i < count; i++) {

@@ -1,5 +1,6 @@
 #include "archive/checksum.h"
 #include "archive/content.h"
+#include "core/number.h"
 #include "task/verify/impl.h"
 #include "task/verify/units.h"
 
@@ -124,8 +125,7 @@ static enum sb_code look_again(struct verify *verify, const struct sb_checksum_e
         if (code == SB_CHANGED)
             break;
         if (code == SB_OK)
-            code = sb_content_stream(verify->content, &entry, 0, entry.size, true, no_block, NULL,
-                                     err);
+            code = sb_content_stream_sparse(verify->content, &entry, true, no_block, NULL, err);
     }
     if (code == SB_CHANGED && sb_archive_still_current(verify->archive, err))
         return err->code;

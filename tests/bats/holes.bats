@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# Holes: a length on the way from any source to any sink, and holes again where the sink has them.
+
+load helper
+
+# Where a file system has no holes, there is nothing to see.
+need_holes() {
+    truncate -s 1M hole
+    (($(du -k hole | cut -f1) < 100)) || skip 'this file system has no holes'
+    rm hole
+}
+
+# Data at the beginning, in the middle, at the end, at odd places; holes likewise; nothing but a hole.
+make_sparse() {
+    mkdir "$1"
+    truncate -s 2G "$1/large"
+    printf middle | dd of="$1/large" bs=1 seek=1000000001 conv=notrunc status=none
+    printf end >>"$1/large"
+    truncate -s 500K "$1/small"
+    printf x | dd of="$1/small" bs=1 seek=300000 conv=notrunc status=none
+    truncate -s 5M "$1/tail"
+    head -c 5000 /dev/urandom | dd of="$1/tail" conv=notrunc status=none
+    truncate -s 3M "$1/nothing"
+    head -c 9000 /dev/urandom >"$1/dense"
+    echo short >"$1/short"
+    for ((i = 0; i < 30; i++)); do
+        head -c 4096 /dev/urandom | dd of="$1/comb" bs=4096 seek=$((i * 3)) conv=notrunc status=none
+    done
+    touch -d @1700000000 "$1"/*
+}
+
+# Same names, sizes, times and bytes, and as many blocks.
+same_sparse() {
+    diff <(cd "$1" && find . -type f -printf '%p %s %b %T@\n' | sort) \
+        <(cd "$2" && find . -type f -printf '%p %s %b %T@\n' | sort) || fail "$2 is not as $1"
+    local file
+    for file in "$1"/*; do
+        [[ $file == */large ]] || cmp "$file" "$2/${file##*/}"
+    done
+    [[ $(tail -c 3 "$2/large") == end ]]
+    [[ $(tail -c +1000000002 "$2/large" | head -c 6) == middle ]]
+}
+
+@test "files of a tree have their holes again after an archive" {
+    need_holes
+    make_sparse t
+    for threads in 1 3; do
+        run_ok within 20 "$SHARDBOX" pack -j$threads --force -C t a.barecat .
+        run_ok within 20 "$SHARDBOX" verify a.barecat
+        run_ok within 20 "$SHARDBOX" unpack -j$threads -C out a.barecat
+        same_sparse t out
+        run_ok within 20 "$SHARDBOX" convert -j$threads t b.barecat --shard-size=1M
+        run_ok within 20 "$SHARDBOX" verify b.barecat
+        run_ok within 20 "$SHARDBOX" convert -j$threads b.barecat out2 --to=dir
+        same_sparse t out2
+        rm -r out out2 b.barecat*
+    done
+    (($(du -k a.barecat-shard-00000 | cut -f1) < 400))
+    cmp <(sb cat a.barecat comb) t/comb
+    cmp <(sb cat a.barecat tail) t/tail
+}
+
+@test "every form of a sparse tar comes out with its holes" {
+    need_holes
+    make_sparse t
+    local forms=('--format=gnu' '--format=posix --sparse-version=0.0'
+        '--format=posix --sparse-version=0.1' '--format=posix --sparse-version=1.0') form
+    for form in "${forms[@]}"; do
+        # shellcheck disable=SC2086
+        tar -S $form -cf a.tar -C t .
+        gzip -kf a.tar
+        run_ok within 20 "$SHARDBOX" verify a.tar
+        for input in a.tar a.tar.gz; do
+            run_ok within 20 "$SHARDBOX" unpack -C out $input
+            same_sparse t out
+            run_ok within 20 "$SHARDBOX" convert --force -q $input a.barecat
+            run_ok within 20 "$SHARDBOX" verify a.barecat
+            run_ok within 20 "$SHARDBOX" unpack -C out2 a.barecat
+            same_sparse t out2
+            rm -r out out2
+        done
+    done
+}
+
+@test "a hole of 8 TiB takes no time" {
+    need_holes
+    truncate -s 8T big || skip 'this file system has no files of 8 TiB'
+    printf abc | dd of=big bs=1 seek=$((1 << 42)) conv=notrunc status=none
+    ln big other
+    tar -S -cf a.tar big other
+    run_ok within 5 "$SHARDBOX" verify a.tar
+    run_ok within 5 "$SHARDBOX" unpack -C out a.tar
+    run_ok within 5 "$SHARDBOX" convert -q a.tar a.barecat
+    run_ok within 5 "$SHARDBOX" verify a.barecat
+    run_ok within 5 "$SHARDBOX" unpack -C out2 a.barecat
+    run_ok within 5 "$SHARDBOX" pack b.barecat big other
+    run_ok within 5 "$SHARDBOX" verify b.barecat
+    for file in out/big out/other out2/big out2/other; do
+        (($(stat -c %s $file) == 1 << 43 && $(du -k $file | cut -f1) < 100)) || fail "$file"
+        [[ $(tail -c +$(((1 << 42) + 1)) $file | head -c 3) == abc ]]
+    done
+}
+
+@test "additions after a hole at the end of a shard lie behind it" {
+    need_holes
+    make_sparse t
+    echo more >more
+    run_ok sb pack -C t a.barecat dense nothing
+    (($(stat -c %s a.barecat-shard-00000) == 9000 + (3 << 20)))
+    run_ok sb pack --append a.barecat more
+    (($(stat -c %s a.barecat-shard-00000) == 9000 + (3 << 20) + 5)) || fail 'size'
+    [[ $(sb cat a.barecat more) == more ]]
+    run_ok sb pack --append -C t a.barecat tail comb
+    run_ok sb verify a.barecat
+    run_ok sb rm a.barecat dense
+    run_ok sb defrag a.barecat
+    run_ok sb verify a.barecat
+    run_ok sb unpack -C out a.barecat
+    cmp out/tail t/tail
+    cmp out/comb t/comb
+    cmp out/nothing t/nothing
+}
+
+@test "a hole counts as its length for the size of a shard" {
+    need_holes
+    make_sparse t
+    run_ok sb pack --shard-size=4M -C t a.barecat dense nothing small comb tail
+    (($(find . -name 'a.barecat-shard-*' | wc -l) == 2)) || fail 'shards'
+    run_ok sb verify a.barecat
+    run_ok sb unpack -C out a.barecat
+    for file in dense nothing small comb tail; do
+        cmp t/$file out/$file
+        [[ $(stat -c %b t/$file) == $(stat -c %b out/$file) ]] || fail "$file"
+    done
+}
+
+@test "what has no holes gets zeros, of one member no more than --max-size" {
+    need_holes
+    mkdir t
+    truncate -s 3M t/sparse
+    printf middle | dd of=t/sparse bs=1 seek=1500000 conv=notrunc status=none
+    tar -S -cf a.tar -C t sparse
+    for input in a.tar t; do
+        run_ok sb convert -q --force $input b.zip
+        cmp <(unzip -p b.zip sparse) t/sparse
+        run_ok sb convert -q --force $input b.bagz
+        cmp <(sb cat b.bagz 0) t/sparse
+        run_ok sb convert -q --force $input b.tar
+        cmp <(tar xOf b.tar) t/sparse
+        run_fail 2 sb convert -q --force --max-size=1M $input b.zip
+        stderr_has '--max-size'
+    done
+}
