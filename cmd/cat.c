@@ -41,6 +41,7 @@ struct settings {
     bool decompress_all; /* then decompress is set too */
     int order;
     int64_t threads;
+    int64_t max_size;
     bool ranged;
     int64_t range_offset;
     int64_t range_size;
@@ -185,6 +186,7 @@ static const struct option options[] = {
                 "write files called .gz, .bz2, .xz or .zst decompressed"),
     OPTION_FLAG(0, "decompress-all", struct settings, decompress_all,
                 "the same, also where several are stacked"),
+    OPTION_MAX_SIZE(struct settings),
     OPTION_FROM,
     OPTION_ICONV,
     OPTION_THREADS(struct settings, "threads that read ahead"),
@@ -262,7 +264,8 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
                                       const struct sb_fetch_samples *samples, struct sb_error *err)
 {
     struct sb_fetch_names asked = given_names_of(names);
-    const struct sb_source_options how = {.no_check = settings->no_check};
+    const struct sb_source_options how = {.no_check = settings->no_check,
+                                          .max_size = settings->max_size};
     const struct sb_fetch_options wanted = {.decompress = settings->decompress,
                                             .decompress_all = settings->decompress_all,
                                             .framing = (enum sb_framing)settings->framing,
@@ -293,7 +296,8 @@ static enum sb_code catalog(const struct settings *settings, struct sb_store *st
                             struct sb_archive **archive, const struct given_names *names,
                             struct sb_catalog_result *result, struct sb_error *err)
 {
-    const struct sb_source_options how = {.no_check = settings->no_check};
+    const struct sb_source_options how = {.no_check = settings->no_check,
+                                          .max_size = settings->max_size};
     struct wanted wanted = {0};
     struct sb_catalog_options selection = {.notify = &message_notify, .context = &wanted};
     enum sb_code code;
@@ -510,6 +514,7 @@ static int run(void *context, char **operands, int count)
     int status;
 
     settings->decompress |= settings->decompress_all;
+    output_allow(settings->max_size);
     if (settings->batch && settings->framing)
         return message_usage("--batch and --frame cannot be given together");
     if (settings->batch)

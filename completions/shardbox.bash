@@ -24,7 +24,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     cat)
-        options='-T --files-from= -0 --null --batch --range= --order= --frame= --part= --no-check --decompress --decompress-all --from= --iconv= -j --threads= --bwlimit= --sample= --replace --shuffle --seed= --forever --keys= --find --compression= --dictionary= --limits= --layout= --samples --array= --raw --npy -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-T --files-from= -0 --null --batch --range= --order= --frame= --part= --no-check --decompress --decompress-all --max-size= --from= --iconv= -j --threads= --bwlimit= --sample= --replace --shuffle --seed= --forever --keys= --find --compression= --dictionary= --limits= --layout= --samples --array= --raw --npy -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     ls)
@@ -40,7 +40,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     verify)
-        options='-Q --quick --strict --present -j --threads= --bwlimit= --json --report= --prom= --from= --iconv= --repair-from= --repair-prefix= -n --dry-run --subset= --part= --shards= --max-time= --state= --max-age= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --repair --min-age= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-Q --quick --strict --present -j --threads= --bwlimit= --json --report= --prom= --max-size= --from= --iconv= --repair-from= --repair-prefix= -n --dry-run --subset= --part= --shards= --max-time= --state= --max-age= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --repair --min-age= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     rm)
@@ -165,6 +165,7 @@ _shardbox_value() {
     cat:--order) wanted='words:input address' ;;
     cat:--frame) wanted='words:none line nul u32 u64 varint tfrecord jsonl batch tar' ;;
     cat:--part) wanted='none' ;;
+    cat:--max-size) wanted='any' ;;
     cat:--from) wanted='any' ;;
     cat:--iconv) wanted='any' ;;
     cat:--threads | cat:-j) wanted='any' ;;
@@ -228,6 +229,7 @@ _shardbox_value() {
     verify:--bwlimit) wanted='any' ;;
     verify:--report) wanted='file' ;;
     verify:--prom) wanted='file' ;;
+    verify:--max-size) wanted='any' ;;
     verify:--from) wanted='any' ;;
     verify:--iconv) wanted='any' ;;
     verify:--repair-from) wanted='file' ;;

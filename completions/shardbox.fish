@@ -70,7 +70,7 @@ function __shardbox_takes_value
             return 0
         case diff:-C diff:--directory diff:-j diff:--threads diff:--bwlimit diff:--from diff:--iconv diff:--compression diff:--dictionary diff:--limits diff:--layout
             return 0
-        case cat:-T cat:--files-from cat:--range cat:--order cat:--frame cat:--part cat:--from cat:--iconv cat:-j cat:--threads cat:--bwlimit cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout cat:--array
+        case cat:-T cat:--files-from cat:--range cat:--order cat:--frame cat:--part cat:--max-size cat:--from cat:--iconv cat:-j cat:--threads cat:--bwlimit cat:--sample cat:--seed cat:--keys cat:--compression cat:--dictionary cat:--limits cat:--layout cat:--array
             return 0
         case ls:--sort ls:--at ls:--records ls:-T ls:--files-from ls:--compression ls:--dictionary ls:--limits ls:--layout ls:-j ls:--threads ls:--array ls:--bwlimit ls:--from ls:--iconv
             return 0
@@ -78,7 +78,7 @@ function __shardbox_takes_value
             return 0
         case du:-d du:--max-depth du:--sort du:--export du:--compression du:--dictionary du:--limits du:--layout du:-j du:--threads du:--array du:--bwlimit du:--from du:--iconv
             return 0
-        case verify:-j verify:--threads verify:--bwlimit verify:--report verify:--prom verify:--from verify:--iconv verify:--repair-from verify:--repair-prefix verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to verify:--min-age
+        case verify:-j verify:--threads verify:--bwlimit verify:--report verify:--prom verify:--max-size verify:--from verify:--iconv verify:--repair-from verify:--repair-prefix verify:--subset verify:--part verify:--shards verify:--max-time verify:--state verify:--max-age verify:--compression verify:--dictionary verify:--limits verify:--layout verify:--records verify:-T verify:--files-from verify:--repair-to verify:--min-age
             return 0
         case rm:-T rm:--files-from rm:--include rm:--exclude
             return 0
@@ -212,7 +212,7 @@ complete -c shardbox -n '__shardbox_is unpack' -s n -l dry-run -d 'write nothing
 complete -c shardbox -n '__shardbox_is unpack' -l no-check -d 'do not check the bytes\' checksums'
 complete -c shardbox -n '__shardbox_is unpack' -l decompress -d 'take .gz, .bz2, .xz or .zst off files and their names'
 complete -c shardbox -n '__shardbox_is unpack' -l decompress-all -d 'the same, also where several are stacked'
-complete -c shardbox -n '__shardbox_is unpack' -l max-size -x -d 'give up when more bytes than this come out of it'
+complete -c shardbox -n '__shardbox_is unpack' -l max-size -x -d 'give up when more than SIZE bytes come out of a container'
 complete -c shardbox -n '__shardbox_is unpack' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, syrah, cache'
 complete -c shardbox -n '__shardbox_is unpack' -l iconv -x -d 'of a tar, cpio or zip: the charset of names that are not said to be UTF-8'
 complete -c shardbox -n '__shardbox_is unpack' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'
@@ -274,7 +274,7 @@ complete -c shardbox -n '__shardbox_is convert' -l existing -x -a 'fail skip rep
 complete -c shardbox -n '__shardbox_is convert' -s p -l preserve -d 'in a directory, set owners, set-id and sticky bits too (default: as root)'
 complete -c shardbox -n '__shardbox_is convert' -l no-same-owner -d 'in a directory, set none of these, also as root'
 complete -c shardbox -n '__shardbox_is convert' -l numeric-owner -d 'in a directory, set owners by their numbers, and not by their names'
-complete -c shardbox -n '__shardbox_is convert' -l max-size -x -d 'stop when more than SIZE comes out of an INPUT'
+complete -c shardbox -n '__shardbox_is convert' -l max-size -x -d 'give up when more than SIZE bytes come out of a container'
 complete -c shardbox -n '__shardbox_is convert' -l no-check -d 'do not check checksums of INPUTs'
 complete -c shardbox -n '__shardbox_is convert' -l strict -d 'make nothing if anything would be lost or left out'
 complete -c shardbox -n '__shardbox_is convert' -l report -r -F -d 'list in FILE what was lost or left out, as JSON Lines'
@@ -314,6 +314,7 @@ complete -c shardbox -n '__shardbox_is cat' -l part -x -d 'part I of N: every N-
 complete -c shardbox -n '__shardbox_is cat' -l no-check -d 'do not check the bytes\' CRC32C'
 complete -c shardbox -n '__shardbox_is cat' -l decompress -d 'write files called .gz, .bz2, .xz or .zst decompressed'
 complete -c shardbox -n '__shardbox_is cat' -l decompress-all -d 'the same, also where several are stacked'
+complete -c shardbox -n '__shardbox_is cat' -l max-size -x -d 'give up when more than SIZE bytes come out of a container'
 complete -c shardbox -n '__shardbox_is cat' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, syrah, cache'
 complete -c shardbox -n '__shardbox_is cat' -l iconv -x -d 'of a tar, cpio or zip: the charset of names that are not said to be UTF-8'
 complete -c shardbox -n '__shardbox_is cat' -s j -l threads -x -d 'threads that read ahead (default: the cores, at most 4)'
@@ -438,6 +439,7 @@ complete -c shardbox -n '__shardbox_is verify' -l bwlimit -x -d 'read, and write
 complete -c shardbox -n '__shardbox_is verify' -l json -d 'print each defect as a line of JSON'
 complete -c shardbox -n '__shardbox_is verify' -l report -r -F -d 'write what was found to FILE, as JSON Lines, and print none of it'
 complete -c shardbox -n '__shardbox_is verify' -l prom -r -F -d 'write what it came to, as metrics for Prometheus, to FILE'
+complete -c shardbox -n '__shardbox_is verify' -l max-size -x -d 'give up when more than SIZE bytes come out of a container'
 complete -c shardbox -n '__shardbox_is verify' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, syrah, cache'
 complete -c shardbox -n '__shardbox_is verify' -l iconv -x -d 'of a tar, cpio or zip: the charset of names that are not said to be UTF-8'
 complete -c shardbox -n '__shardbox_is verify' -l repair-from -r -F -d 'restore damaged files from an archive, directory, tar or zip'

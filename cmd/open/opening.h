@@ -45,6 +45,11 @@ bool parse_from(void *settings, const char *value);
 /* Sets the charset of core/context.h. settings is not used. */
 bool parse_iconv(void *settings, const char *value);
 
+/* The field is called max_size; 0: any number. */
+#define OPTION_MAX_SIZE(s)                                                                         \
+    OPTION_SIZE(0, "max-size", s, max_size, "SIZE",                                                \
+                "give up when more than SIZE bytes come out of a container")
+
 /* The container at a path, read as the opening says; what it has to say is printed. */
 enum sb_code open_store(struct sb_store **out, const char *path, const struct opening *opening,
                         struct sb_error *err) SB_CHECKED;

@@ -5,6 +5,7 @@
 #include "core/io.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,22 @@ static struct {
     size_t used;
 } pending;
 
+static int64_t allowed;
+
+void output_allow(int64_t size)
+{
+    allowed = size;
+}
+
 enum sb_code output_directly(void *context, const void *data, size_t size, struct sb_error *err)
 {
     int64_t *written = context;
-    enum sb_code code = sb_write_full(STDOUT_FILENO, data, size, "standard output", err);
+    enum sb_code code;
 
+    if (allowed > 0 && (int64_t)size > allowed - *written)
+        return sb_fail(err, SB_LIMIT, "more than --max-size, %" PRId64 " bytes, comes out of it",
+                       allowed);
+    code = sb_write_full(STDOUT_FILENO, data, size, "standard output", err);
     *written += (int64_t)size;
     if (!code && !output_is_terminal())
         message_progress_update(*written, 0, 0);

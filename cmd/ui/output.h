@@ -33,6 +33,9 @@ void output_need(enum sb_code code);
 enum sb_code output_directly(void *context, const void *data, size_t size,
                              struct sb_error *err) SB_CHECKED;
 
+/* Then no more than so many bytes of a container, else SB_LIMIT, which names --max-size; 0: any. */
+void output_allow(int64_t size);
+
 bool output_is_terminal(void);
 
 /* Raw on a pipe, as GNU ls quotes on a terminal; `nul` ends it with NUL and writes raw. */

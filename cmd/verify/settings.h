@@ -17,6 +17,7 @@ struct verify_settings {
     bool present;
     bool json;
     int64_t threads;
+    int64_t max_size;
     const char *report;  /* NULL, or where verify/report.h writes */
     const char *metrics; /* NULL, or where verify/metrics.h writes */
     struct verify_choice_settings choice;

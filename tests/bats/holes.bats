@@ -151,3 +151,30 @@ same_sparse() {
         stderr_has '--max-size'
     done
 }
+
+@test "--max-size of verify and cat; zeros of one member are 1 TiB at most without it" {
+    need_holes
+    truncate -s 3M sparse
+    tar -S -cf a.tar sparse
+    gzip -k a.tar
+    run_ok sb verify --max-size=3M a.tar
+    [[ $(sb cat --max-size=3M a.tar | wc -c) == $((3 << 20)) ]]
+    for input in a.tar a.tar.gz; do
+        for command in verify cat; do
+            run_fail 2 sb $command --max-size=2M $input
+            stderr_has '--max-size'
+        done
+    done
+    sb pack a.barecat sparse
+    run_fail 2 sb cat --max-size=2M a.barecat sparse
+    stderr_has 'more than --max-size, 2097152 bytes, comes out of it'
+    truncate -s 8T big || skip 'this file system has no files of 8 TiB'
+    tar -S -cf b.tar big
+    run_fail 2 within 5 "$SHARDBOX" cat b.tar
+    stderr_has 'b.tar: big: its holes would become more than 1099511627776 bytes of zeros; see --max-size'
+    mkdir t
+    mv big t
+    run_fail 2 within 5 "$SHARDBOX" convert t b.zip
+    run_fail 2 within 5 "$SHARDBOX" convert b.tar b.zip
+    run_fail 2 within 5 "$SHARDBOX" unpack --max-size=1T -C out b.tar
+}

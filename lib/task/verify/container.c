@@ -8,6 +8,7 @@
 #include "store/naming.h"
 #include "task/transfer/seen.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,17 +91,23 @@ static enum sb_code check_names(struct check *check, const struct sb_member *mem
     return code;
 }
 
-static void count(struct check *check, const struct sb_member *member)
+static enum sb_code count(struct check *check, const struct sb_member *member, struct sb_error *err)
 {
     struct sb_verify_result *result = check->result;
+    int64_t most = check->options->max_size;
 
     if (member->entry.type == SB_DIR) {
         result->dirs++;
-        return;
+        return SB_OK;
     }
     result->files++;
     sb_count_up(&result->bytes, member->entry.size);
     result->unchecked += !sb_store_has_checksums(check->store);
+    if (most == 0 || result->bytes <= most)
+        return SB_OK;
+    return sb_fail(err, SB_LIMIT,
+                   "%s: %s: more than --max-size, %" PRId64 " bytes, comes out of it",
+                   check->source->name, member->entry.path, most);
 }
 
 /* The next member that is wanted, under its stored name. SB_END after the last. */
@@ -133,10 +140,9 @@ static enum sb_code next_member(struct check *check, struct sb_member *member, s
         code = check_names(check, member, name, size, err);
         if (code)
             return code;
-        count(check, member);
         entry->path = name;
         entry->path_size = size;
-        return SB_OK;
+        return count(check, member, err);
     }
 }
 
@@ -318,7 +324,9 @@ static enum sb_code run(struct check *check, struct sb_error *err)
         code = sb_seen_new(&check->seen, sb_store_path(check->store), err);
     if (code)
         return code;
-    code = sb_store_source(check->store, &check->source, NULL, &check->defects, err);
+    code = sb_store_source(check->store, &check->source,
+                           &(struct sb_source_options){.max_size = options->max_size},
+                           &check->defects, err);
     if (code)
         return end_of_walk(check, code, err);
     if (!options->quick && check->source->loads)

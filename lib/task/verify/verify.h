@@ -73,6 +73,8 @@ struct sb_verify_options {
     bool strict;  /* a file without a checksum is a defect */
     bool present; /* shards that have not arrived are listed, and their files passed over */
     unsigned threads;
+    int64_t max_size; /* of a tar, cpio or zip: bytes that may come out of it; 0: any number. Then
+                         SB_LIMIT */
 
     /*
      * Only what these name or match (select.h). Then only the checks of single entries are made;
