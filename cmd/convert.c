@@ -80,6 +80,8 @@ static const struct option options[] = {
                   "store each file compressed, its suffix added"),
     OPTION_CHOICE(0, "method", struct convert_settings, method, "METHOD", methods,
                   "how members of a zip are stored (default: deflate)"),
+    OPTION_FLAG(0, "sparse", struct convert_settings, sparse,
+                "in a tar, files with holes keep them, as GNU tar's --sparse has it"),
     OPTION_INTEGER(0, "level", struct convert_settings, level, "N", 1, 22, "how hard to compress"),
     OPTION_SIZE(0, "shard-size", struct convert_settings, shard_size, "SIZE",
                 "begin a new shard before one passes SIZE (an archive keeps it for later appends)"),
@@ -336,6 +338,7 @@ static struct sb_convert_options options_of(const struct convert_settings *setti
         .existing = settings->existing == NOT_GIVEN ? SB_EXISTING_FAIL
                                                     : (enum sb_existing)settings->existing,
         .preserve = sets_owners,
+        .sparse = settings->sparse,
         .store = settings->method == METHOD_STORE,
         .level = (int)settings->level,
     };

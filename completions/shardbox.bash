@@ -16,7 +16,7 @@ _shardbox_table() {
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= --iconv= -f --force --append --part= --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --decompress-all --compress= --method= --level= --shard-size= --frame= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --train-dictionary= --count= --name-format= --keys= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= --checkpoint= --resume --existing= -p --preserve --no-same-owner --numeric-owner --max-size= --no-check --strict --report= -j --threads= --bwlimit= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='--from= --to= --iconv= -f --force --append --part= --wrap --no-checksum --prefix= --strip-components= --include= --exclude= --duplicates= --decompress --decompress-all --compress= --method= --sparse --level= --shard-size= --frame= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --train-dictionary= --count= --name-format= --keys= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= --checkpoint= --resume --existing= -p --preserve --no-same-owner --numeric-owner --max-size= --no-check --strict --report= -j --threads= --bwlimit= -n --dry-run -h --help -q --quiet -v --verbose --progress --no-progress'
         first=file others=file
         ;;
     diff)

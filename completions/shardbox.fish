@@ -244,6 +244,7 @@ complete -c shardbox -n '__shardbox_is convert' -l decompress -d 'take .gz, .bz2
 complete -c shardbox -n '__shardbox_is convert' -l decompress-all -d 'the same, also where several are stacked'
 complete -c shardbox -n '__shardbox_is convert' -l compress -x -a 'gz bz2 xz zst' -d 'store each file compressed, its suffix added'
 complete -c shardbox -n '__shardbox_is convert' -l method -x -a 'store deflate' -d 'how members of a zip are stored (default: deflate)'
+complete -c shardbox -n '__shardbox_is convert' -l sparse -d 'in a tar, files with holes keep them, as GNU tar\'s --sparse has it'
 complete -c shardbox -n '__shardbox_is convert' -l level -x -d 'how hard to compress'
 complete -c shardbox -n '__shardbox_is convert' -l shard-size -x -d 'begin a new shard before one passes SIZE (an archive keeps it for later appends)'
 complete -c shardbox -n '__shardbox_is convert' -l frame -x -a 'none line nul u32 u64 varint tfrecord jsonl batch tar' -d 'what stands between records on a pipe: of INPUTs where OUTPUT is a container'

@@ -108,6 +108,7 @@ static const char *misused_for_output(const struct convert_settings *settings)
          SB_TO_TREE,
          "--existing, --preserve, --no-same-owner and --numeric-owner are for a directory"},
         {settings->method != NOT_GIVEN, SB_TO_MEMBERS, "--method is for a zip"},
+        {settings->sparse, SB_TO_SPARSE, "--sparse is for a tar"},
     };
     unsigned takes = output_takes(settings);
 

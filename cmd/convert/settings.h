@@ -17,6 +17,7 @@ struct convert_settings {
     int from;
     int to;
     int method;
+    bool sparse;
     int existing;
     int duplicates;
     int compress;

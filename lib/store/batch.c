@@ -4,8 +4,10 @@
 #include "core/io.h"
 #include "store/tree/tree.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Room behind the bytes for a read that looks for one byte too many. */
@@ -122,21 +124,32 @@ enum sb_code sb_batch_make_room(struct sb_batch *batch, struct sb_error *err)
     return batch->data ? SB_OK : sb_fail_memory(err);
 }
 
-static enum sb_code stream_spooled(struct sb_item *item, sb_each_block *each, void *context,
-                                   struct sb_error *err)
+static enum sb_code stream_spooled(struct sb_item *item, bool sparse, sb_each_block *each,
+                                   void *context, struct sb_error *err)
 {
     char *block = malloc(SPOOL_BLOCK);
     enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+    int64_t size = item->member.entry.size, run = INT64_MAX;
     size_t got = 0;
+    struct stat st;
+    bool hole = false;
 
-    for (int64_t at = 0; !code && at < item->member.entry.size; at += (int64_t)got) {
-        code = sb_pread_full(item->spooled, block, SPOOL_BLOCK, at, &got, "temporary file", err);
+    if (!code && fstat(item->spooled, &st))
+        code = sb_fail_errno(err, errno, "temporary file");
+    for (int64_t at = 0; !code && at < size; at += (int64_t)got) {
+        if (sparse)
+            run = sb_run_length(item->spooled, &st, at, &hole);
+        got = (size_t)(run < size - at ? run : size - at);
+        if (!hole)
+            code =
+                sb_pread_full(item->spooled, block, sparse && got < SPOOL_BLOCK ? got : SPOOL_BLOCK,
+                              at, &got, "temporary file", err);
         if (!code && got == 0)
             code = sb_fail(err, SB_CHANGED, "a temporary file became shorter");
-        if (!code && sb_interrupted())
-            code = sb_fail_interrupt(err);
         if (!code)
-            code = each(context, block, got, err);
+            code = sb_heed_interrupt(err);
+        if (!code)
+            code = each(context, hole ? NULL : block, got, err);
     }
     free(block);
     return code;
@@ -146,7 +159,7 @@ enum sb_code sb_item_stream(struct sb_batch *batch, struct sb_item *item, sb_eac
                             void *context, struct sb_error *err)
 {
     if (item->spooled >= 0)
-        return stream_spooled(item, each, context, err);
+        return stream_spooled(item, false, each, context, err);
     return sb_loader_stream(batch->loader, &item->member, each, context, &batch->events, err);
 }
 
@@ -154,7 +167,7 @@ enum sb_code sb_item_stream_sparse(struct sb_batch *batch, struct sb_item *item,
                                    sb_each_block *each, void *context, struct sb_error *err)
 {
     if (item->spooled >= 0)
-        return stream_spooled(item, each, context, err);
+        return stream_spooled(item, true, each, context, err);
     return sb_loader_stream_sparse(batch->loader, &item->member, each, context, &batch->events,
                                    err);
 }

@@ -52,6 +52,7 @@ enum sb_output_bits {
     SB_TO_APPEND = 1 << 7,   /* one that is there may be added to */
     SB_TO_SHARDS = 1 << 8,   /* of a given size */
     SB_TO_SUBTREES = 1 << 9, /* what a directory holds must follow it */
+    SB_TO_SPARSE = 1 << 10,  /* files may have holes, where that is wanted */
 
     SB_TO_ARRAYS = SB_TO_ITEMS | SB_TO_KEYS,
 };

@@ -78,7 +78,8 @@ struct sb_sink {
     const char *name; /* for messages: the path as given, or "standard output" */
     unsigned holds;   /* SB_KEEPS_...: what it holds; what it does not is counted by sb_transfer */
     bool any_names;   /* else names must suit an archive's index */
-    bool unread;      /* its accept takes all that it wants of a member: no bytes are read */
+    bool maps;   /* holes have to be known before bytes: such a member does not come in parts */
+    bool unread; /* its accept takes all that it wants of a member: no bytes are read */
     struct sb_sink_counts counts;
 };
 

@@ -106,6 +106,7 @@ struct sb_stream_sink_options {
     const char *path;
     bool force;
     enum sb_filter_kind filter; /* tar: how the whole is compressed */
+    bool sparse;                /* tar: holes stay holes, in GNU tar's pax form 1.0 */
     bool store;                 /* zip: members are not compressed */
     int level;                  /* of compression; 0: the usual one */
     unsigned threads;           /* for filters that have threads; the bytes do not depend on it */

@@ -113,7 +113,8 @@ struct sb_source {
 
 struct sb_loader {
     struct sb_source *source;
-    bool sparse; /* of its user, who takes holes: load leaves what has any to stream (SB_LIMIT) */
+    bool sparse; /* of its user, who takes holes: load says SB_KEEPS_SPARSE of what has any, and
+                    leaves it to stream (SB_LIMIT) */
 };
 
 void sb_source_free(struct sb_source *source); /* NULL is allowed */

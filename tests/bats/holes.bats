@@ -34,8 +34,8 @@ same_sparse() {
     diff <(cd "$1" && find . -type f -printf '%p %s %b %T@\n' | sort) \
         <(cd "$2" && find . -type f -printf '%p %s %b %T@\n' | sort) || fail "$2 is not as $1"
     local file
-    for file in "$1"/*; do
-        [[ $file == */large ]] || cmp "$file" "$2/${file##*/}"
+    for file in "$1"/* "$1"/long/*; do
+        [[ ! -f $file || $file == */large ]] || cmp "$file" "$2/${file#*/}"
     done
     [[ $(tail -c 3 "$2/large") == end ]]
     [[ $(tail -c +1000000002 "$2/large" | head -c 6) == middle ]]
@@ -132,6 +132,62 @@ same_sparse() {
         cmp t/$file out/$file
         [[ $(stat -c %b t/$file) == $(stat -c %b out/$file) ]] || fail "$file"
     done
+}
+
+@test "convert --sparse writes a tar whose holes GNU tar and bsdtar have again" {
+    need_holes
+    make_sparse t
+    mkdir t/long t/empty
+    local name
+    name=long/$(printf 'n%.0s' {1..150})-$'\303\244'
+    cp --sparse=always t/comb "t/$name"
+    cp --sparse=always t/comb $'t/raw-\351'
+    touch -d @1700000000 t/long/* t/raw*
+    sb pack -C t a.barecat .
+    tar -S -cf in.tar -C t .
+    for input in t a.barecat in.tar; do
+        for threads in 1 3; do
+            run_ok within 20 "$SHARDBOX" convert -q -j$threads --force --sparse $input out.tar
+            (($(stat -c %s out.tar) < 700000)) || fail 'size'
+            run_ok sb verify out.tar
+            mkdir gnu
+            tar -xf out.tar -C gnu
+            same_sparse t gnu
+            run_ok sb unpack -C out out.tar
+            same_sparse t out
+            if type bsdtar >/dev/null 2>&1; then
+                mkdir bsd
+                bsdtar -xf out.tar -C bsd
+                same_sparse t bsd
+                rm -r bsd
+            fi
+            rm -r gnu out
+        done
+        run_ok sb convert -q --force out.tar b.barecat
+        run_ok sb unpack -C out b.barecat
+        same_sparse t out
+        rm -r out
+    done
+    run_ok sb convert -q --force --sparse t out.tar.zst
+    run_ok sb unpack -C out out.tar.zst
+    same_sparse t out
+    run_fail 2 sb convert --sparse t out.zip
+    stderr_has '--sparse is for a tar'
+}
+
+@test "a comb of more holes than a map takes loses the smallest" {
+    need_holes
+    mkdir t
+    python3 - <<'END'
+with open("t/comb", "wb") as out:
+    for i in range(70000):
+        out.seek(i * (8192 if i % 4 else 16384))
+        out.write(b"%d" % i)
+END
+    run_ok sb convert -q --sparse t out.tar
+    run_ok sb unpack -C out out.tar
+    cmp t/comb out/comb
+    tar -xOf out.tar | cmp - t/comb
 }
 
 @test "what has no holes gets zeros, of one member no more than --max-size" {

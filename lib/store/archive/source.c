@@ -442,7 +442,9 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
     enum sb_code first, code;
     bool good;
 
-    if (row.size > (int64_t)room || (base->sparse && has_hole(loader, &row)))
+    if (base->sparse && has_hole(loader, &row))
+        member->has |= SB_KEEPS_SPARSE;
+    if (row.size > (int64_t)room || (member->has & SB_KEEPS_SPARSE))
         return SB_LIMIT;
     first = load_row(loader, &row, data, crc_wanted(source, member), &good, err);
     if (good)

@@ -337,6 +337,17 @@ static void describe(struct header *header, const struct sb_member *member, char
     put_short(header->block.device_minor, device ? member->device_minor : 0);
 }
 
+static enum sb_code add_all(struct header *header, struct sb_error *err)
+{
+    add_texts(header);
+    add_numbers(header);
+    if (header->records.size > 0)
+        add_extended_header(header);
+    add_block(header, &header->block);
+    sb_buf_release(&header->records);
+    return header->failed ? sb_fail_memory(err) : SB_OK;
+}
+
 enum sb_code sb_tar_add_header(struct sb_buf *out, const struct sb_member *member,
                                const char *target, size_t target_size, struct sb_error *err)
 {
@@ -350,11 +361,35 @@ enum sb_code sb_tar_add_header(struct sb_buf *out, const struct sb_member *membe
     header.link = text_of(member->hard_link);
     if (type == '2')
         header.link = (struct text){target, target_size};
-    add_texts(&header);
-    add_numbers(&header);
-    if (header.records.size > 0)
-        add_extended_header(&header);
-    add_block(&header, &header.block);
-    sb_buf_release(&header.records);
-    return header.failed ? sb_fail_memory(err) : SB_OK;
+    return add_all(&header, err);
+}
+
+/* It goes by another name for what does not know the form, and takes the map for its bytes. */
+enum sb_code sb_tar_add_sparse_header(struct sb_buf *out, const struct sb_member *member,
+                                      int64_t stored, struct sb_error *err)
+{
+    static const char directory[] = "GNUSparseFile.0/";
+    const struct sb_entry *entry = &member->entry;
+    size_t parent = sb_parent_size(entry->path, entry->path_size);
+    size_t last = parent > 0 ? parent + 1 : 0;
+    struct header header = {.out = out};
+    struct sb_buf name = {0};
+    enum sb_code code = check_member(member, '0', NULL, 0, err);
+
+    if (code)
+        return code;
+    describe(&header, member, '0');
+    header.failed = sb_buf_add(&name, entry->path, last) || sb_buf_add_text(&name, directory) ||
+                    sb_buf_add(&name, entry->path + last, entry->path_size - last);
+    header.name = (struct text){name.data, name.size};
+    header.size = stored;
+    if (!sb_is_utf8(entry->path, entry->path_size))
+        add_record(&header, "hdrcharset", "BINARY", strlen("BINARY"));
+    add_number(&header, "GNU.sparse.major", 1);
+    add_number(&header, "GNU.sparse.minor", 0);
+    add_record(&header, "GNU.sparse.name", entry->path, entry->path_size);
+    add_number(&header, "GNU.sparse.realsize", entry->size);
+    code = header.failed ? sb_fail_memory(err) : add_all(&header, err);
+    sb_buf_release(&name);
+    return code;
 }

@@ -30,4 +30,11 @@ enum sb_code sb_tar_add_header(struct sb_buf *out, const struct sb_member *membe
                                const char *target, size_t target_size,
                                struct sb_error *err) SB_CHECKED;
 
+/*
+ * The same for a file with holes, in GNU tar's pax form 1.0: `stored` bytes follow, of which the
+ * first are its map (sparse.h).
+ */
+enum sb_code sb_tar_add_sparse_header(struct sb_buf *out, const struct sb_member *member,
+                                      int64_t stored, struct sb_error *err) SB_CHECKED;
+
 #endif

@@ -5,8 +5,10 @@
  * says where in it the bytes of the item belong. In its turn a batch goes out as pieces of that and
  * of its data, without a copy.
  */
+#include "core/number.h"
 #include "store/out/out_file.h"
 #include "store/tar/header.h"
+#include "store/tar/sparse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -131,9 +133,14 @@ static enum sb_code write_pieces(struct tar_sink *tar, struct pieces *pieces, st
 struct large {
     struct tar_sink *tar;
     const char *name;
-    int64_t size;
+    int64_t size; /* of what is written of it */
     int64_t done;
     bool begun;
+
+    struct sb_tar_map map; /* of one with holes; else none */
+    size_t next;
+    int64_t at;
+    bool changed; /* data came where the map has none */
 };
 
 static enum sb_code begin_large(struct large *large, struct sb_error *err)
@@ -144,20 +151,6 @@ static enum sb_code begin_large(struct large *large, struct sb_error *err)
         return SB_OK;
     large->begun = true;
     return sb_outfile_write(large->tar->file, header->data, header->size, err);
-}
-
-static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
-{
-    struct large *large = context;
-    enum sb_code code = begin_large(large, err);
-
-    if (code)
-        return code;
-    if ((int64_t)size > large->size - large->done)
-        return sb_fail(err, SB_CHANGED, "%s: has more bytes than the %lld of its header",
-                       large->name, (long long)large->size);
-    large->done += (int64_t)size;
-    return sb_outfile_write(large->tar->file, data, size, err);
 }
 
 static enum sb_code write_zeros(struct sb_outfile *file, int64_t count, struct sb_error *err)
@@ -173,15 +166,59 @@ static enum sb_code write_zeros(struct sb_outfile *file, int64_t count, struct s
     return code;
 }
 
+/* data: NULL for zeros. */
+static enum sb_code write_bytes(struct large *large, const void *data, int64_t size,
+                                struct sb_error *err)
+{
+    if (size > large->size - large->done)
+        return sb_fail(err, SB_CHANGED, "%s: has more bytes than the %lld of its header",
+                       large->name, (long long)large->size);
+    large->done += size;
+    return data ? sb_outfile_write(large->tar->file, data, (size_t)size, err)
+                : write_zeros(large->tar->file, size, err);
+}
+
+static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct large *large = context;
+    enum sb_code code = begin_large(large, err);
+
+    return code ? code : write_bytes(large, data, (int64_t)size, err);
+}
+
+/* Of one with holes: what the map has of the block. */
+static enum sb_code write_mapped(void *context, const void *data, size_t size, struct sb_error *err)
+{
+    struct large *large = context;
+    const char *bytes = data;
+    enum sb_code code = begin_large(large, err);
+    int64_t left, part;
+    bool stored;
+
+    for (left = (int64_t)size; !code && left > 0; left -= part) {
+        part = sb_tar_map_run(&large->map, &large->next, large->at, left, &stored);
+        if (stored)
+            code = write_bytes(large, bytes, part, err);
+        large->changed = large->changed || (bytes && !stored);
+        large->at += part;
+        bytes = bytes ? bytes + part : NULL;
+    }
+    return code;
+}
+
 static enum sb_code end_large(struct large *large, struct sb_batch *batch, struct sb_item *item,
                               struct sb_error *err)
 {
+    const char *name = item->member.entry.path;
     int64_t missing = large->size - large->done;
     enum sb_code code = begin_large(large, err);
 
     if (code == SB_OK && missing > 0)
-        code = sb_events_add(&batch->events, SB_PROBLEM, "changed", item->member.entry.path,
+        code = sb_events_add(&batch->events, SB_PROBLEM, "changed", name,
                              "has become shorter; zeros stand for what is missing", err);
+    if (code == SB_OK && large->changed)
+        code = sb_events_add(&batch->events, SB_PROBLEM, "changed", name,
+                             "was written to meanwhile; where it had holes it has them still", err);
     if (code == SB_OK)
         code = write_zeros(large->tar->file, missing + (int64_t)sb_tar_padding(large->size), err);
     item->state = SB_ITEM_STORED;
@@ -199,24 +236,57 @@ static enum sb_code take_back(struct large *large, const struct sb_item *item, i
                    item->member.entry.path);
 }
 
+/* The header of one with holes, which are looked for first, and the map. */
+static enum sb_code add_map(struct large *large, struct sb_batch *batch, struct sb_item *item,
+                            struct sb_error *err)
+{
+    struct sb_buf *header = &large->tar->header, text = {0};
+    enum sb_code code = sb_item_stream_sparse(batch, item, sb_tar_map_add, &large->map, err);
+
+    item->member.entry.size = large->map.size;
+    if (!code)
+        code = sb_tar_map_write(&large->map, &text, err);
+    large->size = large->map.stored;
+    if (!code)
+        code =
+            sb_tar_add_sparse_header(header, &item->member, (int64_t)text.size + large->size, err);
+    if (!code && sb_buf_add(header, text.data, text.size))
+        code = sb_fail_memory(err);
+    sb_buf_release(&text);
+    return code;
+}
+
+static enum sb_code stream_large(struct large *large, struct sb_batch *batch, struct sb_item *item,
+                                 struct sb_error *err)
+{
+    bool sparse = large->tar->sink.maps && (item->member.has & SB_KEEPS_SPARSE);
+    enum sb_code code;
+
+    sb_buf_clear(&large->tar->header);
+    code = sparse ? add_map(large, batch, item, err)
+                  : add_header(&large->tar->header, batch, item, err);
+    if (code || item->state == SB_ITEM_FAILED)
+        return code;
+    return sparse ? sb_item_stream_sparse(batch, item, write_mapped, large, err)
+                  : sb_item_stream(batch, item, write_block, large, err);
+}
+
 static enum sb_code write_large(struct tar_sink *tar, struct sb_batch *batch, struct sb_item *item,
                                 struct sb_error *err)
 {
     struct large large = {
         .tar = tar, .name = item->member.entry.path, .size = sb_tar_body(&item->member)};
     int64_t start = sb_outfile_size(tar->file);
-    enum sb_code code;
+    enum sb_code code = stream_large(&large, batch, item, err);
 
-    sb_buf_clear(&tar->header);
-    code = add_header(&tar->header, batch, item, err);
-    if (code || item->state == SB_ITEM_FAILED)
-        return code;
-    code = sb_item_stream(batch, item, write_block, &large, err);
     if (code == SB_END) {
         item->state = SB_ITEM_FAILED;
-        return take_back(&large, item, start, err);
+        code = take_back(&large, item, start, err);
+    } else if (!code && item->state != SB_ITEM_FAILED) {
+        code = end_large(&large, batch, item, err);
     }
-    return code ? code : end_large(&large, batch, item, err);
+    sb_tar_map_release(&large.map);
+    return code;
 }
 
 /* Bytes of a member that is not whole cannot be followed by anything else. */
@@ -294,7 +364,7 @@ static void count_item(struct sb_sink *sink, const struct sb_item *item)
         return;
     }
     counts->files++;
-    counts->bytes += body;
+    sb_count_up(&counts->bytes, body);
     if (body > 0 && !(entry->has & SB_HAS_CRC))
         counts->unchecked++;
 }
@@ -344,7 +414,10 @@ enum sb_code sb_sink_open_tar(struct sb_sink **out, const struct sb_stream_sink_
         .holds = SB_KEEPS_OWNER | SB_KEEPS_OWNER_NAME | SB_KEEPS_NANOSECONDS | SB_KEEPS_HARD_LINKS |
                  SB_KEEPS_SPECIAL,
         .any_names = true,
+        .maps = options->sparse,
     };
+    if (options->sparse)
+        tar->sink.holds |= SB_KEEPS_SPARSE;
     *out = &tar->sink;
     return SB_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "core/context.h"
 #include "core/interrupt.h"
+#include "core/io.h"
 #include "core/time.h"
 #include "store/charset.h"
 #include "store/feed/flow.h"
@@ -23,7 +24,6 @@
 
 #define TAP_MAX    ((size_t)4 << 20)   /* of a header, what is looked at beside libarchive */
 #define HEADER_MAX ((int64_t)16 << 20) /* libarchive holds all of it */
-#define HOLE_LEAST ((int64_t)4096)     /* a smaller hole saves no block: it comes as zeros */
 
 struct tar_source {
     struct sb_source base;
@@ -74,8 +74,7 @@ struct tar_source {
     uint32_t sum;
 };
 
-/* Only to be read; in the program's file it takes no room. */
-static char zeros[HOLE_LEAST];
+static const char zeros[SB_HOLE_LEAST];
 
 static struct tar_source *to_tar(struct sb_source *source)
 {
@@ -778,7 +777,7 @@ static void give(struct tar_source *source, const void **data, size_t *size)
     int64_t hole = source->data_offset - source->given;
 
     if (hole > 0) {
-        *data = hole < HOLE_LEAST ? zeros : NULL;
+        *data = hole < SB_HOLE_LEAST ? zeros : NULL;
         *size = (size_t)hole;
     } else {
         *data = source->data;
@@ -976,7 +975,7 @@ const struct sb_kind sb_tar_kind = {
     .time_grain = SB_SECOND,
     .by_content = begins_as_tar,
     .unproved = unproved,
-    .takes = SB_TO_PIPE | SB_TO_SUBTREES,
+    .takes = SB_TO_PIPE | SB_TO_SUBTREES | SB_TO_SPARSE,
     .source = sb_source_open_tar,
     .sink = sb_sink_open_tar,
     .scan = sb_source_open_tar_scan,

@@ -250,7 +250,9 @@ static enum sb_code load_file(struct sb_member *member, const struct opened *fil
     enum sb_code code = SB_OK;
     int failed;
 
-    if (member->entry.size >= (int64_t)room || (sparse && has_hole(file)))
+    if (sparse && has_hole(file))
+        member->has |= SB_KEEPS_SPARSE;
+    if (member->entry.size >= (int64_t)room || (member->has & SB_KEEPS_SPARSE))
         return SB_LIMIT;
     /* One byte more than expected, to notice growth. */
     failed = read_up_to(file->fd, data, expected + 1, expected, &got);

@@ -102,8 +102,9 @@ struct sb_convert_options {
     bool preserve;
 
     /* A tar or a zip. */
-    bool store; /* zip: members are not compressed */
-    int level;  /* of compression; 0: the usual one */
+    bool sparse; /* tar: holes stay holes */
+    bool store;  /* zip: members are not compressed */
+    int level;   /* of compression; 0: the usual one */
 
     const struct sb_notify *notify;
 

@@ -108,6 +108,13 @@ static bool lacks_room(const struct sb_transfer_run *transfer, const struct sb_b
             (takes_holes(transfer) && (transfer->member.has & SB_KEEPS_SPARSE)));
 }
 
+/* Bytes that are recoded wait in a temporary file, where their number is known; and so do those of
+ * which a sink has to know the holes first. */
+static bool goes_by_spool(const struct sb_transfer_run *transfer)
+{
+    return transfer->original || (transfer->sink->maps && (transfer->member.has & SB_KEEPS_SPARSE));
+}
+
 /* Takes the bytes of an item whose source has them in sequence only. */
 static enum sb_code fill_bytes(struct sb_transfer_run *transfer, struct sb_batch *batch,
                                struct sb_item *item, struct sb_error *err)
@@ -115,7 +122,7 @@ static enum sb_code fill_bytes(struct sb_transfer_run *transfer, struct sb_batch
     size_t start = batch->data_size;
     enum sb_code code = SB_OK;
 
-    if (transfer->original && lacks_room(transfer, batch)) {
+    if (goes_by_spool(transfer) && lacks_room(transfer, batch)) {
         sb_batch_seal(batch);
         if (item->member.entry.size > 0)
             code = sb_transfer_count(transfer, item->member.entry.size, err);
@@ -132,12 +139,11 @@ static enum sb_code fill_bytes(struct sb_transfer_run *transfer, struct sb_batch
     return expect_size(transfer, (int64_t)item->data_size, err);
 }
 
-/* Bytes that are recoded wait in a temporary file instead, where their number is known. */
 static bool goes_in_parts(const struct sb_transfer_run *transfer, const struct sb_batch *batch)
 {
     const struct sb_member *member = &transfer->member;
 
-    return lacks_room(transfer, batch) && !transfer->original && !member->hard_link &&
+    return lacks_room(transfer, batch) && !goes_by_spool(transfer) && !member->hard_link &&
            !member->special && member->entry.type != SB_DIR;
 }
 

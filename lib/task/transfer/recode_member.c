@@ -2,6 +2,7 @@
 
 #include "core/io.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,11 +27,19 @@ static enum sb_code append(struct spool *spool, const void *data, size_t size, s
     return code;
 }
 
+static enum sb_code add_hole(struct spool *spool, size_t size, struct sb_error *err)
+{
+    spool->file_size += (int64_t)size;
+    if (ftruncate(spool->fd, spool->file_size) || lseek(spool->fd, 0, SEEK_END) < 0)
+        return sb_fail_errno(err, errno, "temporary file (see TMPDIR)");
+    return SB_OK;
+}
+
 static enum sb_code add_to_spool(void *context, const void *data, size_t size, struct sb_error *err)
 {
     struct spool *spool = context;
 
-    if (spool->fd < 0 && size <= spool->room - spool->size) {
+    if (data && spool->fd < 0 && size <= spool->room - spool->size) {
         memcpy(spool->data + spool->size, data, size);
         spool->size += size;
         return SB_OK;
@@ -40,7 +49,7 @@ static enum sb_code add_to_spool(void *context, const void *data, size_t size, s
             append(spool, spool->data, spool->size, err))
             return err->code;
     }
-    return append(spool, data, size, err);
+    return data ? append(spool, data, size, err) : add_hole(spool, size, err);
 }
 
 /* What came out is the item's from here on. */
@@ -49,6 +58,8 @@ static void settle(struct sb_item *item, struct spool *spool, size_t at)
     struct sb_entry *entry = &item->member.entry;
 
     item->recoded = true;
+    if (item->original)
+        item->member.has &= ~(unsigned)SB_KEEPS_SPARSE;
     entry->has &= ~(unsigned)SB_HAS_CRC;
     item->member.located = false;
     item->crc_known = false;
@@ -208,26 +219,52 @@ enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *ba
     return code;
 }
 
-enum sb_code sb_recode_sequence(const struct sb_recode *recode, struct sb_source *source,
-                                struct sb_batch *batch, const char *beside, struct sb_error *err)
+static enum sb_code recode_all_blocks(const struct sb_recode *recode, struct sb_source *source,
+                                      const struct sb_item *item, struct spool *spool,
+                                      struct sb_error *err)
 {
-    struct sb_item *item = &batch->items[0];
-    struct spool spool = {.data = batch->data, .room = SB_BATCH_BYTES, .fd = -1, .beside = beside};
     struct sb_recoder *recoder = NULL;
     enum sb_code code = sb_recoder_new(&recoder, err);
     const void *data;
     size_t size;
 
-    if (code)
-        return code;
-    code = sb_recoder_begin(recoder, recode, item->original, strlen(item->original),
-                            item->member.entry.size, add_to_spool, &spool, err);
+    if (!code)
+        code = sb_recoder_begin(recoder, recode, item->original, strlen(item->original),
+                                item->member.entry.size, add_to_spool, spool, err);
     while (!code && !(code = sb_source_block(source, &data, &size, err)))
         code = sb_recoder_feed(recoder, data, size, err);
     if (code == SB_END)
         code = sb_recoder_finish(recoder, err);
+    sb_recoder_free(recoder);
+    return code;
+}
+
+static enum sb_code keep_all_blocks(struct sb_source *source, struct spool *spool,
+                                    struct sb_error *err)
+{
+    enum sb_code code = SB_OK;
+    const void *data;
+    size_t size;
+
+    while (!code && !(code = sb_source_block_sparse(source, &data, &size, err)))
+        code = add_to_spool(spool, data, size, err);
+    return code == SB_END ? SB_OK : code;
+}
+
+enum sb_code sb_recode_sequence(const struct sb_recode *recode, struct sb_source *source,
+                                struct sb_batch *batch, const char *beside, struct sb_error *err)
+{
+    struct sb_item *item = &batch->items[0];
+    struct spool spool = {.data = batch->data, .room = SB_BATCH_BYTES, .fd = -1, .beside = beside};
+    enum sb_code code = item->original ? recode_all_blocks(recode, source, item, &spool, err)
+                                       : keep_all_blocks(source, &spool, err);
+
+    if (code && !item->original) {
+        if (spool.fd >= 0)
+            close(spool.fd);
+        return code;
+    }
     code = conclude(batch, item, &spool, 0, code, err);
     batch->data_size = item->state == SB_ITEM_READ ? item->data_size : 0;
-    sb_recoder_free(recoder);
     return code;
 }

@@ -18,7 +18,8 @@ enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *ba
 
 /*
  * The calling thread: recodes the member whose bytes come in sequence from the source, and that is
- * the only item of the batch, into a temporary file.
+ * the only item of the batch, into a temporary file; or if it has no original name, puts its bytes
+ * and holes there as they are.
  */
 enum sb_code sb_recode_sequence(const struct sb_recode *recode, struct sb_source *source,
                                 struct sb_batch *batch, const char *beside,
