@@ -121,6 +121,40 @@ same_sparse() {
     cmp out/nothing t/nothing
 }
 
+@test "defrag and split --shard-size move files with their holes" {
+    need_holes
+    mkdir t
+    head -c 2000000 /dev/urandom >t/a
+    truncate -s 3G t/b
+    head -c 70000 /dev/urandom >>t/b
+    truncate -s 4G t/b
+    head -c 100000 /dev/urandom >t/c
+    run_ok sb pack -C t a.barecat a b c
+    run_ok sb rm a.barecat a
+    run_ok within 20 "$SHARDBOX" defrag a.barecat
+    run_ok within 20 "$SHARDBOX" verify --strict a.barecat
+    (($(du -k a.barecat-shard-00000 | cut -f1) < 300)) || fail 'defrag'
+    run_ok within 20 "$SHARDBOX" split --shard-size=1G a.barecat
+    run_ok within 20 "$SHARDBOX" verify --strict a.barecat
+    (($(du -kc a.barecat-shard-* | tail -1 | cut -f1) < 300)) || fail 'split'
+    run_ok within 20 "$SHARDBOX" unpack -C out a.barecat
+    (($(du -k out | cut -f1) < 300)) || fail 'unpack'
+    cmp t/c out/c
+    cmp <(tail -c +$(((3 << 30) + 1)) t/b | head -c 80000) <(tail -c +$(((3 << 30) + 1)) out/b | head -c 80000)
+}
+
+@test "a limit on the size of files is an error like any other" {
+    need_holes
+    mkdir t
+    truncate -s 10M t/big
+    tar -S -cf a.tar t
+    run_fail 1 bash -c 'ulimit -f 1000; "$SHARDBOX" unpack -C out a.tar'
+    stderr_has 'big: cannot be written: File too large'
+    run_fail 2 bash -c 'ulimit -f 1000; "$SHARDBOX" convert a.tar a.barecat'
+    stderr_has 'File too large'
+    [[ $(ls -d a.barecat* 2>/dev/null) == '' ]]
+}
+
 @test "a hole counts as its length for the size of a shard" {
     need_holes
     make_sparse t

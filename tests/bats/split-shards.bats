@@ -336,7 +336,7 @@ restore() {
 # Six files of which a batch takes only one.
 make_large() {
     mkdir t
-    for i in 1 2 3 4 5 6; do truncate -s 33M t/$i; done
+    for i in 1 2 3 4 5 6; do head -c 33M /dev/zero >t/$i; done
     settle
     sb pack a.barecat -C t .
 }

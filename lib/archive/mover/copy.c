@@ -14,11 +14,15 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BLOCK_BYTES ((int64_t)1 << 20)
 
 /* From this size on, the kernel is asked to begin writing to disk. */
 #define WRITE_BEHIND_BYTES ((int64_t)256 << 10)
+
+/* A hole that is worth the block behind it, which makes the file reach so far. */
+#define HOLE_BYTES ((int64_t)64 << 10)
 
 /* Blocks under way; see TARGETS_MOST. */
 #define SLOTS   4
@@ -32,7 +36,8 @@ struct block {
     size_t first, count; /* in the queue */
     int64_t at;          /* where the part begins in its file; 0 for whole files */
     int64_t size;
-    int fd; /* of the target */
+    bool hole; /* a part that is one */
+    int fd;    /* of the target */
     char *data;
     uint32_t crc32c; /* of a part */
     bool *damaged;   /* of each file */
@@ -66,10 +71,16 @@ static void take_files(struct copying *copying, struct block *block)
 
 static void take_part(struct copying *copying, struct block *block)
 {
-    int64_t rest = copying->mover->queue[block->first].from.size - copying->at;
+    const struct sb_mover_file *from = &copying->mover->queue[block->first].from;
+    int64_t rest = from->size - copying->at;
+    int64_t run = sb_shards_run(copying->mover->reading, from->shard, from->offset + copying->at,
+                                &block->hole);
 
     block->at = copying->at;
-    block->size = rest < BLOCK_BYTES ? rest : BLOCK_BYTES;
+    block->size = rest < run ? rest : run;
+    block->hole = block->hole && block->size >= HOLE_BYTES;
+    if (!block->hole && block->size > BLOCK_BYTES)
+        block->size = BLOCK_BYTES;
     copying->at += block->size;
     if (block->size == rest) {
         copying->next++;
@@ -98,6 +109,7 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
     block->count = 1;
     block->at = 0;
     block->size = 0;
+    block->hole = false;
     if (comes_in_parts(first))
         take_part(copying, block);
     else
@@ -157,6 +169,24 @@ static void check_files(const struct sb_mover *mover, struct block *block)
     }
 }
 
+/* What was there before goes. Where the file system cannot do that, zeros take its place. */
+static enum sb_code leave_hole(const struct copying *copying, const struct block *block,
+                               int64_t offset, struct sb_error *err)
+{
+    const char *name = copying->mover->hold.path;
+    int64_t end = offset + block->size, size;
+    enum sb_code code = SB_OK;
+
+    if (fallocate(block->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, block->size) == 0)
+        return sb_pwrite_full(block->fd, "", 1, end - 1, name, err);
+    memset(block->data, 0, (size_t)BLOCK_BYTES);
+    for (; !code && offset < end; offset += size) {
+        size = end - offset < BLOCK_BYTES ? end - offset : BLOCK_BYTES;
+        code = sb_pwrite_full(block->fd, block->data, (size_t)size, offset, name, err);
+    }
+    return code;
+}
+
 static enum sb_code copy(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
 {
     struct copying *copying = context;
@@ -169,6 +199,10 @@ static enum sb_code copy(void *context, void *slot, struct sb_pipeline *turns, s
     (void)turns;
     if (code)
         return code;
+    if (block->hole) {
+        block->crc32c = sb_crc32c_zeros(0, block->size);
+        return leave_hole(copying, block, offset, err);
+    }
     if (comes_in_parts(first)) {
         code = sb_shards_read(mover->reading, first->from.shard, first->from.offset + block->at,
                               block->data, (size_t)block->size, err);
