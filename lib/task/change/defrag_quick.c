@@ -66,7 +66,7 @@ static enum sb_code move(struct quick *quick, const struct sb_mover_file *file, 
     if (code)
         return code;
     quick->queued_files++;
-    quick->queued_bytes += file->size;
+    sb_count_up(&quick->queued_bytes, file->size);
     return quick->options->dry_run ? SB_OK : sb_mover_move(quick->mover, file, shard, offset, err);
 }
 

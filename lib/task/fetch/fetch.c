@@ -3,6 +3,7 @@
 #include "archive/archive.h"
 #include "archive/content.h"
 #include "archive/shards.h"
+#include "core/number.h"
 #include "core/pipeline.h"
 #include "task/fetch/impl.h"
 #include "task/transfer/recode.h"
@@ -283,7 +284,7 @@ static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool aga
 
         if (request->answer == SB_ANSWER_BYTES) {
             f->counts->files++;
-            f->counts->bytes += request->size;
+            sb_count_up(&f->counts->bytes, request->size);
             if (!f->frames.framer)
                 continue;
             code = give_bytes(f, slot, request, err);

@@ -1,5 +1,6 @@
 #include "archive/archive.h"
 #include "archive/content.h"
+#include "core/number.h"
 #include "task/fetch/impl.h"
 #include "task/transfer/recode.h"
 
@@ -123,6 +124,6 @@ enum sb_code sb_fetch_answer_stream(struct sb_fetch *f, const struct sb_slot *sl
     if (code)
         return fail_stream(f, &stream, err);
     f->counts->files++;
-    f->counts->bytes += request->size;
+    sb_count_up(&f->counts->bytes, request->size);
     return end_stream(&stream, err);
 }

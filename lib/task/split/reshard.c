@@ -187,7 +187,7 @@ static enum sb_code add_to_batch(struct reshard *work, const struct sb_mover_fil
     if (full)
         code = move_batch(work, err);
     work->batch[work->waiting++] = (struct waiting){.file = *file, .to = *to};
-    work->waiting_bytes += file->size;
+    sb_count_up(&work->waiting_bytes, file->size);
     return code;
 }
 

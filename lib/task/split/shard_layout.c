@@ -1,6 +1,7 @@
 #include "task/split/shard_layout.h"
 
 #include "archive/shards.h"
+#include "core/number.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ enum sb_code sb_shard_layout_add(struct sb_shard_layout *layout, const struct sb
         return code;
     bytes = &layout->bytes[layout->count - 1];
     *place = (struct sb_shard_place){.shard = layout->count - 1, .offset = *bytes};
-    *bytes += file->size;
+    sb_count_up(bytes, file->size);
     if (!layout->moved && (file->shard != place->shard || file->offset != place->offset)) {
         layout->moved = true;
         layout->kept = place->shard;
