@@ -216,6 +216,7 @@ static enum sb_code fetch_from_archive(const struct settings *settings, struct s
         .threads = (unsigned)settings->threads,
         .by_address = settings->order == ORDER_ADDRESS,
         .no_check = settings->no_check,
+        .max_size = settings->max_size,
         .decompress = settings->decompress,
         .decompress_all = settings->decompress_all,
         .ranged = settings->ranged,

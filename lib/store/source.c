@@ -42,16 +42,15 @@ enum sb_code sb_source_block_sparse(struct sb_source *source, const void **data,
 }
 
 /* May so many zeros more be made of the holes of one member? *made counts them. */
-static enum sb_code make_zeros(const struct sb_source *source, const char *member, int64_t size,
+static enum sb_code make_zeros(const char *name, const char *member, int64_t most, int64_t size,
                                int64_t *made, struct sb_error *err)
 {
-    int64_t most = source->zeros_most > 0 ? source->zeros_most : ZEROS_MOST;
-
+    most = most > 0 ? most : ZEROS_MOST;
     if (size > most - *made)
         return sb_fail(err, SB_LIMIT,
                        "%s: %s: its holes would become more than %" PRId64
                        " bytes of zeros; see --max-size",
-                       source->name, member, most);
+                       name, member, most);
     *made += size;
     return SB_OK;
 }
@@ -77,7 +76,8 @@ enum sb_code sb_source_block(struct sb_source *source, const void **data, size_t
         return code;
     if (source->hole == 0) {
         source->hole = (int64_t)*size;
-        code = make_zeros(source, source->member, source->hole, &source->zeros, err);
+        code = make_zeros(source->name, source->member, source->zeros_most, source->hole,
+                          &source->zeros, err);
     }
     *data = zeros;
     *size = take_zeros(&source->hole);
@@ -123,23 +123,15 @@ enum sb_code sb_loader_stream_sparse(struct sb_loader *loader, struct sb_member 
     return loader->source->ops->stream(loader, member, each, context, events, err);
 }
 
-struct filling {
-    const struct sb_source *source;
-    const char *member;
-    int64_t made;
-    sb_each_block *each;
-    void *context;
-};
-
-static enum sb_code fill_hole(void *context, const void *data, size_t size, struct sb_error *err)
+enum sb_code sb_fill_hole(void *context, const void *data, size_t size, struct sb_error *err)
 {
-    struct filling *filling = context;
+    struct sb_filling *filling = context;
     int64_t hole = (int64_t)size;
     enum sb_code code;
 
     if (data)
         return filling->each(filling->context, data, size, err);
-    code = make_zeros(filling->source, filling->member, hole, &filling->made, err);
+    code = make_zeros(filling->name, filling->member, filling->most, hole, &filling->made, err);
     while (!code && hole > 0) {
         code = sb_heed_interrupt(err);
         if (!code)
@@ -152,8 +144,11 @@ enum sb_code sb_loader_stream(struct sb_loader *loader, struct sb_member *member
                               sb_each_block *each, void *context, struct sb_events *events,
                               struct sb_error *err)
 {
-    struct filling filling = {
-        .source = loader->source, .member = member->entry.path, .each = each, .context = context};
+    struct sb_filling filling = {.name = loader->source->name,
+                                 .member = member->entry.path,
+                                 .most = loader->source->zeros_most,
+                                 .each = each,
+                                 .context = context};
 
-    return sb_loader_stream_sparse(loader, member, fill_hole, &filling, events, err);
+    return sb_loader_stream_sparse(loader, member, sb_fill_hole, &filling, events, err);
 }

@@ -167,4 +167,18 @@ enum sb_code sb_loader_stream_sparse(struct sb_loader *loader, struct sb_member 
                                      sb_each_block *each, void *context, struct sb_events *events,
                                      struct sb_error *err) SB_CHECKED;
 
+/* The zeros of sb_loader_stream, for blocks and holes of one file from elsewhere. */
+struct sb_filling {
+    const char *name; /* of what it is in, and */
+    const char *member;
+    int64_t most; /* as max_size */
+    int64_t made; /* so far */
+    sb_each_block *each;
+    void *context;
+};
+
+/* A sb_each_block, whose context is the filling: hands them on. */
+enum sb_code sb_fill_hole(void *filling, const void *data, size_t size,
+                          struct sb_error *err) SB_CHECKED;
+
 #endif

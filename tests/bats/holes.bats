@@ -262,6 +262,9 @@ END
     tar -S -cf b.tar big
     run_fail 2 within 5 "$SHARDBOX" cat b.tar
     stderr_has 'b.tar: big: its holes would become more than 1099511627776 bytes of zeros; see --max-size'
+    sb pack c.barecat big
+    run_fail 2 within 5 "$SHARDBOX" cat c.barecat big
+    stderr_has 'c.barecat: big: its holes would become more than 1099511627776 bytes of zeros'
     mkdir t
     mv big t
     run_fail 2 within 5 "$SHARDBOX" convert t b.zip

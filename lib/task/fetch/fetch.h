@@ -56,6 +56,7 @@ struct sb_fetch_options {
     bool by_address;
 
     bool no_check;
+    int64_t max_size; /* zeros that holes of one file become: as of sources */
 
     /* Files called .gz, .bz2, .xz and .zst are given out decompressed, where several are stacked
      * only by the last, unless decompress_all; then neither of the next. */

@@ -1,6 +1,7 @@
 #include "archive/archive.h"
 #include "archive/content.h"
 #include "core/number.h"
+#include "store/source.h"
 #include "task/fetch/impl.h"
 #include "task/transfer/recode.h"
 
@@ -70,9 +71,17 @@ static enum sb_code stream_file(struct sb_fetch *f, struct stream *stream, sb_ea
 {
     const struct sb_request *request = stream->request;
     struct sb_entry entry = sb_request_file(request, stream->name);
+    struct sb_filling filling = {.name = sb_archive_path(f->lookup.archive),
+                                 .member = stream->name,
+                                 .most = f->options->max_size,
+                                 .each = each,
+                                 .context = stream};
 
     if (sb_stored_name(&f->lookup, &entry.path, &entry.path_size, err))
         return err->code;
+    if (request->size == request->file_size)
+        return sb_content_stream_sparse(f->content, &entry, request->has_crc, sb_fill_hole,
+                                        &filling, err);
     return sb_content_stream(f->content, &entry, request->skipped, request->size, request->has_crc,
                              each, stream, err);
 }
