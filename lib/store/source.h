@@ -178,7 +178,7 @@ struct sb_filling {
 };
 
 /* A sb_each_block, whose context is the filling: hands them on. */
-enum sb_code sb_fill_hole(void *filling, const void *data, size_t size,
+enum sb_code sb_fill_hole(void *context, const void *data, size_t size,
                           struct sb_error *err) SB_CHECKED;
 
 #endif

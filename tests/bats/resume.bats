@@ -479,17 +479,17 @@ make_tar() {
     local at=0 i input status
     mkdir s
     for i in {1..6}; do
-        truncate -s $((i * 50000)) s/$i
-        seq $i 300 | dd of=s/$i bs=1 seek=$((i * 20011)) conv=notrunc status=none
-        truncate -s $((i % 2 * 100000 + $(stat -c %s s/$i))) s/$i
+        truncate -s $((i * 50000)) "s/$i"
+        seq $i 300 | dd of="s/$i" bs=1 seek=$((i * 20011)) conv=notrunc status=none
+        truncate -s $((i % 2 * 100000 + $(stat -c %s "s/$i"))) "s/$i"
     done
     touch -d @1700000000 s/*
     tar -S --format=posix -cf s.tar -C s .
     for input in s s.tar; do
         for ((at = 10; at < 200; at += 13)); do
             rm -rf a.barecat* out
-            killed_at $at convert -q --checkpoint=60k $input a.barecat && status=0 || status=$?
-            run_ok sb convert -q --checkpoint=60k --resume $input a.barecat
+            killed_at "$at" convert -q --checkpoint=60k "$input" a.barecat && status=0 || status=$?
+            run_ok sb convert -q --checkpoint=60k --resume "$input" a.barecat
             run_ok sb verify --strict a.barecat
             killed_at $((at / 3)) unpack -C out a.barecat && status=0 || status=$?
             run_ok sb unpack --existing=skip -C out a.barecat

@@ -22,10 +22,10 @@ void sb_tar_map_release(struct sb_tar_map *map)
 /* The last extent gets longer where the hole before the new one is too small. */
 static void append(struct sb_tar_map *map, int64_t offset, int64_t size)
 {
-    struct sb_extent *last = map->count > 0 ? &map->extents[map->count - 1] : NULL;
+    size_t last = map->count - 1;
 
-    if (last && offset - end_of(last) < map->least)
-        last->size = offset + size - last->offset;
+    if (map->count > 0 && offset - end_of(&map->extents[last]) < map->least)
+        map->extents[last].size = offset + size - map->extents[last].offset;
     else
         map->extents[map->count++] = (struct sb_extent){.offset = offset, .size = size};
 }
@@ -45,21 +45,9 @@ static void thin_out(struct sb_tar_map *map)
 
 static enum sb_code make_room(struct sb_tar_map *map, struct sb_error *err)
 {
-    size_t room = map->room ? map->room * 2 : 16;
-    struct sb_extent *grown;
-
-    if (map->count < map->room)
-        return SB_OK;
-    if (map->count == EXTENTS_MOST) {
+    if (map->count == EXTENTS_MOST)
         thin_out(map);
-        return SB_OK;
-    }
-    grown = realloc(map->extents, room * sizeof(*grown));
-    if (!grown)
-        return sb_fail_memory(err);
-    map->extents = grown;
-    map->room = room;
-    return SB_OK;
+    return sb_grow(&map->extents, &map->room, map->count, sizeof(*map->extents), err);
 }
 
 enum sb_code sb_tar_map_add(void *context, const void *data, size_t size, struct sb_error *err)

@@ -25,7 +25,7 @@ struct sb_tar_map {
 void sb_tar_map_release(struct sb_tar_map *map);
 
 /* Notes a block of the file, or a hole: a sb_each_block, whose context is the map. */
-enum sb_code sb_tar_map_add(void *map, const void *data, size_t size,
+enum sb_code sb_tar_map_add(void *context, const void *data, size_t size,
                             struct sb_error *err) SB_CHECKED;
 
 /* After the last: adds the map as it stands before the extents, in whole blocks of the tar. */

@@ -54,7 +54,7 @@ static enum sb_code copy_blocks(struct sb_transfer_run *transfer, struct sb_batc
         part = transfer->block_size < left || !transfer->block ? transfer->block_size : left;
         if (transfer->block)
             copy_block(transfer, batch, part);
-        else
+        else if (hole)
             *hole += (int64_t)part;
         transfer->block_size -= part;
         code = sb_transfer_count(transfer, (int64_t)part, err);
