@@ -12,7 +12,8 @@ little() {
     if grep -qE '__(asan|tsan)_init' "$SHARDBOX"; then
         "$@"
     else
-        (ulimit -v 100000 && "$@")
+        # An arena for each thread is address space, of which little is used.
+        (ulimit -v 100000 && MALLOC_ARENA_MAX=1 "$@")
     fi
 }
 

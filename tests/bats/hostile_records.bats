@@ -27,7 +27,7 @@ within_64() {
     if grep -qE '__(asan|tsan)_init' "$SHARDBOX"; then
         timeout 60 "$@"
     else
-        (ulimit -v 65536 && timeout 60 "$@")
+        (ulimit -v 65536 && MALLOC_ARENA_MAX=1 timeout 60 "$@")
     fi
 }
 

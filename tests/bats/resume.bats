@@ -480,7 +480,7 @@ make_tar() {
     mkdir s
     for i in {1..6}; do
         truncate -s $((i * 50000)) "s/$i"
-        seq $i 300 | dd of="s/$i" bs=1 seek=$((i * 20011)) conv=notrunc status=none
+        seq "$i" 300 | dd of="s/$i" bs=1 seek=$((i * 20011)) conv=notrunc status=none
         truncate -s $((i % 2 * 100000 + $(stat -c %s "s/$i"))) "s/$i"
     done
     touch -d @1700000000 s/*

@@ -257,7 +257,7 @@ dos_zip() {
         touch "dos/$name"
     done
     sb convert -q --method=store dos dos.zip
-    for at in $(LC_ALL=C grep -obUaP 'PK\x01\x02' dos.zip | cut -d: -f1); do
+    LC_ALL=C grep -obUaP 'PK\x01\x02' dos.zip | cut -d: -f1 | while read -r at; do
         printf '\0' | dd of=dos.zip bs=1 seek=$((at + 5)) conv=notrunc status=none
     done
 }

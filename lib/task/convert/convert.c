@@ -397,7 +397,7 @@ static enum sb_code convert_zipped(struct convert *convert, struct sb_error *err
     const struct sb_beside_options how = {
         .bag = options->records.read, .arrays = true, .dtype = options->dtype};
     struct sb_source_options wanted = sb_convert_source_options(options, convert->names);
-    struct sb_record_choice_options items;
+    struct sb_record_choice_options items = {0};
     struct sb_source *source = NULL;
     struct sb_table *table;
     enum sb_code code = sb_table_of_bags(&table, options->inputs, options->input_count, &how,

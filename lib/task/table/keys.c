@@ -46,7 +46,7 @@ void sb_table_keys_free(struct sb_table_keys *keys)
 
 static enum sb_code grow(struct sb_table_keys *keys, struct sb_error *err)
 {
-    size_t asks = keys->room, names = keys->room, rows = keys->room;
+    size_t asks = keys->room, names = asks, rows = asks;
 
     if (sb_grow(&keys->asks, &asks, keys->count, sizeof(*keys->asks), err) ||
         sb_grow(&keys->keys, &names, keys->count, sizeof(*keys->keys), err) ||

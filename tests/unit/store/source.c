@@ -78,9 +78,9 @@ static enum sb_code run(const int64_t *runs, int64_t most, bool loads, bool spar
     struct sb_loader loader = {.source = source};
     struct sb_events events = {0};
     struct sb_member member;
-    const void *data;
+    const void *data = NULL;
     enum sb_code code = sb_source_next(source, &member, err);
-    size_t size;
+    size_t size = 0;
 
     *taken = (struct taken){0};
     if (loads)
