@@ -876,7 +876,7 @@ PYTHON
     touch tree/sub/x tree/sub-file tree/sub.d/y
     run_ok sb pack a.barecat -C tree .
     run_ok sb convert a.barecat a.tar
-    [ "$(tar tf a.tar)" = "$(printf '%s\n' sub-file sub.d/ sub.d/y sub/ sub/x sub0/)" ]
+    [ "$(tar tf a.tar)" = "$(printf '%s\n' ./ sub-file sub.d/ sub.d/y sub/ sub/x sub0/)" ]
 }
 
 @test "links keep their targets beside files that fill the memory" {

@@ -321,7 +321,8 @@ static void describe(struct header *header, const struct sb_member *member, char
     bool device = type == '3' || type == '4';
     struct timespec time = sb_time_split(entry->has & SB_HAS_MTIME ? entry->mtime_ns : 0);
 
-    header->name = (struct text){entry->path, entry->path_size};
+    header->name = entry->path_size > 0 ? (struct text){entry->path, entry->path_size}
+                                        : text_of("."); /* the root, as tar has it */
     header->slash = type == '5';
     header->user = text_of(member->user);
     header->group = text_of(member->group);

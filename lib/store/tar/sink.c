@@ -45,8 +45,6 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
 
     (void)item;
     (void)err;
-    if (member->entry.path_size == 0)
-        return SB_END;
     if (!member->special || S_ISFIFO(member->special_mode) || S_ISCHR(member->special_mode) ||
         S_ISBLK(member->special_mode))
         return SB_OK;
