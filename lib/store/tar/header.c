@@ -324,6 +324,7 @@ static void describe(struct header *header, const struct sb_member *member, char
     header->name = entry->path_size > 0 ? (struct text){entry->path, entry->path_size}
                                         : text_of("."); /* the root, as tar has it */
     header->slash = type == '5';
+    header->link = text_of(member->hard_link);
     header->user = text_of(member->user);
     header->group = text_of(member->group);
     header->size = sb_tar_body(member);
@@ -359,7 +360,6 @@ enum sb_code sb_tar_add_header(struct sb_buf *out, const struct sb_member *membe
     if (code)
         return code;
     describe(&header, member, type);
-    header.link = text_of(member->hard_link);
     if (type == '2')
         header.link = (struct text){target, target_size};
     return add_all(&header, err);
