@@ -1,96 +1,120 @@
 #include "archive/accounts.h"
 
+#include <errno.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define RECORD_SIZE 16384
+/* A group's record has the names of all its members. */
+#define RECORD_SIZE ((size_t)16 << 10)
+#define RECORD_MOST ((size_t)64 << 20)
 
-/* By the name, or where that is NULL by the number. */
+struct account {
+    struct passwd passwd;
+    struct group group;
+    char *record; /* the strings of both */
+    size_t room;
+    bool found;
+};
+
+/* By the name, or where that is NULL by the number. ERANGE: there is too little room. */
 #ifdef STATIC_LIBC
 
-static struct passwd *find_user(const char *name, int64_t id, struct passwd *passwd, char *record)
+static int find_user(struct account *account, const char *name, int64_t id)
 {
-    struct passwd *found = NULL;
+    struct passwd *passwd = &account->passwd, *found;
     FILE *file = fopen("/etc/passwd", "re");
+    int error;
 
     if (!file)
-        return NULL;
-    while (fgetpwent_r(file, passwd, record, RECORD_SIZE, &found) == 0 &&
-           (name ? strcmp(passwd->pw_name, name) != 0 : passwd->pw_uid != id))
-        found = NULL;
+        return errno;
+    do {
+        error = fgetpwent_r(file, passwd, account->record, account->room, &found);
+        account->found =
+            !error && (name ? strcmp(passwd->pw_name, name) == 0 : passwd->pw_uid == id);
+    } while (!error && !account->found);
     fclose(file);
-    return found;
+    return error;
 }
 
-static struct group *find_group(const char *name, int64_t id, struct group *group, char *record)
+static int find_group(struct account *account, const char *name, int64_t id)
 {
-    struct group *found = NULL;
+    struct group *group = &account->group, *found;
     FILE *file = fopen("/etc/group", "re");
+    int error;
 
     if (!file)
-        return NULL;
-    while (fgetgrent_r(file, group, record, RECORD_SIZE, &found) == 0 &&
-           (name ? strcmp(group->gr_name, name) != 0 : group->gr_gid != id))
-        found = NULL;
+        return errno;
+    do {
+        error = fgetgrent_r(file, group, account->record, account->room, &found);
+        account->found = !error && (name ? strcmp(group->gr_name, name) == 0 : group->gr_gid == id);
+    } while (!error && !account->found);
     fclose(file);
-    return found;
+    return error;
 }
 
 #else
 
-static struct passwd *find_user(const char *name, int64_t id, struct passwd *passwd, char *record)
+static int find_user(struct account *account, const char *name, int64_t id)
 {
-    struct passwd *found = NULL;
+    struct passwd *passwd = &account->passwd, *found = NULL;
+    int error = name ? getpwnam_r(name, passwd, account->record, account->room, &found)
+                     : getpwuid_r((uid_t)id, passwd, account->record, account->room, &found);
 
-    if (name)
-        getpwnam_r(name, passwd, record, RECORD_SIZE, &found);
-    else
-        getpwuid_r((uid_t)id, passwd, record, RECORD_SIZE, &found);
-    return found;
+    account->found = found;
+    return error;
 }
 
-static struct group *find_group(const char *name, int64_t id, struct group *group, char *record)
+static int find_group(struct account *account, const char *name, int64_t id)
 {
-    struct group *found = NULL;
+    struct group *group = &account->group, *found = NULL;
+    int error = name ? getgrnam_r(name, group, account->record, account->room, &found)
+                     : getgrgid_r((gid_t)id, group, account->record, account->room, &found);
 
-    if (name)
-        getgrnam_r(name, group, record, RECORD_SIZE, &found);
-    else
-        getgrgid_r((gid_t)id, group, record, RECORD_SIZE, &found);
-    return found;
+    account->found = found;
+    return error;
 }
 
 #endif
 
+/* account->record is the caller's to free. */
+static bool find(struct account *account, enum sb_owner which, const char *name, int64_t id)
+{
+    int error = ERANGE;
+
+    *account = (struct account){0};
+    for (size_t room = RECORD_SIZE; error == ERANGE && room <= RECORD_MOST; room *= 2) {
+        free(account->record);
+        account->room = room;
+        account->record = malloc(room);
+        if (!account->record)
+            return false;
+        error = which == SB_USER ? find_user(account, name, id) : find_group(account, name, id);
+    }
+    return account->found;
+}
+
 bool sb_account_name(enum sb_owner which, int64_t id, char *name, size_t room)
 {
-    char record[RECORD_SIZE];
-    struct passwd passwd;
-    struct group group;
-    const char *found = NULL;
+    struct account account;
+    bool found = find(&account, which, NULL, id);
 
-    if (which == SB_USER && find_user(NULL, id, &passwd, record))
-        found = passwd.pw_name;
-    else if (which == SB_GROUP && find_group(NULL, id, &group, record))
-        found = group.gr_name;
     if (found)
-        snprintf(name, room, "%s", found);
+        snprintf(name, room, "%s",
+                 which == SB_USER ? account.passwd.pw_name : account.group.gr_name);
+    free(account.record);
     return found;
 }
 
 bool sb_account_id(enum sb_owner which, const char *name, int64_t *id)
 {
-    char record[RECORD_SIZE];
-    struct passwd passwd;
-    struct group group;
+    struct account account;
+    bool found = find(&account, which, name, 0);
 
-    if (which == SB_USER && find_user(name, 0, &passwd, record))
-        *id = passwd.pw_uid;
-    else if (which == SB_GROUP && find_group(name, 0, &group, record))
-        *id = group.gr_gid;
-    else
-        return false;
-    return true;
+    if (found)
+        *id = which == SB_USER ? account.passwd.pw_uid : account.group.gr_gid;
+    free(account.record);
+    return found;
 }

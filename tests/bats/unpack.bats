@@ -313,6 +313,29 @@ as_nobody() {
     alter "UPDATE files SET uid = NULL, gid = NULL"
     run_ok sb unpack -C out a.barecat
     [[ $(stat -c '%u:%g %a' out/f) == '0:0 755' ]]
+    chmod 6755 one/f
+    sb pack --force a.barecat -C one .
+    alter "UPDATE files SET uid = NULL, gid = 54321"
+    run_ok sb unpack -C group a.barecat
+    [[ $(stat -c '%u:%g %a' group/f) == '0:54321 2755' ]]
+    alter "UPDATE files SET uid = 12345, gid = NULL"
+    run_ok sb unpack -C user a.barecat
+    [[ $(stat -c '%u:%g %a' user/f) == '12345:0 4755' ]]
+}
+
+@test "a group of very many members is known by its name" {
+    ((EUID == 0)) || skip "needs root"
+    unshare -m true 2>/dev/null || skip "cannot mount here"
+    one f
+    chgrp 54321 one/f
+    { cat /etc/group && printf 'crowd:x:54321:' && seq -f 'member%.0f' -s , 20000; } >group
+    among() { unshare -m sh -c 'mount --bind group /etc/group && exec "$@"' - "$SHARDBOX" "$@"; }
+    run_ok among pack --force a.barecat -C one .
+    run_ok among ls -l a.barecat
+    [[ $output == *' crowd '* ]]
+    tar -c --group=crowd:7 -f a.tar -C one f
+    run_ok among unpack -C out a.tar
+    [[ $(stat -c %g out/f) == 54321 ]]
 }
 
 @test "owners are not set with --no-same-owner, and are with -p" {

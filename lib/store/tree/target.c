@@ -55,12 +55,16 @@ void sb_target_attributes(const struct sb_target *target, const struct sb_entry 
                           bool preserve, struct sb_attributes *out)
 {
     mode_t unknown = (entry->type == SB_DIR ? 0777 : 0666) & ~target->mask;
+    mode_t kept = PERMISSIONS;
 
     *out = (struct sb_attributes){.uid = (uid_t)-1, .gid = (gid_t)-1, .mode = unknown};
     out->preserve = preserve && entry->has & (SB_HAS_UID | SB_HAS_GID);
     out->mode_known = entry->has & SB_HAS_MODE;
+    if (out->preserve)
+        kept = ALL_MODE_BITS &
+               ~((entry->has & SB_HAS_UID ? 0 : S_ISUID) | (entry->has & SB_HAS_GID ? 0 : S_ISGID));
     if (out->mode_known)
-        out->mode = entry->mode & (out->preserve ? ALL_MODE_BITS : PERMISSIONS);
+        out->mode = entry->mode & kept;
     if (entry->has & SB_HAS_MTIME) {
         out->set_time = true;
         out->times[0].tv_nsec = UTIME_OMIT;
