@@ -109,6 +109,9 @@ enum sb_code sb_charset_decode(struct sb_charset *charset, const char *text, siz
     code = convert(charset->converter, (char *)text, size, out);
     if (!code)
         code = convert(charset->converter, NULL, 0, out);
+    /* The libc makes UTF-8 of numbers beyond Unicode, too. */
+    if (!code && !sb_is_utf8(out->data ? out->data : "", out->size))
+        code = SB_INVALID;
     if (code == SB_INVALID && sb_buf_set(out, text, size))
         return SB_NOMEM;
     return code;

@@ -62,6 +62,8 @@ static void others_are_of_iconv(void)
                  &out) == SB_INVALID);
     CHECK_TEXT(out.data, "\xff"
                          "b");
+    CHECK(decode("UCS-4BE", "name", &out) == SB_INVALID);
+    CHECK_TEXT(out.data, "name");
     sb_buf_release(&out);
 }
 
