@@ -155,6 +155,27 @@ same_sparse() {
     [[ $(ls -d a.barecat* 2>/dev/null) == '' ]]
 }
 
+# realsize as base 256, of a member that is one hole.
+@test "a hole that no file system has is an error like any other" {
+    ! truncate -s $(((1 << 63) - 1)) most 2>/dev/null || skip 'this file system has it'
+    python3 - <<'END'
+header = bytearray(512)
+header[0:3] = b"big"
+header[100:107] = b"0000644"
+header[124:135] = b"00000000000"
+header[136:147] = b"00000000000"
+header[156:157] = b"S"
+header[257:264] = b"ustar  "
+header[483:495] = b"\x80" + (2**63 - 1).to_bytes(11, "big")
+header[148:156] = b" " * 8
+header[148:155] = b"%06o\0" % sum(header)
+open("a.tar", "wb").write(header + bytes(1024))
+END
+    run_fail 1 sb unpack -C out a.tar
+    stderr_has 'big: cannot be written: File too large'
+    [[ ! -e out/big ]]
+}
+
 @test "a hole counts as its length for the size of a shard" {
     need_holes
     make_sparse t

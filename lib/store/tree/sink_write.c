@@ -142,7 +142,9 @@ static enum sb_code leave_hole(int fd, size_t size, struct sb_error *err)
 
     if (end >= 0 && ftruncate(fd, end) == 0)
         return SB_OK;
-    return sb_fail_errno(err, errno, "cannot be written");
+    /* A place that no file of this file system has. */
+    return sb_fail_errno(err, errno == EINVAL || errno == EOVERFLOW ? EFBIG : errno,
+                         "cannot be written");
 }
 
 /* Whole members in memory */
