@@ -2,6 +2,7 @@
 
 #include "core/name.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -340,13 +341,18 @@ bool sb_spec_is_of_bags(const char *spec)
 static char *cut_first(char *list)
 {
     char *cut = NULL;
+    bool too_long = false;
 
     if (exists(list))
         return NULL;
-    for (char *plus = strchr(list, '+'); plus; plus = strchr(plus + 1, '+')) {
+    /* What goes on behind a name that is too long is too long, too. */
+    for (char *plus = strchr(list, '+'); plus && !too_long; plus = strchr(plus + 1, '+')) {
         *plus = '\0';
+        errno = 0;
         if (sb_is_bag_name(list) && (!cut || exists(list)))
             cut = plus;
+        else
+            too_long = errno == ENAMETOOLONG;
         *plus = '+';
     }
     if (cut)

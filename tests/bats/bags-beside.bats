@@ -218,3 +218,11 @@ END
     run_fail 2 sb verify --repair-to=x.bagz "$spec"
     stderr_has 'bags side by side are repaired one by one'
 }
+
+@test "a spec of very many bags is read in time" {
+    mkdir t
+    echo x >t/00000000
+    sb convert t a.bag
+    run_fail 2 within 20 "$SHARDBOX" ls "$(printf 'a.bag+%.0s' {1..15000})a.bag"
+    stderr_has "a.bag: is called 'a', as a.bag is; arrays need different names"
+}
