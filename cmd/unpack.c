@@ -2,6 +2,7 @@
  * shardbox unpack: from an archive, a tar, a zip to files, directories and links below one
  * directory, and never anywhere else.
  */
+#include "convert/report.h"
 #include "open/bag_opening.h"
 #include "open/opening.h"
 #include "ui/bandwidth.h"
@@ -21,6 +22,7 @@
 struct settings {
     struct opening opening;
     const char *directory;
+    const char *report;
     struct sb_filter *filter;
     int existing;
     int64_t strip;
@@ -60,6 +62,7 @@ static const struct option options[] = {
     OPTION_FLAG(0, "decompress-all", struct settings, decompress_all,
                 "the same, also where several are stacked"),
     OPTION_MAX_SIZE(struct settings),
+    OPTION_REPORT(struct settings),
     OPTION_FROM,
     OPTION_ICONV,
     OPTIONS_BAG("", struct settings, opening.bag),
@@ -73,16 +76,32 @@ struct problems {
     int64_t existing;
 };
 
+/* What is unpacked: its members, and how they are told apart. */
+struct work {
+    const struct settings *settings;
+    char *path;
+    const char *name; /* for messages: path, or "standard input" */
+    char **paths;     /* PATH and GLOB arguments */
+    size_t path_count;
+    struct sb_store *store;
+    struct sb_source *members;
+    struct sb_choice *choice; /* where they are not chosen by an index */
+    struct problems problems;
+    struct report report;
+    struct sb_notify notify;
+    struct sb_unpack_result result;
+};
+
 static void tell(void *context, enum sb_level level, const char *kind, const char *subject,
                  const char *text)
 {
-    struct problems *problems = context;
+    struct work *work = context;
 
-    problems->count += level == SB_PROBLEM;
-    problems->existing += strcmp(kind, "exists") == 0;
+    work->problems.count += level == SB_PROBLEM;
+    work->problems.existing += strcmp(kind, "exists") == 0;
     /* A dry run lists these on stdout. */
     if (strcmp(kind, "would-store") != 0)
-        message_notify.call(message_notify.context, level, kind, subject, text);
+        report_event(&work->report, level, kind, subject, text);
 }
 
 static void list(void *context, const char *name, size_t size)
@@ -96,21 +115,6 @@ static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
     (void)context;
     message_progress_update(bytes, total, files);
 }
-
-/* What is unpacked: its members, and how they are told apart. */
-struct work {
-    const struct settings *settings;
-    const char *path;
-    const char *name; /* for messages: path, or "standard input" */
-    char **paths;     /* PATH and GLOB arguments */
-    size_t path_count;
-    struct sb_store *store;
-    struct sb_source *members;
-    struct sb_choice *choice; /* where they are not chosen by an index */
-    struct problems problems;
-    struct sb_notify notify;
-    struct sb_unpack_result result;
-};
 
 static enum sb_code open_members(struct work *work, struct sb_error *err)
 {
@@ -160,6 +164,8 @@ static enum sb_code unpack_members(struct work *work, struct sb_error *err)
         .notify = &work->notify,
         .written = settings->dry_run ? list : NULL,
         .progress = progress,
+        .lost = report_lost,
+        .context = &work->report,
     };
     enum sb_code code = sb_unpack(work->members, &wanted, &work->result, err);
 
@@ -184,6 +190,7 @@ static void summarize(const struct work *work)
         message_warning("%s: files that are not decompressed, as their name without its suffix is "
                         "another's: %" PRId64 "; --verbose names them",
                         work->name, result->kept);
+    report_summary(&work->report, work->name, "directory");
     if (problems->count == 0)
         return;
     if (problems->existing == problems->count)
@@ -212,8 +219,12 @@ static void complain(const struct work *work, struct sb_error *err)
 static int unpack(struct work *work)
 {
     struct sb_error err;
-    enum sb_code code = open_members(work, &err);
+    enum sb_code code;
 
+    if (report_begin(&work->report, work->settings->report, &work->path, 1,
+                     work->settings->directory, &err))
+        return message_failure(&err);
+    code = open_members(work, &err);
     if (!code)
         code = unpack_members(work, &err);
     message_progress_end();
@@ -221,6 +232,8 @@ static int unpack(struct work *work)
         complain(work, &err);
     else
         summarize(work);
+    report_finish(&work->report);
+    report_release(&work->report);
     close_members(work);
     return message_status();
 }
@@ -237,7 +250,7 @@ static int run(void *context, char **operands, int count)
     };
 
     settings->decompress |= settings->decompress_all;
-    work.notify = (struct sb_notify){.call = tell, .context = &work.problems};
+    work.notify = (struct sb_notify){.call = tell, .context = &work};
     return unpack(&work);
 }
 

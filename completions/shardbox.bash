@@ -12,7 +12,7 @@ _shardbox_table() {
         first=archive others=file
         ;;
     unpack)
-        options='-C --directory= --existing= --include= --exclude= --strip-components= -p --preserve --no-same-owner --numeric-owner --sync -n --dry-run --no-check --decompress --decompress-all --max-size= --from= --iconv= --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= -h --help -q --quiet -v --verbose --progress --no-progress'
+        options='-C --directory= --existing= --include= --exclude= --strip-components= -p --preserve --no-same-owner --numeric-owner --sync -n --dry-run --no-check --decompress --decompress-all --max-size= --report= --from= --iconv= --compression= --dictionary= --limits= --layout= -j --threads= --bwlimit= -h --help -q --quiet -v --verbose --progress --no-progress'
         first=archive others=path
         ;;
     convert)
@@ -104,6 +104,7 @@ _shardbox_value() {
     unpack:--exclude) wanted='any' ;;
     unpack:--strip-components) wanted='any' ;;
     unpack:--max-size) wanted='any' ;;
+    unpack:--report) wanted='file' ;;
     unpack:--from) wanted='any' ;;
     unpack:--iconv) wanted='any' ;;
     unpack:--compression) wanted='words:auto none zstd' ;;

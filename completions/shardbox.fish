@@ -64,7 +64,7 @@ function __shardbox_takes_value
     switch "$argv[1]:$argv[2]"
         case pack:-C pack:--directory pack:-T pack:--files-from pack:--duplicates pack:--part pack:--shard-size pack:--checkpoint pack:--include pack:--exclude pack:--exclude-from pack:--prefix pack:--strip-components pack:--iconv pack:--stdin-name pack:--compress pack:--level pack:--order pack:-j pack:--threads pack:--bwlimit pack:--report
             return 0
-        case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--from unpack:--iconv unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout unpack:-j unpack:--threads unpack:--bwlimit
+        case unpack:-C unpack:--directory unpack:--existing unpack:--include unpack:--exclude unpack:--strip-components unpack:--max-size unpack:--report unpack:--from unpack:--iconv unpack:--compression unpack:--dictionary unpack:--limits unpack:--layout unpack:-j unpack:--threads unpack:--bwlimit
             return 0
         case convert:--from convert:--to convert:--iconv convert:--part convert:--prefix convert:--strip-components convert:--include convert:--exclude convert:--duplicates convert:--compress convert:--method convert:--level convert:--shard-size convert:--frame convert:--records convert:-T convert:--files-from convert:--compression convert:--dictionary convert:--limits convert:--layout convert:--from-compression convert:--from-dictionary convert:--from-limits convert:--from-layout convert:--train-dictionary convert:--count convert:--name-format convert:--keys convert:--array convert:--dtype convert:--segment-size convert:--key-prefix convert:--sequence convert:--checkpoint convert:--existing convert:--max-size convert:--report convert:-j convert:--threads convert:--bwlimit
             return 0
@@ -213,6 +213,7 @@ complete -c shardbox -n '__shardbox_is unpack' -l no-check -d 'do not check the 
 complete -c shardbox -n '__shardbox_is unpack' -l decompress -d 'take .gz, .bz2, .xz or .zst off files and their names'
 complete -c shardbox -n '__shardbox_is unpack' -l decompress-all -d 'the same, also where several are stacked'
 complete -c shardbox -n '__shardbox_is unpack' -l max-size -x -d 'give up when more than SIZE bytes come out of a container'
+complete -c shardbox -n '__shardbox_is unpack' -l report -r -F -d 'list in FILE what was lost or left out, as JSON Lines'
 complete -c shardbox -n '__shardbox_is unpack' -l from -x -d 'what it is, where its content does not tell: archive, tar, cpio, zip, bag, bagz, syrah, cache'
 complete -c shardbox -n '__shardbox_is unpack' -l iconv -x -d 'of a tar, cpio or zip: the charset of names that are not said to be UTF-8'
 complete -c shardbox -n '__shardbox_is unpack' -l compression -x -a 'auto none zstd' -d 'of a bag: how records are stored (default: by the suffix)'

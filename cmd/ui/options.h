@@ -89,6 +89,8 @@ struct option {
                 where "set owners by their numbers, and not by their names")
 #define OPTIONS_REPORT(s) \
     OPTION_FLAG(0, "strict", s, strict, "make nothing if anything would be lost or left out"), \
+    OPTION_REPORT(s)
+#define OPTION_REPORT(s) \
     OPTION_TEXT(0, "report", s, report, "FILE", \
                 "list in FILE what was lost or left out, as JSON Lines", OPERAND_FILE)
 #define OPTION_THREADS(s, h) \

@@ -520,3 +520,18 @@ PYTHON
         rm -r out
     done
 }
+
+@test "what a directory does not hold is counted, and listed by --report" {
+    mkdir t
+    touch -d '2400-01-01' t/far
+    tar cf a.tar --format=pax t
+    run_ok sb unpack -C out a.tar
+    stderr_is "shardbox unpack: a.tar: times before 1678 or after 2262 of 1 member are not held by a directory; --report=FILE lists them"
+    run_ok sb unpack --existing=replace --report=report -C out a.tar
+    stderr_has "not held by a directory; the report lists them"
+    [[ $(<report) == '{"path":"t/far","lost":["times"]}' ]]
+    run_fail 1 sb unpack -q --report=report -C out a.tar
+    grep -q '{"path":"t/far","problem":"exists","why":' report
+    run_fail 2 sb unpack --report=a.tar -C out a.tar
+    stderr_has "a.tar: is input and output at once"
+}

@@ -42,6 +42,7 @@ static enum sb_code transfer(struct sb_source *source, struct sb_sink *sink,
         .beside = options->directory,
         .notify = options->notify,
         .progress = options->progress,
+        .lost = options->lost,
         .context = options->context,
     };
     int64_t members = 0;

@@ -35,9 +35,11 @@ struct sb_unpack_options {
      */
     const struct sb_notify *notify;
 
-    /* Optional, both from the calling thread. Names are as they are below directory. */
+    /* Optional, all from the calling thread. Names are as they are below directory. lost: as that
+     * of struct sb_transfer_options. */
     void (*written)(void *context, const char *name, size_t size);
     void (*progress)(void *context, int64_t bytes, int64_t total, int64_t files);
+    void (*lost)(void *context, const char *name, unsigned properties);
     void *context;
 };
 
