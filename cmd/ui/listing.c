@@ -21,6 +21,7 @@
 #include <wchar.h>
 
 #include "core/buf.h"
+#include "core/number.h"
 #include "core/time.h"
 
 #define ROWS_MOST   8192
@@ -200,7 +201,12 @@ static const char *format_size(const struct sb_entry *entry, char out[NUMBER_SIZ
 /* A directory's links are itself, its name, and its subdirectories, as on most file systems. */
 static int64_t links_of(const struct sb_entry *entry)
 {
-    return entry->type == SB_DIR ? entry->num_subdirs + 2 : 1;
+    int64_t links = 2;
+
+    if (entry->type != SB_DIR)
+        return 1;
+    sb_count_up(&links, entry->num_subdirs);
+    return links;
 }
 
 static const char *user_of(const struct sb_entry *entry)

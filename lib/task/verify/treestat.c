@@ -1,6 +1,7 @@
 #include "task/verify/treestat.h"
 
 #include "core/buf.h"
+#include "core/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,12 +92,6 @@ static size_t parent_size(const char *path, size_t size)
     return size;
 }
 
-static void add_capped(int64_t *sum, int64_t value)
-{
-    if (__builtin_add_overflow(*sum, value, sum))
-        *sum = INT64_MAX;
-}
-
 static enum sb_code close_innermost(struct sb_treestat *tree, struct sb_error *err)
 {
     struct level level = tree->open.items[--tree->open.count];
@@ -110,8 +105,8 @@ static enum sb_code close_innermost(struct sb_treestat *tree, struct sb_error *e
     };
     if (tree->open.count > 0) {
         struct sb_tree_sums *above = &tree->open.items[tree->open.count - 1].computed;
-        add_capped(&above->num_files_tree, level.computed.num_files_tree);
-        add_capped(&above->size_tree, level.computed.size_tree);
+        sb_count_up(&above->num_files_tree, level.computed.num_files_tree);
+        sb_count_up(&above->size_tree, level.computed.size_tree);
     }
     return tree->closed(tree->context, &dir, err);
 }
@@ -129,7 +124,7 @@ static bool holds(const struct sb_treestat *tree, const char *path, size_t size)
 static struct level *open_level(struct sb_treestat *tree, size_t size)
 {
     struct level *above = &tree->open.items[tree->open.count - 1];
-    add_capped(&above->computed.num_subdirs, 1);
+    sb_count_up(&above->computed.num_subdirs, 1);
     return push(&tree->open, size);
 }
 
@@ -228,9 +223,9 @@ enum sb_code sb_treestat_file(struct sb_treestat *tree, const char *path, size_t
     if (code != SB_OK)
         return code;
     struct sb_tree_sums *sums = &tree->open.items[tree->open.count - 1].computed;
-    add_capped(&sums->num_files, 1);
-    add_capped(&sums->num_files_tree, 1);
-    add_capped(&sums->size_tree, file_size);
+    sb_count_up(&sums->num_files, 1);
+    sb_count_up(&sums->num_files_tree, 1);
+    sb_count_up(&sums->size_tree, file_size);
     return SB_OK;
 }
 
