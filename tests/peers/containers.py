@@ -51,7 +51,7 @@ def tar_time_ns(member):
 
 
 def check_tar(source, tree):
-    wanted = dict(paths(tree))
+    wanted = {".": tree, **dict(paths(tree))}
     with tarfile.open(source) as tar:
         members = tar.getmembers()
         names = [member.name for member in members]
