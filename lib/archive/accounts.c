@@ -12,9 +12,9 @@
 #define RECORD_MOST ((size_t)64 << 20)
 
 struct account {
-    struct passwd passwd;
-    struct group group;
-    char *record; /* the strings of both */
+    const char *name;
+    int64_t id;
+    char *record; /* the strings, name among them */
     size_t room;
     bool found;
 };
@@ -24,34 +24,41 @@ struct account {
 
 static int find_user(struct account *account, const char *name, int64_t id)
 {
-    struct passwd *passwd = &account->passwd, *found;
     FILE *file = fopen("/etc/passwd", "re");
+    struct passwd passwd, *found;
     int error;
 
     if (!file)
         return errno;
     do {
-        error = fgetpwent_r(file, passwd, account->record, account->room, &found);
-        account->found =
-            !error && (name ? strcmp(passwd->pw_name, name) == 0 : passwd->pw_uid == id);
+        error = fgetpwent_r(file, &passwd, account->record, account->room, &found);
+        account->found = !error && (name ? strcmp(passwd.pw_name, name) == 0 : passwd.pw_uid == id);
     } while (!error && !account->found);
     fclose(file);
+    if (account->found) {
+        account->name = passwd.pw_name;
+        account->id = passwd.pw_uid;
+    }
     return error;
 }
 
 static int find_group(struct account *account, const char *name, int64_t id)
 {
-    struct group *group = &account->group, *found;
     FILE *file = fopen("/etc/group", "re");
+    struct group group, *found;
     int error;
 
     if (!file)
         return errno;
     do {
-        error = fgetgrent_r(file, group, account->record, account->room, &found);
-        account->found = !error && (name ? strcmp(group->gr_name, name) == 0 : group->gr_gid == id);
+        error = fgetgrent_r(file, &group, account->record, account->room, &found);
+        account->found = !error && (name ? strcmp(group.gr_name, name) == 0 : group.gr_gid == id);
     } while (!error && !account->found);
     fclose(file);
+    if (account->found) {
+        account->name = group.gr_name;
+        account->id = group.gr_gid;
+    }
     return error;
 }
 
@@ -59,21 +66,29 @@ static int find_group(struct account *account, const char *name, int64_t id)
 
 static int find_user(struct account *account, const char *name, int64_t id)
 {
-    struct passwd *passwd = &account->passwd, *found = NULL;
-    int error = name ? getpwnam_r(name, passwd, account->record, account->room, &found)
-                     : getpwuid_r((uid_t)id, passwd, account->record, account->room, &found);
+    struct passwd passwd, *found = NULL;
+    int error = name ? getpwnam_r(name, &passwd, account->record, account->room, &found)
+                     : getpwuid_r((uid_t)id, &passwd, account->record, account->room, &found);
 
     account->found = found;
+    if (found) {
+        account->name = found->pw_name;
+        account->id = found->pw_uid;
+    }
     return error;
 }
 
 static int find_group(struct account *account, const char *name, int64_t id)
 {
-    struct group *group = &account->group, *found = NULL;
-    int error = name ? getgrnam_r(name, group, account->record, account->room, &found)
-                     : getgrgid_r((gid_t)id, group, account->record, account->room, &found);
+    struct group group, *found = NULL;
+    int error = name ? getgrnam_r(name, &group, account->record, account->room, &found)
+                     : getgrgid_r((gid_t)id, &group, account->record, account->room, &found);
 
     account->found = found;
+    if (found) {
+        account->name = found->gr_name;
+        account->id = found->gr_gid;
+    }
     return error;
 }
 
@@ -102,8 +117,7 @@ bool sb_account_name(enum sb_owner which, int64_t id, char *name, size_t room)
     bool found = find(&account, which, NULL, id);
 
     if (found)
-        snprintf(name, room, "%s",
-                 which == SB_USER ? account.passwd.pw_name : account.group.gr_name);
+        snprintf(name, room, "%s", account.name);
     free(account.record);
     return found;
 }
@@ -114,7 +128,7 @@ bool sb_account_id(enum sb_owner which, const char *name, int64_t *id)
     bool found = find(&account, which, name, 0);
 
     if (found)
-        *id = which == SB_USER ? account.passwd.pw_uid : account.group.gr_gid;
+        *id = account.id;
     free(account.record);
     return found;
 }
